@@ -1,0 +1,14 @@
+"""Anything that holds cubins: fatbins, host files, libraries, wheels, archives, folders.
+
+    >>> for image in images("library.so"):
+    ...     print(image, image.kind, image.arch, len(image.data))
+
+An :class:`Image` knows where it was found (``provenance``) and reads its bytes when asked.
+"""
+
+from __future__ import annotations
+
+from cubinspec.containers.image import Image, Step
+from cubinspec.containers.walk import images
+
+__all__ = ["Image", "Step", "images"]

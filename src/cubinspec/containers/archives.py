@@ -1,0 +1,283 @@
+"""Members of archives, one after the other, as sources. Nothing is written to disk.
+
+``zipfile``, ``tarfile`` and the decompressors do the formats; this module turns their members into
+sources and their complaints into :class:`CubinError`. ``ar`` has no library in Python that reads
+without copying; its 60-byte headers are read here.
+"""
+
+from __future__ import annotations
+
+from cubinspec.containers.source import Source, SourceFile, StreamSource
+from cubinspec.errors import (
+    BadStructureError,
+    CubinError,
+    FileAccessError,
+    LimitError,
+    TruncatedError,
+)
+from cubinspec.limits import MAX_MEMBERS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    #: A member to look into, or what is wrong with one.
+    Member = tuple[str, "Source | CubinError"]
+
+
+def member_name(archive: Source, name: str) -> str:
+    """What error messages call a member."""
+    return f"{archive.name} → {name}"
+
+
+def leaves_archive(name: str) -> bool:
+    """Whether a member's name would be outside of the folder it is unpacked to."""
+    parts = name.replace("\\", "/").split("/")
+    return ".." in parts or name.startswith("/") or name[1:2] == ":"
+
+
+def _escape_fault(archive: Source, name: str) -> CubinError:
+    return BadStructureError(
+        "the member's name leaves the archive; its content is read, nothing is written there",
+        file=member_name(archive, name),
+        field="name",
+        expected="a relative name without '..'",
+    )
+
+
+def _too_many(archive: Source) -> CubinError:
+    return LimitError(
+        "too many members", file=archive.name, expected=f"at most {MAX_MEMBERS} members"
+    )
+
+
+def members(archive: Source, kind: str) -> Iterator[Member]:
+    """Name and source of every regular file in an archive of ``kind`` ``zip``, ``tar`` or ``ar``.
+
+    A fault of one member is yielded in its place; a fault of the archive itself ends the
+    iteration after being yielded with an empty name.
+    """
+    walk = {"zip": _zip, "tar": _tar, "ar": _ar}[kind]
+    try:
+        yield from walk(archive)
+    except CubinError as error:
+        yield "", error
+
+
+def _zip(archive: Source) -> Iterator[Member]:
+    import zipfile
+
+    try:
+        book = zipfile.ZipFile(SourceFile(archive))  # type: ignore[arg-type]
+    except (zipfile.BadZipFile, ValueError, OverflowError, NotImplementedError) as error:
+        raise BadStructureError(
+            f"the zip directory is damaged: {error}",
+            file=archive.name,
+            expected="an end of central directory record and the entries it counts",
+        ) from error
+    infos = sorted(book.infolist(), key=lambda info: info.header_offset)
+    if len(infos) > MAX_MEMBERS:
+        raise _too_many(archive)
+    end = 0
+    for info in infos:
+        name = info.filename
+        start, end_before = info.header_offset, end
+        end = max(end, start + 30 + len(info.orig_filename) + info.compress_size)
+        if name.endswith("/") or (info.external_attr >> 28) == 0xA:
+            continue  # a folder; a symbolic link, whose target is a member or not ours to read
+        if start < end_before:
+            yield (
+                name,
+                BadStructureError(
+                    f"its data begins at {start:#x}, inside the member before it, "
+                    f"which ends at {end_before:#x}",
+                    file=member_name(archive, name),
+                    offset=start,
+                    expected="members that do not overlap",
+                ),
+            )
+            continue
+        if info.flag_bits & 1:
+            yield name, FileAccessError("the member is encrypted", file=member_name(archive, name))
+            continue
+        if leaves_archive(name):
+            yield name, _escape_fault(archive, name)
+        try:
+            yield name, _zip_member(archive, book, info)
+        except CubinError as error:
+            yield name, error
+
+
+def _zip_member(archive: Source, book: Any, info: Any) -> Source:
+    name = member_name(archive, info.filename)
+    if info.compress_type == 0 and archive.random:
+        # Stored: a window on the archive. The local header repeats the name and may have other
+        # extra fields than the directory.
+        local = archive.exactly(info.header_offset, 30, "local_file_header")
+        if local[:4] != b"PK\x03\x04":
+            raise BadStructureError(
+                f"local header starts with {local[:4].hex()}",
+                file=name,
+                offset=info.header_offset,
+                expected="504b0304",
+            )
+        skip = int.from_bytes(local[26:28], "little") + int.from_bytes(local[28:30], "little")
+        start = info.header_offset + 30 + skip
+        if start + info.file_size > archive.size:
+            raise TruncatedError(
+                f"{info.file_size} bytes at {start:#x}",
+                file=name,
+                offset=start,
+                expected=f"a member that ends before {archive.size:#x}",
+            )
+        return archive.part(start, info.file_size, name)
+    return StreamSource(lambda: book.open(info), name, info.compress_size, info.file_size)
+
+
+def _tar(archive: Source) -> Iterator[Member]:
+    import tarfile
+
+    def fault(error: Exception) -> CubinError:
+        return TruncatedError(
+            f"the tar archive is damaged: {error}", file=archive.name, offset=book.offset
+        )
+
+    try:
+        book = tarfile.open(fileobj=SourceFile(archive), mode="r:")  # type: ignore[call-overload]  # noqa: SIM115
+    except tarfile.TarError as error:
+        raise BadStructureError(
+            f"the tar archive is damaged: {error}", file=archive.name, offset=0
+        ) from error
+    count = 0
+    while True:
+        try:
+            info = book.next()
+        except (tarfile.TarError, ValueError, OverflowError, EOFError) as error:
+            raise fault(error) from error
+        if info is None:
+            return
+        book.members = []  # tarfile would keep every header it has seen
+        count += 1
+        if count > MAX_MEMBERS:
+            raise _too_many(archive)
+        name = info.name
+        if not info.isreg():
+            continue  # folders, devices; links, whose target is a member or not ours to read
+        if leaves_archive(name):
+            yield name, _escape_fault(archive, name)
+        if info.issparse():
+            yield (
+                name,
+                BadStructureError("a sparse member is not read", file=member_name(archive, name)),
+            )
+            continue
+        full = member_name(archive, name)
+        if info.offset_data + info.size > archive.size and archive.random:
+            yield (
+                name,
+                TruncatedError(
+                    f"{info.size} bytes at {info.offset_data:#x}",
+                    file=full,
+                    offset=info.offset_data,
+                    expected=f"a member that ends before {archive.size:#x}",
+                ),
+            )
+            return
+        part = archive.part(info.offset_data, info.size, full)
+        yield name, part if archive.random else _held(part)
+
+
+def _held(part: Source) -> Source:
+    """A part of a stream that is held in memory while it is read, if it is small."""
+    return StreamSource(lambda: SourceFile(part), part.name, part.size, part.size)
+
+
+def _ar(archive: Source) -> Iterator[Member]:
+    at = 8
+    names = b""
+    count = 0
+    while at < archive.size:
+        if archive.size - at == 1:
+            return  # padding after the last member
+        header = archive.exactly(at, 60, "ar_header")
+        field = header[48:58].strip()
+        if header[58:] != b"`\n" or not field.isdigit():
+            raise BadStructureError(
+                "no member header here",
+                file=archive.name,
+                offset=at,
+                field="ar_header",
+                expected="60 bytes that end in 600a",
+            )
+        size = int(field)
+        start = at + 60
+        label = header[:16].decode("utf-8", "replace").rstrip()
+        if start + size > archive.size:
+            yield (
+                label,
+                TruncatedError(
+                    f"{size} bytes at {start:#x}",
+                    file=member_name(archive, label),
+                    offset=at + 48,
+                    field="ar_header.size",
+                    expected=f"a member that ends before {archive.size:#x}",
+                ),
+            )
+            return
+        at = start + size + (size & 1)
+        count += 1
+        if count > MAX_MEMBERS:
+            raise _too_many(archive)
+        if label in ("/", "/SYM64/", "__.SYMDEF", "__.SYMDEF SORTED"):
+            continue  # symbol index
+        if label == "//":
+            names = archive.exactly(start, size, "ar_names")
+            continue
+        if label.startswith("#1/") and label[3:].isdigit():  # BSD: the name precedes the data
+            length = min(int(label[3:]), size)
+            label = archive.read(start, length).rstrip(b"\0").decode("utf-8", "replace")
+            start += length
+            size -= length
+            if label.startswith("__.SYMDEF"):
+                continue
+        elif label.startswith("/") and label[1:].isdigit():  # GNU: an offset in the name table
+            begin = int(label[1:])
+            stop = names.find(b"\n", begin)
+            label = names[begin : stop if stop >= 0 else None].decode("utf-8", "replace")
+        label = label.removesuffix("/")
+        if leaves_archive(label):
+            yield label, _escape_fault(archive, label)
+        yield label, archive.part(start, size, member_name(archive, label))
+
+
+def decompressed(packed: Source, kind: str) -> StreamSource:
+    """The content of a single compressed file."""
+
+    def opener() -> Any:
+        file: Any = SourceFile(packed)
+        if kind == "gzip":
+            import gzip
+
+            return gzip.GzipFile(fileobj=file, mode="rb")
+        if kind == "bzip2":
+            import bz2
+
+            return bz2.BZ2File(file, "rb")
+        if kind == "xz":
+            import lzma
+
+            return lzma.LZMAFile(file, "rb")
+        try:
+            import zstandard
+        except ImportError as error:
+            raise CubinError(
+                "the Python package zstandard is needed for this file and is not installed",
+                file=packed.name,
+                expected="pip install 'cubinspec[containers]'",
+            ) from error
+        return zstandard.ZstdDecompressor().stream_reader(
+            file, read_across_frames=True, closefd=False
+        )
+
+    return StreamSource(opener, packed.name, packed.size)

@@ -1,0 +1,195 @@
+"""Just enough ELF for a host file and for the length of a cubin that lies in other data."""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from cubinspec.errors import BadStructureError, TruncatedError
+from cubinspec.limits import MAX_IMAGE_BYTES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec.containers.source import Source
+
+ELF_MAGIC = b"\x7fELF"
+EM_CUDA = 190
+SHT_NULL, SHT_NOBITS = 0, 8
+SHN_XINDEX = 0xFFFF
+#: Sections that reserve memory only (see ``ksy/tables/sections.yaml``): GLOBAL, LOCAL, SHARED.
+_NO_BYTES = frozenset((SHT_NULL, SHT_NOBITS, 0x70000007, 0x70000009, 0x7000000A))
+
+#: Names of the sections in which nvcc puts containers.
+FATBIN_SECTIONS = (".nv_fatbin", "__nv_relfatbin")
+
+_HEADER = {
+    (2, 1): Struct("<HHIQQQIHHHHHH"),
+    (1, 1): Struct("<HHIIIIIHHHHHH"),
+    (2, 2): Struct(">HHIQQQIHHHHHH"),
+    (1, 2): Struct(">HHIIIIIHHHHHH"),
+}
+_SECTION = {
+    (2, 1): Struct("<IIQQQQIIQQ"),
+    (1, 1): Struct("<IIIIIIIIII"),
+    (2, 2): Struct(">IIQQQQIIQQ"),
+    (1, 2): Struct(">IIIIIIIIII"),
+}
+_SEGMENT_SIZE = {2: 56, 1: 32}
+
+MACHINES = {
+    3: "x86",
+    20: "PowerPC",
+    21: "PowerPC64",
+    40: "ARM",
+    62: "x86-64",
+    183: "AArch64",
+    190: "CUDA",
+    224: "AMDGPU",
+    243: "RISC-V",
+}
+
+
+class ElfFrame:
+    """Header and section table of an ELF file of any machine, at ``base`` in a source.
+
+    Attributes:
+        machine: ``e_machine``.
+        sections: rows ``sh_name sh_type sh_flags sh_addr sh_offset sh_size sh_link sh_info
+            sh_addralign sh_entsize``; empty when the table is missing.
+
+    Raises:
+        TruncatedError, BadStructureError: the header or the section table is not readable.
+    """
+
+    def __init__(self, source: Source, base: int = 0, limit: int | None = None) -> None:
+        ident = source.exactly(base, 16, "e_ident")
+        form = (ident[4], ident[5])
+        if ident[:4] != ELF_MAGIC or form not in _HEADER:
+            raise BadStructureError(
+                f"e_ident {ident[:6].hex()}",
+                file=source.name,
+                offset=base,
+                field="e_ident",
+                expected="7f454c46, class 1 or 2, data 1 or 2",
+            )
+        self._source = source
+        self.base = base
+        self.form = form
+        self.ident = ident
+        header = _HEADER[form]
+        (
+            self.e_type,
+            self.machine,
+            self.e_version,
+            _,
+            self.e_phoff,
+            self.e_shoff,
+            self.e_flags,
+            _,
+            self.e_phentsize,
+            self.e_phnum,
+            self.e_shentsize,
+            self.e_shnum,
+            self.e_shstrndx,
+        ) = header.unpack(source.exactly(base + 16, header.size, "elf_header"))
+        self.sections: list[tuple[int, ...]] = []
+        self._names: bytes | None = None
+        if self.e_shoff:
+            self._read_sections(source.size - base if limit is None else limit)
+
+    def _read_sections(self, available: int) -> None:
+        row = _SECTION[self.form]
+        if self.e_shentsize != row.size:
+            raise BadStructureError(
+                f"e_shentsize {self.e_shentsize}",
+                file=self._source.name,
+                offset=self.base,
+                field="elf_header.e_shentsize",
+                expected=str(row.size),
+            )
+        count = self.e_shnum
+        if count == 0:  # the count stands in sh_size of section 0
+            first = self._source.exactly(self.base + self.e_shoff, row.size, "section_headers[0]")
+            count = row.unpack(first)[5]
+        if self.e_shoff + count * row.size > available:
+            raise TruncatedError(
+                f"{count} section headers at {self.e_shoff:#x}",
+                file=self._source.name,
+                offset=self.base + self.e_shoff,
+                field="section_headers",
+                expected=f"a table that ends before {available:#x}",
+            )
+        table = self._source.exactly(self.base + self.e_shoff, count * row.size, "section_headers")
+        self.sections = list(row.iter_unpack(table))
+
+    def name(self, index: int) -> str:
+        """Name of a section; empty when it has none that can be read."""
+        if self._names is None:
+            strings = self.e_shstrndx
+            if strings == SHN_XINDEX and self.sections:
+                strings = self.sections[0][6]
+            self._names = b""
+            if strings < len(self.sections):
+                _, _, _, _, offset, size, *_ = self.sections[strings]
+                if size < MAX_IMAGE_BYTES:
+                    self._names = self._source.read(self.base + offset, size)
+        start = self.sections[index][0]
+        end = self._names.find(b"\0", start)
+        return self._names[start : end if end >= 0 else start].decode("utf-8", "replace")
+
+    @property
+    def length(self) -> int:
+        """Bytes from the header to the end of the last thing that the headers point at."""
+        ends = [
+            16 + _HEADER[self.form].size,
+            self.e_shoff + len(self.sections) * self.e_shentsize,
+        ]
+        if self.e_phoff:
+            ends.append(self.e_phoff + self.e_phnum * _SEGMENT_SIZE[self.form[0]])
+        ends.extend(s[4] + s[5] for s in self.sections if s[1] not in _NO_BYTES)
+        return max(ends)
+
+    def regions(self) -> list[tuple[int, int, str]]:
+        """Start, end and name of the sections with bytes, in file order."""
+        rows = [
+            (s[4], s[4] + s[5], i)
+            for i, s in enumerate(self.sections)
+            if s[5] and s[1] not in (SHT_NULL, SHT_NOBITS)
+        ]
+        rows.sort()
+        return [(a, b, self.name(i)) for a, b, i in rows]
+
+
+def cubin_length(source: Source, offset: int) -> int:
+    """Length of the cubin whose ELF header is at ``offset``.
+
+    Raises:
+        TruncatedError: it reaches past the end of the source.
+    """
+    frame = ElfFrame(source, offset)
+    length = frame.length
+    if offset + length > source.size:
+        raise TruncatedError(
+            f"the headers describe {length} bytes, {source.size - offset} are there",
+            file=source.name,
+            offset=offset,
+            field="section_headers",
+            expected="sections inside the file",
+        )
+    return length
+
+
+def cubin_arch(ident: bytes, e_flags: int) -> int:
+    """The sm number in ``e_flags``: bits 8-23 with EI_OSABI 0x41, bits 0-7 before."""
+    return (e_flags >> 8) & 0xFFFF if ident[7] == 0x41 else e_flags & 0xFF
+
+
+def is_cubin_header(head: bytes) -> bool:
+    """Whether bytes start an ELF header of EM_CUDA, little-endian."""
+    return (
+        len(head) >= 20
+        and head[:4] == ELF_MAGIC
+        and head[4] in (1, 2)
+        and head[5] == 1
+        and head[18] == EM_CUDA
+        and head[19] == 0
+    )

@@ -1,0 +1,217 @@
+"""One image of device code, wherever it was found."""
+
+from __future__ import annotations
+
+from cubinspec.containers import fatbin
+from cubinspec.containers.elf_host import cubin_length
+from cubinspec.errors import CubinError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec.containers.fatbin import Entry
+    from cubinspec.containers.source import Source
+    from cubinspec.model import Cubin
+
+
+class Step:
+    """One step on the way from the file to an image.
+
+    Attributes:
+        kind: ``file``, ``member`` (of an archive), ``compressed`` (a single compressed file),
+            ``fatbin``, ``entry`` or ``cubin`` (one that lies bare in a host file).
+        name: path, member name, or ``fatbin 3``.
+        offset: bytes from the start of the thing that the step before names.
+        size: bytes there.
+        section: name of the ELF section that holds it; empty when there is none.
+    """
+
+    __slots__ = ("kind", "name", "offset", "section", "size")
+
+    def __init__(
+        self, kind: str, name: str, offset: int = 0, size: int = 0, section: str = ""
+    ) -> None:
+        self.kind = kind
+        self.name = name
+        self.offset = offset
+        self.size = size
+        self.section = section
+
+    def __repr__(self) -> str:
+        return f"Step({self.kind}, {self.name!r})"
+
+    def as_dict(self) -> dict[str, object]:
+        """The step as JSON knows it."""
+        out: dict[str, object] = {
+            "kind": self.kind,
+            "name": self.name,
+            "offset": self.offset,
+            "size": self.size,
+        }
+        if self.section:
+            out["section"] = self.section
+        return out
+
+
+class Image:
+    """An image and where it came from. Nothing is read until it is asked for.
+
+    Attributes:
+        provenance: the steps from the file to here.
+        kind: ``cubin``, ``ptx``, ``nvvm``, ``lto``, ``unknown``; ``fault`` for a place that
+            could not be read, whose ``error`` says why.
+        stored_size: bytes it takes in its container, without padding where that is known.
+        compression: ``none``, ``lz4``, ``zstd`` or ``unknown``.
+        entry: header of its fatbin entry; ``None`` outside of fatbins.
+        error: what is wrong with it; ``None`` for images that look right so far.
+    """
+
+    __slots__ = (
+        "_arch",
+        "_offset",
+        "_size",
+        "_source",
+        "compression",
+        "entry",
+        "error",
+        "kind",
+        "provenance",
+        "stored_size",
+    )
+
+    def __init__(
+        self,
+        provenance: tuple[Step, ...],
+        kind: str,
+        source: Source,
+        offset: int = 0,
+        size: int = 0,
+        entry: Entry | None = None,
+        arch: str | None = None,
+        error: CubinError | None = None,
+    ) -> None:
+        self.provenance = provenance
+        self.kind = kind
+        self.entry = entry
+        self.error = error
+        self._source = source
+        self._offset = offset
+        self._size = size
+        self._arch = arch
+        self.stored_size = entry.stored_size if entry else size
+        self.compression = entry.compression if entry else "none"
+
+    def __repr__(self) -> str:
+        return f"<Image {self.kind} {self.arch} {self}>"
+
+    def __str__(self) -> str:
+        return " → ".join(step.name for step in self.provenance)
+
+    @property
+    def file(self) -> str:
+        """Name of the file, with the members of archives on the way: no fatbin numbers."""
+        return " → ".join(
+            s.name for s in self.provenance if s.kind in ("file", "member", "compressed")
+        )
+
+    @property
+    def section(self) -> str:
+        """Name of the host section around it; empty when there is none."""
+        for step in reversed(self.provenance):
+            if step.section:
+                return step.section
+        return ""
+
+    @property
+    def offset(self) -> int:
+        """Where the stored bytes begin, in the innermost file or archive member."""
+        return self.entry.payload_offset if self.entry else self._offset
+
+    @property
+    def arch(self) -> str:
+        """``sm_90a`` for cubins, ``compute_90a`` for PTX and IR; empty for faults."""
+        if self._arch is None:
+            self._arch = self._find_arch()
+        return self._arch
+
+    def _find_arch(self) -> str:
+        if self.entry is not None:
+            prefix = "sm_" if self.kind == "cubin" else "compute_"
+            return f"{prefix}{self.entry.sm}{self.entry.variant}"
+        if self.kind == "cubin":
+            return self.cubin().header.arch
+        return ""
+
+    @property
+    def size(self) -> int:
+        """Bytes of the image when decompressed.
+
+        A stored image in a fatbin counts without its padding, which for cubins costs a look at
+        its section table.
+        """
+        entry = self.entry
+        if entry is None:
+            return self._size
+        if entry.compression == "none" and self.kind == "cubin":
+            return self._plain_cubin_size(entry)
+        return entry.size
+
+    def _plain_cubin_size(self, entry: Entry) -> int:
+        part = self._source.part(entry.payload_offset, entry.payload_size, self._source.name)
+        try:
+            return cubin_length(part, 0)
+        except CubinError:
+            return entry.payload_size
+
+    @property
+    def data(self) -> bytes:
+        """The image, decompressed, without padding. Read anew each time; nothing is kept.
+
+        Raises:
+            CubinError: it cannot be read or decompressed.
+        """
+        if self.error is not None:
+            raise self.error
+        entry = self.entry
+        if entry is None:
+            return self._source.exactly(self._offset, self._size, "image")
+        data = fatbin.image_bytes(self._source, entry)
+        if entry.compression == "none":
+            if self.kind == "cubin":
+                return data[: self._plain_cubin_size(entry)]
+            if self.kind == "ptx":
+                return data.rstrip(b"\0")
+        return data
+
+    def stored_bytes(self) -> bytes:
+        """The bytes as they are stored, compressed or not."""
+        if self.error is not None:
+            raise self.error
+        if self.entry is None:
+            return self.data
+        return fatbin.payload(self._source, self.entry)
+
+    def cubin(self) -> Cubin:
+        """The image as a :class:`cubinspec.Cubin`.
+
+        Raises:
+            CubinError: it is something else, or broken.
+        """
+        from cubinspec.model import Cubin
+
+        return Cubin.parse(self.data, name=str(self))
+
+    def as_dict(self) -> dict[str, object]:
+        """The image as JSON knows it."""
+        out: dict[str, object] = {
+            "path": str(self),
+            "kind": self.kind,
+            "arch": self.arch,
+            "offset": self.offset,
+            "stored_size": self.stored_size,
+            "size": self.size,
+            "compression": self.compression,
+            "provenance": [step.as_dict() for step in self.provenance],
+        }
+        if self.error is not None:
+            out["error"] = str(self.error)
+        return out

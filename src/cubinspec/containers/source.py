@@ -1,0 +1,395 @@
+"""Random access to bytes wherever they are: memory, a file, a part of either, a stream.
+
+Everything in ``cubinspec.containers`` reads through a :class:`Source`, so that a fatbin in a
+2 GB library is listed by reading some kilobytes of it, and a library inside a compressed archive
+is read without ever being whole in memory or on disk.
+"""
+
+from __future__ import annotations
+
+from cubinspec.errors import CubinError, FileAccessError, LimitError, TruncatedError
+from cubinspec.limits import (
+    BOMB_FLOOR_BYTES,
+    MAX_MEMBER_BYTES,
+    MAX_MEMBER_RATIO,
+    MEMBER_IN_MEMORY_BYTES,
+    MEMBERS_IN_MEMORY_BYTES,
+    SEARCH_CHUNK_BYTES,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Protocol
+
+    class Reader(Protocol):
+        """What a stream needs: sequential reads."""
+
+        def read(self, size: int, /) -> bytes: ...
+
+        def close(self) -> object: ...
+
+
+class Source:
+    """Bytes that can be read at any offset.
+
+    Attributes:
+        name: what error messages call it; members of archives are ``archive → member``.
+        size: length in bytes.
+    """
+
+    name: str
+    #: Whether reading at a far offset costs no more than reading on.
+    random = True
+
+    @property
+    def size(self) -> int:
+        raise NotImplementedError
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Up to ``size`` bytes at ``offset``: fewer only at the end.
+
+        Raises:
+            CubinError: the bytes cannot be had (I/O, a broken compressed stream, a limit).
+        """
+        raise NotImplementedError
+
+    def exactly(self, offset: int, size: int, field: str) -> bytes:
+        """``size`` bytes at ``offset``.
+
+        Raises:
+            TruncatedError: the source ends before.
+        """
+        data = self.read(offset, size)
+        if len(data) != size:
+            raise TruncatedError(
+                f"{size} bytes needed, {len(data)} left",
+                file=self.name,
+                offset=offset,
+                field=field,
+                expected=f"a file of at least {offset + size:#x} bytes",
+            )
+        return data
+
+    def part(self, offset: int, size: int, name: str) -> Source:
+        """A window on this source; nothing is copied."""
+        return PartSource(self, offset, size, name)
+
+    def close(self) -> None:
+        """Give back what the source holds open."""
+
+
+class BytesSource(Source):
+    """Bytes in memory."""
+
+    def __init__(self, data: bytes, name: str) -> None:
+        self.data = data
+        self.name = name
+
+    @property
+    def size(self) -> int:
+        return len(self.data)
+
+    def read(self, offset: int, size: int) -> bytes:
+        return self.data[offset : offset + size]
+
+
+class FileSource(Source):
+    """A file that can seek: of the operating system, or of an fsspec file system.
+
+    Reads instead of a mapping: a file that shrinks while it is read then gives a short read and
+    not a signal that ends the process, and pages that were read do not count as this process's
+    memory.
+    """
+
+    def __init__(self, file: object, name: str, size: int | None = None) -> None:
+        import os
+
+        self.name = name
+        self._file = file
+        self._fd = -1
+        try:
+            if hasattr(os, "pread"):
+                try:
+                    self._fd = file.fileno()  # type: ignore[attr-defined]
+                except (AttributeError, OSError):  # not a file of the operating system
+                    self._fd = -1
+            self._size = size if size is not None else int(file.seek(0, 2))  # type: ignore[attr-defined]
+        except (OSError, ValueError) as error:
+            raise FileAccessError(f"cannot be read: {error}", file=name) from error
+
+    @classmethod
+    def open(cls, path: str) -> FileSource:
+        """Open a file of the operating system.
+
+        Raises:
+            FileAccessError: it does not exist, is a folder, or may not be read.
+        """
+        try:
+            return cls(open(path, "rb", buffering=0), path)  # noqa: SIM115
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise FileAccessError(f"cannot be opened: {reason}", file=path) from error
+
+    @property
+    def size(self) -> int:
+        return self._size
+
+    def read(self, offset: int, size: int) -> bytes:
+        size = min(size, self._size - offset)
+        if size <= 0:
+            return b""
+        try:
+            if self._fd >= 0:
+                import os
+
+                data = os.pread(self._fd, size, offset)
+                if len(data) == size:
+                    return data
+                rest = [data]
+                left = size - len(data)
+                while left and rest[-1]:  # one call gives at most 2 GiB on Linux
+                    rest.append(os.pread(self._fd, left, offset + size - left))
+                    left -= len(rest[-1])
+                return b"".join(rest)
+            self._file.seek(offset)  # type: ignore[attr-defined]
+            out: bytes = self._file.read(size)  # type: ignore[attr-defined]
+            return out
+        except OSError as error:
+            raise FileAccessError(
+                f"cannot be read: {error.strerror or error}", file=self.name, offset=offset
+            ) from error
+
+    def close(self) -> None:
+        self._fd = -1
+        self._file.close()  # type: ignore[attr-defined]
+
+    def __del__(self) -> None:
+        # Images keep their file open and are dropped when their user is done with them.
+        self.close()
+
+
+class PartSource(Source):
+    """A window on another source."""
+
+    def __init__(self, parent: Source, offset: int, size: int, name: str) -> None:
+        if isinstance(parent, PartSource):
+            parent, offset = parent.parent, parent.offset + offset
+        self.parent = parent
+        self.offset = offset
+        self.name = name
+        self.random = parent.random
+        self._size = size
+
+    @property
+    def size(self) -> int:
+        return self._size
+
+    def read(self, offset: int, size: int) -> bytes:
+        size = min(size, self._size - offset)
+        return self.parent.read(self.offset + offset, size) if size > 0 else b""
+
+
+#: Members that are whole in memory now, least recently loaded first.
+_loaded: list[StreamSource] = []
+
+
+class StreamSource(Source):
+    """What a decompressor yields, at any offset.
+
+    A small one (``MEMBER_IN_MEMORY_BYTES``) is held whole, the last few of them at a time; it is
+    loaded again when it is needed after that. A larger one is a window that goes forward, and
+    going back opens the stream again: readers of this package go forward, apart from one jump to
+    a section table at the end, so a second opening is all it costs.
+
+    Args:
+        opener: begins the stream anew.
+        stored_size: compressed bytes behind it, for the ratio limit.
+        size: known length; ``None`` when only reading tells.
+    """
+
+    def __init__(
+        self,
+        opener: Callable[[], Reader],
+        name: str,
+        stored_size: int,
+        size: int | None = None,
+    ) -> None:
+        self.name = name
+        self.random = size is not None and size <= MEMBER_IN_MEMORY_BYTES
+        self._opener = opener
+        self._stored = stored_size
+        self._declared = size
+        self._known: int | None = size
+        self._whole: bytes | None = None
+        self._stream: Reader | None = None
+        self._at = 0  # offset of the next byte of the stream
+        self._before = b""
+        self._chunk = b""  # the last bytes that came, ending at _at
+
+    @property
+    def size(self) -> int:
+        if self._known is None:
+            while self._advance():
+                pass
+            self._known = self._at
+        return self._known
+
+    def _fail(self, error: Exception) -> CubinError:
+        return TruncatedError(
+            f"the compressed data is damaged: {str(error) or type(error).__name__}",
+            file=self.name,
+            offset=self._at,
+        )
+
+    def _advance(self) -> int:
+        """Read the next chunk; its length, 0 at the end."""
+        try:
+            if self._stream is None:
+                self._at = 0
+                self._before = self._chunk = b""
+                self._stream = self._opener()
+            data = self._stream.read(SEARCH_CHUNK_BYTES)
+        except CubinError:
+            raise
+        except (OSError, EOFError, ValueError, RuntimeError, NotImplementedError) as error:
+            raise self._fail(error) from error
+        except Exception as error:
+            # Each decompressor has an exception of its own (zlib.error, zipfile.BadZipFile,
+            # lzma.LZMAError, zstandard.ZstdError); naming them would import all of them.
+            if type(error).__module__ in ("zlib", "zipfile", "_lzma", "zstd", "tarfile"):
+                raise self._fail(error) from error
+            raise
+        if data:
+            self._before, self._chunk = self._chunk, data
+            self._at += len(data)
+            if self._at > MAX_MEMBER_BYTES:
+                raise LimitError(f"more than {MAX_MEMBER_BYTES} bytes come out", file=self.name)
+            if self._at > BOMB_FLOOR_BYTES and self._at > MAX_MEMBER_RATIO * self._stored:
+                raise LimitError(
+                    f"{self._stored} stored bytes expand to more than {self._at} bytes",
+                    file=self.name,
+                    expected=f"at most {MAX_MEMBER_RATIO} bytes per stored byte",
+                )
+        elif self._declared is not None and self._at < self._declared:
+            raise TruncatedError(
+                f"the data ends after {self._at} bytes",
+                file=self.name,
+                offset=self._at,
+                expected=f"{self._declared} bytes, as the archive says",
+            )
+        return len(data)
+
+    def _load(self) -> bytes:
+        pieces: list[bytes] = []
+        self._rewind()
+        while self._advance():
+            pieces.append(self._chunk)
+        self._rewind()
+        self._whole = whole = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        _loaded.append(self)
+        total = sum(len(s._whole or b"") for s in _loaded)
+        while total > MEMBERS_IN_MEMORY_BYTES and len(_loaded) > 1:
+            oldest = _loaded.pop(0)
+            total -= len(oldest._whole or b"")
+            oldest._whole = None
+        return whole
+
+    def read(self, offset: int, size: int) -> bytes:
+        if self._known is not None:
+            size = min(size, self._known - offset)
+        if size <= 0:
+            return b""
+        if self.random:
+            whole = self._whole
+            if whole is None:
+                if offset == 0 and size <= SEARCH_CHUNK_BYTES // 16 and self._at == 0:
+                    return self._peek(size)
+                whole = self._load()
+            return whole[offset : offset + size]
+        start = self._at - len(self._chunk)
+        if offset < start - len(self._before):
+            self._rewind()
+        elif offset < start:
+            skip = offset - (start - len(self._before))
+            head = self._before[skip : skip + size]
+            return head if len(head) == size else head + self.read(start, size - len(head))
+        while offset >= self._at:
+            if not self._advance():
+                return b""
+        start = self._at - len(self._chunk)
+        pieces = [self._chunk[offset - start : offset - start + size]]
+        left = size - len(pieces[0])
+        while left > 0 and self._advance():
+            pieces.append(self._chunk[:left])
+            left -= len(pieces[-1])
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def _peek(self, size: int) -> bytes:
+        """The first bytes without the rest: most members of an archive are only looked at."""
+        try:
+            stream = self._opener()
+            try:
+                return stream.read(size)
+            finally:
+                stream.close()
+        except CubinError:
+            raise
+        except Exception as error:
+            raise self._fail(error) from error
+
+    def _rewind(self) -> None:
+        stream, self._stream = self._stream, None
+        self._at = 0
+        self._before = self._chunk = b""
+        if stream is not None:
+            stream.close()
+
+    def close(self) -> None:
+        self._rewind()
+        if self._whole is not None:
+            self._whole = None
+            _loaded.remove(self)
+
+
+class SourceFile:
+    """A source as the file object that ``zipfile``, ``tarfile`` and decompressors want."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._at = 0
+        self.name = source.name
+
+    def read(self, size: int = -1, /) -> bytes:
+        if size is None or size < 0:
+            size = max(0, self._source.size - self._at)
+        data = self._source.read(self._at, size)
+        self._at += len(data)
+        return data
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        base = 0 if whence == 0 else self._at if whence == 1 else self._source.size
+        self._at = max(0, base + offset)
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def seekable(self) -> bool:
+        return True
+
+    def readable(self) -> bool:
+        return True
+
+    def writable(self) -> bool:
+        return False
+
+    def flush(self) -> None:
+        """Nothing is buffered."""
+
+    @property
+    def closed(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        """The source belongs to its owner."""

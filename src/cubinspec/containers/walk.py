@@ -1,0 +1,234 @@
+"""From a path to the images in it, through every container on the way."""
+
+from __future__ import annotations
+
+from cubinspec.containers import fatbin
+from cubinspec.containers.elf_host import (
+    ELF_MAGIC,
+    ElfFrame,
+    cubin_length,
+    is_cubin_header,
+)
+from cubinspec.containers.image import Image, Step
+from cubinspec.containers.sniff import (
+    ARCHIVES,
+    COMPRESSED,
+    HOSTS,
+    SNIFF_BYTES,
+    ptx_target,
+    sniff,
+)
+from cubinspec.containers.source import BytesSource, FileSource, Source
+from cubinspec.errors import BadStructureError, CubinError, LimitError
+from cubinspec.limits import MAX_CONTAINER_DEPTH, SEARCH_CHUNK_BYTES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+#: PTX names its target in the lines after its leading comment.
+_PTX_HEAD_BYTES = 1 << 16
+
+
+def images(what: str | os.PathLike[str] | bytes, *, name: str = "<bytes>") -> Iterator[Image]:
+    """Every image of device code in a file, a folder, or bytes.
+
+    Containers in containers are opened to a depth of ``MAX_CONTAINER_DEPTH``. What cannot be read
+    is an image too, of kind ``fault``, with the reason in ``error``; the walk goes on after it.
+
+    Args:
+        what: path of a file or folder, or the bytes of a file.
+        name: what to call the bytes.
+
+    Raises:
+        FileAccessError: the path itself cannot be opened.
+    """
+    if isinstance(what, (bytes, bytearray, memoryview)):
+        source: Source = BytesSource(bytes(what), name)
+        yield from _walk(source, (Step("file", name, 0, source.size),), 0)
+        return
+    import os
+
+    path = os.fspath(what)
+    if not os.path.isdir(path):
+        source = FileSource.open(path)
+        yield from _walk(source, (Step("file", path, 0, source.size),), 0)
+        return
+    for file in files_below(path):
+        try:
+            source = FileSource.open(file)
+        except CubinError as error:
+            yield _fault((Step("file", file),), error)
+            continue
+        yield from _walk(source, (Step("file", file, 0, source.size),), 0)
+
+
+def images_of(source: Source) -> Iterator[Image]:
+    """Every image in a source that the caller opened, under the source's name."""
+    return _walk(source, (Step("file", source.name, 0, source.size),), 0)
+
+
+def files_below(folder: str) -> Iterator[str]:
+    """Regular files under a folder in sorted order; symbolic links are not followed.
+
+    A link's target is below the folder too, and then counted where it is, or it is not part of
+    what was asked for.
+    """
+    import os
+
+    for base, folders, names in os.walk(folder):
+        folders.sort()
+        for file in sorted(names):
+            path = os.path.join(base, file)
+            if os.path.isfile(path) and not os.path.islink(path):
+                yield path
+
+
+def _fault(steps: tuple[Step, ...], error: CubinError) -> Image:
+    return Image(steps, "fault", BytesSource(b"", ""), error=error)
+
+
+def _walk(source: Source, steps: tuple[Step, ...], depth: int) -> Iterator[Image]:
+    try:
+        kind = sniff(source.read(0, SNIFF_BYTES))
+        if kind in HOSTS or kind == "fatbin":
+            yield from _search(source, steps, kind)
+        elif kind == "cubin":
+            yield Image(steps, "cubin", source, 0, source.size)
+        elif kind == "ptx":
+            target = ptx_target(source.read(0, _PTX_HEAD_BYTES))
+            yield Image(steps, "ptx", source, 0, source.size, arch=target)
+        elif kind == "bitcode":
+            yield Image(steps, "nvvm", source, 0, source.size, arch="")
+        elif kind in ARCHIVES:
+            yield from _archive(source, kind, steps, depth)
+        elif kind in COMPRESSED:
+            yield from _compressed(source, kind, steps, depth)
+        elif kind == "thin-ar":
+            raise BadStructureError(
+                "a thin archive names files and holds none of them",
+                file=source.name,
+                offset=0,
+                expected="an archive that starts with '!<arch>'",
+            )
+    except CubinError as error:
+        yield _fault(steps, error)
+
+
+def _archive(source: Source, kind: str, steps: tuple[Step, ...], depth: int) -> Iterator[Image]:
+    from cubinspec.containers.archives import members
+
+    if depth >= MAX_CONTAINER_DEPTH:
+        raise LimitError(
+            f"{depth} containers around this one",
+            file=source.name,
+            expected=f"at most {MAX_CONTAINER_DEPTH} containers inside each other",
+        )
+    for name, member in members(source, kind):
+        if isinstance(member, CubinError):
+            inner = (*steps, Step("member", name)) if name else steps
+            yield _fault(inner, member)
+            continue
+        yield from _walk(member, (*steps, Step("member", name, 0, member.size)), depth + 1)
+        member.close()
+
+
+def _compressed(source: Source, kind: str, steps: tuple[Step, ...], depth: int) -> Iterator[Image]:
+    from cubinspec.containers.archives import decompressed
+
+    if depth >= MAX_CONTAINER_DEPTH:
+        raise LimitError(
+            f"{depth} containers around this one",
+            file=source.name,
+            expected=f"at most {MAX_CONTAINER_DEPTH} containers inside each other",
+        )
+    inner = decompressed(source, kind)
+    if sniff(inner.read(0, SNIFF_BYTES)) == "tar":
+        yield from _archive(inner, "tar", steps, depth)
+    else:
+        step = Step("compressed", kind, 0, inner.size)
+        yield from _walk(inner, (*steps, step), depth + 1)
+    inner.close()
+
+
+def _search(source: Source, steps: tuple[Step, ...], kind: str) -> Iterator[Image]:
+    """Containers and bare cubins anywhere in a host file, in file order."""
+    regions: list[tuple[int, int, str]] = []
+    if kind == "elf":
+        try:
+            regions = ElfFrame(source).regions()
+        except CubinError:
+            regions = []  # stripped or cut: the search below does not need section names
+    number = 0
+    at = 0
+    while True:
+        found = _find(source, at)
+        if found is None:
+            return
+        at, head = found
+        section = _region_at(regions, at)
+        if fatbin.looks_like_container(head):
+            size = fatbin.CONTAINER.unpack_from(head)[3]
+            step = Step("fatbin", f"fatbin {number}", at, 16 + size, section)
+            number += 1
+            at = yield from _container(source, (*steps, step), at, size)
+        elif is_cubin_header(head):
+            try:
+                length = cubin_length(source, at)
+            except CubinError as error:
+                step = Step("cubin", f"cubin at {at:#x}", at, 0, section)
+                yield _fault((*steps, step), error)
+                at += 4
+                continue
+            step = Step("cubin", f"cubin at {at:#x}", at, length, section)
+            yield Image((*steps, step), "cubin", source, at, length)
+            at += length
+        else:
+            at += 4
+
+
+def _container(source: Source, steps: tuple[Step, ...], offset: int, size: int) -> Iterator[Image]:
+    """Images of one container; returns where the search goes on."""
+    at = offset + fatbin.CONTAINER.size
+    number = 0
+    try:
+        for entry in fatbin.entries(source, offset, size):
+            at = entry.payload_offset + entry.payload_size
+            number = entry.number + 1
+            step = Step("entry", f"entry {entry.number}", entry.offset - offset, at - entry.offset)
+            yield Image((*steps, step), entry.kind_name, source, entry=entry)
+    except CubinError as error:
+        yield _fault((*steps, Step("entry", f"entry {number}", at - offset)), error)
+    return at
+
+
+def _find(source: Source, start: int) -> tuple[int, bytes] | None:
+    """Offset and first 20 bytes of the next magic number at or after ``start``."""
+    at = start
+    overlap = 19
+    while True:
+        chunk = source.read(at, SEARCH_CHUNK_BYTES)
+        if len(chunk) < 16:
+            return None
+        hit = chunk.find(fatbin.MAGIC_BYTES)
+        elf = chunk.find(ELF_MAGIC, 0, hit if hit >= 0 else len(chunk))
+        if elf >= 0:
+            hit = elf
+        if hit >= 0:
+            head = chunk[hit : hit + 20]
+            if len(head) < 20:
+                head = source.read(at + hit, 20)
+            return at + hit, head
+        if len(chunk) < SEARCH_CHUNK_BYTES:
+            return None
+        at += len(chunk) - overlap
+
+
+def _region_at(regions: list[tuple[int, int, str]], offset: int) -> str:
+    from bisect import bisect_right
+
+    index = bisect_right(regions, offset, key=lambda region: region[0]) - 1
+    if index >= 0 and offset < regions[index][1]:
+        return regions[index][2]
+    return ""

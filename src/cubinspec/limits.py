@@ -1,0 +1,49 @@
+"""Named limits, each with its reason. Everything else is bounded by the size of the file itself."""
+
+from __future__ import annotations
+
+#: Longest printable name in messages; a 4 MB mangled name must not fill a terminal.
+MAX_NAME_IN_MESSAGE = 200
+
+#: Nested lists inside one attribute; the format has one level, a forged count must not recurse.
+MAX_SECTION_HEADERS = 1 << 26
+
+# --- containers -------------------------------------------------------------------------------
+
+#: Containers inside containers (wheel -> tar.gz -> ar -> object -> fatbin is five). Deeper nesting
+#: has no honest use and is how an archive that contains itself keeps a scanner busy for ever.
+MAX_CONTAINER_DEPTH = 8
+
+#: One device image after decompression. The largest cubins in public libraries stay below 300 MB.
+MAX_IMAGE_BYTES = 1 << 30
+
+#: LZ4 cannot expand more: a length byte of 255 yields 255 bytes, the rest is the token's start.
+MAX_LZ4_RATIO = 256
+
+#: zstd writes 128 KiB of one byte in a few bytes, so real images with zeroed globals reach high
+#: ratios; above this one, on an image of more than ``BOMB_FLOOR_BYTES``, the sizes are a lie.
+MAX_ZSTD_RATIO = 2000
+
+#: An archive member (or compressed file) that yields more than this many bytes per stored byte is
+#: refused. Deflate cannot exceed 1032; host libraries with device code stay below 40.
+MAX_MEMBER_RATIO = 250
+
+#: Below this much output a ratio says nothing: a page of zeros compresses a thousandfold.
+BOMB_FLOOR_BYTES = 64 << 20
+
+#: One archive member, or one compressed file, read as a stream. The largest public libraries with
+#: device code are near 3 GB; the bound keeps an endless stream from running for days.
+MAX_MEMBER_BYTES = 16 << 30
+
+#: Members of one archive. Full container layers hold some 100,000; the bound stops forged counts.
+MAX_MEMBERS = 2_000_000
+
+#: An archive member up to this size is held in memory, which makes it cheap to read in any order;
+#: a larger one is read as a stream, twice where its section table stands at its end.
+MEMBER_IN_MEMORY_BYTES = 32 << 20
+
+#: Members held in memory at the same time: an archive inside an archive needs two.
+MEMBERS_IN_MEMORY_BYTES = 64 << 20
+
+#: Unit of reading when a file is searched for magic numbers, and of the window over a stream.
+SEARCH_CHUNK_BYTES = 1 << 20
