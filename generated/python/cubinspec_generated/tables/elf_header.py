@@ -1,0 +1,56 @@
+# Generated from ksy/tables/elf_header.yaml (sha256 09982abde31acb60) by tools.gen; do not edit.
+"""ELF header and program headers."""
+
+EM_CUDA: int = 190
+"""e_machine of a cubin."""
+
+CLASS_NAMES: dict[int, str] = {
+    0x1: 'ELFCLASS32',
+    0x2: 'ELFCLASS64',
+}
+"""EI_CLASS."""
+
+OSABI_NAMES: dict[int, str] = {
+    0x33: 'ELFOSABI_CUDA',
+    0x41: 'ELFOSABI_CUDA_V2',
+}
+"""EI_OSABI."""
+
+ABI_VERSION_NAMES: dict[int, str] = {
+    0x2: 'ABI_2',
+    0x4: 'ABI_4',
+    0x7: 'ABI_7',
+    0x8: 'ABI_8',
+}
+"""EI_ABIVERSION."""
+
+TYPE_NAMES: dict[int, str] = {
+    0x1: 'ET_REL',
+    0x2: 'ET_EXEC',
+    0x3: 'ET_DYN',
+    0xff00: 'ET_EWP',
+}
+"""e_type."""
+
+SEGMENT_TYPE_NAMES: dict[int, str] = {
+    0x0: 'PT_NULL',
+    0x1: 'PT_LOAD',
+    0x2: 'PT_DYNAMIC',
+    0x3: 'PT_INTERP',
+    0x4: 'PT_NOTE',
+    0x6: 'PT_PHDR',
+}
+"""p_type."""
+
+SEGMENT_FLAG_NAMES: dict[int, str] = {
+    0x1: 'PF_X',
+    0x2: 'PF_W',
+    0x4: 'PF_R',
+}
+"""p_flags bits."""
+
+FLAG_FIELDS: dict[int, tuple[tuple[str, int, int], ...]] = {
+    0x33: (('sm', 0, 8), ('texmode_unified', 8, 1), ('texmode_independent', 9, 1), ('address_64', 10, 1), ('accelerators', 11, 1), ('reserved_12', 12, 4), ('virtual_sm', 16, 8), ('reserved_24', 24, 8)),
+    0x41: (('kind_mercury', 0, 1), ('kind_capsule', 1, 1), ('kind_sass', 2, 1), ('accelerators', 3, 1), ('reserved_4', 4, 4), ('sm', 8, 16), ('cuinfo_section', 24, 8)),
+}
+"""Fields of e_flags by EI_OSABI: (name, first bit, width)."""
