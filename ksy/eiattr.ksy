@@ -1,0 +1,638 @@
+meta:
+  id: eiattr
+  title: Attribute sections of a CUDA device binary
+  file-extension:
+    - cubin
+  tags:
+    - executable
+    - gpu
+  license: CC0-1.0
+  ks-version: 0.9
+  imports:
+    - cuda_codes
+  encoding: UTF-8
+  endian: le
+  bit-endian: le
+doc: |
+  Sections `.nv.info` (attributes of the module), `.nv.info.<function>` (of one
+  function) and their Mercury copies `.nv.merc.nv.info*`, section types
+  0x70000000 and 0x70000083: a run of records, each with a format, a code and
+  a 16-bit word that is the value itself or the size of a payload.
+
+  Symbol indices in payloads count in the symbol table that `sh_link` names.
+  Instruction offsets are byte offsets in the code of the function; in the
+  Mercury copies they are offsets in the Mercury code.
+
+  A payload that is shorter than its layout demands, or whose layout is not
+  known, is given as bytes; bytes after a known layout stand in `trailing`.
+doc-ref: https://docs.nvidia.com/cuda/cuda-binary-utilities/
+seq:
+  - id: records
+    type: info_record
+    repeat: eos
+    doc: In the order of the producer.
+types:
+  info_record:
+    doc: One attribute.
+    seq:
+      - id: format
+        type: u1
+        enum: cuda_codes::eifmt
+        doc: Where the value is.
+      - id: code
+        type: u1
+        enum: cuda_codes::eiattr_code
+        doc: Which attribute it is.
+      - id: value
+        type: u2
+        doc: |
+          The value of a BVAL (low byte) or HVAL record, 0 for NVAL, the size
+          of the payload for SVAL.
+      - id: payload
+        size: value
+        type:
+          switch-on: layout
+          cases:
+            cuda_codes::eiattr_code::eiattr_max_threads: dim3
+            cuda_codes::eiattr_code::eiattr_reqntid: dim3
+            cuda_codes::eiattr_code::eiattr_cta_per_cluster: dim3
+            cuda_codes::eiattr_code::eiattr_kparam_info: kparam_info
+            cuda_codes::eiattr_code::eiattr_kparam_info_v2: kparam_info_v2
+            cuda_codes::eiattr_code::eiattr_param_cbank: param_cbank
+            cuda_codes::eiattr_code::eiattr_frame_size: function_value
+            cuda_codes::eiattr_code::eiattr_min_stack_size: function_value
+            cuda_codes::eiattr_code::eiattr_max_stack_size: function_value
+            cuda_codes::eiattr_code::eiattr_regcount: function_value
+            cuda_codes::eiattr_code::eiattr_load_cache_request: function_value
+            cuda_codes::eiattr_code::eiattr_sam_region_stack_size: function_value
+            cuda_codes::eiattr_code::eiattr_shared_scratch: shared_scratch
+            cuda_codes::eiattr_code::eiattr_image_slot: image_slot
+            cuda_codes::eiattr_code::eiattr_image_size: image_size
+            cuda_codes::eiattr_code::eiattr_crs_stack_size: single_word
+            cuda_codes::eiattr_code::eiattr_sw_war: single_word
+            cuda_codes::eiattr_code::eiattr_cuda_api_version: single_word
+            cuda_codes::eiattr_code::eiattr_query_numattrib: query_numattrib
+            cuda_codes::eiattr_code::eiattr_exit_instr_offsets: instruction_offsets
+            cuda_codes::eiattr_code::eiattr_s2rctaid_instr_offsets: instruction_offsets
+            cuda_codes::eiattr_code::eiattr_ld_cachemod_instr_offsets: instruction_offsets
+            cuda_codes::eiattr_code::eiattr_atom_sys_instr_offsets: instruction_offsets
+            cuda_codes::eiattr_code::eiattr_coop_group_instr_offsets: instruction_offsets
+            cuda_codes::eiattr_code::eiattr_atomf16_emul_instr_offsets: instruction_offsets
+            cuda_codes::eiattr_code::eiattr_int_warp_wide_instr_offsets: instruction_offsets
+            cuda_codes::eiattr_code::eiattr_syscall_offsets: instruction_offsets
+            cuda_codes::eiattr_code::eiattr_sw_war_membar_sys_instr_offsets: instruction_offsets
+            cuda_codes::eiattr_code::eiattr_stack_canary_trap_offsets: instruction_offsets
+            cuda_codes::eiattr_code::eiattr_local_cta_async_store_offsets: instruction_offsets
+            cuda_codes::eiattr_code::eiattr_ignoreoob_cp_async_bulk_instr_offsets: instruction_offsets
+            cuda_codes::eiattr_code::eiattr_externs: symbol_list
+            cuda_codes::eiattr_code::eiattr_syscalls_fallback: symbol_list
+            cuda_codes::eiattr_code::eiattr_coop_group_mask_regids: coop_group_mask_list
+            cuda_codes::eiattr_code::eiattr_atom16_emul_instr_reg_map: register_map
+            cuda_codes::eiattr_code::eiattr_indirect_branch_targets: indirect_branches
+            cuda_codes::eiattr_code::eiattr_mbarrier_instr_offsets: mbarrier_list
+            cuda_codes::eiattr_code::eiattr_coroutine_resume_id_offsets: coroutine_list
+            cuda_codes::eiattr_code::eiattr_per_reg_target_perf_stats: perf_stats_list
+            cuda_codes::eiattr_code::eiattr_unused_load_byte_offset: unused_load_list
+            cuda_codes::eiattr_code::eiattr_at_entry_fragments: fragment_list
+            cuda_codes::eiattr_code::eiattr_annotations: annotation_list
+            cuda_codes::eiattr_code::eiattr_mercury_finalizer_options: finalizer_options
+            cuda_codes::eiattr_code::eiattr_language: language_list
+            cuda_codes::eiattr_code::eiattr_instr_offsets: instruction_table
+            _: raw_payload
+        if: format == cuda_codes::eifmt::eifmt_sval
+        doc: Value of an SVAL record.
+    instances:
+      layout:
+        value: |
+          value < len_layout
+            ? cuda_codes::eiattr_code::eiattr_error
+            : code
+        doc: The code, or the error code when the payload is too short for it.
+      len_layout:
+        value: |
+          code == cuda_codes::eiattr_code::eiattr_image_size
+            ? 16 :
+          code == cuda_codes::eiattr_code::eiattr_max_threads
+            or code == cuda_codes::eiattr_code::eiattr_reqntid
+            or code == cuda_codes::eiattr_code::eiattr_cta_per_cluster
+            or code == cuda_codes::eiattr_code::eiattr_kparam_info
+            or code == cuda_codes::eiattr_code::eiattr_kparam_info_v2
+            ? 12 :
+          code == cuda_codes::eiattr_code::eiattr_param_cbank
+            or code == cuda_codes::eiattr_code::eiattr_frame_size
+            or code == cuda_codes::eiattr_code::eiattr_min_stack_size
+            or code == cuda_codes::eiattr_code::eiattr_max_stack_size
+            or code == cuda_codes::eiattr_code::eiattr_regcount
+            or code == cuda_codes::eiattr_code::eiattr_load_cache_request
+            or code == cuda_codes::eiattr_code::eiattr_sam_region_stack_size
+            or code == cuda_codes::eiattr_code::eiattr_shared_scratch
+            or code == cuda_codes::eiattr_code::eiattr_image_slot
+            ? 8 :
+          code == cuda_codes::eiattr_code::eiattr_crs_stack_size
+            or code == cuda_codes::eiattr_code::eiattr_sw_war
+            or code == cuda_codes::eiattr_code::eiattr_cuda_api_version
+            or code == cuda_codes::eiattr_code::eiattr_query_numattrib
+            or code == cuda_codes::eiattr_code::eiattr_instr_offsets
+            ? 4 :
+          0
+        doc: Least size of a payload of this code, 0 when any will do.
+  dim3:
+    doc: Sizes in three dimensions.
+    seq:
+      - id: x
+        type: u4
+        doc: First dimension.
+      - id: y
+        type: u4
+        doc: Second dimension.
+      - id: z
+        type: u4
+        doc: Third dimension.
+      - id: trailing
+        size-eos: true
+        -opaque: attribute payload
+        doc: Empty in files seen.
+  kparam_info:
+    -orig-id: EIATTR_KPARAM_INFO
+    doc: |
+      One kernel parameter. The records of a kernel stand in descending order
+      of `ordinal`.
+    seq:
+      - id: index
+        type: u4
+        doc: 0 in files seen.
+      - id: ordinal
+        type: u2
+        doc: Position in the parameter list, from 0.
+      - id: offset
+        type: u2
+        doc: Byte offset in the parameter block.
+      - id: bits
+        type: kparam_bits
+        doc: Size and place.
+      - id: trailing
+        size-eos: true
+        -opaque: attribute payload
+        doc: Empty in files seen.
+  kparam_bits:
+    doc: Size and place of a kernel parameter.
+    seq:
+      - id: log_alignment
+        type: b8
+        doc: Power of two of an alignment; 0 in files seen.
+      - id: space
+        type: b4
+        doc: Memory space; 0 in files seen.
+      - id: constant_bank
+        type: b5
+        doc: Constant bank, 31 in files seen.
+      - id: is_shared
+        type: b1
+        -orig-id: is_smem
+        doc: True when the parameter lies in shared memory.
+      - id: len_parameter
+        type: b14
+        -orig-id: size
+        doc: Size in bytes.
+  kparam_info_v2:
+    -orig-id: EIATTR_KPARAM_INFO_V2
+    doc: |
+      One kernel parameter in the form for sizes above 16383 bytes.
+    seq:
+      - id: index
+        type: u4
+        doc: 0 in files seen.
+      - id: ordinal
+        type: u2
+        doc: Position in the parameter list, from 0.
+      - id: offset
+        type: u2
+        doc: Byte offset in the parameter block.
+      - id: bits
+        type: kparam_bits_v2
+        doc: Size and place.
+      - id: trailing
+        size-eos: true
+        -opaque: attribute payload
+        doc: Empty in files seen.
+  kparam_bits_v2:
+    doc: Size and place of a kernel parameter, second form.
+    seq:
+      - id: len_parameter
+        type: b16
+        -orig-id: size
+        doc: Size in bytes.
+      - id: log_alignment
+        type: b8
+        doc: Power of two of an alignment.
+      - id: space
+        type: b4
+        doc: Memory space.
+      - id: unknown
+        type: b4
+        doc: Not printed by cuobjdump.
+  param_cbank:
+    -orig-id: EIATTR_PARAM_CBANK
+    doc: Where the parameters of a kernel are in its constant bank.
+    seq:
+      - id: section_symbol
+        type: u4
+        doc: Section symbol of `.nv.constant0.<kernel>`.
+      - id: ofs_parameters
+        type: u2
+        doc: Offset of the parameter block in the bank, 0x160 on sm_75.
+      - id: len_parameters
+        type: u2
+        doc: Size of the parameter block.
+      - id: trailing
+        size-eos: true
+        -opaque: attribute payload
+        doc: Empty in files seen.
+  function_value:
+    doc: A number that belongs to one function.
+    seq:
+      - id: symbol
+        type: u4
+        doc: Index of the function symbol.
+      - id: number
+        type: u4
+        doc: Registers or bytes, as the code says.
+      - id: trailing
+        size-eos: true
+        -opaque: attribute payload
+        doc: Empty in files seen.
+  shared_scratch:
+    -orig-id: EIATTR_SHARED_SCRATCH
+    doc: Scratch window in shared memory.
+    seq:
+      - id: ofs_window
+        type: u4
+        doc: Start of the window.
+      - id: len_window
+        type: u4
+        doc: Size of the window in bytes.
+      - id: trailing
+        size-eos: true
+        -opaque: attribute payload
+        doc: Empty in files seen.
+  image_slot:
+    -orig-id: EIATTR_IMAGE_SLOT
+    doc: Slot of a texture or surface reference, sm_20 only.
+    seq:
+      - id: symbol
+        type: u4
+        doc: Index of the symbol of the reference.
+      - id: slot
+        type: u4
+        doc: Slot number.
+      - id: trailing
+        size-eos: true
+        -opaque: attribute payload
+        doc: Empty in files seen.
+  image_size:
+    -orig-id: EIATTR_IMAGE_SIZE
+    doc: Sizes known for a texture or surface reference.
+    seq:
+      - id: words
+        type: u4
+        repeat: expr
+        repeat-expr: 4
+        doc: Four words whose meanings are not established.
+      - id: trailing
+        size-eos: true
+        -opaque: attribute payload
+        doc: Empty in files seen.
+  single_word:
+    doc: A payload of one word.
+    seq:
+      - id: number
+        type: u4
+        doc: |
+          Bytes, a set of bits, or ten times the major plus the minor version
+          of the toolkit, as the code says.
+      - id: trailing
+        size-eos: true
+        -opaque: attribute payload
+        doc: Empty in files seen.
+  query_numattrib:
+    -orig-id: EIATTR_QUERY_NUMATTRIB
+    doc: Numbers of query attributes, as cuobjdump prints them.
+    seq:
+      - id: num_tex_unified
+        type: u1
+        doc: For textures in unified mode.
+      - id: num_tex_independent
+        type: u1
+        doc: For textures in independent mode.
+      - id: num_sampler_independent
+        type: u1
+        doc: For samplers in independent mode.
+      - id: num_surface
+        type: u1
+        doc: For surfaces.
+      - id: trailing
+        size-eos: true
+        -opaque: attribute payload
+        doc: Empty in files seen.
+  instruction_offsets:
+    doc: Places of instructions of one kind in the code of the function.
+    seq:
+      - id: offsets
+        type: u4
+        repeat: expr
+        repeat-expr: _io.size / 4
+        doc: Byte offset of each instruction.
+      - id: trailing
+        size-eos: true
+        -opaque: attribute payload
+        doc: Bytes after the last whole word; empty in files seen.
+  symbol_list:
+    doc: Functions the code refers to.
+    seq:
+      - id: symbols
+        type: u4
+        repeat: expr
+        repeat-expr: _io.size / 4
+        doc: Index of the symbol of each function.
+      - id: trailing
+        size-eos: true
+        -opaque: attribute payload
+        doc: Bytes after the last whole word; empty in files seen.
+  coop_group_mask_list:
+    -orig-id: EIATTR_COOP_GROUP_MASK_REGIDS
+    doc: Mask of each instruction that EIATTR_COOP_GROUP_INSTR_OFFSETS lists.
+    seq:
+      - id: masks
+        type: u4
+        repeat: expr
+        repeat-expr: _io.size / 4
+        doc: |
+          Register that holds the mask in the low 24 bits, with a top byte of
+          5 in files seen; 0xffffffff when there is none.
+      - id: trailing
+        size-eos: true
+        -opaque: attribute payload
+        doc: Bytes after the last whole word; empty in files seen.
+  register_map:
+    doc: Registers used by instructions.
+    seq:
+      - id: entries
+        type: register_map_entry
+        repeat: expr
+        repeat-expr: _io.size / 8
+        doc: One entry per instruction.
+      - id: trailing
+        size-eos: true
+        -opaque: attribute payload
+        doc: Bytes after the last whole entry; empty in files seen.
+  register_map_entry:
+    doc: Register used by one instruction.
+    seq:
+      - id: ofs_instruction
+        type: u4
+        doc: Byte offset of the instruction.
+      - id: register_number
+        type: u2
+        doc: Number of the register.
+      - id: reserved
+        type: u2
+        doc: 0 in files seen.
+  indirect_branches:
+    -orig-id: EIATTR_INDIRECT_BRANCH_TARGETS
+    doc: Targets of the indirect branches of a function.
+    seq:
+      - id: branches
+        type: indirect_branch
+        repeat: eos
+        doc: One entry per branch.
+  indirect_branch:
+    doc: Targets of one indirect branch.
+    seq:
+      - id: ofs_branch
+        type: u4
+        doc: Byte offset of the branch instruction.
+      - id: reserved_1
+        type: u2
+        doc: 0 in files seen.
+      - id: reserved_2
+        type: u2
+        doc: 0 in files seen.
+      - id: num_targets
+        type: u4
+        doc: Number of targets.
+      - id: targets
+        type: u4
+        repeat: expr
+        repeat-expr: |
+          num_targets <= (_io.size - _io.pos) / 4
+            ? num_targets.as<u8>
+            : (_io.size - _io.pos) / 4
+        doc: Byte offset of each target.
+  mbarrier_list:
+    -orig-id: EIATTR_MBARRIER_INSTR_OFFSETS
+    doc: Instructions that work on mbarriers.
+    seq:
+      - id: entries
+        type: mbarrier_entry
+        repeat: expr
+        repeat-expr: _io.size / 16
+        doc: One entry per instruction.
+      - id: trailing
+        size-eos: true
+        -opaque: attribute payload
+        doc: Bytes after the last whole entry; empty in files seen.
+  mbarrier_entry:
+    doc: One instruction that works on an mbarrier.
+    seq:
+      - id: ofs_instruction
+        type: u4
+        doc: Byte offset of the instruction.
+      - id: address_register
+        type: u4
+        doc: Register with the address of the mbarrier, 255 for none.
+      - id: immediate_offset
+        type: u4
+        doc: Constant that is added to the register.
+      - id: kind
+        type: u1
+        enum: cuda_codes::mbarrier_instr_kind
+        doc: What the instruction does.
+      - id: unknown
+        type: u1
+        doc: 1 in files seen.
+      - id: uniform_register
+        type: u1
+        doc: Uniform register that is added, 255 for none.
+      - id: stride
+        type: u1
+        doc: Stride; 0 in files seen.
+  coroutine_list:
+    -orig-id: EIATTR_COROUTINE_RESUME_ID_OFFSETS
+    doc: Resume points of a coroutine.
+    seq:
+      - id: entries
+        type: coroutine_entry
+        repeat: expr
+        repeat-expr: _io.size / 8
+        doc: One entry per resume point.
+      - id: trailing
+        size-eos: true
+        -opaque: attribute payload
+        doc: Bytes after the last whole entry.
+  coroutine_entry:
+    doc: One resume point, a pair as cuobjdump prints it.
+    seq:
+      - id: resume_id
+        type: u4
+        doc: Number of the resume point.
+      - id: ofs_instruction
+        type: u4
+        doc: Byte offset where the function goes on.
+  perf_stats_list:
+    -orig-id: EIATTR_PER_REG_TARGET_PERF_STATS
+    doc: Estimates of the compiler for numbers of registers.
+    seq:
+      - id: entries
+        type: perf_stats_entry
+        repeat: expr
+        repeat-expr: _io.size / 12
+        doc: One entry per number of registers.
+      - id: trailing
+        size-eos: true
+        -opaque: attribute payload
+        doc: Bytes after the last whole entry.
+  perf_stats_entry:
+    doc: Estimate for one number of registers, as cuobjdump prints it.
+    seq:
+      - id: num_registers
+        type: u4
+        doc: Number of registers.
+      - id: statistic
+        type: f8
+        doc: Estimate.
+  unused_load_list:
+    -orig-id: EIATTR_UNUSED_LOAD_BYTE_OFFSET
+    doc: Loads of which not all bytes are used.
+    seq:
+      - id: entries
+        type: unused_load_entry
+        repeat: expr
+        repeat-expr: _io.size / 8
+        doc: One entry per load.
+      - id: trailing
+        size-eos: true
+        -opaque: attribute payload
+        doc: Bytes after the last whole entry; empty in files seen.
+  unused_load_entry:
+    doc: One load instruction.
+    seq:
+      - id: ofs_instruction
+        type: u4
+        doc: Byte offset of the instruction.
+      - id: byte_mask
+        type: u4
+        doc: |
+          One bit per loaded byte; 0xf0f0, 0xfff0 and the like seen for loads
+          of 16 bytes. Which value of a bit means unused is not established.
+  fragment_list:
+    -orig-id: EIATTR_AT_ENTRY_FRAGMENTS
+    doc: Code fragments that the driver runs when the kernel starts.
+    seq:
+      - id: fragments
+        type: u4
+        enum: cuda_codes::entry_fragment
+        repeat: expr
+        repeat-expr: _io.size / 4
+        doc: The fragments in order.
+      - id: trailing
+        size-eos: true
+        -opaque: attribute payload
+        doc: Bytes after the last whole word; empty in files seen.
+  annotation_list:
+    -orig-id: EIATTR_ANNOTATIONS
+    doc: Notes of the compiler about instructions.
+    seq:
+      - id: annotations
+        type: annotation
+        repeat: eos
+        doc: One after the other.
+  annotation:
+    doc: One note.
+    seq:
+      - id: kind
+        type: u4
+        enum: annotation_kinds
+        doc: What the note is about.
+      - id: ofs_instruction
+        type: u4
+        if: |
+          kind == annotation_kinds::spill
+            or kind == annotation_kinds::refill
+        doc: Byte offset of the instruction.
+      - id: data
+        size-eos: true
+        if: |
+          kind != annotation_kinds::spill
+            and kind != annotation_kinds::refill
+        -opaque: attribute payload
+        doc: A note of another kind together with all that follow it.
+  finalizer_options:
+    -orig-id: EIATTR_MERCURY_FINALIZER_OPTIONS
+    doc: Options for the finalizer of Mercury code, in scrambled form.
+    seq:
+      - id: data
+        size-eos: true
+        -opaque: finalizer options
+        doc: 32 to 68 bytes.
+  language_list:
+    -orig-id: EIATTR_LANGUAGE
+    doc: Languages the code was written in.
+    seq:
+      - id: languages
+        type: u4
+        enum: cuda_codes::source_language
+        repeat: expr
+        repeat-expr: _io.size / 4
+        doc: One word in files seen.
+      - id: trailing
+        size-eos: true
+        -opaque: attribute payload
+        doc: Bytes after the last whole word; empty in files seen.
+  instruction_table:
+    -orig-id: EIATTR_INSTR_OFFSETS
+    doc: Places of instructions of a kind that the payload names.
+    seq:
+      - id: kind
+        type: u4
+        enum: cuda_codes::instr_offsets_kind
+        doc: Which instructions are meant.
+      - id: offsets
+        type: u4
+        repeat: expr
+        repeat-expr: (_io.size - 4) / 4
+        doc: Byte offset of each instruction.
+      - id: trailing
+        size-eos: true
+        -opaque: attribute payload
+        doc: Bytes after the last whole word.
+  raw_payload:
+    doc: A payload whose layout is not known.
+    seq:
+      - id: data
+        size-eos: true
+        -opaque: attribute payload
+        doc: The bytes.
+enums:
+  annotation_kinds:
+    0:
+      id: spill
+      doc: The instruction stores a register that was spilled.
+    1:
+      id: refill
+      doc: The instruction loads a register that was spilled.
+    2:
+      id: instruction
+      doc: Facts about an instruction.
+    3:
+      id: function_text
+      doc: Text about the function.

@@ -1,0 +1,103 @@
+meta:
+  id: rel_action
+  title: Relocation actions of a CUDA device binary
+  file-extension:
+    - cubin
+  tags:
+    - executable
+    - gpu
+  license: CC0-1.0
+  ks-version: 0.9
+  encoding: UTF-8
+  endian: le
+doc: |
+  Section `.nv.rel.action` (SHT_CUDA_RELOCINFO, 0x7000000b): tells a loader
+  that is older than the file how to apply relocation types it does not know.
+  Constant for a version of the tools; only in executables up to sm_90. One
+  action belongs to each relocation type from `base_type` on.
+doc-ref: https://docs.nvidia.com/cuda/cuda-binary-utilities/
+seq:
+  - id: header
+    type: rel_action_header
+    doc: Which relocation types are described.
+  - id: actions
+    type: rel_action_entry
+    repeat: expr
+    repeat-expr: (_io.size - 8) / 8
+    doc: Entry n describes the type `base_type + n`.
+  - id: trailing
+    size-eos: true
+    -opaque: unclaimed
+    doc: Bytes after the last whole entry; empty in files seen.
+types:
+  rel_action_header:
+    doc: Start of the section.
+    seq:
+      - id: base_type
+        type: u4
+        doc: First relocation type that is described, 75 or 115 seen.
+      - id: reserved
+        type: u4
+        doc: 0.
+  rel_action_entry:
+    doc: |
+      How one relocation type changes the code: up to two bit fields of the
+      value go to bit positions counted from `r_offset`.
+    seq:
+      - id: symbol_kind
+        type: u1
+        enum: symbol_kinds
+        doc: What the value is made of.
+      - id: addend_shift
+        type: u1
+        doc: Shift of the addend.
+      - id: source_position_1
+        type: u1
+        doc: First bit of the value for the first field.
+      - id: len_1
+        type: u1
+        doc: Number of bits of the first field.
+      - id: destination_position_1
+        type: u1
+        doc: Bit of the code where the first field starts.
+      - id: source_position_2
+        type: u1
+        doc: First bit of the value for the second field.
+      - id: len_2
+        type: u1
+        doc: Number of bits of the second field, 0 when there is none.
+      - id: destination_position_2
+        type: u1
+        doc: Bit of the code where the second field starts.
+enums:
+  symbol_kinds:
+    0:
+      id: addr
+      -orig-id: EIVALUE_SYM_KIND_ADDR
+    1:
+      id: gaddr
+      -orig-id: EIVALUE_SYM_KIND_GADDR
+    2:
+      id: fdesc
+      -orig-id: EIVALUE_SYM_KIND_FDESC
+    3:
+      id: header_index
+      -orig-id: EIVALUE_SYM_KIND_HEADER_INDEX
+    4:
+      id: bindlessoff
+      -orig-id: EIVALUE_SYM_KIND_BINDLESSOFF
+    5:
+      id: pcrel
+      -orig-id: EIVALUE_SYM_KIND_PCREL
+    6:
+      id: cbank
+      -orig-id: EIVALUE_SYM_KIND_CBANK
+    7:
+      id: instr
+      -orig-id: EIVALUE_SYM_KIND_INSTR
+    8:
+      id: clear
+      -orig-id: EIVALUE_SYM_KIND_CLEAR
+    9:
+      id: uaddr
+      -orig-id: EIVALUE_SYM_KIND_UADDR

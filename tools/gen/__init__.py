@@ -1,0 +1,1 @@
+"""Generates everything that follows from ``ksy/``: readers, record scanners, tables."""
