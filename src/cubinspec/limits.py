@@ -20,6 +20,9 @@ MAX_IMAGE_BYTES = 1 << 30
 #: LZ4 cannot expand more: a length byte of 255 yields 255 bytes, the rest is the token's start.
 MAX_LZ4_RATIO = 256
 
+#: The most that deflate can reach, by the same reasoning.
+MAX_DEFLATE_RATIO = 1033
+
 #: zstd writes 128 KiB of one byte in a few bytes, so real images with zeroed globals reach high
 #: ratios; above this one, on an image of more than ``BOMB_FLOOR_BYTES``, the sizes are a lie.
 MAX_ZSTD_RATIO = 2000

@@ -1,0 +1,84 @@
+"""The ``cubinspec`` command: one module per sub-command, imported when it is called.
+
+A command module has ``SUMMARY`` (one line), ``USAGE`` (the arguments), ``OPTIONS`` and
+``run(arguments) -> exit status``. 0 is success, 1 a failed file or check, 2 wrong usage.
+"""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+
+#: Sub-command -> module of this package, in the order the help shows them.
+COMMANDS: dict[str, str] = {
+    "kernels": "kernels",
+    "dump": "dump",
+    "tree": "tree",
+    "coverage": "coverage",
+    "explain": "explain",
+}
+
+EXIT_USAGE = 2
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command line; returns the exit status."""
+    words = sys.argv[1:] if argv is None else argv
+    try:
+        status = _dispatch(words)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # the reader of our output has gone: not an error, and nothing is left to be said
+        import os
+
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+    return status
+
+
+def _dispatch(words: list[str]) -> int:
+    command = words[0] if words else "--help"
+    if command in ("--version", "-V"):
+        from cubinspec import __version__
+
+        print(f"cubinspec {__version__}")
+        return 0
+    if command in ("--help", "-h", "help"):
+        _print_overview()
+        return 0 if words else EXIT_USAGE
+    if command not in COMMANDS:
+        print(f"cubinspec: no command {command!r}; see 'cubinspec --help'", file=sys.stderr)
+        return EXIT_USAGE
+    from cubinspec.cli.options import UsageError, parse, usage
+
+    module = _load(command)
+    if "--help" in words[1:] or "-h" in words[1:]:
+        print(usage(command, module))
+        return 0
+    try:
+        arguments = parse(module.OPTIONS, words[1:])
+        status: int = module.run(arguments)
+    except UsageError as error:
+        print(f"cubinspec {command}: {error}", file=sys.stderr)
+        print(usage(command, module), file=sys.stderr)
+        return EXIT_USAGE
+    return status
+
+
+def _load(command: str) -> ModuleType:
+    # `__import__` instead of importlib: start-up time is a promise (docs/performance.md)
+    name = COMMANDS[command]
+    module: ModuleType = getattr(__import__(f"cubinspec.cli.{name}").cli, name)
+    return module
+
+
+def _print_overview() -> None:
+    print("usage: cubinspec COMMAND [OPTION ...] [ARGUMENT ...]\n\ncommands:")
+    for command in COMMANDS:
+        print(f"  {command:<12} {_load(command).SUMMARY}")
+    print("\n'cubinspec COMMAND --help' tells more; 'cubinspec --version' the version.")

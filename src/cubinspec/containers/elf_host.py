@@ -146,7 +146,7 @@ class ElfFrame:
         if self.e_phoff:
             ends.append(self.e_phoff + self.e_phnum * _SEGMENT_SIZE[self.form[0]])
         ends.extend(s[4] + s[5] for s in self.sections if s[1] not in _NO_BYTES)
-        return max(ends)
+        return int(max(ends))
 
     def regions(self) -> list[tuple[int, int, str]]:
         """Start, end and name of the sections with bytes, in file order."""

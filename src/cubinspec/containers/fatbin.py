@@ -13,6 +13,7 @@ from struct import Struct
 from cubinspec.errors import BadStructureError, CubinError, LimitError, TruncatedError
 from cubinspec.limits import (
     BOMB_FLOOR_BYTES,
+    MAX_DEFLATE_RATIO,
     MAX_IMAGE_BYTES,
     MAX_LZ4_RATIO,
     MAX_ZSTD_RATIO,
@@ -34,15 +35,44 @@ ENTRY = Struct("<HHIQIIHHIIIQQQ")
 KIND_PTX, KIND_ELF, KIND_NVVM = 1, 2, 8
 FLAG_64BIT = 0x1
 FLAG_DEBUG = 0x2
-FLAG_LINUX = 0x10
-FLAG_LZ4 = 0x2000
-FLAG_ZSTD = 0x8000
+FLAG_LINUX, FLAG_MAC, FLAG_WINDOWS = 0x10, 0x20, 0x40
+FLAG_ZLIB, FLAG_LZ4, FLAG_LZ4_FRAME, FLAG_ZSTD = 0x1000, 0x2000, 0x4000, 0x8000
 FLAG_LTO = 0x10000
 FLAG_ARCH_SPECIFIC = 0x100000
 FLAG_FAMILY_SPECIFIC = 0x200000
 FLAG_COMPAT_COPY = 0x1000000
 
-KIND_NAMES = {KIND_PTX: "ptx", KIND_ELF: "cubin", KIND_NVVM: "nvvm"}
+#: What an entry holds. 1, 2 and 8 are what nvcc writes; the others are what cuobjdump 13.5 does
+#: with an entry whose kind was changed: it lists and extracts 0x10 as ELF, and names 4 "cubin"
+#: (the text form from before ELF), 0x20 "index", 0x40 "relocatable ptx", 0x80 "tile ir" and
+#: 0x100 "concatenated entry".
+KIND_NAMES = {
+    KIND_PTX: "ptx",
+    KIND_ELF: "cubin",
+    0x4: "cubin_text",
+    KIND_NVVM: "nvvm",
+    0x10: "cubin",
+    0x20: "index",
+    0x40: "ptx",
+    0x80: "tile_ir",
+    0x100: "concatenated",
+}
+
+#: Compression by flag, all four read by cuobjdump 13.5; fatbinary 13.0 writes LZ4 and zstd.
+#: zlib is the scheme of CUDA 4 (public loaders of that time inflate entries with this flag).
+COMPRESSIONS = (
+    (FLAG_ZSTD, "zstd"),
+    (FLAG_LZ4, "lz4"),
+    (FLAG_LZ4_FRAME, "lz4-frame"),
+    (FLAG_ZLIB, "zlib"),
+)
+MAX_RATIO = {
+    "zstd": MAX_ZSTD_RATIO,
+    "lz4": MAX_LZ4_RATIO,
+    "lz4-frame": MAX_LZ4_RATIO,
+    "zlib": MAX_DEFLATE_RATIO,
+}
+FLAGS_COMPRESSED = FLAG_ZLIB | FLAG_LZ4 | FLAG_LZ4_FRAME | FLAG_ZSTD
 
 
 class Entry:
@@ -70,6 +100,23 @@ class Entry:
         "version",
     )
 
+    number: int
+    offset: int
+    kind: int
+    version: int
+    header_size: int
+    payload_size: int
+    compressed_size: int
+    extension_offset: int
+    code_version_minor: int
+    code_version_major: int
+    sm: int
+    ident_offset: int
+    ident_length: int
+    flags: int
+    lto_id: int
+    uncompressed_size: int
+
     def __init__(self, number: int, offset: int, header: bytes) -> None:
         self.number = number
         self.offset = offset
@@ -92,19 +139,17 @@ class Entry:
 
     @property
     def kind_name(self) -> str:
-        """``cubin``, ``ptx``, ``nvvm``, ``lto`` or ``unknown``."""
+        """A value of ``KIND_NAMES``, ``lto`` for NVVM IR that is to be linked, or ``unknown``."""
         if self.kind == KIND_NVVM and self.flags & FLAG_LTO:
             return "lto"
         return KIND_NAMES.get(self.kind, "unknown")
 
     @property
     def compression(self) -> str:
-        """``none``, ``lz4``, ``zstd``; ``unknown`` for sizes that say so without a known flag."""
-        if self.flags & FLAG_ZSTD:
-            return "zstd"
-        if self.flags & FLAG_LZ4:
-            return "lz4"
-        return "unknown" if self.uncompressed_size and self.compressed_size else "none"
+        """``none``, ``zstd``, ``lz4``, ``lz4-frame`` or ``zlib``."""
+        if not self.flags & FLAGS_COMPRESSED:
+            return "none"
+        return next(name for flag, name in COMPRESSIONS if self.flags & flag)
 
     @property
     def variant(self) -> str:
@@ -195,6 +240,14 @@ def entries(source: Source, offset: int, size: int) -> Iterator[Entry]:
                 field=f"fatbin.entries[{number}].payload_size",
                 expected=f"at most {max(0, end - at - entry.header_size)} bytes",
             )
+        if following > source.size:
+            raise TruncatedError(
+                f"the entry ends at {following:#x}, the file at {source.size:#x}",
+                file=source.name,
+                offset=at + 8,
+                field=f"fatbin.entries[{number}].payload_size",
+                expected=f"at most {max(0, source.size - at - entry.header_size)} bytes",
+            )
         yield entry
         at = following
         number += 1
@@ -237,73 +290,84 @@ def image_bytes(source: Source, entry: Entry) -> bytes:
 
 
 def decompress(data: bytes, how: str, size: int, source: Source, entry: Entry) -> bytes:
-    """``size`` bytes out of ``data``; never allocates for a size that cannot be true."""
+    """``size`` bytes out of ``data``; never allocates for a size that cannot be true.
 
-    def fault(reason: str, expected: str | None = None, limit: bool = False) -> CubinError:
-        kind = LimitError if limit else BadStructureError
-        return kind(
-            reason,
+    Raises:
+        LimitError: ``size`` is above ``MAX_IMAGE_BYTES`` or above what the method can reach.
+        BadStructureError: the data is damaged, or yields another size.
+    """
+    field = f"fatbin.entries[{entry.number}]"
+    ratio = MAX_RATIO[how]
+    if size > MAX_IMAGE_BYTES or (
+        size > ratio * len(data) and (how != "zstd" or size > BOMB_FLOOR_BYTES)
+    ):
+        raise LimitError(
+            f"{size} bytes declared for {len(data)} compressed with {how}",
             file=source.name,
-            offset=entry.offset + 56 if limit else entry.payload_offset,
-            field=f"fatbin.entries[{entry.number}]."
-            + ("uncompressed_size" if limit else "payload"),
-            expected=expected,
+            offset=entry.offset + 56,
+            field=f"{field}.uncompressed_size",
+            expected=f"at most {ratio} per byte and {MAX_IMAGE_BYTES} in all",
         )
-
-    if size > MAX_IMAGE_BYTES:
-        raise fault(f"{size} bytes declared", f"at most {MAX_IMAGE_BYTES}", limit=True)
-    if how == "lz4":
-        if size > MAX_LZ4_RATIO * len(data):
-            raise fault(
-                f"{size} bytes declared for {len(data)} compressed",
-                f"at most {MAX_LZ4_RATIO} per byte, which is all that LZ4 can do",
-                limit=True,
-            )
-        try:
-            import lz4.block
-        except ImportError as error:
-            raise _missing("lz4", source) from error
-        try:
-            out: bytes = lz4.block.decompress(data, uncompressed_size=size)
-        except Exception as error:  # lz4.block.LZ4BlockError; ValueError in old versions
-            raise fault(f"the LZ4 data is damaged: {error}") from error
-    elif how == "zstd":
-        if size > BOMB_FLOOR_BYTES and size > MAX_ZSTD_RATIO * len(data):
-            raise fault(
-                f"{size} bytes declared for {len(data)} compressed",
-                f"at most {MAX_ZSTD_RATIO} per byte",
-                limit=True,
-            )
-        try:
-            import zstandard
-        except ImportError as error:
-            raise _missing("zstandard", source) from error
-        try:
-            # The frame has a size of its own, which the library would allocate.
-            parameters = zstandard.get_frame_parameters(data)
-            if parameters.content_size not in (size, zstandard.CONTENTSIZE_UNKNOWN):
-                raise fault(
-                    f"the zstd frame holds {parameters.content_size} bytes",
-                    f"{size}, as the entry says",
-                )
-            out = zstandard.ZstdDecompressor().decompress(
-                data, max_output_size=size, allow_extra_data=False
-            )
-        except zstandard.ZstdError as error:
-            raise fault(f"the zstd data is damaged: {error}") from error
-    else:
-        raise fault(
-            f"compressed in a way that flags {entry.flags:#x} do not name",
-            f"flag {FLAG_LZ4:#x} (LZ4) or {FLAG_ZSTD:#x} (zstd)",
-        )
+    try:
+        out = _DECOMPRESS[how](data, size)
+    except ImportError as error:
+        raise CubinError(
+            f"the Python package {error.name} is needed for {how} and is not installed",
+            file=source.name,
+            expected="pip install 'cubinspec[containers]'",
+        ) from error
+    except MemoryError as error:
+        raise LimitError(
+            f"no memory for {size} bytes", file=source.name, offset=entry.offset + 56
+        ) from error
+    except Exception as error:
+        # lz4 raises LZ4BlockError or RuntimeError, zstandard ZstdError, zlib zlib.error; naming
+        # them here would import libraries that this entry does not need.
+        raise BadStructureError(
+            f"the {how} data is damaged: {error}",
+            file=source.name,
+            offset=entry.payload_offset,
+            field=f"{field}.payload",
+        ) from error
     if len(out) != size:
-        raise fault(f"{len(out)} bytes come out", f"{size}, as the entry says")
+        raise BadStructureError(
+            f"{len(out)} bytes or more come out of the {how} data",
+            file=source.name,
+            offset=entry.payload_offset,
+            field=f"{field}.payload",
+            expected=f"{size}, as the entry says",
+        )
     return out
 
 
-def _missing(module: str, source: Source) -> CubinError:
-    return CubinError(
-        f"the Python package {module} is needed for this compression and is not installed",
-        file=source.name,
-        expected="pip install 'cubinspec[containers]'",
-    )
+def _zstd(data: bytes, size: int) -> bytes:
+    import zstandard
+
+    # The frame has a size of its own, which the library would believe and allocate.
+    said = zstandard.get_frame_parameters(data).content_size
+    if said not in (size, zstandard.CONTENTSIZE_UNKNOWN):
+        raise ValueError(f"its frame says {said} bytes, the entry {size}")
+    return zstandard.ZstdDecompressor().decompress(data, max_output_size=size)
+
+
+def _lz4(data: bytes, size: int) -> bytes:
+    import lz4.block
+
+    out: bytes = lz4.block.decompress(data, uncompressed_size=size)
+    return out
+
+
+def _lz4_frame(data: bytes, size: int) -> bytes:
+    import lz4.frame
+
+    out: bytes = lz4.frame.LZ4FrameDecompressor().decompress(data, max_length=size + 1)
+    return out
+
+
+def _zlib(data: bytes, size: int) -> bytes:
+    import zlib
+
+    return zlib.decompressobj().decompress(data, size + 1)
+
+
+_DECOMPRESS = {"zstd": _zstd, "lz4": _lz4, "lz4-frame": _lz4_frame, "zlib": _zlib}

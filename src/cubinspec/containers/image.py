@@ -57,10 +57,11 @@ class Image:
 
     Attributes:
         provenance: the steps from the file to here.
-        kind: ``cubin``, ``ptx``, ``nvvm``, ``lto``, ``unknown``; ``fault`` for a place that
-            could not be read, whose ``error`` says why.
+        kind: ``cubin``, ``ptx``, ``nvvm``, ``lto``, another name of
+            :data:`cubinspec.containers.fatbin.KIND_NAMES`, ``unknown``; ``fault`` for a place
+            that could not be read, whose ``error`` says why.
         stored_size: bytes it takes in its container, without padding where that is known.
-        compression: ``none``, ``lz4``, ``zstd`` or ``unknown``.
+        compression: ``none``, ``zstd``, ``lz4``, ``lz4-frame`` or ``zlib``.
         entry: header of its fatbin entry; ``None`` outside of fatbins.
         error: what is wrong with it; ``None`` for images that look right so far.
     """
@@ -138,15 +139,15 @@ class Image:
             prefix = "sm_" if self.kind == "cubin" else "compute_"
             return f"{prefix}{self.entry.sm}{self.entry.variant}"
         if self.kind == "cubin":
-            return self.cubin().header.arch
+            return str(self.cubin().header.arch)
         return ""
 
     @property
     def size(self) -> int:
-        """Bytes of the image when decompressed.
+        """Bytes of the image when decompressed, as the headers say.
 
-        A stored image in a fatbin counts without its padding, which for cubins costs a look at
-        its section table.
+        PTX counts with the NUL that ends it. A stored cubin in a fatbin counts without its
+        padding, which costs a look at its section table.
         """
         entry = self.entry
         if entry is None:
@@ -164,7 +165,9 @@ class Image:
 
     @property
     def data(self) -> bytes:
-        """The image, decompressed, without padding. Read anew each time; nothing is kept.
+        """The image, decompressed, without padding; PTX without the NUL that ends it.
+
+        Read anew each time; nothing is kept.
 
         Raises:
             CubinError: it cannot be read or decompressed.
@@ -175,11 +178,10 @@ class Image:
         if entry is None:
             return self._source.exactly(self._offset, self._size, "image")
         data = fatbin.image_bytes(self._source, entry)
-        if entry.compression == "none":
-            if self.kind == "cubin":
-                return data[: self._plain_cubin_size(entry)]
-            if self.kind == "ptx":
-                return data.rstrip(b"\0")
+        if self.kind == "ptx":
+            return data.rstrip(b"\0")
+        if self.kind == "cubin" and entry.compression == "none":
+            return data[: self._plain_cubin_size(entry)]
         return data
 
     def stored_bytes(self) -> bytes:

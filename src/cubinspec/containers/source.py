@@ -126,7 +126,7 @@ class FileSource(Source):
             FileAccessError: it does not exist, is a folder, or may not be read.
         """
         try:
-            return cls(open(path, "rb", buffering=0), path)  # noqa: SIM115
+            return cls(open(path, "rb", buffering=0), path)
         except OSError as error:
             reason = error.strerror or str(error)
             raise FileAccessError(f"cannot be opened: {reason}", file=path) from error
@@ -173,10 +173,11 @@ class PartSource(Source):
     """A window on another source."""
 
     def __init__(self, parent: Source, offset: int, size: int, name: str) -> None:
-        if isinstance(parent, PartSource):
-            parent, offset = parent.parent, parent.offset + offset
-        self.parent = parent
-        self.offset = offset
+        if isinstance(parent, PartSource):  # one step, however deep the windows
+            offset += parent.offset
+            parent = parent.parent
+        self.parent: Source = parent
+        self.offset: int = offset
         self.name = name
         self.random = parent.random
         self._size = size

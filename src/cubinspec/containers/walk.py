@@ -25,7 +25,7 @@ from cubinspec.limits import MAX_CONTAINER_DEPTH, SEARCH_CHUNK_BYTES
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
 #: PTX names its target in the lines after its leading comment.
 _PTX_HEAD_BYTES = 1 << 16
@@ -188,7 +188,9 @@ def _search(source: Source, steps: tuple[Step, ...], kind: str) -> Iterator[Imag
             at += 4
 
 
-def _container(source: Source, steps: tuple[Step, ...], offset: int, size: int) -> Iterator[Image]:
+def _container(
+    source: Source, steps: tuple[Step, ...], offset: int, size: int
+) -> Generator[Image, None, int]:
     """Images of one container; returns where the search goes on."""
     at = offset + fatbin.CONTAINER.size
     number = 0

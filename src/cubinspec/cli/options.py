@@ -1,0 +1,133 @@
+"""A small option parser.
+
+The standard one costs more start-up time than a whole small command (it imports ``re`` and
+``gettext``), and start-up is part of what is promised.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+
+
+class UsageError(Exception):
+    """The command line does not fit the command."""
+
+
+class Option:
+    """One option of a command.
+
+    Args:
+        names: all spellings; the longest is the one that :class:`Arguments` is asked for.
+        value: what its value is called in the help; ``None`` for a flag.
+        help: one line.
+    """
+
+    __slots__ = ("help", "names", "value")
+
+    def __init__(self, *names: str, value: str | None = None, help: str) -> None:
+        self.names = names
+        self.value = value
+        self.help = help
+
+    @property
+    def key(self) -> str:
+        """The spelling that identifies the option."""
+        return max(self.names, key=len)
+
+
+JSON = Option("--json", help="JSON instead of text")
+
+
+class Arguments:
+    """A parsed command line."""
+
+    __slots__ = ("_values", "positional")
+
+    def __init__(self, positional: list[str], values: dict[str, list[str]]) -> None:
+        self.positional = positional
+        self._values = values
+
+    def flag(self, key: str) -> bool:
+        """Whether the option was given."""
+        return key in self._values
+
+    def value(self, key: str) -> str | None:
+        """The last value given to the option."""
+        values = self._values.get(key)
+        return values[-1] if values else None
+
+    def values(self, key: str) -> list[str]:
+        """All values given to the option, in order."""
+        return self._values.get(key, [])
+
+    def integer(self, key: str) -> int | None:
+        """The last value as a number (decimal or 0x…).
+
+        Raises:
+            UsageError: it is no number.
+        """
+        text = self.value(key)
+        if text is None:
+            return None
+        try:
+            return int(text, 0)
+        except ValueError:
+            raise UsageError(f"{key} needs a number, not {text!r}") from None
+
+    def files(self) -> list[str]:
+        """The positional arguments, at least one.
+
+        Raises:
+            UsageError: there is none.
+        """
+        if not self.positional:
+            raise UsageError("no FILE given")
+        return self.positional
+
+
+def parse(options: tuple[Option, ...], words: list[str]) -> Arguments:
+    """Split words into options and positional arguments; ``--`` ends the options.
+
+    Raises:
+        UsageError: an unknown option, or one whose value is missing or not wanted.
+    """
+    by_name = {name: option for option in options for name in option.names}
+    positional: list[str] = []
+    values: dict[str, list[str]] = {}
+    rest = iter(words)
+    for word in rest:
+        if word == "--":
+            positional += rest
+            break
+        if not word.startswith("-") or word == "-":
+            positional.append(word)
+            continue
+        name, equals, text = word.partition("=")
+        option = by_name.get(name)
+        if option is None:
+            raise UsageError(f"unknown option {name}")
+        found = values.setdefault(option.key, [])
+        if option.value is None:
+            if equals:
+                raise UsageError(f"{name} takes no value")
+        elif equals:
+            found.append(text)
+        else:
+            following = next(rest, None)
+            if following is None:
+                raise UsageError(f"{name} needs a value ({option.value})")
+            found.append(following)
+    return Arguments(positional, values)
+
+
+def usage(command: str, module: ModuleType) -> str:
+    """The help text of a command module."""
+    lines = [f"usage: cubinspec {command} {module.USAGE}", "", module.SUMMARY]
+    if module.OPTIONS:
+        lines += ["", "options:"]
+        for option in module.OPTIONS:
+            spelled = ", ".join(option.names) + (f" {option.value}" if option.value else "")
+            lines.append(f"  {spelled:<24} {option.help}")
+    return "\n".join(lines)

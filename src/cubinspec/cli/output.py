@@ -1,0 +1,113 @@
+"""What commands share when they print: tables, JSON, errors per file."""
+
+from __future__ import annotations
+
+import sys
+
+from cubinspec.errors import CubinError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from cubinspec.model.cubin import Cubin
+
+_BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
+
+
+def for_each_file(files: list[str], action: Callable[[str], None]) -> int:
+    """Call ``action`` for every file; a failing one is reported and the others go on.
+
+    Returns:
+        The exit status: 1 if a file failed, else 0.
+    """
+    status = 0
+    for file in files:
+        try:
+            action(file)
+        except CubinError as error:
+            report(error)
+            status = 1
+    return status
+
+
+def for_each_cubin(files: list[str], action: Callable[[Cubin], None]) -> int:
+    """:func:`for_each_file` over opened cubins; what is no cubin is said to be what it is."""
+    return for_each_file(files, lambda file: _with_cubin(file, action))
+
+
+def _with_cubin(file: str, action: Callable[[Cubin], None]) -> None:
+    from cubinspec.errors import NotCubinError
+    from cubinspec.model.cubin import Cubin
+
+    try:
+        cubin = Cubin.open(file)
+    except NotCubinError as error:
+        from cubinspec.containers import identify
+
+        raise NotCubinError(
+            f"this is {identify(file)}, not a cubin", file=file, offset=error.offset
+        ) from error
+    with cubin:
+        action(cubin)
+
+
+def report(error: CubinError) -> None:
+    """Say on stderr what went wrong."""
+    sys.stdout.flush()
+    print(f"cubinspec: {error}".encode("utf-8", "backslashreplace").decode(), file=sys.stderr)
+
+
+def write_json(value: Any) -> None:
+    """Print a JSON document."""
+    import json
+
+    print(json.dumps(value, indent=2))
+
+
+def printable(text: str) -> str:
+    """Text that any terminal encoding of UTF-8 can show; control characters are escaped."""
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
+    )
+
+
+def heading(text: str) -> str:
+    """A line that stands out on a terminal and is plain elsewhere."""
+    return f"{_BOLD}{text}{_PLAIN}" if _is_terminal() else text
+
+
+def _is_terminal() -> bool:
+    import os
+
+    return sys.stdout.isatty() and "NO_COLOR" not in os.environ
+
+
+def print_table(head: Sequence[str], rows: Sequence[Sequence[str]], left: frozenset[int]) -> None:
+    """Print aligned columns.
+
+    Args:
+        left: columns that are aligned to the left; all others, numbers, to the right.
+    """
+    widths = [len(title) for title in head]
+    for row in rows:
+        for column, cell in enumerate(row):
+            if len(cell) > widths[column]:
+                widths[column] = len(cell)
+    last = len(head) - 1
+    if last in left:
+        widths[last] = 0
+    pads = [
+        (str.ljust if column in left else str.rjust, width) for column, width in enumerate(widths)
+    ]
+
+    def line(cells: Sequence[str]) -> str:
+        return "  ".join(
+            [pad(cell, width) for cell, (pad, width) in zip(cells, pads, strict=True)]
+        ).rstrip()
+
+    print(heading(line(head)))
+    sys.stdout.write("".join([line(row) + "\n" for row in rows]))

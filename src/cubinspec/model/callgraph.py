@@ -1,0 +1,104 @@
+"""Who calls whom: the four lists of ``.nv.callgraph`` and the signatures of ``.nv.prototype``."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec.model.symbol import SymbolList
+
+#: The second word of the marker ``<0, -n>`` that starts list n.
+MARKERS = {0xFFFFFFFF: 1, 0xFFFFFFFE: 2, 0xFFFFFFFD: 3, 0xFFFFFFFC: 4}
+
+
+class Edge:
+    """A pair of functions: ``caller`` calls or mentions ``callee``."""
+
+    __slots__ = ("callee_index", "caller_index", "symbols")
+
+    def __init__(self, symbols: SymbolList, caller: int, callee: int) -> None:
+        self.symbols = symbols
+        self.caller_index = caller
+        self.callee_index = callee
+
+    @property
+    def caller(self) -> str | None:
+        """Name of the calling function."""
+        return self.symbols.name_of(self.caller_index)
+
+    @property
+    def callee(self) -> str | None:
+        """Name of the function called."""
+        return self.symbols.name_of(self.callee_index)
+
+    @property
+    def name(self) -> str:
+        """``caller -> callee``"""
+        return f"{self.caller} -> {self.callee}"
+
+
+class Signature:
+    """A function and a signature such as ``#iil`` (one letter per value).
+
+    Letters after ``|`` carry ABI data (registers). Source: strings of real files; the meaning of
+    the letters beyond ``i`` (4 bytes) and ``l`` (8 bytes) is inferred.
+    """
+
+    __slots__ = ("ofs_signature", "symbol_index", "symbols")
+
+    def __init__(self, symbols: SymbolList, symbol_index: int, ofs_signature: int) -> None:
+        self.symbols = symbols
+        self.symbol_index = symbol_index
+        #: Index of the text in the symbol table's string table.
+        self.ofs_signature = ofs_signature
+
+    @property
+    def name(self) -> str | None:
+        """Name of the function."""
+        return self.symbols.name_of(self.symbol_index)
+
+    @property
+    def signature(self) -> str:
+        """The signature text.
+
+        Raises:
+            BadIndexError, BadStringError: the index points outside the string table.
+        """
+        return self.symbols.strings.get(self.ofs_signature)
+
+
+class CallGraph:
+    """The four lists of ``.nv.callgraph``, each started by its marker ``<0, -n>``.
+
+    Attributes:
+        calls: direct calls.
+        address_taken: functions whose address is taken, with their signature.
+        indirect_calls: functions that call through a pointer, with the signature called.
+        references: functions that mention another one in data or code.
+        markers: number of the lists present, in file order.
+        other: pairs before any marker (not seen in a real file).
+    """
+
+    __slots__ = ("address_taken", "calls", "indirect_calls", "markers", "other", "references")
+
+    def __init__(self, rows: list[tuple[int, int]], symbols: SymbolList) -> None:
+        self.calls: list[Edge] = []
+        self.address_taken: list[Signature] = []
+        self.indirect_calls: list[Signature] = []
+        self.references: list[Edge] = []
+        self.markers: list[int] = []
+        self.other: list[tuple[int, int]] = []
+        part = 0
+        for first, second in rows:
+            if first == 0 and second in MARKERS:
+                part = MARKERS[second]
+                self.markers.append(part)
+            elif part == 1:
+                self.calls.append(Edge(symbols, first, second))
+            elif part == 2:
+                self.address_taken.append(Signature(symbols, first, second))
+            elif part == 3:
+                self.indirect_calls.append(Signature(symbols, first, second))
+            elif part == 4:
+                self.references.append(Edge(symbols, first, second))
+            else:
+                self.other.append((first, second))

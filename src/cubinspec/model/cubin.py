@@ -1,0 +1,379 @@
+"""The whole cubin."""
+
+from __future__ import annotations
+
+from cubinspec.errors import BadIndexError, FileAccessError
+from cubinspec.model.header import Header
+from cubinspec.reader.elf import (
+    SHT_CUDA_MERC_RELA,
+    SHT_CUDA_MERC_RESOLVED_RELA,
+    SHT_CUDA_MERC_SYMTAB,
+    SHT_CUDA_RESOLVED_RELA,
+    SHT_NOTE,
+    SHT_REL,
+    SHT_RELA,
+    SHT_SYMTAB,
+    Elf,
+    StringTable,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Any
+
+    from cubinspec.model.callgraph import CallGraph, Signature
+    from cubinspec.model.function import Function
+    from cubinspec.model.info import InfoRecord
+    from cubinspec.model.notes import Note
+    from cubinspec.model.relocation import Relocation
+    from cubinspec.model.section import SectionList, Segment
+    from cubinspec.model.symbol import SymbolList
+    from cubinspec.reader.elf import Buffer, RelocationRow
+
+SHT_CUDA_INFO = 0x70000000
+SHT_CUDA_CALLGRAPH = 0x70000001
+SHT_CUDA_PROTOTYPE = 0x70000002
+SHT_CUDA_COMPAT_INFO = 0x70000086
+RELOCATION_TYPES = frozenset(
+    (
+        SHT_REL,
+        SHT_RELA,
+        SHT_CUDA_RESOLVED_RELA,
+        SHT_CUDA_MERC_RELA,
+        SHT_CUDA_MERC_RESOLVED_RELA,
+    )
+)
+#: ``.nv.compat`` code that says whether the target is an ``a`` variant.
+_COMPAT_ACCELERATOR_TARGET = 9
+
+
+class Cubin:
+    """One CUDA device binary, opened lazily: only the header is checked on opening.
+
+    Make one with :meth:`open` or :meth:`parse`. It can be used as a context manager; closing
+    releases the file mapping, after which nothing more can be read.
+    """
+
+    __slots__ = (
+        "_arch",
+        "_functions",
+        "_info",
+        "_mapping",
+        "_relocation_rows",
+        "_sections",
+        "_symbol_lists",
+        "elf",
+        "header",
+    )
+
+    def __init__(self, data: Buffer, name: str) -> None:
+        #: The rows behind everything.
+        self.elf = Elf(data, name)
+        #: The ELF header.
+        self.header = Header(self.elf)
+        self._mapping: Any = None
+        self._arch: str | None = None
+        self._sections: SectionList | None = None
+        self._functions: list[Function] | None = None
+        self._symbol_lists: dict[int | None, SymbolList] = {}
+        self._relocation_rows: dict[int, list[RelocationRow]] = {}
+        self._info: dict[int, list[InfoRecord]] = {}
+
+    @classmethod
+    def open(cls, path: str) -> Cubin:
+        """Open a cubin file; it is mapped, not read.
+
+        Raises:
+            FileAccessError: it cannot be opened.
+            CubinError: it is no cubin or its header is broken.
+        """
+        import mmap
+        import os
+
+        name = os.fspath(path)
+        try:
+            with open(name, "rb") as file:
+                size = os.fstat(file.fileno()).st_size
+                mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else None
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise FileAccessError(f"cannot be opened: {reason}", file=name) from error
+        try:
+            cubin = cls(mapping if mapping is not None else b"", name)
+        except BaseException:
+            if mapping is not None:
+                mapping.close()
+            raise
+        cubin._mapping = mapping
+        return cubin
+
+    @classmethod
+    def parse(cls, data: bytes | bytearray | memoryview, name: str = "<bytes>") -> Cubin:
+        """Read a cubin that is already in memory.
+
+        Args:
+            data: the whole file.
+            name: what error messages call it.
+
+        Raises:
+            CubinError: it is no cubin or its header is broken.
+        """
+        return cls(bytes(data), name)
+
+    def close(self) -> None:
+        """Release the file mapping."""
+        if self._mapping is not None:
+            self._mapping.close()
+            self._mapping = None
+
+    def __enter__(self) -> Cubin:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Cubin {self.name!r} {self.arch}>"
+
+    # -- what the file is -----------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """The file name given on opening."""
+        return self.elf.file
+
+    @property
+    def data(self) -> Buffer:
+        """The bytes of the file."""
+        return self.elf.data
+
+    @property
+    def size(self) -> int:
+        """Bytes in the file."""
+        return self.elf.size
+
+    @property
+    def arch(self) -> str:
+        """The target as tools write it: ``sm_90``, ``sm_90a``.
+
+        An ``a`` target shows in ``e_flags`` (CUDA 12) or in ``.nv.compat`` code 9 (from 13.0); an
+        ``f`` target leaves no mark in a cubin.
+        """
+        if self._arch is None:
+            accelerated = self.header.is_accelerated or any(
+                record.code == _COMPAT_ACCELERATOR_TARGET and record.value == 1
+                for record in self.compat
+            )
+            self._arch = f"sm_{self.header.sm}{'a' if accelerated else ''}"
+        return self._arch
+
+    # -- tables ---------------------------------------------------------------------------------
+
+    @property
+    def sections(self) -> SectionList:
+        """All sections, index 0 included."""
+        if self._sections is None:
+            from cubinspec.model.section import SectionList
+
+            self._sections = SectionList(self)
+        return self._sections
+
+    @property
+    def segments(self) -> list[Segment]:
+        """All program headers."""
+        from cubinspec.model.section import Segment
+
+        return [Segment(index, row) for index, row in enumerate(self.elf.segment_rows)]
+
+    @property
+    def symbols(self) -> SymbolList:
+        """The plain symbol table."""
+        return self._table(SHT_SYMTAB)
+
+    @property
+    def mercury_symbols(self) -> SymbolList:
+        """``.nv.merc.symtab``; empty below sm_100."""
+        return self._table(SHT_CUDA_MERC_SYMTAB)
+
+    def _table(self, sh_type: int) -> SymbolList:
+        index = self.elf.find_section(sh_type)
+        return self._empty_symbols() if index is None else self.symbol_table(index)
+
+    def _empty_symbols(self) -> SymbolList:
+        if None not in self._symbol_lists:
+            from cubinspec.model.symbol import SymbolList
+
+            strings = StringTable(b"\0", 0, self.name, "symbols")
+            self._symbol_lists[None] = SymbolList(self, None, [], strings)
+        return self._symbol_lists[None]
+
+    def symbol_table(self, index: int) -> SymbolList:
+        """The symbol table in section ``index``; empty when that section is none.
+
+        Raises:
+            BadIndexError: there is no such section.
+        """
+        symbols = self._symbol_lists.get(index)
+        if symbols is None:
+            row = self.elf.section_row(index, "sh_link")
+            if row[1] not in (SHT_SYMTAB, SHT_CUDA_MERC_SYMTAB):
+                return self._empty_symbols()
+            from cubinspec.model.symbol import SymbolList
+
+            rows = self.elf.symbol_rows(index)
+            symbols = SymbolList(self, index, rows, self.elf.string_table(row[6]))
+            self._symbol_lists[index] = symbols
+        return symbols
+
+    @property
+    def relocations(self) -> list[Relocation]:
+        """All relocations of the file, plain, resolved and Mercury, in file order."""
+        found: list[Relocation] = []
+        for index, row in enumerate(self.elf.section_rows):
+            if row[1] in RELOCATION_TYPES:
+                found += self.relocations_of(index)
+        return found
+
+    def relocation_rows(self, index: int) -> list[RelocationRow]:
+        """Rows of the relocation section ``index``."""
+        rows = self._relocation_rows.get(index)
+        if rows is None:
+            rows = self._relocation_rows[index] = self.elf.relocation_rows(index)
+        return rows
+
+    def relocations_of(self, index: int) -> list[Relocation]:
+        """Relocations held by section ``index``; empty when it holds none."""
+        from cubinspec.model.relocation import Relocation
+
+        if self.elf.section_row(index, "section")[1] not in RELOCATION_TYPES:
+            return []
+        return [
+            Relocation(self, index, number, row)
+            for number, row in enumerate(self.relocation_rows(index))
+        ]
+
+    # -- NVIDIA's sections ----------------------------------------------------------------------
+
+    def info_records_of(self, index: int) -> list[InfoRecord]:
+        """Attributes of the ``.nv.info``/``.nv.compat`` stream in section ``index``."""
+        records = self._info.get(index)
+        if records is None:
+            from cubinspec.model.info import read_records
+
+            records = self._info[index] = read_records(self, index)
+        return records
+
+    @property
+    def info(self) -> list[InfoRecord]:
+        """Attributes of the whole module: the ``.nv.info`` section without a function."""
+        index = self.elf.find_section(SHT_CUDA_INFO)
+        while index is not None and self.elf.section_name(index) != ".nv.info":
+            rows = self.elf.section_rows
+            index = next(
+                (i for i in range(index + 1, len(rows)) if rows[i][1] == SHT_CUDA_INFO), None
+            )
+        return [] if index is None else self.info_records_of(index)
+
+    @property
+    def compat(self) -> list[InfoRecord]:
+        """Records of ``.nv.compat`` (from sm_90)."""
+        index = self.elf.find_section(SHT_CUDA_COMPAT_INFO)
+        return [] if index is None else self.info_records_of(index)
+
+    @property
+    def notes(self) -> list[Note]:
+        """All notes, in section order."""
+        found: list[Note] = []
+        for index, row in enumerate(self.elf.section_rows):
+            if row[1] == SHT_NOTE:
+                found += self.notes_of(index)
+        return found
+
+    def notes_of(self, index: int) -> list[Note]:
+        """The entries of the note section ``index``."""
+        from cubinspec.model.notes import read_notes
+
+        return read_notes(self.sections[index], self.name)
+
+    @property
+    def callgraph(self) -> CallGraph | None:
+        """The call graph; ``None`` when the file has none."""
+        index = self.elf.find_section(SHT_CUDA_CALLGRAPH)
+        return None if index is None else self.callgraph_of(index)
+
+    def callgraph_of(self, index: int) -> CallGraph:
+        """The call graph in section ``index`` (the Mercury half may have one of its own)."""
+        from cubinspec.model.callgraph import CallGraph
+
+        return CallGraph(self._pairs(index), self._linked_symbols(index))
+
+    @property
+    def prototypes(self) -> list[Signature]:
+        """Signatures of the functions that ``.nv.prototype`` lists."""
+        index = self.elf.find_section(SHT_CUDA_PROTOTYPE)
+        return [] if index is None else self.prototypes_of(index)
+
+    def prototypes_of(self, index: int) -> list[Signature]:
+        """The signatures in section ``index``."""
+        from cubinspec.model.callgraph import Signature
+
+        symbols = self._linked_symbols(index)
+        return [Signature(symbols, first, second) for first, second in self._pairs(index)]
+
+    def _pairs(self, index: int) -> list[tuple[int, int]]:
+        from cubinspec.reader.streams import pair_rows
+
+        name = self.elf.section_name(index)
+        row = self.elf.section_rows[index]
+        return pair_rows(self.elf.section_bytes(index), row[4], self.name, name)
+
+    def _linked_symbols(self, index: int) -> SymbolList:
+        """Some tools leave ``sh_link`` 0 in call graph sections: the plain table is meant then."""
+        symbols = self.symbol_table(self.elf.section_rows[index][6])
+        return symbols if symbols.section_index is not None else self.symbols
+
+    # -- functions ------------------------------------------------------------------------------
+
+    @property
+    def functions(self) -> list[Function]:
+        """Every function defined here, kernels included, in symbol order.
+
+        They come from the SASS half; from the Mercury half when the file has no SASS.
+        """
+        if self._functions is None:
+            from cubinspec.model.function import read_functions
+
+            self._functions = read_functions(self)
+        return self._functions
+
+    @property
+    def kernels(self) -> list[Function]:
+        """The functions that the host can launch."""
+        return [function for function in self.functions if function.is_kernel]
+
+    def kernel(self, name: str) -> Function:
+        """The kernel of that (mangled) name.
+
+        Raises:
+            BadIndexError: there is no such kernel.
+        """
+        for function in self.kernels:
+            if function.name == name:
+                return function
+        raise BadIndexError(f"no kernel is named {name!r}", file=self.name)
+
+    def tree(self) -> Any:
+        """The file as the Kaitai Struct object of ``elf_cuda.ksy``: authoritative, slow.
+
+        Raises:
+            CubinError: the bytes do not follow the spec.
+        """
+        from cubinspec.reader.kaitai import parse
+
+        return parse(bytes(self.data), self.name)

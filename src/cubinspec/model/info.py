@@ -1,0 +1,219 @@
+"""Attribute records (EIATTR, EICOMPAT) with the payload layouts of the tables."""
+
+from __future__ import annotations
+
+from struct import Struct, calcsize, iter_unpack, unpack_from
+
+from cubinspec.reader.streams import EIFMT_SVAL, info_rows
+from cubinspec_generated.tables import compat as compat_table
+from cubinspec_generated.tables import eiattr as table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cubinspec.model.cubin import Cubin
+    from cubinspec.reader.streams import InfoRow
+
+    Layout = tuple[str, str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]
+
+SHT_CUDA_COMPAT_INFO = 0x70000086
+INFO_TYPES = frozenset((0x70000000, 0x70000083, SHT_CUDA_COMPAT_INFO))
+
+#: Code by name.
+CODE: dict[str, int] = {name: code for code, name in table.NAMES.items()}
+_PAIR = Struct("<II")
+_TRIPLE = Struct("<III")
+_KPARAM = Struct("<IHHI")
+
+
+def unpack_pair(payload: bytes) -> tuple[int, int] | None:
+    """Two words; ``None`` when the payload is shorter."""
+    return _PAIR.unpack_from(payload) if len(payload) >= 8 else None
+
+
+def unpack_triple(payload: bytes) -> tuple[int, int, int] | None:
+    """Three words; ``None`` when the payload is shorter."""
+    return _TRIPLE.unpack_from(payload) if len(payload) >= 12 else None
+
+
+def unpack_words(payload: bytes) -> list[int]:
+    """All whole words."""
+    count = len(payload) // 4
+    return list(Struct(f"<{count}I").unpack_from(payload))
+
+
+def unpack_kparam_info(
+    payload: bytes,
+) -> tuple[int, int, int, int, int, int | None, bool | None] | None:
+    """``EIATTR_KPARAM_INFO``: ordinal, offset, size, log_alignment, space, cbank, is_smem."""
+    if len(payload) < 12:
+        return None
+    _, ordinal, offset, bits = _KPARAM.unpack_from(payload)
+    return (
+        ordinal,
+        offset,
+        bits >> 18,
+        bits & 0xFF,
+        bits >> 8 & 0xF,
+        bits >> 12 & 0x1F,
+        bool(bits >> 17 & 1),
+    )
+
+
+def unpack_kparam_info_v2(
+    payload: bytes,
+) -> tuple[int, int, int, int, int, int | None, bool | None] | None:
+    """``EIATTR_KPARAM_INFO_V2``: the same without bank and shared memory flag."""
+    if len(payload) < 12:
+        return None
+    _, ordinal, offset, bits = _KPARAM.unpack_from(payload)
+    return ordinal, offset, bits & 0xFFFF, bits >> 16 & 0xFF, bits >> 24 & 0xF, None, None
+
+
+class InfoRecord:
+    """One attribute record.
+
+    Attributes:
+        format: format byte; only 4 (``EIFMT_SVAL``) has a payload.
+        code: attribute code.
+        value: the header's 16-bit word: the value itself, for ``EIFMT_SVAL`` the payload's size.
+        payload: the payload, empty for the other formats.
+        offset: absolute offset of the record.
+    """
+
+    __slots__ = ("_is_compat", "code", "format", "offset", "payload", "value")
+
+    def __init__(self, row: InfoRow, base: int, *, is_compat: bool) -> None:
+        at, self.format, self.code, self.value, self.payload = row
+        self.offset = base + at
+        self._is_compat = is_compat
+
+    def __repr__(self) -> str:
+        return f"<{self.name or f'attribute {self.code:#x}'}>"
+
+    @property
+    def name(self) -> str | None:
+        """``EIATTR_…`` or ``EICOMPAT_ATTR_…``; ``None`` for a code nobody has named."""
+        names = compat_table.NAMES if self._is_compat else table.NAMES
+        return names.get(self.code)
+
+    @property
+    def format_name(self) -> str | None:
+        """``EIFMT_…``; ``None`` for an unknown format."""
+        return table.FORMATS.get(self.format)
+
+    @property
+    def layout(self) -> Layout | None:
+        """The table's layout of the payload; ``None`` for a code outside the table."""
+        layouts = compat_table.LAYOUTS if self._is_compat else table.LAYOUTS
+        return layouts.get(self.code)
+
+    @property
+    def fields(self) -> dict[str, Any] | None:
+        """The payload by the table's layout, by field name.
+
+        A repeated layout gives ``{"entries": [...]}``. ``None`` when no layout is known or the
+        payload does not have the size the layout asks for: the bytes are in ``payload`` then.
+        """
+        layout = self.layout
+        if layout is None:
+            return None
+        fields = decode(layout, self)
+        if fields is not None and not self._is_compat:
+            for word, parts in _BIT_FIELDS.get(self.code, {}).items():
+                bits = fields.pop(word)
+                for name, bit, width in parts:
+                    fields[name] = bits >> bit & (1 << width) - 1
+        return fields
+
+    @property
+    def references(self) -> list[tuple[str, int]]:
+        """Numbers in the payload that refer elsewhere.
+
+        Each is ``(kind, number)``; kind is ``symbol`` for a symbol table index and ``code`` for
+        the byte offset of an instruction.
+        """
+        layout = self.layout
+        fields = None if layout is None else decode(layout, self)
+        if layout is None or fields is None:
+            return []
+        _, _, names, kinds, tail = layout
+        wanted = [(name, kind) for name, kind in zip(names, kinds, strict=True) if kind]
+        if tail:
+            wanted.append((tail[1], tail[3]))
+        found: list[tuple[str, int]] = []
+        for entry in fields.get("entries", [fields]):
+            for name, kind in wanted:
+                if kind not in ("symbol", "code"):
+                    continue
+                value = entry[name]
+                found += [(kind, item) for item in (value if isinstance(value, list) else [value])]
+        return found
+
+
+def decode(layout: Layout, record: InfoRecord) -> dict[str, Any] | None:
+    """A payload by its layout; ``None`` when the sizes do not fit."""
+    kind, form, names, _, tail = layout
+    payload = record.payload
+    if kind == "none":
+        return None if payload else {}
+    if kind in ("opaque", "unknown"):
+        return None
+    if kind == "inline":
+        if record.format == EIFMT_SVAL:
+            return None
+        payload = record.value.to_bytes(2, "little")
+    size = calcsize(form)
+    if kind in ("inline", "struct"):
+        if len(payload) < size:
+            return None
+        return dict(zip(names, unpack_from(form, payload), strict=True))
+    if kind == "array":
+        if len(payload) % size:
+            return None
+        return {
+            "entries": [dict(zip(names, row, strict=True)) for row in iter_unpack(form, payload)]
+        }
+    return _decode_tailed(form, names, tail, payload)
+
+
+def _decode_tailed(
+    form: str, names: tuple[str, ...], tail: tuple[str, ...], payload: bytes
+) -> dict[str, Any] | None:
+    """``records`` (each with a counted tail) and ``list`` (one, with a tail to the end)."""
+    size = calcsize(form)
+    count_name, tail_name, tail_form, _ = tail
+    tail_size = calcsize(tail_form)
+    entries: list[dict[str, Any]] = []
+    at, end = 0, len(payload)
+    while at < end:
+        if at + size > end:
+            return None
+        entry: dict[str, Any] = dict(zip(names, unpack_from(form, payload, at), strict=True))
+        at += size
+        count = entry[count_name] if count_name else (end - at) // tail_size
+        stop = at + count * tail_size
+        if stop > end or (not count_name and stop != end):
+            return None
+        entry[tail_name] = [item for (item,) in iter_unpack(tail_form, payload[at:stop])]
+        at = stop
+        entries.append(entry)
+    return {"entries": entries} if count_name else entries[0] if entries else None
+
+
+_BIT_FIELDS: dict[int, dict[str, tuple[tuple[str, int, int], ...]]] = {}
+for (_code, _word), _parts in table.BIT_FIELDS.items():
+    _BIT_FIELDS.setdefault(_code, {})[_word] = _parts
+
+
+def read_records(cubin: Cubin, index: int) -> list[InfoRecord]:
+    """The records in section ``index``; empty when the section is no attribute stream."""
+    elf = cubin.elf
+    row = elf.section_row(index, "section")
+    if row[1] not in INFO_TYPES:
+        return []
+    base = row[4]
+    is_compat = row[1] == SHT_CUDA_COMPAT_INFO
+    rows = info_rows(elf.section_bytes(index), base, elf.file, f"sections[{index}]")
+    return [InfoRecord(info, base, is_compat=is_compat) for info in rows]

@@ -1,0 +1,87 @@
+"""Relocations with the meaning the relocation table gives them."""
+
+from __future__ import annotations
+
+from cubinspec_generated.tables import relocations as table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec.model.cubin import Cubin
+    from cubinspec.model.section import Section
+    from cubinspec.model.symbol import Symbol
+    from cubinspec.reader.elf import RelocationRow
+
+R_MERCURY_FIRST = 0x10000
+
+
+class Relocation:
+    """One entry of a relocation section."""
+
+    __slots__ = ("_cubin", "index", "row", "section_index")
+
+    def __init__(self, cubin: Cubin, section_index: int, index: int, row: RelocationRow) -> None:
+        self._cubin = cubin
+        #: Index of the relocation section that holds the entry.
+        self.section_index = section_index
+        #: Position in that section.
+        self.index = index
+        #: ``r_offset r_type r_sym r_addend``
+        self.row = row
+
+    def __repr__(self) -> str:
+        return f"<Relocation {self.name or self.r_type} at {self.r_offset:#x}>"
+
+    @property
+    def name(self) -> str | None:
+        """``R_CUDA_…`` or ``R_MERCURY_…``; ``None`` for a type nobody has named."""
+        return table.NAMES.get(self.row[1])
+
+    @property
+    def r_offset(self) -> int:
+        """Byte offset in the target section."""
+        return self.row[0]
+
+    @property
+    def r_type(self) -> int:
+        """Relocation type; Mercury types start at 0x10000."""
+        return self.row[1]
+
+    @property
+    def symbol_index(self) -> int:
+        """Index in the linked symbol table."""
+        return self.row[2]
+
+    @property
+    def r_addend(self) -> int | None:
+        """The addend; ``None`` in ``SHT_REL`` sections, where the field itself holds it."""
+        return self.row[3]
+
+    @property
+    def symbol(self) -> Symbol | None:
+        """The symbol referred to, from the table the section is linked to."""
+        linked = self._cubin.elf.section_rows[self.section_index][6]
+        return self._cubin.symbol_table(linked).get(self.row[2])
+
+    @property
+    def section(self) -> Section:
+        """The relocation section that holds the entry."""
+        return self._cubin.sections[self.section_index]
+
+    @property
+    def target(self) -> Section | None:
+        """The section the relocation changes."""
+        index = self._cubin.elf.section_rows[self.section_index][7]
+        sections = self._cubin.sections
+        return sections[index] if 0 < index < len(sections) else None
+
+    @property
+    def meaning(self) -> str | None:
+        """One line: which bits get which value."""
+        actions = table.ACTIONS.get(self.row[1])
+        if actions is None:
+            return None
+        parts = [
+            f"bits {bit}..{bit + width - 1} = {value}" + (f" >> {shift}" if shift else "")
+            for _kind, bit, width, value, shift in actions
+        ]
+        return "; ".join(parts) or "nothing to write"

@@ -1,0 +1,255 @@
+"""Sections and program headers."""
+
+from __future__ import annotations
+
+from cubinspec.reader.elf import SHF_CUDA_MERCURY, occupies_file
+from cubinspec_generated.tables import sections as table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cubinspec.model.cubin import Cubin
+    from cubinspec.model.info import InfoRecord
+    from cubinspec.model.relocation import Relocation
+    from cubinspec.reader.elf import SectionRow, SegmentRow
+
+_KIND, _BODY = table.KIND_FIELDS.index("kind"), table.KIND_FIELDS.index("body")
+
+
+def kind_row(name: str) -> tuple[str, int] | None:
+    """The row of the section table for a section name.
+
+    Returns:
+        The pattern's fixed part and the row's number in ``KINDS``; ``None`` when no pattern fits.
+    """
+    row = table.EXACT.get(name)
+    if row is not None:
+        return name, row
+    for prefix, row in table.PREFIXES:
+        if name.startswith(prefix):
+            return prefix, row
+    return None
+
+
+class Section:
+    """One section header and its body."""
+
+    __slots__ = ("_cubin", "index", "row")
+
+    def __init__(self, cubin: Cubin, index: int, row: SectionRow) -> None:
+        self._cubin = cubin
+        #: Index in the section header table.
+        self.index = index
+        #: The ten header fields as integers.
+        self.row = row
+
+    def __repr__(self) -> str:
+        return f"<Section {self.index} {self.name} {self.type_name or hex(self.sh_type)}>"
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Section)
+            and self._cubin is other._cubin
+            and self.index == other.index
+        )
+
+    def __hash__(self) -> int:
+        return hash((id(self._cubin), self.index))
+
+    @property
+    def name(self) -> str:
+        """The name from ``.shstrtab``."""
+        return self._cubin.elf.section_name(self.index)
+
+    @property
+    def sh_name(self) -> int:
+        """Index of the name in ``.shstrtab``."""
+        return self.row[0]
+
+    @property
+    def sh_type(self) -> int:
+        """Section type."""
+        return self.row[1]
+
+    @property
+    def type_name(self) -> str | None:
+        """``SHT_…`` name of the type; ``None`` when it has none."""
+        return table.TYPE_NAMES.get(self.row[1])
+
+    @property
+    def sh_flags(self) -> int:
+        """Flag bits."""
+        return self.row[2]
+
+    @property
+    def flag_names(self) -> list[str]:
+        """Names of the set flag bits that have one."""
+        flags = self.row[2]
+        return [name for bit, name in table.FLAG_NAMES.items() if flags & bit == bit]
+
+    @property
+    def sh_addr(self) -> int:
+        """Virtual address (0 in every cubin seen)."""
+        return self.row[3]
+
+    @property
+    def sh_offset(self) -> int:
+        """Absolute offset of the body."""
+        return self.row[4]
+
+    @property
+    def sh_size(self) -> int:
+        """Bytes in memory; also in the file unless the section holds none."""
+        return self.row[5]
+
+    @property
+    def sh_link(self) -> int:
+        """Index of the section this one needs."""
+        return self.row[6]
+
+    @property
+    def sh_info(self) -> int:
+        """Meaning by type: a section, a symbol, a count."""
+        return self.row[7]
+
+    @property
+    def sh_addralign(self) -> int:
+        """Alignment in bytes."""
+        return self.row[8]
+
+    @property
+    def sh_entsize(self) -> int:
+        """Bytes per entry of a table."""
+        return self.row[9]
+
+    @property
+    def is_mercury(self) -> bool:
+        """Whether the section belongs to the Mercury half (sm_100 and up)."""
+        return bool(self.row[2] & SHF_CUDA_MERCURY)
+
+    @property
+    def has_bytes(self) -> bool:
+        """Whether the section has a body in the file."""
+        return occupies_file(self.row[1], self.row[2])
+
+    @property
+    def data(self) -> bytes:
+        """The body, empty when the section holds no bytes.
+
+        Raises:
+            BadOffsetError, TruncatedError: the file ends before the body does.
+        """
+        return self._cubin.elf.section_bytes(self.index)
+
+    @property
+    def kind(self) -> str | None:
+        """Kind by the section table, such as ``function_info``; ``None`` for an unknown name."""
+        found = kind_row(self.name)
+        return None if found is None else table.KINDS[found[1]][_KIND]
+
+    @property
+    def body(self) -> str:
+        """What the body holds by the section table, such as ``eiattr`` or ``sass``."""
+        found = kind_row(self.name)
+        return "data" if found is None else table.KINDS[found[1]][_BODY]
+
+    @property
+    def function_name(self) -> str | None:
+        """Name of the function that the section's own name states, if it states one."""
+        found = kind_row(self.name)
+        if found is None or found[0] == self.name or not found[0].endswith("."):
+            return None
+        return self.name[len(found[0]) :]
+
+    @property
+    def info_records(self) -> list[InfoRecord]:
+        """The attributes of an ``.nv.info`` or ``.nv.compat`` stream; empty for other types."""
+        return self._cubin.info_records_of(self.index)
+
+    @property
+    def relocations(self) -> list[Relocation]:
+        """The relocations held by this section; empty when it holds none."""
+        return self._cubin.relocations_of(self.index)
+
+
+class SectionList:
+    """All sections, by index or by name. Objects are made when asked for."""
+
+    __slots__ = ("_by_name", "_cubin")
+
+    def __init__(self, cubin: Cubin) -> None:
+        self._cubin = cubin
+        self._by_name: dict[str, int] | None = None
+
+    def __len__(self) -> int:
+        return len(self._cubin.elf.section_rows)
+
+    def __iter__(self) -> Iterator[Section]:
+        cubin = self._cubin
+        for index, row in enumerate(cubin.elf.section_rows):
+            yield Section(cubin, index, row)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names()
+
+    def __getitem__(self, key: int | str) -> Section:
+        rows = self._cubin.elf.section_rows
+        if isinstance(key, str):
+            return Section(self._cubin, self._names()[key], rows[self._names()[key]])
+        if key < 0:
+            key += len(rows)
+        if not 0 <= key < len(rows):
+            raise IndexError(key)
+        return Section(self._cubin, key, rows[key])
+
+    def get(self, name: str) -> Section | None:
+        """The first section of that name."""
+        index = self._names().get(name)
+        return None if index is None else self[index]
+
+    def _names(self) -> dict[str, int]:
+        names = self._by_name
+        if names is None:
+            names = {}
+            for index, name in enumerate(self._cubin.elf.section_names):
+                names.setdefault(name, index)
+            self._by_name = names
+        return names
+
+
+PT_NAMES = {0: "PT_NULL", 1: "PT_LOAD", 2: "PT_DYNAMIC", 4: "PT_NOTE", 6: "PT_PHDR"}
+
+
+class Segment:
+    """One program header."""
+
+    __slots__ = (
+        "index",
+        "p_align",
+        "p_filesz",
+        "p_flags",
+        "p_memsz",
+        "p_offset",
+        "p_paddr",
+        "p_type",
+        "p_vaddr",
+    )
+
+    def __init__(self, index: int, row: SegmentRow) -> None:
+        self.index = index
+        (
+            self.p_type,
+            self.p_flags,
+            self.p_offset,
+            self.p_vaddr,
+            self.p_paddr,
+            self.p_filesz,
+            self.p_memsz,
+            self.p_align,
+        ) = row
+
+    @property
+    def name(self) -> str | None:
+        """``PT_…`` name of the type."""
+        return PT_NAMES.get(self.p_type)

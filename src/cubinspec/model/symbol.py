@@ -1,0 +1,177 @@
+"""Symbols with their CUDA bits."""
+
+from __future__ import annotations
+
+from cubinspec_generated.tables import symbols as table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cubinspec.model.cubin import Cubin
+    from cubinspec.model.section import Section
+    from cubinspec.reader.elf import StringTable, SymbolRow
+
+STT_FUNC = 2
+STT_SECTION = 3
+STO_CUDA_ENTRY = 0x10
+SHN_NAMES = {0: "SHN_UNDEF", 0xFFF1: "SHN_ABS", 0xFFF2: "SHN_COMMON"}
+
+
+class Symbol:
+    """One entry of ``.symtab`` or ``.nv.merc.symtab``."""
+
+    __slots__ = ("_table", "index", "row")
+
+    def __init__(self, symbols: SymbolList, index: int, row: SymbolRow) -> None:
+        self._table = symbols
+        #: Index in its table.
+        self.index = index
+        #: ``st_name st_info st_other st_shndx st_value st_size``
+        self.row = row
+
+    def __repr__(self) -> str:
+        return f"<Symbol {self.index} {self.name!r} {self.type_name or self.st_type}>"
+
+    @property
+    def name(self) -> str:
+        """The symbol's own name, mangled; empty for section symbols."""
+        return self._table.strings.get(self.row[0]) if self.row[0] else ""
+
+    @property
+    def display_name(self) -> str:
+        """The name, or for a section symbol that of its section."""
+        if self.st_type == STT_SECTION and not self.row[0]:
+            section = self.section
+            return section.name if section else ""
+        return self.name
+
+    @property
+    def st_name(self) -> int:
+        """Index of the name in the string table."""
+        return self.row[0]
+
+    @property
+    def st_info(self) -> int:
+        """Type in bits 0-3, binding in bits 4-7."""
+        return self.row[1]
+
+    @property
+    def st_other(self) -> int:
+        """Visibility in bits 0-1, CUDA bits above."""
+        return self.row[2]
+
+    @property
+    def st_shndx(self) -> int:
+        """Section index, extended indices already resolved."""
+        return self.row[3]
+
+    @property
+    def st_value(self) -> int:
+        """Offset in the section."""
+        return self.row[4]
+
+    @property
+    def st_size(self) -> int:
+        """Size in bytes."""
+        return self.row[5]
+
+    @property
+    def st_type(self) -> int:
+        """Bits 0-3 of ``st_info``."""
+        return self.row[1] & 0xF
+
+    @property
+    def st_bind(self) -> int:
+        """Bits 4-7 of ``st_info``."""
+        return self.row[1] >> 4
+
+    @property
+    def visibility(self) -> int:
+        """Bits 0-1 of ``st_other``."""
+        return self.row[2] & 3
+
+    @property
+    def type_name(self) -> str | None:
+        """``STT_…`` name."""
+        return table.TYPE_NAMES.get(self.row[1] & 0xF)
+
+    @property
+    def bind_name(self) -> str | None:
+        """``STB_…`` name."""
+        return table.BIND_NAMES.get(self.row[1] >> 4)
+
+    @property
+    def is_entry(self) -> bool:
+        """Whether this is a kernel."""
+        return self.st_type == STT_FUNC and bool(self.row[2] & STO_CUDA_ENTRY)
+
+    @property
+    def is_defined(self) -> bool:
+        """Whether the symbol has a section in this file."""
+        return self.row[3] != 0
+
+    @property
+    def section(self) -> Section | None:
+        """The section it is defined in; ``None`` for undefined and special indices."""
+        sections = self._table.cubin.sections
+        index = self.row[3]
+        return sections[index] if 0 < index < len(sections) else None
+
+
+class SymbolList:
+    """A symbol table, by index or by name. Objects are made when asked for."""
+
+    __slots__ = ("_by_name", "cubin", "rows", "section_index", "strings")
+
+    def __init__(
+        self, cubin: Cubin, section_index: int | None, rows: list[SymbolRow], strings: StringTable
+    ) -> None:
+        self.cubin = cubin
+        #: Index of the table's section; ``None`` when the file has no such table.
+        self.section_index = section_index
+        self.rows = rows
+        self.strings = strings
+        self._by_name: dict[str, int] | None = None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Symbol]:
+        for index, row in enumerate(self.rows):
+            yield Symbol(self, index, row)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names()
+
+    def __getitem__(self, key: int | str) -> Symbol:
+        if isinstance(key, str):
+            key = self._names()[key]
+        if key < 0:
+            key += len(self.rows)
+        if not 0 <= key < len(self.rows):
+            raise IndexError(key)
+        return Symbol(self, key, self.rows[key])
+
+    def get(self, key: int | str) -> Symbol | None:
+        """The symbol with that index or (the first) of that name, if there is one."""
+        index = self._names().get(key) if isinstance(key, str) else key
+        if index is None or not 0 <= index < len(self.rows):
+            return None
+        return Symbol(self, index, self.rows[index])
+
+    def name_of(self, index: int) -> str | None:
+        """Display name of symbol ``index``; ``None`` when there is no such symbol."""
+        symbol = self.get(index)
+        return None if symbol is None else symbol.display_name
+
+    def _names(self) -> dict[str, int]:
+        names = self._by_name
+        if names is None:
+            names = {}
+            get = self.strings.get
+            for index, row in enumerate(self.rows):
+                if row[0]:
+                    names.setdefault(get(row[0]), index)
+            self._by_name = names
+        return names

@@ -1,0 +1,538 @@
+"""The ELF skeleton of a cubin as rows of integers.
+
+Rows have one order for both classes, that of the ELF64 records of the spec, so that nothing above
+this module knows ELF32 (made by ``ptxas -m32`` up to CUDA 12.0):
+
+* section row: ``sh_name sh_type sh_flags sh_addr sh_offset sh_size sh_link sh_info sh_addralign
+  sh_entsize``
+* symbol row: ``st_name st_info st_other st_shndx st_value st_size`` (``st_shndx`` already
+  replaced by its ``.symtab_shndx`` word where it was ``SHN_XINDEX``)
+* relocation row: ``r_offset r_type r_sym r_addend`` (addend ``None`` for ``SHT_REL``)
+* program header row: ``p_type p_flags p_offset p_vaddr p_paddr p_filesz p_memsz p_align``
+"""
+
+from __future__ import annotations
+
+from cubinspec.errors import (
+    BadIndexError,
+    BadOffsetError,
+    BadStringError,
+    BadStructureError,
+    NotCubinError,
+    TruncatedError,
+)
+from cubinspec_generated import records
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import mmap
+    from collections.abc import Iterator
+    from struct import Struct
+
+    Buffer = bytes | mmap.mmap
+    SectionRow = tuple[int, int, int, int, int, int, int, int, int, int]
+    SymbolRow = tuple[int, int, int, int, int, int]
+    RelocationRow = tuple[int, int, int, int | None]
+    SegmentRow = tuple[int, int, int, int, int, int, int, int]
+
+EM_CUDA = 190
+ELFCLASS32, ELFCLASS64 = 1, 2
+ELFDATA2LSB = 1
+SHN_UNDEF, SHN_XINDEX = 0, 0xFFFF
+PN_XNUM = 0xFFFF
+SHT_NULL, SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_RELA, SHT_NOTE = 0, 1, 2, 3, 4, 7
+SHT_NOBITS, SHT_REL, SHT_SYMTAB_SHNDX = 8, 9, 18
+SHT_CUDA_GLOBAL, SHT_CUDA_LOCAL, SHT_CUDA_SHARED = 0x70000007, 0x70000009, 0x7000000A
+SHT_CUDA_RESERVED_SHARED = 0x70000015
+SHT_CUDA_RESOLVED_RELA = 0x70000003
+SHT_CUDA_MERC_RELA, SHT_CUDA_MERC_SYMTAB = 0x70000082, 0x70000085
+SHT_CUDA_MERC_RESOLVED_RELA = 0x70000088
+SHF_CUDA_MERCURY = 0x10000000
+
+#: Sections that reserve memory but hold no bytes: the CUDA types stand for NOBITS before linking.
+_NO_BYTES = frozenset(
+    (SHT_NULL, SHT_NOBITS, SHT_CUDA_GLOBAL, SHT_CUDA_LOCAL, SHT_CUDA_SHARED)
+)
+_MACHINES = {3: "x86", 40: "ARM", 62: "x86-64", 183: "AArch64", 224: "AMDGPU", 243: "RISC-V"}
+
+
+def occupies_file(sh_type: int, sh_flags: int) -> bool:
+    """Whether a section has bytes in the file.
+
+    ``.nv.shared.reserved.0`` has none, its Mercury twin of the same type has (observed in the
+    output of ptxas and nvlink 12.8 to 13.5).
+    """
+    if sh_type == SHT_CUDA_RESERVED_SHARED:
+        return bool(sh_flags & SHF_CUDA_MERCURY)
+    return sh_type not in _NO_BYTES
+
+
+class StringTable:
+    """The bytes of one string table, read once."""
+
+    __slots__ = ("data", "field", "file", "offset")
+
+    def __init__(self, data: bytes, offset: int, file: str, field: str) -> None:
+        self.data = data
+        self.offset = offset
+        self.file = file
+        self.field = field
+
+    def get(self, index: int) -> str:
+        """The string that starts at ``index``.
+
+        Bytes that are not UTF-8 come back as surrogates, so that nothing is lost.
+
+        Raises:
+            BadIndexError: ``index`` is outside the table.
+            BadStringError: no NUL between ``index`` and the end of the table.
+        """
+        data = self.data
+        end = data.find(0, index)
+        if end < 0 or index < 0:
+            self._refuse(index)
+        return data[index:end].decode("utf-8", "surrogateescape")
+
+    def _refuse(self, index: int) -> None:
+        size = len(self.data)
+        if not 0 <= index < size:
+            raise BadIndexError(
+                f"string index {index:#x} is outside the string table",
+                file=self.file,
+                offset=self.offset,
+                field=self.field,
+                expected=f"an index below {size:#x}",
+            )
+        raise BadStringError(
+            f"string at index {index:#x} has no terminator",
+            file=self.file,
+            offset=self.offset + index,
+            field=self.field,
+            expected="a NUL before the end of the table",
+        )
+
+
+class Elf:
+    """Header and tables of one cubin; everything but the header is read on demand.
+
+    Args:
+        data: the whole file, bytes or a read-only mmap.
+        file: name for error messages.
+
+    Raises:
+        NotCubinError: not an ELF file of machine 190 (EM_CUDA), little-endian.
+        TruncatedError, BadOffsetError, BadStructureError, BadIndexError: broken header fields.
+    """
+
+    __slots__ = (
+        "_names",
+        "_section_rows",
+        "_segment_rows",
+        "_shstrtab",
+        "_strtabs",
+        "_symbol_rows",
+        "data",
+        "ehdr",
+        "file",
+        "ident",
+        "is_64",
+        "num_sections",
+        "num_segments",
+        "shstrndx",
+        "size",
+    )
+
+    def __init__(self, data: Buffer, file: str) -> None:
+        self.data = data
+        self.file = file
+        self.size = len(data)
+        self._names: list[str] | None = None
+        self._section_rows: list[SectionRow] | None = None
+        self._segment_rows: list[SegmentRow] | None = None
+        self._shstrtab: StringTable | None = None
+        self._strtabs: dict[int, StringTable] = {}
+        self._symbol_rows: dict[int, list[SymbolRow]] = {}
+        self.ident = bytes(data[:16])
+        self._check_ident()
+        self.is_64 = self.ident[4] == ELFCLASS64
+        header = records.ELF_HEADER_64 if self.is_64 else records.ELF_HEADER_32
+        if self.size < 16 + header.size:
+            raise self._truncated(16, header.size, "header")
+        #: e_type e_machine e_version e_entry e_phoff e_shoff e_flags e_ehsize e_phentsize e_phnum
+        #: e_shentsize e_shnum e_shstrndx
+        self.ehdr: tuple[int, ...] = header.unpack_from(data, 16)
+        self._check_header()
+
+    # -- checked access -------------------------------------------------------------------------
+
+    def bytes_at(self, offset: int, size: int, field: str) -> bytes:
+        """A copy of ``size`` bytes at absolute ``offset``.
+
+        Raises:
+            BadOffsetError: it starts behind the end of the file.
+            TruncatedError: it starts inside and ends behind.
+        """
+        end = offset + size
+        if end > self.size:
+            if offset > self.size:
+                raise BadOffsetError(
+                    f"offset {offset:#x} is past the end of the file",
+                    file=self.file,
+                    offset=offset,
+                    field=field,
+                    expected=f"at most {self.size:#x}",
+                )
+            raise self._truncated(offset, size, field)
+        return bytes(self.data[offset:end])
+
+    def _truncated(self, offset: int, size: int, field: str) -> TruncatedError:
+        return TruncatedError(
+            f"{size} bytes are declared, {max(self.size - offset, 0)} are left in the file",
+            file=self.file,
+            offset=offset,
+            field=field,
+            expected=f"a file of at least {offset + size} bytes",
+        )
+
+    # -- header ---------------------------------------------------------------------------------
+
+    def _check_ident(self) -> None:
+        ident = self.ident
+        if len(ident) < 16 and b"\x7fELF".startswith(ident[:4]):
+            raise self._truncated(0, 16, "header.e_ident")
+        if ident[:4] != b"\x7fELF":
+            raise NotCubinError(
+                "not an ELF file",
+                file=self.file,
+                offset=0,
+                field="header.e_ident",
+                expected="the magic 7f 45 4c 46",
+            )
+        if ident[4] not in (ELFCLASS32, ELFCLASS64):
+            raise NotCubinError(
+                f"ELF class {ident[4]} is neither 32-bit nor 64-bit",
+                file=self.file,
+                offset=4,
+                field="header.e_ident.ei_class",
+                expected="1 or 2",
+            )
+        if ident[5] != ELFDATA2LSB:
+            raise NotCubinError(
+                f"ELF data encoding {ident[5]} is not little-endian",
+                file=self.file,
+                offset=5,
+                field="header.e_ident.ei_data",
+                expected="1",
+            )
+        machine = int.from_bytes(self.data[18:20], "little")
+        if self.size >= 20 and machine != EM_CUDA:
+            name = _MACHINES.get(machine)
+            raise NotCubinError(
+                f"ELF file of machine {machine}" + (f" ({name})" if name else "") + ", not a cubin",
+                file=self.file,
+                offset=18,
+                field="header.e_machine",
+                expected=f"{EM_CUDA} (EM_CUDA)",
+            )
+
+    def _check_header(self) -> None:
+        _, _, _, _, phoff, shoff, _, ehsize, phentsize, phnum, shentsize, shnum, shstrndx = (
+            self.ehdr
+        )
+        header_end = 16 + (records.ELF_HEADER_64 if self.is_64 else records.ELF_HEADER_32).size
+        if ehsize != header_end:
+            raise BadStructureError(
+                f"e_ehsize is {ehsize}",
+                file=self.file,
+                offset=52 if self.is_64 else 40,
+                field="header.e_ehsize",
+                expected=str(header_end),
+            )
+        section = records.SECTION_HEADER_64 if self.is_64 else records.SECTION_HEADER_32
+        segment = records.PROGRAM_HEADER_64 if self.is_64 else records.PROGRAM_HEADER_32
+        if shoff:
+            self._check_table(
+                "section_headers", shoff, max(shnum, 1), shentsize, section.size, header_end
+            )
+            first: SectionRow = section.unpack_from(self.data, shoff)
+            if shnum == 0:
+                # gABI extended numbering: the count stands in sh_size of section 0
+                shnum = first[5]
+                self._check_table(
+                    "section_headers", shoff, shnum, shentsize, section.size, header_end
+                )
+            if shstrndx == SHN_XINDEX:
+                shstrndx = first[6]
+            if phnum == PN_XNUM:
+                phnum = first[7]
+        elif shnum:
+            raise BadOffsetError(
+                f"{shnum} sections are declared without a section header table",
+                file=self.file,
+                offset=40 if self.is_64 else 32,
+                field="header.e_shoff",
+                expected="a non-zero offset",
+            )
+        if shstrndx and shstrndx >= shnum:
+            raise BadIndexError(
+                f"section {shstrndx} is declared to hold the section names, there are {shnum}",
+                file=self.file,
+                offset=62 if self.is_64 else 50,
+                field="header.e_shstrndx",
+                expected=f"an index below {shnum}",
+            )
+        if phnum:
+            self._check_table(
+                "program_headers", phoff, phnum, phentsize, segment.size, header_end
+            )
+            section_end = shoff + shnum * section.size
+            if shoff and phoff < section_end and shoff < phoff + phnum * segment.size:
+                raise BadStructureError(
+                    "program headers overlap the section headers",
+                    file=self.file,
+                    offset=phoff,
+                    field="program_headers",
+                    expected=f"tables apart, section headers are {shoff:#x}..{section_end:#x}",
+                )
+        self.num_sections = shnum
+        self.num_segments = phnum
+        self.shstrndx = shstrndx
+
+    def _check_table(
+        self, name: str, offset: int, count: int, entsize: int, expected: int, header_end: int
+    ) -> None:
+        if entsize != expected:
+            raise BadStructureError(
+                f"entries are declared to have {entsize} bytes",
+                file=self.file,
+                offset=offset,
+                field=name,
+                expected=f"{expected}",
+            )
+        if offset < header_end:
+            raise BadStructureError(
+                f"table at {offset:#x} overlaps the ELF header",
+                file=self.file,
+                offset=offset,
+                field=name,
+                expected=f"an offset of at least {header_end:#x}",
+            )
+        if offset > self.size:
+            raise BadOffsetError(
+                f"table at {offset:#x} is past the end of the file",
+                file=self.file,
+                offset=offset,
+                field=name,
+                expected=f"at most {self.size:#x}",
+            )
+        if offset + count * entsize > self.size:
+            raise self._truncated(offset, count * entsize, f"{name} ({count} entries)")
+
+    # -- sections and segments ------------------------------------------------------------------
+
+    @property
+    def section_rows(self) -> list[SectionRow]:
+        """All section headers, index 0 included."""
+        rows = self._section_rows
+        if rows is None:
+            record = records.SECTION_HEADER_64 if self.is_64 else records.SECTION_HEADER_32
+            if self.num_sections:
+                raw = self.bytes_at(
+                    self.ehdr[5], self.num_sections * record.size, "section_headers"
+                )
+                rows = list(record.iter_unpack(raw))
+            else:
+                rows = []
+            self._section_rows = rows
+        return rows
+
+    @property
+    def segment_rows(self) -> list[SegmentRow]:
+        """All program headers, fields in ELF64 order."""
+        rows = self._segment_rows
+        if rows is None:
+            if not self.num_segments:
+                rows = []
+            elif self.is_64:
+                record = records.PROGRAM_HEADER_64
+                raw = self.bytes_at(
+                    self.ehdr[4], self.num_segments * record.size, "program_headers"
+                )
+                rows = list(record.iter_unpack(raw))
+            else:
+                record = records.PROGRAM_HEADER_32
+                raw = self.bytes_at(
+                    self.ehdr[4], self.num_segments * record.size, "program_headers"
+                )
+                rows = [
+                    (t, flags, offset, vaddr, paddr, filesz, memsz, align)
+                    for t, offset, vaddr, paddr, filesz, memsz, flags, align in record.iter_unpack(
+                        raw
+                    )
+                ]
+            self._segment_rows = rows
+        return rows
+
+    @property
+    def shstrtab(self) -> StringTable:
+        """The section name table; empty when the file names none."""
+        table = self._shstrtab
+        if table is None:
+            if self.shstrndx:
+                table = self.string_table(self.shstrndx)
+            else:
+                table = StringTable(b"\0", 0, self.file, "header.e_shstrndx")
+            self._shstrtab = table
+        return table
+
+    def section_name(self, index: int) -> str:
+        """Name of section ``index``."""
+        names = self._names
+        if names is not None:
+            return names[index]
+        return self.shstrtab.get(self.section_rows[index][0])
+
+    @property
+    def section_names(self) -> list[str]:
+        """All section names, in index order."""
+        names = self._names
+        if names is None:
+            get = self.shstrtab.get
+            names = self._names = [get(row[0]) for row in self.section_rows]
+        return names
+
+    def section_row(self, index: int, field: str) -> SectionRow:
+        """Section ``index``, which ``field`` refers to.
+
+        Raises:
+            BadIndexError: there is no such section.
+        """
+        rows = self.section_rows
+        if not 0 <= index < len(rows):
+            raise BadIndexError(
+                f"section {index} does not exist",
+                file=self.file,
+                field=field,
+                offset=self.ehdr[5],
+                expected=f"an index below {len(rows)}",
+            )
+        return rows[index]
+
+    def section_bytes(self, index: int) -> bytes:
+        """The body of section ``index``; empty for sections that hold no bytes."""
+        row = self.section_row(index, "section")
+        if not occupies_file(row[1], row[2]):
+            return b""
+        return self.bytes_at(row[4], row[5], f"sections[{index}]")
+
+    def string_table(self, index: int) -> StringTable:
+        """The string table in section ``index``.
+
+        Raises:
+            BadStructureError: the section is no string table.
+        """
+        table = self._strtabs.get(index)
+        if table is None:
+            row = self.section_row(index, "sh_link")
+            if row[1] != SHT_STRTAB:
+                raise BadStructureError(
+                    f"section {index} of type {row[1]:#x} is used as a string table",
+                    file=self.file,
+                    offset=row[4],
+                    field=f"section_headers[{index}].sh_type",
+                    expected=f"{SHT_STRTAB} (SHT_STRTAB)",
+                )
+            table = StringTable(self.section_bytes(index), row[4], self.file, f"sections[{index}]")
+            self._strtabs[index] = table
+        return table
+
+    def rows_of(self, index: int, record: Struct, field: str) -> Iterator[tuple[int, ...]]:
+        """The body of section ``index`` as a table of ``record``.
+
+        Raises:
+            BadStructureError: its size is not a multiple of the record's.
+        """
+        body = self.section_bytes(index)
+        if len(body) % record.size:
+            raise BadStructureError(
+                f"size {len(body)} of section {index} is not a whole number of entries",
+                file=self.file,
+                offset=self.section_rows[index][4],
+                field=f"sections[{index}] ({field})",
+                expected=f"a multiple of {record.size}",
+            )
+        return record.iter_unpack(body)
+
+    # -- symbols and relocations ----------------------------------------------------------------
+
+    def find_section(self, sh_type: int) -> int | None:
+        """Index of the first section of a type."""
+        for index, row in enumerate(self.section_rows):
+            if row[1] == sh_type:
+                return index
+        return None
+
+    def symbol_rows(self, index: int) -> list[SymbolRow]:
+        """The symbol table in section ``index``."""
+        rows = self._symbol_rows.get(index)
+        if rows is None:
+            rows = self._symbol_rows[index] = self._read_symbols(index)
+        return rows
+
+    def _read_symbols(self, index: int) -> list[SymbolRow]:
+        if self.is_64:
+            rows: list[SymbolRow] = list(
+                self.rows_of(index, records.SYMBOL_64, "symbols")  # type: ignore[arg-type]
+            )
+        else:
+            rows = [
+                (name, info, other, shndx, value, size)
+                for name, value, size, info, other, shndx in self.rows_of(
+                    index, records.SYMBOL_32, "symbols"
+                )
+            ]
+        if any(row[3] == SHN_XINDEX for row in rows):
+            self._extend_indices(index, rows)
+        return rows
+
+    def _extend_indices(self, index: int, rows: list[SymbolRow]) -> None:
+        suffix = "symtab_shndx"
+        for number, section in enumerate(self.section_rows):
+            if section[6] == index and (
+                section[1] == SHT_SYMTAB_SHNDX or self.section_name(number).endswith(suffix)
+            ):
+                words = [word for (word,) in self.rows_of(number, records.SHNDX, suffix)]
+                break
+        else:
+            return
+        if len(words) < len(rows):
+            raise BadStructureError(
+                f"{len(words)} extended section indices for {len(rows)} symbols",
+                file=self.file,
+                offset=section[4],
+                field=f"sections[{number}] ({suffix})",
+                expected="one word per symbol",
+            )
+        for number, row in enumerate(rows):
+            if row[3] == SHN_XINDEX:
+                rows[number] = (*row[:3], words[number], *row[4:])
+
+    def relocation_rows(self, index: int) -> list[RelocationRow]:
+        """The relocations in section ``index`` (REL or RELA, plain, resolved or Mercury)."""
+        rela = self.section_rows[index][1] != SHT_REL
+        if self.is_64:
+            if rela:
+                return list(self.rows_of(index, records.RELA_64, "relocations"))  # type: ignore[arg-type]
+            return [
+                (offset, kind, symbol, None)
+                for offset, kind, symbol in self.rows_of(index, records.REL_64, "relocations")
+            ]
+        if rela:
+            return [
+                (offset, info & 0xFF, info >> 8, addend)
+                for offset, info, addend in self.rows_of(index, records.RELA_32, "relocations")
+            ]
+        return [
+            (offset, info & 0xFF, info >> 8, None)
+            for offset, info in self.rows_of(index, records.REL_32, "relocations")
+        ]

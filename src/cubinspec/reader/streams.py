@@ -1,0 +1,120 @@
+"""Section bodies that are streams of records: attributes, notes, string pools, as plain rows."""
+
+from __future__ import annotations
+
+from cubinspec.errors import BadStructureError, TruncatedError
+from cubinspec_generated import records
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    #: offset in the body, format, code, header word (value or payload size), payload
+    InfoRow = tuple[int, int, int, int, bytes]
+    #: offset in the body, type, owner, descriptor
+    NoteRow = tuple[int, int, bytes, bytes]
+
+EIFMT_SVAL = 4
+
+
+def info_rows(body: bytes, base: int, file: str, field: str) -> list[InfoRow]:
+    """The records of one ``.nv.info``-like stream (also ``.nv.compat``).
+
+    Only ``EIFMT_SVAL`` has a payload; every other format, known or not, is the four header bytes.
+
+    Args:
+        base: absolute offset of ``body``, for messages.
+
+    Raises:
+        TruncatedError: a record or its payload runs over the end of the section.
+    """
+    rows: list[InfoRow] = []
+    append = rows.append
+    unpack = records.INFO_RECORD.unpack_from
+    at, end = 0, len(body)
+    while at + 4 <= end:
+        form, code, value = unpack(body, at)
+        if form == EIFMT_SVAL:
+            start = at + 4
+            stop = start + value
+            if stop > end:
+                raise TruncatedError(
+                    f"attribute {code:#x} declares {value} bytes, {end - start} are left",
+                    file=file,
+                    offset=base + at,
+                    field=f"{field}.records[{len(rows)}].len_payload",
+                    expected=f"at most {end - start}",
+                )
+            append((at, form, code, value, body[start:stop]))
+            at = stop
+        else:
+            append((at, form, code, value, b""))
+            at += 4
+    if at != end:
+        raise TruncatedError(
+            f"{end - at} bytes follow the last attribute",
+            file=file,
+            offset=base + at,
+            field=f"{field}.records[{len(rows)}]",
+            expected="a record of at least 4 bytes",
+        )
+    return rows
+
+
+def note_rows(body: bytes, base: int, file: str, field: str) -> list[NoteRow]:
+    """The entries of a note section; name and descriptor are padded to four bytes.
+
+    The last descriptor may lack its padding (two public cubins end so).
+
+    Raises:
+        TruncatedError: an entry runs over the end of the section.
+    """
+    rows: list[NoteRow] = []
+    header = records.NOTE_HEADER
+    at, end = 0, len(body)
+    while at < end:
+        if at + header.size > end:
+            raise TruncatedError(
+                f"{end - at} bytes are left for a note header",
+                file=file,
+                offset=base + at,
+                field=f"{field}.notes[{len(rows)}]",
+                expected=f"{header.size} bytes",
+            )
+        namesz, descsz, kind = header.unpack_from(body, at)
+        name_at = at + header.size
+        desc_at = name_at + (namesz + 3 & ~3)
+        if desc_at + descsz > end:
+            raise TruncatedError(
+                f"note of {namesz} + {descsz} bytes runs over the end of the section",
+                file=file,
+                offset=base + at,
+                field=f"{field}.notes[{len(rows)}]",
+                expected=f"at most {end - name_at} bytes",
+            )
+        rows.append(
+            (
+                at,
+                kind,
+                body[name_at : name_at + namesz].rstrip(b"\0"),
+                body[desc_at : desc_at + descsz],
+            )
+        )
+        at = desc_at + (descsz + 3 & ~3)
+    return rows
+
+
+def pair_rows(body: bytes, base: int, file: str, field: str) -> list[tuple[int, int]]:
+    """Two-word records: ``.nv.callgraph`` and ``.nv.prototype``.
+
+    Raises:
+        BadStructureError: the size is not a multiple of 8.
+    """
+    record = records.CALLGRAPH_ENTRY
+    if len(body) % record.size:
+        raise BadStructureError(
+            f"size {len(body)} is not a whole number of entries",
+            file=file,
+            offset=base,
+            field=field,
+            expected=f"a multiple of {record.size}",
+        )
+    return list(record.iter_unpack(body))  # type: ignore[arg-type]

@@ -1,0 +1,1 @@
+"""Consumers of the model: everything the commands show, as plain data."""

@@ -1,0 +1,305 @@
+"""Everything a cubin says, as plain data, in file order."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+
+from cubinspec.model.cubin import RELOCATION_TYPES
+from cubinspec.model.info import INFO_TYPES
+from cubinspec.model.symbol import SymbolList
+from cubinspec.reader.elf import SHT_CUDA_MERC_SYMTAB, SHT_NOTE, SHT_STRTAB, SHT_SYMTAB
+from cubinspec_generated.tables import eiattr as eiattr_table
+from cubinspec_generated.tables import elf_header as header_table
+from cubinspec_generated.tables import symbols as symbol_table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from cubinspec.model.callgraph import CallGraph, Edge, Signature
+    from cubinspec.model.cubin import Cubin
+    from cubinspec.model.info import InfoRecord
+    from cubinspec.model.notes import Note
+    from cubinspec.model.section import Section
+    from cubinspec.model.symbol import Symbol
+
+_CALLGRAPH_TYPES = frozenset((0x70000001, 0x7000008A))
+_PROTOTYPE_TYPES = frozenset((0x70000002, 0x7000008B))
+#: Bodies that the spec describes and no bulk reader exists for: shown through the Kaitai tree.
+_TREE_BODIES = frozenset(("rel_action", "uft", "capmerc", "metadata", "symtab_shndx"))
+
+
+def dump_record(cubin: Cubin, pattern: str | None = None) -> dict[str, Any]:
+    """The whole file (schema ``dump.schema.json``).
+
+    Args:
+        pattern: shell pattern; only sections whose name fits it are included.
+    """
+    return {
+        "file": cubin.name,
+        "size": cubin.size,
+        "header": header_record(cubin),
+        "segments": segment_records(cubin),
+        "sections": [section_record(cubin, section) for section in matching(cubin, pattern)],
+    }
+
+
+def matching(cubin: Cubin, pattern: str | None) -> Iterator[Section]:
+    """Sections in file order: by offset, those without bytes at the place they name."""
+    order = sorted(cubin.sections, key=lambda section: (section.sh_offset, section.index))
+    for section in order:
+        if pattern is None or fnmatchcase(section.name, pattern):
+            yield section
+
+
+def header_record(cubin: Cubin) -> dict[str, Any]:
+    """The ELF header; ``flags`` holds the bit fields of ``e_flags`` for the file's ABI."""
+    header = cubin.header
+    layout = header_table.FLAG_FIELDS.get(header.os_abi, ())
+    return {
+        "class": 64 if header.is_64 else 32,
+        "os_abi": header.os_abi,
+        "os_abi_name": header_table.OSABI_NAMES.get(header.os_abi),
+        "abi_version": header.abi_version,
+        "e_type": header.e_type,
+        "type_name": header.type_name,
+        "e_machine": header.e_machine,
+        "e_version": header.e_version,
+        "e_entry": header.e_entry,
+        "e_phoff": header.e_phoff,
+        "e_shoff": header.e_shoff,
+        "e_flags": header.e_flags,
+        "flags": {
+            name: header.e_flags >> bit & (1 << width) - 1 for name, bit, width in layout
+        },
+        "e_ehsize": header.e_ehsize,
+        "e_phentsize": header.e_phentsize,
+        "e_phnum": header.e_phnum,
+        "e_shentsize": header.e_shentsize,
+        "e_shnum": header.e_shnum,
+        "e_shstrndx": header.e_shstrndx,
+        "arch": cubin.arch,
+    }
+
+
+def segment_records(cubin: Cubin) -> list[dict[str, Any]]:
+    """The program headers."""
+    return [
+        {
+            "index": segment.index,
+            "p_type": segment.p_type,
+            "type_name": segment.name,
+            "p_flags": segment.p_flags,
+            "p_offset": segment.p_offset,
+            "p_vaddr": segment.p_vaddr,
+            "p_paddr": segment.p_paddr,
+            "p_filesz": segment.p_filesz,
+            "p_memsz": segment.p_memsz,
+            "p_align": segment.p_align,
+        }
+        for segment in cubin.segments
+    ]
+
+
+def section_record(cubin: Cubin, section: Section) -> dict[str, Any]:
+    """One section header and its decoded body under ``content``."""
+    return {
+        "index": section.index,
+        "name": section.name,
+        "kind": section.kind,
+        "body": section.body,
+        "sh_type": section.sh_type,
+        "type_name": section.type_name,
+        "sh_flags": section.sh_flags,
+        "flag_names": section.flag_names,
+        "sh_addr": section.sh_addr,
+        "sh_offset": section.sh_offset,
+        "sh_size": section.sh_size,
+        "sh_link": section.sh_link,
+        "sh_info": section.sh_info,
+        "sh_addralign": section.sh_addralign,
+        "sh_entsize": section.sh_entsize,
+        "content": content(cubin, section),
+    }
+
+
+def content(cubin: Cubin, section: Section) -> dict[str, Any]:
+    """The decoded body: one key that says what it is; ``bytes`` (hex) when it is opaque."""
+    sh_type = section.sh_type
+    if not section.has_bytes or not section.sh_size:
+        return {}
+    if sh_type == SHT_STRTAB:
+        return {"strings": _strings(section.data)}
+    if sh_type in (SHT_SYMTAB, SHT_CUDA_MERC_SYMTAB):
+        return {"symbols": [symbol_record(s) for s in cubin.symbol_table(section.index)]}
+    if sh_type in RELOCATION_TYPES:
+        return {"relocations": _relocations(section)}
+    if sh_type in INFO_TYPES:
+        symbols = _symbols_of(cubin, section)
+        return {"records": [info_record(record, symbols) for record in section.info_records]}
+    if sh_type in _CALLGRAPH_TYPES:
+        return {"callgraph": _callgraph(cubin.callgraph_of(section.index))}
+    if sh_type in _PROTOTYPE_TYPES:
+        return {"prototypes": [_signature(s) for s in cubin.prototypes_of(section.index)]}
+    if sh_type == SHT_NOTE:
+        return {"notes": [note_record(note) for note in cubin.notes_of(section.index)]}
+    if section.body in _TREE_BODIES:
+        from cubinspec.reader.kaitai import section_fields
+
+        fields = section_fields(cubin, section.index)
+        if fields is not None:
+            return {"fields": fields}
+    return {"bytes": section.data.hex()}
+
+
+def _symbols_of(cubin: Cubin, section: Section) -> SymbolList:
+    return cubin.mercury_symbols if section.is_mercury else cubin.symbols
+
+
+def _strings(data: bytes) -> list[dict[str, Any]]:
+    found = []
+    at = 0
+    for part in data.split(b"\0"):
+        if part:
+            found.append({"offset": at, "text": part.decode("utf-8", "surrogateescape")})
+        at += len(part) + 1
+    return found
+
+
+def symbol_record(symbol: Symbol) -> dict[str, Any]:
+    """One symbol with its CUDA bits by name."""
+    other = symbol.st_other
+    names = (
+        symbol_table.OTHER_FUNC_NAMES if symbol.st_type == 2 else symbol_table.OTHER_OBJECT_NAMES
+    )
+    section = symbol.section
+    return {
+        "index": symbol.index,
+        "name": symbol.display_name,
+        "type": symbol.st_type,
+        "type_name": symbol.type_name,
+        "bind": symbol.st_bind,
+        "bind_name": symbol.bind_name,
+        "visibility": symbol_table.VISIBILITY_NAMES.get(symbol.visibility),
+        "other": other,
+        "other_names": [name for bit, name in names.items() if other & bit],
+        "space": symbol_table.SPACE_NAMES.get(other >> 5),
+        "st_shndx": symbol.st_shndx,
+        "section": section.name if section else symbol_table.SPECIAL_SECTIONS.get(symbol.st_shndx),
+        "value": symbol.st_value,
+        "size": symbol.st_size,
+    }
+
+
+def _relocations(section: Section) -> list[dict[str, Any]]:
+    found = []
+    for relocation in section.relocations:
+        symbol = relocation.symbol
+        found.append(
+            {
+                "offset": relocation.r_offset,
+                "type": relocation.r_type,
+                "name": relocation.name,
+                "symbol_index": relocation.symbol_index,
+                "symbol": symbol.display_name if symbol else None,
+                "addend": relocation.r_addend,
+                "meaning": relocation.meaning,
+            }
+        )
+    return found
+
+
+def info_record(record: InfoRecord, symbols: SymbolList) -> dict[str, Any]:
+    """One attribute; symbol indices get their name in ``symbols``, values of sets in ``names``."""
+    found: dict[str, Any] = {
+        "offset": record.offset,
+        "code": record.code,
+        "name": record.name,
+        "format": record.format,
+        "format_name": record.format_name,
+        "value": record.value,
+        "payload": record.payload.hex(),
+        "fields": record.fields,
+    }
+    referenced = {
+        index: symbols.name_of(index) for kind, index in record.references if kind == "symbol"
+    }
+    if referenced:
+        found["symbols"] = {str(index): name for index, name in referenced.items()}
+    names = _value_names(record)
+    if names:
+        found["names"] = names
+    return found
+
+
+def _value_names(record: InfoRecord) -> list[str]:
+    layout, fields = record.layout, record.fields
+    if layout is None or not fields:
+        return []
+    found: list[str] = []
+    for entry in fields.get("entries", [fields]):
+        for name, kind in zip(layout[2], layout[3], strict=True):
+            if not kind.startswith("enum:"):
+                continue
+            enum = kind[len("enum:") :]
+            values, value = eiattr_table.ENUMS[enum], entry[name]
+            if enum in eiattr_table.BITSETS:
+                found += [text for bit, text in values.items() if value >> bit & 1]
+            elif value in values:
+                found.append(values[value])
+    return found
+
+
+def _callgraph(graph: CallGraph) -> dict[str, Any]:
+    return {
+        "markers": graph.markers,
+        "calls": [_edge(edge) for edge in graph.calls],
+        "address_taken": [_signature(item) for item in graph.address_taken],
+        "indirect_calls": [_signature(item) for item in graph.indirect_calls],
+        "references": [_edge(edge) for edge in graph.references],
+        "other": [list(pair) for pair in graph.other],
+    }
+
+
+def _edge(edge: Edge) -> dict[str, Any]:
+    return {
+        "caller_index": edge.caller_index,
+        "caller": edge.caller,
+        "callee_index": edge.callee_index,
+        "callee": edge.callee,
+    }
+
+
+def _signature(item: Signature) -> dict[str, Any]:
+    return {
+        "symbol_index": item.symbol_index,
+        "symbol": item.name,
+        "ofs_signature": item.ofs_signature,
+        "signature": item.signature,
+    }
+
+
+def note_record(note: Note) -> dict[str, Any]:
+    """One note with the fields its type has."""
+    found: dict[str, Any] = {
+        "offset": note.offset,
+        "owner": note.owner,
+        "type": note.type,
+        "name": note.name,
+        "desc": note.desc.hex(),
+        "note_version": note.note_version,
+    }
+    for field in (
+        "object_file",
+        "tool_name",
+        "tool_version",
+        "tool_branch",
+        "arguments",
+        "virtual_sm",
+        "toolkit_version",
+    ):
+        value = getattr(note, field)
+        if value is not None:
+            found[field] = value
+    return found
