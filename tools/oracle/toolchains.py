@@ -1,0 +1,73 @@
+"""Older and newer toolchains, fetched with pip into `.cache/oracle` when samples are rebuilt."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tools.oracle import OracleError, Tool
+
+CACHE = Path(__file__).resolve().parents[2] / ".cache" / "oracle"
+TABLE: dict[str, dict[str, Any]] = yaml.safe_load(
+    Path(__file__).with_name("toolchains.yaml").read_text(encoding="utf-8")
+)["toolchains"]
+
+
+def is_fetched(label: str) -> bool:
+    """Whether every file of this toolchain lies in the cache."""
+    return all((CACHE / label / file).exists() for file in TABLE[label]["files"].values())
+
+
+def fetch_wheel(package: str, version: str, sha256: str, folder: Path) -> Path:
+    """`pip download` of one wheel, without dependencies, checked against its sha256.
+
+    Raises:
+        OracleError: pip failed, or the file is not the one named.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        process = subprocess.run(
+            [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
+            + ["--only-binary=:all:", "--dest", scratch, f"{package}=={version}"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        wheels = list(Path(scratch).glob("*.whl"))
+        if process.returncode or len(wheels) != 1:
+            raise OracleError(f"pip download {package}=={version} failed:\n{process.stderr}")
+        digest = hashlib.sha256(wheels[0].read_bytes()).hexdigest()
+        if digest != sha256:
+            raise OracleError(f"{wheels[0].name}: sha256 is {digest}, expected {sha256}")
+        kept = folder / wheels[0].name
+        os.replace(wheels[0], kept)
+    return kept
+
+
+def path(label: str, name: str) -> Path:
+    """A file (or folder) of a toolchain, fetching the wheel first when it is not in the cache."""
+    entry = TABLE[label]
+    if not is_fetched(label):
+        version = entry.get("version", label)
+        wheel = fetch_wheel(entry["package"], version, entry["sha256"], CACHE / "wheels")
+        with zipfile.ZipFile(wheel) as archive:
+            wanted = tuple(entry["files"].values())
+            for member in archive.namelist():
+                if member.startswith(wanted):
+                    archive.extract(member, CACHE / label)
+                    (CACHE / label / member).chmod(0o755)
+        wheel.unlink()
+    return CACHE / label / str(entry["files"][name])
+
+
+def tool(label: str, name: str) -> Tool:
+    """An executable of a fetched toolchain."""
+    return Tool(name, label, path(label, name))
