@@ -8,7 +8,8 @@ An :class:`Image` knows where it was found (``provenance``) and reads its bytes 
 
 from __future__ import annotations
 
+from cubinspec.containers.identify import Identity, identify
 from cubinspec.containers.image import Image, Step
 from cubinspec.containers.walk import images
 
-__all__ = ["Image", "Step", "images"]
+__all__ = ["Identity", "Image", "Step", "identify", "images"]

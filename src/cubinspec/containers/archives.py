@@ -65,17 +65,32 @@ def members(archive: Source, kind: str) -> Iterator[Member]:
         yield "", error
 
 
-def _zip(archive: Source) -> Iterator[Member]:
+def _open_zip(archive: Source) -> Any:
     import zipfile
 
+    file: Any = SourceFile(archive)
     try:
-        book = zipfile.ZipFile(SourceFile(archive))  # type: ignore[arg-type]
+        return zipfile.ZipFile(file)
     except (zipfile.BadZipFile, ValueError, OverflowError, NotImplementedError) as error:
         raise BadStructureError(
             f"the zip directory is damaged: {error}",
             file=archive.name,
             expected="an end of central directory record and the entries it counts",
         ) from error
+
+
+def zip_names(archive: Source) -> list[str]:
+    """Names of the files in a zip archive.
+
+    Raises:
+        BadStructureError: its directory is damaged.
+    """
+    names: list[str] = _open_zip(archive).namelist()
+    return [name for name in names if not name.endswith("/")]
+
+
+def _zip(archive: Source) -> Iterator[Member]:
+    book = _open_zip(archive)
     infos = sorted(book.infolist(), key=lambda info: info.header_offset)
     if len(infos) > MAX_MEMBERS:
         raise _too_many(archive)

@@ -178,7 +178,7 @@ def looks_like_container(header: bytes) -> bool:
     if len(header) < CONTAINER.size:
         return False
     magic, version, header_size, _ = CONTAINER.unpack_from(header)
-    return magic == MAGIC and version == 1 and header_size == CONTAINER.size
+    return bool(magic == MAGIC and version == 1 and header_size == CONTAINER.size)
 
 
 def container_size(source: Source, offset: int) -> int:

@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec.containers.fatbin import Entry
     from cubinspec.containers.source import Source
-    from cubinspec.model import Cubin
+    from cubinspec.model.cubin import Cubin
 
 
 class Step:
@@ -139,7 +139,7 @@ class Image:
             prefix = "sm_" if self.kind == "cubin" else "compute_"
             return f"{prefix}{self.entry.sm}{self.entry.variant}"
         if self.kind == "cubin":
-            return str(self.cubin().header.arch)
+            return self.cubin().arch
         return ""
 
     @property
@@ -198,7 +198,7 @@ class Image:
         Raises:
             CubinError: it is something else, or broken.
         """
-        from cubinspec.model import Cubin
+        from cubinspec.model.cubin import Cubin
 
         return Cubin.parse(self.data, name=str(self))
 
