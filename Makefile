@@ -1,0 +1,74 @@
+# Everything is run from here; each target sets up what it needs in .venv and .cache.
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+SAMPLES := tests/data/cubins
+DEMO := $(wildcard $(SAMPLES)/calls.sm_*.exe.cubin)
+WORKERS ?= auto
+
+.PHONY: help venv demo test test-corpus gen check-gen samples corpus bench lint types bless clean
+
+help: ## what can be made here
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# Two stamps, so that the demo does not wait for what only the tests need.
+$(VENV)/.base: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "cubinspec needs Python 3.11 or newer; set PYTHON=..."; exit 1; }
+	test -x $(PY) || $(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install --quiet -e '.[containers]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.base
+	$(PY) -m pip install --quiet -e '.[containers,oracle,test,lint]'
+	@touch $@
+
+$(VENV)/.bench: $(VENV)/.dev
+	$(PY) -m pip install --quiet -e '.[bench]'
+	@touch $@
+
+venv: $(VENV)/.dev ## .venv with everything the tests need
+
+demo: $(VENV)/.base ## the kernel table and the byte coverage of carried samples
+	$(VENV)/bin/cubinspec kernels $(DEMO)
+	@echo
+	$(VENV)/bin/cubinspec coverage $(SAMPLES)/*.cubin | tail -n 15
+
+test: $(VENV)/.dev ## all tests that need no fetched corpus
+	$(PY) -m pytest -n $(WORKERS) -m "not corpus"
+
+test-corpus: $(VENV)/.dev ## the tests on the fetched corpus (make corpus first)
+	$(PY) -m pytest -n $(WORKERS) -m corpus
+
+gen: $(VENV)/.dev ## write generated/ and ksy/cuda_codes.ksy from the spec (needs node)
+	$(PY) -m tools.gen
+
+check-gen: $(VENV)/.dev ## fail when `make gen` would change anything (needs node)
+	@if command -v node >/dev/null && command -v npm >/dev/null; then \
+	  $(PY) -m tools.gen --check; \
+	else \
+	  echo "SKIPPED check-gen: node and npm are not on this machine"; \
+	fi
+
+samples: $(VENV)/.dev ## rebuild tests/data/cubins and compare with samples.yaml (BLESS=1: take over)
+	$(PY) -m tools.corpus.samples $(if $(BLESS),--bless)
+
+corpus: $(VENV)/.dev ## fetch the development wheels and extract their cubins into .cache/corpus
+	$(PY) -m tools.corpus.fetch
+
+bench: $(VENV)/.bench ## measure against the peers and write docs/performance.md
+	$(PY) -m tools.bench
+
+lint: $(VENV)/.dev ## ruff: rules and format
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+
+types: $(VENV)/.dev ## mypy --strict
+	$(VENV)/bin/mypy
+
+bless: $(VENV)/.dev ## rewrite the golden outputs; review the difference before committing
+	BLESS=1 $(PY) -m pytest tests/golden
+
+clean: ## remove .venv, caches and build outputs, not the fetched .cache
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
