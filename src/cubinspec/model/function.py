@@ -433,9 +433,7 @@ def _module_sizes(cubin: Cubin, mercury: bool) -> dict[int, dict[int, int]]:
         if row[1] != wanted or row[7]:
             continue
         field = f"sections[{index}]"
-        for _, _, code, _, payload in info_rows(
-            elf.section_bytes(index), row[4], elf.file, field
-        ):
+        for _, _, code, _, payload in info_rows(elf.section_bytes(index), row[4], elf.file, field):
             if code in _KEYED:
                 pair = unpack_pair(payload)
                 if pair is not None:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from cubinspec.model.relocation import Relocation
     from cubinspec.reader.elf import SectionRow, SegmentRow
 
-_KIND, _BODY = table.KIND_FIELDS.index("kind"), table.KIND_FIELDS.index("body")
 
 
 def kind_row(name: str) -> tuple[str, int] | None:
@@ -49,9 +48,7 @@ class Section:
 
     def __eq__(self, other: object) -> bool:
         return (
-            isinstance(other, Section)
-            and self._cubin is other._cubin
-            and self.index == other.index
+            isinstance(other, Section) and self._cubin is other._cubin and self.index == other.index
         )
 
     def __hash__(self) -> int:
@@ -146,13 +143,13 @@ class Section:
     def kind(self) -> str | None:
         """Kind by the section table, such as ``function_info``; ``None`` for an unknown name."""
         found = kind_row(self.name)
-        return None if found is None else table.KINDS[found[1]][_KIND]
+        return None if found is None else table.KINDS[found[1]][1]
 
     @property
     def body(self) -> str:
         """What the body holds by the section table, such as ``eiattr`` or ``sass``."""
         found = kind_row(self.name)
-        return "data" if found is None else table.KINDS[found[1]][_BODY]
+        return "data" if found is None else table.KINDS[found[1]][2]
 
     @property
     def function_name(self) -> str | None:

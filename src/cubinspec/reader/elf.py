@@ -50,9 +50,7 @@ SHT_CUDA_MERC_RESOLVED_RELA = 0x70000088
 SHF_CUDA_MERCURY = 0x10000000
 
 #: Sections that reserve memory but hold no bytes: the CUDA types stand for NOBITS before linking.
-_NO_BYTES = frozenset(
-    (SHT_NULL, SHT_NOBITS, SHT_CUDA_GLOBAL, SHT_CUDA_LOCAL, SHT_CUDA_SHARED)
-)
+_NO_BYTES = frozenset((SHT_NULL, SHT_NOBITS, SHT_CUDA_GLOBAL, SHT_CUDA_LOCAL, SHT_CUDA_SHARED))
 _MACHINES = {3: "x86", 40: "ARM", 62: "x86-64", 183: "AArch64", 224: "AMDGPU", 243: "RISC-V"}
 
 
@@ -282,9 +280,7 @@ class Elf:
                 expected=f"an index below {shnum}",
             )
         if phnum:
-            self._check_table(
-                "program_headers", phoff, phnum, phentsize, segment.size, header_end
-            )
+            self._check_table("program_headers", phoff, phnum, phentsize, segment.size, header_end)
             section_end = shoff + shnum * section.size
             if shoff and phoff < section_end and shoff < phoff + phnum * segment.size:
                 raise BadStructureError(

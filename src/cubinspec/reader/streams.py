@@ -117,4 +117,4 @@ def pair_rows(body: bytes, base: int, file: str, field: str) -> list[tuple[int, 
             field=field,
             expected=f"a multiple of {record.size}",
         )
-    return list(record.iter_unpack(body))  # type: ignore[arg-type]
+    return list(record.iter_unpack(body))

@@ -70,9 +70,7 @@ def header_record(cubin: Cubin) -> dict[str, Any]:
         "e_phoff": header.e_phoff,
         "e_shoff": header.e_shoff,
         "e_flags": header.e_flags,
-        "flags": {
-            name: header.e_flags >> bit & (1 << width) - 1 for name, bit, width in layout
-        },
+        "flags": {name: header.e_flags >> bit & (1 << width) - 1 for name, bit, width in layout},
         "e_ehsize": header.e_ehsize,
         "e_phentsize": header.e_phentsize,
         "e_phnum": header.e_phnum,

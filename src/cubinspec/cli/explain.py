@@ -1,0 +1,95 @@
+"""``cubinspec explain``: what a name or a number of the format means."""
+
+from __future__ import annotations
+
+import sys
+
+from cubinspec.cli.options import JSON, Arguments, UsageError
+from cubinspec.cli.output import heading, write_json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+SUMMARY = "what an attribute, relocation, section, flag, note or architecture is"
+USAGE = "WORD... [--json]"
+OPTIONS = (JSON,)
+
+#: Shown first, in this order; other keys follow as the table has them.
+_ORDER = ("meaning", "purpose", "code", "type", "value", "mask", "sm")
+_HEXADECIMAL = frozenset(("code", "type", "value", "mask", "param_base"))
+
+
+def run(arguments: Arguments) -> int:
+    """Explain every word; 1 when one of them is unknown."""
+    from cubinspec.report.explain import explain, similar
+
+    if not arguments.positional:
+        raise UsageError("no WORD given")
+    status = 0
+    answers = []
+    for word in arguments.positional:
+        matches = explain(word)
+        answers.append({"word": word, "matches": matches})
+        if not matches:
+            status = 1
+            near = similar(word)
+            hint = f"; did you mean {', '.join(near)}?" if near else ""
+            print(f"cubinspec: nothing is known by the name {word!r}{hint}", file=sys.stderr)
+        elif not arguments.flag("--json"):
+            for match in matches:
+                _print(word, match)
+    if arguments.flag("--json"):
+        write_json(answers)
+    return status
+
+
+def _print(word: str, match: dict[str, Any]) -> None:
+    entry = dict(match["entry"])
+    name = entry.pop("name", None) or entry.pop("pattern", None) or word
+    if name.lower() != word.lower() and any(word in str(value) for value in entry.values()):
+        name = word
+    print(heading(f"{name}: {match['subject']} ({match['table']}.yaml, {match['group']})"))
+    for key in (*_ORDER, *(key for key in entry if key not in _ORDER)):
+        if key in entry:
+            for line in _lines(key, entry[key]):
+                print(f"  {line}")
+    print()
+
+
+def _lines(key: str, value: Any) -> list[str]:
+    label = key.replace("_", " ")
+    if key == "layout":
+        return [f"layout: {value['kind']}", *(f"  {_field(f)}" for f in value.get("fields", ()))]
+    if key == "actions":
+        return [f"writes: {_action(action)}" for action in value] or ["writes: nothing"]
+    if isinstance(value, list):
+        if value and isinstance(value[0], dict):
+            return [f"{label}:", *(f"  {_plain(item)}" for item in value)]
+        return [f"{label}: {', '.join(map(str, value)) or 'none'}"]
+    if isinstance(value, dict):
+        return [f"{label}: {_plain(value)}"]
+    if key in _HEXADECIMAL and isinstance(value, int):
+        return [f"{label}: {value:#x} ({value})"]
+    return [f"{label}: {str(value).strip()}"]
+
+
+def _field(field: dict[str, Any]) -> str:
+    text = f"{field['type']} {field['name']}"
+    for key in ("ref", "enum", "repeat"):
+        if key in field:
+            text += f", {key} {field[key]}"
+    for part in field.get("bits", ()):
+        last = part["bit"] + part["width"] - 1
+        text += f"\n      bits {part['bit']}..{last} {part['name']}"
+    return text
+
+
+def _action(action: dict[str, Any]) -> str:
+    last = action["bit"] + action["width"] - 1
+    shift = f" >> {action['shift']}" if action["shift"] else ""
+    return f"bits {action['bit']}..{last} = {action['value']}{shift} ({action['kind']})"
+
+
+def _plain(value: dict[str, Any]) -> str:
+    return ", ".join(f"{key.replace('_', ' ')} {item}" for key, item in value.items())

@@ -1,0 +1,128 @@
+"""What the tables of the spec say about a name or a number."""
+
+from __future__ import annotations
+
+import json
+from fnmatch import fnmatchcase
+from importlib.resources import files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    Entry = dict[str, Any]
+
+#: Table -> what its subject is called.
+TABLES = {
+    "eiattr": "attribute of .nv.info",
+    "relocations": "relocation type",
+    "sections": "section",
+    "symbols": "symbol",
+    "compat": "record of .nv.compat",
+    "elf_header": "ELF header",
+    "arch": "architecture",
+    "notes": "note",
+    "fatbin": "fat binary",
+}
+_NAMING_KEYS = frozenset(("name", "pattern", "sm"))
+_NUMBER_KEYS = ("code", "type", "value", "mask")
+#: The one-bit names of st_other are printed without a prefix by NVIDIA's tools.
+_ST_OTHER_PREFIX = "STO_CUDA_"
+
+
+def explain(word: str) -> list[Entry]:
+    """Every table entry that a word names.
+
+    Args:
+        word: a name (``EIATTR_REGCOUNT``, with or without its prefix), a number (``0x2f``), a
+            section name (``.nv.info.k``) or an architecture (``sm_90a``).
+
+    Returns:
+        Objects with ``table``, ``group``, ``subject`` and the ``entry`` itself, exact names first.
+    """
+    number = _number(word)
+    found: list[tuple[int, Entry]] = []
+    for table, subject in TABLES.items():
+        document = load_table(table)
+        for group, entry in _entries(document):
+            rank = _rank(word, number, table, entry)
+            if rank is not None:
+                match = {"table": table, "group": group, "subject": subject, "entry": entry}
+                found.append((rank, match))
+    found.sort(key=lambda item: item[0])
+    best_section = max(
+        (len(m["entry"]["pattern"]) for _, m in found if "pattern" in m["entry"]), default=0
+    )
+    return [
+        match for _, match in found if len(match["entry"].get("pattern", "")) in (0, best_section)
+    ]
+
+
+def load_table(table: str) -> Entry:
+    """One table of the spec as JSON."""
+    text = files("cubinspec_generated").joinpath("json", f"{table}.json").read_text("utf-8")
+    document: Entry = json.loads(text)
+    return document
+
+
+def similar(word: str) -> list[str]:
+    """Names that look like a word that explains nothing."""
+    from difflib import get_close_matches
+
+    names = {
+        str(entry[key])
+        for table in TABLES
+        for _, entry in _entries(load_table(table))
+        for key in ("name", "pattern")
+        if entry.get(key)
+    }
+    return get_close_matches(word, sorted(names), n=3, cutoff=0.6)
+
+
+def _entries(value: Any, path: str = "") -> Iterator[tuple[str, Entry]]:
+    """Every object of a table that names something, with the path of the list it stands in."""
+    if isinstance(value, dict):
+        if not _NAMING_KEYS.isdisjoint(value):
+            yield path, value
+        for key, item in value.items():
+            # a payload's fields explain their attribute, not themselves
+            if isinstance(item, (list, dict)) and key not in ("layout", "actions"):
+                yield from _entries(item, f"{path}.{key}" if path else key)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _entries(item, path)
+
+
+def _number(word: str) -> int | None:
+    try:
+        return int(word, 0)
+    except ValueError:
+        return None
+
+
+def _rank(word: str, number: int | None, table: str, entry: Entry) -> int | None:
+    """How well a word fits an entry: 0 is its very name; ``None`` is not at all."""
+    if number is not None:
+        return 0 if any(entry.get(key) == number for key in _NUMBER_KEYS) else None
+    if "sm" in entry:
+        return 0 if _is_architecture(word, entry) else None
+    if "pattern" in entry:
+        return 0 if fnmatchcase(word, entry["pattern"]) else None
+    upper = word.upper()
+    names = [str(entry["name"])]
+    names += [_ST_OTHER_PREFIX + entry[key] for key in ("func_name", "object_name") if key in entry]
+    for name in names:
+        if upper == name.upper():
+            return 0
+        if name.upper().endswith(f"_{upper}") and table != "relocations":
+            return 1
+    return None
+
+
+def _is_architecture(word: str, entry: Entry) -> bool:
+    for variant in entry["variants"]:
+        suffix = "" if variant == "plain" else variant
+        if word.lower() in (f"sm_{entry['sm']}{suffix}", f"compute_{entry['sm']}{suffix}"):
+            return True
+    return False
