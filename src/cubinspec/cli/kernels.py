@@ -16,7 +16,10 @@ SUMMARY = "registers, stack, shared memory, constants, barriers and parameters o
 USAGE = "FILE... [--all] [--json]"
 OPTIONS = (Option("--all", help="device functions too"), JSON)
 
-_HEAD: tuple[str, ...] = ("arch", "reg", "stack", "shared", "local", "const0", "bar", "threads", "params", "name")
+_HEAD: tuple[str, ...] = (
+    *("arch", "reg", "stack", "shared", "local", "const0", "bar", "threads", "params"),
+    "name",
+)
 _LEFT = frozenset((0, 9))
 _NONE = "-"
 

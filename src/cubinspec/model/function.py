@@ -14,10 +14,9 @@ from cubinspec.model.info import (
     unpack_kparam_info_v2,
     unpack_pair,
     unpack_triple,
-    unpack_words,
 )
 from cubinspec.reader.elf import SHF_CUDA_MERCURY, SHT_SYMTAB
-from cubinspec.reader.streams import info_rows
+from cubinspec.reader.streams import info_rows, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -332,7 +331,7 @@ class Function:
     def exit_offsets(self) -> list[int]:
         """Byte offsets of the EXIT instructions in the code."""
         payload = self._payload("EIATTR_EXIT_INSTR_OFFSETS")
-        return [] if payload is None else unpack_words(payload)
+        return [] if payload is None else words(payload)
 
     @property
     def params(self) -> list[Parameter]:

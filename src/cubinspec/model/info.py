@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from struct import Struct, calcsize, iter_unpack, unpack_from
+from struct import calcsize, iter_unpack, unpack_from
 
 from cubinspec.reader.streams import EIFMT_SVAL, info_rows
+from cubinspec_generated import records
 from cubinspec_generated.tables import compat as compat_table
 from cubinspec_generated.tables import eiattr as table
 
@@ -22,34 +23,27 @@ INFO_TYPES = frozenset((0x70000000, 0x70000083, SHT_CUDA_COMPAT_INFO))
 
 #: Code by name.
 CODE: dict[str, int] = {name: code for code, name in table.NAMES.items()}
-_PAIR = Struct("<II")
-_TRIPLE = Struct("<III")
-_KPARAM = Struct("<IHHI")
 
 
 def unpack_pair(payload: bytes) -> tuple[int, int] | None:
-    """Two words; ``None`` when the payload is shorter."""
-    return _PAIR.unpack_from(payload) if len(payload) >= 8 else None
+    """A symbol index and a value; ``None`` when the payload is shorter."""
+    record = records.FUNCTION_VALUE
+    return record.unpack_from(payload) if len(payload) >= record.size else None
 
 
 def unpack_triple(payload: bytes) -> tuple[int, int, int] | None:
-    """Three words; ``None`` when the payload is shorter."""
-    return _TRIPLE.unpack_from(payload) if len(payload) >= 12 else None
-
-
-def unpack_words(payload: bytes) -> list[int]:
-    """All whole words."""
-    count = len(payload) // 4
-    return list(Struct(f"<{count}I").unpack_from(payload))
+    """A shape in x, y, z; ``None`` when the payload is shorter."""
+    record = records.DIM3
+    return record.unpack_from(payload) if len(payload) >= record.size else None
 
 
 def unpack_kparam_info(
     payload: bytes,
 ) -> tuple[int, int, int, int, int, int | None, bool | None] | None:
     """``EIATTR_KPARAM_INFO``: ordinal, offset, size, log_alignment, space, cbank, is_smem."""
-    if len(payload) < 12:
+    if len(payload) < records.KPARAM_INFO.size:
         return None
-    _, ordinal, offset, bits = _KPARAM.unpack_from(payload)
+    _, ordinal, offset, bits = records.KPARAM_INFO.unpack_from(payload)
     return (
         ordinal,
         offset,
@@ -65,9 +59,9 @@ def unpack_kparam_info_v2(
     payload: bytes,
 ) -> tuple[int, int, int, int, int, int | None, bool | None] | None:
     """``EIATTR_KPARAM_INFO_V2``: the same without bank and shared memory flag."""
-    if len(payload) < 12:
+    if len(payload) < records.KPARAM_INFO_V2.size:
         return None
-    _, ordinal, offset, bits = _KPARAM.unpack_from(payload)
+    _, ordinal, offset, bits = records.KPARAM_INFO_V2.unpack_from(payload)[:4]
     return ordinal, offset, bits & 0xFFFF, bits >> 16 & 0xFF, bits >> 24 & 0xF, None, None
 
 

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from cubinspec.reader.elf import SectionRow, SegmentRow
 
 
-
 def kind_row(name: str) -> tuple[str, int] | None:
     """The row of the section table for a section name.
 

@@ -1,1 +1,1 @@
-"""Bytes to rows: fixed-size records go through the generated scanners, nothing is interpreted here."""
+"""Bytes to rows: fixed-size records go through the generated scanners, unread and unjudged."""

@@ -21,6 +21,7 @@ from cubinspec.errors import (
     NotCubinError,
     TruncatedError,
 )
+from cubinspec.reader.streams import words
 from cubinspec_generated import records
 
 TYPE_CHECKING = False
@@ -497,13 +498,13 @@ class Elf:
             if section[6] == index and (
                 section[1] == SHT_SYMTAB_SHNDX or self.section_name(number).endswith(suffix)
             ):
-                words = [word for (word,) in self.rows_of(number, records.SHNDX, suffix)]
+                indices = words(self.section_bytes(number))
                 break
         else:
             return
-        if len(words) < len(rows):
+        if len(indices) < len(rows):
             raise BadStructureError(
-                f"{len(words)} extended section indices for {len(rows)} symbols",
+                f"{len(indices)} extended section indices for {len(rows)} symbols",
                 file=self.file,
                 offset=section[4],
                 field=f"sections[{number}] ({suffix})",
@@ -511,7 +512,7 @@ class Elf:
             )
         for number, row in enumerate(rows):
             if row[3] == SHN_XINDEX:
-                rows[number] = (*row[:3], words[number], *row[4:])
+                rows[number] = (*row[:3], indices[number], *row[4:])
 
     def relocation_rows(self, index: int) -> list[RelocationRow]:
         """The relocations in section ``index`` (REL or RELA, plain, resolved or Mercury)."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from struct import unpack_from
+
 from cubinspec.errors import BadStructureError, TruncatedError
 from cubinspec_generated import records
 
@@ -118,3 +120,9 @@ def pair_rows(body: bytes, base: int, file: str, field: str) -> list[tuple[int, 
             expected=f"a multiple of {record.size}",
         )
     return list(record.iter_unpack(body))
+
+
+def words(body: bytes) -> list[int]:
+    """All whole 32-bit words of a body."""
+    count = len(body) // 4
+    return list(unpack_from(f"<{count}I", body))
