@@ -1,0 +1,177 @@
+"""Pass 9: `.nv.info` and `.nv.info.F`.
+
+Records are put in front of what is there, so the output has the inputs in reverse order and the
+records of each in reverse order. What the whole program decides is written over: registers,
+stack, barriers of entries. Symbol numbers are renumbered last.
+
+Fixed from here on: all attribute records.
+"""
+
+from __future__ import annotations
+
+from .callgraph import Graph
+from .liveness import defined_here
+from .model import InfoRecord, InputObject, Symbol
+from .state import LinkState
+
+PARAM_CBANK, EXTERNS, FRAME_SIZE, MIN_STACK_SIZE = 0x0A, 0x0F, 0x11, 0x12
+CRS_STACK_SIZE, MAX_STACK_SIZE, REGCOUNT = 0x1E, 0x23, 0x2F
+NUM_MBARRIERS, NUM_BARRIERS, SPARSE_MMA_MASK = 0x38, 0x4C, 0x50
+BVAL, HVAL, SVAL = 2, 3, 4
+#: Records of the global section whose payload starts with a function symbol.
+_OF_FUNCTION = frozenset({FRAME_SIZE, MIN_STACK_SIZE, CRS_STACK_SIZE, MAX_STACK_SIZE, REGCOUNT})
+_UNKNOWN_STACK = 0xFFFFFFFF
+
+
+def word(record: InfoRecord, index: int) -> int:
+    return int.from_bytes(record.payload[4 * index : 4 * index + 4], "little")
+
+
+def words(*values: int) -> bytes:
+    return b"".join(v.to_bytes(4, "little") for v in values)
+
+
+class FunctionFacts:
+    """Registers, frame and barriers of every linked function, as its input states them."""
+
+    def __init__(self, state: LinkState) -> None:
+        self.registers: dict[Symbol, int] = {}
+        self.frame: dict[Symbol, int] = {}
+        for obj in state.objects:
+            for record in global_records(obj):
+                symbol = record_function(obj, record)
+                if symbol is None or len(record.payload) < 8:
+                    continue
+                if record.code == REGCOUNT:
+                    self.registers[symbol] = word(record, 1)
+                elif record.code == FRAME_SIZE:
+                    self.frame[symbol] = word(record, 1)
+
+
+def global_records(obj: InputObject) -> list[InfoRecord]:
+    section = obj.find(".nv.info")
+    return obj.info.get(section.index, []) if section else []
+
+
+def record_function(obj: InputObject, record: InfoRecord) -> Symbol | None:
+    """The function a global record is about, if that function's copy here is linked."""
+    if record.code not in _OF_FUNCTION or record.fmt != SVAL or len(record.payload) < 4:
+        return None
+    index = word(record, 0)
+    if index >= len(obj.bound) or not defined_here(obj, index):
+        return None
+    symbol = obj.bound[index]
+    return symbol if symbol is not None and symbol.live else None
+
+
+def stack_of(graph: Graph, facts: FunctionFacts, entry: Symbol) -> int | None:
+    """Largest sum of frames on any call path from an entry; None with recursion."""
+    depth: dict[Symbol, int] = {}
+    active: set[Symbol] = set()
+    todo: list[tuple[Symbol, bool]] = [(entry, False)]
+    while todo:
+        function, done = todo.pop()
+        if done:
+            active.discard(function)
+            below = (depth[c] for c in graph.callees(function))
+            depth[function] = facts.frame.get(function, 0) + max(below, default=0)
+        elif function in active:
+            return None
+        elif function not in depth:
+            active.add(function)
+            todo.append((function, True))
+            todo += [(c, False) for c in graph.callees(function) if c not in depth]
+            if any(c in active for c in graph.callees(function)):
+                return None
+    return depth[entry]
+
+
+def fill(state: LinkState, graph: Graph, global_info: bytearray) -> None:
+    """Write the records of all `.nv.info` sections; symbols are numbered already."""
+    facts = FunctionFacts(state)
+    final = not state.options.relocatable
+    kernels = [s for s in _by_index(state) if s.is_entry and s.section is not None]
+    below = {k: graph.reachable(k) for k in kernels}
+    for obj in reversed(state.objects):
+        for record in reversed(global_records(obj)):
+            if record.code in _OF_FUNCTION:
+                symbol = record_function(obj, record)
+                if symbol is None or (record.code == MAX_STACK_SIZE and final):
+                    continue
+                value = word(record, 1)
+                if record.code == REGCOUNT and symbol in below and final:
+                    value = max([facts.registers.get(f, 0) for f in below[symbol]] + [value])
+                payload = words(symbol.index, value) + record.payload[8:]
+                record = InfoRecord(record.fmt, record.code, 0, payload)
+            global_info += record.encode()
+    recursive: set[Symbol] = set()
+    for kernel in kernels if final else ():
+        size = stack_of(graph, facts, kernel)
+        if size is None:
+            state.diagnostics.strict_warning(
+                f"Stack size for entry function '{kernel.name}' cannot be statically determined"
+            )
+            size = _UNKNOWN_STACK
+            recursive.add(kernel)
+        payload = words(kernel.index, size)
+        global_info += InfoRecord(SVAL, MIN_STACK_SIZE, 0, payload).encode()
+    _function_sections(state, below if final else {}, recursive)
+
+
+def _by_index(state: LinkState) -> list[Symbol]:
+    return sorted(state.functions, key=lambda s: s.index)
+
+
+def _function_sections(
+    state: LinkState, below: dict[Symbol, list[Symbol]], recursive: set[Symbol]
+) -> None:
+    sections = {s.owner: s for s in state.sections if s.records and s.owner is not None}
+    for function, section in sections.items():
+        records = [r for r in reversed(section.records)]
+        obj = function.definition[0] if function.definition else None
+        assert obj is not None
+        done = []
+        for record in records:
+            if record.code == EXTERNS:
+                kept = [
+                    s.index
+                    for i in range(len(record.payload) // 4)
+                    if (s := obj.bound[word(record, i)]) is not None and not s.is_defined
+                ]
+                if not kept:
+                    continue
+                record = InfoRecord(SVAL, EXTERNS, 0, words(*kept))
+            elif record.code == PARAM_CBANK:
+                place = obj.placed.get(obj.symbols[word(record, 0)].shndx)
+                if place and place[0].symbol:
+                    record = InfoRecord(
+                        SVAL, PARAM_CBANK, 0, words(place[0].symbol.index) + record.payload[4:]
+                    )
+            done.append(record)
+        section.records = done
+    for kernel, functions in below.items():
+        own = sections.get(kernel)
+        if own is None:
+            continue
+        values = [
+            r.value & 0xFF
+            for f in functions
+            if f in sections
+            for r in sections[f].records
+            if r.code == NUM_BARRIERS
+        ]
+        if values:
+            _set(own.records, InfoRecord(BVAL, NUM_BARRIERS, max(values)))
+    for kernel in recursive:
+        if kernel in sections:
+            _set(sections[kernel].records, InfoRecord(SVAL, CRS_STACK_SIZE, 0, words(_UNKNOWN_STACK)))
+    for section in sections.values():
+        section.data += b"".join(r.encode() for r in section.records)
+
+
+def _set(records: list[InfoRecord], new: InfoRecord) -> None:
+    for i, record in enumerate(records):
+        if record.code == new.code:
+            records[i] = new
+            return
+    records.append(new)

@@ -1,0 +1,99 @@
+"""Pass 3: which functions are in the output.
+
+A device function stays when an entry or a global's initialiser reaches it over call-graph edges and
+relocations. Data is never dropped. Dead functions are gone before anything is merged: they leave no
+symbol, section or string. With `-r` and `--preserve-relocs` everything stays.
+
+Fixed from here on: `Symbol.live` and `Symbol.is_defined` of every function.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from .model import SHF_ALLOC, SHF_EXECINSTR, STT_FUNC, InputObject, Symbol
+from .state import LinkState
+
+Edges = dict[Symbol, list[Symbol]]
+
+
+def mark_live(state: LinkState) -> None:
+    """Set `live` of every function symbol."""
+    functions = {
+        symbol
+        for obj in state.objects
+        for symbol in obj.bound
+        if symbol is not None and symbol.kind == STT_FUNC
+    }
+    if state.options.relocatable or state.options.preserve_relocs:
+        return
+    edges, roots = reference_graph(state)
+    roots += [f for f in functions if f.is_entry and f.is_defined and _entry_wanted(state, f)]
+    live: set[Symbol] = set()
+    work = roots
+    while work:
+        function = work.pop()
+        if function not in live:
+            live.add(function)
+            work += edges.get(function, ())
+    for function in functions:
+        function.live = function in live
+
+
+def _entry_wanted(state: LinkState, entry: Symbol) -> bool:
+    wanted = state.options.kernels_used
+    return wanted is None or any(text in entry.name for text in wanted)
+
+
+def reference_graph(state: LinkState) -> tuple[Edges, list[Symbol]]:
+    """Function-to-function edges, and the functions whose address lies in data."""
+    edges: Edges = defaultdict(list)
+    roots: list[Symbol] = []
+    for obj in state.objects:
+        owner = code_owners(obj)
+        for pairs in (obj.callgraph.calls, obj.callgraph.references):
+            for a, b in pairs:
+                source, target = function_at(obj, a), function_at(obj, b)
+                if source is not None and target is not None and defined_here(obj, a):
+                    edges[source].append(target)
+        for relocs in obj.relocs:
+            section = obj.sections[relocs.target]
+            if not section.flags & SHF_ALLOC:
+                continue
+            source = owner.get(relocs.target) or owner.get(section.info)
+            for row in relocs.rows:
+                target = obj.bound[row.symbol]
+                if target is None or target.kind != STT_FUNC:
+                    continue
+                if section.flags & SHF_EXECINSTR or source is not None:
+                    if source is not None:
+                        edges[source].append(target)
+                else:
+                    roots.append(target)
+    return edges, roots
+
+
+def function_at(obj: InputObject, index: int) -> Symbol | None:
+    """The function that a symbol number of this input means."""
+    symbol = obj.bound[index] if index < len(obj.bound) else None
+    return symbol if symbol is not None and symbol.kind == STT_FUNC else None
+
+
+def defined_here(obj: InputObject, index: int) -> bool:
+    """Whether this input's copy of the symbol is the one that is linked."""
+    symbol = obj.bound[index]
+    return (
+        symbol is not None
+        and symbol.definition is not None
+        and symbol.definition[0] is obj
+        and symbol.definition[1].index == index
+    )
+
+
+def code_owners(obj: InputObject) -> dict[int, Symbol]:
+    """Code section index -> its function, for functions whose copy here is linked."""
+    owners = {}
+    for row, symbol in zip(obj.symbols, obj.bound, strict=True):
+        if symbol is not None and row.kind == STT_FUNC and row.shndx and defined_here(obj, row.index):
+            owners[row.shndx] = symbol
+    return owners

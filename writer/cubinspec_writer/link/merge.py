@@ -1,0 +1,265 @@
+"""Pass 4: input sections and symbols into output sections and symbol lists.
+
+The order of everything in the output follows from the order in which this pass meets it. Per input:
+
+1. function symbols, in symbol order: the symbol, `.text.F`, and for an entry `.nv.info.F` and the
+   name `.nv.shared.F`;
+2. all other symbols, in symbol order; a defined one first creates its section;
+3. the remaining content sections (debug data, constant banks) in section order;
+4. `.nv.info.F` of device functions in section order;
+5. relocations in section order; `.rela.X`/`.rel.X` is created at its first relocation.
+
+Sections of a dead function and of a duplicate weak function are skipped at every step.
+
+Fixed from here on: which sections exist, both symbol lists, the place of every block of data.
+"""
+
+from __future__ import annotations
+
+from .liveness import defined_here
+from .model import (
+    SHF_ALLOC,
+    SHF_EXECINSTR,
+    SHF_INFO_LINK,
+    SHF_MERCURY,
+    SHF_WRITE,
+    SHN_COMMON,
+    SHN_UNDEF,
+    SHT_CUDA_GLOBAL,
+    SHT_CUDA_GLOBAL_INIT,
+    SHT_CUDA_INFO,
+    SHT_CUDA_SHARED,
+    SHT_CUDA_UDT_ENTRY,
+    SHT_CUDA_UFT,
+    SHT_PROGBITS,
+    SHT_REL,
+    SHT_RELA,
+    STT_FUNC,
+    STT_SECTION,
+    InputObject,
+    InRelocs,
+    InSection,
+    InSymbol,
+    OutSection,
+    Reloc,
+    Space,
+    Symbol,
+    is_constant,
+)
+from .relocate import clear, is_clear
+from .state import LinkState
+
+SHARED_POOL = ".nv_debug.shared"
+_SHARED_FLAGS = SHF_WRITE | SHF_ALLOC | SHF_INFO_LINK
+
+
+def merge(state: LinkState) -> None:
+    """Merge all inputs, in order."""
+    for obj in state.objects:
+        _Merger(state, obj).run()
+
+
+class _Merger:
+    """The five steps for one input."""
+
+    def __init__(self, state: LinkState, obj: InputObject) -> None:
+        self.state = state
+        self.obj = obj
+        #: Code section index -> its function, for those copies that are linked.
+        self.owner: dict[int, Symbol] = {}
+        self.skipped: set[int] = set()
+
+    def run(self) -> None:
+        self._find_owners()
+        self._functions()
+        self._symbols()
+        self._content()
+        self._function_info()
+        for relocs in self.obj.relocs:
+            self._relocations(relocs)
+
+    def _find_owners(self) -> None:
+        for row, symbol in zip(self.obj.symbols, self.obj.bound, strict=True):
+            if row.kind != STT_FUNC or row.shndx == SHN_UNDEF or symbol is None:
+                continue
+            if symbol.live and defined_here(self.obj, row.index):
+                self.owner[row.shndx] = symbol
+            else:
+                self.skipped.add(row.shndx)
+
+    def _functions(self) -> None:
+        state, obj = self.state, self.obj
+        info = {s.info: s for s in obj.sections if s.sh_type == SHT_CUDA_INFO and s.info}
+        for row in obj.symbols:
+            symbol = obj.bound[row.index]
+            if row.kind != STT_FUNC or symbol is None:
+                continue
+            if not symbol.live:
+                continue
+            state.enter(symbol)
+            if row.shndx not in self.owner or self.owner[row.shndx] is not symbol:
+                continue
+            text = obj.sections[row.shndx]
+            section = state.create_section(
+                text.name, text.sh_type, text.flags, text.align, owner=symbol
+            )
+            section.data += text.data
+            section.info_value = text.info & 0xFF000000
+            symbol.section = section
+            obj.placed[text.index] = (section, 0)
+            if symbol.is_entry:
+                own = info.get(text.index)
+                if own is not None:
+                    self._info_section(own, symbol)
+                shared = state.create_section(
+                    ".nv.shared." + symbol.name, SHT_CUDA_SHARED, _SHARED_FLAGS, 0, owner=symbol
+                )
+                shared.info_section, shared.emitted = section, False
+
+    def _info_section(self, source: InSection, owner: Symbol) -> None:
+        section = self.state.create_section(
+            source.name, source.sh_type, source.flags, source.align, owner=owner, with_symbol=False
+        )
+        section.info_section = owner.section
+        section.records = list(self.obj.info[source.index])
+        self.obj.placed[source.index] = (section, 0)
+
+    def _symbols(self) -> None:
+        obj = self.obj
+        for row in obj.symbols:
+            symbol = obj.bound[row.index]
+            if row.kind in (STT_FUNC, STT_SECTION) or symbol is None:
+                continue
+            if row.shndx == SHN_UNDEF or row.shndx == SHN_COMMON:
+                if symbol.space == Space.SHARED:
+                    self._shared_pool()
+                self.state.enter(symbol)
+            elif defined_here(obj, row.index):
+                self._defined_symbol(row, symbol)
+
+    def _shared_pool(self) -> None:
+        """Arrays of dynamic size live in the pool of variables that no kernel owns."""
+        if (SHARED_POOL, None) not in self.state.by_key:
+            self.state.create_section(
+                SHARED_POOL, SHT_CUDA_SHARED, SHF_WRITE | SHF_ALLOC, 0, with_symbol=False
+            )
+
+    def _defined_symbol(self, row: InSymbol, symbol: Symbol) -> None:
+        source = self.obj.sections[row.shndx]
+        place = self._place(source)
+        if place is None:
+            return
+        section, base = place
+        symbol.section = section
+        symbol.value = base + row.value
+        if symbol.space == Space.SHARED:
+            symbol.alignment, symbol.value = row.value, row.value
+        symbol.internal = is_internal(section, symbol)
+        self.state.members.setdefault(section, []).append(symbol)
+        self.state.enter(symbol)
+
+    def _content(self) -> None:
+        for section in self.obj.sections:
+            if section.sh_type == SHT_PROGBITS and not section.flags & SHF_EXECINSTR:
+                self._place(section)
+            elif is_constant(section.sh_type):
+                self._place(section)
+
+    def _place(self, source: InSection) -> tuple[OutSection, int] | None:
+        """Where an input section's bytes lie in the output, merging them at the first call."""
+        known = self.obj.placed.get(source.index)
+        if known is not None:
+            return known
+        if source.flags & SHF_MERCURY:
+            return None
+        owner = None
+        if source.flags & SHF_INFO_LINK:
+            if source.info in self.skipped:
+                if source.sh_type == SHT_CUDA_SHARED:
+                    # Variables of a kernel that an option removed leave this name (kernels_used).
+                    self.state.add_name(source.name)
+                return None
+            owner = self.owner.get(source.info)
+        if SHT_CUDA_UFT <= source.sh_type <= SHT_CUDA_UDT_ENTRY:
+            from .diagnostics import UnsupportedLinkError
+
+            raise UnsupportedLinkError(f"unified function tables ('{self.obj.name}')")
+        section = self.state.by_key.get((source.name, owner))
+        if section is None:
+            # Constants of a device function move into the banks of kernels: no name, no section.
+            nameless = is_constant(source.sh_type) and owner is not None and not owner.is_entry
+            create = self.state.hidden_section if nameless else self.state.create_section
+            section = create(source.name, source.sh_type, source.flags, 0, owner=owner)
+            if owner is not None:
+                section.info_section = owner.section
+        if source.sh_type == SHT_CUDA_SHARED:
+            # Executables get their size from `place`, which packs the variables one by one.
+            section.append(b"", source.size, source.align)
+            section.emitted = True
+            base = 0
+        else:
+            base = section.append(source.data, source.size, source.align)
+        self.obj.placed[source.index] = (section, base)
+        return section, base
+
+    def _function_info(self) -> None:
+        for section in self.obj.sections:
+            if section.sh_type != SHT_CUDA_INFO or not section.flags & SHF_INFO_LINK:
+                continue
+            owner = self.owner.get(section.info)
+            if owner is not None and section.index not in self.obj.placed:
+                self._info_section(section, owner)
+
+    def _relocations(self, relocs: InRelocs) -> None:
+        state, obj = self.state, self.obj
+        place = obj.placed.get(relocs.target)
+        if place is None:
+            return
+        target, base = place
+        is_rela = relocs.is_rela
+        source = obj.sections[relocs.section]
+        # Debug data of a duplicate function stays, but must not describe the other copy.
+        unloaded = not target.flags & SHF_ALLOC
+        for row in relocs.rows:
+            symbol, shift = self._reloc_symbol(row.symbol, unloaded)
+            dead = symbol is None and self._is_dead(row.symbol) and is_clear(row.r_type)
+            if symbol is None and not dead:
+                continue
+            section = state.reloc_section(target, is_rela)
+            if section is None:
+                section = state.create_reloc_section(
+                    source.name, target, is_rela, source.align, source.entsize
+                )
+            if is_rela and row.addend == 0 and row is not relocs.rows[0]:
+                # Such a row asks for the REL section by name first (case debug_g shows that the
+                # first row of an input section does not).
+                state.add_name(".rel" + target.name)
+            if symbol is None:
+                clear(target, base + row.offset, row.r_type)
+                continue
+            section.relocs.append(
+                Reloc(base + row.offset, row.r_type, symbol, row.addend + shift, state.next_serial())
+            )
+
+    def _is_dead(self, index: int) -> bool:
+        symbol = self.obj.bound[index]
+        return symbol is not None and symbol.is_function and not symbol.live
+
+    def _reloc_symbol(self, index: int, unloaded: bool) -> tuple[Symbol | None, int]:
+        """The output symbol a relocation means, and what its addend grows by."""
+        row, symbol = self.obj.symbols[index], self.obj.bound[index]
+        if row.kind == STT_SECTION:
+            place = self.obj.placed.get(row.shndx)
+            return (place[0].symbol, place[1]) if place else (None, 0)
+        if symbol is not None and symbol.is_function and not symbol.live:
+            return None, 0
+        if unloaded and row.shndx in self.skipped:
+            return None, 0
+        return symbol, 0
+
+
+def is_internal(section: OutSection, symbol: Symbol) -> bool:
+    """Whether a name serves relocations only: shared variables and parts of a kernel's bank."""
+    if symbol.space == Space.SHARED:
+        return True
+    return is_constant(section.sh_type) and section.owner is not None

@@ -1,0 +1,34 @@
+"""What a caller can ask of a link; names follow nvlink's options."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class LinkOptions:
+    """Options of one link.
+
+    Attributes:
+        arch: target, such as ``sm_90a``.
+        relocatable: ``-r``: the output is an input of another link.
+        debug: ``-g``: recorded in the tool note only; debug sections are linked whenever present.
+        preserve_relocs: ``--preserve-relocs``: resolved relocations are listed in
+            ``.nv.resolvedrela.*`` sections.
+        kernels_used: substrings; entries that contain none of them are dead (None: all live).
+        variables_used: the same for variables (None: all are kept).
+        warnings_are_errors: ``-Werror``.
+        tkinfo: the linker's own tool note as bytes (a whole note); None makes our own.
+        arguments: text of the options as it stands in our own tool note.
+    """
+
+    arch: str
+    relocatable: bool = False
+    debug: bool = False
+    preserve_relocs: bool = False
+    kernels_used: list[str] | None = None
+    variables_used: list[str] | None = None
+    warnings_are_errors: bool = False
+    tkinfo: bytes | None = None
+    arguments: str = ""
+    library_paths: list[str] = field(default_factory=list)

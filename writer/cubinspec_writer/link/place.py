@@ -1,0 +1,281 @@
+"""Pass 6: offsets that need the whole program: commons, shared memory, compiler constants.
+
+Fixed from here on: `Symbol.value` and the size of every data section.
+
+*Commons* lie at the end of `.nv.global`, last name first.
+
+*Shared memory.* A variable that several kernels reach (directly or through functions they call) has
+one offset for all of them; these are packed from 0, largest first. What only one kernel reaches
+follows the last common variable that this kernel uses, by alignment, largest first. Arrays of
+dynamic size lie behind, all at one offset. sm_90 and later reserve 0x400 bytes in front, which count
+in the section size only.
+
+*Compiler constants* (`.nv.constant2.F`) of device functions are copied into the bank of every kernel
+that reaches the function, at one offset for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .callgraph import Graph
+from .merge import SHARED_POOL
+from .model import (
+    SHF_ALLOC,
+    SHF_INFO_LINK,
+    SHF_WRITE,
+    SHT_CUDA_CONSTANT_B0,
+    SHT_CUDA_GLOBAL,
+    SHT_CUDA_SHARED,
+    STT_CUDA_SAMPLER,
+    STT_CUDA_SURFACE,
+    STT_CUDA_TEXTURE,
+    OutSection,
+    Reloc,
+    Space,
+    Symbol,
+    align_up,
+)
+from .state import LinkState
+
+_GLOBAL = ".nv.global"
+_SHARED_LIMIT = 0xC000
+_CONSTANT_LIMIT = 0x10000
+_DYNAMIC_ALIGN = 16
+_SLOT = 4
+#: Kind of reference -> relocation type that writes its header index.
+_HEADER_INDEX = {STT_CUDA_TEXTURE: 6, STT_CUDA_SAMPLER: 7, STT_CUDA_SURFACE: 52}
+_CONSTANT2 = SHT_CUDA_CONSTANT_B0 + 2
+
+
+def place_commons(state: LinkState) -> None:
+    """Allocate common variables, in reverse order of their first appearance."""
+    commons = [s for s in state.globals if s.common]
+    if not commons:
+        return
+    section = state.by_key.get((_GLOBAL, None)) or state.create_section(
+        _GLOBAL, SHT_CUDA_GLOBAL, SHF_ALLOC | SHF_WRITE, 0
+    )
+    for symbol in reversed(commons):
+        symbol.value = section.append(b"", symbol.size, symbol.alignment)
+        symbol.section = section
+
+
+def place_textures(state: LinkState, graph: Graph) -> None:
+    """Give every texture, surface and sampler reference a slot in the parameter banks.
+
+    All references of the program have slots of 4 bytes, last name first, at one offset behind the
+    largest parameter bank; every kernel that reaches any reference gets all of them.
+    """
+    references = [s for s in state.globals if s.kind in _HEADER_INDEX]
+    if not references or state.options.relocatable:
+        return
+    users = {
+        target.owner
+        for (target, _), section in state.reloc_sections.items()
+        if any(r.symbol.kind in _HEADER_INDEX for r in section.relocs)
+    }
+    banks = {
+        s.owner: s
+        for s in state.sections
+        if s.sh_type == SHT_CUDA_CONSTANT_B0 and s.owner is not None
+    }
+    start = align_up(max((s.size for s in banks.values()), default=0), _SLOT)
+    state.slots = {r: start + _SLOT * i for i, r in enumerate(reversed(references))}
+    for kernel, bank in banks.items():
+        if users.isdisjoint(graph.reachable(kernel)):
+            continue
+        bank.data.extend(bytes(start + _SLOT * len(references) - bank.size))
+        rows = state.reloc_section(bank, is_rela=False)
+        if rows is not None:
+            rows.relocs += [
+                Reloc(at, _HEADER_INDEX[r.kind], r, 0) for r, at in state.slots.items()
+            ]
+
+
+def place(state: LinkState, graph: Graph) -> None:
+    """Lay out shared memory and compiler constants."""
+    kernels = [f for f in state.functions if f.is_entry and f.section is not None]
+    below = {kernel: graph.reachable(kernel) for kernel in kernels}
+    if not state.options.relocatable:
+        place_textures(state, graph)
+        _place_shared(state, below)
+        _place_constants(state, below)
+        _check_limits(state)
+
+
+def _place_shared(state: LinkState, below: dict[Symbol, list[Symbol]]) -> None:
+    used_by_function = _shared_uses(state)
+    uses = {
+        kernel: {v: None for f in functions for v in used_by_function.get(f, ())}
+        for kernel, functions in below.items()
+    }
+    users: dict[Symbol, list[Symbol]] = {}
+    for kernel, variables in uses.items():
+        for variable in variables:
+            users.setdefault(variable, []).append(kernel)
+    end = 0
+    pool = state.by_key.get((SHARED_POOL, None))
+    pooled = split_sort(_variables_of(state, pool), lambda a, b: a.size > b.size)
+    common = [v for v in pooled if len(users.get(v, ())) > 1]
+    for variable in common:
+        variable.value = align_up(end, variable.alignment)
+        end = variable.value + variable.size
+    sizes: dict[Symbol, int] = {}
+    aligns: dict[Symbol, int] = {}
+    for kernel, variables in uses.items():
+        section = state.by_key.get((".nv.shared." + kernel.name, kernel))
+        if section is None:
+            continue
+        shared = [v for v in variables if len(users[v]) > 1]
+        size = max((v.value + v.size for v in shared if v.is_defined), default=0)
+        own = list(_variables_of(state, section))
+        own += [v for v in pooled if v in variables and len(users[v]) == 1]
+        for variable in split_sort(own, _larger_alignment):
+            variable.value = align_up(size, variable.alignment)
+            size = variable.value + variable.size
+            variable.section = section
+        sizes[kernel] = size
+        uses_pool = pool is not None and any(v.section is pool or v in pooled for v in variables)
+        aligns[kernel] = pool.align if pool is not None and uses_pool else 0
+    _place_dynamic(state, below, used_by_function, sizes, aligns)
+    for kernel, variables in uses.items():
+        section = state.by_key.get((".nv.shared." + kernel.name, kernel))
+        if section is None:
+            continue
+        section.align = max(section.align, aligns[kernel])
+        section.nobits_size = sizes[kernel]
+        dynamic = any(not v.is_defined for v in variables)
+        section.emitted = bool(sizes[kernel]) or dynamic
+        if sizes[kernel] > _SHARED_LIMIT:
+            state.diagnostics.error(
+                f"Entry function '{kernel.name}' uses too much shared data "
+                f"({sizes[kernel]:#x} bytes, {_SHARED_LIMIT:#x} max)"
+            )
+        if section.emitted:
+            section.nobits_size += state.profile.reserved_shared
+    if pool is not None:
+        dynamic = any(not v.is_defined for v in users)
+        listed = state.options.preserve_relocs and bool(common)
+        pool.emitted = dynamic or listed
+        pool.align = max(pool.align, _DYNAMIC_ALIGN if dynamic else 0)
+        pool.nobits_size = end if listed else 0
+
+
+def _place_dynamic(
+    state: LinkState,
+    below: dict[Symbol, list[Symbol]],
+    used: dict[Symbol, list[Symbol]],
+    sizes: dict[Symbol, int],
+    aligns: dict[Symbol, int],
+) -> None:
+    """Put arrays of dynamic size behind the static part.
+
+    A kernel's own code finds them behind the kernel's variables. A device function has one place
+    for all kernels that reach it, so those kernels are padded to the largest of them.
+    """
+    users = {f: None for f, variables in used.items() if any(not v.is_defined for v in variables)}
+    groups: list[list[Symbol]] = []
+    for function in users:
+        kernels = [k for k in below if function in below[k]]
+        joined = [g for g in groups if any(k in g for k in kernels)]
+        groups = [g for g in groups if g not in joined]
+        groups.append(list(dict.fromkeys(k for g in [*joined, kernels] for k in g)))
+    for group in groups:
+        start = align_up(max((sizes[k] for k in group), default=0), _DYNAMIC_ALIGN)
+        for kernel in group:
+            sizes[kernel] = start
+            aligns[kernel] = max(aligns[kernel], _DYNAMIC_ALIGN)
+            for function in below[kernel]:
+                state.dynamic_start[function] = start
+
+
+def split_sort(
+    items: list[Symbol], first_wins: Callable[[Symbol, Symbol], bool]
+) -> list[Symbol]:
+    """Sort as nvlink does: a merge sort that is not stable, so equal items change places.
+
+    A list is dealt onto two piles in turn, each sorted the same way; `first_wins` says whether the
+    head of the first pile goes first. The order of 2 to 12 equal variables in one pool and in one
+    kernel shows both the dealing and who wins a tie.
+    """
+    if len(items) < 2:
+        return items
+    first = split_sort(items[-1 - (len(items) - 1) % 2 :: -2], first_wins)
+    second = split_sort(items[-1 - len(items) % 2 :: -2], first_wins)
+    merged: list[Symbol] = []
+    i = j = 0
+    while i < len(first) and j < len(second):
+        if first_wins(first[i], second[j]):
+            merged.append(first[i])
+            i += 1
+        else:
+            merged.append(second[j])
+            j += 1
+    return merged + first[i:] + second[j:]
+
+
+def _larger_alignment(a: Symbol, b: Symbol) -> bool:
+    return (-a.alignment, a.size) <= (-b.alignment, b.size)
+
+
+def _variables_of(state: LinkState, section: OutSection | None) -> list[Symbol]:
+    """The defined symbols of a section, in the order they were merged."""
+    if section is None:
+        return []
+    return state.members.get(section, [])
+
+
+def _shared_uses(state: LinkState) -> dict[Symbol, list[Symbol]]:
+    """Function -> shared variables that its code names, in order of first use."""
+    uses: dict[Symbol, list[Symbol]] = {}
+    for (target, _), relocs in state.reloc_sections.items():
+        if target.owner is None:
+            continue
+        for reloc in relocs.relocs:
+            if reloc.symbol.space == Space.SHARED:
+                uses.setdefault(target.owner, []).append(reloc.symbol)
+    for section, variables in state.members.items():
+        if section.sh_type == SHT_CUDA_SHARED and section.owner is not None:
+            known = uses.setdefault(section.owner, [])
+            known += [v for v in variables if v not in known]
+    return uses
+
+
+def _place_constants(state: LinkState, below: dict[Symbol, list[Symbol]]) -> None:
+    for part in reversed([s for s in state.hidden if s.sh_type == _CONSTANT2]):
+        kernels = [k for k, functions in below.items() if part.owner in functions]
+        # Kernels without constants of their own get a bank, last kernel first (const2_order).
+        targets = [_bank_of(state, k, part) for k in reversed(kernels)]
+        if not targets:
+            continue
+        at = align_up(max(t.size for t in targets), part.align)
+        for target in targets:
+            target.align = max(target.align, part.align)
+            target.data.extend(bytes(at - target.size))
+            target.data += part.data
+        for symbol in _variables_of(state, part):
+            symbol.value += at
+
+
+def _bank_of(state: LinkState, kernel: Symbol, like: OutSection) -> OutSection:
+    name = like.name[: like.name.index(".", 1 + len(".nv"))] + "." + kernel.name
+    section = state.by_key.get((name, kernel))
+    if section is None:
+        section = state.create_section(
+            name, like.sh_type, SHF_ALLOC | SHF_INFO_LINK, like.align, owner=kernel
+        )
+        section.info_section = kernel.section
+    return section
+
+
+def _check_limits(state: LinkState) -> None:
+    for section in state.sections:
+        if section.sh_type == SHT_CUDA_CONSTANT_B0 + 3 and section.size > _CONSTANT_LIMIT:
+            state.diagnostics.error(
+                f"File uses too much global constant data ({section.size:#x} bytes, "
+                f"{_CONSTANT_LIMIT:#x} max)"
+            )
+
+
+__all__ = ["SHT_CUDA_SHARED", "place", "place_commons"]

@@ -1,0 +1,81 @@
+"""What differs between architectures and kinds of output, as data.
+
+Three families share every rule but these: sm_75 to sm_89, sm_90, and sm_100 up (which carry a
+Mercury half beside the SASS code). Values were observed in outputs of nvlink 13.0.88.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """The rules of one family.
+
+    Attributes:
+        has_compat: a `.nv.compat` section exists.
+        has_rel_action: executables carry `.nv.rel.action`.
+        constant0_companion: creating a parameter bank also names its `.rel` section.
+        register_count_in_text: `sh_info` of code holds the register count in its top byte.
+        always_rela: relocations are kept with addends only.
+        reserved_shared: bytes of shared memory that precede a kernel's own.
+        mercury: the cubin carries a Mercury half.
+        undefined_weak_object: `st_info` given to an undefined weak object.
+    """
+
+    has_compat: bool
+    has_rel_action: bool
+    constant0_companion: bool
+    register_count_in_text: bool
+    always_rela: bool
+    reserved_shared: int
+    mercury: bool
+    cuinfo_flags: int
+    compat_keeps_finalizer: bool
+    constant0_last: bool
+
+
+_OLD = Profile(
+    has_compat=False,
+    has_rel_action=True,
+    constant0_companion=True,
+    register_count_in_text=True,
+    always_rela=False,
+    reserved_shared=0,
+    mercury=False,
+    cuinfo_flags=0x1000000,
+    compat_keeps_finalizer=False,
+    constant0_last=False,
+)
+_HOPPER = Profile(
+    has_compat=True,
+    has_rel_action=True,
+    constant0_companion=True,
+    register_count_in_text=False,
+    always_rela=True,
+    reserved_shared=0x400,
+    mercury=False,
+    cuinfo_flags=0x1000040,
+    compat_keeps_finalizer=False,
+    constant0_last=False,
+)
+_BLACKWELL = Profile(
+    has_compat=True,
+    has_rel_action=False,
+    constant0_companion=False,
+    register_count_in_text=False,
+    always_rela=True,
+    reserved_shared=0x400,
+    mercury=True,
+    cuinfo_flags=0x1000040,
+    compat_keeps_finalizer=True,
+    constant0_last=True,
+)
+#: First sm number of each family, highest first.
+_FAMILIES = ((100, _BLACKWELL), (90, _HOPPER), (0, _OLD))
+
+
+def profile_for(sm: int) -> Profile:
+    """The family that an sm number belongs to."""
+    return next(p for first, p in _FAMILIES if sm >= first)

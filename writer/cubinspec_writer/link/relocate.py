@@ -1,0 +1,163 @@
+"""Pass 8: relocations: applied, changed into another type, or kept for the driver.
+
+What a relocation type does is data (`relocations.ACTIONS`: up to three bit fields, each with its
+value; `KEEP`: the kinds of target for which the entry stays). A target in shared memory, in a
+constant bank or in a debug section has its final place now, so the field is written and the entry
+goes. Functions and global variables get their address from the driver: their entries stay, code
+bytes under them stay as they were, and types that mean "address in the unified table" become the
+type that writes the plain address into the same bits.
+
+Fixed from here on: all bytes of code and data.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from cubinspec_generated.tables import relocations
+
+from .model import SHT_CUDA_CONSTANT_B0, STT_CUDA_SAMPLER, STT_CUDA_SURFACE, STT_CUDA_TEXTURE, STT_SECTION, OutSection, Reloc, Space, Symbol
+from .state import LinkState, is_rel
+
+
+
+class Action(NamedTuple):
+    """One bit field of a relocation type, as the table has it."""
+
+    kind: str
+    bit: int
+    width: int
+    value: str
+    shift: int
+
+
+ACTIONS = {t: tuple(Action(*a) for a in rows) for t, rows in relocations.ACTIONS.items()}
+#: Kinds of target for which an entry stays when the table does not say (the Mercury types).
+_KEEP_ADDRESS = ("global", "function")
+_KEEP_DRIVER = (*_KEEP_ADDRESS, "constant")
+#: Relocation type -> the type with the same fields that writes a plain address.
+_PLAIN: dict[tuple[tuple[int, int, int], ...], int] = {
+    tuple((a.bit, a.width, a.shift) for a in actions): r_type
+    for r_type, actions in reversed(ACTIONS.items())
+    if actions and all(a.value == "abs" and a.kind != "clear" for a in actions)
+}
+_UNIFIED_TO_PLAIN = {
+    r_type: _PLAIN[tuple((a.bit, a.width, a.shift) for a in actions)]
+    for r_type, actions in ACTIONS.items()
+    if actions
+    and all(a.value == "unified" for a in actions)
+    and tuple((a.bit, a.width, a.shift) for a in actions) in _PLAIN
+}
+#: Names of the unified function and data tables; without such tables their address is 0.
+_TABLES = ("__UFT", "__UDT")
+
+
+def relocate(state: LinkState) -> None:
+    """Apply, retype or keep every relocation of every section."""
+    final = not state.options.relocatable
+    for section in [s for s in state.sections if s.relocs]:
+        target = section.info_section
+        assert target is not None
+        kept, resolved = [], []
+        for reloc in section.relocs:
+            if _is_kept(reloc):
+                if final:
+                    reloc.r_type = _UNIFIED_TO_PLAIN.get(reloc.r_type, reloc.r_type)
+                kept.append(reloc)
+            elif _apply(state, target, reloc, from_field=is_rel(section)):
+                resolved.append(reloc)
+        section.relocs = kept
+        if target in state.resolved:
+            state.resolved[target].relocs += resolved
+    for section in state.reloc_sections.values():
+        section.emitted = bool(section.relocs)
+    for section in state.resolved.values():
+        section.relocs.sort(key=lambda r: r.serial)
+        section.emitted = bool(section.relocs)
+
+
+def target_kind(symbol: Symbol) -> str:
+    """The kind of place a symbol names, in the words of the relocation table."""
+    if symbol.kind == STT_SECTION:
+        return "section"
+    if is_table_placeholder(symbol):
+        return "table"
+    if symbol.is_function:
+        return "function"
+    if symbol.kind in (STT_CUDA_TEXTURE, STT_CUDA_SAMPLER, STT_CUDA_SURFACE):
+        return "texture"
+    if symbol.space == Space.SHARED:
+        return "shared"
+    if symbol.space == Space.CONSTANT:
+        return "constant"
+    return "global"
+
+
+def is_table_placeholder(symbol: Symbol) -> bool:
+    """Whether the symbol stands for a unified table that this link does not have."""
+    return not symbol.is_defined and symbol.name.startswith(_TABLES)
+
+
+def _is_kept(reloc: Reloc) -> bool:
+    if is_clear(reloc.r_type):
+        return False
+    kind = target_kind(reloc.symbol)
+    actions = ACTIONS.get(reloc.r_type, ())
+    plain = all(a.value in ("abs", "unified", "const_bank") for a in actions)
+    kept_for = relocations.KEEP.get(reloc.r_type, _KEEP_ADDRESS if plain else _KEEP_DRIVER)
+    if kind == "texture":
+        # The slot of a texture has its place now; only its header index is the driver's.
+        return "global" in kept_for and all(a.value != "abs" for a in actions)
+    return kind in kept_for
+
+
+def is_clear(r_type: int) -> bool:
+    """Whether the type only clears a field, and only when its target is gone."""
+    actions = ACTIONS.get(r_type, ())
+    return bool(actions) and all(a.kind == "clear" for a in actions)
+
+
+def clear(target: OutSection, offset: int, r_type: int) -> None:
+    """Clear the field of a relocation whose target was dropped."""
+    for action in ACTIONS[r_type]:
+        _write(target.data, offset, action, 0)
+
+
+def _apply(state: LinkState, target: OutSection, reloc: Reloc, *, from_field: bool) -> bool:
+    """Write the value; False when the type writes nothing for a target that is there."""
+    actions = ACTIONS.get(reloc.r_type, ())
+    if is_clear(reloc.r_type):
+        return False
+    symbol = reloc.symbol
+    addend = reloc.addend
+    if from_field:
+        addend += sum(
+            _read(target.data, reloc.offset, a) << a.shift for a in actions if a.value == "abs"
+        )
+    address = state.slots.get(symbol, symbol.value)
+    if target.owner is not None and symbol.space == Space.SHARED and not symbol.is_defined:
+        address = state.dynamic_start.get(target.owner, 0)
+    values = {"abs": address + addend, "unified": address + addend, "zero": 0}
+    if symbol in state.slots:
+        values["const_bank"] = 0
+    elif symbol.section is not None:
+        values["const_bank"] = symbol.section.sh_type - SHT_CUDA_CONSTANT_B0
+    for action in actions:
+        if action.kind != "clear" and action.value in values:
+            _write(target.data, reloc.offset, action, values[action.value])
+    return True
+
+
+def _read(data: bytearray, offset: int, action: Action) -> int:
+    first, bit = offset + action.bit // 8, action.bit % 8
+    word = int.from_bytes(data[first : first + (bit + action.width + 7) // 8], "little")
+    return (word >> bit) & ((1 << action.width) - 1)
+
+
+def _write(data: bytearray, offset: int, action: Action, value: int) -> None:
+    first, bit = offset + action.bit // 8, action.bit % 8
+    count = (bit + action.width + 7) // 8
+    mask = ((1 << action.width) - 1) << bit
+    word = int.from_bytes(data[first : first + count], "little") & ~mask
+    word |= ((value >> action.shift) << bit) & mask
+    data[first : first + count] = word.to_bytes(count, "little")

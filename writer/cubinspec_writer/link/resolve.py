@@ -1,0 +1,96 @@
+"""Pass 2: which definition every name means.
+
+Local symbols stay per input; global and weak ones are shared by name. A strong definition beats a
+weak one, either beats a common one, all beat references. Fixed from here on: `InputObject.bound`
+(the output symbol of every input symbol) and the winning definition of every name.
+"""
+
+from __future__ import annotations
+
+from .model import (
+    SHN_COMMON,
+    SHN_UNDEF,
+    STB_GLOBAL,
+    STB_LOCAL,
+    STB_WEAK,
+    STT_FUNC,
+    STT_SECTION,
+    InputObject,
+    InSymbol,
+    Symbol,
+)
+from .state import LinkState
+
+
+def resolve(state: LinkState) -> None:
+    """Bind every symbol of every input."""
+    for obj in state.objects:
+        obj.bound = [_bind(state, obj, row) for row in obj.symbols]
+
+
+def _bind(state: LinkState, obj: InputObject, row: InSymbol) -> Symbol | None:
+    if row.kind == STT_SECTION or not row.name:
+        return None
+    if row.bind == STB_LOCAL:
+        symbol = Symbol(row.name, STB_LOCAL, row.kind, row.other, row.size, first=obj)
+        if row.shndx != SHN_UNDEF:
+            symbol.definition = (obj, row)
+        return symbol
+    known = state.by_name.get(row.name)
+    if known is None:
+        known = state.by_name[row.name] = Symbol(
+            row.name, STB_GLOBAL, row.kind, row.other, row.size, first=obj
+        )
+        if row.shndx == SHN_UNDEF:
+            known.value = row.value
+        else:
+            _define(known, obj, row)
+        return known
+    _check_same_kind(state, known, obj, row)
+    if row.shndx == SHN_UNDEF:
+        return known
+    if not known.is_defined:
+        _define(known, obj, row)
+    elif row.shndx == SHN_COMMON:
+        if known.common:
+            known.size = max(known.size, row.size)
+    elif known.common:
+        _define(known, obj, row)
+    elif row.bind == STB_GLOBAL:
+        if known.bind == STB_GLOBAL:
+            raise _conflict(state, "Multiple definition of", known, obj, "first defined in")
+        known.overridden = True
+        _define(known, obj, row)
+    return known
+
+
+def _define(symbol: Symbol, obj: InputObject, row: InSymbol) -> None:
+    symbol.definition = (obj, row)
+    symbol.bind = STB_WEAK if row.bind == STB_WEAK else STB_GLOBAL
+    symbol.kind, symbol.other, symbol.size = row.kind, row.other, row.size
+    symbol.common = row.shndx == SHN_COMMON
+    if symbol.common:
+        symbol.alignment = row.value
+
+
+def _check_same_kind(state: LinkState, known: Symbol, obj: InputObject, row: InSymbol) -> None:
+    if (known.kind == STT_FUNC) != (row.kind == STT_FUNC) or known.space != row.space:
+        raise _conflict(state, "Memory space doesn't match for", known, obj, "first specified in")
+    is_common = known.common or row.shndx == SHN_COMMON
+    if (
+        known.kind != STT_FUNC
+        and known.size
+        and row.size
+        and known.size != row.size
+        and not is_common
+    ):
+        raise _conflict(state, "Size doesn't match for", known, obj, "first specified in")
+
+
+def _conflict(
+    state: LinkState, what: str, known: Symbol, obj: InputObject, first: str
+) -> Exception:
+    place = known.definition[0] if known.definition else known.first
+    assert place is not None
+    state.diagnostics.error(f"{what} '{known.name}' in '{obj.name}', {first} '{place.name}'")
+    return state.diagnostics.fatal("merge_elf failed")

@@ -1,0 +1,160 @@
+"""The link in progress: what the passes share.
+
+The order in which names are first used decides the order of sections, symbols and both string
+tables of the output, so every creation goes through `LinkState`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .diagnostics import Diagnostics
+from .model import (
+    SHT_CUDA_CONSTANT_B0,
+    SHF_INFO_LINK,
+    SHT_CUDA_RESOLVED_RELA,
+    SHT_REL,
+    SHT_RELA,
+    STB_GLOBAL,
+    STB_LOCAL,
+    STT_SECTION,
+    InputObject,
+    OutSection,
+    Symbol,
+)
+from .options import LinkOptions
+from .profile import Profile
+
+
+@dataclass(slots=True)
+class LinkState:
+    """Everything known about the link so far."""
+
+    options: LinkOptions
+    profile: Profile
+    objects: list[InputObject]
+    diagnostics: Diagnostics
+    #: `.shstrtab` in order; a dict because a name appears once.
+    section_names: dict[str, None] = field(default_factory=dict)
+    #: The first part of `.strtab` and `.symtab`: sections, local and weak symbols, and bare names
+    #: of sections that exist in the string table only.
+    entries: list[OutSection | Symbol | str] = field(default_factory=list)
+    #: The second part of `.symtab`.
+    globals: list[Symbol] = field(default_factory=list)
+    #: Signature strings in the order they were first seen.
+    signatures: dict[str, None] = field(default_factory=dict)
+    sections: list[OutSection] = field(default_factory=list)
+    by_key: dict[tuple[str, Symbol | None], OutSection] = field(default_factory=dict)
+    #: Live functions in registration order.
+    functions: list[Symbol] = field(default_factory=list)
+    #: Relocation sections of a target, by (target, kind).
+    reloc_sections: dict[tuple[OutSection, bool], OutSection] = field(default_factory=dict)
+    #: Defined data symbols of every section, in merging order.
+    members: dict[OutSection, list[Symbol]] = field(default_factory=dict)
+    hidden: list[OutSection] = field(default_factory=list)
+    #: Where arrays of dynamic size start for the code of a function.
+    dynamic_start: dict[Symbol, int] = field(default_factory=dict)
+    serial: int = 0
+    #: Target section -> its `.nv.resolvedrela` section (only with that option).
+    resolved: dict[OutSection, OutSection] = field(default_factory=dict)
+    #: Offset in every user's parameter bank of the slot of a texture, surface or sampler.
+    slots: dict[Symbol, int] = field(default_factory=dict)
+    by_name: dict[str, Symbol] = field(default_factory=dict)
+
+    def add_name(self, name: str) -> None:
+        """Enter a section name that may never get a section into both string tables."""
+        self.section_names.setdefault(name)
+        self.entries.append(name)
+
+    def create_section(
+        self,
+        name: str,
+        sh_type: int,
+        flags: int,
+        align: int,
+        *,
+        owner: Symbol | None = None,
+        entsize: int = 0,
+        with_symbol: bool = True,
+    ) -> OutSection:
+        """Create an output section, its names and (if the kind has one) its section symbol."""
+        final = not self.options.relocatable
+        section = OutSection(name, sh_type, flags, align, entsize, owner=owner)
+        self.section_names.setdefault(name)
+        if self.profile.constant0_companion and sh_type == SHT_CUDA_CONSTANT_B0 and final:
+            companion = self.create_section(
+                ".rel" + name, SHT_REL, 0, 8, owner=owner, entsize=16, with_symbol=False
+            )
+            companion.info_section, companion.emitted = section, False
+            self.reloc_sections[section, False] = companion
+        section.order = len(self.sections)
+        if with_symbol:
+            section.symbol = Symbol("", STB_LOCAL, STT_SECTION, 0, section=section, entered=True)
+        self.sections.append(section)
+        self.by_key[name, owner] = section
+        self.entries.append(section)
+        return section
+
+    def hidden_section(
+        self, name: str, sh_type: int, flags: int, align: int, *, owner: Symbol | None = None
+    ) -> OutSection:
+        """A section that holds bytes until they move elsewhere; it leaves no name behind."""
+        section = OutSection(name, sh_type, flags, align, owner=owner, emitted=False)
+        self.by_key[name, owner] = section
+        self.hidden.append(section)
+        return section
+
+    def create_reloc_section(
+        self, name: str, target: OutSection, is_rela: bool, align: int, entsize: int
+    ) -> OutSection:
+        """Create `.rela.X` or `.rel.X`; the first one of a target brings `.nv.resolvedrela.X`."""
+        section = self.create_section(
+            name,
+            SHT_RELA if is_rela else SHT_REL,
+            SHF_INFO_LINK,
+            align,
+            owner=target.owner,
+            entsize=entsize,
+            with_symbol=False,
+        )
+        section.info_section = target
+        self.reloc_sections[target, is_rela] = section
+        options = self.options
+        if options.preserve_relocs and not options.relocatable and target not in self.resolved:
+            listing = self.create_section(
+                ".nv.resolvedrela" + target.name,
+                SHT_CUDA_RESOLVED_RELA,
+                SHF_INFO_LINK,
+                8,
+                owner=target.owner,
+                entsize=24,
+                with_symbol=False,
+            )
+            listing.info_section, listing.emitted = target, False
+            self.resolved[target] = listing
+        return section
+
+    def next_serial(self) -> int:
+        """A number that grows with every relocation merged."""
+        self.serial += 1
+        return self.serial
+
+    def reloc_section(self, target: OutSection, is_rela: bool) -> OutSection | None:
+        """The relocation section of a target, if there is one."""
+        return self.reloc_sections.get((target, is_rela))
+
+    def enter(self, symbol: Symbol) -> None:
+        """Give a symbol its place in one of the two symbol lists, once."""
+        if symbol.entered:
+            return
+        symbol.entered = True
+        if symbol.is_function:
+            self.functions.append(symbol)
+        if symbol.bind == STB_GLOBAL:
+            self.globals.append(symbol)
+        else:
+            self.entries.append(symbol)
+
+
+def is_rel(section: OutSection) -> bool:
+    return section.sh_type == SHT_REL
