@@ -1,0 +1,522 @@
+"""Section bodies: decoded records for every kind that the spec names, bytes for the rest.
+
+``decode`` turns the bytes of a section into a :class:`Body`. A body whose records do not give the
+same bytes again (a forged or truncated stream) stays a :class:`Blob`; ``decode`` says so by name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import starmap
+from struct import Struct, pack, unpack
+from struct import error as StructError
+from typing import TYPE_CHECKING, Protocol
+
+from cubinspec.errors import CubinError
+from cubinspec.reader import elf, streams
+from cubinspec_generated import records
+
+if TYPE_CHECKING:
+    from cubinspec_writer.emit.model import Section
+
+    #: format, code, header word (value or payload size), payload
+    InfoRecord = tuple[int, int, int, bytes]
+
+SHT_CUDA_INFO, SHT_CUDA_CALLGRAPH, SHT_CUDA_PROTOTYPE = 0x70000000, 0x70000001, 0x70000002
+SHT_CUDA_RESOLVED_RELA, SHT_CUDA_RELOCINFO = 0x70000003, 0x7000000B
+SHT_CUDA_UFT_ENTRY, SHT_CUDA_UDT_ENTRY = 0x70000011, 0x70000014
+SHT_CUDA_CAPMERC, SHT_CUDA_MERC_RELA, SHT_CUDA_MERC_INFO = 0x70000016, 0x70000082, 0x70000083
+SHT_CUDA_MERC_SYMTAB, SHT_CUDA_COMPAT = 0x70000085, 0x70000086
+SHT_CUDA_MERC_RESOLVED_RELA = 0x70000088
+SHT_CUDA_MERC_CALLGRAPH, SHT_CUDA_MERC_PROTOTYPE = 0x7000008A, 0x7000008B
+
+INFO_TYPES = frozenset((SHT_CUDA_INFO, SHT_CUDA_MERC_INFO, SHT_CUDA_COMPAT))
+CALLGRAPH_TYPES = frozenset((SHT_CUDA_CALLGRAPH, SHT_CUDA_MERC_CALLGRAPH))
+PROTOTYPE_TYPES = frozenset((SHT_CUDA_PROTOTYPE, SHT_CUDA_MERC_PROTOTYPE))
+RELOCATION_TYPES = frozenset(
+    (
+        elf.SHT_REL,
+        elf.SHT_RELA,
+        SHT_CUDA_RESOLVED_RELA,
+        SHT_CUDA_MERC_RELA,
+        SHT_CUDA_MERC_RESOLVED_RELA,
+    )
+)
+UFT_TYPES = frozenset((SHT_CUDA_UFT_ENTRY, SHT_CUDA_UDT_ENTRY))
+
+EIFMT_SVAL = 4
+#: The lists of a call graph in which the second word is a signature: after <0,-2> and <0,-3>.
+CALLGRAPH_MARKERS = (0xFFFFFFFF, 0xFFFFFFFE, 0xFFFFFFFD, 0xFFFFFFFC)
+_SIGNATURE_MARKERS = frozenset(CALLGRAPH_MARKERS[1:3])
+#: One 32-bit word: extended section indices, the head of a capsule.
+WORD = Struct("<I")
+
+
+class Context(Protocol):
+    """What encoding may ask for: everything laid out before the bodies are written."""
+
+    is_64: bool
+
+    def string_offset(self, text: str) -> int:
+        """Offset of a string in ``.strtab``."""
+
+    def section_index(self, section: Section) -> int:
+        """Index of a section."""
+
+
+class Body(Protocol):
+    """The contents of one section."""
+
+    @property
+    def size(self) -> int:
+        """Bytes that :meth:`encode` will give (``sh_size``)."""
+
+    def encode(self, context: Context) -> bytes:
+        """The bytes."""
+
+
+@dataclass(slots=True)
+class Blob:
+    """Code, data, DWARF, capsule bodies, and unknown kinds."""
+
+    data: bytes
+
+    @property
+    def size(self) -> int:
+        return len(self.data)
+
+    def encode(self, context: Context) -> bytes:
+        return self.data
+
+
+@dataclass(slots=True)
+class NoBytes:
+    """Memory that is only reserved: ``sh_size`` without bytes in the file."""
+
+    size: int
+
+    def encode(self, context: Context) -> bytes:
+        return b""
+
+
+@dataclass(slots=True)
+class Computed:
+    """A table that ``layout`` makes: ``shstrtab``, ``strtab``, ``symtab`` or ``symtab_shndx``."""
+
+    kind: str
+    size: int = 0
+
+    def encode(self, context: Context) -> bytes:
+        raise AssertionError("computed tables are written by the layout")
+
+
+@dataclass(slots=True)
+class MercurySymbols:
+    """``.nv.merc.symtab``; a list of its own, with the index space of ``.symtab``.
+
+    Attributes:
+        symbols: without the null symbol.
+        num_locals: index of the first global, for ``sh_info``.
+    """
+
+    symbols: list[MercurySymbol]
+    entry_size: int = records.SYMBOL_64.size
+
+    @property
+    def size(self) -> int:
+        return (len(self.symbols) + 1) * self.entry_size
+
+    def encode(self, context: Context) -> bytes:
+        rows = [(0, 0, 0, 0, 0, 0)]
+        for symbol in self.symbols:
+            section = symbol.section
+            rows.append(
+                (
+                    context.string_offset(symbol.name)
+                    if symbol.st_name is None
+                    else symbol.st_name,
+                    symbol.st_info,
+                    symbol.st_other,
+                    section if isinstance(section, int) else context.section_index(section),
+                    symbol.st_value,
+                    symbol.st_size,
+                )
+            )
+        return encode_symbols(rows, context.is_64)
+
+
+@dataclass(slots=True)
+class MercurySymbol:
+    """One entry of ``.nv.merc.symtab``; ``st_name`` only where the name does not give it."""
+
+    name: str
+    st_info: int
+    st_other: int
+    section: Section | int
+    st_value: int
+    st_size: int
+    st_name: int | None = None
+
+
+@dataclass(slots=True)
+class InfoRecords:
+    """An attribute stream: ``.nv.info*``, ``.nv.merc.nv.info*``, ``.nv.compat``."""
+
+    records: list[InfoRecord]
+
+    @property
+    def size(self) -> int:
+        return sum(4 + len(record[3]) for record in self.records)
+
+    def encode(self, context: Context) -> bytes:
+        head = records.INFO_RECORD.pack
+        return b"".join(
+            [head(form, code, value) + payload for form, code, value, payload in self.records]
+        )
+
+
+@dataclass(slots=True)
+class Pairs:
+    """Call graph or prototypes; a text is a signature, written as its ``.strtab`` offset."""
+
+    rows: list[tuple[int, int | str]]
+
+    @property
+    def size(self) -> int:
+        return len(self.rows) * records.CALLGRAPH_ENTRY.size
+
+    def encode(self, context: Context) -> bytes:
+        head = records.CALLGRAPH_ENTRY.pack
+        offset = context.string_offset
+        return b"".join(
+            [head(a, offset(b) if isinstance(b, str) else b) for a, b in self.rows]
+        )
+
+
+@dataclass(slots=True)
+class ToolNote:
+    """Descriptor of ``.note.nv.tkinfo``: five strings in a pool."""
+
+    note_version: int
+    object_file: str
+    tool_name: str
+    tool_version: str
+    tool_branch: str
+    arguments: str
+    padding: int = 0
+
+    def encode(self) -> bytes:
+        pool = bytearray(b"\0")
+        offsets = []
+        for text in (
+            self.object_file,
+            self.tool_name,
+            self.tool_version,
+            self.tool_branch,
+            self.arguments,
+        ):
+            if text:
+                offsets.append(len(pool))
+                pool += text.encode("utf-8", "surrogateescape") + b"\0"
+            else:
+                offsets.append(0)
+        return records.TKINFO_HEAD.pack(self.note_version, *offsets) + pool + bytes(self.padding)
+
+
+@dataclass(slots=True)
+class RawNote:
+    """A descriptor of another layout."""
+
+    data: bytes
+
+    def encode(self) -> bytes:
+        return self.data
+
+
+@dataclass(slots=True)
+class CuinfoNote:
+    """Descriptor of ``.note.nv.cuinfo`` (``cuver`` has four words more and stays raw words)."""
+
+    note_version: int
+    virtual_sm: int
+    toolkit_version: int
+    reserved: int = 0
+
+    def encode(self) -> bytes:
+        return records.CUINFO.pack(
+            self.note_version, self.virtual_sm, self.toolkit_version, self.reserved
+        )
+
+
+@dataclass(slots=True)
+class CuverNote:
+    """Descriptor of ``.note.nv.cuver`` (CUDA 12.7 to 12.9)."""
+
+    note_version: int
+    virtual_sm: int
+    unknown_1: int
+    unknown_2: int
+
+    def encode(self) -> bytes:
+        return records.CUVER.pack(
+            self.note_version, self.virtual_sm, self.unknown_1, self.unknown_2
+        )
+
+
+@dataclass(slots=True)
+class Note:
+    """One note entry. ``owner`` is without its terminating NUL."""
+
+    kind: int
+    owner: str
+    descriptor: ToolNote | CuinfoNote | CuverNote | RawNote
+
+
+@dataclass(slots=True)
+class Notes:
+    """A note section; ``padded`` is false where the last descriptor lacks its padding."""
+
+    notes: list[Note]
+    padded: bool = True
+
+    @property
+    def size(self) -> int:
+        return len(self._bytes())
+
+    def _bytes(self) -> bytes:
+        parts = bytearray()
+        for index, note in enumerate(self.notes):
+            owner = note.owner.encode("utf-8", "surrogateescape") + b"\0"
+            descriptor = note.descriptor.encode()
+            parts += records.NOTE_HEADER.pack(len(owner), len(descriptor), note.kind)
+            parts += owner + bytes(-len(owner) % 4) + descriptor
+            if self.padded or index + 1 < len(self.notes):
+                parts += bytes(-len(descriptor) % 4)
+        return bytes(parts)
+
+    def encode(self, context: Context) -> bytes:
+        return self._bytes()
+
+
+@dataclass(slots=True)
+class RelocActions:
+    """``.nv.rel.action``: one 8-byte action for each relocation type from ``base_type`` on."""
+
+    base_type: int
+    reserved: int
+    actions: list[tuple[int, ...]]
+
+    @property
+    def size(self) -> int:
+        return records.REL_ACTION_HEADER.size + records.REL_ACTION_ENTRY.size * len(self.actions)
+
+    def encode(self, context: Context) -> bytes:
+        return records.REL_ACTION_HEADER.pack(self.base_type, self.reserved) + b"".join(
+            starmap(records.REL_ACTION_ENTRY.pack, self.actions)
+        )
+
+
+@dataclass(slots=True)
+class Relocations:
+    """``.rel*``/``.rela*``, resolved and Mercury ones.
+
+    Attributes:
+        fields: the fields of all entries one after the other, ``width`` each: ``r_offset``,
+            ``r_info``, and ``r_addend`` (as the unsigned word it is stored as) with ``rela``.
+            A flat tuple, because a big cubin has hundreds of thousands of entries.
+    """
+
+    rela: bool
+    fields: tuple[int, ...]
+    is_64: bool = True
+
+    @property
+    def width(self) -> int:
+        """Fields per entry."""
+        return 3 if self.rela else 2
+
+    @property
+    def size(self) -> int:
+        return len(self.fields) * (8 if self.is_64 else 4)
+
+    def __len__(self) -> int:
+        return len(self.fields) // self.width
+
+    def rows(self) -> list[tuple[int, int, int, int | None]]:
+        """``(r_offset, symbol, type, addend)`` of every entry."""
+        fields, width = self.fields, self.width
+        bits, sign = (32, 64) if self.is_64 else (8, 32)
+        mask = (1 << bits) - 1
+        offsets, infos = fields[0::width], fields[1::width]
+        addends: list[int | None] = (
+            [a - (1 << sign) if a >> (sign - 1) else a for a in fields[2::width]]
+            if self.rela
+            else [None] * len(offsets)
+        )
+        return [
+            (offset, info >> bits, info & mask, addend)
+            for offset, info, addend in zip(offsets, infos, addends, strict=True)
+        ]
+
+    @classmethod
+    def from_rows(
+        cls, rows: list[tuple[int, int, int, int | None]], rela: bool, is_64: bool = True
+    ) -> Relocations:
+        """The inverse of :meth:`rows`."""
+        bits, sign = (32, 64) if is_64 else (8, 32)
+        flat: list[int] = []
+        for offset, symbol, kind, addend in rows:
+            flat += (offset, symbol << bits | kind)
+            if rela:
+                flat.append((addend or 0) & ((1 << sign) - 1))
+        return cls(rela, tuple(flat), is_64)
+
+    def encode(self, context: Context) -> bytes:
+        return pack(f"<{len(self.fields)}{'Q' if self.is_64 else 'I'}", *self.fields)
+
+
+@dataclass(slots=True)
+class UftEntries:
+    """``.nv.uft.entry``/``.nv.udt.entry``: symbol, unknown, slot offset, two halves of a uuid."""
+
+    rows: list[tuple[int, ...]]
+
+    @property
+    def size(self) -> int:
+        return len(self.rows) * records.UFT_ENTRY.size
+
+    def encode(self, context: Context) -> bytes:
+        return b"".join(starmap(records.UFT_ENTRY.pack, self.rows))
+
+
+@dataclass(slots=True)
+class Capsule:
+    """``.nv.capmerc.*``: word 0 is the index of the text section; the rest is opaque."""
+
+    text: Section | int
+    data: bytes
+
+    @property
+    def size(self) -> int:
+        return WORD.size + len(self.data)
+
+    def encode(self, context: Context) -> bytes:
+        text = self.text
+        index = text if isinstance(text, int) else context.section_index(text)
+        return WORD.pack(index) + self.data
+
+
+def encode_symbols(rows: list[tuple[int, int, int, int, int, int]], is_64: bool) -> bytes:
+    """A symbol table from rows in ELF64 field order."""
+    if is_64:
+        return b"".join(starmap(records.SYMBOL_64.pack, rows))
+    head = records.SYMBOL_32.pack
+    return b"".join(
+        [
+            head(name, value, size, info, other, shndx)
+            for name, info, other, shndx, value, size in rows
+        ]
+    )
+
+
+def _info(data: bytes) -> InfoRecords:
+    rows = streams.info_rows(data, 0, "", "")
+    return InfoRecords([(form, code, value, payload) for _, form, code, value, payload in rows])
+
+
+def _pairs(data: bytes, strtab: elf.StringTable, all_signatures: bool) -> Pairs:
+    rows: list[tuple[int, int | str]] = []
+    signatures = all_signatures
+    for a, b in streams.pair_rows(data, 0, "", ""):
+        if not all_signatures and a == 0 and b in CALLGRAPH_MARKERS:
+            signatures = b in _SIGNATURE_MARKERS
+            rows.append((a, b))
+        elif signatures:
+            rows.append((a, strtab.get(b)))
+        else:
+            rows.append((a, b))
+    return Pairs(rows)
+
+
+def _tool_note(desc: bytes) -> ToolNote | RawNote:
+    if len(desc) < records.TKINFO_HEAD.size:
+        return RawNote(desc)
+    version, *offsets = records.TKINFO_HEAD.unpack_from(desc)
+    pool = elf.StringTable(desc[records.TKINFO_HEAD.size :], 0, "", "")
+    try:
+        texts = [pool.get(offset) for offset in offsets]
+    except CubinError:
+        return RawNote(desc)
+    note = ToolNote(version, *texts)
+    note.padding = len(desc) - len(note.encode())
+    return note if note.padding >= 0 and note.encode() == desc else RawNote(desc)
+
+
+def _notes(data: bytes, name: str) -> Notes:
+    notes = []
+    for _, kind, owner, desc in streams.note_rows(data, 0, "", ""):
+        descriptor: ToolNote | CuinfoNote | CuverNote | RawNote = RawNote(desc)
+        if name == ".note.nv.tkinfo":
+            descriptor = _tool_note(desc)
+        elif name == ".note.nv.cuinfo" and len(desc) == records.CUINFO.size:
+            descriptor = CuinfoNote(*records.CUINFO.unpack(desc))
+        elif name == ".note.nv.cuver" and len(desc) == records.CUVER.size:
+            descriptor = CuverNote(*records.CUVER.unpack(desc))
+        notes.append(Note(kind, owner.decode("utf-8", "surrogateescape"), descriptor))
+    result = Notes(notes)
+    if result.size != len(data):
+        result.padded = False
+    return result
+
+
+def _rel_action(data: bytes) -> RelocActions:
+    head = records.REL_ACTION_HEADER
+    base, reserved = head.unpack_from(data)
+    return RelocActions(
+        base, reserved, list(records.REL_ACTION_ENTRY.iter_unpack(data[head.size :]))
+    )
+
+
+def _relocations(data: bytes, rela: bool, is_64: bool) -> Relocations:
+    word = 8 if is_64 else 4
+    count = len(data) // word
+    return Relocations(rela, unpack(f"<{count}{'Q' if is_64 else 'I'}", data), is_64)
+
+
+def decode(
+    data: bytes, name: str, sh_type: int, strtab: elf.StringTable, is_64: bool
+) -> tuple[Body, str | None]:
+    """The records of a section that needs nothing but its bytes and ``.strtab``.
+
+    Returns:
+        the body, and the kind of records when the bytes are not what that kind allows (the body
+        is then a :class:`Blob`).
+    """
+    kind = "records"
+    body: Body
+    try:
+        if sh_type in INFO_TYPES:
+            kind, body = "attributes", _info(data)
+        elif sh_type in RELOCATION_TYPES:
+            kind = "relocations"
+            body = _relocations(data, sh_type != elf.SHT_REL, is_64)
+        elif sh_type in CALLGRAPH_TYPES:
+            kind, body = "call graph", _pairs(data, strtab, False)
+        elif sh_type in PROTOTYPE_TYPES:
+            kind, body = "prototypes", _pairs(data, strtab, True)
+        elif sh_type == elf.SHT_NOTE:
+            kind, body = "notes", _notes(data, name)
+        elif sh_type == SHT_CUDA_RELOCINFO:
+            kind, body = "relocation actions", _rel_action(data)
+        elif sh_type in UFT_TYPES:
+            kind, body = "uft entries", UftEntries(list(records.UFT_ENTRY.iter_unpack(data)))
+        elif sh_type == SHT_CUDA_CAPMERC and len(data) >= WORD.size:
+            body = Capsule(WORD.unpack_from(data)[0], data[WORD.size :])
+        else:
+            return Blob(data), None
+    except (CubinError, StructError):
+        return Blob(data), kind
+    entry = body.width * (8 if is_64 else 4) if isinstance(body, Relocations) else 1
+    if len(data) % entry or body.size != len(data):
+        return Blob(data), kind
+    return body, None

@@ -1,0 +1,574 @@
+"""Bytes to a description: decode everything, guess how it was made, check the guess.
+
+The history of a file is read from its string tables, which keep the names in the order in which
+they were first used. The layout is then computed from the description alone and compared with the
+file aspect by aspect; what differs is pinned under a named reason.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from cubinspec.errors import CubinError
+from cubinspec.reader import elf
+from cubinspec.reader.elf import Elf, StringTable
+from cubinspec_writer.emit import bodies, layout
+from cubinspec_writer.emit.model import (
+    Description,
+    Dropped,
+    Fill,
+    Header,
+    Section,
+    Symbol,
+)
+from cubinspec_writer.emit.profiles import HOLE_SHNDX, PROFILES, mercury_name
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from cubinspec_writer.emit.profiles import Profile
+
+    SymbolRow = tuple[int, int, int, int, int, int]
+
+_SECTION_SYMBOL = layout.STT_SECTION
+#: e_version of CUDA 11.8, the first toolkit that knows sm_90.
+_CUDA_11_8 = 0x76
+#: Last key: sections made after the globals.
+_END = 1 << 62
+_EHDR_FIELDS = (
+    "e_type e_machine e_version e_entry e_phoff e_shoff e_flags e_ehsize e_phentsize e_phnum "
+    "e_shentsize e_shnum e_shstrndx"
+).split()
+_OWNER = re.compile(
+    r"^(\.(?:nv\.)?(?:merc\.|capmerc\.)?(?:nv\.)?(?:rela?\.)?(?:nv\.)?"
+    r"(?:text|info|shared|constant\d+|constant\.optimizer|local))\..*",
+    re.DOTALL,
+)
+
+
+def describe(data: bytes, file: str = "<bytes>") -> Description:
+    """The description from which :func:`cubinspec_writer.emit.emit` makes ``data`` again.
+
+    Args:
+        data: a whole cubin.
+        file: name for messages.
+
+    Raises:
+        CubinError: not a well-formed cubin.
+    """
+    return _Describer(data, file).run()
+
+
+def describe_file(path: str | PathLike[str]) -> Description:
+    """:func:`describe` of a file."""
+    with open(path, "rb") as stream:
+        return describe(stream.read(), str(path))
+
+
+def kind_of(name: str) -> str:
+    """A section name without what is particular to one file, for reasons and statistics."""
+    match = _OWNER.match(name)
+    return f"{match[1]}.*" if match else name
+
+
+class _Describer:
+    def __init__(self, data: bytes, file: str) -> None:
+        self.data = data
+        self.elf = Elf(data, file)
+        self.rows = self.elf.section_rows
+        self.names = self.elf.section_names
+        self.reasons: list[str] = []
+        self.symtab = self.elf.find_section(elf.SHT_SYMTAB) or 0
+        self.strtab_index = self.rows[self.symtab][6] if self.symtab else 0
+        if not self._is_strtab(self.strtab_index):
+            self.strtab_index = 0
+        if not self.strtab_index:
+            named = [at for at, name in enumerate(self.names) if name == ".strtab"]
+            self.strtab_index = named[0] if named and self._is_strtab(named[0]) else 0
+        self.strtab = (
+            self.elf.string_table(self.strtab_index)
+            if self.strtab_index
+            else StringTable(b"\0", 0, file, ".strtab")
+        )
+        self.sections: list[Section] = []
+        self.symbol_rows: list[SymbolRow] = []
+        self.symbols: list[Symbol | None] = []
+
+    def _is_strtab(self, index: int) -> bool:
+        return 0 < index < len(self.rows) and self.rows[index][1] == elf.SHT_STRTAB
+
+    # -- decoding --------------------------------------------------------------------------------
+
+    def _section(self, index: int) -> Section:
+        row = self.rows[index]
+        _, kind, flags, addr, _, size, _, _, align, entsize = row
+        name = self.names[index]
+        body: bodies.Body
+        if not elf.occupies_file(kind, flags):
+            body = bodies.NoBytes(size)
+        elif index == self.elf.shstrndx and kind == elf.SHT_STRTAB:
+            body = bodies.Computed("shstrtab")
+        elif index == self.strtab_index:
+            body = bodies.Computed("strtab")
+        elif index == self.symtab:
+            body = bodies.Computed("symtab")
+        elif kind == elf.SHT_SYMTAB_SHNDX:
+            body = bodies.Computed("symtab_shndx")
+        else:
+            data = self.elf.section_bytes(index)
+            body, malformed = bodies.decode(data, name, kind, self.strtab, self.elf.is_64)
+            if malformed:
+                self.reasons.append(f"malformed {malformed}")
+        return Section(name, kind, body, flags, addr, align, entsize)
+
+    def _refer(self, index: int) -> Section | int:
+        return self.sections[index - 1] if 0 < index <= len(self.sections) else index
+
+    def _mercury_tables(self) -> None:
+        """Decode ``.nv.merc.symtab`` and the capsule heads, which refer to sections."""
+        for index, section in enumerate(self.sections, 1):
+            row = self.rows[index]
+            if isinstance(section.body, bodies.Capsule):
+                section.body.text = self._refer(section.body.text)  # type: ignore[arg-type]
+            if row[1] != bodies.SHT_CUDA_MERC_SYMTAB or row[6] != self.strtab_index:
+                continue
+            try:
+                rows = self.elf.symbol_rows(index)
+                if not rows or rows[0] != (0, 0, 0, 0, 0, 0):
+                    raise CubinError("no null symbol")
+                section.body = bodies.MercurySymbols(
+                    [
+                        bodies.MercurySymbol(
+                            self.strtab.get(name), info, other, self._refer(shndx), value, size
+                        )
+                        for name, info, other, shndx, value, size in rows[1:]
+                    ],
+                    bodies.records.SYMBOL_64.size
+                    if self.elf.is_64
+                    else bodies.records.SYMBOL_32.size,
+                )
+            except CubinError:
+                self.reasons.append("malformed Mercury symbols")
+
+    # -- which writer ----------------------------------------------------------------------------
+
+    def _profile(self) -> str:
+        ehdr = self.elf.ehdr
+        shoff, phentsize = ehdr[5], ehdr[8]
+        if shoff == ehdr[7]:
+            return "table_first" if phentsize else "table_first_no_entsize"
+        hole = 0
+        if self.elf.shstrndx == 1 and self.strtab_index == 2:
+            hole = self.rows[2][4] - self.rows[1][4] - self.rows[1][5]
+        total = self.symtab and self.rows[self.symtab][7] == len(self.symbol_rows)
+        if any(row[1] == bodies.SHT_CUDA_MERC_SYMTAB for row in self.rows):
+            if hole == HOLE_SHNDX:
+                return "mercury_12_0"
+            if ".note.nv.cuver" in self.names:
+                return "mercury_12"
+            return "mercury" if total or not self._has_tail() else "mercury_12_9"
+        if hole > 0 or self._constants_follow_code():
+            if hole <= HOLE_SHNDX and ehdr[2] == _CUDA_11_8:
+                return "finalizer_11_8"
+            return "finalizer" if total or not self._has_tail() else "finalizer_12"
+        return self._classic(ehdr)
+
+    def _classic(self, ehdr: tuple[int, ...]) -> str:
+        segments = self.elf.segment_rows
+        if ehdr[0] != 2 or not self.rows:
+            return "classic"
+        if not segments:
+            return "classic_8" if ehdr[8] else "classic_8_no_entsize"
+        if segments[-1][2] == ehdr[4]:
+            return "classic"
+        return "classic_11" if len(segments) == 2 else "classic_10"
+
+    def _has_tail(self) -> bool:
+        return any(
+            name.startswith(".nv.constant0.") and row[1] not in bodies.RELOCATION_TYPES
+            for name, row in zip(self.names, self.rows, strict=True)
+        )
+
+    def _constants_follow_code(self) -> bool:
+        code = False
+        for name in self.names:
+            if name.startswith(".text."):
+                code = True
+            elif code and name.startswith(".nv.constant0."):
+                return True
+        return False
+
+    # -- history ---------------------------------------------------------------------------------
+
+    def _split(self, profile: Profile) -> int:
+        """Index of the first symbol of the global list."""
+        rows = self.symbol_rows
+        info = self.rows[self.symtab][7]
+        if profile.late_constant0:
+            for index, row in enumerate(self.rows):
+                if row[1] == bodies.SHT_CUDA_MERC_SYMTAB:
+                    return min(max(self.rows[index][7], 1), len(rows))
+            if info == len(rows):
+                for at, row in enumerate(rows):
+                    if row[1] >> 4 == 1:
+                        return at
+        return min(max(info, 1), len(rows))
+
+    def _history(
+        self, profile: Profile
+    ) -> tuple[list[Section | Symbol | Dropped], list[Symbol | Dropped]]:
+        """Creation order, from the order of the names."""
+        offsets = layout.string_offsets(self.strtab.data)
+        symbols, section_symbols = self._symbols(profile)
+        self.symbols = symbols
+        split = self._split(profile) if self.symtab else 0
+        keyed: list[tuple[tuple[int, int], Section | Symbol | Dropped]] = []
+        used: set[str] = {""}
+        section_keys = self._section_keys(profile, offsets, keyed, used)
+        # local symbols: at their name, or right behind their predecessor in the table
+        key = (-1, 0)
+        globals_: list[tuple[tuple[int, int], Symbol | Dropped]] = []
+        for at, symbol in enumerate(symbols):
+            if symbol is None:
+                section = section_symbols.get(at)
+                if section is not None and at < split:
+                    key = section_keys.get(id(section), key)
+                continue
+            offset = offsets.get(symbol.name, -1)
+            if symbol.name in used or offset < 0:
+                key = (key[0], key[1] + 1)
+            else:
+                key = (offset, 0)
+                used.add(symbol.name)
+            if at < split:
+                keyed.append((key, symbol))
+            else:
+                globals_.append((key, symbol))
+        first_global = globals_[0][0] if globals_ else (_END, 0)
+        if profile.late_constant0:
+            used.update(section.name for section in self.sections)
+        for name, offset in offsets.items():
+            if name not in used:
+                if (offset, 0) < first_global:
+                    keyed.append(((offset, 0), Dropped(name)))
+                else:
+                    globals_.append(((offset, 0), Dropped(name)))
+        keyed.sort(key=lambda item: item[0])
+        history = [entry for _, entry in keyed]
+        self._insert_namesakes(profile, history)
+        return history, self._merge_dropped(globals_)
+
+    def _section_keys(
+        self,
+        profile: Profile,
+        offsets: dict[str, int],
+        keyed: list[tuple[tuple[int, int], Section | Symbol | Dropped]],
+        used: set[str],
+    ) -> dict[int, tuple[int, int]]:
+        """Place sections and dropped section names by ``.shstrtab`` and ``.strtab``."""
+        by_name: dict[str, Section] = {}
+        for section in self.sections:
+            by_name.setdefault(section.name, section)
+        keys: dict[int, tuple[int, int]] = {}
+        key = (-1, 0)
+        tail = 0
+        if profile.table_first:
+            for at, section in enumerate(self.sections):
+                keyed.append(((at - _END, 0), section))
+            return keys
+        for name in layout.string_offsets(self.elf.shstrtab.data):
+            if not name:
+                continue
+            named = by_name.get(name)
+            made_as = (mercury_name(name) or name) if profile.mercury_names and named else name
+            late = profile.late_constant0 and (
+                name.startswith((".nv.constant0.", ".nv.merc.", ".nv.capmerc."))
+            )
+            lookup = made_as
+            if name.startswith(".rel.nv.constant0."):
+                lookup = name[4:]
+            if late:
+                tail += 1
+                key = (_END, tail)
+            elif lookup in offsets:
+                same = offsets[lookup] == key[0]
+                key = (offsets[lookup], key[1] + 1 if same else 0)
+            else:
+                key = (key[0], key[1] + 1)
+            if named is None:
+                keyed.append((key, Dropped(name, in_shstrtab=True)))
+            else:
+                named.late = late
+                keys[id(named)] = key
+                keyed.append((key, named))
+            used.update((name, made_as) if not late else (name,))
+        return keys
+
+    def _insert_namesakes(
+        self, profile: Profile, history: list[Section | Symbol | Dropped]
+    ) -> None:
+        """Sections whose name an earlier one has: behind their predecessor in the index order."""
+        placed = {id(entry) for entry in history}
+        groups: dict[int, Section] = {}
+        for section in self.sections:
+            group = layout.group(section, profile)
+            if id(section) not in placed:
+                before = groups.get(group)
+                section.late = profile.late_constant0 and group >= layout.FIRST_LATE_GROUP
+                at = len(history) if before is None else history.index(before) + 1
+                history.insert(at, section)
+            groups[group] = section
+
+    @staticmethod
+    def _merge_dropped(
+        entries: list[tuple[tuple[int, int], Symbol | Dropped]],
+    ) -> list[Symbol | Dropped]:
+        """Globals in table order, dropped names where their offset puts them."""
+        symbols = [item for item in entries if isinstance(item[1], Symbol)]
+        dropped = [item for item in entries if isinstance(item[1], Dropped)]
+        merged: list[Symbol | Dropped] = []
+        at = 0
+        for key, symbol in symbols:
+            while at < len(dropped) and dropped[at][0] < key:
+                merged.append(dropped[at][1])
+                at += 1
+            merged.append(symbol)
+        merged.extend(item[1] for item in dropped[at:])
+        return merged
+
+    def _symbols(self, profile: Profile) -> tuple[list[Symbol | None], dict[int, Section]]:
+        """Symbols by table index; ``None`` for those that the layout makes itself."""
+        symbols: list[Symbol | None] = []
+        made: dict[int, Section] = {}
+        seen: set[int] = set()
+        get = self.strtab.get
+        for at, (name_at, info, other, shndx, value, size) in enumerate(self.symbol_rows):
+            if at == 0:
+                symbols.append(None)
+                continue
+            name = get(name_at)
+            if (
+                info == _SECTION_SYMBOL
+                and not other
+                and not value
+                and not size
+                and 0 < shndx < len(self.rows)
+                and shndx not in seen
+                and self.names[shndx] == name
+                and not profile.table_first
+            ):
+                seen.add(shndx)
+                made[at] = self.sections[shndx - 1]
+                symbols.append(None)
+            else:
+                symbols.append(Symbol(name, info, other, self._refer(shndx), value, size))
+        for index, section in enumerate(self.sections, 1):
+            wanted = layout.has_symbol(section) and not profile.table_first
+            if wanted != (index in seen):
+                section.has_symbol = index in seen
+        return symbols, made
+
+    # -- checking --------------------------------------------------------------------------------
+
+    def run(self) -> Description:
+        ehdr, ident = self.elf.ehdr, self.elf.ident
+        self.sections = [self._section(index) for index in range(1, len(self.rows))]
+        self._read_symbols()
+        self._mercury_tables()
+        header = Header(
+            ident[4], ident[7], ident[8], ident[9:16], ident[6], ehdr[0], ehdr[2], ehdr[3], ehdr[6]
+        )
+        name = self._profile()
+        history, symbols = self._history(PROFILES[name])
+        description = Description(header, history, symbols, name, reasons=self.reasons)
+        if ident[7] == 0x41 and {".note.nv.cuinfo", ".note.nv.cuver"} & set(self.names):
+            header.e_flags &= 0xFFFFFF
+        self._check_order(description)
+        self._check_names(description)
+        self._check_symbols(description)
+        self._check_bodies(description)
+        self._check_sections(description)
+        self._check_header(description)
+        self._find_fills(description)
+        return description
+
+    def _read_symbols(self) -> None:
+        if not self.symtab:
+            return
+        section = self.sections[self.symtab - 1]
+        try:
+            self.symbol_rows = self.elf.symbol_rows(self.symtab)
+            for row in self.symbol_rows:
+                self.strtab.get(row[0])
+            if not self.symbol_rows or self.symbol_rows[0] != (0, 0, 0, 0, 0, 0):
+                raise CubinError("no null symbol")
+        except CubinError:
+            self.symbol_rows = []
+            section.body = bodies.Blob(self.elf.section_bytes(self.symtab))
+            self.reasons.append("malformed symbols")
+            self.symtab = 0
+
+    def _check_order(self, description: Description) -> None:
+        creation = description.sections
+        positions = {id(section): at for at, section in enumerate(creation)}
+        actual = [positions[id(section)] for section in self.sections]
+        if layout.index_order(creation, PROFILES[description.profile]) != actual:
+            description.pins.index_order = actual
+            self.reasons.append("section order")
+
+    def _check_names(self, description: Description) -> None:
+        profile = PROFILES[description.profile]
+        if layout.section_names(description, profile) != self.elf.shstrtab.data:
+            description.pins.shstrtab = self.elf.shstrtab.data
+            self.reasons.append("section name table")
+        if layout.symbol_names(description, profile) != self.strtab.data:
+            description.pins.strtab = self.strtab.data
+            self.reasons.append("symbol name table")
+        first = layout.string_offsets(self.elf.shstrtab.data)
+        for section, row in zip(self.sections, self.rows[1:], strict=True):
+            if first.get(section.name) != row[0]:
+                section.pins["sh_name"] = row[0]
+                self.reasons.append("place of a section name")
+
+    def _check_symbols(self, description: Description) -> None:
+        first = layout.string_offsets(self.strtab.data)
+        self._pin_names(first)
+        if not self.symtab:
+            return
+        try:
+            computed = layout.Planner(description).symbols()
+        except CubinError:
+            computed = []
+        if computed == self.symbol_rows:
+            return
+        places: dict[SymbolRow, list[int]] = {}
+        for at, row in enumerate(computed):
+            places.setdefault(row, []).append(at)
+        order: list[int] = []
+        for row in self.symbol_rows:
+            free = places.get(row)
+            if not free:
+                break
+            order.append(free.pop(0))
+        if len(order) == len(self.symbol_rows) == len(computed):
+            description.pins.symbol_order = order
+            self.reasons.append("symbol order")
+        else:
+            self.sections[self.symtab - 1].body = bodies.Blob(self.elf.section_bytes(self.symtab))
+            self.reasons.append("symbol table")
+
+    def _pin_names(self, first: dict[str, int]) -> None:
+        """Keep ``st_name`` where it is not the first place of the name."""
+        for (name_at, *_), symbol in zip(self.symbol_rows, self.symbols, strict=True):
+            if symbol is not None and first.get(symbol.name) != name_at:
+                symbol.pins["st_name"] = name_at
+                self.reasons.append("place of a symbol name")
+
+    def _check_bodies(self, description: Description) -> None:
+        """Tables that refer to strings and sections must give their bytes again."""
+        planner: layout.Plan | None = None
+        for index, section in enumerate(self.sections, 1):
+            body = section.body
+            if isinstance(body, bodies.Blob | bodies.NoBytes):
+                continue
+            data = self.elf.section_bytes(index)
+            if isinstance(body, bodies.Computed):
+                if body.kind == "symtab_shndx":
+                    planner = planner or layout.plan(description)
+                    if planner.tables[body.kind] != data:
+                        section.body = bodies.Blob(data)
+                        self.reasons.append("extended section indices")
+                elif body.kind == "symtab" and self.elf.section_rows[index][5] % 8:
+                    section.body = bodies.Blob(data)
+                continue
+            if isinstance(body, bodies.InfoRecords | bodies.Relocations | bodies.UftEntries):
+                continue
+            try:
+                planner = planner or layout.plan(description)
+                same = body.encode(planner) == data
+            except CubinError:
+                same = False
+            if not same:
+                section.body = bodies.Blob(data)
+                self.reasons.append(f"records of {kind_of(section.name)}")
+
+    def _check_sections(self, description: Description) -> None:
+        planner = layout.Planner(description)
+        planner.prepare()
+        actual = [row[4] for row in self.rows[1:]]
+        planner.offsets(actual)
+        for section, row in zip(self.sections, self.rows[1:], strict=True):
+            if "sh_offset" in section.pins:
+                self.reasons.append(f"offset of {kind_of(section.name)}")
+            if section.shares is not None:
+                self.reasons.append(f"sharing of {kind_of(section.name)}")
+            self._check_references(planner, section, row)
+
+    def _check_references(
+        self, planner: layout.Planner, section: Section, row: tuple[int, ...]
+    ) -> None:
+        name, kind = section.name, section.sh_type
+        if name.startswith(".text") and kind == elf.SHT_PROGBITS:
+            section.registers = row[7] >> 24
+        if planner.computed_info(section) != row[7]:
+            section.registers = 0
+            section.info = self._refer(row[7]) if layout.info_is_section(section) else row[7]
+            if section.info != self._namesake(planner, section):
+                self.reasons.append(f"sh_info of {kind_of(name)}")
+        if planner.computed_link(section) != row[6]:
+            section.link = self._refer(row[6])
+            self.reasons.append(f"sh_link of {kind_of(name)}")
+        if planner.size(section) != row[5]:
+            section.pins["sh_size"] = row[5]
+            self.reasons.append(f"sh_size of {kind_of(name)}")
+
+    def _namesake(self, planner: layout.Planner, section: Section) -> Section | int | None:
+        """What ``sh_info`` refers to when several sections have the owner's name."""
+        info = section.info
+        if isinstance(info, Section) and info.name == layout.info_target(section):
+            return info
+        return None
+
+    def _check_header(self, description: Description) -> None:
+        laid_out = layout.plan(description)
+        actual = tuple(self.elf.segment_rows)
+        if tuple(laid_out.segment_rows) != actual:
+            description.pins.segments = list(actual)
+            self.reasons.append("program headers")
+            laid_out = layout.plan(description)
+        if self.rows and laid_out.section_rows[0] != self.rows[0]:
+            description.pins.null_section = self.rows[0]
+            self.reasons.append("section header 0")
+        # e_shoff first: the program headers follow it
+        for field in ("e_shoff", *_EHDR_FIELDS):
+            at = _EHDR_FIELDS.index(field)
+            if laid_out.ehdr[at] != self.elf.ehdr[at]:
+                description.header.pins[field] = self.elf.ehdr[at]
+                self.reasons.append(f"header field {field}")
+                laid_out = layout.plan(description)
+        if laid_out.size != len(self.data):
+            description.pins.file_size = len(self.data)
+            self.reasons.append("file size")
+
+    def _find_fills(self, description: Description) -> None:
+        """Bytes outside of everything that are not zero."""
+        ehdr = self.elf.ehdr
+        entry = 64 if self.elf.is_64 else 40
+        spans = [
+            (0, ehdr[7]),
+            (ehdr[5], ehdr[5] + len(self.rows) * entry),
+            (ehdr[4], ehdr[4] + self.elf.num_segments * (56 if self.elf.is_64 else 32)),
+        ]
+        for row in self.rows:
+            if elf.occupies_file(row[1], row[2]):
+                spans.append((row[4], row[4] + row[5]))
+        spans.sort()
+        at = 0
+        for start, end in (*spans, (len(self.data), len(self.data))):
+            if start > at:
+                gap = self.data[at:start]
+                if gap.count(0) != len(gap):
+                    description.fills.append(Fill(at, gap))
+                    self.reasons.append("bytes outside of sections")
+            at = max(at, end)

@@ -1,0 +1,164 @@
+"""Description of a file to be written: only what cannot be computed.
+
+The order of the lists is the order in which the producer *made* things. From it follow the section
+indices, the symbol table, both string tables and all offsets; see ``layout``. Sections refer to
+each other by object, so that they can be moved and removed; symbols are referred to by their index
+in ``.symtab``, which :func:`cubinspec_writer.emit.layout.plan` computes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cubinspec_writer.emit.bodies import Body
+
+SHN_LORESERVE = 0xFF00
+SHN_XINDEX = 0xFFFF
+
+
+@dataclass(slots=True, eq=False)
+class Section:
+    """One section. ``None`` means: computed.
+
+    Attributes:
+        name: as it will stand in ``.shstrtab``.
+        sh_type, sh_flags, sh_addr, sh_addralign, sh_entsize: header fields.
+        body: decoded records, bytes, or a computed table.
+        link, info: the section (or number) that ``sh_link``/``sh_info`` refer to.
+        registers: register count in bits 24-31 of ``sh_info`` of a text section (before sm_90).
+        has_symbol: whether a section symbol is made.
+        shares: the plain section whose bytes a Mercury section uses (``False``: its own bytes).
+        late: made after the global symbols were named.
+        pins: header fields kept as they were because no rule gives them.
+    """
+
+    name: str
+    sh_type: int
+    body: Body
+    sh_flags: int = 0
+    sh_addr: int = 0
+    sh_addralign: int = 1
+    sh_entsize: int = 0
+    link: Section | int | None = None
+    info: Section | int | None = None
+    registers: int = 0
+    has_symbol: bool | None = None
+    shares: Section | bool | None = None
+    late: bool = False
+    pins: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
+class Symbol:
+    """One symbol that is not a computed section symbol.
+
+    Attributes:
+        section: where it is defined; a number for the reserved indices and for broken ones.
+        pins: ``st_name`` where the name has another place in ``.strtab`` than its first.
+    """
+
+    name: str
+    st_info: int = 0
+    st_other: int = 0
+    section: Section | int = 0
+    st_value: int = 0
+    st_size: int = 0
+    pins: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
+class Dropped:
+    """A name that stands in the string tables although what it named was not written.
+
+    Sections without content, unresolved helper symbols and the signatures that call graph and
+    prototypes point at. ``in_shstrtab`` tells names of sections.
+    """
+
+    name: str
+    in_shstrtab: bool = False
+
+
+@dataclass(slots=True)
+class Header:
+    """The ELF header as far as it is not computed.
+
+    Attributes:
+        e_flags: without the section index in bits 24-31 where the file has a note (ABI 8).
+        pins: fields of ``Elf64_Ehdr`` (and ``shnum_0``…) kept as they were.
+    """
+
+    ei_class: int = 2
+    ei_osabi: int = 0x41
+    ei_abiversion: int = 8
+    ei_pad: bytes = b"\0" * 7
+    ei_version: int = 1
+    e_type: int = 2
+    e_version: int = 1
+    e_entry: int = 0
+    e_flags: int = 0
+    pins: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Fill:
+    """Bytes outside of every section and header table."""
+
+    offset: int
+    data: bytes
+
+
+@dataclass(slots=True)
+class Pins:
+    """What a file keeps because no rule is known; every field names one reason.
+
+    Attributes:
+        index_order: positions in creation order, in section index order.
+        shstrtab, strtab: the bytes of the tables.
+        symbol_order: positions in the computed symbol order, in symbol table order.
+        segments: rows of the program header table.
+        null_section: the ten fields of section header 0.
+        file_size: the length of the file.
+    """
+
+    index_order: list[int] | None = None
+    shstrtab: bytes | None = None
+    strtab: bytes | None = None
+    symbol_order: list[int] | None = None
+    segments: list[tuple[int, ...]] | None = None
+    null_section: tuple[int, ...] | None = None
+    file_size: int | None = None
+
+
+@dataclass(slots=True)
+class Description:
+    """A whole file.
+
+    Attributes:
+        history: sections, local symbols and dropped names in the order in which they were made.
+        symbols: global symbols (and dropped names of such) in symbol table order.
+        profile: key of ``profiles.PROFILES``.
+        fills: bytes outside of sections that are not zero.
+        reasons: why the file is not fully computed, filled by ``describe``.
+    """
+
+    header: Header
+    history: list[Section | Symbol | Dropped]
+    symbols: list[Symbol | Dropped]
+    profile: str
+    pins: Pins = field(default_factory=Pins)
+    fills: list[Fill] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+
+    @property
+    def sections(self) -> list[Section]:
+        """All sections in creation order."""
+        return [entry for entry in self.history if isinstance(entry, Section)]
+
+    def section(self, name: str) -> Section | None:
+        """The first section of that name."""
+        for entry in self.history:
+            if isinstance(entry, Section) and entry.name == name:
+                return entry
+        return None

@@ -1,0 +1,145 @@
+"""Producer profiles: what each ELF writer behind public cubins does when it lays out a file.
+
+Four writers were told apart by black-box runs of ptxas 11.8 to 13.2, nvlink 13.0/13.2, nvJitLink
+12.9 and by public cubins of CUDA 8 to 13.5. Everything here is data; ``layout`` holds the rules
+that read it.
+
+* ``classic``: ptxas for sm_20 to sm_89, nvlink up to sm_90. The names of both string tables stand
+  in the order in which the sections and symbols were made, including those that were dropped
+  before writing.
+* ``finalizer``: ptxas for sm_90. The sections were made with Mercury names first; when the final
+  names replace them, ``.shstrtab`` is patched in place (padded with NUL bytes) and ``.strtab``
+  gets the final names at its end. ``.nv.constant0.*`` is made last.
+* ``mercury``: ptxas, nvlink and nvJitLink for sm_100 and up: ``finalizer`` plus the ``.nv.merc.*``
+  half.
+* ``table_first``: the second writer (found in CUPTI, cuBLAS, compute-sanitizer, Triton): header,
+  section headers at 0x40, sections in index order, no program headers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+#: Sizes of the hole between .shstrtab and .strtab. The finalizer sizes its file before it drops
+#: names: ``.symtab_shndx`` (14 bytes), ``.nv.merc.symtab_shndx`` (22) and, where no capsule is
+#: written, one ``.nv.capmerc.text.<f>`` per function.
+HOLE_SHNDX = len(".symtab_shndx") + 1
+HOLE_MERC_SHNDX = HOLE_SHNDX + len(".nv.merc.symtab_shndx") + 1
+CAPMERC_TEXT = ".nv.capmerc.text."
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """One ELF writer.
+
+    Attributes:
+        name: key in :data:`PROFILES`, written into the YAML form.
+        table_first: section headers stand right after the ELF header.
+        late_constant0: ``.nv.constant0.*`` is made after everything else and stands behind the
+            sections without bytes.
+        mercury_names: sections were made under their Mercury names (see the module text).
+        shstrtab_hole: bytes left free behind ``.shstrtab``.
+        hole_per_function: the hole also holds one ``.nv.capmerc.text.<f>`` per function.
+        strtab_hole: ``.strtab`` is followed by the space of the replaced names.
+        info_is_total: ``sh_info`` of ``.symtab`` is the number of symbols when section symbols
+            stand at its end (CUDA 13.0 and later; before it is the first global).
+        compat_with_info: ``.nv.compat`` is sorted together with ``.nv.info.*`` (CUDA 12.x).
+        segments: which program headers are made, a key of ``layout.SEGMENT_STYLES``.
+        phentsize_when_none: ``e_phentsize`` of a file without program headers.
+    """
+
+    name: str
+    table_first: bool = False
+    late_constant0: bool = False
+    mercury_names: bool = False
+    shstrtab_hole: int = 0
+    hole_per_function: bool = False
+    strtab_hole: bool = False
+    info_is_total: bool = False
+    compat_with_info: bool = False
+    segments: str = "classic"
+    phentsize_when_none: int = 56
+
+
+_CLASSIC = Profile("classic")
+_FINALIZER = Profile(
+    "finalizer",
+    late_constant0=True,
+    mercury_names=True,
+    shstrtab_hole=HOLE_SHNDX,
+    hole_per_function=True,
+    info_is_total=True,
+    segments="split",
+    phentsize_when_none=0,
+)
+_MERCURY = replace(
+    _FINALIZER,
+    name="mercury",
+    shstrtab_hole=HOLE_MERC_SHNDX,
+    hole_per_function=False,
+    strtab_hole=True,
+)
+
+PROFILES: dict[str, Profile] = {
+    profile.name: profile
+    for profile in (
+        _CLASSIC,
+        replace(_CLASSIC, name="classic_11", segments="classic_11"),
+        replace(_CLASSIC, name="classic_10", segments="classic_10"),
+        replace(_CLASSIC, name="classic_8", segments="none"),
+        replace(_CLASSIC, name="classic_8_no_entsize", segments="none", phentsize_when_none=0),
+        replace(_FINALIZER, name="finalizer_11_8", info_is_total=False, hole_per_function=False),
+        replace(_FINALIZER, name="finalizer_12", info_is_total=False),
+        _FINALIZER,
+        replace(_MERCURY, name="mercury_12", info_is_total=False, compat_with_info=True),
+        replace(
+            _MERCURY,
+            name="mercury_12_0",
+            info_is_total=False,
+            compat_with_info=True,
+            shstrtab_hole=HOLE_SHNDX,
+        ),
+        replace(_MERCURY, name="mercury_12_9", info_is_total=False),
+        _MERCURY,
+        Profile("table_first", table_first=True, segments="none"),
+        Profile("table_first_no_entsize", table_first=True, segments="none", phentsize_when_none=0),
+    )
+}
+"""All known writers by name."""
+
+#: Mercury name -> final name; a trailing dot means that the rest of the name is kept.
+RENAMES: tuple[tuple[str, str], ...] = (
+    (".nv.constant.user", ".nv.constant3"),
+    (".nv.constant.pic", ".nv.constant4"),
+    (".nv.constant.optimizer.", ".nv.constant2."),
+    (".nv.constant.entry_image_header_indices.", ".nv.constant0."),
+)
+
+
+def final_name(mercury: str) -> str | None:
+    """The final name of a section made as ``mercury``; ``None`` when it keeps its name."""
+    for old, new in RENAMES:
+        if mercury == old or (old.endswith(".") and mercury.startswith(old)):
+            return new + mercury[len(old) :]
+    return None
+
+
+def mercury_name(final: str) -> str | None:
+    """The name under which the finalizer made section ``final``; ``None`` when it is the same.
+
+    ``.nv.constant0.*`` is not among them: it is made late under its own name.
+    """
+    for old, new in RENAMES[:3]:
+        if final == new or (new.endswith(".") and final.startswith(new)):
+            return old + final[len(new) :]
+    for prefix in (".rela", ".rel"):
+        if final.startswith(prefix + ".nv.constant"):
+            inner = mercury_name(final[len(prefix) :])
+            return None if inner is None else prefix + inner
+    return None
+
+
+def twin_of(mercury: str) -> str:
+    """Name of the plain section whose bytes ``.nv.merc.…`` section ``mercury`` may share."""
+    name = mercury.removeprefix(".nv.merc")
+    return final_name(name) or name
