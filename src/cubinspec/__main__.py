@@ -1,7 +1,5 @@
 """``python -m cubinspec``"""
 
-import sys
+from cubinspec.cli import entry
 
-from cubinspec.cli import main
-
-sys.exit(main())
+entry()

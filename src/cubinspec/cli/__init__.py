@@ -6,11 +6,13 @@ A command module has ``SUMMARY`` (one line), ``USAGE`` (the arguments), ``OPTION
 
 from __future__ import annotations
 
+import gc
 import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
+    from typing import NoReturn
 
 #: Sub-command -> module of this package, in the order the help shows them.
 COMMANDS: dict[str, str] = {
@@ -39,6 +41,22 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     return status
+
+
+def entry() -> NoReturn:
+    """The console script: :func:`main`, then leave without tearing down.
+
+    Freeing the rows of a large file one by one takes a quarter of the run time, only for the
+    process to end.
+    """
+    import os
+
+    # rows are hundreds of thousands of tuples without cycles: looking for cycles costs a third
+    gc.disable()
+    status = main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
 
 
 def _dispatch(words: list[str]) -> int:

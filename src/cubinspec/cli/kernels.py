@@ -57,17 +57,17 @@ def _print(cubin: Cubin, every: bool, *, titled: bool) -> None:
 
 
 def _row(arch: str, function: Function) -> tuple[str, ...]:
-    params = function.params
+    params = function.num_params
     return (
         arch,
         _cell(function.registers),
         _cell(function.stack),
         str(function.shared),
         str(function.local),
-        _cell(function.constant.get(0)),
+        _cell(function.constant_size(0)),
         _cell(function.barriers),
         _cell(function.max_threads),
-        f"{len(params)}:{function.param_size or 0}" if params else "0",
+        f"{params}:{function.param_size or 0}" if params else "0",
         function.name,
     )
 

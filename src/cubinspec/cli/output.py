@@ -92,22 +92,12 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]], left: frozen
     Args:
         left: columns that are aligned to the left; all others, numbers, to the right.
     """
-    widths = [len(title) for title in head]
-    for row in rows:
-        for column, cell in enumerate(row):
-            if len(cell) > widths[column]:
-                widths[column] = len(cell)
     last = len(head) - 1
-    if last in left:
-        widths[last] = 0
-    pads = [
-        (str.ljust if column in left else str.rjust, width) for column, width in enumerate(widths)
-    ]
-
-    def line(cells: Sequence[str]) -> str:
-        return "  ".join(
-            [pad(cell, width) for cell, (pad, width) in zip(cells, pads, strict=True)]
-        ).rstrip()
-
-    print(heading(line(head)))
-    sys.stdout.write("".join([line(row) + "\n" for row in rows]))
+    form = []
+    for column, cells in enumerate(zip(head, *rows, strict=True)):
+        # the last column needs no padding to the right
+        width = 0 if column == last and column in left else max(map(len, cells))
+        form.append(f"%{'-' if column in left else ''}{width}s")
+    line = "  ".join(form) + "\n"
+    sys.stdout.write(heading(line[:-1] % tuple(head)) + "\n")
+    sys.stdout.write("".join([line % tuple(row) for row in rows]))

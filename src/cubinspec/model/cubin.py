@@ -59,6 +59,7 @@ class Cubin:
         "_arch",
         "_functions",
         "_info",
+        "_kernels",
         "_mapping",
         "_relocation_rows",
         "_sections",
@@ -76,6 +77,7 @@ class Cubin:
         self._arch: str | None = None
         self._sections: SectionList | None = None
         self._functions: list[Function] | None = None
+        self._kernels: list[Function] | None = None
         self._symbol_lists: dict[int | None, SymbolList] = {}
         self._relocation_rows: dict[int, list[RelocationRow]] = {}
         self._info: dict[int, list[InfoRecord]] = {}
@@ -355,7 +357,11 @@ class Cubin:
     @property
     def kernels(self) -> list[Function]:
         """The functions that the host can launch."""
-        return [function for function in self.functions if function.is_kernel]
+        if self._kernels is None:
+            from cubinspec.model.function import read_functions
+
+            self._kernels = read_functions(self, only_kernels=True)
+        return self._kernels
 
     def kernel(self, name: str) -> Function:
         """The kernel of that (mangled) name.

@@ -16,7 +16,7 @@ from cubinspec.model.info import (
     unpack_triple,
 )
 from cubinspec.reader.elf import SHF_CUDA_MERCURY, SHT_SYMTAB
-from cubinspec.reader.streams import info_rows, words
+from cubinspec.reader.streams import info_rows, keyed_rows, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,16 +32,28 @@ if TYPE_CHECKING:
 SHT_CUDA_INFO, SHT_CUDA_CAPMERC_TEXT, SHT_CUDA_MERC_INFO = 0x70000000, 0x70000016, 0x70000083
 SHT_CUDA_MERC_SYMTAB = 0x70000085
 SHT_CUDA_CONSTANT_B0, SHT_CUDA_CONSTANT_LAST = 0x70000064, 0x70000075
+#: Symbol tables, string tables, relocations, notes: what never describes a function.
+_TABLE_TYPES = frozenset((2, 3, 4, 7, 9, 18, 0x70000082, 0x70000003, 0x70000088))
 SHF_EXECINSTR = 0x4
 STT_FUNC = 2
 STO_CUDA_ENTRY = 0x10
 #: ``.nv.merc.nv.constant.<word>`` is the Mercury name of a bank.
-_MERCURY_BANKS = {"user": 3, "optimizer": 2, "pic": 4}
+_MERCURY_BANKS = {b"user": 3, b"optimizer": 2, b"pic": 4}
 
 _REGCOUNT, _FRAME_SIZE = CODE["EIATTR_REGCOUNT"], CODE["EIATTR_FRAME_SIZE"]
 _MIN_STACK, _MAX_STACK = CODE["EIATTR_MIN_STACK_SIZE"], CODE["EIATTR_MAX_STACK_SIZE"]
 _KEYED = frozenset((_REGCOUNT, _FRAME_SIZE, _MIN_STACK, _MAX_STACK))
 _KPARAM, _KPARAM_V2 = CODE["EIATTR_KPARAM_INFO"], CODE["EIATTR_KPARAM_INFO_V2"]
+_CBANK_PARAM_SIZE = CODE["EIATTR_CBANK_PARAM_SIZE"]
+_CTA_PER_CLUSTER = CODE["EIATTR_CTA_PER_CLUSTER"]
+_EXIT_INSTR_OFFSETS = CODE["EIATTR_EXIT_INSTR_OFFSETS"]
+_MAXREG_COUNT = CODE["EIATTR_MAXREG_COUNT"]
+_MAX_CLUSTER_RANK = CODE["EIATTR_MAX_CLUSTER_RANK"]
+_MAX_THREADS = CODE["EIATTR_MAX_THREADS"]
+_NUM_BARRIERS = CODE["EIATTR_NUM_BARRIERS"]
+_NUM_MBARRIERS = CODE["EIATTR_NUM_MBARRIERS"]
+_PARAM_CBANK = CODE["EIATTR_PARAM_CBANK"]
+_REQNTID = CODE["EIATTR_REQNTID"]
 #: A stack size that cannot be bounded (recursion) is stored as all ones.
 UNBOUNDED = 0xFFFFFFFF
 
@@ -85,43 +97,90 @@ class Parameter:
         return f"param_{self.ordinal}"
 
 
-class Parts:
-    """Section indices and sizes that belong to one code section."""
+class FunctionTable:
+    """What one half of a file (SASS or Mercury) says about functions, by what it is keyed with.
 
-    __slots__ = ("constant", "info", "local", "shared")
+    Attributes:
+        info: code section -> section with the attributes of its function.
+        shared, local: code section -> bytes.
+        constants: bank -> code section -> bytes.
+        sizes: attribute code -> function symbol -> value.
+    """
 
-    def __init__(self) -> None:
-        self.info: int | None = None
-        self.shared = 0
-        self.local = 0
-        self.constant: dict[int, int] = {}
+    __slots__ = ("constants", "cubin", "info", "local", "shared", "sizes", "symbols")
+
+    def __init__(self, cubin: Cubin, symbols: SymbolList, *, mercury: bool) -> None:
+        self.cubin = cubin
+        self.symbols = symbols
+        self.info: dict[int, int] = {}
+        self.shared: dict[int, int] = {}
+        self.local: dict[int, int] = {}
+        self.constants: dict[int, dict[int, int]] = {}
+        self.sizes: dict[int, dict[int, int]] = {code: {} for code in _KEYED}
+        self._collect(mercury)
+
+    def _collect(self, mercury: bool) -> None:
+        elf = self.cubin.elf
+        rows = elf.section_rows
+        count = len(rows)
+        info_type = SHT_CUDA_MERC_INFO if mercury else SHT_CUDA_INFO
+        half = SHF_CUDA_MERCURY if mercury else 0
+        prefix = b".nv.merc" if mercury else b""
+        constant, shared, local = prefix + b".nv.constant", b".nv.shared.", b".nv.local."
+        names = elf.shstrtab.data
+        for index, (sh_name, sh_type, flags, _, _, size, _, code, _, _) in enumerate(rows):
+            if sh_type == info_type:
+                if 0 < code < count:
+                    self.info[code] = index
+                elif not code:
+                    self._collect_sizes(index)
+                continue
+            # tables use sh_info differently, and code itself names a symbol there
+            if not 0 < code < count or flags & SHF_EXECINSTR or sh_type in _TABLE_TYPES:
+                continue
+            if flags & SHF_CUDA_MERCURY != half:
+                continue
+            if names.startswith(constant, sh_name):
+                bank = _bank(sh_type, names, sh_name + len(constant))
+                if bank is not None:
+                    self.constants.setdefault(bank, {})[code] = size
+            elif names.startswith(shared, sh_name):
+                self.shared[code] = size
+            elif names.startswith(local, sh_name):
+                self.local[code] = size
+
+    def _collect_sizes(self, index: int) -> None:
+        elf = self.cubin.elf
+        body, base = elf.section_bytes(index), elf.section_rows[index][4]
+        sizes = self.sizes
+        for code, symbol, value in keyed_rows(body, base, elf.file, f"sections[{index}]"):
+            if code in sizes:
+                sizes[code][symbol] = value
 
 
-_NO_PARTS = Parts()
+def _bank(sh_type: int, names: bytes, at: int) -> int | None:
+    """Bank number by section type, else by what follows ``.nv.constant`` in the name."""
+    if SHT_CUDA_CONSTANT_B0 <= sh_type <= SHT_CUDA_CONSTANT_LAST:
+        return sh_type - SHT_CUDA_CONSTANT_B0
+    word = names[at : at + 12].partition(b"\0")[0].lstrip(b".").partition(b".")[0]
+    return int(word) if word.isdigit() else _MERCURY_BANKS.get(word)
 
 
 class Function:
     """A kernel or a device function that this cubin defines. All sizes are bytes."""
 
-    __slots__ = ("_cubin", "_parts", "_rows", "_sizes", "_symbols", "row", "symbol_index")
+    __slots__ = ("_by_code", "_code", "_rows", "_table", "row", "symbol_index")
 
-    def __init__(
-        self,
-        cubin: Cubin,
-        symbols: SymbolList,
-        symbol_index: int,
-        row: SymbolRow,
-        parts: Parts,
-        sizes: dict[int, int],
-    ) -> None:
-        self._cubin = cubin
-        self._symbols = symbols
+    def __init__(self, table: FunctionTable, symbol_index: int, row: SymbolRow) -> None:
+        self._table = table
         self.symbol_index = symbol_index
         #: The symbol's row.
         self.row = row
-        self._parts = parts
-        self._sizes = sizes
+        # A function inside another's code owns none of the sections that describe that code.
+        owner = table.cubin.elf.section_rows[row[3]][7] & 0xFFFFFF
+        self._code = row[3] if owner == symbol_index else 0
         self._rows: list[InfoRow] | None = None
+        self._by_code: dict[int, InfoRow] | None = None
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.name}>"
@@ -129,7 +188,7 @@ class Function:
     @property
     def name(self) -> str:
         """The (mangled) symbol name."""
-        return self._symbols.strings.get(self.row[0])
+        return self._table.symbols.strings.get(self.row[0])
 
     @property
     def kind(self) -> str:
@@ -144,12 +203,12 @@ class Function:
     @property
     def symbol(self) -> Symbol:
         """Its symbol."""
-        return self._symbols[self.symbol_index]
+        return self._table.symbols[self.symbol_index]
 
     @property
     def section(self) -> Section:
         """The section that holds its code."""
-        return self._cubin.sections[self.row[3]]
+        return self._table.cubin.sections[self.row[3]]
 
     @property
     def code_offset(self) -> int:
@@ -169,28 +228,25 @@ class Function:
 
         The attribute exists from sm_30 on; where both exist the attribute counts callees too.
         """
-        count = self._sizes.get(_REGCOUNT)
-        if count is None:
-            section = self._cubin.elf.section_rows[self.row[3]]
-            # the byte describes the section's owner, not functions that live inside its code
-            if section[7] & 0xFFFFFF == self.symbol_index:
-                count = section[7] >> 24 or None
+        count = self._table.sizes[_REGCOUNT].get(self.symbol_index)
+        if count is None and self._code:
+            count = self._table.cubin.elf.section_rows[self._code][7] >> 24 or None
         return count
 
     @property
     def frame_size(self) -> int | None:
         """Local frame of this function alone."""
-        return self._sizes.get(_FRAME_SIZE)
+        return self._table.sizes[_FRAME_SIZE].get(self.symbol_index)
 
     @property
     def min_stack_size(self) -> int | None:
         """Stack needed including callees, as the final link computed it."""
-        return self._sizes.get(_MIN_STACK)
+        return self._table.sizes[_MIN_STACK].get(self.symbol_index)
 
     @property
     def max_stack_size(self) -> int | None:
         """Stack bound before linking; 0xffffffff when recursion leaves it open."""
-        return self._sizes.get(_MAX_STACK)
+        return self._table.sizes[_MAX_STACK].get(self.symbol_index)
 
     @property
     def stack(self) -> int | None:
@@ -199,9 +255,9 @@ class Function:
         The figure of the final link (what ``cuobjdump -res-usage`` prints as ``STACK``); before
         that link, where only the function's own frame is known, that frame.
         """
-        size = self._sizes.get(_MIN_STACK)
+        size = self._table.sizes[_MIN_STACK].get(self.symbol_index)
         if size is None:
-            return self._sizes.get(_FRAME_SIZE)
+            return self._table.sizes[_FRAME_SIZE].get(self.symbol_index)
         return None if size == UNBOUNDED else size
 
     # -- resources kept in sections -------------------------------------------------------------
@@ -209,17 +265,23 @@ class Function:
     @property
     def shared(self) -> int:
         """Static shared memory; in executables from sm_90 on this includes the reserved part."""
-        return self._parts.shared
+        return self._table.shared.get(self._code, 0)
 
     @property
     def local(self) -> int:
         """Size of ``.nv.local.<f>``, which only old tools made."""
-        return self._parts.local
+        return self._table.local.get(self._code, 0)
+
+    def constant_size(self, bank: int) -> int | None:
+        """Size of the function's own part of one constant bank."""
+        sizes = self._table.constants.get(bank)
+        return None if sizes is None else sizes.get(self._code)
 
     @property
     def constant(self) -> dict[int, int]:
         """Size of the function's own part of each constant bank, by bank number."""
-        return dict(self._parts.constant)
+        code = self._code
+        return {bank: sizes[code] for bank, sizes in self._table.constants.items() if code in sizes}
 
     # -- attributes of the function -------------------------------------------------------------
 
@@ -228,11 +290,11 @@ class Function:
         """Rows of its ``.nv.info.<f>``; empty when it has none."""
         rows = self._rows
         if rows is None:
-            index = self._parts.info
+            index = self._table.info.get(self._code)
             if index is None:
                 rows = []
             else:
-                elf = self._cubin.elf
+                elf = self._table.cubin.elf
                 rows = info_rows(
                     elf.section_bytes(index),
                     elf.section_rows[index][4],
@@ -245,56 +307,57 @@ class Function:
     @property
     def attributes(self) -> list[InfoRecord]:
         """The records of its ``.nv.info.<f>``."""
-        index = self._parts.info
-        return [] if index is None else self._cubin.info_records_of(index)
+        index = self._table.info.get(self._code)
+        return [] if index is None else self._table.cubin.info_records_of(index)
 
-    def _inline(self, name: str) -> int | None:
-        code = CODE[name]
-        for _, _, found, value, _ in self.info_rows:
-            if found == code:
-                return value
-        return None
+    def _index(self) -> dict[int, InfoRow]:
+        by_code = self._by_code
+        if by_code is None:
+            rows = self.info_rows
+            by_code = self._by_code = dict(zip([row[2] for row in rows], rows, strict=True))
+        return by_code
 
-    def _payload(self, name: str) -> bytes | None:
-        code = CODE[name]
-        for _, _, found, _, payload in self.info_rows:
-            if found == code:
-                return payload
-        return None
+    def _inline(self, code: int) -> int | None:
+        row = self._index().get(code)
+        return None if row is None else row[3]
 
-    def _triple(self, name: str) -> Triple | None:
-        payload = self._payload(name)
+    def _payload(self, code: int) -> bytes | None:
+        row = self._index().get(code)
+        return None if row is None else row[4]
+
+    def _triple(self, code: int) -> Triple | None:
+        payload = self._payload(code)
         return None if payload is None else unpack_triple(payload)
 
     @property
     def barriers(self) -> int | None:
         """Named barriers: the attribute of ABI 8, bits 20-26 of the code's flags before."""
-        count = self._inline("EIATTR_NUM_BARRIERS")
-        if count is None and self._cubin.elf.section_rows[self.row[3]][7]:
-            section = self._cubin.elf.section_rows[self.row[3]]
-            if section[7] & 0xFFFFFF == self.symbol_index:
-                count = section[2] >> 20 & 0x7F
-        return None if count is None else count & 0xFF
+        count = self._inline(_NUM_BARRIERS)
+        if count is not None:
+            return count & 0xFF
+        if not self._code:
+            return None
+        return self._table.cubin.elf.section_rows[self._code][2] >> 20 & 0x7F
 
     @property
     def mbarriers(self) -> int | None:
         """Number of mbarrier objects, where stated."""
-        return self._inline("EIATTR_NUM_MBARRIERS")
+        return self._inline(_NUM_MBARRIERS)
 
     @property
     def max_registers(self) -> int | None:
         """Register cap given on compilation; 255 when none was given."""
-        return self._inline("EIATTR_MAXREG_COUNT")
+        return self._inline(_MAXREG_COUNT)
 
     @property
     def max_ntid(self) -> Triple | None:
         """``.maxntid``: upper bounds of the block's shape."""
-        return self._triple("EIATTR_MAX_THREADS")
+        return self._triple(_MAX_THREADS)
 
     @property
     def reqntid(self) -> Triple | None:
         """``.reqntid``: the required block shape."""
-        return self._triple("EIATTR_REQNTID")
+        return self._triple(_REQNTID)
 
     @property
     def max_threads(self) -> int | None:
@@ -305,33 +368,39 @@ class Function:
     @property
     def cluster(self) -> Triple | None:
         """Blocks per cluster in x, y, z."""
-        return self._triple("EIATTR_CTA_PER_CLUSTER")
+        return self._triple(_CTA_PER_CLUSTER)
 
     @property
     def max_cluster_rank(self) -> int | None:
         """Upper bound of blocks per cluster."""
-        payload = self._payload("EIATTR_MAX_CLUSTER_RANK")
+        payload = self._payload(_MAX_CLUSTER_RANK)
         if payload:
             return int.from_bytes(payload[:4], "little")
-        return self._inline("EIATTR_MAX_CLUSTER_RANK")
+        return self._inline(_MAX_CLUSTER_RANK)
 
     @property
     def param_size(self) -> int | None:
         """Bytes of the parameter block."""
-        return self._inline("EIATTR_CBANK_PARAM_SIZE")
+        return self._inline(_CBANK_PARAM_SIZE)
 
     @property
     def param_offset(self) -> int | None:
         """Where parameters start in constant bank 0."""
-        payload = self._payload("EIATTR_PARAM_CBANK")
+        payload = self._payload(_PARAM_CBANK)
         pair = None if payload is None else unpack_pair(payload)
         return None if pair is None else pair[1] & 0xFFFF
 
     @property
     def exit_offsets(self) -> list[int]:
         """Byte offsets of the EXIT instructions in the code."""
-        payload = self._payload("EIATTR_EXIT_INSTR_OFFSETS")
+        payload = self._payload(_EXIT_INSTR_OFFSETS)
         return [] if payload is None else words(payload)
+
+    @property
+    def num_params(self) -> int:
+        """How many parameters there are."""
+        codes = [row[2] for row in self.info_rows]
+        return codes.count(_KPARAM) + codes.count(_KPARAM_V2)
 
     @property
     def params(self) -> list[Parameter]:
@@ -350,91 +419,29 @@ class Function:
         return found
 
 
-def read_functions(cubin: Cubin) -> list[Function]:
-    """All functions defined in the file, in symbol order.
+def read_functions(cubin: Cubin, *, only_kernels: bool = False) -> list[Function]:
+    """All functions (or kernels) defined in the file, in symbol order.
 
     The SASS half is read; when no function symbol lies in a SASS section, the Mercury half.
     """
-    return _read_half(cubin, mercury=False) or _read_half(cubin, mercury=True)
+    return _read_half(cubin, only_kernels, mercury=False) or _read_half(
+        cubin, only_kernels, mercury=True
+    )
 
 
-def _read_half(cubin: Cubin, *, mercury: bool) -> list[Function]:
-    elf = cubin.elf
-    table = elf.find_section(SHT_CUDA_MERC_SYMTAB if mercury else SHT_SYMTAB)
-    if table is None:
+def _read_half(cubin: Cubin, only_kernels: bool, *, mercury: bool) -> list[Function]:
+    index = cubin.elf.find_section(SHT_CUDA_MERC_SYMTAB if mercury else SHT_SYMTAB)
+    if index is None:
         return []
-    sections = elf.section_rows
-    symbols = cubin.symbol_table(table)
-    by_code = _collect_parts(cubin, mercury)
-    sizes = _module_sizes(cubin, mercury)
-    functions = []
-    for index, row in enumerate(symbols.rows):
-        if row[1] & 0xF != STT_FUNC or not 0 < row[3] < len(sections):
-            continue
-        # a function inside another's code owns none of the sections that describe that code
-        owner = sections[row[3]][7] & 0xFFFFFF == index
-        parts = by_code.get(row[3], _NO_PARTS) if owner else _NO_PARTS
-        functions.append(Function(cubin, symbols, index, row, parts, sizes.get(index, {})))
-    return functions
-
-
-def _collect_parts(cubin: Cubin, mercury: bool) -> dict[int, Parts]:
-    """What describes each code section, by the index of that section."""
-    elf = cubin.elf
-    rows = elf.section_rows
-    info_type = SHT_CUDA_MERC_INFO if mercury else SHT_CUDA_INFO
-    name_of = elf.shstrtab.get
-    found: dict[int, Parts] = {}
-    for index, row in enumerate(rows):
-        sh_type, code = row[1], row[7]
-        # relocation and symbol tables use sh_info differently, code itself holds a symbol there
-        if not 0 < code < len(rows) or row[2] & SHF_EXECINSTR or 1 < sh_type < 8 or sh_type == 9:
-            continue
-        if bool(row[2] & SHF_CUDA_MERCURY) is not mercury or row[5] == 0:
-            continue
-        if sh_type == info_type:
-            _parts(found, code).info = index
-            continue
-        name = name_of(row[0])
-        if mercury:
-            name = name.replace(".nv.merc", "", 1)
-        if name.startswith(".nv.shared."):
-            _parts(found, code).shared = row[5]
-        elif name.startswith(".nv.constant"):
-            bank = _bank(sh_type, name)
-            if bank is not None:
-                _parts(found, code).constant[bank] = row[5]
-        elif name.startswith(".nv.local."):
-            _parts(found, code).local = row[5]
-    return found
-
-
-def _parts(found: dict[int, Parts], code: int) -> Parts:
-    parts = found.get(code)
-    if parts is None:
-        parts = found[code] = Parts()
-    return parts
-
-
-def _bank(sh_type: int, name: str) -> int | None:
-    if SHT_CUDA_CONSTANT_B0 <= sh_type <= SHT_CUDA_CONSTANT_LAST:
-        return sh_type - SHT_CUDA_CONSTANT_B0
-    word = name[len(".nv.constant") :].lstrip(".").partition(".")[0]
-    return int(word) if word.isdecimal() else _MERCURY_BANKS.get(word)
-
-
-def _module_sizes(cubin: Cubin, mercury: bool) -> dict[int, dict[int, int]]:
-    """Records of the module's ``.nv.info`` that are keyed by a function symbol."""
-    elf = cubin.elf
-    sizes: dict[int, dict[int, int]] = {}
-    wanted = SHT_CUDA_MERC_INFO if mercury else SHT_CUDA_INFO
-    for index, row in enumerate(elf.section_rows):
-        if row[1] != wanted or row[7]:
-            continue
-        field = f"sections[{index}]"
-        for _, _, code, _, payload in info_rows(elf.section_bytes(index), row[4], elf.file, field):
-            if code in _KEYED:
-                pair = unpack_pair(payload)
-                if pair is not None:
-                    sizes.setdefault(pair[0], {})[code] = pair[1]
-    return sizes
+    symbols = cubin.symbol_table(index)
+    count = len(cubin.elf.section_rows)
+    mask = STO_CUDA_ENTRY if only_kernels else 0
+    defined = [
+        (number, row)
+        for number, row in enumerate(symbols.rows)
+        if row[1] & 0xF == STT_FUNC and 0 < row[3] < count and row[2] & mask == mask
+    ]
+    if not defined:
+        return []
+    table = FunctionTable(cubin, symbols, mercury=mercury)
+    return [Function(table, number, row) for number, row in defined]

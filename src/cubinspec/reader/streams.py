@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from struct import unpack_from
+from struct import Struct, unpack_from
 
 from cubinspec.errors import BadStructureError, TruncatedError
 from cubinspec_generated import records
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     NoteRow = tuple[int, int, bytes, bytes]
 
 EIFMT_SVAL = 4
+#: A record header with the payload "symbol, number" behind it.
+_KEYED_RECORD = Struct(records.INFO_RECORD.format + records.FUNCTION_VALUE.format.lstrip("<"))
 
 
 def info_rows(body: bytes, base: int, file: str, field: str) -> list[InfoRow]:
@@ -58,6 +60,33 @@ def info_rows(body: bytes, base: int, file: str, field: str) -> list[InfoRow]:
             field=f"{field}.records[{len(rows)}]",
             expected="a record of at least 4 bytes",
         )
+    return rows
+
+
+def keyed_rows(body: bytes, base: int, file: str, field: str) -> list[tuple[int, int, int]]:
+    """The two-word records of a module's ``.nv.info``: code, symbol index, value.
+
+    They are nearly all there is in that section, tens of thousands in a large file, so that one
+    look at header and payload together is worth a function of its own.
+
+    Raises:
+        TruncatedError: a record or its payload runs over the end of the section.
+    """
+    rows: list[tuple[int, int, int]] = []
+    append = rows.append
+    unpack = _KEYED_RECORD.unpack_from
+    at, last = 0, len(body) - _KEYED_RECORD.size
+    while at <= last:
+        form, code, value, symbol, number = unpack(body, at)
+        if form != EIFMT_SVAL:
+            at += 4
+        elif value == 8:
+            append((code, symbol, number))
+            at += 12
+        else:
+            at += 4 + value
+    # what is left is too short for a record with two words, but must be whole records
+    info_rows(body[at:], base + at, file, field)
     return rows
 
 
