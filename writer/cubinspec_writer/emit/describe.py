@@ -25,6 +25,7 @@ from cubinspec_writer.emit.model import (
 from cubinspec_writer.emit.profiles import HOLE_SHNDX, PROFILES, mercury_name
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from os import PathLike
 
     from cubinspec_writer.emit.profiles import Profile
@@ -226,6 +227,7 @@ class _Describer:
         keyed: list[tuple[tuple[int, int], Section | Symbol | Dropped]] = []
         used: set[str] = {""}
         section_keys = self._section_keys(profile, offsets, keyed, used)
+        last_section = max((key[0] for key, _ in keyed if key[0] < _END), default=-1)
         # local symbols: at their name, or right behind their predecessor in the table
         key = (-1, 0)
         globals_: list[tuple[tuple[int, int], Symbol | Dropped]] = []
@@ -241,23 +243,48 @@ class _Describer:
             else:
                 key = (offset, 0)
                 used.add(symbol.name)
-            if at < split:
+            early = at >= split and offset < last_section and not profile.table_first
+            if at < split or early:
+                if early != (symbol.st_info >> 4 == layout.STB_GLOBAL):
+                    symbol.in_globals = early
                 keyed.append((key, symbol))
             else:
                 globals_.append((key, symbol))
         first_global = globals_[0][0] if globals_ else (_END, 0)
         if profile.late_constant0:
             used.update(section.name for section in self.sections)
-        for name, offset in offsets.items():
-            if name not in used:
-                if (offset, 0) < first_global:
-                    keyed.append(((offset, 0), Dropped(name)))
-                else:
-                    globals_.append(((offset, 0), Dropped(name)))
+        for offset, dropped in self._dropped_names(profile, offsets, used):
+            if (offset, 0) < first_global:
+                keyed.append(((offset, 0), dropped))
+            else:
+                globals_.append(((offset, 0), dropped))
         keyed.sort(key=lambda item: item[0])
         history = [entry for _, entry in keyed]
         self._insert_namesakes(profile, history)
         return history, self._merge_dropped(globals_)
+
+    def _dropped_names(
+        self, profile: Profile, offsets: dict[str, int], used: set[str]
+    ) -> Iterator[tuple[int, Dropped]]:
+        """Strings that name nothing, and runs of NUL bytes that no renaming explains."""
+        room = 0
+        at = 0
+        gap = 0
+        for raw in self.strtab.data.split(b"\0")[:-1]:
+            name = raw.decode("utf-8", "surrogateescape")
+            if raw:
+                if gap > room:
+                    yield at - gap + room, Dropped("", erased=gap - room)
+                gap = 0
+                made_as = mercury_name(name) if profile.names_patched else None
+                room = 0 if made_as is None else max(len(made_as) - len(name), 0)
+                if name not in used and offsets[name] == at:
+                    yield at, Dropped(name)
+            elif at:
+                gap += 1
+            at += len(raw) + 1
+        if gap > room:
+            yield at - gap + room, Dropped("", erased=gap - room)
 
     def _section_keys(
         self,
@@ -286,6 +313,8 @@ class _Describer:
                 name.startswith((".nv.constant0.", ".nv.merc.", ".nv.capmerc."))
             )
             lookup = made_as
+            if profile.names_patched and made_as not in offsets:
+                lookup = name
             if name.startswith(".rel.nv.constant0."):
                 lookup = name[4:]
             if late:

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from cubinspec_writer.emit.profiles import Profile
 
 STT_FUNC, STT_SECTION = 2, 3
+STB_GLOBAL = 1
 SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR = 1, 2, 4
 PT_LOAD, PT_PHDR = 1, 6
 PF_X, PF_W, PF_R = 1, 2, 4
@@ -158,6 +159,10 @@ class _Names:
         self.data = bytearray(b"\0")
         self.offsets: dict[str, int] = {"": 0}
 
+    def erase(self, count: int) -> None:
+        """Append the NUL bytes of an overwritten name."""
+        self.data += bytes(count)
+
     def add(self, name: str, room: int = 0) -> None:
         """Append a name that is not there yet, with space for at least ``room`` bytes."""
         if name not in self.offsets:
@@ -183,7 +188,8 @@ def section_names(description: Description, profile: Profile) -> bytes:
         names = [
             entry.name
             for entry in description.history
-            if isinstance(entry, Section) or (isinstance(entry, Dropped) and entry.in_shstrtab)
+            if isinstance(entry, Section)
+            or (isinstance(entry, Dropped) and entry.in_shstrtab and not entry.erased)
         ]
     for name in names:
         table.add(name, _length(_made_as(name, profile)))
@@ -211,16 +217,18 @@ def symbol_names(description: Description, profile: Profile) -> bytes:
     late: list[str] = []
     pending: str | None = None
     for entry in description.history:
-        if isinstance(entry, Dropped):
-            in_strtab, name = True, entry.name
-        elif isinstance(entry, Symbol):
-            in_strtab, name = True, entry.name
-        else:
+        room = 0
+        if isinstance(entry, Section):
             in_strtab, name = not entry.late, _made_as(entry.name, profile)
             if entry.late and not entry.sh_flags & elf.SHF_CUDA_MERCURY:
                 late.append(entry.name)
             elif name != entry.name and not entry.name.startswith(".rel"):
-                renamed.append(entry.name)
+                if profile.names_patched:
+                    room, name = _length(name), entry.name
+                else:
+                    renamed.append(entry.name)
+        else:
+            in_strtab, name = True, entry.name
         if pending is not None:
             # the relocation section's name precedes that of its .nv.constant0
             if name == ".rel" + pending:
@@ -229,14 +237,19 @@ def symbol_names(description: Description, profile: Profile) -> bytes:
             pending = None
         if not in_strtab:
             continue
-        if name.startswith(".nv.constant0.") and isinstance(entry, Section):
+        if isinstance(entry, Dropped) and entry.erased:
+            table.erase(entry.erased)
+        elif name.startswith(".nv.constant0.") and isinstance(entry, Section):
             pending = name
         else:
-            table.add(name)
+            table.add(name, room)
     if pending is not None:
         table.add(pending)
     for symbol in description.symbols:
-        table.add(symbol.name)
+        if isinstance(symbol, Dropped) and symbol.erased:
+            table.erase(symbol.erased)
+        else:
+            table.add(symbol.name)
     for name in (*renamed, *late):
         table.add(name)
     return bytes(table.data)
@@ -370,6 +383,7 @@ class Planner:
         names = self.strtab_offsets
         functions = self.function_symbols
         tail: list[Section] = []
+        named_early: list[Symbol] = []
 
         def section_symbol(section: Section) -> None:
             rows.append((name_of(section.name), STT_SECTION, 0, self.indices[id(section)], 0, 0))
@@ -398,7 +412,11 @@ class Planner:
 
         for entry in self.description.history:
             if isinstance(entry, Symbol):
-                add(entry)
+                wanted = entry.in_globals
+                if entry.st_info >> 4 == STB_GLOBAL if wanted is None else wanted:
+                    named_early.append(entry)
+                else:
+                    add(entry)
             elif isinstance(entry, Section):
                 wanted = entry.has_symbol
                 if (has_symbol(entry) and not self.profile.table_first) if wanted is None else wanted:
@@ -407,7 +425,7 @@ class Planner:
                     else:
                         section_symbol(entry)
         self.num_local = len(rows)
-        for symbol in self.description.symbols:
+        for symbol in (*named_early, *self.description.symbols):
             if isinstance(symbol, Symbol):
                 add(symbol)
         for section in tail:

@@ -56,6 +56,8 @@ class Symbol:
 
     Attributes:
         section: where it is defined; a number for the reserved indices and for broken ones.
+        in_globals: which part of the table it belongs to; ``None``: to the globals with binding
+            GLOBAL, to the locals with LOCAL and WEAK. Only asked for symbols of the history.
         pins: ``st_name`` where the name has another place in ``.strtab`` than its first.
     """
 
@@ -65,6 +67,7 @@ class Symbol:
     section: Section | int = 0
     st_value: int = 0
     st_size: int = 0
+    in_globals: bool | None = None
     pins: dict[str, int] = field(default_factory=dict)
 
 
@@ -73,11 +76,16 @@ class Dropped:
     """A name that stands in the string tables although what it named was not written.
 
     Sections without content, unresolved helper symbols and the signatures that call graph and
-    prototypes point at. ``in_shstrtab`` tells names of sections.
+    prototypes point at.
+
+    Attributes:
+        in_shstrtab: it named a section.
+        erased: instead of a name, this many NUL bytes stand where one was overwritten.
     """
 
     name: str
     in_shstrtab: bool = False
+    erased: int = 0
 
 
 @dataclass(slots=True)
@@ -136,7 +144,8 @@ class Description:
     """A whole file.
 
     Attributes:
-        history: sections, local symbols and dropped names in the order in which they were made.
+        history: sections, local symbols and dropped names in the order in which they were made;
+            old writers also named the global symbols at once, theirs stand here too.
         symbols: global symbols (and dropped names of such) in symbol table order.
         profile: key of ``profiles.PROFILES``.
         fills: bytes outside of sections that are not zero.

@@ -7,11 +7,11 @@ that read it.
 * ``classic``: ptxas for sm_20 to sm_89, nvlink up to sm_90. The names of both string tables stand
   in the order in which the sections and symbols were made, including those that were dropped
   before writing.
-* ``finalizer``: ptxas for sm_90. The sections were made with Mercury names first; when the final
-  names replace them, ``.shstrtab`` is patched in place (padded with NUL bytes) and ``.strtab``
-  gets the final names at its end. ``.nv.constant0.*`` is made last.
+* ``finalizer``: ptxas for sm_90. The sections were made with Mercury names first; the final names
+  overwrite them in the string tables and are padded with NUL bytes. ``.nv.constant0.*`` is made
+  last.
 * ``mercury``: ptxas, nvlink and nvJitLink for sm_100 and up: ``finalizer`` plus the ``.nv.merc.*``
-  half.
+  half. ``.strtab`` keeps the Mercury names and gets the final ones at its end.
 * ``table_first``: the second writer (found in CUPTI, cuBLAS, compute-sanitizer, Triton): header,
   section headers at 0x40, sections in index order, no program headers.
 """
@@ -38,6 +38,8 @@ class Profile:
         late_constant0: ``.nv.constant0.*`` is made after everything else and stands behind the
             sections without bytes.
         mercury_names: sections were made under their Mercury names (see the module text).
+        names_patched: the final names also overwrite the Mercury ones in ``.strtab``; else they
+            stand at its end.
         shstrtab_hole: bytes left free behind ``.shstrtab``.
         hole_per_function: the hole also holds one ``.nv.capmerc.text.<f>`` per function.
         strtab_hole: ``.strtab`` is followed by the space of the replaced names.
@@ -52,6 +54,7 @@ class Profile:
     table_first: bool = False
     late_constant0: bool = False
     mercury_names: bool = False
+    names_patched: bool = False
     shstrtab_hole: int = 0
     hole_per_function: bool = False
     strtab_hole: bool = False
@@ -66,6 +69,7 @@ _FINALIZER = Profile(
     "finalizer",
     late_constant0=True,
     mercury_names=True,
+    names_patched=True,
     shstrtab_hole=HOLE_SHNDX,
     hole_per_function=True,
     info_is_total=True,
@@ -75,6 +79,7 @@ _FINALIZER = Profile(
 _MERCURY = replace(
     _FINALIZER,
     name="mercury",
+    names_patched=False,
     shstrtab_hole=HOLE_MERC_SHNDX,
     hole_per_function=False,
     strtab_hole=True,
