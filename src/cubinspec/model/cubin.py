@@ -243,9 +243,11 @@ class Cubin:
         return found
 
     def relocation_rows(self, index: int) -> list[RelocationRow]:
-        """Rows of the relocation section ``index``."""
+        """Rows of the relocation section ``index``; empty when it holds no relocations."""
         rows = self._relocation_rows.get(index)
         if rows is None:
+            if self.elf.section_row(index, "section")[1] not in RELOCATION_TYPES:
+                return []
             rows = self._relocation_rows[index] = self.elf.relocation_rows(index)
         return rows
 
@@ -253,8 +255,6 @@ class Cubin:
         """Relocations held by section ``index``; empty when it holds none."""
         from cubinspec.model.relocation import Relocation
 
-        if self.elf.section_row(index, "section")[1] not in RELOCATION_TYPES:
-            return []
         return [
             Relocation(self, index, number, row)
             for number, row in enumerate(self.relocation_rows(index))
@@ -298,9 +298,11 @@ class Cubin:
         return found
 
     def notes_of(self, index: int) -> list[Note]:
-        """The entries of the note section ``index``."""
+        """The entries of the note section ``index``; empty when it is none."""
         from cubinspec.model.notes import read_notes
 
+        if self.elf.section_row(index, "section")[1] != SHT_NOTE:
+            return []
         return read_notes(self.sections[index], self.name)
 
     @property
@@ -331,13 +333,12 @@ class Cubin:
     def _pairs(self, index: int) -> list[tuple[int, int]]:
         from cubinspec.reader.streams import pair_rows
 
-        name = self.elf.section_name(index)
-        row = self.elf.section_rows[index]
-        return pair_rows(self.elf.section_bytes(index), row[4], self.name, name)
+        body = self.elf.section_bytes(index)
+        return pair_rows(body, self.elf.section_rows[index][4], self.name, f"sections[{index}]")
 
     def _linked_symbols(self, index: int) -> SymbolList:
         """Some tools leave ``sh_link`` 0 in call graph sections: the plain table is meant then."""
-        symbols = self.symbol_table(self.elf.section_rows[index][6])
+        symbols = self.symbol_table(self.elf.section_row(index, "section")[6])
         return symbols if symbols.section_index is not None else self.symbols
 
     # -- functions ------------------------------------------------------------------------------
