@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from cubinspec.reader.elf import Elf
+
 from . import output
 from .callgraph import create_sections, join_callgraphs
 from .diagnostics import Diagnostics, LinkError, UnsupportedLinkError
-from .inputs import open_object, read_half
-from .liveness import mark_live
+from .read import open_object, read_half
+from .gather import Candidate, Input, Library, Named, gather, target_of
+from .liveness import check_defined, mark_live
 from .merge import merge
-from .model import SHT_CUDA_RELOCINFO
+from .model import SHN_UNDEF, SHT_CUDA_RELOCINFO, SHT_SYMTAB, STB_GLOBAL
 from .options import LinkOptions
 from .place import place, place_commons
 from .profile import profile_for
@@ -17,12 +24,83 @@ from .resolve import resolve
 from .state import LinkState
 
 
-def link_objects(objects, options):
+#: nvlink warns from this sm number on.
+_RELOCS_UNFINISHED_FROM = 90
+
+
+@dataclass(slots=True)
+class LinkResult:
+    """The outcome of a link.
+
+    Attributes:
+        bytes: the linked cubin.
+        messages: (level, text) of infos and warnings, in order.
+    """
+
+    bytes: bytes
+    messages: list[tuple[str, str]]
+    state: LinkState
+
+
+def link(
+    inputs: Iterable[Input], options: LinkOptions | str | None = None, **settings: Any
+) -> LinkResult:
+    """Link relocatable cubins, host objects, fatbins and libraries for one target.
+
+    Args:
+        inputs: paths, bytes, `Named` bytes or `Library` names, in link order.
+        options: a `LinkOptions`; or give its fields as keywords.
+
+    Raises:
+        LinkError: the link cannot be done; it holds all messages and the exit code.
+        CubinError: an input is broken.
+    """
+    if not isinstance(options, LinkOptions):
+        options = LinkOptions(**({"arch": options} if options else {}), **settings)
+    diagnostics = Diagnostics(options.warnings_are_errors)
+    if options.preserve_relocs and target_of(options, diagnostics)[0] >= _RELOCS_UNFINISHED_FROM:
+        diagnostics.warning(
+            "Option '--preserve-relocs' is not fully implemented for gpu archtecture "
+            f"'{options.arch}' and may not work as expected"
+        )
+    candidates = gather(inputs, options, diagnostics)
+    candidates = without_idle_system_objects(candidates, options)
+    objects = [read_half(c.elf, mercury=False) for c in candidates]
+    data, state = link_objects(objects, options, diagnostics)
+    return LinkResult(data, diagnostics.messages, state)
+
+
+def without_idle_system_objects(
+    candidates: list[Candidate], options: LinkOptions
+) -> list[Candidate]:
+    """Leave out objects of the device runtime that no other object needs."""
+    if options.keep_system_libraries or not any(c.system for c in candidates):
+        return candidates
+    wanted: set[str] = set()
+    for candidate in candidates:
+        if not candidate.system:
+            wanted |= _names(candidate.elf, undefined=True)
+    return [c for c in candidates if not c.system or wanted & _names(c.elf, undefined=False)]
+
+
+def _names(elf: Elf, *, undefined: bool) -> set[str]:
+    table = elf.find_section(SHT_SYMTAB)
+    assert table is not None
+    strings = elf.string_table(elf.section_rows[table][6])
+    return {
+        strings.get(row[0])
+        for row in elf.symbol_rows(table)
+        if row[1] >> 4 == STB_GLOBAL and (row[3] == SHN_UNDEF) == undefined
+    }
+
+
+def link_objects(objects, options, diagnostics):
     sm = int("".join(c for c in options.arch if c.isdigit()))
-    state = LinkState(options, profile_for(sm), objects, Diagnostics(options.warnings_are_errors))
+    state = LinkState(options, profile_for(sm), objects, diagnostics)
     fixed = output.start(state)
     resolve(state)
     mark_live(state)
+    check_defined(state)
     merge(state)
     place_commons(state)
     graph = join_callgraphs(state)

@@ -11,7 +11,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from .model import SHF_ALLOC, SHF_EXECINSTR, STT_FUNC, InputObject, Symbol
+from .model import (
+    SHF_ALLOC,
+    SHF_EXECINSTR,
+    SHF_INFO_LINK,
+    STT_CUDA_SAMPLER,
+    STT_CUDA_SURFACE,
+    STT_CUDA_TEXTURE,
+    STT_FUNC,
+    InputObject,
+    Space,
+    Symbol,
+)
 from .state import LinkState
 
 Edges = dict[Symbol, list[Symbol]]
@@ -60,7 +71,9 @@ def reference_graph(state: LinkState) -> tuple[Edges, list[Symbol]]:
             section = obj.sections[relocs.target]
             if not section.flags & SHF_ALLOC:
                 continue
-            source = owner.get(relocs.target) or owner.get(section.info)
+            source = owner.get(
+                relocs.target if section.flags & SHF_EXECINSTR else section.info
+            )
             for row in relocs.rows:
                 target = obj.bound[row.symbol]
                 if target is None or target.kind != STT_FUNC:
@@ -71,6 +84,48 @@ def reference_graph(state: LinkState) -> tuple[Edges, list[Symbol]]:
                 else:
                     roots.append(target)
     return edges, roots
+
+
+def check_defined(state: LinkState) -> None:
+    """Report every name that live code or data needs and nothing defines."""
+    if state.options.relocatable:
+        return
+    seen: set[Symbol] = set()
+    for obj in state.objects:
+        owner = code_owners(obj)
+        for relocs in obj.relocs:
+            section = obj.sections[relocs.target]
+            if not section.flags & SHF_ALLOC:
+                continue
+            code = relocs.target if section.flags & SHF_EXECINSTR else section.info
+            if section.flags & (SHF_EXECINSTR | SHF_INFO_LINK):
+                function = owner.get(code)
+                if function is None or not function.live:
+                    continue
+            for row in relocs.rows:
+                symbol = obj.bound[row.symbol]
+                if symbol is not None and symbol not in seen and is_missing(symbol):
+                    seen.add(symbol)
+                    state.diagnostics.error(
+                        f"Undefined reference to '{symbol.name}' in '{obj.name}'"
+                    )
+    state.diagnostics.stop_on_errors()
+
+
+def is_missing(symbol: Symbol) -> bool:
+    """Whether a name must have a definition and has none."""
+    if symbol.is_defined or symbol.kind in _DRIVER_OBJECTS or symbol.space == Space.SHARED:
+        return False
+    return symbol.name not in _SYSTEM_CALLS and not symbol.name.startswith(_SYSTEM_PREFIXES)
+
+
+#: Functions that the driver supplies (found by asking nvlink for each).
+_SYSTEM_CALLS = frozenset(
+    ("vprintf", "vfprintf", "malloc", "free", "__assertfail", "__profile")
+)
+#: System calls by prefix, unified tables, reserved shared memory.
+_SYSTEM_PREFIXES = ("__cuda_syscall", "__UFT", "__UDT", ".nv.reservedSmem.")
+_DRIVER_OBJECTS = frozenset((STT_CUDA_TEXTURE, STT_CUDA_SAMPLER, STT_CUDA_SURFACE))
 
 
 def function_at(obj: InputObject, index: int) -> Symbol | None:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import struct
 
-from .inputs import info_records
+from cubinspec_generated.tables.arch import ARCHES
+
+from .read import info_records
 from .model import SHT_CUDA_COMPAT, SHT_NOTE, InfoRecord, OutSection, align_up
 from .state import LinkState
 
@@ -17,6 +19,8 @@ OWNER = b"NVIDIA Corp\0"
 _HEAD = struct.Struct("<III")
 NT_CUINFO, NT_TKINFO = 1000, 2000
 SHF_TKINFO = 0x2000000
+#: CUDA version of the rules: major * 10 + minor.
+_TOOLKIT = 130
 TOOL, TOOL_VERSION = "cubinspec", "cubinspec 0.1.0"
 (
     ISA_CLASS,
@@ -66,11 +70,12 @@ def tool_notes(state: LinkState) -> bytes:
 
 def cuda_note(state: LinkState) -> bytes:
     """Contents of `.note.nv.cuinfo`: the layout of the inputs, the highest virtual target."""
-    virtual, toolkit = 0, 130
+    virtual, toolkit = 0, _TOOLKIT
     for obj in state.objects:
         section = obj.find(".note.nv.cuinfo")
         if section is not None and len(section.data) >= 32:
             virtual = max(virtual, int.from_bytes(section.data[26:28], "little"))
+    virtual = virtual or target_sm(state.options.arch)
     return make_note(NT_CUINFO, struct.pack("<HHHH", 2, virtual, toolkit, 0))
 
 
@@ -81,19 +86,18 @@ def compat_bytes(state: LinkState) -> bytes:
         section = next((s for s in obj.sections if s.sh_type == SHT_CUDA_COMPAT), None)
         if section is not None:
             inputs.append({r.code: r for r in info_records(section.data)})
-    if not inputs:
-        return b""
-
     def value(table: dict[int, InfoRecord], code: int) -> int:
         return table[code].value & 0xFF if code in table else 0
 
     def column(code: int) -> list[int]:
         return [value(t, code) for t in inputs]
 
-    records = [InfoRecord(2, TARGET, 1 if state.options.arch.endswith("a") else 0)]
+    records = [InfoRecord(2, TARGET, 1 if ARCHES[state.options.arch][1] == "a" else 0)]
     if any(ISA_PATCH in t for t in inputs):
         patch = max(t[ISA_PATCH].value for t in inputs if ISA_PATCH in t)
         records.append(InfoRecord(3, ISA_PATCH, patch))
+    if not inputs:
+        return records[0].encode()
     classes = column(ISA_CLASS)
     records.append(InfoRecord(2, ISA_CLASS, 0 if 0 in classes else max(classes)))
     tcgen = column(TCGEN05)
@@ -115,6 +119,10 @@ def compat_bytes(state: LinkState) -> bytes:
         if found is not None:
             records.append(found)
     return b"".join(r.encode() for r in records)
+
+
+def target_sm(arch: str) -> int:
+    return ARCHES[arch][0]
 
 
 def note_sections(state: LinkState) -> tuple[OutSection, OutSection]:

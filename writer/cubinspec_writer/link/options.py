@@ -19,6 +19,9 @@ class LinkOptions:
         variables_used: the same for variables (None: all are kept).
         warnings_are_errors: ``-Werror``.
         tkinfo: the linker's own tool note as bytes (a whole note); None makes our own.
+        library_paths: ``-L``: folders in which libraries are searched, in order.
+        keep_system_libraries: keep the device runtime's code even when nothing refers to it.
+        ptxas: the program that assembles PTX inputs.
         arguments: text of the options as it stands in our own tool note.
     """
 
@@ -32,3 +35,5 @@ class LinkOptions:
     tkinfo: bytes | None = None
     arguments: str = ""
     library_paths: list[str] = field(default_factory=list)
+    keep_system_libraries: bool = False
+    ptxas: str = "ptxas"

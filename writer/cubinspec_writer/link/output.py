@@ -116,7 +116,9 @@ def order_sections(state: LinkState, fixed: dict[str, OutSection]) -> list[OutSe
     debug = [s for s in emitted if group_of(state, s) == 1]
     rest = [s for s in emitted if group_of(state, s) != 1]
     head = [fixed[".shstrtab"], fixed[".strtab"], fixed[".symtab"]]
-    middle = [fixed[".note.nv.tkinfo"], fixed[".note.nv.cuinfo"], fixed[".nv.info"]]
+    middle = [fixed[".note.nv.tkinfo"], fixed[".note.nv.cuinfo"]]
+    if any(info.global_records(obj) for obj in state.objects):
+        middle.append(fixed[".nv.info"])
     if ".nv.compat" in fixed:
         middle.append(fixed[".nv.compat"])
     ordered = head + debug + middle + rest
@@ -272,9 +274,8 @@ def serialise(state: LinkState, ordered: list[OutSection], names: dict[str, int]
     e_phoff = e_shoff + _SECTION.size * (len(ordered) + 1)
     executable = not state.options.relocatable
     segments = program_headers(ordered, e_phoff) if executable else []
-    flags = state.objects[0].flags if state.objects else 0
     cuinfo = next(s.index for s in ordered if s.name == ".note.nv.cuinfo")
-    flags = (flags & 0xFFFFFF) | cuinfo << 24
+    flags = notes.target_sm(state.options.arch) << 8 | state.profile.flags_kind | cuinfo << 24
     ident = b"\x7fELF\x02\x01\x01\x41\x08" + bytes(7)
     out = bytearray(
         _HEADER.pack(

@@ -21,6 +21,7 @@ class Profile:
         always_rela: relocations are kept with addends only.
         reserved_shared: bytes of shared memory that precede a kernel's own.
         mercury: the cubin carries a Mercury half.
+        flags_kind: low byte of `e_flags`.
         undefined_weak_object: `st_info` given to an undefined weak object.
     """
 
@@ -31,6 +32,7 @@ class Profile:
     always_rela: bool
     reserved_shared: int
     mercury: bool
+    flags_kind: int
     cuinfo_flags: int
     compat_keeps_finalizer: bool
     constant0_last: bool
@@ -44,6 +46,7 @@ _OLD = Profile(
     always_rela=False,
     reserved_shared=0,
     mercury=False,
+    flags_kind=4,
     cuinfo_flags=0x1000000,
     compat_keeps_finalizer=False,
     constant0_last=False,
@@ -56,6 +59,7 @@ _HOPPER = Profile(
     always_rela=True,
     reserved_shared=0x400,
     mercury=False,
+    flags_kind=4,
     cuinfo_flags=0x1000040,
     compat_keeps_finalizer=False,
     constant0_last=False,
@@ -68,6 +72,7 @@ _BLACKWELL = Profile(
     always_rela=True,
     reserved_shared=0x400,
     mercury=True,
+    flags_kind=2,
     cuinfo_flags=0x1000040,
     compat_keeps_finalizer=True,
     constant0_last=True,

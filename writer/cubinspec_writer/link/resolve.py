@@ -24,8 +24,21 @@ from .state import LinkState
 
 def resolve(state: LinkState) -> None:
     """Bind every symbol of every input."""
+    signatures: dict[Symbol, str] = {}
     for obj in state.objects:
         obj.bound = [_bind(state, obj, row) for row in obj.symbols]
+        _check_signatures(state, obj, signatures)
+
+
+def _check_signatures(state: LinkState, obj: InputObject, known: dict[Symbol, str]) -> None:
+    """Compare parameters and results; what follows a `|` is about registers only."""
+    for index, offset in obj.prototypes:
+        symbol = obj.bound[index] if index < len(obj.bound) else None
+        text = obj.string(offset).partition("|")[0]
+        if symbol is None or not text:
+            continue
+        if known.setdefault(symbol, text) != text:
+            raise _conflict(state, "Prototype doesn't match for", symbol, obj, "first defined in")
 
 
 def _bind(state: LinkState, obj: InputObject, row: InSymbol) -> Symbol | None:

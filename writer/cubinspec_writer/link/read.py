@@ -1,4 +1,4 @@
-"""Pass 1: bytes of one relocatable cubin -> `InputObject` (rows only, nothing decided).
+"""Pass 1b: bytes of one relocatable cubin -> `InputObject` (rows only, nothing decided).
 
 A cubin of sm_100 and later holds the program twice: as Mercury code (sections `.nv.capmerc.*` and
 `.nv.merc.*` with a symbol table of their own) and as SASS. Both halves are read the same way: a
