@@ -5,17 +5,14 @@ from __future__ import annotations
 from cubinspec.errors import BadIndexError, FileAccessError
 from cubinspec.model.header import Header
 from cubinspec.reader.elf import (
-    SHT_CUDA_MERC_RELA,
-    SHT_CUDA_MERC_RESOLVED_RELA,
+    RELOCATION_TYPES,
     SHT_CUDA_MERC_SYMTAB,
-    SHT_CUDA_RESOLVED_RELA,
     SHT_NOTE,
-    SHT_REL,
-    SHT_RELA,
     SHT_SYMTAB,
     Elf,
     StringTable,
 )
+from cubinspec.reader.streams import SHT_CUDA_COMPAT_INFO
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,21 +26,12 @@ if TYPE_CHECKING:
     from cubinspec.model.relocation import Relocation
     from cubinspec.model.section import SectionList, Segment
     from cubinspec.model.symbol import SymbolList
+    from cubinspec.model.tables import Tables
     from cubinspec.reader.elf import Buffer, RelocationRow
 
 SHT_CUDA_INFO = 0x70000000
 SHT_CUDA_CALLGRAPH = 0x70000001
 SHT_CUDA_PROTOTYPE = 0x70000002
-SHT_CUDA_COMPAT_INFO = 0x70000086
-RELOCATION_TYPES = frozenset(
-    (
-        SHT_REL,
-        SHT_RELA,
-        SHT_CUDA_RESOLVED_RELA,
-        SHT_CUDA_MERC_RELA,
-        SHT_CUDA_MERC_RESOLVED_RELA,
-    )
-)
 #: ``.nv.compat`` code that says whether the target is an ``a`` variant.
 _COMPAT_ACCELERATOR_TARGET = 9
 
@@ -259,6 +247,16 @@ class Cubin:
             Relocation(self, index, number, row)
             for number, row in enumerate(self.relocation_rows(index))
         ]
+
+    def tables(self) -> Tables:
+        """All sections, symbols, relocations and attributes at once, as plain tuples.
+
+        Raises:
+            CubinError: any of the tables is broken.
+        """
+        from cubinspec.model.tables import Tables
+
+        return Tables(self)
 
     # -- NVIDIA's sections ----------------------------------------------------------------------
 

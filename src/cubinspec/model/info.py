@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import calcsize, iter_unpack, unpack_from
 
-from cubinspec.reader.streams import EIFMT_SVAL, info_rows
+from cubinspec.reader.streams import EIFMT_SVAL, INFO_TYPES, SHT_CUDA_COMPAT_INFO, info_rows
 from cubinspec_generated import records
 from cubinspec_generated.tables import compat as compat_table
 from cubinspec_generated.tables import eiattr as table
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from cubinspec.reader.streams import InfoRow
 
     Layout = tuple[str, str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]
-
-SHT_CUDA_COMPAT_INFO = 0x70000086
-INFO_TYPES = frozenset((0x70000000, 0x70000083, SHT_CUDA_COMPAT_INFO))
 
 #: Code by name.
 CODE: dict[str, int] = {name: code for code, name in table.NAMES.items()}

@@ -98,5 +98,7 @@ def read_notes(section: Section, file: str) -> list[Note]:
     base = section.sh_offset
     return [
         Note(name, base + at, kind, owner, desc)
-        for at, kind, owner, desc in note_rows(section.data, base, file, f"sections[{section.index}]")
+        for at, kind, owner, desc in note_rows(
+            section.data, base, file, f"sections[{section.index}]"
+        )
     ]

@@ -165,13 +165,17 @@ class SymbolList:
         symbol = self.get(index)
         return None if symbol is None else symbol.display_name
 
+    @property
+    def names(self) -> list[str]:
+        """All names in index order, empty where a symbol has none."""
+        return self.strings.get_many([row[0] for row in self.rows])
+
     def _names(self) -> dict[str, int]:
         names = self._by_name
         if names is None:
             names = {}
-            get = self.strings.get
-            for index, row in enumerate(self.rows):
-                if row[0]:
-                    names.setdefault(get(row[0]), index)
+            for index, name in enumerate(self.names):
+                names.setdefault(name, index)
+            names.pop("", None)
             self._by_name = names
         return names

@@ -49,6 +49,15 @@ SHT_CUDA_RESOLVED_RELA = 0x70000003
 SHT_CUDA_MERC_RELA, SHT_CUDA_MERC_SYMTAB = 0x70000082, 0x70000085
 SHT_CUDA_MERC_RESOLVED_RELA = 0x70000088
 SHF_CUDA_MERCURY = 0x10000000
+RELOCATION_TYPES = frozenset(
+    (
+        SHT_REL,
+        SHT_RELA,
+        SHT_CUDA_RESOLVED_RELA,
+        SHT_CUDA_MERC_RELA,
+        SHT_CUDA_MERC_RESOLVED_RELA,
+    )
+)
 
 #: Sections that reserve memory but hold no bytes: the CUDA types stand for NOBITS before linking.
 _NO_BYTES = frozenset((SHT_NULL, SHT_NOBITS, SHT_CUDA_GLOBAL, SHT_CUDA_LOCAL, SHT_CUDA_SHARED))
@@ -76,6 +85,18 @@ class StringTable:
         self.offset = offset
         self.file = file
         self.field = field
+
+    def get_many(self, indices: list[int]) -> list[str]:
+        """The strings at many indices; raises as :meth:`get` does."""
+        data = self.data
+        find = data.find
+        names = []
+        for index in indices:
+            end = find(0, index)
+            if end < 0:
+                self._refuse(index)
+            names.append(data[index:end].decode("utf-8", "surrogateescape"))
+        return names
 
     def get(self, index: int) -> str:
         """The string that starts at ``index``.
@@ -394,8 +415,8 @@ class Elf:
         """All section names, in index order."""
         names = self._names
         if names is None:
-            get = self.shstrtab.get
-            names = self._names = [get(row[0]) for row in self.section_rows]
+            names = self.shstrtab.get_many([row[0] for row in self.section_rows])
+            self._names = names
         return names
 
     def section_row(self, index: int, field: str) -> SectionRow:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     NoteRow = tuple[int, int, bytes, bytes]
 
 EIFMT_SVAL = 4
+SHT_CUDA_COMPAT_INFO = 0x70000086
+#: Section types whose body is a stream of attribute records.
+INFO_TYPES = frozenset((0x70000000, 0x70000083, SHT_CUDA_COMPAT_INFO))
 #: A record header with the payload "symbol, number" behind it.
 _KEYED_RECORD = Struct(records.INFO_RECORD.format + records.FUNCTION_VALUE.format.lstrip("<"))
 

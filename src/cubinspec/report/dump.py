@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 
-from cubinspec.model.cubin import RELOCATION_TYPES
-from cubinspec.model.info import INFO_TYPES
 from cubinspec.model.symbol import SymbolList
-from cubinspec.reader.elf import SHT_CUDA_MERC_SYMTAB, SHT_NOTE, SHT_STRTAB, SHT_SYMTAB
+from cubinspec.reader.elf import (
+    RELOCATION_TYPES,
+    SHT_CUDA_MERC_SYMTAB,
+    SHT_NOTE,
+    SHT_STRTAB,
+    SHT_SYMTAB,
+)
+from cubinspec.reader.streams import INFO_TYPES
 from cubinspec_generated.tables import eiattr as eiattr_table
 from cubinspec_generated.tables import elf_header as header_table
 from cubinspec_generated.tables import symbols as symbol_table

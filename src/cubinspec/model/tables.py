@@ -1,0 +1,53 @@
+"""Everything a cubin holds at once, as plain tuples: the fast way through a large file."""
+
+from __future__ import annotations
+
+from cubinspec.reader.elf import RELOCATION_TYPES, SHT_CUDA_MERC_SYMTAB, SHT_SYMTAB
+from cubinspec.reader.streams import INFO_TYPES, info_rows
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec.model.cubin import Cubin
+    from cubinspec.reader.elf import RelocationRow, SectionRow, SymbolRow
+    from cubinspec.reader.streams import InfoRow
+
+
+class Tables:
+    """All rows of a file, names resolved. Row layouts are those of ``cubinspec.reader``.
+
+    Attributes:
+        section_names, section_rows: one each per section.
+        symbol_names, symbol_rows: symbol table section -> one each per symbol.
+        relocation_rows: relocation section -> rows (``r_offset r_type r_sym r_addend``).
+        info_rows: attribute section -> rows (``offset format code value payload``).
+    """
+
+    __slots__ = (
+        "info_rows",
+        "relocation_rows",
+        "section_names",
+        "section_rows",
+        "symbol_names",
+        "symbol_rows",
+    )
+
+    def __init__(self, cubin: Cubin) -> None:
+        elf = cubin.elf
+        self.section_rows: list[SectionRow] = elf.section_rows
+        self.section_names: list[str] = elf.section_names
+        self.symbol_names: dict[int, list[str]] = {}
+        self.symbol_rows: dict[int, list[SymbolRow]] = {}
+        self.relocation_rows: dict[int, list[RelocationRow]] = {}
+        self.info_rows: dict[int, list[InfoRow]] = {}
+        for index, row in enumerate(elf.section_rows):
+            sh_type = row[1]
+            if sh_type in INFO_TYPES:
+                self.info_rows[index] = info_rows(
+                    elf.section_bytes(index), row[4], elf.file, f"sections[{index}]"
+                )
+            elif sh_type in RELOCATION_TYPES:
+                self.relocation_rows[index] = cubin.relocation_rows(index)
+            elif sh_type in (SHT_SYMTAB, SHT_CUDA_MERC_SYMTAB):
+                symbols = cubin.symbol_table(index)
+                self.symbol_rows[index] = symbols.rows
+                self.symbol_names[index] = symbols.names
