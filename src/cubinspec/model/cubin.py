@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 SHT_CUDA_INFO = 0x70000000
 SHT_CUDA_CALLGRAPH = 0x70000001
 SHT_CUDA_PROTOTYPE = 0x70000002
+CALLGRAPH_TYPES = frozenset((SHT_CUDA_CALLGRAPH, 0x7000008A))
+PROTOTYPE_TYPES = frozenset((SHT_CUDA_PROTOTYPE, 0x7000008B))
 #: ``.nv.compat`` code that says whether the target is an ``a`` variant.
 _COMPAT_ACCELERATOR_TARGET = 9
 
@@ -310,10 +312,13 @@ class Cubin:
         return None if index is None else self.callgraph_of(index)
 
     def callgraph_of(self, index: int) -> CallGraph:
-        """The call graph in section ``index`` (the Mercury half may have one of its own)."""
+        """The call graph in section ``index``; empty when that section is none.
+
+        The Mercury half may have one of its own.
+        """
         from cubinspec.model.callgraph import CallGraph
 
-        return CallGraph(self._pairs(index), self._linked_symbols(index))
+        return CallGraph(self._pairs(index, CALLGRAPH_TYPES), self._linked_symbols(index))
 
     @property
     def prototypes(self) -> list[Signature]:
@@ -322,15 +327,18 @@ class Cubin:
         return [] if index is None else self.prototypes_of(index)
 
     def prototypes_of(self, index: int) -> list[Signature]:
-        """The signatures in section ``index``."""
+        """The signatures in section ``index``; empty when it holds none."""
         from cubinspec.model.callgraph import Signature
 
         symbols = self._linked_symbols(index)
-        return [Signature(symbols, first, second) for first, second in self._pairs(index)]
+        pairs = self._pairs(index, PROTOTYPE_TYPES)
+        return [Signature(symbols, first, second) for first, second in pairs]
 
-    def _pairs(self, index: int) -> list[tuple[int, int]]:
+    def _pairs(self, index: int, types: frozenset[int]) -> list[tuple[int, int]]:
         from cubinspec.reader.streams import pair_rows
 
+        if self.elf.section_row(index, "section")[1] not in types:
+            return []
         body = self.elf.section_bytes(index)
         return pair_rows(body, self.elf.section_rows[index][4], self.name, f"sections[{index}]")
 

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from cubinspec.model.section import Section
     from cubinspec.model.symbol import Symbol
 
-_CALLGRAPH_TYPES = frozenset((0x70000001, 0x7000008A))
-_PROTOTYPE_TYPES = frozenset((0x70000002, 0x7000008B))
 #: Bodies that the spec describes and no bulk reader exists for: shown through the Kaitai tree.
 _TREE_BODIES = frozenset(("rel_action", "uft", "capmerc", "metadata", "symtab_shndx"))
 
@@ -141,9 +139,9 @@ def content(cubin: Cubin, section: Section) -> dict[str, Any]:
     if sh_type in INFO_TYPES:
         symbols = _symbols_of(cubin, section)
         return {"records": [info_record(record, symbols) for record in section.info_records]}
-    if sh_type in _CALLGRAPH_TYPES:
+    if sh_type in CALLGRAPH_TYPES:
         return {"callgraph": _callgraph(cubin.callgraph_of(section.index))}
-    if sh_type in _PROTOTYPE_TYPES:
+    if sh_type in PROTOTYPE_TYPES:
         return {"prototypes": [_signature(s) for s in cubin.prototypes_of(section.index)]}
     if sh_type == SHT_NOTE:
         return {"notes": [note_record(note) for note in cubin.notes_of(section.index)]}
