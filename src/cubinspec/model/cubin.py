@@ -318,7 +318,7 @@ class Cubin:
         """
         from cubinspec.model.callgraph import CallGraph
 
-        return CallGraph(self._pairs(index, CALLGRAPH_TYPES), self._linked_symbols(index))
+        return CallGraph(self._pairs(index, CALLGRAPH_TYPES), self.linked_symbols(index))
 
     @property
     def prototypes(self) -> list[Signature]:
@@ -330,7 +330,7 @@ class Cubin:
         """The signatures in section ``index``; empty when it holds none."""
         from cubinspec.model.callgraph import Signature
 
-        symbols = self._linked_symbols(index)
+        symbols = self.linked_symbols(index)
         pairs = self._pairs(index, PROTOTYPE_TYPES)
         return [Signature(symbols, first, second) for first, second in pairs]
 
@@ -342,8 +342,12 @@ class Cubin:
         body = self.elf.section_bytes(index)
         return pair_rows(body, self.elf.section_rows[index][4], self.name, f"sections[{index}]")
 
-    def _linked_symbols(self, index: int) -> SymbolList:
-        """Some tools leave ``sh_link`` 0 in call graph sections: the plain table is meant then."""
+    def linked_symbols(self, index: int) -> SymbolList:
+        """The symbol table that section ``index`` refers to.
+
+        Some tools (ptxas 12.0, the writer seen in CUPTI) leave ``sh_link`` 0 in relocation and
+        call graph sections: the plain table is meant then.
+        """
         symbols = self.symbol_table(self.elf.section_row(index, "section")[6])
         return symbols if symbols.section_index is not None else self.symbols
 

@@ -177,8 +177,9 @@ class Function:
         #: The symbol's row.
         self.row = row
         # A function inside another's code owns none of the sections that describe that code.
+        # The second writer (seen in CUPTI) leaves the owner 0 and has one function per section.
         owner = table.cubin.elf.section_rows[row[3]][7] & 0xFFFFFF
-        self._code = row[3] if owner == symbol_index else 0
+        self._code = row[3] if owner in (0, symbol_index) else 0
         self._rows: list[InfoRow] | None = None
         self._by_code: dict[int, InfoRow] | None = None
 

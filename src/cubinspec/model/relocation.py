@@ -59,8 +59,7 @@ class Relocation:
     @property
     def symbol(self) -> Symbol | None:
         """The symbol referred to, from the table the section is linked to."""
-        linked = self._cubin.elf.section_rows[self.section_index][6]
-        return self._cubin.symbol_table(linked).get(self.row[2])
+        return self._cubin.linked_symbols(self.section_index).get(self.row[2])
 
     @property
     def section(self) -> Section:
