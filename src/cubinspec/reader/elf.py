@@ -218,6 +218,10 @@ class Elf:
 
     def _check_ident(self) -> None:
         ident = self.ident
+        if not ident:
+            raise TruncatedError(
+                "the file is empty", file=self.file, offset=0, expected="an ELF header"
+            )
         if len(ident) < 16 and b"\x7fELF".startswith(ident[:4]):
             raise self._truncated(0, 16, "header.e_ident")
         if ident[:4] != b"\x7fELF":
