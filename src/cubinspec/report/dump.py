@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 
+from cubinspec.model.cubin import CALLGRAPH_TYPES, PROTOTYPE_TYPES
 from cubinspec.model.symbol import SymbolList
 from cubinspec.reader.elf import (
     RELOCATION_TYPES,
