@@ -130,6 +130,8 @@ class _Gatherer:
             self.diagnostics.info(f"'{name}' is empty; ignored")
         elif kind == "cubin":
             self._cubin(name, data)
+        elif kind == "ptx" and self.target[0] < _PTX_FROM:
+            self.diagnostics.info(f"'{name}' is PTX; ignored for '{self.options.arch}'")
         elif kind == "ptx":
             self._cubin(name, self._assemble(name, data))
         elif kind in _CONTAINERS:
@@ -217,6 +219,8 @@ class _Gatherer:
             return result.read_bytes()
 
 
+#: First target for which PTX is assembled; nvlink ignores it below (case err_ptx_input).
+_PTX_FROM = 90
 #: From this target on a broken input is an error (nvlink itself crashes there).
 _STRICT_FROM = 100
 

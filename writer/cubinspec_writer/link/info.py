@@ -125,6 +125,7 @@ def _by_index(state: LinkState) -> list[Symbol]:
 def _function_sections(
     state: LinkState, below: dict[Symbol, list[Symbol]], recursive: set[Symbol]
 ) -> None:
+    externs: dict[Symbol, list[Symbol]] = {}
     sections = {s.owner: s for s in state.sections if s.records and s.owner is not None}
     for function, section in sections.items():
         records = [r for r in reversed(section.records)]
@@ -133,14 +134,10 @@ def _function_sections(
         done = []
         for record in records:
             if record.code == EXTERNS:
-                kept = [
-                    s.index
-                    for i in range(len(record.payload) // 4)
-                    if (s := obj.bound[word(record, i)]) is not None and not s.is_defined
-                ]
-                if not kept:
+                externs[function] = external_names(obj, record)
+                if not externs[function] and function not in below:
                     continue
-                record = InfoRecord(SVAL, EXTERNS, 0, words(*kept))
+                record = external_record(externs[function])
             elif record.code == PARAM_CBANK:
                 place = obj.placed.get(obj.symbols[word(record, 0)].shndx)
                 if place and place[0].symbol:
@@ -161,17 +158,35 @@ def _function_sections(
             if r.code == NUM_BARRIERS
         ]
         if values:
-            _set(own.records, InfoRecord(BVAL, NUM_BARRIERS, max(values)))
+            _replace(own.records, NUM_BARRIERS, InfoRecord(BVAL, NUM_BARRIERS, max(values)))
+        # Its own first, then in the order of the functions' sections.
+        reached = set(functions)
+        order = [kernel, *(f for f in sections if f in reached)]
+        needed = dict.fromkeys(x for f in order for x in externs.get(f, ()))
+        _replace(own.records, EXTERNS, external_record(list(needed)) if needed else None)
     for kernel in recursive:
         if kernel in sections:
-            _set(sections[kernel].records, InfoRecord(SVAL, CRS_STACK_SIZE, 0, words(_UNKNOWN_STACK)))
+            crs = InfoRecord(SVAL, CRS_STACK_SIZE, 0, words(_UNKNOWN_STACK))
+            _replace(sections[kernel].records, CRS_STACK_SIZE, crs)
     for section in sections.values():
         section.data += b"".join(r.encode() for r in section.records)
 
 
-def _set(records: list[InfoRecord], new: InfoRecord) -> None:
+def external_names(obj: InputObject, record: InfoRecord) -> list[Symbol]:
+    """What of an EXTERNS record a link cannot settle: undefined functions, and kernels."""
+    found = (obj.bound[word(record, i)] for i in range(len(record.payload) // 4))
+    return [s for s in found if s is not None and (not s.is_defined or s.is_entry)]
+
+
+def external_record(symbols: list[Symbol]) -> InfoRecord:
+    return InfoRecord(SVAL, EXTERNS, 0, words(*(s.index for s in symbols)))
+
+
+def _replace(records: list[InfoRecord], code: int, new: InfoRecord | None) -> None:
+    """Put a record where the one of its code is, or at the end; None removes it."""
     for i, record in enumerate(records):
-        if record.code == new.code:
-            records[i] = new
+        if record.code == code:
+            records[i : i + 1] = [new] if new else []
             return
-    records.append(new)
+    if new:
+        records.append(new)

@@ -34,6 +34,7 @@ from .model import (
     SHT_PROGBITS,
     SHT_REL,
     SHT_RELA,
+    STB_LOCAL,
     STT_FUNC,
     STT_SECTION,
     InputObject,
@@ -130,6 +131,8 @@ class _Merger:
             symbol = obj.bound[row.index]
             if row.kind in (STT_FUNC, STT_SECTION) or symbol is None:
                 continue
+            if row.shndx == SHN_UNDEF and row.bind == STB_LOCAL:
+                continue  # a note of the compiler, such as `.nv.ptx.const0.size`
             if row.shndx == SHN_UNDEF or row.shndx == SHN_COMMON:
                 if symbol.space == Space.SHARED:
                     self._shared_pool()

@@ -69,14 +69,14 @@ def tool_notes(state: LinkState) -> bytes:
 
 
 def cuda_note(state: LinkState) -> bytes:
-    """Contents of `.note.nv.cuinfo`: the layout of the inputs, the highest virtual target."""
-    virtual, toolkit = 0, _TOOLKIT
+    """Contents of `.note.nv.cuinfo`: the lowest virtual target of the inputs."""
+    found = []
     for obj in state.objects:
         section = obj.find(".note.nv.cuinfo")
         if section is not None and len(section.data) >= 32:
-            virtual = max(virtual, int.from_bytes(section.data[26:28], "little"))
-    virtual = virtual or target_sm(state.options.arch)
-    return make_note(NT_CUINFO, struct.pack("<HHHH", 2, virtual, toolkit, 0))
+            found.append(int.from_bytes(section.data[26:28], "little"))
+    virtual = min(found, default=target_sm(state.options.arch))
+    return make_note(NT_CUINFO, struct.pack("<HHHH", 2, virtual, _TOOLKIT, 0))
 
 
 def compat_bytes(state: LinkState) -> bytes:

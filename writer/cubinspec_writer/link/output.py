@@ -62,10 +62,14 @@ class StringPool:
         self.offsets: dict[str, int] = {"": 0}
 
     def add(self, text: str) -> int:
+        """Offset of a string, which is appended when it is new."""
         at = self.offsets.get(text)
-        if at is None:
-            at = self.offsets[text] = len(self.data)
-            self.data += text.encode("utf-8", "surrogateescape") + b"\0"
+        return self.append(text) if at is None else at
+
+    def append(self, text: str) -> int:
+        at = len(self.data)
+        self.offsets.setdefault(text, at)
+        self.data += text.encode("utf-8", "surrogateescape") + b"\0"
         return at
 
 
@@ -179,8 +183,8 @@ def build(
     ordered = order_sections(state, fixed)
     symbols, first_global = number_symbols(state)
     strings = StringPool()
-    for text in state.signatures:
-        strings.add(text)
+    # An empty signature has a place of its own, apart from the table's first byte.
+    signatures = {text: strings.append(text) for text in state.signatures}
     for entry in state.entries:
         if isinstance(entry, str):
             strings.add(entry)
@@ -221,7 +225,7 @@ def build(
     if ".nv.compat" in fixed:
         fixed[".nv.compat"].data += notes.compat_bytes(state)
     info.fill(state, graph, fixed[".nv.info"].data)
-    callgraph.fill(state, graph, graph_sections, strings.offsets)
+    callgraph.fill(state, graph, graph_sections, signatures)
     for section in ordered:
         if section.sh_type in (SHT_REL, SHT_RELA, SHT_CUDA_RESOLVED_RELA):
             pack_relocs(section)
