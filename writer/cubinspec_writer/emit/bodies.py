@@ -60,6 +60,9 @@ class Context(Protocol):
     def string_offset(self, text: str) -> int:
         """Offset of a string in ``.strtab``."""
 
+    def signature_offset(self, text: str) -> int:
+        """Offset of a function signature in ``.strtab``."""
+
     def section_index(self, section: Section) -> int:
         """Index of a section."""
 
@@ -187,7 +190,7 @@ class Pairs:
 
     def encode(self, context: Context) -> bytes:
         head = records.CALLGRAPH_ENTRY.pack
-        offset = context.string_offset
+        offset = context.signature_offset
         return b"".join(
             [head(a, offset(b) if isinstance(b, str) else b) for a, b in self.rows]
         )
@@ -431,7 +434,7 @@ def _pairs(data: bytes, strtab: elf.StringTable, all_signatures: bool) -> Pairs:
         if not all_signatures and a == 0 and b in CALLGRAPH_MARKERS:
             signatures = b in _SIGNATURE_MARKERS
             rows.append((a, b))
-        elif signatures:
+        elif signatures and b:
             rows.append((a, strtab.get(b)))
         else:
             rows.append((a, b))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from cubinspec.errors import CubinError
 from cubinspec.reader import elf
 from cubinspec.reader.elf import Elf, StringTable
-from cubinspec_writer.emit import bodies, layout
+from cubinspec_writer.emit import bodies, layout, profiles
 from cubinspec_writer.emit.model import (
     Description,
     Dropped,
@@ -22,7 +22,7 @@ from cubinspec_writer.emit.model import (
     Section,
     Symbol,
 )
-from cubinspec_writer.emit.profiles import HOLE_SHNDX, PROFILES, mercury_name
+from cubinspec_writer.emit.profiles import HOLE_SHNDX, PROFILES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,8 +33,11 @@ if TYPE_CHECKING:
     SymbolRow = tuple[int, int, int, int, int, int]
 
 _SECTION_SYMBOL = layout.STT_SECTION
-#: e_version of CUDA 11.8, the first toolkit that knows sm_90.
-_CUDA_11_8 = 0x76
+#: e_version of the toolkits whose output has stale links to the symbol table.
+_CUDA_12_0, _CUDA_12_3 = 0x78, 0x7B
+#: Last version of which ``sh_info`` of ``.symtab`` is the last local, and oldest segment style.
+_CUDA_11_0 = 0x6E
+_TEXTURE_BANK = ".nv.constant.entry_image_header_indices."
 #: Last key: sections made after the globals.
 _END = 1 << 62
 _EHDR_FIELDS = (
@@ -158,7 +161,10 @@ class _Describer:
         ehdr = self.elf.ehdr
         shoff, phentsize = ehdr[5], ehdr[8]
         if shoff == ehdr[7]:
-            return "table_first" if phentsize else "table_first_no_entsize"
+            if not phentsize:
+                return "table_first_no_entsize"
+            code = [r[7] for n, r in zip(self.names, self.rows, strict=True) if n[:5] == ".text"]
+            return "table_first" if any(i & 0xFFFFFF for i in code) else "table_first_9"
         hole = 0
         if self.elf.shstrndx == 1 and self.strtab_index == 2:
             hole = self.rows[2][4] - self.rows[1][4] - self.rows[1][5]
@@ -170,13 +176,20 @@ class _Describer:
                 return "mercury_12"
             return "mercury" if total or not self._has_tail() else "mercury_12_9"
         if hole > 0 or self._constants_follow_code():
-            if hole <= HOLE_SHNDX and ehdr[2] == _CUDA_11_8:
+            small = hole <= HOLE_SHNDX and any(name.startswith(".text.") for name in self.names)
+            if _CUDA_12_0 <= ehdr[2] <= _CUDA_12_3:
+                return "finalizer_12_0" if small else "finalizer_12_3"
+            if small:
                 return "finalizer_11_8"
             return "finalizer" if total or not self._has_tail() else "finalizer_12"
         return self._classic(ehdr)
 
     def _classic(self, ehdr: tuple[int, ...]) -> str:
         segments = self.elf.segment_rows
+        if _CUDA_12_0 <= ehdr[2] <= _CUDA_12_3:
+            return "classic_12_0"
+        if 1 < ehdr[2] <= _CUDA_11_0 and (segments or ehdr[0] != 2):
+            return "classic_10"
         if ehdr[0] != 2 or not self.rows:
             return "classic"
         if not segments:
@@ -235,7 +248,11 @@ class _Describer:
             if symbol is None:
                 section = section_symbols.get(at)
                 if section is not None and at < split:
-                    key = section_keys.get(id(section), key)
+                    if id(section) not in section_keys:
+                        # a section whose name an earlier one has: behind its predecessor
+                        section_keys[id(section)] = (key[0], key[1] + 1)
+                        keyed.append((section_keys[id(section)], section))
+                    key = section_keys[id(section)]
                 continue
             offset = offsets.get(symbol.name, -1)
             if symbol.name in used or offset < 0:
@@ -276,7 +293,7 @@ class _Describer:
                 if gap > room:
                     yield at - gap + room, Dropped("", erased=gap - room)
                 gap = 0
-                made_as = mercury_name(name) if profile.names_patched else None
+                made_as = profiles.mercury_name(name) if profile.names_patched else None
                 room = 0 if made_as is None else max(len(made_as) - len(name), 0)
                 if name not in used and offsets[name] == at:
                     yield at, Dropped(name)
@@ -308,15 +325,21 @@ class _Describer:
             if not name:
                 continue
             named = by_name.get(name)
-            made_as = (mercury_name(name) or name) if profile.mercury_names and named else name
-            late = profile.late_constant0 and (
-                name.startswith((".nv.constant0.", ".nv.merc.", ".nv.capmerc."))
-            )
-            lookup = made_as
-            if profile.names_patched and made_as not in offsets:
+            made_as = late = lookup = None
+            if named is not None:
+                if profile.mercury_names:
+                    self._find_texture_bank(named, offsets)
+                made_as = layout.made_as(named, profile)
+                late = layout.is_late(named, profile)
+                lookup = name if profile.names_patched and made_as not in offsets else made_as
+            else:
                 lookup = name
-            if name.startswith(".rel.nv.constant0."):
-                lookup = name[4:]
+            behind = lookup.removeprefix(".rela").removeprefix(".rel")
+            if behind not in offsets and behind.startswith(_TEXTURE_BANK):
+                behind = ".nv.constant0." + behind[len(_TEXTURE_BANK) :]
+            if behind != lookup and offsets.get(lookup, 0) < offsets.get(behind, -1):
+                if behind.startswith((".nv.constant0.", _TEXTURE_BANK)):
+                    lookup = behind
             if late:
                 tail += 1
                 key = (_END, tail)
@@ -328,11 +351,21 @@ class _Describer:
             if named is None:
                 keyed.append((key, Dropped(name, in_shstrtab=True)))
             else:
-                named.late = late
                 keys[id(named)] = key
                 keyed.append((key, named))
-            used.update((name, made_as) if not late else (name,))
+            used.add(name)
+            if made_as and not late:
+                used.add(made_as)
         return keys
+
+    @staticmethod
+    def _find_texture_bank(section: Section, offsets: dict[str, int]) -> None:
+        """``.nv.constant0`` of a kernel with texture references was made under another name."""
+        head, zero, kernel = section.name.partition(".nv.constant0.")
+        if zero and head in ("", ".rel", ".rela"):
+            bank = _TEXTURE_BANK + kernel
+            if bank in offsets or ".rela" + bank in offsets:
+                section.made_as = head + bank
 
     def _insert_namesakes(
         self, profile: Profile, history: list[Section | Symbol | Dropped]
@@ -344,7 +377,6 @@ class _Describer:
             group = layout.group(section, profile)
             if id(section) not in placed:
                 before = groups.get(group)
-                section.late = profile.late_constant0 and group >= layout.FIRST_LATE_GROUP
                 at = len(history) if before is None else history.index(before) + 1
                 history.insert(at, section)
             groups[group] = section
@@ -448,15 +480,17 @@ class _Describer:
 
     def _check_names(self, description: Description) -> None:
         profile = PROFILES[description.profile]
-        if layout.section_names(description, profile) != self.elf.shstrtab.data:
+        names, places = layout.section_names(description, profile)
+        if names != self.elf.shstrtab.data:
             description.pins.shstrtab = self.elf.shstrtab.data
             self.reasons.append("section name table")
+            first = layout.string_offsets(self.elf.shstrtab.data)
+            places = {id(s): first[s.name] for s in self.sections if s.name in first}
         if layout.symbol_names(description, profile) != self.strtab.data:
             description.pins.strtab = self.strtab.data
             self.reasons.append("symbol name table")
-        first = layout.string_offsets(self.elf.shstrtab.data)
         for section, row in zip(self.sections, self.rows[1:], strict=True):
-            if first.get(section.name) != row[0]:
+            if places.get(id(section)) != row[0]:
                 section.pins["sh_name"] = row[0]
                 self.reasons.append("place of a section name")
 

@@ -112,7 +112,7 @@ def group(section: Section, profile: Profile) -> int:
         return by_kind[kind]
     if kind in bodies.RELOCATION_TYPES:
         return 11
-    if name.startswith(".nv.constant0.") and profile.late_constant0:
+    if name.startswith(".nv.constant0.") and is_late(section, profile):
         return 17
     if name.startswith(".nv.constant"):
         return 12
@@ -121,6 +121,17 @@ def group(section: Section, profile: Profile) -> int:
     if name.startswith(".nv.global.init"):
         return 15
     return 16
+
+
+def is_late(section: Section, profile: Profile) -> bool:
+    """Whether a section was made after the global symbols were named."""
+    if section.late is not None:
+        return section.late
+    if not profile.late_constant0:
+        return False
+    return bool(section.sh_flags & elf.SHF_CUDA_MERCURY) or (
+        section.name.startswith(".nv.constant0.") and section.made_as is None
+    )
 
 
 def _mercury_group(name: str, kind: int) -> int:
@@ -143,10 +154,6 @@ def _mercury_group(name: str, kind: int) -> int:
     return ranks.get(kind, 38)
 
 
-#: Groups from this rank on are made after the globals, where the profile makes constants late.
-FIRST_LATE_GROUP = 17
-
-
 def index_order(sections: list[Section], profile: Profile) -> list[int]:
     """Positions in creation order, in section index order (without the null section)."""
     return sorted(range(len(sections)), key=lambda at: group(sections[at], profile))
@@ -163,6 +170,13 @@ class _Names:
         """Append the NUL bytes of an overwritten name."""
         self.data += bytes(count)
 
+    def append(self, name: str) -> int:
+        """Append a name even if it is there already; its offset."""
+        at = len(self.data)
+        self.offsets.setdefault(name, at)
+        self.data += name.encode("utf-8", "surrogateescape") + b"\0"
+        return at
+
     def add(self, name: str, room: int = 0) -> None:
         """Append a name that is not there yet, with space for at least ``room`` bytes."""
         if name not in self.offsets:
@@ -171,38 +185,56 @@ class _Names:
             self.data += raw + bytes(max(room - len(raw), 0) + 1)
 
 
-def _made_as(name: str, profile: Profile) -> str:
-    return (mercury_name(name) or name) if profile.mercury_names else name
+def made_as(section: Section, profile: Profile) -> str:
+    """The name under which a section was made."""
+    if section.made_as is not None:
+        return section.made_as
+    return (mercury_name(section.name) or section.name) if profile.mercury_names else section.name
 
 
 def _length(name: str) -> int:
     return len(name.encode("utf-8", "surrogateescape"))
 
 
-def section_names(description: Description, profile: Profile) -> bytes:
-    """``.shstrtab``."""
+def section_names(description: Description, profile: Profile) -> tuple[bytes, dict[int, int]]:
+    """``.shstrtab``, and the offset of the name of every section by ``id``."""
     table = _Names()
-    if profile.table_first:
-        names = _table_first_names(description)
-    else:
-        names = [
-            entry.name
-            for entry in description.history
-            if isinstance(entry, Section)
-            or (isinstance(entry, Dropped) and entry.in_shstrtab and not entry.erased)
-        ]
-    for name in names:
-        table.add(name, _length(_made_as(name, profile)))
-    return bytes(table.data)
+    places: dict[int, int] = {}
+    entries: list[Section | Symbol | Dropped] = (
+        [*_table_first_order(description)] if profile.table_first else description.history
+    )
+    for entry in entries:
+        if isinstance(entry, Section):
+            if entry.sh_flags & elf.SHF_CUDA_MERCURY and profile.late_constant0:
+                places[id(entry)] = table.append(entry.name)
+            else:
+                table.add(entry.name, _length(made_as(entry, profile)))
+                places[id(entry)] = table.offsets[entry.name]
+        elif isinstance(entry, Dropped) and entry.in_shstrtab and not entry.erased:
+            table.add(entry.name)
+    return bytes(table.data), places
 
 
-def _table_first_names(description: Description) -> list[str]:
-    """The second writer names content sections from the last to the first, then the tables."""
+#: How the second writer orders its names: by these prefixes, the rest behind the code.
+_TABLE_FIRST_RANKS = (".debug_", ".note.nv.cu", ".nv.info", ".nv.info.", ".nv.constant", ".text")
+
+
+def _table_first_order(description: Description) -> list[Section]:
     sections = description.sections
-    tables = [s for s in sections if s.sh_type in (elf.SHT_SYMTAB, elf.SHT_STRTAB)]
-    content = [s for s in sections if s not in tables and s.sh_type not in bodies.RELOCATION_TYPES]
-    relocations = [s for s in sections if s.sh_type in bodies.RELOCATION_TYPES]
-    return [s.name for s in (*reversed(content), *relocations, *tables)]
+    position = {section.name: at for at, section in enumerate(sections)}
+
+    def rank(section: Section) -> tuple[int, int]:
+        name = section.name
+        if section.sh_type in (elf.SHT_SYMTAB, elf.SHT_STRTAB):
+            return (len(_TABLE_FIRST_RANKS) + 1, 0)
+        if name.startswith(".nv.info."):
+            return (3, position.get(".text." + name[len(".nv.info.") :], 0))
+        for at, prefix in enumerate(_TABLE_FIRST_RANKS):
+            if name.startswith(prefix):
+                return (at, position[name])
+        return (len(_TABLE_FIRST_RANKS), position[name])
+
+    return sorted(sections, key=rank)
 
 
 def symbol_names(description: Description, profile: Profile) -> bytes:
@@ -215,36 +247,35 @@ def symbol_names(description: Description, profile: Profile) -> bytes:
         return bytes(table.data)
     renamed: list[str] = []
     late: list[str] = []
-    pending: str | None = None
+    pending: tuple[str, int, str] | None = None
     for entry in description.history:
         room = 0
+        name = made = entry.name
         if isinstance(entry, Section):
-            in_strtab, name = not entry.late, _made_as(entry.name, profile)
-            if entry.late and not entry.sh_flags & elf.SHF_CUDA_MERCURY:
-                late.append(entry.name)
-            elif name != entry.name and not entry.name.startswith(".rel"):
+            if is_late(entry, profile):
+                if not entry.sh_flags & elf.SHF_CUDA_MERCURY:
+                    late.append(name)
+                continue
+            name = made = made_as(entry, profile)
+            if name != entry.name and not entry.name.startswith(".rel"):
                 if profile.names_patched:
                     room, name = _length(name), entry.name
                 else:
                     renamed.append(entry.name)
-        else:
-            in_strtab, name = True, entry.name
         if pending is not None:
-            # the relocation section's name precedes that of its .nv.constant0
-            if name == ".rel" + pending:
-                table.add(name)
-            table.add(pending)
+            # the name of the relocation section precedes that of its .nv.constant0
+            if name in (".rel" + pending[2], ".rela" + pending[2]):
+                table.add(name, room)
+            table.add(pending[0], pending[1])
             pending = None
-        if not in_strtab:
-            continue
         if isinstance(entry, Dropped) and entry.erased:
             table.erase(entry.erased)
-        elif name.startswith(".nv.constant0.") and isinstance(entry, Section):
-            pending = name
+        elif isinstance(entry, Section) and name.startswith(_NAMED_BEHIND_RELOCATIONS):
+            pending = (name, room, made)
         else:
             table.add(name, room)
     if pending is not None:
-        table.add(pending)
+        table.add(pending[0], pending[1])
     for symbol in description.symbols:
         if isinstance(symbol, Dropped) and symbol.erased:
             table.erase(symbol.erased)
@@ -253,6 +284,9 @@ def symbol_names(description: Description, profile: Profile) -> bytes:
     for name in (*renamed, *late):
         table.add(name)
     return bytes(table.data)
+
+
+_NAMED_BEHIND_RELOCATIONS = (".nv.constant0.", ".nv.constant.entry_image_header_indices.")
 
 
 def has_symbol(section: Section) -> bool:
@@ -309,6 +343,12 @@ class Plan:
             _refuse(f"the string {text!r} is in no symbol name table", ".strtab")
         return offset
 
+    def signature_offset(self, text: str) -> int:
+        """Offset of a signature; an empty one has a place of its own in ``.strtab``."""
+        if text:
+            return self.string_offset(text)
+        return max(self.tables["strtab"].find(b"\0\0"), 0) + 1
+
     def section_index(self, section: Section) -> int:
         """Index of a section of the description."""
         index = self.indices.get(id(section))
@@ -352,18 +392,23 @@ class Planner:
         self.by_name: dict[str, Section] = {}
         for section in self.sections:
             self.by_name.setdefault(section.name, section)
-        self.shstrtab = pins.shstrtab
-        if self.shstrtab is None:
-            self.shstrtab = section_names(description, profile)
-        self.strtab = pins.strtab
-        if self.strtab is None:
-            self.strtab = symbol_names(description, profile)
-        self.shstrtab_offsets = string_offsets(self.shstrtab)
+        self.shstrtab = b""
+        self.name_places: dict[int, int] = {}
+        if pins.shstrtab is None:
+            self.shstrtab, self.name_places = section_names(description, profile)
+        else:
+            self.shstrtab = pins.shstrtab
+            first = string_offsets(self.shstrtab)
+            for section in self.sections:
+                if section.name in first:
+                    self.name_places[id(section)] = first[section.name]
+        self.strtab = symbol_names(description, profile) if pins.strtab is None else pins.strtab
         self.strtab_offsets = string_offsets(self.strtab)
         self.function_symbols: dict[int, dict[str, int]] = {}
         self.symbol_rows: list[tuple[int, int, int, int, int, int]] = []
         self.tables = {"shstrtab": self.shstrtab, "strtab": self.strtab}
         self.capsule_symbols: dict[int, int] = {}
+        self.drops_uft: bool | None = None
         self.num_local = 0
         self.num_tail = 0
 
@@ -420,7 +465,7 @@ class Planner:
             elif isinstance(entry, Section):
                 wanted = entry.has_symbol
                 if (has_symbol(entry) and not self.profile.table_first) if wanted is None else wanted:
-                    if entry.late:
+                    if is_late(entry, self.profile):
                         tail.append(entry)
                     else:
                         section_symbol(entry)
@@ -443,6 +488,8 @@ class Planner:
         target: str | None = None
         if kind in (elf.SHT_SYMTAB, bodies.SHT_CUDA_MERC_SYMTAB):
             target = ".strtab"
+        elif section.name in (".note.nv.cuinfo", ".note.nv.cuver"):
+            target = ".note.nv.tkinfo"
         elif self.profile.table_first:
             target = ".symtab" if kind in _LINK_TO_SYMTAB and section.name != ".nv.info" else None
             if section.name.startswith((".text", ".nv.constant0", ".nv.shared")):
@@ -451,18 +498,27 @@ class Planner:
             target = ".symtab"
         elif kind in _LINK_TO_MERC_SYMTAB:
             target = ".nv.merc.symtab"
-        elif section.name in (".note.nv.cuinfo", ".note.nv.cuver"):
-            target = ".note.nv.tkinfo"
         elif kind == elf.SHT_SYMTAB_SHNDX:
             target = ".symtab"
+        if target == ".symtab" and self.profile.stale_link and self._drops_uft():
+            return self.profile.stale_link
         found = None if target is None else self.by_name.get(target)
         return 0 if found is None else self.indices[id(found)]
+
+    def _drops_uft(self) -> bool:
+        if self.drops_uft is None:
+            self.drops_uft = any(
+                isinstance(entry, Dropped) and entry.name == ".nv.uft.entry"
+                for entry in self.description.history
+            )
+        return self.drops_uft
 
     def computed_info(self, section: Section) -> int:
         name, kind = section.name, section.sh_type
         if kind == elf.SHT_SYMTAB:
-            total = self.profile.info_is_total and self.num_tail
-            return len(self.symbol_rows) if total else self.num_local
+            if self.profile.info_is_total and self.num_tail:
+                return len(self.symbol_rows)
+            return self.num_local - self.profile.info_is_last_local
         if isinstance(section.body, bodies.MercurySymbols):
             return self.num_local
         if kind == bodies.SHT_CUDA_CAPMERC:
@@ -470,7 +526,8 @@ class Planner:
         if name.startswith(".text"):
             index = self.indices[id(section)]
             named = self.function_symbols.get(index, {})
-            return named.get(name[6:], 0) | section.registers << 24
+            symbol = named.get(name[6:], 0) if self.profile.text_symbols else 0
+            return symbol | section.registers << 24
         target = _info_target(name, kind)
         found = None if target is None else self.by_name.get(target)
         return 0 if found is None else self.indices[id(found)]
@@ -678,7 +735,7 @@ class Planner:
         pinned = section.pins.get
         name = pinned("sh_name")
         if name is None:
-            name = self.shstrtab_offsets.get(section.name)
+            name = self.name_places.get(id(section))
             if name is None:
                 _refuse(f"the name {section.name!r} is missing from .shstrtab", "sections")
         link, info = section.link, section.info
@@ -733,6 +790,7 @@ _OWNED = (
     (".nv.info.", ".text."),
     (".nv.merc.nv.info.", CAPMERC_TEXT),
     (".nv.merc.nv.constant.optimizer.", CAPMERC_TEXT),
+    (".nv.merc.nv.constant.entry_image_header_indices.", CAPMERC_TEXT),
     (".nv.shared.", ".text."),
     (".nv.local.", ".text."),
 )

@@ -31,6 +31,7 @@ class Section:
         has_symbol: whether a section symbol is made.
         shares: the plain section whose bytes a Mercury section uses (``False``: its own bytes).
         late: made after the global symbols were named.
+        made_as: the name under which it was made, where that is not the rule's Mercury name.
         pins: header fields kept as they were because no rule gives them.
     """
 
@@ -46,7 +47,8 @@ class Section:
     registers: int = 0
     has_symbol: bool | None = None
     shares: Section | bool | None = None
-    late: bool = False
+    late: bool | None = None
+    made_as: str | None = None
     pins: dict[str, int] = field(default_factory=dict)
 
 

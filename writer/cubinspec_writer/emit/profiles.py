@@ -43,6 +43,11 @@ class Profile:
         shstrtab_hole: bytes left free behind ``.shstrtab``.
         hole_per_function: the hole also holds one ``.nv.capmerc.text.<f>`` per function.
         strtab_hole: ``.strtab`` is followed by the space of the replaced names.
+        info_is_last_local: ``sh_info`` of ``.symtab`` is the index of the last local (CUDA 8 to
+            11.0), not that of the first global.
+        stale_link: ``sh_link`` of everything that uses ``.symtab`` when ``.nv.uft.entry`` was
+            dropped; CUDA 12.0 to 12.3 wrote a stale index.
+        text_symbols: ``sh_info`` of text sections holds the function symbol.
         info_is_total: ``sh_info`` of ``.symtab`` is the number of symbols when section symbols
             stand at its end (CUDA 13.0 and later; before it is the first global).
         compat_with_info: ``.nv.compat`` is sorted together with ``.nv.info.*`` (CUDA 12.x).
@@ -58,6 +63,9 @@ class Profile:
     shstrtab_hole: int = 0
     hole_per_function: bool = False
     strtab_hole: bool = False
+    info_is_last_local: bool = False
+    stale_link: int = 0
+    text_symbols: bool = True
     info_is_total: bool = False
     compat_with_info: bool = False
     segments: str = "classic"
@@ -90,10 +98,19 @@ PROFILES: dict[str, Profile] = {
     for profile in (
         _CLASSIC,
         replace(_CLASSIC, name="classic_11", segments="classic_11"),
-        replace(_CLASSIC, name="classic_10", segments="classic_10"),
+        replace(_CLASSIC, name="classic_10", segments="classic_10", info_is_last_local=True),
+        replace(_CLASSIC, name="classic_12_0", stale_link=5),
         replace(_CLASSIC, name="classic_8", segments="none"),
         replace(_CLASSIC, name="classic_8_no_entsize", segments="none", phentsize_when_none=0),
         replace(_FINALIZER, name="finalizer_11_8", info_is_total=False, hole_per_function=False),
+        replace(
+            _FINALIZER,
+            name="finalizer_12_0",
+            info_is_total=False,
+            hole_per_function=False,
+            stale_link=5,
+        ),
+        replace(_FINALIZER, name="finalizer_12_3", info_is_total=False, stale_link=5),
         replace(_FINALIZER, name="finalizer_12", info_is_total=False),
         _FINALIZER,
         replace(_MERCURY, name="mercury_12", info_is_total=False, compat_with_info=True),
@@ -107,6 +124,7 @@ PROFILES: dict[str, Profile] = {
         replace(_MERCURY, name="mercury_12_9", info_is_total=False),
         _MERCURY,
         Profile("table_first", table_first=True, segments="none"),
+        Profile("table_first_9", table_first=True, segments="none", text_symbols=False),
         Profile("table_first_no_entsize", table_first=True, segments="none", phentsize_when_none=0),
     )
 }

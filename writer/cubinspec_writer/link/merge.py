@@ -36,6 +36,7 @@ from .model import (
     SHT_RELA,
     STB_LOCAL,
     STT_FUNC,
+    STT_NOTYPE,
     STT_SECTION,
     InputObject,
     InRelocs,
@@ -258,6 +259,9 @@ class _Merger:
             return None, 0
         if unloaded and row.shndx in self.skipped:
             return None, 0
+        if symbol is None:
+            # Relocations that change an instruction name no symbol (atomics_misc on sm_75).
+            return Symbol("", STB_LOCAL, STT_NOTYPE, 0), 0
         return symbol, 0
 
 

@@ -80,6 +80,8 @@ def target_kind(symbol: Symbol) -> str:
     """The kind of place a symbol names, in the words of the relocation table."""
     if symbol.kind == STT_SECTION:
         return "section"
+    if not symbol.name:
+        return "none"
     if is_table_placeholder(symbol):
         return "table"
     if symbol.is_function:
