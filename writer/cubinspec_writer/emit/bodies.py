@@ -191,9 +191,7 @@ class Pairs:
     def encode(self, context: Context) -> bytes:
         head = records.CALLGRAPH_ENTRY.pack
         offset = context.signature_offset
-        return b"".join(
-            [head(a, offset(b) if isinstance(b, str) else b) for a, b in self.rows]
-        )
+        return b"".join([head(a, offset(b) if isinstance(b, str) else b) for a, b in self.rows])
 
 
 @dataclass(slots=True)
@@ -444,13 +442,13 @@ def _pairs(data: bytes, strtab: elf.StringTable, all_signatures: bool) -> Pairs:
 def _tool_note(desc: bytes) -> ToolNote | RawNote:
     if len(desc) < records.TKINFO_HEAD.size:
         return RawNote(desc)
-    version, *offsets = records.TKINFO_HEAD.unpack_from(desc)
+    note_version, *offsets = records.TKINFO_HEAD.unpack_from(desc)
     pool = elf.StringTable(desc[records.TKINFO_HEAD.size :], 0, "", "")
     try:
-        texts = [pool.get(offset) for offset in offsets]
+        file, tool, version, branch, arguments = [pool.get(offset) for offset in offsets]
     except CubinError:
         return RawNote(desc)
-    note = ToolNote(version, *texts)
+    note = ToolNote(note_version, file, tool, version, branch, arguments)
     note.padding = len(desc) - len(note.encode())
     return note if note.padding >= 0 and note.encode() == desc else RawNote(desc)
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from cubinspec.errors import CubinError
 from cubinspec.reader import elf
 from cubinspec.reader.elf import Elf, StringTable
-from cubinspec_writer.emit import bodies, layout, profiles
+from cubinspec_generated import records
+from cubinspec_writer.emit import bodies, layout
 from cubinspec_writer.emit.model import (
     Description,
     Dropped,
@@ -40,10 +41,7 @@ _CUDA_11_0 = 0x6E
 _TEXTURE_BANK = ".nv.constant.entry_image_header_indices."
 #: Last key: sections made after the globals.
 _END = 1 << 62
-_EHDR_FIELDS = (
-    "e_type e_machine e_version e_entry e_phoff e_shoff e_flags e_ehsize e_phentsize e_phnum "
-    "e_shentsize e_shnum e_shstrndx"
-).split()
+_EHDR_FIELDS = records.ELF_HEADER_64_FIELDS
 _OWNER = re.compile(
     r"^(\.(?:nv\.)?(?:merc\.|capmerc\.)?(?:nv\.)?(?:rela?\.)?(?:nv\.)?"
     r"(?:text|info|shared|constant\d+|constant\.optimizer|local))\..*",
@@ -148,9 +146,7 @@ class _Describer:
                         )
                         for name, info, other, shndx, value, size in rows[1:]
                     ],
-                    bodies.records.SYMBOL_64.size
-                    if self.elf.is_64
-                    else bodies.records.SYMBOL_32.size,
+                    records.SYMBOL_64.size if self.elf.is_64 else records.SYMBOL_32.size,
                 )
             except CubinError:
                 self.reasons.append("malformed Mercury symbols")
@@ -220,9 +216,9 @@ class _Describer:
         rows = self.symbol_rows
         info = self.rows[self.symtab][7]
         if profile.late_constant0:
-            for index, row in enumerate(self.rows):
-                if row[1] == bodies.SHT_CUDA_MERC_SYMTAB:
-                    return min(max(self.rows[index][7], 1), len(rows))
+            for section_row in self.rows:
+                if section_row[1] == bodies.SHT_CUDA_MERC_SYMTAB:
+                    return min(max(section_row[7], 1), len(rows))
             if info == len(rows):
                 for at, row in enumerate(rows):
                     if row[1] >> 4 == 1:
@@ -284,17 +280,19 @@ class _Describer:
         self, profile: Profile, offsets: dict[str, int], used: set[str]
     ) -> Iterator[tuple[int, Dropped]]:
         """Strings that name nothing, and runs of NUL bytes that no renaming explains."""
-        room = 0
-        at = 0
-        gap = 0
+        made_as = {
+            section.name: layout.made_as(section, profile)
+            for section in self.sections
+            if profile.names_patched and not section.name.startswith(".rel")
+        }
+        room = at = gap = 0
         for raw in self.strtab.data.split(b"\0")[:-1]:
             name = raw.decode("utf-8", "surrogateescape")
             if raw:
                 if gap > room:
                     yield at - gap + room, Dropped("", erased=gap - room)
                 gap = 0
-                made_as = profiles.mercury_name(name) if profile.names_patched else None
-                room = 0 if made_as is None else max(len(made_as) - len(name), 0)
+                room = max(len(made_as.get(name, "")) - len(name), 0)
                 if name not in used and offsets[name] == at:
                     yield at, Dropped(name)
             elif at:
@@ -337,9 +335,12 @@ class _Describer:
             behind = lookup.removeprefix(".rela").removeprefix(".rel")
             if behind not in offsets and behind.startswith(_TEXTURE_BANK):
                 behind = ".nv.constant0." + behind[len(_TEXTURE_BANK) :]
-            if behind != lookup and offsets.get(lookup, 0) < offsets.get(behind, -1):
-                if behind.startswith((".nv.constant0.", _TEXTURE_BANK)):
-                    lookup = behind
+            if (
+                behind != lookup
+                and offsets.get(lookup, 0) < offsets.get(behind, -1)
+                and behind.startswith((".nv.constant0.", _TEXTURE_BANK))
+            ):
+                lookup = behind
             if late:
                 tail += 1
                 key = (_END, tail)

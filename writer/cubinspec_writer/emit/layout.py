@@ -46,7 +46,7 @@ STB_GLOBAL = 1
 SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR = 1, 2, 4
 PT_LOAD, PT_PHDR = 1, 6
 PF_X, PF_W, PF_R = 1, 2, 4
-P_ALIGN = 8
+P_ALIGN, P_ALIGN_32 = 8, 4
 #: Largest section index that fits into bits 24-31 of e_flags; readers accept 0xff as "not said".
 MAX_NOTE_INDEX = 0xFF
 
@@ -464,7 +464,11 @@ class Planner:
                     add(entry)
             elif isinstance(entry, Section):
                 wanted = entry.has_symbol
-                if (has_symbol(entry) and not self.profile.table_first) if wanted is None else wanted:
+                if (
+                    (has_symbol(entry) and not self.profile.table_first)
+                    if wanted is None
+                    else wanted
+                ):
                     if is_late(entry, self.profile):
                         tail.append(entry)
                     else:
@@ -667,6 +671,8 @@ class Planner:
         if segments is None:
             wanted = header.e_type == 2 and count > 1
             segments = style(self.sections, rows, after_sections, phentsize) if wanted else []
+            if not self.is_64:
+                segments = [(*row[:-1], P_ALIGN_32) for row in segments]
         phoff = header.pins.get("e_phoff", after_sections if segments else 0)
         shstrndx = self._by_kind("shstrtab")
         # gABI extended numbering, in section header 0
@@ -766,7 +772,11 @@ def _info_target(name: str, kind: int) -> str | None:
                 break
         if not mercury:
             return rest
-        return ".nv.capmerc" + rest if rest.startswith((".text.", ".nv.uft.rel.")) else ".nv.merc" + rest
+        return (
+            ".nv.capmerc" + rest
+            if rest.startswith((".text.", ".nv.uft.rel."))
+            else ".nv.merc" + rest
+        )
     for prefix, target in _OWNED:
         if name.startswith(prefix):
             return target + name[len(prefix) :]
@@ -880,9 +890,7 @@ def _split(
     ]
 
 
-def _old_loads(
-    sections: list[Section], rows: list[tuple[int, ...]]
-) -> dict[int, tuple[int, ...]]:
+def _old_loads(sections: list[Section], rows: list[tuple[int, ...]]) -> dict[int, tuple[int, ...]]:
     """CUDA 10 and 11.0: sizes are sums without padding, reserved memory is the largest section."""
     loads: dict[int, tuple[int, ...]] = {}
     for access, run in _runs(sections, rows, split=False):
