@@ -1,4 +1,4 @@
-# Generated from ksy/tables/*.yaml (sha256 a5e5a844 34878765 d8120f70 78fccc4b 99a69c01 bf6cc9a9 09982abd 5cfae716 303abd33) by tools.gen; do not edit.
+# Generated from ksy/tables/*.yaml (sha256 a5e5a844 34878765 21f97267 78fccc4b 99a69c01 bf6cc9a9 09982abd 5cfae716 303abd33) by tools.gen; do not edit.
 meta:
   id: cuda_codes
   title: Codes of NVIDIA CUDA device binaries
@@ -1832,6 +1832,11 @@ enums:
       -orig-id: SHT_CUDA_CONSTANT_B17
       doc: |
         Constant bank 17.
+    0x70000079:
+      id: sht_cuda_merc_constant_image_indices
+      -orig-id: SHT_CUDA_MERC_CONSTANT_IMAGE_INDICES
+      doc: |
+        Indices of the texture, sampler and surface headers that a kernel uses.
     0x7000007c:
       id: sht_cuda_merc_constant_user
       -orig-id: SHT_CUDA_MERC_CONSTANT_USER

@@ -12,6 +12,8 @@ OSABI_CUDA_V8 = 0x41
 _FLAG_ACCELERATED_ABI7 = 0x800
 #: The same under ABI 8 (ptxas 12.8 and 12.9 set it; 13.0 uses .nv.compat instead).
 _FLAG_ACCELERATED_ABI8 = 0x8
+#: Older files have the ABI 7 bit set with another meaning (sm_60 of the writer seen in CUPTI).
+_FIRST_ACCELERATED = 90
 KIND_MERCURY, KIND_CAPSULE, KIND_SASS = 0x1, 0x2, 0x4
 
 
@@ -103,6 +105,8 @@ class Header:
     @property
     def is_accelerated(self) -> bool:
         """Whether the flags say that this is an ``a`` target; false does not exclude it."""
+        if self.sm < _FIRST_ACCELERATED:
+            return False
         if self.os_abi == OSABI_CUDA_V8:
             return bool(self.e_flags & _FLAG_ACCELERATED_ABI8)
         return bool(self.e_flags & _FLAG_ACCELERATED_ABI7)

@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sections.yaml (sha256 d8120f7069b7981b) by tools.gen; do not edit.
+# Generated from ksy/tables/sections.yaml (sha256 21f972677016acf7) by tools.gen; do not edit.
 """Sections."""
 
 TYPE_NAMES: dict[int, str] = {
@@ -53,6 +53,7 @@ TYPE_NAMES: dict[int, str] = {
     0x70000073: 'SHT_CUDA_CONSTANT_B15',
     0x70000074: 'SHT_CUDA_CONSTANT_B16',
     0x70000075: 'SHT_CUDA_CONSTANT_B17',
+    0x70000079: 'SHT_CUDA_MERC_CONSTANT_IMAGE_INDICES',
     0x7000007c: 'SHT_CUDA_MERC_CONSTANT_USER',
     0x7000007d: 'SHT_CUDA_MERC_CONSTANT_PIC',
     0x70000082: 'SHT_CUDA_MERC_RELA',
@@ -174,6 +175,7 @@ KINDS: tuple[tuple[str, str, str, bool, int, int, int, str, str, tuple[int, ...]
     ('.nv.merc.rela*', 'merc_rela', 'mercury', False, 1879048322, 1879048322, 268435520, 'merc_symtab', 'target', (8,), 24, 'rela'),
     ('.nv.merc.nv.constant.user', 'merc_constant_user', 'data', True, 1879048316, 1879048316, 268435458, 'none', 'none', (4, 1, 2, 8, 16), 0, 'constant_bank'),
     ('.nv.merc.nv.constant.pic', 'merc_constant_pic', 'data', True, 1879048317, 1879048317, 268435458, 'none', 'none', (8,), 0, 'constant_bank'),
+    ('.nv.merc.nv.constant.entry_image_header_indices.*', 'merc_constant_image_indices', 'data', True, 1879048313, 1879048313, 268435522, 'none', 'capsule_section', (4,), 0, ''),
     ('.nv.merc.nv.constant.optimizer.*', 'merc_constant_optimizer', 'data', True, 1879048324, 1879048324, 268435522, 'none', 'capsule_section', (4, 8), 0, 'function_constant_bank'),
     ('.nv.merc.nv.global.init', 'merc_global_init', 'data', True, 1879048200, 1879048200, 268435459, 'none', 'none', (4, 1, 8), 0, 'global_init'),
     ('.nv.merc.nv.shared.reserved.*', 'merc_reserved_shared', 'mercury', False, 1879048213, 1879048213, 268435459, 'none', 'none', (1, 8, 16), 0, 'reserved_shared'),
@@ -240,20 +242,21 @@ EXACT: dict[str, int] = {
     '.nv.merc.nv.prototype': 81,
     '.nv.merc.nv.constant.user': 84,
     '.nv.merc.nv.constant.pic': 85,
-    '.nv.merc.nv.global.init': 87,
-    '.nv.merc.nv.uft.entry': 89,
-    '.nv.merc.nv.udt.entry': 90,
-    '.nv.merc.nv.udt': 91,
-    '.nv.merc.nv_debug_line_sass': 94,
-    '.nv.merc.nv_debug_info_reg_sass': 95,
-    '.nv.merc.nv_debug_info_reg_type': 96,
+    '.nv.merc.nv.global.init': 88,
+    '.nv.merc.nv.uft.entry': 90,
+    '.nv.merc.nv.udt.entry': 91,
+    '.nv.merc.nv.udt': 92,
+    '.nv.merc.nv_debug_line_sass': 95,
+    '.nv.merc.nv_debug_info_reg_sass': 96,
+    '.nv.merc.nv_debug_info_reg_type': 97,
 }
 """Row in KINDS of a whole section name."""
 
 PREFIXES: tuple[tuple[str, int], ...] = (
-    ('.nv.merc.nv.constant.optimizer.', 86),
-    ('.nv.merc.nv.shared.reserved.', 88),
-    ('.nv.merc.nv_debug_ptx_txt', 93),
+    ('.nv.merc.nv.constant.entry_image_header_indices.', 86),
+    ('.nv.merc.nv.constant.optimizer.', 87),
+    ('.nv.merc.nv.shared.reserved.', 89),
+    ('.nv.merc.nv_debug_ptx_txt', 94),
     ('.nv.merc.nv.resolvedrela', 82),
     ('.nv.capmerc.nv.uft.rel.', 75),
     ('.nv.shared.reserved.', 60),
@@ -269,7 +272,7 @@ PREFIXES: tuple[tuple[str, int], ...] = (
     ('.nv.constant15.', 52),
     ('.nv.constant16.', 53),
     ('.nv.constant17.', 54),
-    ('.nv.merc.debug_', 92),
+    ('.nv.merc.debug_', 93),
     ('.nv.constant0.', 37),
     ('.nv.constant1.', 38),
     ('.nv.constant2.', 39),
