@@ -9,20 +9,23 @@ from typing import Any
 from cubinspec.reader.elf import Elf
 
 from . import output
-from .callgraph import create_sections, join_callgraphs
 from .diagnostics import Diagnostics, LinkError, UnsupportedLinkError
-from .read import open_object, read_half
 from .gather import Candidate, Input, Library, Named, gather, target_of
-from .liveness import check_defined, mark_live
-from .merge import merge
-from .model import SHN_UNDEF, SHT_CUDA_RELOCINFO, SHT_SYMTAB, STB_GLOBAL
+from .half import link_half
+from .model import SHN_UNDEF, SHT_SYMTAB, STB_GLOBAL
 from .options import LinkOptions
-from .place import place, place_commons
-from .profile import profile_for
-from .relocate import relocate
-from .resolve import resolve
-from .state import LinkState
+from .profile import MERCURY_HALF, profile_for
+from .read import read_half
 
+__all__ = [
+    "Library",
+    "LinkError",
+    "LinkOptions",
+    "LinkResult",
+    "Named",
+    "UnsupportedLinkError",
+    "link",
+]
 
 #: nvlink warns from this sm number on.
 _RELOCS_UNFINISHED_FROM = 90
@@ -39,7 +42,6 @@ class LinkResult:
 
     bytes: bytes
     messages: list[tuple[str, str]]
-    state: LinkState
 
 
 def link(
@@ -65,9 +67,17 @@ def link(
         )
     candidates = gather(inputs, options, diagnostics)
     candidates = without_idle_system_objects(candidates, options)
-    objects = [read_half(c.elf, mercury=False) for c in candidates]
-    data, state = link_objects(objects, options, diagnostics)
-    return LinkResult(data, diagnostics.messages, state)
+    profile = profile_for(target_of(options, diagnostics)[0])
+    plain = [read_half(c.elf, mercury=False) for c in candidates]
+    mercury = None
+    if profile.mercury:
+        code = [read_half(c.elf, mercury=True) for c in candidates]
+        mercury = link_half(code, options, MERCURY_HALF, diagnostics)
+        diagnostics.stop_on_errors()
+    again = Diagnostics() if mercury else diagnostics
+    half = link_half(plain, options, profile, again, mercury)
+    diagnostics.stop_on_errors()
+    return LinkResult(output.write(half, mercury), diagnostics.messages)
 
 
 def without_idle_system_objects(
@@ -92,24 +102,3 @@ def _names(elf: Elf, *, undefined: bool) -> set[str]:
         for row in elf.symbol_rows(table)
         if row[1] >> 4 == STB_GLOBAL and (row[3] == SHN_UNDEF) == undefined
     }
-
-
-def link_objects(objects, options, diagnostics):
-    sm = int("".join(c for c in options.arch if c.isdigit()))
-    state = LinkState(options, profile_for(sm), objects, diagnostics)
-    fixed = output.start(state)
-    resolve(state)
-    mark_live(state)
-    check_defined(state)
-    merge(state)
-    place_commons(state)
-    graph = join_callgraphs(state)
-    graph_sections = create_sections(state, graph)
-    place(state, graph)
-    if state.profile.has_rel_action and not options.relocatable:
-        action = state.create_section(".nv.rel.action", SHT_CUDA_RELOCINFO, 0, 8, entsize=8)
-        action.data += output._REL_ACTION
-    relocate(state)
-    data = output.build(state, graph, fixed, graph_sections)
-    state.diagnostics.stop_on_errors()
-    return data, state

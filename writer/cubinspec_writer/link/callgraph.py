@@ -11,12 +11,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from cubinspec_generated import records
-
 from .liveness import defined_here, function_at
 from .model import SHT_CUDA_CALLGRAPH, SHT_CUDA_PROTOTYPE, InputObject, OutSection, Symbol
 from .state import LinkState
-
 
 
 @dataclass(slots=True)
@@ -97,36 +94,3 @@ def create_sections(state: LinkState, graph: Graph) -> tuple[OutSection, OutSect
     prototype = state.create_section(".nv.prototype", SHT_CUDA_PROTOTYPE, 0, 4, entsize=8)
     prototype.emitted = any(f not in graph.address_taken for f in graph.prototypes)
     return callgraph, prototype
-
-
-def fill(
-    state: LinkState, graph: Graph, sections: tuple[OutSection, OutSection], strings: dict[str, int]
-) -> None:
-    """Write both sections, once symbols are numbered and signatures have their offsets."""
-    callgraph, prototype = sections
-    rows: list[tuple[int, int]] = []
-
-    def add(marker: int, pairs: list[tuple[int, int]]) -> None:
-        rows.append((0, 0x100000000 - marker))
-        rows.extend(pairs)
-
-    def edges(table: dict[Symbol, list[Symbol]]) -> list[tuple[int, int]]:
-        return [
-            (f.index, t.index) for f in state.functions for t in reversed(table.get(f, ()))
-        ]
-
-    def signatures(table: dict[Symbol, list[str]]) -> list[tuple[int, int]]:
-        return [
-            (f.index, strings[t]) for f in state.functions for t in reversed(table.get(f, ()))
-        ]
-
-    add(1, edges(graph.calls))
-    add(2, signatures(graph.address_taken))
-    add(3, signatures(graph.indirect))
-    add(4, edges(graph.references))
-    callgraph.data += b"".join(records.CALLGRAPH_ENTRY.pack(*row) for row in rows)
-    prototype.data += b"".join(
-        records.PROTOTYPE_ENTRY.pack(f.index, strings[graph.prototypes[f]])
-        for f in state.functions
-        if f in graph.prototypes and f not in graph.address_taken
-    )

@@ -228,5 +228,3 @@ _STRICT_FROM = 100
 def _member_name(name: str, image: Image) -> str:
     members = [s.name for s in image.provenance if s.kind == "member"]
     return ":".join([name, *members])
-
-

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from .callgraph import Graph
 from .liveness import defined_here
-from .model import InfoRecord, InputObject, Symbol
+from .model import SHT_CUDA_INFO, InfoRecord, InputObject, OutSection, Symbol
 from .state import LinkState
 
 PARAM_CBANK, EXTERNS, FRAME_SIZE, MIN_STACK_SIZE = 0x0A, 0x0F, 0x11, 0x12
@@ -20,6 +20,8 @@ NUM_MBARRIERS, NUM_BARRIERS, SPARSE_MMA_MASK = 0x38, 0x4C, 0x50
 BVAL, HVAL, SVAL = 2, 3, 4
 #: Records of the global section whose payload starts with a function symbol.
 _OF_FUNCTION = frozenset({FRAME_SIZE, MIN_STACK_SIZE, CRS_STACK_SIZE, MAX_STACK_SIZE, REGCOUNT})
+#: Records that a link itself adds or changes.
+_PROPAGATED = frozenset((NUM_BARRIERS, EXTERNS, CRS_STACK_SIZE))
 _UNKNOWN_STACK = 0xFFFFFFFF
 
 
@@ -86,8 +88,11 @@ def stack_of(graph: Graph, facts: FunctionFacts, entry: Symbol) -> int | None:
     return depth[entry]
 
 
-def fill(state: LinkState, graph: Graph, global_info: bytearray) -> None:
+def fill(
+    state: LinkState, graph: Graph, section: OutSection, mercury: LinkState | None = None
+) -> None:
     """Write the records of all `.nv.info` sections; symbols are numbered already."""
+    global_info = section.data
     facts = FunctionFacts(state)
     final = not state.options.relocatable
     kernels = [s for s in _by_index(state) if s.is_entry and s.section is not None]
@@ -115,7 +120,7 @@ def fill(state: LinkState, graph: Graph, global_info: bytearray) -> None:
             recursive.add(kernel)
         payload = words(kernel.index, size)
         global_info += InfoRecord(SVAL, MIN_STACK_SIZE, 0, payload).encode()
-    _function_sections(state, below if final else {}, recursive)
+    _function_sections(state, below if final else {}, recursive, mercury)
 
 
 def _by_index(state: LinkState) -> list[Symbol]:
@@ -123,12 +128,18 @@ def _by_index(state: LinkState) -> list[Symbol]:
 
 
 def _function_sections(
-    state: LinkState, below: dict[Symbol, list[Symbol]], recursive: set[Symbol]
+    state: LinkState,
+    below: dict[Symbol, list[Symbol]],
+    recursive: set[Symbol],
+    mercury: LinkState | None,
 ) -> None:
     externs: dict[Symbol, list[Symbol]] = {}
+    tails: dict[Symbol, list[InfoRecord]] = {}
+    codes = mercury_codes(mercury) if mercury else None
     sections = {s.owner: s for s in state.sections if s.records and s.owner is not None}
     for function, section in sections.items():
-        records = [r for r in reversed(section.records)]
+        records, added = split_added(section, function, codes)
+        records.reverse()
         obj = function.definition[0] if function.definition else None
         assert obj is not None
         done = []
@@ -138,14 +149,9 @@ def _function_sections(
                 if not externs[function] and function not in below:
                     continue
                 record = external_record(externs[function])
-            elif record.code == PARAM_CBANK:
-                place = obj.placed.get(obj.symbols[word(record, 0)].shndx)
-                if place and place[0].symbol:
-                    record = InfoRecord(
-                        SVAL, PARAM_CBANK, 0, words(place[0].symbol.index) + record.payload[4:]
-                    )
-            done.append(record)
+            done.append(_renumber(function, record))
         section.records = done
+        tails[function] = added
     for kernel, functions in below.items():
         own = sections.get(kernel)
         if own is None:
@@ -168,8 +174,41 @@ def _function_sections(
         if kernel in sections:
             crs = InfoRecord(SVAL, CRS_STACK_SIZE, 0, words(_UNKNOWN_STACK))
             _replace(sections[kernel].records, CRS_STACK_SIZE, crs)
-    for section in sections.values():
+    for function, section in sections.items():
+        section.records += [_renumber(function, r) for r in tails[function]]
         section.data += b"".join(r.encode() for r in section.records)
+
+
+def mercury_codes(state: LinkState) -> dict[str, list[set[int]]]:
+    """Attribute codes of every function's Mercury records, by function name."""
+    codes: dict[str, list[set[int]]] = {}
+    for section in state.sections:
+        if section.owner is not None and section.sh_type == SHT_CUDA_INFO:
+            found = {r.code for r in section.records}
+            codes.setdefault(section.owner.name, []).append(found)
+    return codes
+
+
+def split_added(
+    section: OutSection, function: Symbol, codes: dict[str, list[set[int]]] | None
+) -> tuple[list[InfoRecord], list[InfoRecord]]:
+    """The records that the Mercury half has too, and those that the finalizer added."""
+    if codes is None or function.name not in codes:
+        return list(section.records), []
+    known = codes[function.name][0] | _PROPAGATED
+    kept = [r for r in section.records if r.code in known]
+    return kept, [r for r in section.records if r.code not in known]
+
+
+def _renumber(function: Symbol, record: InfoRecord) -> InfoRecord:
+    """Give the parameter bank its symbol number of the output."""
+    if record.code != PARAM_CBANK or function.definition is None:
+        return record
+    obj = function.definition[0]
+    place = obj.placed.get(obj.symbols[word(record, 0)].shndx)
+    if place is None or place[0].symbol is None:
+        return record
+    return InfoRecord(SVAL, PARAM_CBANK, 0, words(place[0].symbol.index) + record.payload[4:])
 
 
 def external_names(obj: InputObject, record: InfoRecord) -> list[Symbol]:

@@ -71,9 +71,7 @@ def reference_graph(state: LinkState) -> tuple[Edges, list[Symbol]]:
             section = obj.sections[relocs.target]
             if not section.flags & SHF_ALLOC:
                 continue
-            source = owner.get(
-                relocs.target if section.flags & SHF_EXECINSTR else section.info
-            )
+            source = owner.get(relocs.target if section.flags & SHF_EXECINSTR else section.info)
             for row in relocs.rows:
                 target = obj.bound[row.symbol]
                 if target is None or target.kind != STT_FUNC:
@@ -120,9 +118,7 @@ def is_missing(symbol: Symbol) -> bool:
 
 
 #: Functions that the driver supplies (found by asking nvlink for each).
-_SYSTEM_CALLS = frozenset(
-    ("vprintf", "vfprintf", "malloc", "free", "__assertfail", "__profile")
-)
+_SYSTEM_CALLS = frozenset(("vprintf", "vfprintf", "malloc", "free", "__assertfail", "__profile"))
 #: System calls by prefix, unified tables, reserved shared memory.
 _SYSTEM_PREFIXES = ("__cuda_syscall", "__UFT", "__UDT", ".nv.reservedSmem.")
 _DRIVER_OBJECTS = frozenset((STT_CUDA_TEXTURE, STT_CUDA_SAMPLER, STT_CUDA_SURFACE))
@@ -149,6 +145,11 @@ def code_owners(obj: InputObject) -> dict[int, Symbol]:
     """Code section index -> its function, for functions whose copy here is linked."""
     owners = {}
     for row, symbol in zip(obj.symbols, obj.bound, strict=True):
-        if symbol is not None and row.kind == STT_FUNC and row.shndx and defined_here(obj, row.index):
+        if (
+            symbol is not None
+            and row.kind == STT_FUNC
+            and row.shndx
+            and defined_here(obj, row.index)
+        ):
             owners[row.shndx] = symbol
     return owners

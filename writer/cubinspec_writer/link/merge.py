@@ -242,7 +242,9 @@ class _Merger:
                 clear(target, base + row.offset, row.r_type)
                 continue
             section.relocs.append(
-                Reloc(base + row.offset, row.r_type, symbol, row.addend + shift, state.next_serial())
+                Reloc(
+                    base + row.offset, row.r_type, symbol, row.addend + shift, state.next_serial()
+                )
             )
 
     def _is_dead(self, index: int) -> bool:

@@ -169,7 +169,9 @@ class InputObject:
 
     def string(self, offset: int) -> str:
         end = self.strtab.find(b"\0", offset)
-        return self.strtab[offset : end if end >= 0 else len(self.strtab)].decode("utf-8", "surrogateescape")
+        return self.strtab[offset : end if end >= 0 else len(self.strtab)].decode(
+            "utf-8", "surrogateescape"
+        )
 
     def find(self, name: str) -> InSection | None:
         return next((s for s in self.sections if s.name == name), None)
@@ -259,7 +261,12 @@ class OutSection:
 
     @property
     def is_nobits(self) -> bool:
-        return self.sh_type in (SHT_NOBITS, SHT_CUDA_GLOBAL, SHT_CUDA_SHARED, SHT_CUDA_SHARED_RESERVED)
+        return self.sh_type in (
+            SHT_NOBITS,
+            SHT_CUDA_GLOBAL,
+            SHT_CUDA_SHARED,
+            SHT_CUDA_SHARED_RESERVED,
+        )
 
     @property
     def size(self) -> int:

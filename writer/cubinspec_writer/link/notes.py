@@ -86,6 +86,7 @@ def compat_bytes(state: LinkState) -> bytes:
         section = next((s for s in obj.sections if s.sh_type == SHT_CUDA_COMPAT), None)
         if section is not None:
             inputs.append({r.code: r for r in info_records(section.data)})
+
     def value(table: dict[int, InfoRecord], code: int) -> int:
         return table[code].value & 0xFF if code in table else 0
 
@@ -123,11 +124,3 @@ def compat_bytes(state: LinkState) -> bytes:
 
 def target_sm(arch: str) -> int:
     return ARCHES[arch][0]
-
-
-def note_sections(state: LinkState) -> tuple[OutSection, OutSection]:
-    """Create the two note sections."""
-    return (
-        OutSection(".note.nv.tkinfo", SHT_NOTE, SHF_TKINFO, 4),
-        OutSection(".note.nv.cuinfo", SHT_NOTE, state.profile.cuinfo_flags, 4),
-    )

@@ -18,6 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from cubinspec_generated.tables.arch import ARCHES
+
 from .callgraph import Graph
 from .merge import SHARED_POOL
 from .model import (
@@ -40,7 +42,6 @@ from .state import LinkState
 
 _GLOBAL = ".nv.global"
 _SHARED_LIMIT = 0xC000
-_UNCHECKED_TARGETS = frozenset(("sm_90a",))
 _CONSTANT_LIMIT = 0x10000
 _DYNAMIC_ALIGN = 16
 _SLOT = 4
@@ -89,9 +90,7 @@ def place_textures(state: LinkState, graph: Graph) -> None:
         bank.data.extend(bytes(start + _SLOT * len(references) - bank.size))
         rows = state.reloc_section(bank, is_rela=False)
         if rows is not None:
-            rows.relocs += [
-                Reloc(at, _HEADER_INDEX[r.kind], r, 0) for r, at in state.slots.items()
-            ]
+            rows.relocs += [Reloc(at, _HEADER_INDEX[r.kind], r, 0) for r, at in state.slots.items()]
 
 
 def place(state: LinkState, graph: Graph) -> None:
@@ -164,8 +163,8 @@ def _place_shared(state: LinkState, below: dict[Symbol, list[Symbol]]) -> None:
 
 
 def _allows_more_shared(state: LinkState) -> bool:
-    """nvlink does not check the limit for sm_90a (case smem_too_big, all targets)."""
-    return state.options.arch in _UNCHECKED_TARGETS
+    """nvlink does not check the limit for the `a` variants (smem_too_big on all targets)."""
+    return ARCHES[state.options.arch][1] == "a"
 
 
 def _place_dynamic(
@@ -196,9 +195,7 @@ def _place_dynamic(
                 state.dynamic_start[function] = start
 
 
-def split_sort(
-    items: list[Symbol], first_wins: Callable[[Symbol, Symbol], bool]
-) -> list[Symbol]:
+def split_sort(items: list[Symbol], first_wins: Callable[[Symbol, Symbol], bool]) -> list[Symbol]:
     """Sort as nvlink does: a merge sort that is not stable, so equal items change places.
 
     A list is dealt onto two piles in turn, each sorted the same way; `first_wins` says whether the

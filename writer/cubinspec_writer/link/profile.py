@@ -6,7 +6,7 @@ Mercury half beside the SASS code). Values were observed in outputs of nvlink 13
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,11 @@ class Profile:
         reserved_shared: bytes of shared memory that precede a kernel's own.
         mercury: the cubin carries a Mercury half.
         flags_kind: low byte of `e_flags`.
-        undefined_weak_object: `st_info` given to an undefined weak object.
+        cuinfo_flags: `sh_flags` of `.note.nv.cuinfo`.
+        compat_keeps_finalizer: `.nv.compat` keeps the record about the finalizer.
+        constant0_late: parameter banks are made by the finalizer, after everything else.
+        keeps_symbols: kinds and spaces of symbols stay as in the inputs (Mercury symbols).
+        drops_dead_frames: `.debug_frame` loses the entries of dead functions.
     """
 
     has_compat: bool
@@ -35,7 +39,9 @@ class Profile:
     flags_kind: int
     cuinfo_flags: int
     compat_keeps_finalizer: bool
-    constant0_last: bool
+    constant0_late: bool
+    keeps_symbols: bool = False
+    drops_dead_frames: bool = False
 
 
 _OLD = Profile(
@@ -49,7 +55,7 @@ _OLD = Profile(
     flags_kind=4,
     cuinfo_flags=0x1000000,
     compat_keeps_finalizer=False,
-    constant0_last=False,
+    constant0_late=False,
 )
 _HOPPER = Profile(
     has_compat=True,
@@ -62,7 +68,7 @@ _HOPPER = Profile(
     flags_kind=4,
     cuinfo_flags=0x1000040,
     compat_keeps_finalizer=False,
-    constant0_last=False,
+    constant0_late=False,
 )
 _BLACKWELL = Profile(
     has_compat=True,
@@ -75,8 +81,11 @@ _BLACKWELL = Profile(
     flags_kind=2,
     cuinfo_flags=0x1000040,
     compat_keeps_finalizer=True,
-    constant0_last=True,
+    constant0_late=True,
+    drops_dead_frames=True,
 )
+#: The Mercury half of a program beside its SASS half.
+MERCURY_HALF = replace(_BLACKWELL, keeps_symbols=True, drops_dead_frames=False)
 #: First sm number of each family, highest first.
 _FAMILIES = ((100, _BLACKWELL), (90, _HOPPER), (0, _OLD))
 

@@ -57,7 +57,15 @@ PLAIN_TYPE = {
     SHT_CUDA_MERC_CONSTANT_PIC: SHT_CUDA_CONSTANT_B0 + 4,
 }
 #: Sections of the SASS half that have a Mercury twin or are made from Mercury code.
-_SASS_ONLY = (".text.", ".rel", ".debug", ".nv_debug_", ".nv.info", ".nv.constant", ".nv.global.init")
+_SASS_ONLY = (
+    ".text.",
+    ".rel",
+    ".debug",
+    ".nv_debug_",
+    ".nv.info",
+    ".nv.constant",
+    ".nv.global.init",
+)
 
 
 def open_object(data: bytes, name: str) -> Elf:
@@ -119,9 +127,7 @@ def _sections(elf: Elf, mercury: bool) -> list[InSection]:
         _, sh_type, flags, _, _, size, link, info, align, entsize = row
         name = elf.section_name(index)
         data = elf.section_bytes(index) if occupies_file(sh_type, flags) else b""
-        section = InSection(
-            index, name, sh_type, flags, size, link, info, align, entsize, data
-        )
+        section = InSection(index, name, sh_type, flags, size, link, info, align, entsize, data)
         if mercury:
             _as_mercury(section)
         elif flags & SHF_MERCURY:

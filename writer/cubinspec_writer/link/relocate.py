@@ -16,9 +16,18 @@ from typing import NamedTuple
 
 from cubinspec_generated.tables import relocations
 
-from .model import SHT_CUDA_CONSTANT_B0, STT_CUDA_SAMPLER, STT_CUDA_SURFACE, STT_CUDA_TEXTURE, STT_SECTION, OutSection, Reloc, Space, Symbol
+from .model import (
+    SHT_CUDA_CONSTANT_B0,
+    STT_CUDA_SAMPLER,
+    STT_CUDA_SURFACE,
+    STT_CUDA_TEXTURE,
+    STT_SECTION,
+    OutSection,
+    Reloc,
+    Space,
+    Symbol,
+)
 from .state import LinkState, is_rel
-
 
 
 class Action(NamedTuple):

@@ -34,8 +34,6 @@ class LinkState:
     profile: Profile
     objects: list[InputObject]
     diagnostics: Diagnostics
-    #: `.shstrtab` in order; a dict because a name appears once.
-    section_names: dict[str, None] = field(default_factory=dict)
     #: The first part of `.strtab` and `.symtab`: sections, local and weak symbols, and bare names
     #: of sections that exist in the string table only.
     entries: list[OutSection | Symbol | str] = field(default_factory=list)
@@ -63,7 +61,6 @@ class LinkState:
 
     def add_name(self, name: str) -> None:
         """Enter a section name that may never get a section into both string tables."""
-        self.section_names.setdefault(name)
         self.entries.append(name)
 
     def create_section(
@@ -80,19 +77,18 @@ class LinkState:
         """Create an output section, its names and (if the kind has one) its section symbol."""
         final = not self.options.relocatable
         section = OutSection(name, sh_type, flags, align, entsize, owner=owner)
-        self.section_names.setdefault(name)
-        if self.profile.constant0_companion and sh_type == SHT_CUDA_CONSTANT_B0 and final:
-            companion = self.create_section(
-                ".rel" + name, SHT_REL, 0, 8, owner=owner, entsize=16, with_symbol=False
-            )
-            companion.info_section, companion.emitted = section, False
-            self.reloc_sections[section, False] = companion
         section.order = len(self.sections)
         if with_symbol:
             section.symbol = Symbol("", STB_LOCAL, STT_SECTION, 0, section=section, entered=True)
         self.sections.append(section)
         self.by_key[name, owner] = section
         self.entries.append(section)
+        if self.profile.constant0_companion and sh_type == SHT_CUDA_CONSTANT_B0 and final:
+            companion = self.create_section(
+                ".rel" + name, SHT_REL, 0, 8, owner=owner, entsize=16, with_symbol=False
+            )
+            companion.info_section, companion.emitted = section, False
+            self.reloc_sections[section, False] = companion
         return section
 
     def hidden_section(

@@ -1,0 +1,123 @@
+"""The passes from resolved inputs to finished sections, for one program.
+
+A link of sm_75 to sm_90 runs them once. From sm_100 on they run for the Mercury half and for the
+SASS half, which `output` then joins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from . import callgraph, info, notes
+from .callgraph import Graph, join_callgraphs
+from .diagnostics import Diagnostics
+from .liveness import check_defined, mark_live
+from .merge import merge
+from .model import (
+    SHF_EXECINSTR,
+    SHT_CUDA_COMPAT,
+    SHT_CUDA_INFO,
+    SHT_CUDA_RELOCINFO,
+    SHT_NOTE,
+    SHT_STRTAB,
+    SHT_SYMTAB,
+    STB_LOCAL,
+    STT_SECTION,
+    InputObject,
+    OutSection,
+    Symbol,
+)
+from .number import number_symbols
+from .options import LinkOptions
+from .place import place, place_commons
+from .profile import Profile
+from .relocate import relocate
+from .resolve import resolve
+from .state import LinkState
+
+#: `.nv.rel.action` of every executable up to sm_90: what relocation type 115 does.
+_REL_ACTION = bytes.fromhex("73000000000000000000001125000536")
+
+
+@dataclass(slots=True)
+class Half:
+    """One linked program: numbered symbols, filled sections, nothing laid out."""
+
+    state: LinkState
+    graph: Graph
+    #: Sections that every output has, by name; `.nv.info` may stay empty.
+    fixed: dict[str, OutSection]
+    callgraph: OutSection
+    prototype: OutSection
+    symbols: list[Symbol]
+
+
+def link_half(
+    objects: list[InputObject],
+    options: LinkOptions,
+    profile: Profile,
+    diagnostics: Diagnostics,
+    twin: Half | None = None,
+) -> Half:
+    """Run all passes up to the numbering of symbols.
+
+    Args:
+        twin: the Mercury half of the same program, when this is its SASS half.
+    """
+    state = LinkState(options, profile, objects, diagnostics)
+    fixed = _name_fixed_sections(state)
+    resolve(state)
+    mark_live(state)
+    check_defined(state)
+    merge(state)
+    place_commons(state)
+    graph = join_callgraphs(state)
+    graph_sections = callgraph.create_sections(state, graph)
+    place(state, graph)
+    if profile.has_rel_action and not options.relocatable:
+        action = state.create_section(".nv.rel.action", SHT_CUDA_RELOCINFO, 0, 8, entsize=8)
+        action.data += _REL_ACTION
+    relocate(state)
+    symbols = number_symbols(state)
+    info.fill(state, graph, fixed[".nv.info"], twin.state if twin else None)
+    _fill_notes(state, fixed)
+    for section in state.sections:
+        if section.flags & SHF_EXECINSTR and section.owner is not None:
+            section.info_value = section.owner.index | (
+                section.info_value if profile.register_count_in_text else 0
+            )
+    return Half(state, graph, fixed, *graph_sections, symbols)
+
+
+def _name_fixed_sections(state: LinkState) -> dict[str, OutSection]:
+    """Enter the sections that every output has, before anything else is named."""
+    fixed = {
+        ".shstrtab": OutSection(".shstrtab", SHT_STRTAB, 0, 1),
+        ".strtab": OutSection(".strtab", SHT_STRTAB, 0, 1),
+        ".symtab": OutSection(".symtab", SHT_SYMTAB, 0, 8, 24),
+        ".note.nv.tkinfo": OutSection(".note.nv.tkinfo", SHT_NOTE, notes.SHF_TKINFO, 4),
+        ".note.nv.cuinfo": OutSection(
+            ".note.nv.cuinfo", SHT_NOTE, state.profile.cuinfo_flags, 4
+        ),
+        ".nv.info": OutSection(".nv.info", SHT_CUDA_INFO, 0, 4),
+        ".nv.compat": OutSection(".nv.compat", SHT_CUDA_COMPAT, 0, 4),
+    }
+    if not state.profile.has_compat:
+        del fixed[".nv.compat"]
+    for name, section in fixed.items():
+        if section.sh_type == SHT_NOTE:
+            section.symbol = Symbol("", STB_LOCAL, STT_SECTION, 0, section=section, entered=True)
+        state.entries.append(section)
+        if name == ".symtab":
+            state.entries.append(".symtab_shndx")
+    fixed[".nv.info"].emitted = any(info.global_records(obj) for obj in state.objects)
+    return fixed
+
+
+def _fill_notes(state: LinkState, fixed: dict[str, OutSection]) -> None:
+    fixed[".note.nv.tkinfo"].data += notes.tool_notes(state)
+    cuinfo = fixed[".note.nv.cuinfo"]
+    cuinfo.data += notes.cuda_note(state)
+    cuinfo.info_section = fixed.get(".nv.compat")
+    if cuinfo.info_section is not None:
+        cuinfo.info_section.data += notes.compat_bytes(state)

@@ -1,0 +1,97 @@
+"""Pass 10: order of sections and numbers of symbols.
+
+Sections keep their order of creation inside the groups that `emit.layout` knows; symbols come in two
+parts: sections, local and weak symbols in order of creation, then the globals. Dropped: names of
+unified tables, shared variables, parts of a kernel's own constant bank.
+
+Fixed from here on: `Symbol.index`, which records, relocations and the call graph hold.
+"""
+
+from __future__ import annotations
+
+from .model import (
+    SHT_CUDA_CONSTANT_B0,
+    SHT_CUDA_SHARED,
+    STB_GLOBAL,
+    STO_CUDA_ENTRY,
+    STO_CUDA_MANAGED,
+    STT_CUDA_OBJECT,
+    STT_OBJECT,
+    STV_INTERNAL,
+    OutSection,
+    Space,
+    Symbol,
+)
+from .relocate import is_table_placeholder
+from .state import LinkState
+
+_VISIBILITY = 3
+
+
+def is_late(state: LinkState, section: OutSection) -> bool:
+    """Whether a section is made by the finalizer, after everything else was named."""
+    return state.profile.constant0_late and section.sh_type == SHT_CUDA_CONSTANT_B0
+
+
+def has_symbol(section: OutSection) -> bool:
+    """A shared section of size 0 is in the output without a section symbol."""
+    empty_shared = section.sh_type == SHT_CUDA_SHARED and section.size == 0
+    return section.symbol is not None and section.emitted and not empty_shared
+
+
+def is_hidden(state: LinkState, symbol: Symbol) -> bool:
+    """Whether not even the name of a symbol is in the string table."""
+    if state.options.relocatable or state.options.preserve_relocs:
+        return False
+    return symbol.internal or symbol.space == Space.SHARED
+
+
+def is_dropped(state: LinkState, symbol: Symbol) -> bool:
+    """Whether a symbol that was entered is left out of the symbol table of an executable."""
+    if state.options.relocatable:
+        return False
+    return is_table_placeholder(symbol) or is_hidden(state, symbol)
+
+
+def number_symbols(state: LinkState) -> list[Symbol]:
+    """Give every symbol of the output its index; returns them in that order (null excluded)."""
+    first: list[Symbol] = []
+    late: list[Symbol] = []
+    for entry in state.entries:
+        if isinstance(entry, OutSection):
+            if has_symbol(entry) and entry.symbol is not None:
+                (late if is_late(state, entry) else first).append(entry.symbol)
+        elif isinstance(entry, Symbol) and not is_dropped(state, entry):
+            first.append(entry)
+    symbols = first + [s for s in state.globals if not is_dropped(state, s)] + late
+    for index, symbol in enumerate(symbols, 1):
+        symbol.index = index
+    return symbols
+
+
+def symbol_fields(state: LinkState, symbol: Symbol) -> tuple[int, int, int]:
+    """`st_info`, `st_other` and `st_value` as the output has them."""
+    kind, other, value = symbol.kind, symbol.other, symbol.value
+    if state.profile.keeps_symbols:
+        return symbol.bind << 4 | _reserved_kind(state, symbol), other, value
+    if not state.options.relocatable:
+        kind = STT_OBJECT if kind == STT_CUDA_OBJECT else kind
+        if symbol.internal:
+            other = STV_INTERNAL
+        elif symbol.is_function:
+            other &= STO_CUDA_ENTRY | STO_CUDA_MANAGED | _VISIBILITY
+        else:
+            other &= STO_CUDA_MANAGED | _VISIBILITY
+        if symbol.space == Space.SHARED:
+            value += state.profile.reserved_shared
+        if symbol.kind == STT_OBJECT:
+            kind = _reserved_kind(state, symbol)
+    return symbol.bind << 4 | kind, other, value
+
+
+def _reserved_kind(state: LinkState, symbol: Symbol) -> int:
+    """Undefined weak objects (reserved shared memory) become CUDA objects from sm_100 on."""
+    undefined = symbol.kind == STT_OBJECT and not symbol.is_defined and symbol.bind == STB_GLOBAL
+    if undefined and state.profile.constant0_late and not state.options.relocatable:
+        return STT_CUDA_OBJECT
+    return symbol.kind
