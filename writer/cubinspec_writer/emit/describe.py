@@ -38,6 +38,14 @@ _SECTION_SYMBOL = layout.STT_SECTION
 _CUDA_12_0, _CUDA_12_3 = 0x78, 0x7B
 #: Last version of which ``sh_info`` of ``.symtab`` is the last local, and oldest segment style.
 _CUDA_11_0 = 0x6E
+#: Bodies that ``bodies.decode`` has already shown to be complete.
+_LOSSLESS = (
+    bodies.Blob,
+    bodies.NoBytes,
+    bodies.InfoRecords,
+    bodies.Relocations,
+    bodies.UftEntries,
+)
 _TEXTURE_BANK = ".nv.constant.entry_image_header_indices."
 #: Last key: sections made after the globals.
 _END = 1 << 62
@@ -96,6 +104,7 @@ class _Describer:
         self.sections: list[Section] = []
         self.symbol_rows: list[SymbolRow] = []
         self.symbols: list[Symbol | None] = []
+        self.placed: tuple[list[int], int] = ([], 0)
 
     def _is_strtab(self, index: int) -> bool:
         return 0 < index < len(self.rows) and self.rows[index][1] == elf.SHT_STRTAB
@@ -447,11 +456,11 @@ class _Describer:
         if ident[7] == 0x41 and {".note.nv.cuinfo", ".note.nv.cuver"} & set(self.names):
             header.e_flags &= 0xFFFFFF
         self._check_order(description)
-        self._check_names(description)
-        self._check_symbols(description)
-        self._check_bodies(description)
-        self._check_sections(description)
-        self._check_header(description)
+        planner = self._check_names(description)
+        planner = self._check_symbols(description, planner)
+        self._check_bodies(planner)
+        self._check_sections(planner)
+        self._check_header(description, planner)
         self._find_fills(description)
         return description
 
@@ -479,33 +488,33 @@ class _Describer:
             description.pins.index_order = actual
             self.reasons.append("section order")
 
-    def _check_names(self, description: Description) -> None:
-        profile = PROFILES[description.profile]
-        names, places = layout.section_names(description, profile)
-        if names != self.elf.shstrtab.data:
-            description.pins.shstrtab = self.elf.shstrtab.data
+    def _check_names(self, description: Description) -> layout.Planner:
+        planner = layout.Planner(description)
+        pins = description.pins
+        if planner.shstrtab != self.elf.shstrtab.data:
+            pins.shstrtab = self.elf.shstrtab.data
             self.reasons.append("section name table")
-            first = layout.string_offsets(self.elf.shstrtab.data)
-            places = {id(s): first[s.name] for s in self.sections if s.name in first}
-        if layout.symbol_names(description, profile) != self.strtab.data:
-            description.pins.strtab = self.strtab.data
+        if planner.strtab != self.strtab.data:
+            pins.strtab = self.strtab.data
             self.reasons.append("symbol name table")
+        if pins.shstrtab is not None or pins.strtab is not None:
+            planner = layout.Planner(description)
+        places = planner.name_places
         for section, row in zip(self.sections, self.rows[1:], strict=True):
             if places.get(id(section)) != row[0]:
                 section.pins["sh_name"] = row[0]
                 self.reasons.append("place of a section name")
+        return planner
 
-    def _check_symbols(self, description: Description) -> None:
-        first = layout.string_offsets(self.strtab.data)
-        self._pin_names(first)
-        if not self.symtab:
-            return
+    def _check_symbols(self, description: Description, planner: layout.Planner) -> layout.Planner:
+        self._pin_names(planner.strtab_offsets)
         try:
-            computed = layout.Planner(description).symbols()
+            planner.prepare()
         except CubinError:
-            computed = []
-        if computed == self.symbol_rows:
-            return
+            planner.symbol_rows = []
+        computed = planner.symbol_rows
+        if not self.symtab or computed == self.symbol_rows:
+            return planner
         places: dict[SymbolRow, list[int]] = {}
         for at, row in enumerate(computed):
             places.setdefault(row, []).append(at)
@@ -521,6 +530,9 @@ class _Describer:
         else:
             self.sections[self.symtab - 1].body = bodies.Blob(self.elf.section_bytes(self.symtab))
             self.reasons.append("symbol table")
+        planner = layout.Planner(description)
+        planner.prepare()
+        return planner
 
     def _pin_names(self, first: dict[str, int]) -> None:
         """Keep ``st_name`` where it is not the first place of the name."""
@@ -529,39 +541,27 @@ class _Describer:
                 symbol.pins["st_name"] = name_at
                 self.reasons.append("place of a symbol name")
 
-    def _check_bodies(self, description: Description) -> None:
+    def _check_bodies(self, planner: layout.Planner) -> None:
         """Tables that refer to strings and sections must give their bytes again."""
-        planner: layout.Plan | None = None
         for index, section in enumerate(self.sections, 1):
             body = section.body
-            if isinstance(body, bodies.Blob | bodies.NoBytes):
+            if isinstance(body, _LOSSLESS):
                 continue
             data = self.elf.section_bytes(index)
             if isinstance(body, bodies.Computed):
-                if body.kind == "symtab_shndx":
-                    planner = planner or layout.plan(description)
-                    if planner.tables[body.kind] != data:
-                        section.body = bodies.Blob(data)
-                        self.reasons.append("extended section indices")
-                elif body.kind == "symtab" and self.elf.section_rows[index][5] % 8:
-                    section.body = bodies.Blob(data)
-                continue
-            if isinstance(body, bodies.InfoRecords | bodies.Relocations | bodies.UftEntries):
-                continue
-            try:
-                planner = planner or layout.plan(description)
-                same = body.encode(planner) == data
-            except CubinError:
-                same = False
+                same = planner.tables[body.kind] == data
+            else:
+                try:
+                    same = body.encode(planner) == data
+                except CubinError:
+                    same = False
             if not same:
                 section.body = bodies.Blob(data)
                 self.reasons.append(f"records of {kind_of(section.name)}")
 
-    def _check_sections(self, description: Description) -> None:
-        planner = layout.Planner(description)
-        planner.prepare()
+    def _check_sections(self, planner: layout.Planner) -> None:
         actual = [row[4] for row in self.rows[1:]]
-        planner.offsets(actual)
+        self.placed = planner.offsets(actual)
         for section, row in zip(self.sections, self.rows[1:], strict=True):
             if "sh_offset" in section.pins:
                 self.reasons.append(f"offset of {kind_of(section.name)}")
@@ -594,13 +594,13 @@ class _Describer:
             return info
         return None
 
-    def _check_header(self, description: Description) -> None:
-        laid_out = layout.plan(description)
+    def _check_header(self, description: Description, planner: layout.Planner) -> None:
+        laid_out = planner.finish(*self.placed)
         actual = tuple(self.elf.segment_rows)
         if tuple(laid_out.segment_rows) != actual:
             description.pins.segments = list(actual)
             self.reasons.append("program headers")
-            laid_out = layout.plan(description)
+            laid_out = planner.finish(*self.placed)
         if self.rows and laid_out.section_rows[0] != self.rows[0]:
             description.pins.null_section = self.rows[0]
             self.reasons.append("section header 0")
@@ -610,7 +610,7 @@ class _Describer:
             if laid_out.ehdr[at] != self.elf.ehdr[at]:
                 description.header.pins[field] = self.elf.ehdr[at]
                 self.reasons.append(f"header field {field}")
-                laid_out = layout.plan(description)
+                laid_out = planner.finish(*self.placed)
         if laid_out.size != len(self.data):
             description.pins.file_size = len(self.data)
             self.reasons.append("file size")

@@ -333,28 +333,7 @@ class Plan:
     segment_rows: list[tuple[int, ...]]
     size: int
     is_64: bool
-    strtab_offsets: dict[str, int]
-    indices: dict[int, int]
-
-    def string_offset(self, text: str) -> int:
-        """Offset of a string in ``.strtab``."""
-        offset = self.strtab_offsets.get(text)
-        if offset is None:
-            _refuse(f"the string {text!r} is in no symbol name table", ".strtab")
-        return offset
-
-    def signature_offset(self, text: str) -> int:
-        """Offset of a signature; an empty one has a place of its own in ``.strtab``."""
-        if text:
-            return self.string_offset(text)
-        return max(self.tables["strtab"].find(b"\0\0"), 0) + 1
-
-    def section_index(self, section: Section) -> int:
-        """Index of a section of the description."""
-        index = self.indices.get(id(section))
-        if index is None:
-            _refuse(f"section {section.name} is referred to but not part of the file", "sections")
-        return index
+    context: Planner
 
 
 def _refuse(reason: str, field: str) -> NoReturn:
@@ -406,11 +385,32 @@ class Planner:
         self.strtab_offsets = string_offsets(self.strtab)
         self.function_symbols: dict[int, dict[str, int]] = {}
         self.symbol_rows: list[tuple[int, int, int, int, int, int]] = []
+        #: What stands at each index of ``.symtab``: a section for its symbol, ``None`` at 0.
+        self.symbol_entries: list[Section | Symbol | None] = []
         self.tables = {"shstrtab": self.shstrtab, "strtab": self.strtab}
         self.capsule_symbols: dict[int, int] = {}
         self.drops_uft: bool | None = None
         self.num_local = 0
         self.num_tail = 0
+
+    # -- what bodies may ask for -----------------------------------------------------------------
+
+    def string_offset(self, text: str) -> int:
+        """Offset of a string in ``.strtab``."""
+        offset = self.strtab_offsets.get(text)
+        if offset is None:
+            _refuse(f"the string {text!r} is in no symbol name table", ".strtab")
+        return offset
+
+    def signature_offset(self, text: str) -> int:
+        """Offset of a signature; an empty one has a place of its own in ``.strtab``."""
+        if text:
+            return self.string_offset(text)
+        return max(self.strtab.find(b"\0\0"), 0) + 1
+
+    def section_index(self, section: Section) -> int:
+        """Index of a section of the description."""
+        return self._index(section)
 
     # -- symbols ---------------------------------------------------------------------------------
 
@@ -425,6 +425,7 @@ class Planner:
     def symbols(self) -> list[tuple[int, int, int, int, int, int]]:
         """``.symtab``."""
         rows: list[tuple[int, int, int, int, int, int]] = [(0, 0, 0, 0, 0, 0)]
+        entries: list[Section | Symbol | None] = [None]
         names = self.strtab_offsets
         functions = self.function_symbols
         tail: list[Section] = []
@@ -432,6 +433,7 @@ class Planner:
 
         def section_symbol(section: Section) -> None:
             rows.append((name_of(section.name), STT_SECTION, 0, self.indices[id(section)], 0, 0))
+            entries.append(section)
 
         def name_of(name: str) -> int:
             offset = names.get(name)
@@ -454,6 +456,7 @@ class Planner:
                     symbol.st_size,
                 )
             )
+            entries.append(symbol)
 
         for entry in self.description.history:
             if isinstance(entry, Symbol):
@@ -483,6 +486,8 @@ class Planner:
         order = self.description.pins.symbol_order
         if order is not None:
             rows = [rows[at] for at in order]
+            entries = [entries[at] for at in order]
+        self.symbol_entries = entries
         return rows
 
     # -- sections --------------------------------------------------------------------------------
@@ -655,8 +660,11 @@ class Planner:
     def run(self) -> Plan:
         """Everything."""
         self.prepare()
+        return self.finish(*self.offsets())
+
+    def finish(self, offsets: list[int], end: int) -> Plan:
+        """Headers and program headers, once the sections have their places."""
         header, pins = self.description.header, self.description.pins
-        offsets, end = self.offsets()
         rows: list[tuple[int, ...]] = []
         for section, offset in zip(self.sections, offsets, strict=True):
             rows.append(self._section_row(section, offset))
@@ -714,8 +722,7 @@ class Planner:
             segments,
             size if pins.file_size is None else pins.file_size,
             self.is_64,
-            self.strtab_offsets,
-            self.indices,
+            self,
         )
 
     def _idle_phentsize(self, phentsize: int) -> int:

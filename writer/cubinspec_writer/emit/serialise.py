@@ -50,7 +50,7 @@ def _pieces(description: Description, laid_out: Plan) -> list[tuple[int, bytes]]
         if isinstance(body, bodies.Computed):
             data = laid_out.tables[body.kind]
         else:
-            data = body.encode(laid_out)
+            data = body.encode(laid_out.context)
         if len(data) != row[5] and "sh_size" not in section.pins:
             raise BadStructureError(
                 f"{len(data)} bytes were written where {row[5]} were laid out", field=section.name
