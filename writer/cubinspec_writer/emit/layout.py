@@ -46,6 +46,7 @@ STB_GLOBAL = 1
 SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR = 1, 2, 4
 PT_LOAD, PT_PHDR = 1, 6
 PF_X, PF_W, PF_R = 1, 2, 4
+_R_CUDA_64 = 2
 P_ALIGN, P_ALIGN_32 = 8, 4
 #: Largest section index that fits into bits 24-31 of e_flags; readers accept 0xff as "not said".
 MAX_NOTE_INDEX = 0xFF
@@ -296,13 +297,27 @@ def has_symbol(section: Section) -> bool:
     return not section.name.startswith(".nv.shared.reserved.")
 
 
+def _only_addresses(by_name: dict[str, Section]) -> bool:
+    """Whether ``.debug_info`` is relocated by R_CUDA_64 alone.
+
+    References to other debug sections (R_CUDA_32) are what keeps its Mercury twin apart; 21 of 21
+    files of ptxas and nvlink 13.0 and 13.2.
+    """
+    section = by_name.get(".rela.debug_info")
+    if section is None or not isinstance(section.body, bodies.Relocations):
+        return True
+    return all(kind == _R_CUDA_64 for _, _, kind, _ in section.body.rows())
+
+
 def shared_twin(section: Section, by_name: dict[str, Section]) -> Section | None:
     """The section whose bytes a Mercury section uses instead of its own."""
     if isinstance(section.shares, Section):
         return section.shares
     if section.shares is False or not section.sh_flags & elf.SHF_CUDA_MERCURY:
         return None
-    if section.sh_type in _NEVER_SHARED or section.name == ".nv.merc.debug_info":
+    if section.sh_type in _NEVER_SHARED:
+        return None
+    if section.name == ".nv.merc.debug_info" and not _only_addresses(by_name):
         return None
     twin = by_name.get(twin_of(section.name))
     if twin is None or not isinstance(twin.body, bodies.Blob):
