@@ -1,7 +1,8 @@
 """`make corpus`: the development wheels, by name, version and sha256, and the cubins in them.
 
 Nothing of them is committed. `.cache/corpus` gets one file per unique cubin, named after the start
-of its sha256, and `manifest.tsv` that says where each was found first. The wheels stay in `.cache/wheels`.
+of its sha256, and `manifest.tsv` that says where each was found first. The wheels stay in
+`.cache/wheels`.
 """
 
 from __future__ import annotations
@@ -39,7 +40,17 @@ def wheels() -> list[Wheel]:
     """The wheels that the corpus is made of."""
     with WHEELS.open(encoding="utf-8", newline="") as file:
         rows = csv.DictReader(file, delimiter="\t")
-        return [Wheel(**{**row, "unique_cubins": int(row["unique_cubins"])}) for row in rows]
+        return [
+            Wheel(
+                row["package"],
+                row["version"],
+                row["wheel"],
+                row["sha256"],
+                int(row["unique_cubins"]),
+                row["what"],
+            )
+            for row in rows
+        ]
 
 
 def files() -> list[Path]:

@@ -209,7 +209,9 @@ def record(sample: Sample, data: bytes) -> dict[str, Any]:
 
 def dump(rows: list[dict[str, Any]]) -> str:
     """samples.yaml: one row, one line."""
-    head = "# Written by `make samples` from recipes.yaml: every sample, how it was made, its hash.\n"
+    head = (
+        "# Written by `make samples` from recipes.yaml: every sample, how it was made, its hash.\n"
+    )
     lines = []
     for row in rows:
         line = yaml.safe_dump(row, default_flow_style=True, sort_keys=False, width=10**6).strip()

@@ -61,7 +61,7 @@ class Tool:
         env: Mapping[str, str] | None = None,
     ) -> Result:
         """Run it to its end. Output is decoded as UTF-8 with replacement; the locale is `C`."""
-        argv = (str(self.path), *map(os.fspath, args))
+        argv = (str(self.path), *(os.fspath(arg) for arg in args))
         return run(argv, cwd=cwd, timeout=timeout, env=env)
 
 

@@ -34,9 +34,9 @@ def fetch_wheel(package: str, version: str, sha256: str, folder: Path) -> Path:
     """
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
         process = subprocess.run(
-            [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
-            + ["--only-binary=:all:", "--dest", scratch, f"{package}=={version}"],
+            [*pip, "--only-binary=:all:", "--dest", scratch, f"{package}=={version}"],
             capture_output=True,
             text=True,
             check=False,
