@@ -13,7 +13,8 @@ from cubinspec.reader.elf import (
     SHT_STRTAB,
     SHT_SYMTAB,
 )
-from cubinspec.reader.streams import INFO_TYPES
+from cubinspec.reader.streams import INFO_TYPES, words
+from cubinspec_generated import records
 from cubinspec_generated.tables import eiattr as eiattr_table
 from cubinspec_generated.tables import elf_header as header_table
 from cubinspec_generated.tables import symbols as symbol_table
@@ -30,8 +31,14 @@ if TYPE_CHECKING:
     from cubinspec.model.section import Section
     from cubinspec.model.symbol import Symbol
 
-#: Bodies that the spec describes and no bulk reader exists for: shown through the Kaitai tree.
-_TREE_BODIES = frozenset(("rel_action", "uft", "capmerc", "metadata", "symtab_shndx"))
+#: Bodies of fixed-size records: heads, then the record that repeats to the end.
+_RECORD_BODIES = {
+    "rel_action": (
+        (records.REL_ACTION_HEADER, records.REL_ACTION_HEADER_FIELDS),
+        (records.REL_ACTION_ENTRY, records.REL_ACTION_ENTRY_FIELDS),
+    ),
+    "uft": ((records.UFT_ENTRY, records.UFT_ENTRY_FIELDS),),
+}
 
 
 def dump_record(cubin: Cubin, pattern: str | None = None) -> dict[str, Any]:
@@ -146,13 +153,48 @@ def content(cubin: Cubin, section: Section) -> dict[str, Any]:
         return {"prototypes": [_signature(s) for s in cubin.prototypes_of(section.index)]}
     if sh_type == SHT_NOTE:
         return {"notes": [note_record(note) for note in cubin.notes_of(section.index)]}
-    if section.body in _TREE_BODIES:
-        from cubinspec.reader.kaitai import section_fields
-
-        fields = section_fields(cubin, section.index)
-        if fields is not None:
-            return {"fields": fields}
+    fields = _fields(section)
+    if fields is not None:
+        return {"fields": fields}
     return {"bytes": section.data.hex()}
+
+
+def _fields(section: Section) -> list[dict[str, Any]] | None:
+    """A body of fixed-size records: a head, then entries; ``None`` when it is none."""
+    if section.body == "capmerc":
+        return _capsule(section.data)
+    if section.body == "symtab_shndx":
+        return [{"index": index} for index in words(section.data)]
+    layouts = _RECORD_BODIES.get(section.body)
+    data = section.data
+    if layouts is None or len(data) < sum(layout[0].size for layout in layouts[:-1]):
+        return None
+    found: list[dict[str, Any]] = []
+    at = 0
+    for layout, names in layouts[:-1]:
+        found.append(dict(zip(names, layout.unpack_from(data, at), strict=True)))
+        at += layout.size
+    layout, names = layouts[-1]
+    while at + layout.size <= len(data):
+        found.append(dict(zip(names, layout.unpack_from(data, at), strict=True)))
+        at += layout.size
+    if at < len(data):
+        found.append({"offset": at, "bytes": data[at:].hex()})
+    return found
+
+
+def _capsule(data: bytes) -> list[dict[str, Any]] | None:
+    """A Mercury capsule: head, one bit per item, records of unknown layout."""
+    head = records.CAPSULE_HEADER
+    if len(data) < head.size:
+        return None
+    fields = dict(zip(records.CAPSULE_HEADER_FIELDS, head.unpack_from(data), strict=True))
+    end = head.size + 4 * ((fields["num_items"] + 31) // 32)
+    return [
+        fields,
+        {"flags": data[head.size : end].hex()},
+        {"offset": min(end, len(data)), "bytes": data[end:].hex()},
+    ]
 
 
 def _symbols_of(cubin: Cubin, section: Section) -> SymbolList:
@@ -242,7 +284,8 @@ def _value_names(record: InfoRecord) -> list[str]:
     found: list[str] = []
     for entry in fields.get("entries", [fields]):
         for name, kind in zip(layout[2], layout[3], strict=True):
-            if not kind.startswith("enum:"):
+            # a word that the table splits into bit fields is shown by those
+            if not kind.startswith("enum:") or name not in entry:
                 continue
             enum = kind[len("enum:") :]
             values, value = eiattr_table.ENUMS[enum], entry[name]

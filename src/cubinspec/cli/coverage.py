@@ -1,0 +1,42 @@
+"""``cubinspec coverage``: how much of a file the spec explains."""
+
+from __future__ import annotations
+
+from cubinspec.cli.options import JSON, Arguments
+from cubinspec.cli.output import for_each_cubin, print_table, printable, write_json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+SUMMARY = "every byte of a file as named field, opaque body, padding or unclaimed"
+USAGE = "FILE... [--json]"
+OPTIONS = (JSON,)
+
+
+def run(arguments: Arguments) -> int:
+    """Print the sums."""
+    from cubinspec.report.coverage import coverage_record
+
+    records: list[dict[str, Any]] = []
+    status = for_each_cubin(arguments.files(), lambda cubin: records.append(coverage_record(cubin)))
+    if arguments.flag("--json"):
+        write_json(records)
+    elif records:
+        _print(records)
+    return status
+
+
+def _print(records: list[dict[str, Any]]) -> None:
+    kinds = sorted({kind for record in records for kind in record["opaque"]})
+    rows = []
+    for record in records:
+        numbers = [record["size"], record["named"]]
+        numbers += [record["opaque"].get(kind, 0) for kind in kinds]
+        numbers += [record["padding"], record["unclaimed"]]
+        rows.append((*map(str, numbers), printable(record["file"])))
+    if len(rows) > 1:
+        sums = [str(sum(int(row[column]) for row in rows)) for column in range(len(rows[0]) - 1)]
+        rows.append((*sums, f"all {len(rows)} files"))
+    head = ("size", "named", *kinds, "padding", "unclaimed", "file")
+    print_table(head, rows, frozenset((len(head) - 1,)))

@@ -1,0 +1,54 @@
+"""``cubinspec tree``: the file as the spec's fields, with byte ranges."""
+
+from __future__ import annotations
+
+from cubinspec.cli.options import JSON, Arguments, UsageError
+from cubinspec.cli.output import for_each_cubin, printable, write_json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cubinspec.model.cubin import Cubin
+
+SUMMARY = "the fields of the Kaitai spec with absolute byte ranges and values"
+USAGE = "FILE [FIELD.PATH] [--json]"
+OPTIONS = (JSON,)
+
+_LONGEST_VALUE = 64
+
+
+def run(arguments: Arguments) -> int:
+    """Print the fields below a path, in the order of the spec."""
+    if not 1 <= len(arguments.positional) <= 2:
+        raise UsageError("one FILE and at most one FIELD.PATH")
+    file, *rest = arguments.positional
+    path = rest[0] if rest else ""
+    records: list[dict[str, Any]] = []
+
+    def show(cubin: Cubin) -> None:
+        from cubinspec.report.tree import tree_record
+
+        records.append(tree_record(cubin, path))
+
+    status = for_each_cubin([file], show)
+    if arguments.flag("--json"):
+        write_json(records)
+    else:
+        for record in records:
+            for field in record["fields"]:
+                place = f"{field['start']:#x}..{field['end']:#x}"
+                print(f"{place:<24} {field['path']} = {_shown(field)}")
+    return status
+
+
+def _shown(field: dict[str, Any]) -> str:
+    value = field["value"]
+    if field["name"]:
+        return f"{value:#x} ({field['name']})"
+    if isinstance(value, bool) or value is None:
+        return "-" if value is None else str(value).lower()
+    if isinstance(value, int):
+        return f"{value} ({value:#x})" if abs(value) > 9 else str(value)
+    text = printable(str(value))
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}..."
