@@ -481,12 +481,39 @@ class _Describer:
             self.symtab = 0
 
     def _check_order(self, description: Description) -> None:
+        profile = PROFILES[description.profile]
+        if self._index_order(description) is not None:
+            self._name_constant_relocations_early(description.history, profile)
+        actual = self._index_order(description)
+        if actual is not None:
+            description.pins.index_order = actual
+            self.reasons.append("section order")
+
+    def _index_order(self, description: Description) -> list[int] | None:
+        """The index order, as positions in creation order; ``None`` when the rule gives it."""
         creation = description.sections
         positions = {id(section): at for at, section in enumerate(creation)}
         actual = [positions[id(section)] for section in self.sections]
-        if layout.index_order(creation, PROFILES[description.profile]) != actual:
-            description.pins.index_order = actual
-            self.reasons.append("section order")
+        computed = layout.index_order(creation, PROFILES[description.profile])
+        return None if computed == actual else actual
+
+    def _name_constant_relocations_early(
+        self, history: list[Section | Symbol | Dropped], profile: Profile
+    ) -> None:
+        """``.rel.nv.constant0.<k>`` is named with its bank, but made with its first entry."""
+        previous: Section | None = None
+        for section in self.sections:
+            if section.sh_type not in bodies.RELOCATION_TYPES:
+                continue
+            head, zero, _ = section.name.partition(".nv.constant0.")
+            if zero and head in (".rel", ".rela") and previous is not None:
+                at = history.index(section)
+                made_as = layout.made_as(section, profile)
+                history[at] = Dropped(
+                    section.name, True, None if made_as == section.name else made_as
+                )
+                history.insert(history.index(previous) + 1, section)
+            previous = section
 
     def _check_names(self, description: Description) -> layout.Planner:
         planner = layout.Planner(description)
@@ -511,7 +538,7 @@ class _Describer:
         try:
             planner.prepare()
         except CubinError:
-            planner.symbol_rows = []
+            planner.symbol_rows = []  # a name is missing: the table is kept as it is
         computed = planner.symbol_rows
         if not self.symtab or computed == self.symbol_rows:
             return planner

@@ -34,7 +34,7 @@ from cubinspec_writer.emit.model import (
     Section,
     Symbol,
 )
-from cubinspec_writer.emit.profiles import CAPMERC_TEXT, PROFILES, final_name, mercury_name, twin_of
+from cubinspec_writer.emit.profiles import CAPMERC_TEXT, PROFILES, mercury_name, twin_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -46,10 +46,15 @@ STB_GLOBAL = 1
 SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR = 1, 2, 4
 PT_LOAD, PT_PHDR = 1, 6
 PF_X, PF_W, PF_R = 1, 2, 4
-_R_CUDA_64 = 2
+_R_CUDA_32 = 1
 P_ALIGN, P_ALIGN_32 = 8, 4
 #: Largest section index that fits into bits 24-31 of e_flags; readers accept 0xff as "not said".
 MAX_NOTE_INDEX = 0xFF
+
+#: Jump slots of unified functions (code), and unified data.
+SHT_CUDA_UFT, SHT_CUDA_UDT = 0x7000000E, 0x70000012
+UFT_REL = ".nv.uft.rel."
+_STUB = "__cuda_uf_stub_"
 
 _LINK_TO_SYMTAB = frozenset(
     (
@@ -61,7 +66,7 @@ _LINK_TO_SYMTAB = frozenset(
         bodies.SHT_CUDA_UDT_ENTRY,
         elf.SHT_REL,
         elf.SHT_RELA,
-        0x7000000E,  # SHT_CUDA_UFT: jump slots, linked like code
+        SHT_CUDA_UFT,
     )
 )
 _LINK_TO_MERC_SYMTAB = frozenset(
@@ -83,7 +88,8 @@ _NO_SYMBOL = (
 #: Mercury kinds that never share bytes with a plain section.
 _NEVER_SHARED = (
     _LINK_TO_MERC_SYMTAB
-    | frozenset((bodies.SHT_CUDA_MERC_SYMTAB, elf.SHT_CUDA_RESERVED_SHARED))
+    | frozenset((bodies.SHT_CUDA_MERC_SYMTAB, elf.SHT_CUDA_RESERVED_SHARED, SHT_CUDA_UDT))
+    | bodies.UFT_TYPES
     | bodies.INFO_TYPES
 )
 
@@ -105,6 +111,8 @@ def group(section: Section, profile: Profile) -> int:
     by_kind = {
         elf.SHT_NOTE: 4,
         bodies.SHT_CUDA_INFO: 7,
+        bodies.SHT_CUDA_UFT_ENTRY: 7,
+        bodies.SHT_CUDA_UDT_ENTRY: 7,
         bodies.SHT_CUDA_CALLGRAPH: 8,
         bodies.SHT_CUDA_PROTOTYPE: 9,
         bodies.SHT_CUDA_RELOCINFO: 10,
@@ -117,9 +125,9 @@ def group(section: Section, profile: Profile) -> int:
         return 17
     if name.startswith(".nv.constant"):
         return 12
-    if name.startswith(".text"):
+    if name.startswith(".text") or kind == SHT_CUDA_UFT:
         return 14
-    if name.startswith(".nv.global.init"):
+    if name.startswith(".nv.global.init") or kind == SHT_CUDA_UDT:
         return 15
     return 16
 
@@ -143,6 +151,8 @@ def _mercury_group(name: str, kind: int) -> int:
     ranks = {
         bodies.SHT_CUDA_CAPMERC: 30,
         bodies.SHT_CUDA_MERC_INFO: 33,
+        bodies.SHT_CUDA_UFT_ENTRY: 33,
+        bodies.SHT_CUDA_UDT_ENTRY: 33,
         bodies.SHT_CUDA_MERC_CALLGRAPH: 34,
         bodies.SHT_CUDA_MERC_PROTOTYPE: 35,
         bodies.SHT_CUDA_MERC_RELA: 36,
@@ -212,7 +222,7 @@ def section_names(description: Description, profile: Profile) -> tuple[bytes, di
                 table.add(entry.name, _length(made_as(entry, profile)))
                 places[id(entry)] = table.offsets[entry.name]
         elif isinstance(entry, Dropped) and entry.in_shstrtab and not entry.erased:
-            table.add(entry.name)
+            table.add(entry.name, _length(entry.made_as or entry.name))
     return bytes(table.data), places
 
 
@@ -263,6 +273,8 @@ def symbol_names(description: Description, profile: Profile) -> bytes:
                     room, name = _length(name), entry.name
                 else:
                     renamed.append(entry.name)
+        elif isinstance(entry, Dropped) and entry.made_as:
+            name = entry.made_as
         if pending is not None:
             # the name of the relocation section precedes that of its .nv.constant0
             if name in (".rel" + pending[2], ".rela" + pending[2]):
@@ -298,15 +310,14 @@ def has_symbol(section: Section) -> bool:
 
 
 def _only_addresses(by_name: dict[str, Section]) -> bool:
-    """Whether ``.debug_info`` is relocated by R_CUDA_64 alone.
+    """Whether ``.debug_info`` has no references to other debug sections (R_CUDA_32).
 
-    References to other debug sections (R_CUDA_32) are what keeps its Mercury twin apart; 21 of 21
-    files of ptxas and nvlink 13.0 and 13.2.
+    They are what keeps its Mercury twin apart; 22 of 22 files of ptxas and nvlink 13.0 and 13.2.
     """
     section = by_name.get(".rela.debug_info")
     if section is None or not isinstance(section.body, bodies.Relocations):
         return True
-    return all(kind == _R_CUDA_64 for _, _, kind, _ in section.body.rows())
+    return all(kind != _R_CUDA_32 for _, _, kind, _ in section.body.rows())
 
 
 def shared_twin(section: Section, by_name: dict[str, Section]) -> Section | None:
@@ -518,10 +529,11 @@ class Planner:
             target = ".symtab" if kind in _LINK_TO_SYMTAB and section.name != ".nv.info" else None
             if section.name.startswith((".text", ".nv.constant0", ".nv.shared")):
                 target = ".symtab"
-        elif kind in _LINK_TO_SYMTAB or section.name.startswith(".text"):
-            target = ".symtab"
         elif kind in _LINK_TO_MERC_SYMTAB:
             target = ".nv.merc.symtab"
+        elif kind in _LINK_TO_SYMTAB or section.name.startswith(".text"):
+            mercury = section.sh_flags & elf.SHF_CUDA_MERCURY
+            target = ".nv.merc.symtab" if mercury else ".symtab"
         elif kind == elf.SHT_SYMTAB_SHNDX:
             target = ".symtab"
         if target == ".symtab" and self.profile.stale_link and self._drops_uft():
@@ -547,10 +559,10 @@ class Planner:
             return self.num_local
         if kind == bodies.SHT_CUDA_CAPMERC:
             return self._capsule_symbol(section)
-        if name.startswith(".text"):
-            index = self.indices[id(section)]
-            named = self.function_symbols.get(index, {})
-            symbol = named.get(name[6:], 0) if self.profile.text_symbols else 0
+        if name.startswith(".text") or kind == SHT_CUDA_UFT:
+            function = _STUB + name[len(UFT_REL) :] if kind == SHT_CUDA_UFT else name[6:]
+            named = self.function_symbols.get(self.indices[id(section)], {})
+            symbol = named.get(function, 0) if self.profile.text_symbols else 0
             return symbol | section.registers << 24
         target = _info_target(name, kind)
         found = None if target is None else self.by_name.get(target)
@@ -564,7 +576,7 @@ class Planner:
             for at, symbol in enumerate(table.body.symbols, 1):
                 if symbol.st_info & 15 == STT_FUNC and isinstance(symbol.section, Section):
                     name = symbol.section.name
-                    if name.endswith("." + symbol.name):
+                    if name.endswith("." + symbol.name.removeprefix(_STUB)):
                         self.capsule_symbols.setdefault(id(symbol.section), at)
         return self.capsule_symbols.get(id(section), 0)
 
@@ -583,18 +595,18 @@ class Planner:
         first = profile.shstrtab_hole
         if profile.hole_per_function:
             first += sum(
-                len(CAPMERC_TEXT) + _length(s.name) - len(".text.") + 1
+                len(".nv.capmerc") + _length(s.name) + 1
                 for s in self.sections
-                if s.name.startswith(".text.")
+                if s.name.startswith((".text.", UFT_REL))
             )
         second = 0
         if profile.strtab_hole:
-            for name in self.strtab_offsets:
-                if name.startswith(".nv.constant."):
-                    new = final_name(name)
-                    second += _length(name) - _length(new) - 1 if new else 0
-                elif name.startswith(".rela.nv.constant.") and final_name(name[5:]):
-                    second += _length(name)
+            for section in self.sections:
+                made = made_as(section, profile)
+                if made != section.name:
+                    second += _length(made)
+                    if section.sh_type not in bodies.RELOCATION_TYPES:
+                        second -= _length(section.name) + 1
         return first, second
 
     def offsets(self, actual: list[int] | None = None) -> tuple[list[int], int]:
@@ -668,6 +680,8 @@ class Planner:
 
     def prepare(self) -> None:
         """Make the tables whose sizes the offsets depend on."""
+        if not self._by_kind("symtab"):
+            return
         self.symbol_rows = self.symbols()
         self.tables["symtab"] = _stored_symbols(self.symbol_rows, self.is_64)
         self.tables["symtab_shndx"] = _extended_indices(self.symbol_rows)
@@ -801,7 +815,11 @@ def _info_target(name: str, kind: int) -> str | None:
         )
     for prefix, target in _OWNED:
         if name.startswith(prefix):
-            return target + name[len(prefix) :]
+            function = name[len(prefix) :]
+            if function.startswith(_STUB):
+                target = target.replace(".text.", UFT_REL)
+                function = function[len(_STUB) :]
+            return target + function
     if name.startswith(".nv.constant") and not name.startswith(".nv.constant."):
         _, dot, function = name.removeprefix(".nv.constant").partition(".")
         return f".text.{function}" if dot else None

@@ -81,12 +81,15 @@ class Dropped:
     prototypes point at.
 
     Attributes:
-        in_shstrtab: it named a section.
+        in_shstrtab: it named a section. A section that is written may be named here before its
+            turn: that of the relocations of ``.nv.constant0.<k>`` is, whenever it is made.
+        made_as: the name in ``.strtab``, where it is another one.
         erased: instead of a name, this many NUL bytes stand where one was overwritten.
     """
 
     name: str
     in_shstrtab: bool = False
+    made_as: str | None = None
     erased: int = 0
 
 
