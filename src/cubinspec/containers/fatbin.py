@@ -23,6 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from cubinspec.containers.arena import Arena
     from cubinspec.containers.source import Source
 
 MAGIC = 0xBA55ED50
@@ -276,8 +277,8 @@ def payload(source: Source, entry: Entry) -> bytes:
     return source.exactly(entry.payload_offset, stored, f"fatbin.entries[{entry.number}].payload")
 
 
-def image_bytes(source: Source, entry: Entry) -> bytes:
-    """The image of an entry, decompressed; a stored image keeps its padding.
+def image_into(source: Source, entry: Entry, arena: Arena) -> memoryview:
+    """The image of an entry, decompressed into an arena; a stored image keeps its padding.
 
     Raises:
         BadStructureError: the compressed data is damaged or not of the size declared.
@@ -286,17 +287,8 @@ def image_bytes(source: Source, entry: Entry) -> bytes:
     data = payload(source, entry)
     how = entry.compression
     if how == "none":
-        return data
-    return decompress(data, how, entry.uncompressed_size, source, entry)
-
-
-def decompress(data: bytes, how: str, size: int, source: Source, entry: Entry) -> bytes:
-    """``size`` bytes out of ``data``; never allocates for a size that cannot be true.
-
-    Raises:
-        LimitError: ``size`` is above ``MAX_IMAGE_BYTES`` or above what the method can reach.
-        BadStructureError: the data is damaged, or yields another size.
-    """
+        return memoryview(data)
+    size = entry.uncompressed_size
     field = f"fatbin.entries[{entry.number}]"
     ratio = MAX_RATIO[how]
     if size > MAX_IMAGE_BYTES or (
@@ -310,7 +302,8 @@ def decompress(data: bytes, how: str, size: int, source: Source, entry: Entry) -
             expected=f"at most {ratio} per byte and {MAX_IMAGE_BYTES} in all",
         )
     try:
-        out = _DECOMPRESS[how](data, size)
+        out = arena.view(size)
+        _DECOMPRESS[how](data, out)
     except ImportError as error:
         raise CubinError(
             f"the Python package {error.name} is needed for {how} and is not installed",
@@ -319,56 +312,60 @@ def decompress(data: bytes, how: str, size: int, source: Source, entry: Entry) -
         ) from error
     except MemoryError as error:
         raise LimitError(
-            f"no memory for {size} bytes", file=source.name, offset=entry.offset + 56
+            f"no memory for {size} bytes",
+            file=source.name,
+            offset=entry.offset + 56,
+            field=f"{field}.uncompressed_size",
         ) from error
     except Exception as error:
-        # lz4 raises LZ4BlockError or RuntimeError, zstandard ZstdError, zlib zlib.error; naming
-        # them here would import libraries that this entry does not need.
+        # Each library has an exception of its own (cramjam.DecompressionError, ZstdError,
+        # zlib.error); naming them here would import those that this entry does not need.
         raise BadStructureError(
-            f"the {how} data is damaged: {error}",
+            f"the {how} data is damaged or not of the size declared: {error}",
             file=source.name,
             offset=entry.payload_offset,
             field=f"{field}.payload",
+            expected=f"{how} data of {size} bytes",
         ) from error
-    if len(out) != size:
-        raise BadStructureError(
-            f"{len(out)} bytes or more come out of the {how} data",
-            file=source.name,
-            offset=entry.payload_offset,
-            field=f"{field}.payload",
-            expected=f"{size}, as the entry says",
-        )
     return out
 
 
-def _zstd(data: bytes, size: int) -> bytes:
+def _check(size: int, out: memoryview) -> None:
+    if size != len(out):
+        raise ValueError(f"{size} bytes come out")
+
+
+def _zstd(data: bytes, out: memoryview) -> None:
     import zstandard
 
-    # The frame has a size of its own, which the library would believe and allocate.
-    said = zstandard.get_frame_parameters(data).content_size
-    if said not in (size, zstandard.CONTENTSIZE_UNKNOWN):
-        raise ValueError(f"its frame says {said} bytes, the entry {size}")
-    return zstandard.ZstdDecompressor().decompress(data, max_output_size=size)
+    reader = zstandard.ZstdDecompressor().stream_reader(data, read_across_frames=False)
+    at = 0
+    while at < len(out):
+        count = reader.readinto(out[at:])
+        if not count:
+            break
+        at += count
+    _check(at + len(reader.read(1)), out)
 
 
-def _lz4(data: bytes, size: int) -> bytes:
-    import lz4.block
+def _lz4(data: bytes, out: memoryview) -> None:
+    import cramjam
 
-    out: bytes = lz4.block.decompress(data, uncompressed_size=size)
-    return out
-
-
-def _lz4_frame(data: bytes, size: int) -> bytes:
-    import lz4.frame
-
-    out: bytes = lz4.frame.LZ4FrameDecompressor().decompress(data, max_length=size + 1)
-    return out
+    _check(cramjam.lz4.decompress_block_into(data, out, output_len=len(out)), out)
 
 
-def _zlib(data: bytes, size: int) -> bytes:
+def _lz4_frame(data: bytes, out: memoryview) -> None:
+    import cramjam
+
+    _check(cramjam.lz4.decompress_into(data, out), out)
+
+
+def _zlib(data: bytes, out: memoryview) -> None:
     import zlib
 
-    return zlib.decompressobj().decompress(data, size + 1)
+    plain = zlib.decompressobj().decompress(data, len(out) + 1)
+    _check(len(plain), out)
+    out[:] = plain
 
 
 _DECOMPRESS = {"zstd": _zstd, "lz4": _lz4, "lz4-frame": _lz4_frame, "zlib": _zlib}

@@ -310,13 +310,12 @@ def _compress(data: bytes, mode: str) -> tuple[bytes, int, int]:
         return data, 0, 0
     try:
         if mode == "speed":
-            import lz4.block
+            import cramjam
 
-            return (
-                lz4.block.compress(data, mode="high_compression", store_size=False),
-                fatbin.FLAG_LZ4,
-                len(data),
+            block = cramjam.lz4.compress_block(
+                data, mode="high_compression", compression=9, store_size=False
             )
+            return bytes(block), fatbin.FLAG_LZ4, len(data)
         import zstandard
 
         packer = zstandard.ZstdCompressor(level=ZSTD_LEVELS[mode], write_checksum=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cubinspec.containers import fatbin
+from cubinspec.containers.arena import Arena
 from cubinspec.containers.elf_host import cubin_length
 from cubinspec.errors import CubinError
 
@@ -167,7 +168,18 @@ class Image:
     def data(self) -> bytes:
         """The image, decompressed, without padding; PTX without the NUL that ends it.
 
-        Read anew each time; nothing is kept.
+        Read anew each time; nothing is kept. For many images see :meth:`view`.
+
+        Raises:
+            CubinError: it cannot be read or decompressed.
+        """
+        return bytes(self.view(Arena()))
+
+    def view(self, arena: Arena) -> memoryview:
+        """:attr:`data` without a copy of its own, for walking many images.
+
+        Args:
+            arena: where to decompress; the view is valid until the arena is used again.
 
         Raises:
             CubinError: it cannot be read or decompressed.
@@ -176,10 +188,13 @@ class Image:
             raise self.error
         entry = self.entry
         if entry is None:
-            return self._source.exactly(self._offset, self._size, "image")
-        data = fatbin.image_bytes(self._source, entry)
+            return memoryview(self._source.exactly(self._offset, self._size, "image"))
+        data = fatbin.image_into(self._source, entry, arena)
         if self.kind == "ptx":
-            return data.rstrip(b"\0")
+            end = len(data)
+            while end and not data[end - 1]:
+                end -= 1
+            return data[:end]
         if self.kind == "cubin" and entry.compression == "none":
             return data[: self._plain_cubin_size(entry)]
         return data
@@ -192,15 +207,18 @@ class Image:
             return self.data
         return fatbin.payload(self._source, self.entry)
 
-    def cubin(self) -> Cubin:
+    def cubin(self, arena: Arena | None = None) -> Cubin:
         """The image as a :class:`cubinspec.Cubin`.
+
+        Args:
+            arena: where to decompress; the cubin is valid until the arena is used again.
 
         Raises:
             CubinError: it is something else, or broken.
         """
         from cubinspec.model.cubin import Cubin
 
-        return Cubin.parse(self.data, name=str(self))
+        return Cubin(self.view(Arena() if arena is None else arena), str(self))
 
     def as_dict(self) -> dict[str, object]:
         """The image as JSON knows it."""

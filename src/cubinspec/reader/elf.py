@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from struct import Struct
 
-    Buffer = bytes | mmap.mmap
+    Buffer = bytes | mmap.mmap | memoryview
     SectionRow = tuple[int, int, int, int, int, int, int, int, int, int]
     SymbolRow = tuple[int, int, int, int, int, int]
     RelocationRow = tuple[int, int, int, int | None]
