@@ -59,37 +59,45 @@ UNBOUNDED = 0xFFFFFFFF
 
 
 class Parameter:
-    """One kernel parameter as ``EIATTR_KPARAM_INFO`` states it.
+    """One kernel parameter as ``EIATTR_KPARAM_INFO`` or its second form states it.
 
     Attributes:
         ordinal: position in the parameter list.
         offset: bytes from the start of the parameter block.
         size: bytes.
-        log_alignment: log2 of the alignment; 0 when not stated.
-        space: memory space code.
-        cbank: constant bank, 31 when not stated; ``None`` in the second form.
-        is_smem: whether it is passed in shared memory; ``None`` in the second form.
+        pointee_log_alignment: log2 of the alignment a pointer promises; 0 when it promises none.
+        pointee_space: code of the memory space a pointer points to; 0 when not stated.
+        constant_bank: constant bank, 31 when not stated; ``None`` in the second form.
+        in_shared: whether it is passed in shared memory; ``None`` in the second form.
     """
 
-    __slots__ = ("cbank", "is_smem", "log_alignment", "offset", "ordinal", "size", "space")
+    __slots__ = (
+        "constant_bank",
+        "in_shared",
+        "offset",
+        "ordinal",
+        "pointee_log_alignment",
+        "pointee_space",
+        "size",
+    )
 
     def __init__(
         self,
         ordinal: int,
         offset: int,
         size: int,
-        log_alignment: int,
-        space: int,
-        cbank: int | None,
-        is_smem: bool | None,
+        pointee_log_alignment: int,
+        pointee_space: int,
+        constant_bank: int | None,
+        in_shared: bool | None,
     ) -> None:
         self.ordinal = ordinal
         self.offset = offset
         self.size = size
-        self.log_alignment = log_alignment
-        self.space = space
-        self.cbank = cbank
-        self.is_smem = is_smem
+        self.pointee_log_alignment = pointee_log_alignment
+        self.pointee_space = pointee_space
+        self.constant_bank = constant_bank
+        self.in_shared = in_shared
 
     @property
     def name(self) -> str:

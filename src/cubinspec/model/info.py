@@ -37,7 +37,7 @@ def unpack_triple(payload: bytes) -> tuple[int, int, int] | None:
 def unpack_kparam_info(
     payload: bytes,
 ) -> tuple[int, int, int, int, int, int | None, bool | None] | None:
-    """``EIATTR_KPARAM_INFO``: ordinal, offset, size, log_alignment, space, cbank, is_smem."""
+    """``EIATTR_KPARAM_INFO``: ordinal, offset, size and what is said of it."""
     if len(payload) < records.KPARAM_INFO.size:
         return None
     _, ordinal, offset, bits = records.KPARAM_INFO.unpack_from(payload)
@@ -113,9 +113,10 @@ class InfoRecord:
         fields = decode(layout, self)
         if fields is not None and not self._is_compat:
             for word, parts in _BIT_FIELDS.get(self.code, {}).items():
-                bits = fields.pop(word)
-                for name, bit, width in parts:
-                    fields[name] = bits >> bit & (1 << width) - 1
+                for entry in fields.get("entries", [fields]):
+                    bits = entry.pop(word)
+                    for name, bit, width in parts:
+                        entry[name] = bits >> bit & (1 << width) - 1
         return fields
 
     @property
@@ -147,10 +148,10 @@ def decode(layout: Layout, record: InfoRecord) -> dict[str, Any] | None:
     """A payload by its layout; ``None`` when the sizes do not fit."""
     kind, form, names, _, tail = layout
     payload = record.payload
+    if not form and kind != "none":
+        return None
     if kind == "none":
         return None if payload else {}
-    if kind in ("opaque", "unknown"):
-        return None
     if kind == "inline":
         if record.format == EIFMT_SVAL:
             return None
@@ -166,7 +167,9 @@ def decode(layout: Layout, record: InfoRecord) -> dict[str, Any] | None:
         return {
             "entries": [dict(zip(names, row, strict=True)) for row in iter_unpack(form, payload)]
         }
-    return _decode_tailed(form, names, tail, payload)
+    if kind in ("records", "list"):
+        return _decode_tailed(form, names, tail, payload)
+    return None
 
 
 def _decode_tailed(

@@ -60,10 +60,10 @@ def parameter_record(parameter: Parameter) -> dict[str, Any]:
         "ordinal": parameter.ordinal,
         "offset": parameter.offset,
         "size": parameter.size,
-        "log_alignment": parameter.log_alignment,
-        "space": parameter.space,
-        "cbank": parameter.cbank,
-        "is_smem": parameter.is_smem,
+        "pointee_log_alignment": parameter.pointee_log_alignment,
+        "pointee_space": parameter.pointee_space,
+        "constant_bank": parameter.constant_bank,
+        "in_shared": parameter.in_shared,
     }
 
 
