@@ -21,6 +21,12 @@ COMMANDS: dict[str, str] = {
     "tree": "tree",
     "coverage": "coverage",
     "explain": "explain",
+    "set": "set",
+    "rename": "rename",
+    "strip": "strip",
+    "keep": "keep",
+    "remove": "remove",
+    "retarget-note": "retarget_note",
 }
 
 EXIT_USAGE = 2
