@@ -16,6 +16,7 @@ Fixed from here on: which sections exist, both symbol lists, the place of every 
 
 from __future__ import annotations
 
+from .frames import Frames, keep_frames
 from .liveness import defined_here
 from .model import (
     SHF_ALLOC,
@@ -51,6 +52,7 @@ from .model import (
 from .relocate import clear, is_clear
 from .state import LinkState
 
+_FRAMES = ".debug_frame"
 SHARED_POOL = ".nv_debug.shared"
 _SHARED_FLAGS = SHF_WRITE | SHF_ALLOC | SHF_INFO_LINK
 
@@ -70,6 +72,9 @@ class _Merger:
         #: Code section index -> its function, for those copies that are linked.
         self.owner: dict[int, Symbol] = {}
         self.skipped: set[int] = set()
+        #: What stayed of this input's frame entries, where dead ones are dropped.
+        self.frames: Frames | None = None
+        self.frame_section = -1
 
     def run(self) -> None:
         self._find_owners()
@@ -196,7 +201,9 @@ class _Merger:
             section = create(source.name, source.sh_type, source.flags, 0, owner=owner)
             if owner is not None:
                 section.info_section = owner.section
-        if source.sh_type == SHT_CUDA_SHARED:
+        if self.state.profile.drops_dead_frames and source.name == _FRAMES:
+            base = self._frames(source, section)
+        elif source.sh_type == SHT_CUDA_SHARED:
             # Executables get their size from `place`, which packs the variables one by one.
             section.append(b"", source.size, source.align)
             section.emitted = True
@@ -205,6 +212,31 @@ class _Merger:
             base = section.append(source.data, source.size, source.align)
         self.obj.placed[source.index] = (section, base)
         return section, base
+
+    def _frames(self, source: InSection, section: OutSection) -> int:
+        """Append the frame entries of linked functions only."""
+        starts = {
+            row.offset: row.symbol
+            for relocs in self.obj.relocs
+            if relocs.target == source.index
+            for row in relocs.rows
+        }
+
+        def is_linked(offset: int) -> bool:
+            index = starts.get(offset)
+            if index is None:
+                return True
+            return not self._is_dead(index) and self.obj.symbols[index].shndx not in self.skipped
+
+        kept = keep_frames(source.data, is_linked)
+        if kept is None:
+            return section.append(source.data, source.size, source.align)
+        base = section.append(kept.data, len(kept.data), source.align)
+        for place, cie in kept.pointers:
+            section.data[base + place : base + place + 8] = (base + cie).to_bytes(8, "little")
+        self.frames = kept
+        self.frame_section = source.index
+        return base
 
     def _function_info(self) -> None:
         for section in self.obj.sections:
@@ -225,6 +257,12 @@ class _Merger:
         # Debug data of a duplicate function stays, but must not describe the other copy.
         unloaded = not target.flags & SHF_ALLOC
         for row in relocs.rows:
+            offset = row.offset
+            if self.frames is not None and relocs.target == self.frame_section:
+                moved = self.frames.new_offset(offset)
+                if moved is None or obj.symbols[row.symbol].kind == STT_SECTION:
+                    continue
+                offset = moved
             symbol, shift = self._reloc_symbol(row.symbol, unloaded)
             dead = symbol is None and self._is_dead(row.symbol) and is_clear(row.r_type)
             if symbol is None and not dead:
@@ -239,7 +277,7 @@ class _Merger:
                 # first row of an input section does not).
                 state.add_name(".rel" + target.name)
             if symbol is None:
-                clear(target, base + row.offset, row.r_type)
+                clear(target, base + offset, row.r_type)
                 continue
             section.relocs.append(
                 Reloc(

@@ -174,7 +174,7 @@ class InputObject:
         )
 
     def find(self, name: str) -> InSection | None:
-        return next((s for s in self.sections if s.name == name), None)
+        return next((s for s in self.sections if s.name == name and s.sh_type != SHT_NULL), None)
 
 
 # ---------------------------------------------------------------- outputs

@@ -15,8 +15,10 @@ from cubinspec_generated import records
 from cubinspec_writer.emit import Description, emit
 from cubinspec_writer.emit import bodies
 from cubinspec_writer.emit import model as out
-from cubinspec_writer.emit.profiles import final_name
+from cubinspec_writer.emit.layout import index_order
+from cubinspec_writer.emit.profiles import PROFILES, final_name
 
+from . import capsule
 from .callgraph import Graph
 from .diagnostics import UnsupportedLinkError
 from .half import Half
@@ -52,6 +54,7 @@ from .number import has_symbol, is_dropped, is_hidden, is_late, symbol_fields
 from .state import LinkState
 
 ET_REL, ET_EXEC = 1, 2
+_MERCURY_PROFILE = "mercury"
 _RELOCATIONS = (SHT_REL, SHT_RELA, 0x70000003)
 #: Kinds whose Mercury copy has a type of its own.
 _MERCURY_TYPE = {
@@ -137,6 +140,13 @@ class _Writer:
 
     def description(self) -> Description:
         state, half = self.state, self.half
+        twins = self._twins()
+        if self.mercury is not None:
+            self._patch_capsules(self.mercury, twins)
+            for section, plain in twins.items():
+                # The finalizer keeps a relocation section that only the Mercury half still fills.
+                if section.emitted and section.sh_type == SHT_RELA:
+                    plain.emitted = True
         for section in (*half.fixed.values(), *state.sections):
             if section.emitted:
                 self.made[section] = self._section(section)
@@ -146,7 +156,6 @@ class _Writer:
         history: list[out.Section | out.Symbol | out.Dropped] = [
             out.Dropped(text, erased=0 if text else 1) for text in named.state.signatures
         ]
-        twins = self._twins()
         for entry in named.state.entries:
             if isinstance(entry, OutSection):
                 plain = twins.get(entry) if self.mercury else entry
@@ -173,7 +182,7 @@ class _Writer:
             e_type=ET_REL if relocatable else ET_EXEC,
             e_flags=target_sm(state.options.arch) << 8 | state.profile.flags_kind,
         )
-        profile = "mercury" if self.mercury is not None else "classic"
+        profile = _MERCURY_PROFILE if self.mercury is not None else "classic"
         return Description(header, history, symbols, profile)
 
     def _section(self, section: OutSection) -> out.Section:
@@ -220,6 +229,13 @@ class _Writer:
         place = self.made[section] if section is not None else 0
         return out.Symbol(symbol.name, st_info, st_other, place, st_value, symbol.size)
 
+    def _patch_capsules(self, mercury: Half, twins: dict[OutSection, OutSection]) -> None:
+        state = mercury.state
+        for code, applied in state.applied.items():
+            if applied and code.flags & SHF_EXECINSTR:
+                plain = self.state.applied.get(twins[code], [])
+                capsule.patch(code, applied, plain, state.slots)
+
     # -- the Mercury half ----------------------------------------------------------------------
 
     def _twins(self) -> dict[OutSection, OutSection]:
@@ -246,7 +262,6 @@ class _Writer:
         for section in (mercury.fixed[".nv.info"], *state.sections):
             if section.emitted and has_mercury_copy(section):
                 copies[section] = self._mercury_copy(section, twins)
-        order = sorted(copies, key=lambda s: not s.flags & SHF_EXECINSTR)
         for section, copy in copies.items():
             if section.info_section is not None:
                 copy.info = copies[section.info_section]
@@ -262,7 +277,8 @@ class _Writer:
             records.SYMBOL_64.size,
             has_symbol=False,
         )
-        return [*(copies[s] for s in order), symtab]
+        made = [*copies.values(), symtab]
+        return [made[at] for at in index_order(made, PROFILES[_MERCURY_PROFILE])]
 
     def _mercury_copy(
         self, section: OutSection, twins: dict[OutSection, OutSection]

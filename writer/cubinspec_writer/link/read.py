@@ -18,6 +18,7 @@ from cubinspec_generated import records
 from .model import (
     SHF_ALLOC,
     SHF_EXECINSTR,
+    SHF_INFO_LINK,
     SHF_MERCURY,
     SHT_CUDA_CALLGRAPH,
     SHT_CUDA_CONSTANT_B0,
@@ -133,7 +134,22 @@ def _sections(elf: Elf, mercury: bool) -> list[InSection]:
         elif flags & SHF_MERCURY:
             section.sh_type = SHT_NULL
         sections.append(section)
+    if mercury:
+        _point_at_capsules(elf, sections)
     return sections
+
+
+def _point_at_capsules(elf: Elf, sections: list[InSection]) -> None:
+    """Let sections that exist once (shared memory) belong to the Mercury code of their kernel.
+
+    A capsule and the code section of the same function name the same symbol.
+    """
+    rows = elf.section_rows
+    capsule_of = {row[7]: index for index, row in enumerate(rows) if row[1] == SHT_CUDA_MERC_CODE}
+    for section, row in zip(sections, rows, strict=True):
+        is_shared = section.sh_type != SHT_NULL and not row[2] & SHF_MERCURY
+        if is_shared and row[2] & SHF_INFO_LINK and row[7] < len(rows):
+            section.info = capsule_of.get(rows[row[7]][7], section.info)
 
 
 def _as_mercury(section: InSection) -> None:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from cubinspec_generated.tables import relocations
 
 from .model import (
+    SHF_EXECINSTR,
     SHT_CUDA_CONSTANT_B0,
     STT_CUDA_SAMPLER,
     STT_CUDA_SURFACE,
@@ -41,9 +42,16 @@ class Action(NamedTuple):
 
 
 ACTIONS = {t: tuple(Action(*a) for a in rows) for t, rows in relocations.ACTIONS.items()}
-#: Kinds of target for which an entry stays when the table does not say (the Mercury types).
-_KEEP_ADDRESS = ("global", "function")
-_KEEP_DRIVER = (*_KEEP_ADDRESS, "constant")
+_UNSUPPORTED = "unsupported"
+KEPT_TARGETS = {
+    "runtime": ("global", "function"),
+    "runtime_handle": ("global", "function", "handle"),
+    "always": ("global", "function", "constant", "handle", "none"),
+    "func_desc": ("function",),
+    "pcrel": ("global", "function"),
+    "unused": (),
+    "unsupported": (),
+}
 #: Relocation type -> the type with the same fields that writes a plain address.
 _PLAIN: dict[tuple[tuple[int, int, int], ...], int] = {
     tuple((a.bit, a.width, a.shift) for a in actions): r_type
@@ -68,14 +76,21 @@ def relocate(state: LinkState) -> None:
         target = section.info_section
         assert target is not None
         kept, resolved = [], []
+        # Mercury code is packed: `capsule` writes the values there.
+        in_capsule = state.profile.keeps_symbols and bool(target.flags & SHF_EXECINSTR)
         for reloc in section.relocs:
             if _is_kept(reloc):
                 if final:
                     reloc.r_type = _UNIFIED_TO_PLAIN.get(reloc.r_type, reloc.r_type)
                 kept.append(reloc)
-            elif _apply(state, target, reloc, from_field=is_rel(section)):
+            elif is_clear(reloc.r_type):
+                continue
+            else:
                 resolved.append(reloc)
+                if not in_capsule:
+                    _apply(state, target, reloc, from_field=is_rel(section))
         section.relocs = kept
+        state.applied.setdefault(target, []).extend(resolved)
         if target in state.resolved:
             state.resolved[target].relocs += resolved
     for section in state.reloc_sections.values():
@@ -96,7 +111,7 @@ def target_kind(symbol: Symbol) -> str:
     if symbol.is_function:
         return "function"
     if symbol.kind in (STT_CUDA_TEXTURE, STT_CUDA_SAMPLER, STT_CUDA_SURFACE):
-        return "texture"
+        return "handle"
     if symbol.space == Space.SHARED:
         return "shared"
     if symbol.space == Space.CONSTANT:
@@ -112,14 +127,7 @@ def is_table_placeholder(symbol: Symbol) -> bool:
 def _is_kept(reloc: Reloc) -> bool:
     if is_clear(reloc.r_type):
         return False
-    kind = target_kind(reloc.symbol)
-    actions = ACTIONS.get(reloc.r_type, ())
-    plain = all(a.value in ("abs", "unified", "const_bank") for a in actions)
-    kept_for = relocations.KEEP.get(reloc.r_type, _KEEP_ADDRESS if plain else _KEEP_DRIVER)
-    if kind == "texture":
-        # The slot of a texture has its place now; only its header index is the driver's.
-        return "global" in kept_for and all(a.value != "abs" for a in actions)
-    return kind in kept_for
+    return target_kind(reloc.symbol) in KEPT_TARGETS["".join(relocations.KEEP.get(reloc.r_type, _UNSUPPORTED))]
 
 
 def is_clear(r_type: int) -> bool:
@@ -131,14 +139,12 @@ def is_clear(r_type: int) -> bool:
 def clear(target: OutSection, offset: int, r_type: int) -> None:
     """Clear the field of a relocation whose target was dropped."""
     for action in ACTIONS[r_type]:
-        _write(target.data, offset, action, 0)
+        write_field(target.data, offset, action, 0)
 
 
-def _apply(state: LinkState, target: OutSection, reloc: Reloc, *, from_field: bool) -> bool:
-    """Write the value; False when the type writes nothing for a target that is there."""
+def _apply(state: LinkState, target: OutSection, reloc: Reloc, *, from_field: bool) -> None:
+    """Write the value into the bytes of the target."""
     actions = ACTIONS.get(reloc.r_type, ())
-    if is_clear(reloc.r_type):
-        return False
     symbol = reloc.symbol
     addend = reloc.addend
     if from_field:
@@ -155,8 +161,12 @@ def _apply(state: LinkState, target: OutSection, reloc: Reloc, *, from_field: bo
         values["const_bank"] = symbol.section.sh_type - SHT_CUDA_CONSTANT_B0
     for action in actions:
         if action.kind != "clear" and action.value in values:
-            _write(target.data, reloc.offset, action, values[action.value])
-    return True
+            write_field(target.data, reloc.offset, action, field_value(action, values[action.value]))
+
+
+def field_value(action: Action, value: int) -> int:
+    """What stands in the field for a value."""
+    return value >> action.shift
 
 
 def _read(data: bytearray, offset: int, action: Action) -> int:
@@ -165,10 +175,10 @@ def _read(data: bytearray, offset: int, action: Action) -> int:
     return (word >> bit) & ((1 << action.width) - 1)
 
 
-def _write(data: bytearray, offset: int, action: Action, value: int) -> None:
+def write_field(data: bytearray, offset: int, action: Action, value: int) -> None:
     first, bit = offset + action.bit // 8, action.bit % 8
     count = (bit + action.width + 7) // 8
     mask = ((1 << action.width) - 1) << bit
     word = int.from_bytes(data[first : first + count], "little") & ~mask
-    word |= ((value >> action.shift) << bit) & mask
+    word |= (value << bit) & mask
     data[first : first + count] = word.to_bytes(count, "little")

@@ -20,6 +20,7 @@ from .model import (
     STT_SECTION,
     InputObject,
     OutSection,
+    Reloc,
     Symbol,
 )
 from .options import LinkOptions
@@ -55,6 +56,8 @@ class LinkState:
     serial: int = 0
     #: Target section -> its `.nv.resolvedrela` section (only with that option).
     resolved: dict[OutSection, OutSection] = field(default_factory=dict)
+    #: Relocations that were applied, by target.
+    applied: dict[OutSection, list[Reloc]] = field(default_factory=dict)
     #: Offset in every user's parameter bank of the slot of a texture, surface or sampler.
     slots: dict[Symbol, int] = field(default_factory=dict)
     by_name: dict[str, Symbol] = field(default_factory=dict)
