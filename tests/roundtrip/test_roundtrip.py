@@ -1,0 +1,99 @@
+"""Every file comes back byte for byte from its description."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cubinspec_writer.emit import bodies, describe, emit, layout, roundtrip
+
+NAMED_KINDS = (
+    bodies.INFO_TYPES
+    | bodies.CALLGRAPH_TYPES
+    | bodies.PROTOTYPE_TYPES
+    | bodies.RELOCATION_TYPES
+    | bodies.UFT_TYPES
+    | {7, 2, bodies.SHT_CUDA_RELOCINFO, bodies.SHT_CUDA_MERC_SYMTAB}
+)
+
+
+def test_sample_is_computed(sample: Path) -> None:
+    result = roundtrip(sample.read_bytes())
+    assert result.identical, f"differs from offset {result.first_difference:#x}"
+    assert result.layout == "computed", result.reasons
+
+
+def test_records_are_decoded(sample: Path) -> None:
+    """No section of a kind that the spec names is kept as bytes."""
+    for section in describe(sample.read_bytes()).sections:
+        if section.sh_type in NAMED_KINDS:
+            assert not isinstance(section.body, bodies.Blob), section.name
+
+
+def test_description_holds_less_than_the_file(samples: list[Path]) -> None:
+    """Symbol names, headers and padding are not stored: only bodies of code and data are."""
+    for sample in samples[::20]:
+        data = sample.read_bytes()
+        kept = sum(
+            len(section.body.data)
+            for section in describe(data).sections
+            if isinstance(section.body, bodies.Blob | bodies.Capsule)
+        )
+        assert kept < len(data)
+
+
+@pytest.mark.corpus
+def test_corpus_is_identical(corpus: list[Path]) -> None:
+    """Wheels made by others; pinned layouts are counted, differences are not allowed."""
+    pinned = []
+    for file in corpus:
+        result = roundtrip(file.read_bytes())
+        assert result.identical, file
+        if result.layout == "pinned":
+            pinned.append((file.name, result.reasons))
+    assert len(pinned) <= len(corpus) // 20, pinned
+
+
+def test_removed_twin_keeps_the_plain_section(samples: list[Path]) -> None:
+    """Sharing follows from equal bytes: a changed Mercury section gets bytes of its own."""
+    sample = next(f for f in samples if f.name == "data.sm_100.exe.cubin")
+    description = describe(sample.read_bytes())
+    twin = description.section(".nv.merc.nv.global.init")
+    assert twin is not None
+    assert isinstance(twin.body, bodies.Blob)
+    shared = layout.plan(description)
+    rows = dict(zip(shared.sections, shared.section_rows, strict=True))
+    assert rows[twin][4] == rows[description.section(".nv.global.init")][4]
+    twin.body = bodies.Blob(bytes(len(twin.body.data)))
+    apart = layout.plan(description)
+    rows = dict(zip(apart.sections, apart.section_rows, strict=True))
+    assert rows[twin][4] != rows[description.section(".nv.global.init")][4]
+    assert len(emit(description)) > len(sample.read_bytes())
+
+
+def test_more_sections_than_a_header_field_holds() -> None:
+    """From 65280 sections on, the counts stand in section header 0 and .symtab_shndx."""
+    from cubinspec.reader.elf import Elf
+    from cubinspec_writer.emit.model import Description, Header, Section, Symbol
+
+    history: list[Section | Symbol] = [
+        Section(".shstrtab", 3, bodies.Computed("shstrtab")),
+        Section(".strtab", 3, bodies.Computed("strtab")),
+        Section(".symtab", 2, bodies.Computed("symtab"), sh_addralign=8, sh_entsize=24),
+        Section(".symtab_shndx", 18, bodies.Computed("symtab_shndx"), sh_addralign=4, sh_entsize=4),
+    ]
+    for number in range(65300):
+        history.append(Section(f".nv.constant0.k{number}", 0x70000064, bodies.Blob(b"\1")))
+    last = history[-1]
+    assert isinstance(last, Section)
+    symbols = [Symbol("k", 0x12, 0x10, last)]
+    data = emit(Description(Header(e_type=1, e_flags=0x5004), history, symbols, "classic"))
+    read = Elf(data, "x")
+    assert read.ehdr[11] == 0
+    assert read.num_sections == len(history) + 1
+    assert read.section_rows[0][5] == len(history) + 1
+    assert read.symbol_rows(3)[-1][3] == len(history)
+    result = roundtrip(data)
+    assert result.identical
+    assert result.layout == "computed", result.reasons
