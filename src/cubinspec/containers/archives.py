@@ -147,7 +147,7 @@ def _zip_member(archive: Source, book: Any, info: Any) -> Source:
                 expected=f"a member that ends before {archive.size:#x}",
             )
         return archive.part(start, info.file_size, name)
-    return StreamSource(lambda: book.open(info), name, info.compress_size, info.file_size)
+    return StreamSource(lambda: book.open(info), archive, name, info.compress_size, info.file_size)
 
 
 def _tar(archive: Source) -> Iterator[Member]:
@@ -205,7 +205,7 @@ def _tar(archive: Source) -> Iterator[Member]:
 
 def _held(part: Source) -> Source:
     """A part of a stream that is held in memory while it is read, if it is small."""
-    return StreamSource(lambda: SourceFile(part), part.name, part.size, part.size)
+    return StreamSource(lambda: SourceFile(part), part, part.name, part.size, part.size)
 
 
 def _ar(archive: Source) -> Iterator[Member]:
@@ -295,4 +295,4 @@ def decompressed(packed: Source, kind: str) -> StreamSource:
             file, read_across_frames=True, closefd=False
         )
 
-    return StreamSource(opener, packed.name, packed.size)
+    return StreamSource(opener, packed, packed.name, packed.size)

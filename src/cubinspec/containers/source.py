@@ -43,6 +43,11 @@ class Source:
     random = True
 
     @property
+    def scale(self) -> float:
+        """Bytes of the outermost file per byte of this source: below 1 inside compression."""
+        return 1.0
+
+    @property
     def size(self) -> int:
         raise NotImplementedError
 
@@ -186,6 +191,10 @@ class PartSource(Source):
     def size(self) -> int:
         return self._size
 
+    @property
+    def scale(self) -> float:
+        return self.parent.scale
+
     def read(self, offset: int, size: int) -> bytes:
         size = min(size, self._size - offset)
         return self.parent.read(self.offset + offset, size) if size > 0 else b""
@@ -205,13 +214,15 @@ class StreamSource(Source):
 
     Args:
         opener: begins the stream anew.
-        stored_size: compressed bytes behind it, for the ratio limit.
+        parent: what the compressed bytes lie in.
+        stored_size: how many there are.
         size: known length; ``None`` when only reading tells.
     """
 
     def __init__(
         self,
         opener: Callable[[], Reader],
+        parent: Source,
         name: str,
         stored_size: int,
         size: int | None = None,
@@ -219,6 +230,7 @@ class StreamSource(Source):
         self.name = name
         self.random = size is not None and size <= MEMBER_IN_MEMORY_BYTES
         self._opener = opener
+        self._parent = parent
         self._stored = stored_size
         self._declared = size
         self._known: int | None = size
@@ -235,6 +247,10 @@ class StreamSource(Source):
                 pass
             self._known = self._at
         return self._known
+
+    @property
+    def scale(self) -> float:
+        return self._parent.scale * self._stored / max(1, self.size)
 
     def _fail(self, error: Exception) -> CubinError:
         return TruncatedError(

@@ -25,13 +25,17 @@ from cubinspec.limits import MAX_CONTAINER_DEPTH, SEARCH_CHUNK_BYTES
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from collections.abc import Generator, Iterator
+    from collections.abc import Callable, Generator, Iterator
+
+    Visit = Callable[[tuple["Step", ...], "Source", str], None]
 
 #: PTX names its target in the lines after its leading comment.
 _PTX_HEAD_BYTES = 1 << 16
 
 
-def images(what: str | os.PathLike[str] | bytes, *, name: str = "<bytes>") -> Iterator[Image]:
+def images(
+    what: str | os.PathLike[str] | bytes, *, name: str = "<bytes>", visit: Visit | None = None
+) -> Iterator[Image]:
     """Every image of device code in a file, a folder, or bytes.
 
     Containers in containers are opened to a depth of ``MAX_CONTAINER_DEPTH``. What cannot be read
@@ -40,20 +44,23 @@ def images(what: str | os.PathLike[str] | bytes, *, name: str = "<bytes>") -> It
     Args:
         what: path of a file or folder, or the bytes of a file.
         name: what to call the bytes.
+        visit: called for every file, archive member and unpacked stream that is walked, before
+            its images, with its steps, its source and the kind that
+            :func:`cubinspec.containers.sniff.sniff` gives it.
 
     Raises:
         FileAccessError: the path itself cannot be opened.
     """
     if isinstance(what, (bytes, bytearray, memoryview)):
         source: Source = BytesSource(bytes(what), name)
-        yield from _walk(source, (Step("file", name, 0, source.size),), 0)
+        yield from _walk(source, (Step("file", name, 0, source.size),), 0, visit)
         return
     import os
 
     path = os.fspath(what)
     if not os.path.isdir(path):
         source = FileSource.open(path)
-        yield from _walk(source, (Step("file", path, 0, source.size),), 0)
+        yield from _walk(source, (Step("file", path, 0, source.size),), 0, visit)
         return
     for file in files_below(path):
         try:
@@ -61,12 +68,12 @@ def images(what: str | os.PathLike[str] | bytes, *, name: str = "<bytes>") -> It
         except CubinError as error:
             yield _fault((Step("file", file),), error)
             continue
-        yield from _walk(source, (Step("file", file, 0, source.size),), 0)
+        yield from _walk(source, (Step("file", file, 0, source.size),), 0, visit)
 
 
-def images_of(source: Source) -> Iterator[Image]:
+def images_of(source: Source, visit: Visit | None = None) -> Iterator[Image]:
     """Every image in a source that the caller opened, under the source's name."""
-    return _walk(source, (Step("file", source.name, 0, source.size),), 0)
+    return _walk(source, (Step("file", source.name, 0, source.size),), 0, visit)
 
 
 def files_below(folder: str) -> Iterator[str]:
@@ -89,9 +96,13 @@ def _fault(steps: tuple[Step, ...], error: CubinError) -> Image:
     return Image(steps, "fault", BytesSource(b"", ""), error=error)
 
 
-def _walk(source: Source, steps: tuple[Step, ...], depth: int) -> Iterator[Image]:
+def _walk(
+    source: Source, steps: tuple[Step, ...], depth: int, visit: Visit | None
+) -> Iterator[Image]:
     try:
         kind = sniff(source.read(0, SNIFF_BYTES))
+        if visit is not None:
+            visit(steps, source, kind)
         if kind in HOSTS or kind == "fatbin":
             yield from _search(source, steps, kind)
         elif kind == "cubin":
@@ -102,9 +113,9 @@ def _walk(source: Source, steps: tuple[Step, ...], depth: int) -> Iterator[Image
         elif kind == "bitcode":
             yield Image(steps, "nvvm", source, 0, source.size, arch="")
         elif kind in ARCHIVES:
-            yield from _archive(source, kind, steps, depth)
+            yield from _archive(source, kind, steps, depth, visit)
         elif kind in COMPRESSED:
-            yield from _compressed(source, kind, steps, depth)
+            yield from _compressed(source, kind, steps, depth, visit)
         elif kind == "thin-ar":
             raise BadStructureError(
                 "a thin archive names files and holds none of them",
@@ -116,7 +127,9 @@ def _walk(source: Source, steps: tuple[Step, ...], depth: int) -> Iterator[Image
         yield _fault(steps, error)
 
 
-def _archive(source: Source, kind: str, steps: tuple[Step, ...], depth: int) -> Iterator[Image]:
+def _archive(
+    source: Source, kind: str, steps: tuple[Step, ...], depth: int, visit: Visit | None
+) -> Iterator[Image]:
     from cubinspec.containers.archives import members
 
     if depth >= MAX_CONTAINER_DEPTH:
@@ -130,11 +143,13 @@ def _archive(source: Source, kind: str, steps: tuple[Step, ...], depth: int) -> 
             inner = (*steps, Step("member", name)) if name else steps
             yield _fault(inner, member)
             continue
-        yield from _walk(member, (*steps, Step("member", name, 0, member.size)), depth + 1)
+        yield from _walk(member, (*steps, Step("member", name, 0, member.size)), depth + 1, visit)
         member.close()
 
 
-def _compressed(source: Source, kind: str, steps: tuple[Step, ...], depth: int) -> Iterator[Image]:
+def _compressed(
+    source: Source, kind: str, steps: tuple[Step, ...], depth: int, visit: Visit | None
+) -> Iterator[Image]:
     from cubinspec.containers.archives import decompressed
 
     if depth >= MAX_CONTAINER_DEPTH:
@@ -145,10 +160,12 @@ def _compressed(source: Source, kind: str, steps: tuple[Step, ...], depth: int) 
         )
     inner = decompressed(source, kind)
     if sniff(inner.read(0, SNIFF_BYTES)) == "tar":
-        yield from _archive(inner, "tar", steps, depth)
+        if visit is not None:
+            visit(steps, inner, "tar")
+        yield from _archive(inner, "tar", steps, depth, visit)
     else:
         step = Step("compressed", kind, 0, inner.size)
-        yield from _walk(inner, (*steps, step), depth + 1)
+        yield from _walk(inner, (*steps, step), depth + 1, visit)
     inner.close()
 
 
