@@ -27,6 +27,7 @@ COMMANDS: dict[str, str] = {
     "keep": "keep",
     "remove": "remove",
     "retarget-note": "retarget_note",
+    "roundtrip": "roundtrip",
 }
 
 EXIT_USAGE = 2
