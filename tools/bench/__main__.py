@@ -1,0 +1,266 @@
+"""`make bench`: measure every comparison and write docs/performance.md."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools import oracle
+from tools.bench import gallery
+from tools.bench.comparisons import (
+    COMPARISONS,
+    PEAK_LIMITS,
+    Command,
+    Comparison,
+    PeakLimit,
+)
+from tools.bench.inputs import INPUTS, ROOT
+from tools.bench.measure import CommandFailed, Pair, Run, Stopwatch
+from tools.oracle import OracleError
+
+PAGE = ROOT / "docs" / "performance.md"
+PEERS = Path(__file__).with_name("peers")
+
+
+class NotHere(Exception):
+    """A peer or an input that this machine cannot provide; the table says why."""
+
+
+def _program(name: str) -> str:
+    found = shutil.which(name)
+    if found is None:
+        raise NotHere(f"{name} is not installed")
+    return found
+
+
+def _oracle(name: str) -> str:
+    try:
+        return str(oracle.find(name).path)
+    except OracleError as error:
+        raise NotHere(str(error)) from error
+
+
+def _gallery() -> str:
+    try:
+        return str(gallery.folder())
+    except OracleError as error:
+        raise NotHere("the wheel with elf.ksy could not be fetched") from error
+
+
+def _input(name: str) -> str:
+    try:
+        return str(INPUTS[name].make())
+    except OracleError as error:
+        raise NotHere(f"input {name}: {error}") from error
+
+
+PLACES: dict[str, Callable[[], str]] = {
+    "python": lambda: sys.executable,
+    "cubinspec": lambda: str(Path(sys.executable).with_name("cubinspec")),
+    "peers": lambda: str(PEERS),
+    "cuobjdump": lambda: _oracle("cuobjdump"),
+    "readelf": lambda: _program("readelf"),
+    "gallery": _gallery,
+}
+MODULES = {"lief_decode.py": "lief", "elftools_decode.py": "elftools"}
+
+
+def resolve(command: Command) -> list[str]:
+    """The words of a command with everything filled in.
+
+    Raises:
+        NotHere: something it needs is not on this machine.
+    """
+    words = []
+    for word in command.argv:
+        head, brace, rest = word.partition("}")
+        if not brace:
+            words.append(word)
+            continue
+        name = head.removeprefix("{")
+        place = PLACES[name]() if name in PLACES else _input(name)
+        module = MODULES.get(rest.lstrip("/"))
+        if module is not None and importlib.util.find_spec(module) is None:
+            raise NotHere(f"{module} is not installed (the 'bench' extra)")
+        words.append(place + rest)
+    return words
+
+
+@dataclass
+class Row:
+    """One line of the page."""
+
+    group: str
+    cells: tuple[str, ...]
+    met: bool | None
+
+
+def compare(stopwatch: Stopwatch, comparison: Comparison, seconds: float) -> Row:
+    """Measure one comparison."""
+    labels = (comparison.ours.label, comparison.theirs.label)
+    limit = "" if comparison.limit is None else f"≤ {comparison.limit:g}"
+    try:
+        pair = stopwatch.pair(resolve(comparison.ours), resolve(comparison.theirs), seconds)
+    except (NotHere, CommandFailed) as error:
+        return Row(comparison.group, (*labels, "", "", f"not measured: {error}", limit), None)
+    ratio = pair.ours.wall / pair.theirs.wall
+    met = comparison.limit is None or ratio <= comparison.limit
+    return Row(
+        comparison.group,
+        (
+            *labels,
+            _side(pair.ours),
+            _side(pair.theirs),
+            f"{'' if met else '**'}{ratio:.2f}{'' if met else '**'} ({_cpu_ratio(pair)})",
+            limit,
+            str(pair.rounds),
+        ),
+        met,
+    )
+
+
+def _side(run: Run) -> str:
+    return f"{_seconds(run.wall)}, {_seconds(run.cpu)}, {run.peak / 2**20:.0f} MiB"
+
+
+def _seconds(value: float) -> str:
+    return f"{value * 1000:.0f} ms" if value < 1 else f"{value:.2f} s"
+
+
+def _cpu_ratio(pair: Pair) -> str:
+    return f"{pair.ours.cpu / pair.theirs.cpu:.2f}" if pair.theirs.cpu else "-"
+
+
+def peak(stopwatch: Stopwatch, limit: PeakLimit) -> Row:
+    """Measure one limit on memory."""
+    try:
+        argv = resolve(limit.ours)
+        stopwatch.run(argv)
+        found = stopwatch.run(argv).peak
+        bare = stopwatch.run([sys.executable, "-c", "pass"]).peak
+        if limit.times_file is not None:
+            factor, name = limit.times_file
+            allowed = int(factor * INPUTS[name].make().stat().st_size)
+            text = f"≤ {factor:g} × the file = {allowed / 2**20:.1f} MiB"
+        else:
+            assert limit.bytes is not None
+            allowed = limit.bytes
+            text = f"≤ {allowed / 2**20:.0f} MiB"
+    except (NotHere, CommandFailed) as error:
+        return Row(limit.group, (limit.ours.label, f"not measured: {error}", ""), None)
+    return Row(
+        limit.group,
+        (
+            limit.ours.label,
+            f"{found / 2**20:.1f} MiB (bare Python {bare / 2**20:.1f} MiB)",
+            text,
+        ),
+        found <= allowed,
+    )
+
+
+def machine() -> list[str]:
+    """What the figures were measured on; no names of machines."""
+    model = platform.processor() or platform.machine()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.is_file():
+        lines = cpuinfo.read_text(encoding="utf-8").splitlines()
+        model = next((x.split(":", 1)[1].strip() for x in lines if "model name" in x), model)
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    tools = [f"Python {platform.python_version()}"]
+    if oracle.missing("cuobjdump") is None:
+        tools.append(f"cuobjdump {oracle.find('cuobjdump').version}")
+    for name in ("lief", "pyelftools"):
+        try:
+            tools.append(f"{name} {importlib.metadata.version(name)}")
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    load = os.getloadavg()[0]
+    return [
+        f"{model}, {os.cpu_count()} cores, {memory:.0f} GiB, {platform.system()}; "
+        f"load average at the start {load:.1f}",
+        ", ".join(tools),
+    ]
+
+
+def page(rows: list[Row], peaks: list[Row], about: list[str]) -> str:
+    """docs/performance.md."""
+    missed = sum(row.met is False for row in (*rows, *peaks))
+    absent = sum(row.met is None for row in (*rows, *peaks))
+    out = [
+        "# Performance",
+        "",
+        "Written by `make bench`; do not edit. Whole processes are measured, output thrown away,",
+        "in interleaved pairs in one call; figures are medians. A cell reads wall time, CPU time",
+        "(user and system), peak resident memory. The ratio is ours to the peer's wall time, in",
+        "parentheses that of CPU time; a ratio in bold misses its limit.",
+        "",
+        *(f"- {line}" for line in about),
+        f"- {len(rows) + len(peaks)} promises: {missed} missed, {absent} not measured",
+        "",
+        "Inputs, made by `ptxas` from generated PTX:",
+        "",
+    ]
+    for entry in INPUTS.values():
+        size = f"{entry.path.stat().st_size:,} bytes" if entry.path.is_file() else "not made"
+        out.append(f"- `{entry.name}`: {entry.about}; {size}")
+    for group in dict.fromkeys(row.group for row in (*rows, *peaks)):
+        out += ["", f"## {group}", ""]
+        chosen = [row for row in rows if row.group == group]
+        if chosen:
+            out += [
+                "| ours | peer | ours: wall, CPU, peak | peer: wall, CPU, peak | ratio (CPU) "
+                "| limit | rounds |",
+                "|---|---|---|---|---|---|---|",
+            ]
+            out += ["| " + " | ".join(row.cells) + " |" for row in chosen]
+        chosen = [row for row in peaks if row.group == group]
+        if chosen:
+            out += ["", "| ours | peak memory | limit |", "|---|---|---|"]
+            for row in chosen:
+                label, value, limit = row.cells
+                out.append(f"| {label} | {value if row.met else f'**{value}**'} | {limit} |")
+    return "\n".join(out) + "\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
+    parser.add_argument(
+        "--seconds", type=float, default=20, help="time for one comparison (default 20)"
+    )
+    parser.add_argument("--only", default="", metavar="TEXT", help="commands that have TEXT")
+    parser.add_argument(
+        "--print", action="store_true", help="print the page instead of writing docs/"
+    )
+    options = parser.parse_args()
+
+    about = machine()
+    rows: list[Row] = []
+    stopwatch = Stopwatch()
+    for comparison in COMPARISONS:
+        label = f"{comparison.ours.label} | {comparison.theirs.label}"
+        if options.only not in label:
+            continue
+        rows.append(compare(stopwatch, comparison, options.seconds))
+        print(f"{label} | {rows[-1].cells[4]} {rows[-1].cells[5]}", file=sys.stderr, flush=True)
+    peaks = [peak(stopwatch, limit) for limit in PEAK_LIMITS if options.only in limit.ours.label]
+    stopwatch.close()
+    text = page(rows, peaks, about)
+    if options.print or options.only:
+        print(text)
+    else:
+        PAGE.write_text(text, encoding="utf-8")
+        print(f"wrote {PAGE.relative_to(ROOT)}")
+    return 1 if any(row.met is False for row in (*rows, *peaks)) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

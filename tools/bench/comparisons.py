@@ -1,0 +1,78 @@
+"""What is compared with what, as data. A new promise is a new line here.
+
+Words of a command in braces are filled in by the runner: `{many}` the path of an input of
+inputs.py, `{python}`, `{cubinspec}`, `{peers}` (the folder beside this file), and the paths of the
+other tools.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Command:
+    """A process: how the tables call it, and how it is started."""
+
+    label: str
+    argv: tuple[str, ...]
+
+    def on(self, name: str) -> Command:
+        """The same command on an input."""
+        return Command(f"{self.label} {name}", (*self.argv, f"{{{name}}}"))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Ours beside a peer: the ratio of wall times has to stay below a limit."""
+
+    group: str
+    ours: Command
+    theirs: Command
+    limit: float | None
+    """Largest ratio that keeps the promise; None when the peer only stands beside it."""
+
+
+@dataclass(frozen=True)
+class PeakLimit:
+    """Our peak memory has to stay below a number of bytes, or below a multiple of the file."""
+
+    group: str
+    ours: Command
+    bytes: int | None = None
+    times_file: tuple[float, str] | None = None
+    """Factor and name of the input."""
+
+
+BARE = Command("python -c pass", ("{python}", "-c", "pass"))
+VERSION = Command("cubinspec --version", ("{cubinspec}", "--version"))
+KERNELS = Command("cubinspec kernels", ("{cubinspec}", "kernels"))
+DECODE = Command("cubinspec, everything decoded:", ("{python}", "{peers}/ours_decode.py"))
+RES_USAGE = Command("cuobjdump -res-usage", ("{cuobjdump}", "-res-usage"))
+DUMP_ELF = Command("cuobjdump -elf", ("{cuobjdump}", "-elf"))
+READELF = Command("readelf -aW", ("{readelf}", "-aW"))
+LIEF = Command("LIEF", ("{python}", "{peers}/lief_decode.py"))
+ELFTOOLS = Command("pyelftools", ("{python}", "{peers}/elftools_decode.py"))
+GALLERY = Command("elf.ksy in Python", ("{python}", "{peers}/gallery_decode.py", "{gallery}"))
+
+START, TABLE, ALL = "Start-up", "Kernel table", "Everything decoded"
+
+COMPARISONS = (
+    Comparison(START, VERSION, BARE, 1.5),
+    Comparison(START, KERNELS.on("small"), BARE, 2.0),
+    Comparison(TABLE, KERNELS.on("many"), RES_USAGE.on("many"), 1.0),
+    Comparison(TABLE, KERNELS.on("sections_30k"), RES_USAGE.on("sections_30k"), 0.4),
+    Comparison(TABLE, KERNELS.on("sections_66k"), RES_USAGE.on("sections_66k"), 0.2),
+    Comparison(TABLE, KERNELS.on("big"), RES_USAGE.on("big"), 0.5),
+    Comparison(ALL, DECODE.on("many"), LIEF.on("many"), 0.2),
+    Comparison(ALL, DECODE.on("many"), ELFTOOLS.on("many"), 0.2),
+    Comparison(ALL, DECODE.on("many"), GALLERY.on("many"), 0.2),
+    Comparison(ALL, DECODE.on("many"), READELF.on("many"), 1.0),
+    Comparison(ALL, DECODE.on("many"), DUMP_ELF.on("many"), 0.1),
+    Comparison(ALL, DECODE.on("sections_66k"), DECODE.on("many"), 6.0),
+)
+
+PEAK_LIMITS = (
+    PeakLimit(TABLE, KERNELS.on("big"), bytes=25 << 20),
+    PeakLimit(ALL, DECODE.on("many"), times_file=(8.0, "many")),
+)

@@ -1,0 +1,114 @@
+"""Inputs of the bench, made by the oracle's ptxas from generated PTX and kept in `.cache/bench`.
+
+Nothing here is committed: ptxas is deterministic, so a fresh machine gets the same bytes. The
+largest takes ptxas minutes, which is why they are cached.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools import oracle
+
+ROOT = Path(__file__).resolve().parents[2]
+CACHE = ROOT / ".cache" / "bench"
+
+_HEADER = ".version 8.0\n.target sm_90\n.address_size 64\n"
+
+
+def many_ptx(pairs: int) -> Iterator[str]:
+    """`pairs` kernels, each calling a device function of its own.
+
+    Relocatable output has six sections per pair: code, attributes, relocations and parameter bank
+    of the kernel; code and attributes of the function.
+    """
+    yield _HEADER
+    for i in range(pairs):
+        yield (
+            f".visible .func (.param .b32 r) device_function_{i:05d}(.param .b32 a) {{\n"
+            f" .reg .b32 %r<4>; ld.param.b32 %r1, [a]; mad.lo.s32 %r2, %r1, %r1, {i};\n"
+            " st.param.b32 [r], %r2; ret; }\n"
+            f".visible .entry kernel_{i:05d}"
+            "(.param .u64 out, .param .u32 n, .param .f32 scale) {\n"
+            " .reg .pred %p<2>; .reg .b32 %r<6>; .reg .b64 %d<3>;\n"
+            " ld.param.u64 %d1, [out]; ld.param.u32 %r1, [n]; mov.u32 %r2, %tid.x;\n"
+            " setp.ge.u32 %p1, %r2, %r1; @%p1 ret;\n"
+            " { .param .b32 x; .param .b32 y; st.param.b32 [x], %r2;\n"
+            f" call.uni (y), device_function_{i:05d}, (x); ld.param.b32 %r3, [y]; }}\n"
+            " mad.wide.u32 %d2, %r2, 4, %d1; st.global.u32 [%d2], %r3; ret; }\n"
+        )
+
+
+def big_ptx(kernels: int, stores: int, init_bytes: int) -> Iterator[str]:
+    """A few kernels with a lot of code, and initialised data that fills most of the file."""
+    yield _HEADER
+    yield f".visible .global .align 16 .b8 weights[{init_bytes}] = {{1, 2, 3, 4}};\n"
+    for k in range(kernels):
+        yield (
+            f".visible .entry unrolled_{k:03d}(.param .u64 out, .param .u32 n) {{\n"
+            " .reg .b32 %r<4>; .reg .b64 %d<4>; ld.param.u64 %d1, [out]; ld.param.u32 %r1, [n];\n"
+            " mov.u64 %d2, weights;\n"
+        )
+        for i in range(stores):
+            yield (
+                f" ld.global.u32 %r2, [%d2+{4 * i}]; xor.b32 %r1, %r1, %r2;"
+                f" st.volatile.global.u32 [%d1+{4 * i}], %r1;\n"
+            )
+        yield " ret; }\n"
+
+
+@dataclass(frozen=True)
+class Input:
+    """One bench file: its PTX and how ptxas is called."""
+
+    name: str
+    about: str
+    ptx: Callable[[], Iterator[str]]
+    options: tuple[str, ...] = ("-arch=sm_90", "-c")
+
+    @property
+    def path(self) -> Path:
+        """Where the cubin lies once it is made."""
+        return CACHE / f"{self.name}.cubin"
+
+    def make(self) -> Path:
+        """The cubin, from the cache or from ptxas.
+
+        Raises:
+            OracleError: ptxas is absent or failed.
+        """
+        if not self.path.is_file():
+            CACHE.mkdir(parents=True, exist_ok=True)
+            source = CACHE / f"{self.name}.ptx"
+            with source.open("w", encoding="utf-8") as file:
+                file.writelines(self.ptx())
+            partial = CACHE / f"{self.name}.partial"
+            ptxas = oracle.find("ptxas")
+            ptxas.run(*self.options, source, "-o", partial, timeout=3600).check()
+            source.unlink()
+            os.replace(partial, self.path)
+        return self.path
+
+
+INPUTS = {
+    entry.name: entry
+    for entry in (
+        Input("small", "one kernel, one device function", lambda: many_ptx(1)),
+        Input("many", "2,000 kernels + 2,000 device functions", lambda: many_ptx(2000)),
+        Input("sections_30k", "5,000 kernels + 5,000 device functions", lambda: many_ptx(5000)),
+        Input(
+            "sections_66k",
+            "11,000 kernels + 11,000 device functions; section count beyond 16 bits",
+            lambda: many_ptx(11000),
+        ),
+        Input(
+            "big",
+            "40 unrolled kernels and 80 MiB of initialised data, executable",
+            lambda: big_ptx(40, 1500, 80 << 20),
+            ("-arch=sm_90",),
+        ),
+    )
+}

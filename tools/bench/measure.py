@@ -1,0 +1,98 @@
+"""Whole processes, measured in interleaved pairs: wall time, CPU time, peak memory."""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+MOST_ROUNDS = 101
+
+
+class CommandFailed(Exception):
+    """A measured command did not exit with 0."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One process from start to end."""
+
+    wall: float
+    """Seconds."""
+    cpu: float
+    """User plus system seconds."""
+    peak: int
+    """Largest resident set, bytes."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Medians of both sides of a comparison over the same rounds."""
+
+    ours: Run
+    theirs: Run
+    rounds: int
+
+
+class Stopwatch:
+    """Runs commands through the small process of spawn.py."""
+
+    def __init__(self) -> None:
+        script = Path(__file__).with_name("spawn.py")
+        self._process = subprocess.Popen(
+            [sys.executable, "-S", "-E", str(script)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def close(self) -> None:
+        """End the small process."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
+
+    def run(self, argv: Sequence[str]) -> Run:
+        """Run a command with its output thrown away.
+
+        Raises:
+            CommandFailed: it did not exit with 0.
+        """
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write("\0".join(argv) + "\n")
+        self._process.stdin.flush()
+        code, wall, cpu, peak = self._process.stdout.readline().split()
+        if int(code):
+            raise CommandFailed(f"{' '.join(argv)}: exit status {code}")
+        return Run(float(wall), float(cpu), int(peak))
+
+    def pair(self, ours: Sequence[str], theirs: Sequence[str], seconds: float) -> Pair:
+        """Run both in turn until `seconds` have passed, at least five times each.
+
+        A round before the first fills the caches and is not counted. Which of the two goes first
+        alternates.
+        """
+        self.run(ours)
+        self.run(theirs)
+        sides: tuple[list[Run], list[Run]] = ([], [])
+        end = time.perf_counter() + seconds
+        rounds = 0
+        while rounds < 5 or (time.perf_counter() < end and rounds < MOST_ROUNDS):
+            for side in (0, 1) if rounds % 2 == 0 else (1, 0):
+                sides[side].append(self.run((ours, theirs)[side]))
+            rounds += 1
+        return Pair(median(sides[0]), median(sides[1]), rounds)
+
+
+def median(runs: Sequence[Run]) -> Run:
+    """The median of each figure by itself."""
+    return Run(
+        statistics.median(run.wall for run in runs),
+        statistics.median(run.cpu for run in runs),
+        int(statistics.median(run.peak for run in runs)),
+    )
