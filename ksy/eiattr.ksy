@@ -65,12 +65,18 @@ types:
             cuda_codes::eiattr_code::eiattr_regcount: function_value
             cuda_codes::eiattr_code::eiattr_load_cache_request: function_value
             cuda_codes::eiattr_code::eiattr_sam_region_stack_size: function_value
+            cuda_codes::eiattr_code::eiattr_image_slot: function_value
+            cuda_codes::eiattr_code::eiattr_image_offset: function_value
+            cuda_codes::eiattr_code::eiattr_texture_normalized: function_value
+            cuda_codes::eiattr_code::eiattr_sampler_force_unnormalized: function_value
             cuda_codes::eiattr_code::eiattr_shared_scratch: shared_scratch
-            cuda_codes::eiattr_code::eiattr_image_slot: image_slot
             cuda_codes::eiattr_code::eiattr_image_size: image_size
+            cuda_codes::eiattr_code::eiattr_sampler_init: sampler_init
+            cuda_codes::eiattr_code::eiattr_statistics: statistics
             cuda_codes::eiattr_code::eiattr_crs_stack_size: single_word
             cuda_codes::eiattr_code::eiattr_sw_war: single_word
             cuda_codes::eiattr_code::eiattr_cuda_api_version: single_word
+            cuda_codes::eiattr_code::eiattr_max_cluster_rank: single_word
             cuda_codes::eiattr_code::eiattr_query_numattrib: query_numattrib
             cuda_codes::eiattr_code::eiattr_exit_instr_offsets: instruction_offsets
             cuda_codes::eiattr_code::eiattr_s2rctaid_instr_offsets: instruction_offsets
@@ -85,7 +91,7 @@ types:
             cuda_codes::eiattr_code::eiattr_local_cta_async_store_offsets: instruction_offsets
             cuda_codes::eiattr_code::eiattr_ignoreoob_cp_async_bulk_instr_offsets: instruction_offsets
             cuda_codes::eiattr_code::eiattr_externs: symbol_list
-            cuda_codes::eiattr_code::eiattr_syscalls_fallback: symbol_list
+            cuda_codes::eiattr_code::eiattr_syscalls_fallback: fallback_list
             cuda_codes::eiattr_code::eiattr_coop_group_mask_regids: coop_group_mask_list
             cuda_codes::eiattr_code::eiattr_atom16_emul_instr_reg_map: register_map
             cuda_codes::eiattr_code::eiattr_indirect_branch_targets: indirect_branches
@@ -98,6 +104,7 @@ types:
             cuda_codes::eiattr_code::eiattr_mercury_finalizer_options: finalizer_options
             cuda_codes::eiattr_code::eiattr_language: language_list
             cuda_codes::eiattr_code::eiattr_instr_offsets: instruction_table
+            cuda_codes::eiattr_code::eiattr_bindless_image_offsets: image_offset_table
             _: raw_payload
         if: format == cuda_codes::eifmt::eifmt_sval
         doc: Value of an SVAL record.
@@ -110,6 +117,8 @@ types:
         doc: The code, or the error code when the payload is too short for it.
       len_layout:
         value: |
+          code == cuda_codes::eiattr_code::eiattr_statistics
+            ? 64 :
           code == cuda_codes::eiattr_code::eiattr_image_size
             ? 16 :
           code == cuda_codes::eiattr_code::eiattr_max_threads
@@ -127,11 +136,18 @@ types:
             or code == cuda_codes::eiattr_code::eiattr_sam_region_stack_size
             or code == cuda_codes::eiattr_code::eiattr_shared_scratch
             or code == cuda_codes::eiattr_code::eiattr_image_slot
+            or code == cuda_codes::eiattr_code::eiattr_image_offset
+            or code == cuda_codes::eiattr_code::eiattr_texture_normalized
+            or code == cuda_codes::eiattr_code::eiattr_sampler_init
+            or code
+              == cuda_codes::eiattr_code::eiattr_sampler_force_unnormalized
             ? 8 :
           code == cuda_codes::eiattr_code::eiattr_crs_stack_size
             or code == cuda_codes::eiattr_code::eiattr_sw_war
             or code == cuda_codes::eiattr_code::eiattr_cuda_api_version
             or code == cuda_codes::eiattr_code::eiattr_query_numattrib
+            or code == cuda_codes::eiattr_code::eiattr_max_cluster_rank
+            or code == cuda_codes::eiattr_code::eiattr_bindless_image_offsets
             or code == cuda_codes::eiattr_code::eiattr_instr_offsets
             ? 4 :
           0
@@ -187,12 +203,12 @@ types:
         type: b5
         doc: Constant bank, 31 in files seen.
       - id: is_shared
-        type: b1
         -orig-id: is_smem
+        type: b1
         doc: True when the parameter lies in shared memory.
       - id: len_parameter
-        type: b14
         -orig-id: size
+        type: b14
         doc: Size in bytes.
   kparam_info_v2:
     -orig-id: EIATTR_KPARAM_INFO_V2
@@ -219,8 +235,8 @@ types:
     doc: Size and place of a kernel parameter, second form.
     seq:
       - id: len_parameter
-        type: b16
         -orig-id: size
+        type: b16
         doc: Size in bytes.
       - id: log_alignment
         type: b8
@@ -249,14 +265,16 @@ types:
         -opaque: attribute payload
         doc: Empty in files seen.
   function_value:
-    doc: A number that belongs to one function.
+    doc: |
+      A number that belongs to one symbol: a function, or a texture, surface
+      or sampler.
     seq:
       - id: symbol
         type: u4
-        doc: Index of the function symbol.
+        doc: Index of the symbol.
       - id: number
         type: u4
-        doc: Registers or bytes, as the code says.
+        doc: Registers, bytes, a slot or a flag, as the code says.
       - id: trailing
         size-eos: true
         -opaque: attribute payload
@@ -275,33 +293,109 @@ types:
         size-eos: true
         -opaque: attribute payload
         doc: Empty in files seen.
-  image_slot:
-    -orig-id: EIATTR_IMAGE_SLOT
-    doc: Slot of a texture or surface reference, sm_20 only.
-    seq:
-      - id: symbol
-        type: u4
-        doc: Index of the symbol of the reference.
-      - id: slot
-        type: u4
-        doc: Slot number.
-      - id: trailing
-        size-eos: true
-        -opaque: attribute payload
-        doc: Empty in files seen.
   image_size:
     -orig-id: EIATTR_IMAGE_SIZE
-    doc: Sizes known for a texture or surface reference.
+    doc: Size of a texture or surface that its declaration gives.
     seq:
-      - id: words
+      - id: image
         type: u4
-        repeat: expr
-        repeat-expr: 4
-        doc: Four words whose meanings are not established.
+        doc: Index of the symbol of the texture or surface.
+      - id: width
+        type: u4
+        doc: Width in elements.
+      - id: height
+        type: u4
+        doc: Height in elements.
+      - id: depth
+        type: u4
+        doc: Depth in elements.
       - id: trailing
         size-eos: true
         -opaque: attribute payload
         doc: Empty in files seen.
+  sampler_init:
+    -orig-id: EIATTR_SAMPLER_INIT
+    doc: State of a sampler that its declaration gives.
+    seq:
+      - id: sampler
+        type: u4
+        doc: Index of the symbol of the sampler.
+      - id: addr_mode_0
+        type: u1
+        enum: cuda_codes::sampler_addr_mode
+        doc: What happens outside the texture in the first dimension.
+      - id: addr_mode_1
+        type: u1
+        enum: cuda_codes::sampler_addr_mode
+        doc: The same in the second dimension.
+      - id: addr_mode_2
+        type: u1
+        enum: cuda_codes::sampler_addr_mode
+        doc: The same in the third dimension.
+      - id: filter_mode
+        type: u1
+        enum: cuda_codes::sampler_filter_mode
+        doc: How values between elements are made.
+      - id: trailing
+        size-eos: true
+        -opaque: attribute payload
+        doc: Empty in files seen.
+  statistics:
+    -orig-id: EIATTR_STATISTICS
+    doc: Numbers of the compiler about a function, as cuobjdump prints them.
+    seq:
+      - id: num_instructions
+        type: u4
+        doc: Instructions.
+      - id: num_loops
+        type: u4
+        doc: Loops.
+      - id: num_uniform_branches
+        type: u4
+        doc: Branches that all threads of a warp take alike.
+      - id: num_divergent_branches
+        type: u4
+        doc: Branches that threads of a warp may take differently.
+      - id: len_local_spill
+        type: u4
+        doc: Bytes of local memory for spilled registers.
+      - id: num_local_loads
+        type: u4
+        doc: Loads from local memory.
+      - id: num_local_stores
+        type: u4
+        doc: Stores to local memory.
+      - id: num_global_loads
+        type: u4
+        doc: Loads from global memory.
+      - id: num_global_stores
+        type: u4
+        doc: Stores to global memory.
+      - id: num_texture_reads
+        type: u4
+        doc: Texture reads.
+      - id: num_surface_reads
+        type: u4
+        doc: Surface reads.
+      - id: num_surface_writes
+        type: u4
+        doc: Surface writes.
+      - id: word_13
+        type: u4
+        doc: Not printed.
+      - id: num_shared_loads
+        type: u4
+        doc: Loads from shared memory.
+      - id: num_shared_stores
+        type: u4
+        doc: Stores to shared memory.
+      - id: len_frame_spill
+        type: u4
+        doc: Bytes of the frame for spilled registers.
+      - id: trailing
+        size-eos: true
+        -opaque: attribute payload
+        doc: Bytes after the sixteen words.
   single_word:
     doc: A payload of one word.
     seq:
@@ -363,16 +457,25 @@ types:
     doc: Mask of each instruction that EIATTR_COOP_GROUP_INSTR_OFFSETS lists.
     seq:
       - id: masks
-        type: u4
+        type: coop_group_mask
         repeat: expr
         repeat-expr: _io.size / 4
-        doc: |
-          Register that holds the mask in the low 24 bits, with a top byte of
-          5 in files seen; 0xffffffff when there is none.
+        doc: One per instruction; all bits set when there is no register.
       - id: trailing
         size-eos: true
         -opaque: attribute payload
         doc: Bytes after the last whole word; empty in files seen.
+  coop_group_mask:
+    doc: Register that holds the mask of threads of one instruction.
+    seq:
+      - id: register_number
+        type: b24
+        doc: Number of the register.
+      - id: register_class
+        type: b8
+        doc: |
+          File the register belongs to, as in `nv_debug`: 5 for a general
+          register.
   register_map:
     doc: Registers used by instructions.
     seq:
@@ -411,10 +514,11 @@ types:
       - id: ofs_branch
         type: u4
         doc: Byte offset of the branch instruction.
-      - id: reserved_1
+      - id: kind
         type: u2
-        doc: 0 in files seen.
-      - id: reserved_2
+        enum: cuda_codes::indirect_branch_kind
+        doc: Whether the instruction is a branch or a call.
+      - id: reserved
         type: u2
         doc: 0 in files seen.
       - id: num_targets
@@ -495,7 +599,7 @@ types:
       - id: entries
         type: perf_stats_entry
         repeat: expr
-        repeat-expr: _io.size / 12
+        repeat-expr: _io.size / 16
         doc: One entry per number of registers.
       - id: trailing
         size-eos: true
@@ -507,6 +611,9 @@ types:
       - id: num_registers
         type: u4
         doc: Number of registers.
+      - id: padding
+        type: u4
+        doc: Filler.
       - id: statistic
         type: f8
         doc: Estimate.
@@ -529,11 +636,9 @@ types:
       - id: ofs_instruction
         type: u4
         doc: Byte offset of the instruction.
-      - id: byte_mask
+      - id: used_bytes
         type: u4
-        doc: |
-          One bit per loaded byte; 0xf0f0, 0xfff0 and the like seen for loads
-          of 16 bytes. Which value of a bit means unused is not established.
+        doc: One bit per loaded byte, set for a byte that is used.
   fragment_list:
     -orig-id: EIATTR_AT_ENTRY_FRAGMENTS
     doc: Code fragments that the driver runs when the kernel starts.
@@ -561,21 +666,38 @@ types:
     seq:
       - id: kind
         type: u4
-        enum: annotation_kinds
+        enum: cuda_codes::annotation_kind
         doc: What the note is about.
       - id: ofs_instruction
         type: u4
         if: |
-          kind == annotation_kinds::spill
-            or kind == annotation_kinds::refill
+          kind != cuda_codes::annotation_kind::annotation_kind_function_info
         doc: Byte offset of the instruction.
-      - id: data
-        size-eos: true
-        if: |
-          kind != annotation_kinds::spill
-            and kind != annotation_kinds::refill
-        -opaque: attribute payload
-        doc: A note of another kind together with all that follow it.
+      - id: len_text
+        type: u4
+        if: has_text
+        doc: Size of the text without padding.
+      - id: text
+        size: |
+          len_text <= _io.size - _io.pos ? len_text : _io.size - _io.pos
+        type: str
+        if: has_text
+        doc: What the compiler says.
+      - id: text_padding
+        size: |
+          (4 - _io.pos % 4) % 4 <= _io.size - _io.pos
+            ? (4 - _io.pos % 4) % 4
+            : _io.size - _io.pos
+        if: has_text
+        -opaque: padding
+        doc: Zeros up to a multiple of four.
+    instances:
+      has_text:
+        value: |
+          kind == cuda_codes::annotation_kind::annotation_kind_instruction_info
+            or kind
+              == cuda_codes::annotation_kind::annotation_kind_function_info
+        doc: True for the kinds that carry a text.
   finalizer_options:
     -orig-id: EIATTR_MERCURY_FINALIZER_OPTIONS
     doc: Options for the finalizer of Mercury code, in scrambled form.
@@ -615,6 +737,44 @@ types:
         size-eos: true
         -opaque: attribute payload
         doc: Bytes after the last whole word.
+  image_offset_table:
+    -orig-id: EIATTR_BINDLESS_IMAGE_OFFSETS
+    doc: Places where the handle of a texture or surface is used.
+    seq:
+      - id: image
+        type: u4
+        doc: Index of the symbol of the texture or surface.
+      - id: offsets
+        type: u4
+        repeat: expr
+        repeat-expr: (_io.size - 4) / 4
+        doc: Offset of each place.
+      - id: trailing
+        size-eos: true
+        -opaque: attribute payload
+        doc: Bytes after the last whole word.
+  fallback_list:
+    -orig-id: EIATTR_SYSCALLS_FALLBACK
+    doc: System calls with the functions that stand in for them.
+    seq:
+      - id: entries
+        type: fallback_entry
+        repeat: expr
+        repeat-expr: _io.size / 8
+        doc: One per system call.
+      - id: trailing
+        size-eos: true
+        -opaque: attribute payload
+        doc: Bytes after the last whole entry.
+  fallback_entry:
+    doc: One system call.
+    seq:
+      - id: syscall
+        type: u4
+        doc: Index of the symbol of the system call.
+      - id: fallback
+        type: u4
+        doc: Index of the symbol of the function that stands in for it.
   raw_payload:
     doc: A payload whose layout is not known.
     seq:
@@ -622,17 +782,3 @@ types:
         size-eos: true
         -opaque: attribute payload
         doc: The bytes.
-enums:
-  annotation_kinds:
-    0:
-      id: spill
-      doc: The instruction stores a register that was spilled.
-    1:
-      id: refill
-      doc: The instruction loads a register that was spilled.
-    2:
-      id: instruction
-      doc: Facts about an instruction.
-    3:
-      id: function_text
-      doc: Text about the function.

@@ -28,6 +28,7 @@ meta:
     - uft
   encoding: UTF-8
   endian: le
+  bit-endian: le
 doc: |
   ELF file with device code for NVIDIA GPUs (e_machine 190), as ptxas, nvlink
   and the CUDA libraries carry it.
@@ -60,6 +61,172 @@ seq:
         1: elf_header_32
         2: elf_header_64
     doc: Rest of the ELF header.
+instances:
+  is_64:
+    value: ident.ei_class == 2
+    doc: True for an ELF64 file.
+  ofs_flags:
+    value: 'is_64 ? 48 : 36'
+    doc: File offset of `e_flags`.
+  flags_abi_7:
+    pos: ofs_flags
+    type: e_flags_abi_7
+    if: ident.ei_osabi != 0x41
+    -alias: true
+    doc: Fields of `e_flags` in the older layout.
+  flags_abi_8:
+    pos: ofs_flags
+    type: e_flags_abi_8
+    if: ident.ei_osabi == 0x41
+    -alias: true
+    doc: Fields of `e_flags` in the newer layout.
+  e_phoff:
+    value: |
+      is_64
+        ? header.as<elf_header_64>.e_phoff.as<s8>
+        : header.as<elf_header_32>.e_phoff.as<s8>
+    doc: File offset of the program headers.
+  e_shoff:
+    value: |
+      is_64
+        ? header.as<elf_header_64>.e_shoff.as<s8>
+        : header.as<elf_header_32>.e_shoff.as<s8>
+    doc: File offset of the section headers.
+  e_phnum:
+    value: |
+      is_64
+        ? header.as<elf_header_64>.e_phnum
+        : header.as<elf_header_32>.e_phnum
+    doc: Number of program headers as the ELF header has it.
+  e_shnum:
+    value: |
+      is_64
+        ? header.as<elf_header_64>.e_shnum
+        : header.as<elf_header_32>.e_shnum
+    doc: Number of section headers as the ELF header has it.
+  e_shstrndx:
+    value: |
+      is_64
+        ? header.as<elf_header_64>.e_shstrndx
+        : header.as<elf_header_32>.e_shstrndx
+    doc: Index of the section names as the ELF header has it.
+  len_program_header:
+    value: 'is_64 ? 56 : 32'
+    doc: Size of a program header.
+  len_section_header:
+    value: 'is_64 ? 64 : 40'
+    doc: Size of a section header.
+  max_program_headers:
+    value: |
+      e_phoff > 0 and e_phoff < _io.size
+        ? (_io.size - e_phoff) / len_program_header
+        : 0
+    doc: Number of program headers for which the file has room.
+  max_section_headers:
+    value: |
+      e_shoff > 0 and e_shoff < _io.size
+        ? (_io.size - e_shoff) / len_section_header
+        : 0
+    doc: Number of section headers for which the file has room.
+  extension:
+    pos: e_shoff
+    type:
+      switch-on: ident.ei_class
+      cases:
+        1: section_header_32
+        2: section_header_64
+    if: max_section_headers > 0
+    -alias: true
+    doc: |
+      The first section header, which describes no section. It holds the
+      counts that do not fit into the ELF header.
+  extended_size:
+    value: |
+      is_64
+        ? extension.as<section_header_64>.sh_size.as<s8>
+        : extension.as<section_header_32>.sh_size.as<s8>
+    if: max_section_headers > 0
+    doc: Number of section headers when `e_shnum` is 0.
+  extended_link:
+    value: |
+      is_64
+        ? extension.as<section_header_64>.sh_link
+        : extension.as<section_header_32>.sh_link
+    if: max_section_headers > 0
+    doc: Index of the section names when `e_shstrndx` is 0xffff.
+  extended_info:
+    value: |
+      is_64
+        ? extension.as<section_header_64>.sh_info
+        : extension.as<section_header_32>.sh_info
+    if: max_section_headers > 0
+    doc: Number of program headers when `e_phnum` is 0xffff.
+  num_section_headers:
+    value: |
+      max_section_headers == 0
+        ? 0
+        : e_shnum != 0
+        ? (e_shnum <= max_section_headers ? e_shnum : max_section_headers)
+        : extended_size >= 0 and extended_size <= max_section_headers
+        ? extended_size
+        : max_section_headers
+    doc: Number of section headers, cut to what the file has room for.
+  num_program_headers:
+    value: |
+      e_phnum == 0xffff and max_section_headers > 0
+        ? (extended_info <= max_program_headers
+          ? extended_info
+          : max_program_headers)
+        : e_phnum <= max_program_headers
+        ? e_phnum
+        : max_program_headers
+    doc: Number of program headers, cut to what the file has room for.
+  names_index:
+    value: |
+      e_shstrndx == 0xffff and max_section_headers > 0
+        ? extended_link
+        : e_shstrndx
+    doc: Index of the section with the section names.
+  program_headers:
+    pos: e_phoff
+    type:
+      switch-on: ident.ei_class
+      cases:
+        1: program_header_32
+        2: program_header_64
+    repeat: expr
+    repeat-expr: num_program_headers
+    if: num_program_headers > 0
+    doc: Segments; absent in relocatable files.
+  section_headers:
+    pos: e_shoff
+    type:
+      switch-on: ident.ei_class
+      cases:
+        1: section_header_32
+        2: section_header_64
+    repeat: expr
+    repeat-expr: num_section_headers
+    doc: Section headers in index order.
+  sections:
+    type: section(_index.as<u4>)
+    repeat: expr
+    repeat-expr: num_section_headers
+    doc: Contents of the sections in index order.
+  has_section_names:
+    value: |
+      names_index < num_section_headers
+        and sections[names_index].sh_type
+          == cuda_codes::section_type::sht_strtab
+    doc: False when the section names cannot be found.
+  section_names:
+    pos: |
+      has_section_names ? sections[names_index].ofs_body : 0.as<s8>
+    size: |
+      has_section_names ? sections[names_index].len_body : 0.as<s8>
+    type: elf_records::string_table
+    -alias: true
+    doc: Names of the sections; empty when they cannot be found.
 types:
   elf_ident:
     -orig-id: e_ident
@@ -124,6 +291,8 @@ types:
         doc: 64, the size of this header with the identification.
       - id: e_phentsize
         type: u2
+        valid:
+          any-of: [0, 56]
         doc: 56; 0 in some files without program headers.
       - id: e_phnum
         type: u2
@@ -132,6 +301,8 @@ types:
           section header has it.
       - id: e_shentsize
         type: u2
+        valid:
+          any-of: [0, 64]
         doc: 64, the size of a section header.
       - id: e_shnum
         type: u2
@@ -175,12 +346,16 @@ types:
         doc: 52, the size of this header with the identification.
       - id: e_phentsize
         type: u2
+        valid:
+          any-of: [0, 32]
         doc: 32, the size of a program header.
       - id: e_phnum
         type: u2
         doc: Number of program headers, as in `elf_header_64`.
       - id: e_shentsize
         type: u2
+        valid:
+          any-of: [0, 40]
         doc: 40, the size of a section header.
       - id: e_shnum
         type: u2
@@ -188,6 +363,72 @@ types:
       - id: e_shstrndx
         type: u2
         doc: Index of the section with the section names.
+  e_flags_abi_7:
+    -orig-id: e_flags
+    doc: '`e_flags` of files with OSABI 0x33.'
+    seq:
+      - id: sm
+        type: b8
+        doc: SM the code is for, 75 for sm_75.
+      - id: is_texmode_unified
+        -orig-id: EF_CUDA_TEXMODE_UNIFIED
+        type: b1
+        doc: Textures and samplers are one; set in most files.
+      - id: is_texmode_independent
+        -orig-id: EF_CUDA_TEXMODE_INDEPENDANT
+        type: b1
+        doc: Textures and samplers are two things.
+      - id: is_64_bit_address
+        -orig-id: EF_CUDA_64BIT_ADDRESS
+        type: b1
+        doc: Set in all ELF64 files.
+      - id: is_arch_specific
+        -orig-id: EF_CUDA_ACCELERATORS_V1
+        type: b1
+        doc: Code for exactly this SM, sm_90a.
+      - id: reserved
+        type: b4
+        doc: 0 in files seen.
+      - id: virtual_sm
+        -orig-id: EF_CUDA_VIRTUAL_SM
+        type: b8
+        doc: SM of the PTX the code comes from.
+      - id: reserved_2
+        type: b7
+        doc: 0 in files seen.
+      - id: is_mercury
+        type: b1
+        doc: Named in third-party notes; not seen.
+  e_flags_abi_8:
+    -orig-id: e_flags
+    doc: '`e_flags` of files with OSABI 0x41.'
+    seq:
+      - id: is_mercury
+        type: b1
+        doc: Only Mercury code; not seen in files.
+      - id: has_capsule
+        type: b1
+        doc: Machine code with a Mercury capsule, from sm_100 on.
+      - id: is_sass
+        type: b1
+        doc: Machine code alone.
+      - id: is_arch_specific
+        -orig-id: EF_CUDA_ACCELERATORS
+        type: b1
+        doc: |
+          Code for exactly this SM, such as sm_100a, in files of CUDA 12.8 and
+          12.9; later files say so in `.nv.compat`.
+      - id: reserved
+        type: b4
+        doc: 0 in files seen.
+      - id: sm
+        type: b16
+        doc: SM the code is for, 100 for sm_100.
+      - id: cuinfo_section
+        type: b8
+        doc: |
+          Index of the section `.note.nv.cuinfo` or `.note.nv.cuver`; 255
+          makes readers look for it.
   program_header_64:
     -orig-id: Elf64_Phdr
     doc: One program header of an ELF64 file, 56 bytes.
@@ -321,3 +562,467 @@ types:
       - id: sh_entsize
         type: u4
         doc: Size of a row when the contents are a table.
+  section:
+    doc: |
+      Contents of a section with what its header says about them. Section n
+      belongs to `section_headers[n]`.
+    -webide-representation: '{name:str}'
+    params:
+      - id: index
+        type: u4
+        doc: Index of the section.
+    instances:
+      sh_name:
+        value: |
+          _root.is_64
+            ? _root.section_headers[index].as<section_header_64>.sh_name
+            : _root.section_headers[index].as<section_header_32>.sh_name
+        doc: Offset of the name in the table of section names.
+      sh_type:
+        value: |
+          _root.is_64
+            ? _root.section_headers[index].as<section_header_64>.sh_type
+            : _root.section_headers[index].as<section_header_32>.sh_type
+        doc: What the section holds.
+      sh_flags:
+        value: |
+          _root.is_64
+            ? _root.section_headers[index].as<section_header_64>.sh_flags.as<u8>
+            : _root.section_headers[index].as<section_header_32>.sh_flags.as<u8>
+        doc: Flags of the section.
+      sh_offset:
+        value: |
+          _root.is_64
+            ? _root.section_headers[index].as<section_header_64>.sh_offset.as<s8>
+            : _root.section_headers[index].as<section_header_32>.sh_offset.as<s8>
+        doc: File offset of the contents.
+      sh_size:
+        value: |
+          _root.is_64
+            ? _root.section_headers[index].as<section_header_64>.sh_size.as<s8>
+            : _root.section_headers[index].as<section_header_32>.sh_size.as<s8>
+        doc: Size of the contents.
+      sh_link:
+        value: |
+          _root.is_64
+            ? _root.section_headers[index].as<section_header_64>.sh_link
+            : _root.section_headers[index].as<section_header_32>.sh_link
+        doc: Index of the symbol table or string table that is used.
+      sh_info:
+        value: |
+          _root.is_64
+            ? _root.section_headers[index].as<section_header_64>.sh_info
+            : _root.section_headers[index].as<section_header_32>.sh_info
+        doc: Index of a section or symbol, or a number of symbols.
+      name:
+        io: _root.section_names._io
+        pos: sh_name
+        type: strz
+        eos-error: false
+        if: sh_name < _root.section_names._io.size
+        -webide-parse-mode: eager
+        doc: Name of the section, absent when `sh_name` is out of range.
+      is_mercury:
+        value: (sh_flags & 0x10000000) != 0
+        doc: True for a section of the Mercury half.
+      is_code:
+        value: body_kind == body_kinds::code
+        doc: True for machine code.
+      num_barriers:
+        value: (sh_flags >> 20) & 0x7f
+        if: is_code
+        doc: Barriers a `.text` section uses; 0 from CUDA 12.8 on.
+      num_registers:
+        value: sh_info >> 24
+        if: is_code
+        doc: Registers a `.text` section uses; 0 from sm_90 on.
+      function_symbol:
+        value: sh_info & 0xffffff
+        if: is_code
+        doc: Index of the symbol of the function.
+      is_in_file:
+        value: |
+          sh_type != cuda_codes::section_type::sht_null
+            and sh_type != cuda_codes::section_type::sht_nobits
+            and sh_type != cuda_codes::section_type::sht_cuda_global
+            and sh_type != cuda_codes::section_type::sht_cuda_local
+            and sh_type != cuda_codes::section_type::sht_cuda_shared
+            and (sh_type
+              != cuda_codes::section_type::sht_cuda_reserved_shared
+              or is_mercury)
+        doc: |
+          False for memory that starts zeroed and takes no room in the file.
+          The Mercury copy of the reserved shared memory does take room.
+      ofs_body:
+        value: |
+          is_in_file and sh_offset >= 0 and sh_offset <= _io.size
+            ? sh_offset
+            : 0.as<s8>
+        doc: Where the contents start, cut to the size of the file.
+      len_body:
+        value: |
+          is_in_file and sh_offset >= 0 and sh_offset <= _io.size
+            ? (sh_size >= 0 and sh_size <= _io.size - sh_offset
+              ? sh_size
+              : (_io.size - sh_offset).as<s8>)
+            : 0.as<s8>
+        doc: Size of the contents, cut to the size of the file.
+      ofs_plain_name:
+        value: |
+          is_mercury and sh_name + 9 <= _root.section_names._io.size
+            ? sh_name + 8
+            : sh_name
+        doc: Offset of the name without `.nv.merc`.
+      plain_name:
+        io: _root.section_names._io
+        pos: ofs_plain_name
+        type: strz
+        eos-error: false
+        if: ofs_plain_name < _root.section_names._io.size
+        doc: Name without `.nv.merc`, of which Mercury copies are made.
+      head_5:
+        io: _root.section_names._io
+        pos: ofs_plain_name
+        size: 5
+        if: ofs_plain_name + 5 <= _root.section_names._io.size
+        doc: First 5 bytes of the plain name, to tell `.text`.
+      head_7:
+        io: _root.section_names._io
+        pos: ofs_plain_name
+        size: 7
+        if: ofs_plain_name + 7 <= _root.section_names._io.size
+        doc: First 7 bytes of the plain name, to tell `.debug_`.
+      head_10:
+        io: _root.section_names._io
+        pos: ofs_plain_name
+        size: 10
+        if: ofs_plain_name + 10 <= _root.section_names._io.size
+        doc: First 10 bytes of the plain name, to tell `.nv_debug_`.
+      head_12:
+        io: _root.section_names._io
+        pos: ofs_plain_name
+        size: 12
+        if: ofs_plain_name + 12 <= _root.section_names._io.size
+        doc: First 12 bytes of the plain name, to tell `.nv.constant`.
+      head_17:
+        io: _root.section_names._io
+        pos: ofs_plain_name
+        size: 17
+        if: ofs_plain_name + 17 <= _root.section_names._io.size
+        doc: First 17 bytes of the plain name, to tell `.nv_debug_ptx_txt`.
+      is_text_name:
+        value: |
+          ofs_plain_name + 5 <= _root.section_names._io.size
+            and head_5 == [0x2e, 0x74, 0x65, 0x78, 0x74]
+        doc: True when the name starts with `.text`.
+      is_dwarf_name:
+        value: |
+          ofs_plain_name + 7 <= _root.section_names._io.size
+            and head_7 == [0x2e, 0x64, 0x65, 0x62, 0x75, 0x67, 0x5f]
+        doc: True when the name starts with `.debug_`.
+      is_nv_debug_name:
+        value: |
+          ofs_plain_name + 10 <= _root.section_names._io.size
+            and head_10 == [
+              0x2e, 0x6e, 0x76, 0x5f, 0x64, 0x65, 0x62, 0x75, 0x67, 0x5f
+            ]
+        doc: True when the name starts with `.nv_debug_`.
+      is_constant_name:
+        value: |
+          ofs_plain_name + 12 <= _root.section_names._io.size
+            and head_12 == [
+              0x2e, 0x6e, 0x76, 0x2e, 0x63, 0x6f,
+              0x6e, 0x73, 0x74, 0x61, 0x6e, 0x74
+            ]
+        doc: True when the name starts with `.nv.constant`.
+      is_ptx_name:
+        value: |
+          ofs_plain_name + 17 <= _root.section_names._io.size
+            and head_17 == [
+              0x2e, 0x6e, 0x76, 0x5f, 0x64, 0x65, 0x62, 0x75, 0x67,
+              0x5f, 0x70, 0x74, 0x78, 0x5f, 0x74, 0x78, 0x74
+            ]
+        doc: True when the name starts with `.nv_debug_ptx_txt`.
+      nv_debug_kind:
+        value: |
+          is_ptx_name
+            ? nv_debug::section_kinds::ptx_txt
+            : plain_name == ".nv_debug_line_sass"
+            ? nv_debug::section_kinds::line_sass
+            : plain_name == ".nv_debug_info_reg_sass"
+            ? nv_debug::section_kinds::info_reg_sass
+            : plain_name == ".nv_debug_info_reg_type"
+            ? nv_debug::section_kinds::info_reg_type
+            : nv_debug::section_kinds::other
+        if: is_nv_debug_name
+        doc: Which of NVIDIA's debug sections it is.
+      plain_kind:
+        value: |
+          is_text_name ? body_kinds::code
+            : is_constant_name ? body_kinds::constants
+            : is_dwarf_name ? body_kinds::dwarf
+            : is_nv_debug_name ? body_kinds::nv_debug
+            : ofs_plain_name < _root.section_names._io.size
+              and plain_name == ".nv.compat" ? body_kinds::compat
+            : body_kinds::data
+        doc: What a PROGBITS section of this name holds.
+      is_constant_type:
+        value: |
+          sh_type.to_i >= 0x70000064 and sh_type.to_i <= 0x70000075
+            or sh_type
+              == cuda_codes::section_type::sht_cuda_merc_constant_user
+            or sh_type == cuda_codes::section_type::sht_cuda_merc_constant_pic
+            or sh_type
+              == cuda_codes::section_type::sht_cuda_merc_constant_optimizer
+            or sh_type.to_i >= 0x70000000 and is_constant_name
+        doc: True for the types of constant banks 0 to 17 and their copies.
+      body_kind:
+        value: |
+          sh_type == cuda_codes::section_type::sht_progbits
+            ? plain_kind
+            : sh_type == cuda_codes::section_type::sht_symtab_shndx
+              ? (is_mercury ? body_kinds::mercury : body_kinds::shndx)
+            : sh_type == cuda_codes::section_type::sht_strtab
+              ? body_kinds::strings
+            : sh_type == cuda_codes::section_type::sht_symtab
+              ? body_kinds::symbols
+            : sh_type == cuda_codes::section_type::sht_rela
+              ? body_kinds::rela
+            : sh_type == cuda_codes::section_type::sht_rel
+              ? body_kinds::rel
+            : sh_type == cuda_codes::section_type::sht_note
+              ? body_kinds::notes
+            : sh_type == cuda_codes::section_type::sht_cuda_info
+              ? body_kinds::info
+            : sh_type == cuda_codes::section_type::sht_cuda_callgraph
+              ? body_kinds::callgraph
+            : sh_type == cuda_codes::section_type::sht_cuda_prototype
+              ? body_kinds::prototype
+            : sh_type == cuda_codes::section_type::sht_cuda_resolved_rela
+              ? body_kinds::resolved_rela
+            : sh_type == cuda_codes::section_type::sht_cuda_metadata
+              ? body_kinds::metadata
+            : sh_type == cuda_codes::section_type::sht_cuda_relocinfo
+              ? body_kinds::rel_action
+            : sh_type == cuda_codes::section_type::sht_cuda_compat_info
+              ? body_kinds::compat
+            : sh_type == cuda_codes::section_type::sht_cuda_capmerc
+              ? body_kinds::capmerc
+            : sh_type == cuda_codes::section_type::sht_cuda_global_init
+              ? body_kinds::data
+            : sh_type == cuda_codes::section_type::sht_cuda_constant
+              ? body_kinds::constants
+            : sh_type == cuda_codes::section_type::sht_cuda_uft
+              ? body_kinds::code
+            : sh_type == cuda_codes::section_type::sht_cuda_udt
+              ? body_kinds::data
+            : sh_type == cuda_codes::section_type::sht_cuda_uidx
+              or sh_type == cuda_codes::section_type::sht_cuda_uft_entry
+              or sh_type == cuda_codes::section_type::sht_cuda_udt_entry
+              ? body_kinds::uft
+            : sh_type == cuda_codes::section_type::sht_cuda_merc_symtab
+              or sh_type == cuda_codes::section_type::sht_cuda_merc_rela
+              or sh_type == cuda_codes::section_type::sht_cuda_merc_info
+              or sh_type == cuda_codes::section_type::sht_cuda_merc_callgraph
+              or sh_type == cuda_codes::section_type::sht_cuda_merc_prototype
+              or sh_type
+                == cuda_codes::section_type::sht_cuda_merc_resolved_rela
+              or sh_type == cuda_codes::section_type::sht_cuda_reserved_shared
+              ? body_kinds::mercury
+            : is_constant_type
+              ? body_kinds::constants
+            : body_kinds::other
+        doc: What the contents are, from the type and, for PROGBITS, the name.
+      names_section:
+        value: |
+          body_kind == body_kinds::symbols
+            or sh_type == cuda_codes::section_type::sht_cuda_merc_symtab
+            ? sh_link
+            : sh_link < _root.num_section_headers
+            ? _root.sections[sh_link].sh_link
+            : 0
+        doc: |
+          Section with the strings that the contents refer to: the one named
+          by a symbol table, or by the symbol table that is named.
+      has_names:
+        value: |
+          names_section < _root.num_section_headers
+            and _root.sections[names_section].sh_type
+              == cuda_codes::section_type::sht_strtab
+        doc: False when no string table belongs to the section.
+      names:
+        pos: |
+          has_names ? _root.sections[names_section].ofs_body : 0.as<s8>
+        size: |
+          has_names ? _root.sections[names_section].len_body : 0.as<s8>
+        type: elf_records::string_table
+        -alias: true
+        doc: Strings that the contents refer to; empty when there are none.
+      body:
+        pos: ofs_body
+        size: len_body
+        type:
+          switch-on: body_kind
+          cases:
+            body_kinds::strings: elf_records::string_table
+            body_kinds::symbols: symbols(names._io)
+            body_kinds::rel: rel
+            body_kinds::rela: rela
+            body_kinds::shndx: elf_records::shndx_table
+            body_kinds::notes: note_nv
+            body_kinds::info: eiattr
+            body_kinds::compat: compat
+            body_kinds::callgraph: callgraph(names._io)
+            body_kinds::prototype: prototype(names._io)
+            body_kinds::rel_action: rel_action
+            body_kinds::resolved_rela: resolved_rela(_root.is_64)
+            body_kinds::metadata: metadata
+            body_kinds::uft: uft
+            body_kinds::mercury: mercury(sh_type, _root.is_64, names._io)
+            body_kinds::capmerc: capmerc
+            body_kinds::nv_debug: nv_debug(nv_debug_kind)
+            body_kinds::code: code_body
+            body_kinds::constants: constant_body
+            body_kinds::dwarf: dwarf_body
+            body_kinds::data: data_body
+            _: unknown_body
+        if: is_in_file
+        doc: The contents, absent when they take no room in the file.
+  symbols:
+    doc: Symbols of the file, `.symtab`.
+    params:
+      - id: names
+        type: io
+        doc: Stream of the string table that holds the names.
+    seq:
+      - id: table
+        type:
+          switch-on: _root.is_64
+          cases:
+            true: elf_records::symbol_table_64(names)
+            false: elf_records::symbol_table_32(names)
+        doc: The rows.
+  rel:
+    doc: Relocations without addend, `.rel.*`.
+    seq:
+      - id: table
+        type:
+          switch-on: _root.is_64
+          cases:
+            true: elf_records::rel_table_64
+            false: elf_records::rel_table_32
+        doc: The rows.
+  rela:
+    doc: Relocations with addend, `.rela.*`.
+    seq:
+      - id: table
+        type:
+          switch-on: _root.is_64
+          cases:
+            true: elf_records::rela_table_64
+            false: elf_records::rela_table_32
+        doc: The rows.
+  code_body:
+    doc: Machine code, a `.text` section or a slot of the unified table.
+    seq:
+      - id: data
+        size-eos: true
+        -opaque: SASS
+        doc: Instructions, 8 bytes each up to sm_62, 16 bytes from sm_70 on.
+  constant_body:
+    doc: Contents of a constant bank.
+    seq:
+      - id: data
+        size-eos: true
+        -opaque: constant bank
+        doc: The bytes; zeros for the parameters of a kernel.
+  dwarf_body:
+    doc: A section of DWARF debug information; the name says which.
+    seq:
+      - id: data
+        size-eos: true
+        -opaque: DWARF
+        doc: The bytes, in the layout of the DWARF standard.
+  data_body:
+    doc: Initial values of variables.
+    seq:
+      - id: data
+        size-eos: true
+        -opaque: data
+        doc: The bytes.
+  unknown_body:
+    doc: Contents of a section of unknown type.
+    seq:
+      - id: data
+        size-eos: true
+        -opaque: unknown section
+        doc: The bytes.
+enums:
+  body_kinds:
+    0:
+      id: other
+      doc: Of unknown type.
+    1:
+      id: strings
+      doc: String table.
+    2:
+      id: symbols
+      doc: Symbols.
+    3:
+      id: rel
+      doc: Relocations without addend.
+    4:
+      id: rela
+      doc: Relocations with addend.
+    5:
+      id: shndx
+      doc: Extended section indices.
+    6:
+      id: notes
+      doc: Notes.
+    7:
+      id: info
+      doc: Attributes.
+    8:
+      id: compat
+      doc: Compatibility attributes.
+    9:
+      id: callgraph
+      doc: Call graph.
+    10:
+      id: prototype
+      doc: Function signatures.
+    11:
+      id: rel_action
+      doc: Relocation actions.
+    12:
+      id: resolved_rela
+      doc: Relocations that were applied.
+    13:
+      id: metadata
+      doc: Module metadata.
+    14:
+      id: uft
+      doc: Unified functions and data.
+    15:
+      id: mercury
+      doc: Table of the Mercury half.
+    16:
+      id: capmerc
+      doc: Mercury capsule.
+    17:
+      id: nv_debug
+      doc: NVIDIA's debug information.
+    18:
+      id: code
+      doc: Machine code.
+    19:
+      id: constants
+      doc: Constant bank.
+    20:
+      id: dwarf
+      doc: DWARF debug information.
+    21:
+      id: data
+      doc: Initial values of variables.
+

@@ -33,6 +33,7 @@ seq:
   - id: strings
     type: string_table
     size-eos: true
+    doc: The bytes as a string table.
 types:
   string_table:
     doc: |
@@ -180,23 +181,23 @@ types:
     doc: What a symbol stands for and who sees it.
     seq:
       - id: symbol_type
+        -orig-id: ELF64_ST_TYPE
         type: b4
         enum: cuda_codes::st_type
-        -orig-id: ELF64_ST_TYPE
         doc: What the symbol stands for.
       - id: binding
+        -orig-id: ELF64_ST_BIND
         type: b4
         enum: cuda_codes::st_bind
-        -orig-id: ELF64_ST_BIND
         doc: Local, global or weak.
   symbol_other:
     -orig-id: st_other
     doc: Visibility and what CUDA adds to it.
     seq:
       - id: visibility
+        -orig-id: ELF64_ST_VISIBILITY
         type: b2
         enum: cuda_codes::symbol_visibility
-        -orig-id: ELF64_ST_VISIBILITY
         doc: Visibility of the symbol.
       - id: is_unified_or_managed
         type: b1
@@ -207,8 +208,8 @@ types:
         type: b1
         doc: Printed as OBSCURE by cuobjdump; not seen in files.
       - id: is_entry_or_unified_object
-        type: b1
         -orig-id: STO_CUDA_ENTRY
+        type: b1
         doc: For a function it is a kernel. For data it is unified data.
       - id: memory_space
         type: b3
@@ -277,13 +278,13 @@ types:
         type: u8
         doc: Byte offset in the section that is relocated.
       - id: r_type
+        -orig-id: ELF64_R_TYPE
         type: u4
         enum: cuda_codes::relocation_type
-        -orig-id: ELF64_R_TYPE
         doc: R_CUDA_* below 0x10000, R_MERCURY_* from there on.
       - id: r_sym
-        type: u4
         -orig-id: ELF64_R_SYM
+        type: u4
         doc: Index of the symbol in the symbol table named by `sh_link`.
   rela_64:
     -orig-id: Elf64_Rela
@@ -297,13 +298,13 @@ types:
           Byte offset in the section that is relocated; for Mercury sections
           in the address space of the Mercury code.
       - id: r_type
+        -orig-id: ELF64_R_TYPE
         type: u4
         enum: cuda_codes::relocation_type
-        -orig-id: ELF64_R_TYPE
         doc: R_CUDA_* below 0x10000, R_MERCURY_* from there on.
       - id: r_sym
-        type: u4
         -orig-id: ELF64_R_SYM
+        type: u4
         doc: Index of the symbol in the symbol table named by `sh_link`.
       - id: r_addend
         type: s8
@@ -336,13 +337,13 @@ types:
     doc: Type and symbol of a relocation of an ELF32 file.
     seq:
       - id: r_type
+        -orig-id: ELF32_R_TYPE
         type: b8
         enum: cuda_codes::relocation_type
-        -orig-id: ELF32_R_TYPE
         doc: Relocation type; only the first 256 can be written.
       - id: r_sym
-        type: b24
         -orig-id: ELF32_R_SYM
+        type: b24
         doc: Index of the symbol in the symbol table named by `sh_link`.
   shndx_table:
     doc: |

@@ -73,17 +73,17 @@ types:
     doc: First words of a note.
     seq:
       - id: len_owner
-        type: u4
         -orig-id: n_namesz
+        type: u4
         doc: Size of the owner with its terminator, 12.
       - id: len_description
-        type: u4
         -orig-id: n_descsz
+        type: u4
         doc: Size of the description without padding.
       - id: note_type
+        -orig-id: n_type
         type: u4
         enum: note_types
-        -orig-id: n_type
         doc: What the description holds.
   cuinfo:
     doc: Description of `.note.nv.cuinfo`.
@@ -99,7 +99,7 @@ types:
         doc: Ten times the major plus the minor version, 130 for 13.0.
       - id: reserved
         type: u2
-        doc: 0.
+        doc: Always 0.
   cuver:
     doc: Description of `.note.nv.cuver`.
     seq:
@@ -154,7 +154,7 @@ types:
         eos-error: false
         if: head.ofs_tool_branch < pool._io.size
         doc: Build of the tool.
-      arguments:
+      tool_arguments:
         io: pool._io
         pos: head.ofs_arguments
         type: strz

@@ -38,7 +38,7 @@ types:
         doc: First relocation type that is described, 75 or 115 seen.
       - id: reserved
         type: u4
-        doc: 0.
+        doc: Always 0.
   rel_action_entry:
     doc: |
       How one relocation type changes the code: up to two bit fields of the
@@ -72,32 +72,32 @@ types:
 enums:
   symbol_kinds:
     0:
-      id: addr
+      id: address
       -orig-id: EIVALUE_SYM_KIND_ADDR
     1:
-      id: gaddr
+      id: generic_address
       -orig-id: EIVALUE_SYM_KIND_GADDR
     2:
-      id: fdesc
+      id: function_descriptor
       -orig-id: EIVALUE_SYM_KIND_FDESC
     3:
       id: header_index
       -orig-id: EIVALUE_SYM_KIND_HEADER_INDEX
     4:
-      id: bindlessoff
+      id: bindless_offset
       -orig-id: EIVALUE_SYM_KIND_BINDLESSOFF
     5:
-      id: pcrel
+      id: pc_relative
       -orig-id: EIVALUE_SYM_KIND_PCREL
     6:
-      id: cbank
+      id: constant_bank
       -orig-id: EIVALUE_SYM_KIND_CBANK
     7:
-      id: instr
+      id: instruction
       -orig-id: EIVALUE_SYM_KIND_INSTR
     8:
       id: clear
       -orig-id: EIVALUE_SYM_KIND_CLEAR
     9:
-      id: uaddr
+      id: unified_address
       -orig-id: EIVALUE_SYM_KIND_UADDR

@@ -73,7 +73,8 @@ def fixed_head(kind: Type, scope: Type) -> tuple[str, list[str], bool]:
         the little-endian ``struct`` format, one name per value, and whether these fields are
         the whole type.
     """
-    codes, names = [], []
+    codes: list[str] = []
+    names: list[str] = []
     for attr in kind.seq:
         code = _code(attr, scope)
         if code is None:

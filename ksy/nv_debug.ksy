@@ -1,0 +1,459 @@
+meta:
+  id: nv_debug
+  title: NVIDIA's debug sections of a CUDA device binary
+  file-extension:
+    - cubin
+  tags:
+    - executable
+    - gpu
+  license: CC0-1.0
+  ks-version: 0.9
+  encoding: UTF-8
+  endian: le
+  bit-endian: le
+doc: |
+  What `ptxas -g` and `ptxas -lineinfo` write beside DWARF:
+
+  - `.nv_debug_ptx_txt`: the PTX source, in relocatable files with a number
+    after the name;
+  - `.nv_debug_line_sass`: which PTX line an instruction comes from, a DWARF
+    line table whose file is the section above;
+  - `.nv_debug_info_reg_sass`: which register holds a PTX register, and where;
+  - `.nv_debug_info_reg_type`: the PTX type of each entry of the former.
+
+  The Mercury copies `.nv.merc.nv_debug_*` have the same layouts. The layouts
+  of the last two were found by comparing sections with the PTX they come
+  from.
+doc-ref:
+  - https://docs.nvidia.com/cuda/parallel-thread-execution/
+  - https://dwarfstd.org/doc/dwarf-2.0.0.pdf
+params:
+  - id: kind
+    type: u1
+    enum: section_kinds
+    doc: Which of the sections it is.
+seq:
+  - id: content
+    type:
+      switch-on: kind
+      cases:
+        section_kinds::ptx_txt: ptx_text
+        section_kinds::line_sass: line_tables
+        section_kinds::info_reg_sass: register_tables
+        section_kinds::info_reg_type: register_type_tables
+        _: unknown_content
+    doc: Contents by kind.
+types:
+  ptx_text:
+    doc: PTX source.
+    seq:
+      - id: lines
+        type: strz
+        eos-error: false
+        repeat: eos
+        doc: Lines, each ended by a zero byte; a PTX line number counts them.
+  line_tables:
+    doc: DWARF line tables, one after the other.
+    seq:
+      - id: units
+        type: line_unit
+        repeat: eos
+        doc: One per compilation unit; nvlink puts them behind each other.
+  line_unit:
+    doc: One DWARF line table.
+    seq:
+      - id: len_unit
+        -orig-id: unit_length
+        type: u4
+        doc: Size of what follows.
+      - id: unit
+        size: |
+          len_unit <= _io.size - _io.pos ? len_unit : _io.size - _io.pos
+        type: line_unit_body
+        doc: Header and program.
+  line_unit_body:
+    doc: Header and program of a line table.
+    seq:
+      - id: version
+        type: u2
+        doc: DWARF version, 2 in files seen.
+      - id: len_header
+        -orig-id: header_length
+        type: u4
+        doc: Size of the header from the next field on.
+      - id: header
+        size: |
+          len_header <= _io.size - _io.pos ? len_header : _io.size - _io.pos
+        type: line_header(version)
+        doc: Parameters of the program and its files.
+      - id: program
+        type: line_operation(header.first_special, header.num_operands)
+        repeat: eos
+        doc: Operations that build the table of addresses and lines.
+  line_header:
+    doc: Parameters of a line program.
+    params:
+      - id: version
+        type: u2
+        doc: DWARF version.
+    seq:
+      - id: len_instruction
+        -orig-id: minimum_instruction_length
+        type: u1
+        doc: Factor of all address steps, 1.
+      - id: max_operations
+        -orig-id: maximum_operations_per_instruction
+        type: u1
+        if: version >= 4
+        doc: Only from DWARF 4 on.
+      - id: is_statement
+        -orig-id: default_is_stmt
+        type: u1
+        doc: 1.
+      - id: line_base
+        type: s1
+        doc: Line step of the first special operation, -5.
+      - id: line_range
+        type: u1
+        doc: Number of line steps of special operations, 14.
+      - id: first_special
+        -orig-id: opcode_base
+        type: u1
+        doc: First code of a special operation, 10.
+      - id: num_operands
+        -orig-id: standard_opcode_lengths
+        size: |
+          first_special == 0 ? 0 : first_special - 1
+        doc: Number of operands of the codes below `first_special`.
+      - id: folders
+        -orig-id: include_directories
+        type: strz
+        eos-error: false
+        repeat: until
+        repeat-until: _.length == 0 or _io.eof
+        doc: Folders of the files, ended by an empty string.
+      - id: files
+        -orig-id: file_names
+        type: file_entry
+        repeat: until
+        repeat-until: _.name.length == 0 or _io.eof
+        if: not _io.eof
+        doc: Files the lines belong to, ended by an entry without a name.
+      - id: trailing
+        size-eos: true
+        -opaque: unclaimed
+        doc: Bytes after the list of files; empty in files seen.
+  file_entry:
+    doc: One source file.
+    seq:
+      - id: name
+        type: strz
+        eos-error: false
+        doc: Name of the file or of the section with the PTX text.
+      - id: folder
+        type: leb128
+        if: name.length != 0
+        doc: Number of the folder, 0 for none.
+      - id: mtime
+        type: leb128
+        if: name.length != 0
+        doc: Time of the last change, 0 when it is not known.
+      - id: len_file
+        type: leb128
+        if: name.length != 0
+        doc: Size of the file, 0 when it is not known.
+  line_operation:
+    doc: One operation of a line program.
+    params:
+      - id: first_special
+        type: u1
+        doc: First code of a special operation.
+      - id: num_operands
+        type: bytes
+        doc: Number of operands of the codes below.
+    seq:
+      - id: code
+        type: u1
+        enum: line_codes
+        doc: |
+          What to do; from `first_special` on a step of line and address.
+      - id: len_extended
+        type: leb128
+        if: code == line_codes::extended
+        doc: Size of an extended operation with its code.
+      - id: extended
+        size: |
+          len_extended.number <= _io.size - _io.pos
+            ? len_extended.number
+            : _io.size - _io.pos
+        type: extended_operation
+        if: code == line_codes::extended and len_extended.number != 0
+        doc: Extended operation.
+      - id: step
+        type: u2
+        if: code == line_codes::fixed_advance_pc
+        doc: Address step.
+      - id: operands
+        type: leb128
+        repeat: expr
+        repeat-expr: |
+          code == line_codes::extended
+            or code == line_codes::fixed_advance_pc
+            or code.to_i >= first_special
+            or code.to_i > num_operands.length
+            ? 0
+            : num_operands[code.to_i - 1] <= _io.size - _io.pos
+            ? num_operands[code.to_i - 1].as<u8>
+            : _io.size - _io.pos
+        doc: Operands of a standard operation.
+  extended_operation:
+    doc: |
+      Operation with a size. The operands of other codes are kept as bytes.
+    seq:
+      - id: code
+        type: u1
+        enum: extended_codes
+        doc: What to do.
+      - id: address
+        type: u8
+        if: code == extended_codes::set_address and _io.size == 9
+        doc: Address, 0 before relocation.
+      - id: address_32
+        type: u4
+        if: code == extended_codes::set_address and _io.size == 5
+        doc: Address in an ELF32 file, 0 before relocation.
+      - id: mark
+        type: u1
+        if: code == extended_codes::mercury_mark and _io.size == 2
+        doc: 1 and 0 in turn; meaning not established.
+      - id: operands
+        size-eos: true
+        -opaque: line operands
+        doc: Operands of another code.
+  leb128:
+    doc: |
+      Number in groups of seven bits, lowest first; the top bit of a byte says
+      that another follows.
+    seq:
+      - id: groups
+        type: u1
+        repeat: until
+        repeat-until: (_ & 0x80) == 0 or _io.eof
+        doc: The bytes.
+    instances:
+      number:
+        value: |
+          (groups[0] & 0x7f)
+          + (groups.size > 1 ? (groups[1] & 0x7f) << 7 : 0)
+          + (groups.size > 2 ? (groups[2] & 0x7f) << 14 : 0)
+          + (groups.size > 3 ? (groups[3] & 0x7f) << 21 : 0)
+        doc: Value of the first four bytes, without sign.
+  register_tables:
+    doc: Places of PTX registers.
+    seq:
+      - id: functions
+        type: register_table
+        repeat: eos
+        doc: One per function.
+  register_table:
+    doc: Places of the PTX registers of one function.
+    seq:
+      - id: name
+        type: strz
+        eos-error: false
+        doc: Name of the function.
+      - id: num_places
+        type: u4
+        doc: Number of places that follow.
+      - id: places
+        type: register_place
+        repeat: expr
+        repeat-expr: |
+          num_places <= (_io.size - _io.pos) / 17
+            ? num_places.as<u8>
+            : (_io.size - _io.pos) / 17
+        doc: One per register and range of code.
+  register_place:
+    doc: Where a PTX register is in a range of the code.
+    seq:
+      - id: part
+        type: u4
+        doc: |
+          Which 32 bits of the PTX register are meant: 0 the low half or all
+          of it, 1 the high half.
+      - id: ptx_register
+        type: strz
+        eos-error: false
+        doc: Name of the PTX register, such as `%rd4`.
+      - id: location
+        type: register_location
+        doc: Register that holds it.
+      - id: ofs_start
+        type: u4
+        doc: Byte offset in the code where the place becomes valid.
+      - id: ofs_end
+        type: u4
+        doc: Byte offset in the code where the place stops to be valid.
+  register_location:
+    doc: A register of the machine.
+    seq:
+      - id: number
+        type: b24
+        doc: Number of the register.
+      - id: register_class
+        type: b8
+        enum: register_classes
+        doc: File the register belongs to.
+  register_type_tables:
+    doc: Types of PTX registers.
+    seq:
+      - id: functions
+        type: register_type_table
+        repeat: eos
+        doc: One per function, in the order of `register_tables`.
+  register_type_table:
+    doc: Types of the PTX registers of one function.
+    seq:
+      - id: name
+        type: strz
+        eos-error: false
+        doc: Name of the function.
+      - id: num_types
+        type: u4
+        doc: Number of types that follow.
+      - id: types
+        type: u1
+        enum: register_types
+        repeat: expr
+        repeat-expr: |
+          num_types <= _io.size - _io.pos
+            ? num_types.as<u8>
+            : _io.size - _io.pos
+        doc: Type of the register of each place in `register_tables`.
+  unknown_content:
+    doc: A debug section of another name.
+    seq:
+      - id: data
+        size-eos: true
+        -opaque: debug
+        doc: The bytes.
+enums:
+  section_kinds:
+    0:
+      id: other
+      doc: Another section.
+    1:
+      id: ptx_txt
+      -orig-id: .nv_debug_ptx_txt
+    2:
+      id: line_sass
+      -orig-id: .nv_debug_line_sass
+    3:
+      id: info_reg_sass
+      -orig-id: .nv_debug_info_reg_sass
+    4:
+      id: info_reg_type
+      -orig-id: .nv_debug_info_reg_type
+  line_codes:
+    0:
+      id: extended
+      doc: An extended operation follows.
+    1:
+      id: copy
+      -orig-id: DW_LNS_copy
+    2:
+      id: advance_pc
+      -orig-id: DW_LNS_advance_pc
+    3:
+      id: advance_line
+      -orig-id: DW_LNS_advance_line
+    4:
+      id: set_file
+      -orig-id: DW_LNS_set_file
+    5:
+      id: set_column
+      -orig-id: DW_LNS_set_column
+    6:
+      id: negate_stmt
+      -orig-id: DW_LNS_negate_stmt
+    7:
+      id: set_basic_block
+      -orig-id: DW_LNS_set_basic_block
+    8:
+      id: const_add_pc
+      -orig-id: DW_LNS_const_add_pc
+    9:
+      id: fixed_advance_pc
+      -orig-id: DW_LNS_fixed_advance_pc
+  extended_codes:
+    1:
+      id: end_sequence
+      -orig-id: DW_LNE_end_sequence
+    2:
+      id: set_address
+      -orig-id: DW_LNE_set_address
+    3:
+      id: define_file
+      -orig-id: DW_LNE_define_file
+    0x92:
+      id: mercury_mark
+      doc: A mark that only the Mercury copies of the section have.
+  register_classes:
+    2:
+      id: predicate
+      doc: P0 to P6.
+    5:
+      id: general
+      doc: R0 to R254.
+  register_types:
+    0:
+      id: b8
+      -orig-id: .b8
+    1:
+      id: b16
+      -orig-id: .b16
+    2:
+      id: b32
+      -orig-id: .b32
+    3:
+      id: b64
+      -orig-id: .b64
+    4:
+      id: u8
+      -orig-id: .u8
+    5:
+      id: u16
+      -orig-id: .u16
+    6:
+      id: u32
+      -orig-id: .u32
+    7:
+      id: u64
+      -orig-id: .u64
+    8:
+      id: s8
+      -orig-id: .s8
+    9:
+      id: s16
+      -orig-id: .s16
+    10:
+      id: s32
+      -orig-id: .s32
+    11:
+      id: s64
+      -orig-id: .s64
+    12:
+      id: f16
+      -orig-id: .f16
+    13:
+      id: f16x2
+      -orig-id: .f16x2
+    14:
+      id: f32
+      -orig-id: .f32
+    15:
+      id: f64
+      -orig-id: .f64
+    16:
+      id: pred
+      -orig-id: .pred

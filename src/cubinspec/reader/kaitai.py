@@ -1,0 +1,262 @@
+"""The authoritative reader: the Kaitai Struct classes with the byte range of every field.
+
+The classes of ``cubinspec_generated.kaitai_debug`` note where each field starts and ends in the
+stream it was read from. A sized field has a stream of its own, so :func:`walk` adds up where those
+streams begin and gives absolute offsets. ``cubinspec_generated.fields`` says which instances own
+bytes and what the opaque bodies are. All of it follows from ``ksy/*.ksy``.
+
+Slow (about 2 µs per field): the bulk readers do not go through here.
+"""
+
+from __future__ import annotations
+
+from struct import error as StructError
+
+from kaitaistruct import KaitaiStruct, KaitaiStructError
+
+from cubinspec.errors import BadStructureError, CubinError, NotCubinError, TruncatedError
+from cubinspec_generated.fields import BIT_FIELDS, OPAQUE, OWNED_INSTANCES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from cubinspec.model.cubin import Cubin
+
+    #: path, absolute start and end, value, kind
+    Piece = tuple[str, int, int, Any, str]
+
+#: Kind of a field that the spec resolves.
+FIELD = "field"
+#: Kind of bytes that only align what follows, all zero.
+PADDING = "padding"
+#: Kind of bytes that nothing in the spec describes.
+UNCLAIMED = ""
+
+#: What the spec writes for :data:`UNCLAIMED` in ``-opaque``.
+_UNCLAIMED_IN_SPEC = "unclaimed"
+
+#: Everything a generated class can raise on bytes that do not follow the spec. RecursionError
+#: stands for section headers whose string tables name each other.
+_PARSE_ERRORS = (
+    KaitaiStructError,
+    EOFError,
+    UnicodeDecodeError,
+    ValueError,
+    IndexError,
+    AttributeError,
+    TypeError,
+    StructError,
+    RecursionError,
+    OverflowError,
+)
+
+
+def parse(data: bytes, name: str | None = None) -> Any:
+    """Read a file as the ``ElfCuda`` object of the spec; sections are read when touched.
+
+    Args:
+        data: the whole file.
+        name: file name for errors.
+
+    Raises:
+        NotCubinError: no ELF file, or one of another machine.
+        TruncatedError: shorter than its header.
+    """
+    from io import BytesIO
+
+    from kaitaistruct import KaitaiStream
+
+    from cubinspec_generated.kaitai_debug.elf_cuda import ElfCuda
+
+    root = ElfCuda(KaitaiStream(BytesIO(data)))
+    try:
+        root._read()
+    except EOFError as error:
+        raise TruncatedError(
+            "the file ends inside the ELF header", file=name, offset=len(data), field="header"
+        ) from error
+    except KaitaiStructError as error:
+        # the path looks like /types/elf_ident/seq/1: the field is found by how far reading got
+        raise NotCubinError(
+            f"not a CUDA device binary: {error}", file=name, field=_spec_path(error)
+        ) from error
+    root._cubin_name = name
+    return root
+
+
+def _spec_path(error: KaitaiStructError) -> str:
+    return str(getattr(error, "src_path", ""))
+
+
+def walk(root: Any) -> Iterator[Piece]:
+    """Every byte of the file as a leaf field, an opaque body, padding or unclaimed.
+
+    Args:
+        root: what :func:`parse` gave.
+
+    Yields:
+        ``(path, start, end, value, kind)`` with absolute offsets: fields and bodies in the order
+        of the spec, then what lies between them as ``gaps[n]``. ``kind`` is :data:`FIELD`,
+        :data:`PADDING`, :data:`UNCLAIMED` or the kind of an opaque body (``SASS``, ``DWARF`` …).
+        ``value`` is ``bytes`` for bodies. Sections that share bytes give the same range twice;
+        strings that are only looked up in a string table are not repeated.
+
+    Raises:
+        CubinError: a part does not follow the spec; names its place and path.
+    """
+    data_size = root._io.size()
+    claimed: list[tuple[int, int]] = []
+    for piece in _struct(root, "", 0, _Context(root)):
+        if piece[2] > piece[1]:
+            claimed.append((piece[1], piece[2]))
+        yield piece
+    at = 0
+    number = 0
+    for start, end in [*sorted(claimed), (data_size, data_size)]:
+        if start > at:
+            root._io.seek(at)
+            gap = root._io.read_bytes(start - at)
+            yield f"gaps[{number}]", at, start, gap, UNCLAIMED if any(gap) else PADDING
+            number += 1
+        at = max(at, end)
+
+
+def section_fields(cubin: Cubin, index: int) -> list[dict[str, Any]] | None:
+    """The fields of one section's contents, for sections that only the spec resolves.
+
+    Returns:
+        one mapping per field with ``path`` (relative to the contents), ``start``, ``end`` and
+        ``value``; ``None`` when the section takes no room in the file.
+
+    Raises:
+        CubinError: the contents do not follow the spec.
+    """
+    root = parse(bytes(cubin.data), cubin.name)
+    path = f"sections[{index}]"
+    context = _Context(root)
+    section = context.attempt(lambda: root.sections[index], path, 0)
+    body = context.attempt(lambda: section.body, f"{path}.body", 0)
+    if body is None:
+        return None
+    start = section._debug["_m_body"]["start"]
+    return [
+        {"path": name, "start": at, "end": end, "value": _plain(value)}
+        for name, at, end, value, _ in _struct(body, "", start, context)
+    ]
+
+
+def _plain(value: Any) -> Any:
+    return value.hex() if isinstance(value, bytes) else value
+
+
+class Code(int):
+    """A number that stands for something, with its name in the spec's enum."""
+
+    name: str
+
+    def __new__(cls, number: int, name: str) -> Code:
+        """The number with its name."""
+        code = super().__new__(cls, number)
+        code.name = name
+        return code
+
+
+class _Context:
+    """File name and error translation of one walk."""
+
+    def __init__(self, root: Any) -> None:
+        self.name: str | None = getattr(root, "_cubin_name", None)
+
+    def attempt(self, read: Any, path: str, offset: int) -> Any:
+        """The result of ``read()``, with faults of the file as :class:`CubinError`."""
+        try:
+            return read()
+        except CubinError:
+            raise
+        except EOFError as error:
+            raise TruncatedError(
+                "the data ends inside this field", file=self.name, offset=offset, field=path
+            ) from error
+        except _PARSE_ERRORS as error:
+            raise BadStructureError(
+                f"the field does not follow the spec: {error}",
+                file=self.name,
+                offset=offset,
+                field=path,
+            ) from error
+
+
+def _struct(obj: Any, path: str, base: int, context: _Context) -> Iterator[Piece]:
+    """Pieces of one object whose stream begins at absolute offset ``base``."""
+    name = type(obj).__qualname__
+    opaque = OPAQUE.get(name, {})
+    for field in obj.SEQ_FIELDS:
+        yield from _field(obj, field, field, path, base, opaque, context)
+    for field in OWNED_INSTANCES.get(name, ()):
+        yield from _field(obj, field, f"_m_{field}", path, base, opaque, context)
+
+
+def _field(
+    obj: Any,
+    field: str,
+    key: str,
+    path: str,
+    base: int,
+    opaque: dict[str, str],
+    context: _Context,
+) -> Iterator[Piece]:
+    where = f"{path}.{field}" if path else field
+    value = context.attempt(lambda: getattr(obj, field, None), where, base)
+    if value is None:
+        return
+    place = obj._debug[key]
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            spot = place["arr"][index]
+            yield from _value(
+                obj, item, f"{where}[{index}]", base, spot["start"], spot["end"], FIELD, context
+            )
+        return
+    kind = opaque.get(field, FIELD)
+    yield from _value(
+        obj,
+        value,
+        where,
+        base,
+        place["start"],
+        place["end"],
+        UNCLAIMED if kind == _UNCLAIMED_IN_SPEC else kind,
+        context,
+    )
+
+
+def _value(
+    obj: Any,
+    value: Any,
+    path: str,
+    base: int,
+    start: int,
+    end: int,
+    kind: str,
+    context: _Context,
+) -> Iterator[Piece]:
+    if not isinstance(value, KaitaiStruct):
+        if end > start:
+            yield path, base + start, base + end, _named(value), kind
+    elif type(value).__qualname__ in BIT_FIELDS:
+        yield path, base + start, base + end, _bits_value(value), kind
+    else:
+        own_stream = value._io is not obj._io
+        yield from _struct(value, path, base + start if own_stream else base, context)
+
+
+def _named(value: Any) -> Any:
+    name = getattr(value, "name", None)
+    return Code(int(value), name) if isinstance(value, int) and isinstance(name, str) else value
+
+
+def _bits_value(obj: Any) -> dict[str, Any]:
+    """The bit fields of an integer by name."""
+    return {field: _named(getattr(obj, field)) for field in obj.SEQ_FIELDS}
