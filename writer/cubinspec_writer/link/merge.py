@@ -16,6 +16,7 @@ Fixed from here on: which sections exist, both symbol lists, the place of every 
 
 from __future__ import annotations
 
+from .diagnostics import UnsupportedLinkError
 from .frames import Frames, keep_frames
 from .liveness import defined_here
 from .model import (
@@ -49,7 +50,7 @@ from .model import (
     Symbol,
     is_constant,
 )
-from .relocate import clear, is_clear
+from .relocate import LINE_TABLES, clear, is_clear
 from .state import LinkState
 
 _FRAMES = ".debug_frame"
@@ -190,8 +191,6 @@ class _Merger:
                 return None
             owner = self.owner.get(source.info)
         if SHT_CUDA_UFT <= source.sh_type <= SHT_CUDA_UDT_ENTRY:
-            from .diagnostics import UnsupportedLinkError
-
             raise UnsupportedLinkError(f"unified function tables ('{self.obj.name}')")
         section = self.state.by_key.get((source.name, owner))
         if section is None:
@@ -263,9 +262,16 @@ class _Merger:
                 if moved is None or obj.symbols[row.symbol].kind == STT_SECTION:
                     continue
                 offset = moved
+            if self.state.profile.drops_dead_frames and target.name in LINE_TABLES:
+                self._check_lines(row.symbol)
             symbol, shift = self._reloc_symbol(row.symbol, unloaded)
             dead = symbol is None and self._is_dead(row.symbol) and is_clear(row.r_type)
             if symbol is None and not dead:
+                continue
+            if target in state.hidden and symbol is not None:
+                state.hidden_relocs.setdefault(target, []).append(
+                    Reloc(base + offset, row.r_type, symbol, row.addend + shift)
+                )
                 continue
             section = state.reloc_section(target, is_rela)
             if section is None:
@@ -281,8 +287,15 @@ class _Merger:
                 continue
             section.relocs.append(
                 Reloc(
-                    base + row.offset, row.r_type, symbol, row.addend + shift, state.next_serial()
+                    base + offset, row.r_type, symbol, row.addend + shift, state.next_serial()
                 )
+            )
+
+    def _check_lines(self, index: int) -> None:
+        """The finalizer cuts line tables of functions that are not linked; this linker does not."""
+        if self._is_dead(index) or self.obj.symbols[index].shndx in self.skipped:
+            raise UnsupportedLinkError(
+                f"line tables of functions that are not linked ('{self.obj.name}')"
             )
 
     def _is_dead(self, index: int) -> bool:

@@ -245,6 +245,8 @@ class OutSection:
     data: bytearray = field(default_factory=bytearray)
     #: Size when there are no bytes in the file; otherwise `len(data)` counts.
     nobits_size: int = 0
+    #: Bytes in front of `nobits_size` that the hardware keeps for itself.
+    reserved: int = 0
     owner: Symbol | None = None
     symbol: Symbol | None = None
     link: OutSection | None = None
@@ -270,7 +272,7 @@ class OutSection:
 
     @property
     def size(self) -> int:
-        return self.nobits_size if self.is_nobits else len(self.data)
+        return self.nobits_size + self.reserved if self.is_nobits else len(self.data)
 
     def append(self, data: bytes, size: int, alignment: int) -> int:
         """Append one block and return its offset; a NOBITS section only grows."""

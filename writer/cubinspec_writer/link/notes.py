@@ -8,11 +8,14 @@ length moves every later offset.
 from __future__ import annotations
 
 import struct
+from functools import reduce
+from operator import and_
 
 from cubinspec_generated.tables.arch import ARCHES
 
 from .read import info_records
-from .model import SHT_CUDA_COMPAT, SHT_NOTE, InfoRecord, OutSection, align_up
+from .liveness import defined_here
+from .model import SHT_CUDA_COMPAT, STT_FUNC, InfoRecord, align_up
 from .state import LinkState
 
 OWNER = b"NVIDIA Corp\0"
@@ -116,10 +119,50 @@ def compat_bytes(state: LinkState) -> bytes:
     modes = set(column(OPPORTUNISTIC))
     records.append(InfoRecord(2, OPPORTUNISTIC, modes.pop() if len(modes) == 1 else 1))
     if state.profile.compat_keeps_finalizer:
-        found = next((t[FASTPATH] for t in inputs if FASTPATH in t), None)
-        if found is not None:
-            records.append(found)
+        records.append(InfoRecord(4, FASTPATH, 0, _fast_path(state).to_bytes(8, "little")))
     return b"".join(r.encode() for r in records)
+
+
+def _fast_path(state: LinkState) -> int:
+    """What the finalizer may do fast: bits that all linked code allows.
+
+    Inputs say it for all their functions together. Where only some of them are linked, an input
+    that forbids more than its neighbours counts only when linked code of it uses double precision
+    (inferred: in all cases seen exactly such code forbids it).
+    """
+    values = []
+    for obj in state.objects:
+        section = next((s for s in obj.sections if s.sh_type == SHT_CUDA_COMPAT), None)
+        own = [r for r in info_records(section.data) if r.code == FASTPATH] if section else []
+        code = [
+            (row, symbol)
+            for row, symbol in zip(obj.symbols, obj.bound, strict=True)
+            if row.kind == STT_FUNC and row.shndx and symbol is not None
+        ]
+        linked = [row for row, symbol in code if symbol.live and defined_here(obj, row.index)]
+        if not own or not linked:
+            continue
+        value = int.from_bytes(own[0].payload, "little")
+        partly = len(linked) < len(code)
+        if partly and not any(_uses_double(obj.sections[row.shndx].data) for row in linked):
+            values.append((value, False))
+        else:
+            values.append((value, True))
+    sure = [v for v, certain in values if certain]
+    if not sure:
+        return max((v for v, _ in values), default=0)
+    return reduce(and_, sure)
+
+
+def _uses_double(code: bytes) -> bool:
+    """Whether SASS has arithmetic in double precision (low nine bits of the opcode)."""
+    return any(
+        (code[at] | (code[at + 1] & 1) << 8) in _DOUBLE_OPCODES for at in range(0, len(code) - 1, 16)
+    )
+
+
+#: DMUL, DADD, DSETP, DFMA and the conversions from integers to double.
+_DOUBLE_OPCODES = frozenset((0x28, 0x29, 0x2A, 0x2B, 0x112))
 
 
 def target_sm(arch: str) -> int:

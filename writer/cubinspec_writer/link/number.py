@@ -33,9 +33,19 @@ def is_late(state: LinkState, section: OutSection) -> bool:
     return state.profile.constant0_late and section.sh_type == SHT_CUDA_CONSTANT_B0
 
 
-def has_symbol(section: OutSection) -> bool:
-    """A shared section of size 0 is in the output without a section symbol."""
-    empty_shared = section.sh_type == SHT_CUDA_SHARED and section.size == 0
+def kernel_order(state: LinkState, section: OutSection | None) -> int:
+    """The finalizer makes parameter banks in the order of the kernels (case weak_funcs)."""
+    owner = section.owner if section is not None else None
+    return state.functions.index(owner) if owner is not None else -1
+
+
+def has_symbol(state: LinkState, section: OutSection) -> bool:
+    """A shared section of size 0 is in the output without a section symbol.
+
+    The finalizer adds the reserved bytes after symbols were made (shared_dyn on sm_90 and 100).
+    """
+    size = section.nobits_size if state.profile.constant0_late else section.size
+    empty_shared = section.sh_type == SHT_CUDA_SHARED and size == 0
     return section.symbol is not None and section.emitted and not empty_shared
 
 
@@ -59,10 +69,11 @@ def number_symbols(state: LinkState) -> list[Symbol]:
     late: list[Symbol] = []
     for entry in state.entries:
         if isinstance(entry, OutSection):
-            if has_symbol(entry) and entry.symbol is not None:
+            if has_symbol(state, entry) and entry.symbol is not None:
                 (late if is_late(state, entry) else first).append(entry.symbol)
         elif isinstance(entry, Symbol) and not is_dropped(state, entry):
             first.append(entry)
+    late.sort(key=lambda s: kernel_order(state, s.section))
     symbols = first + [s for s in state.globals if not is_dropped(state, s)] + late
     for index, symbol in enumerate(symbols, 1):
         symbol.index = index
@@ -84,14 +95,14 @@ def symbol_fields(state: LinkState, symbol: Symbol) -> tuple[int, int, int]:
             other &= STO_CUDA_MANAGED | _VISIBILITY
         if symbol.space == Space.SHARED:
             value += state.profile.reserved_shared
-        if symbol.kind == STT_OBJECT:
-            kind = _reserved_kind(state, symbol)
+    if symbol.kind == STT_OBJECT:
+        kind = _reserved_kind(state, symbol)
     return symbol.bind << 4 | kind, other, value
 
 
 def _reserved_kind(state: LinkState, symbol: Symbol) -> int:
     """Undefined weak objects (reserved shared memory) become CUDA objects from sm_100 on."""
     undefined = symbol.kind == STT_OBJECT and not symbol.is_defined and symbol.bind == STB_GLOBAL
-    if undefined and state.profile.constant0_late and not state.options.relocatable:
+    if undefined and state.profile.constant0_late:
         return STT_CUDA_OBJECT
     return symbol.kind

@@ -50,7 +50,7 @@ from .model import (
     is_constant,
 )
 from .notes import target_sm
-from .number import has_symbol, is_dropped, is_hidden, is_late, symbol_fields
+from .number import has_symbol, is_dropped, is_hidden, is_late, kernel_order, symbol_fields
 from .state import LinkState
 
 ET_REL, ET_EXEC = 1, 2
@@ -143,10 +143,7 @@ class _Writer:
         twins = self._twins()
         if self.mercury is not None:
             self._patch_capsules(self.mercury, twins)
-            for section, plain in twins.items():
-                # The finalizer keeps a relocation section that only the Mercury half still fills.
-                if section.emitted and section.sh_type == SHT_RELA:
-                    plain.emitted = True
+            self._keep_empty_relocations(self.mercury, twins)
         for section in (*half.fixed.values(), *state.sections):
             if section.emitted:
                 self.made[section] = self._section(section)
@@ -166,6 +163,7 @@ class _Writer:
             elif not is_hidden(named.state, entry):
                 history.append(self._symbol(named.state, entry))
         late = [s for s in state.sections if is_late(state, s) and s.emitted]
+        late.sort(key=lambda s: kernel_order(state, s))
         history += [self.made[s] for s in late]
         missing = [s for s in self.made if s not in late and self.made[s] not in history]
         if missing:
@@ -194,7 +192,7 @@ class _Writer:
             0,
             section.align,
             section.entsize,
-            has_symbol=has_symbol(section),
+            has_symbol=has_symbol(self.state, section),
         )
 
     def _body(self, section: OutSection) -> bodies.Body:
@@ -228,6 +226,24 @@ class _Writer:
         st_info, st_other, st_value = symbol_fields(self.state, symbol)
         place = self.made[section] if section is not None else 0
         return out.Symbol(symbol.name, st_info, st_other, place, st_value, symbol.size)
+
+    def _keep_empty_relocations(
+        self, mercury: Half, twins: dict[OutSection, OutSection]
+    ) -> None:
+        """The finalizer keeps a relocation section that only the Mercury half still fills."""
+        for section in mercury.state.sections:
+            if not section.emitted or section.sh_type != SHT_RELA:
+                continue
+            plain = twins.get(section)
+            if plain is None and section.info_section is not None:
+                plain = OutSection(
+                    plain_name(section.name), SHT_RELA, section.flags, section.align, section.entsize
+                )
+                plain.info_section = twins[section.info_section]
+                self.state.sections.append(plain)
+                twins[section] = plain
+            if plain is not None:
+                plain.emitted = True
 
     def _patch_capsules(self, mercury: Half, twins: dict[OutSection, OutSection]) -> None:
         state = mercury.state

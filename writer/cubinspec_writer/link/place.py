@@ -153,13 +153,15 @@ def _place_shared(state: LinkState, below: dict[Symbol, list[Symbol]]) -> None:
                 f"({sizes[kernel]:#x} bytes, {_SHARED_LIMIT:#x} max)"
             )
         if section.emitted:
-            section.nobits_size += state.profile.reserved_shared
+            section.reserved = state.profile.reserved_shared
     if pool is not None:
         dynamic = any(not v.is_defined for v in users)
         listed = state.options.preserve_relocs and bool(common)
         pool.emitted = dynamic or listed
         pool.align = max(pool.align, _DYNAMIC_ALIGN if dynamic else 0)
         pool.nobits_size = end if listed else 0
+        if pool.emitted and state.profile.constant0_late:
+            pool.reserved = state.profile.reserved_shared
 
 
 def _allows_more_shared(state: LinkState) -> bool:
@@ -253,7 +255,9 @@ def _place_constants(state: LinkState, below: dict[Symbol, list[Symbol]]) -> Non
         if not targets:
             continue
         at = align_up(max(t.size for t in targets), part.align)
+        rows = state.hidden_relocs.get(part, [])
         for target in targets:
+            _copy_relocs(state, rows, target, at)
             target.align = max(target.align, part.align)
             target.data.extend(bytes(at - target.size))
             target.data += part.data
@@ -261,8 +265,23 @@ def _place_constants(state: LinkState, below: dict[Symbol, list[Symbol]]) -> Non
             symbol.value += at
 
 
+def _copy_relocs(
+    state: LinkState, rows: list[Reloc], bank: OutSection, shift: int
+) -> None:
+    """Give a bank the relocations of constants that were copied into it, before its own."""
+    if not rows:
+        return
+    section = state.reloc_section(bank, is_rela=True) or state.create_reloc_section(
+        ".rela" + bank.name, bank, True, 8, 24
+    )
+    section.relocs[:0] = [
+        Reloc(r.offset + shift, r.r_type, r.symbol, r.addend, r.serial) for r in rows
+    ]
+
+
 def _bank_of(state: LinkState, kernel: Symbol, like: OutSection) -> OutSection:
-    name = like.name[: like.name.index(".", 1 + len(".nv"))] + "." + kernel.name
+    assert like.owner is not None
+    name = like.name.removesuffix(like.owner.name) + kernel.name
     section = state.by_key.get((name, kernel))
     if section is None:
         section = state.create_section(

@@ -19,6 +19,8 @@ from cubinspec_generated.tables import relocations
 from .model import (
     SHF_EXECINSTR,
     SHT_CUDA_CONSTANT_B0,
+    SHT_CUDA_GLOBAL,
+    SHT_CUDA_GLOBAL_INIT,
     STT_CUDA_SAMPLER,
     STT_CUDA_SURFACE,
     STT_CUDA_TEXTURE,
@@ -52,19 +54,29 @@ KEPT_TARGETS = {
     "unused": (),
     "unsupported": (),
 }
-#: Relocation type -> the type with the same fields that writes a plain address.
-_PLAIN: dict[tuple[tuple[int, int, int], ...], int] = {
-    tuple((a.bit, a.width, a.shift) for a in actions): r_type
-    for r_type, actions in reversed(ACTIONS.items())
-    if actions and all(a.value == "abs" and a.kind != "clear" for a in actions)
-}
-_UNIFIED_TO_PLAIN = {
-    r_type: _PLAIN[tuple((a.bit, a.width, a.shift) for a in actions)]
-    for r_type, actions in ACTIONS.items()
-    if actions
-    and all(a.value == "unified" for a in actions)
-    and tuple((a.bit, a.width, a.shift) for a in actions) in _PLAIN
-}
+
+
+def _plain_types() -> dict[int, int]:
+    """Types that mean an address in a unified table -> those that write a plain address there."""
+    fields = {
+        t: (t >= relocations.MERCURY_OFFSET, *((a.bit, a.width, a.shift) for a in actions))
+        for t, actions in ACTIONS.items()
+        if actions
+    }
+    plain = {
+        fields[t]: t for t in reversed(fields) if all(a.value == "abs" for a in ACTIONS[t])
+    }
+    return {
+        t: plain[place]
+        for t, place in fields.items()
+        if place in plain and all(a.value == "unified" for a in ACTIONS[t])
+    }
+
+
+_UNIFIED_TO_PLAIN = _plain_types()
+#: Line tables of the SASS half are made anew by the finalizer, so their relocations stay in input
+#: order instead of the reverse (case lineinfo on sm_100).
+LINE_TABLES = (".debug_line", ".nv_debug_line_sass")
 #: Names of the unified function and data tables; without such tables their address is 0.
 _TABLES = ("__UFT", "__UDT")
 
@@ -95,6 +107,9 @@ def relocate(state: LinkState) -> None:
             state.resolved[target].relocs += resolved
     for section in state.reloc_sections.values():
         section.emitted = bool(section.relocs)
+    for (target, _), section in state.reloc_sections.items():
+        if state.profile.drops_dead_frames and target.name in LINE_TABLES:
+            section.relocs.reverse()
     for section in state.resolved.values():
         section.relocs.sort(key=lambda r: r.serial)
         section.emitted = bool(section.relocs)
@@ -103,7 +118,7 @@ def relocate(state: LinkState) -> None:
 def target_kind(symbol: Symbol) -> str:
     """The kind of place a symbol names, in the words of the relocation table."""
     if symbol.kind == STT_SECTION:
-        return "section"
+        return _section_kind(symbol.section)
     if not symbol.name:
         return "none"
     if is_table_placeholder(symbol):
@@ -117,6 +132,15 @@ def target_kind(symbol: Symbol) -> str:
     if symbol.space == Space.CONSTANT:
         return "constant"
     return "global"
+
+
+def _section_kind(section: OutSection | None) -> str:
+    """A section symbol names code, global data, or a place that is known now."""
+    if section is not None and section.flags & SHF_EXECINSTR:
+        return "function"
+    if section is not None and section.sh_type in (SHT_CUDA_GLOBAL, SHT_CUDA_GLOBAL_INIT):
+        return "global"
+    return "constant"
 
 
 def is_table_placeholder(symbol: Symbol) -> bool:

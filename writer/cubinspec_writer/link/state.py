@@ -51,6 +51,8 @@ class LinkState:
     #: Defined data symbols of every section, in merging order.
     members: dict[OutSection, list[Symbol]] = field(default_factory=dict)
     hidden: list[OutSection] = field(default_factory=list)
+    #: Relocations of hidden sections, until their bytes have moved.
+    hidden_relocs: dict[OutSection, list[Reloc]] = field(default_factory=dict)
     #: Where arrays of dynamic size start for the code of a function.
     dynamic_start: dict[Symbol, int] = field(default_factory=dict)
     serial: int = 0
