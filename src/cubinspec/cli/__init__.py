@@ -17,6 +17,14 @@ if TYPE_CHECKING:
 #: Sub-command -> module of this package, in the order the help shows them.
 COMMANDS: dict[str, str] = {
     "kernels": "kernels",
+    "images": "images",
+    "archs": "archs",
+    "size": "size",
+    "params": "params",
+    "ptx": "ptx",
+    "extract": "extract",
+    "pack": "pack",
+    "scan": "scan",
     "dump": "dump",
     "tree": "tree",
     "coverage": "coverage",

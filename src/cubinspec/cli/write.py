@@ -27,7 +27,7 @@ def target(arguments: Arguments, source: str) -> str:
     return source if output is None else output
 
 
-def write_file(path: str, data: bytes) -> None:
+def write_file(path: str, data: bytes | memoryview) -> None:
     """Write a whole file or nothing: a temporary file in the same folder, then a rename.
 
     A link is followed, and the permissions of a file that is replaced are kept.

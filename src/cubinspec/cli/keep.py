@@ -1,0 +1,26 @@
+"""``cubinspec keep``: only the named kernels stay."""
+
+from __future__ import annotations
+
+from cubinspec.cli.editing import edit_file
+from cubinspec.cli.options import Arguments, UsageError
+from cubinspec.cli.write import IN_PLACE, OUTPUT
+
+SUMMARY = "remove all kernels but the named ones; device functions and data stay"
+USAGE = "FILE KERNEL... (-o OUT | -i)"
+OPTIONS = (OUTPUT, IN_PLACE)
+
+
+def run(arguments: Arguments) -> int:
+    """Cut one file down."""
+    from cubinspec_writer.edit import Edit
+
+    file, *kernels = arguments.files()
+    if not kernels:
+        raise UsageError("no KERNEL given")
+    arguments.positional = [file]
+
+    def change(edit: Edit) -> None:
+        edit.keep(kernels)
+
+    return edit_file(arguments, change)

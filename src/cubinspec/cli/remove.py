@@ -1,0 +1,20 @@
+"""``cubinspec remove``: take kernels out."""
+
+from __future__ import annotations
+
+from cubinspec.cli.editing import edit_file
+from cubinspec.cli.options import Arguments, UsageError
+from cubinspec.cli.write import IN_PLACE, OUTPUT
+
+SUMMARY = "remove kernels with their sections, relocations and call graph records"
+USAGE = "FILE KERNEL... (-o OUT | -i)"
+OPTIONS = (OUTPUT, IN_PLACE)
+
+
+def run(arguments: Arguments) -> int:
+    """Remove kernels of one file."""
+    file, *kernels = arguments.files()
+    if not kernels:
+        raise UsageError("no KERNEL given")
+    arguments.positional = [file]
+    return edit_file(arguments, lambda edit: edit.remove(kernels))
