@@ -1,0 +1,88 @@
+"""The bench measures what it says: time, memory, ratios; its data refers to things that exist."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from tools.bench import __main__ as bench
+from tools.bench.comparisons import COMPARISONS, PEAK_LIMITS, Command, Comparison, PeakLimit
+from tools.bench.inputs import INPUTS, many_ptx
+from tools.bench.measure import CommandFailed, Run, Stopwatch, median
+
+
+@pytest.fixture
+def stopwatch() -> Iterator[Stopwatch]:
+    watch = Stopwatch()
+    yield watch
+    watch.close()
+
+
+def python(code: str) -> list[str]:
+    return [sys.executable, "-c", code]
+
+
+def test_wall_and_cpu_time_are_told_apart(stopwatch: Stopwatch) -> None:
+    run = stopwatch.run(python("import time; time.sleep(0.3)"))
+    assert 0.3 <= run.wall < 3
+    assert run.cpu < 0.25
+
+
+def test_the_peak_is_the_childs_own(stopwatch: Stopwatch) -> None:
+    ballast = bytearray(64 << 20)  # must not show up in the child's figure
+    small = stopwatch.run(python("pass"))
+    large = stopwatch.run(python("b = bytearray(96 << 20)"))
+    assert len(ballast) == 64 << 20
+    assert small.peak < 40 << 20
+    assert large.peak - small.peak > 88 << 20
+
+
+def test_a_failing_command_is_not_measured(stopwatch: Stopwatch) -> None:
+    with pytest.raises(CommandFailed, match="exit status 3"):
+        stopwatch.run(python("raise SystemExit(3)"))
+
+
+def test_the_median_is_taken_figure_by_figure() -> None:
+    assert median([Run(1, 9, 5), Run(2, 7, 6), Run(9, 8, 1)]) == Run(2, 8, 5)
+
+
+def test_a_missed_limit_is_seen(stopwatch: Stopwatch) -> None:
+    slow = Command("slow", tuple(python("import time; time.sleep(0.1)")))
+    fast = Command("fast", tuple(python("pass")))
+    assert bench.compare(stopwatch, Comparison("g", slow, fast, 0.5), 0).met is False
+    assert bench.compare(stopwatch, Comparison("g", fast, slow, 1.0), 0).met is True
+    assert bench.peak(stopwatch, PeakLimit("g", fast, bytes=1 << 20)).met is False
+    page = bench.page(
+        [bench.compare(stopwatch, Comparison("g", slow, fast, 0.5), 0)], [], ["a machine"]
+    )
+    assert "1 promises: 1 missed, 0 not measured" in page
+
+
+def test_a_peer_that_is_not_here_is_named(stopwatch: Stopwatch) -> None:
+    absent = Command("absent", ("{no_such_input}",))
+    bare = Command("bare", tuple(python("pass")))
+    with pytest.raises(KeyError):
+        bench.resolve(absent)  # a wrong name in the data is a mistake, not an absent peer
+    broken = Command("broken", tuple(python("raise SystemExit(1)")))
+    row = bench.compare(stopwatch, Comparison("g", bare, broken, 1.0), 0)
+    assert row.met is None
+    assert "not measured" in row.cells[4]
+
+
+def test_the_data_refers_to_inputs_and_tools_that_exist() -> None:
+    commands = [side for c in COMPARISONS for side in (c.ours, c.theirs)]
+    commands += [limit.ours for limit in PEAK_LIMITS]
+    names = {
+        word.partition("}")[0].removeprefix("{")
+        for command in commands
+        for word in command.argv
+        if word.startswith("{")
+    }
+    assert names <= bench.PLACES.keys() | INPUTS.keys()
+
+
+def test_the_generated_source_has_two_functions_per_pair() -> None:
+    text = "".join(many_ptx(3))
+    assert (text.count(".entry"), text.count(".func")) == (3, 3)
