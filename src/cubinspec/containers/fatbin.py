@@ -255,6 +255,42 @@ def entries(source: Source, offset: int, size: int) -> Iterator[Entry]:
         number += 1
 
 
+def ident(source: Source, entry: Entry) -> bytes | None:
+    """The identifier of an entry, without its NUL; ``None`` when it has none."""
+    if not entry.ident_offset:
+        return None
+    return _in_header(source, entry, entry.ident_offset, entry.ident_length, "ident")
+
+
+def extension(source: Source, entry: Entry) -> bytes | None:
+    """The extension of an entry; ``None`` when it has none.
+
+    For PTX the ptxas options and a NUL, for NVVM IR its options and a NUL, for a cubin a NUL and
+    a copy of its ``.nv.compat``.
+
+    Raises:
+        BadStructureError: it lies outside of the entry header.
+    """
+    if not entry.extension_offset:
+        return None
+    head = _in_header(source, entry, entry.extension_offset, EXTENSION.size, "extension")
+    start, length = EXTENSION.unpack(head)
+    return _in_header(source, entry, start, length + 1, "extension.data")
+
+
+def _in_header(source: Source, entry: Entry, start: int, length: int, what: str) -> bytes:
+    field = f"fatbin.entries[{entry.number}].{what}"
+    if start + length > entry.header_size:
+        raise BadStructureError(
+            f"{length} bytes at {start:#x} of an entry header of {entry.header_size}",
+            file=source.name,
+            offset=entry.offset,
+            field=field,
+            expected="a range inside the entry header",
+        )
+    return source.exactly(entry.offset + start, length, field)
+
+
 def payload(source: Source, entry: Entry) -> bytes:
     """The stored bytes of an entry: the exact compressed bytes, or the padded plain ones."""
     stored = entry.stored_size

@@ -140,26 +140,6 @@ def parse(source: Source, offset: int = 0) -> list[Entry]:
 
 
 def _parse_entry(source: Source, entry: fatbin.Entry) -> Entry:
-    header = source.exactly(entry.offset, entry.header_size, f"fatbin.entries[{entry.number}]")
-
-    def slice_of(start: int, length: int, what: str) -> bytes:
-        if start + length > len(header):
-            raise BadStructureError(
-                f"{length} bytes at {start:#x} of a header of {len(header)}",
-                file=source.name,
-                offset=entry.offset,
-                field=f"fatbin.entries[{entry.number}].{what}",
-                expected="a range inside the entry header",
-            )
-        return header[start : start + length]
-
-    ident = extension = None
-    if entry.ident_offset:
-        ident = slice_of(entry.ident_offset, entry.ident_length, "ident")
-    if entry.extension_offset:
-        head = slice_of(entry.extension_offset, fatbin.EXTENSION.size, "extension")
-        start, length = fatbin.EXTENSION.unpack(head)
-        extension = slice_of(start, length + 1, "extension.data")
     return Entry(
         entry.kind,
         entry.sm,
@@ -167,8 +147,8 @@ def _parse_entry(source: Source, entry: fatbin.Entry) -> Entry:
         flags=entry.flags,
         code_version=(entry.code_version_minor, entry.code_version_major),
         uncompressed_size=entry.uncompressed_size,
-        ident=ident,
-        extension=extension,
+        ident=fatbin.ident(source, entry),
+        extension=fatbin.extension(source, entry),
         version=entry.version,
         lto_id=entry.lto_id,
     )

@@ -165,6 +165,14 @@ class Image:
             return entry.payload_size
 
     @property
+    def options(self) -> str:
+        """ptxas options stored with PTX, or options stored with IR; else empty."""
+        if self.entry is None or self.kind == "cubin":
+            return ""
+        extension = fatbin.extension(self._source, self.entry)
+        return extension.rstrip(b"\0").decode("utf-8", "replace") if extension else ""
+
+    @property
     def data(self) -> bytes:
         """The image, decompressed, without padding; PTX without the NUL that ends it.
 

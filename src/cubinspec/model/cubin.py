@@ -114,7 +114,11 @@ class Cubin:
         return cls(bytes(data), name)
 
     def close(self) -> None:
-        """Release the file mapping."""
+        """Release the file mapping and what was read; walking many cubins needs no cycle search."""
+        self._sections = self._functions = self._kernels = None
+        self._symbol_lists.clear()
+        self._relocation_rows.clear()
+        self._info.clear()
         if self._mapping is not None:
             self._mapping.close()
             self._mapping = None

@@ -1,0 +1,124 @@
+"""``cubinspec extract``: the images of a file as files of their own."""
+
+from __future__ import annotations
+
+import os
+
+from cubinspec.cli.options import Arguments, Option, UsageError
+from cubinspec.cli.output import report
+from cubinspec.cli.walking import ARCH, architecture_filter, for_each_image, shown
+from cubinspec.cli.write import write_file
+from cubinspec.errors import FileAccessError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cubinspec.cli.walking import Wanted
+    from cubinspec.containers import Image
+
+SUMMARY = "write cubins and PTX out of libraries, wheels and archives into a folder"
+USAGE = "FILE... -o DIR [--arch SM] [--kind KIND] [--unique]"
+OPTIONS = (
+    Option("-o", "--output", value="DIR", help="folder to write to, made if needed"),
+    ARCH,
+    Option("--kind", value="KIND", help="cubin, ptx, nvvm, lto, … or all (default: cubin, ptx)"),
+    Option("--unique", help="one file for images with the same bytes"),
+    Option("-q", "--quiet", help="do not list the files written"),
+)
+
+_SUFFIX = {"cubin": "cubin", "ptx": "ptx", "nvvm": "bc", "lto": "ltoir"}
+#: Longest stem taken from member names; file systems end at 255 bytes.
+_MAX_STEM = 120
+
+
+def run(arguments: Arguments) -> int:
+    """Extract what was asked for."""
+    folder = arguments.value("--output")
+    if folder is None:
+        raise UsageError("no folder given (-o DIR)")
+    kinds = [k for text in arguments.values("--kind") for k in text.split(",")] or ["cubin", "ptx"]
+    return extract(
+        arguments.files(),
+        folder,
+        kinds=None if "all" in kinds else kinds,
+        wanted=architecture_filter(arguments),
+        unique=arguments.flag("--unique"),
+        quiet=arguments.flag("--quiet"),
+    )
+
+
+def extract(
+    files: list[str],
+    folder: str,
+    *,
+    kinds: Iterable[str] | None,
+    wanted: Wanted | None = None,
+    unique: bool = False,
+    quiet: bool = False,
+) -> int:
+    """Write images to ``folder``; returns the exit status.
+
+    A file appears under its name when it is complete. Names come from the innermost file or
+    member, the position in it and the target; nothing in an archive can make them leave the
+    folder.
+    """
+    from cubinspec.containers.arena import Arena
+
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        report(FileAccessError(f"cannot be made: {error.strerror or error}", file=folder))
+        return 1
+    accepted = None if kinds is None else frozenset(kinds)
+    arena = Arena()
+    taken: set[str] = set()
+    seen: set[bytes] = set()
+
+    def selected(image: Image) -> bool:
+        return (accepted is None or image.kind in accepted) and (wanted is None or wanted(image))
+
+    def write(image: Image) -> None:
+        data = image.view(arena)
+        if unique:
+            from hashlib import sha256
+
+            digest = sha256(data).digest()
+            if digest in seen:
+                return
+            seen.add(digest)
+        name = file_name(image, taken)
+        taken.add(name)
+        path = os.path.join(folder, name)
+        write_file(path, data)
+        if not quiet:
+            print(f"{shown(path)}  {shown(image)}")
+
+    return for_each_image(
+        files, write, wanted=selected, expected=" or ".join(accepted or ("device code",))
+    )
+
+
+def file_name(image: Image, taken: set[str] | frozenset[str] = frozenset()) -> str:
+    """A file name for an image, different from all in ``taken``."""
+    stem = ""
+    place = ""
+    for step in image.provenance:
+        if step.kind in ("file", "member"):
+            stem, place = step.name.replace("\\", "/").rsplit("/", 1)[-1], ""
+        elif step.kind == "fatbin":
+            place += f".f{step.name.rsplit(' ', 1)[-1]}"
+        elif step.kind == "entry":
+            place += f".e{step.name.rsplit(' ', 1)[-1]}"
+        elif step.kind == "cubin":
+            place += f".{step.offset:#x}"
+    suffix = _SUFFIX.get(image.kind, "bin")
+    safe = "".join(c if c.isalnum() or c in "._-+" else "_" for c in stem)[:_MAX_STEM].lstrip(".")
+    safe = (safe if place else safe.removesuffix(f".{suffix}")) or "image"
+    middle = f".{image.arch}" if image.arch and not safe.endswith(f".{image.arch}") else ""
+    name = f"{safe}{place}{middle}.{suffix}"
+    number = 1
+    while name in taken:
+        number += 1
+        name = f"{safe}{place}{middle}.{number}.{suffix}"
+    return name

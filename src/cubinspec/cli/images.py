@@ -1,0 +1,59 @@
+"""``cubinspec images``: what device code a file holds, without decompressing any of it."""
+
+from __future__ import annotations
+
+from cubinspec.cli.options import JSON, Arguments
+from cubinspec.cli.output import print_table, write_json
+from cubinspec.cli.walking import (
+    ARCH,
+    CSV,
+    architecture_filter,
+    bytes_text,
+    for_each_image,
+    shown,
+    write_csv,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec.containers import Image
+
+SUMMARY = "the images in a library, object, fatbin, wheel or archive, and where they are"
+USAGE = "FILE... [--arch SM] [--json|--csv]"
+OPTIONS = (ARCH, CSV, JSON)
+
+_HEAD = ("kind", "arch", "size", "stored", "compression", "section", "image")
+_LEFT = frozenset((0, 1, 4, 5, 6))
+
+
+def run(arguments: Arguments) -> int:
+    """Print the table, the CSV or the JSON list."""
+    found: list[Image] = []
+    status = for_each_image(arguments.files(), found.append, wanted=architecture_filter(arguments))
+    if arguments.flag("--json"):
+        write_json([image.as_dict() for image in found])
+        return status
+    rows = [
+        (
+            image.kind,
+            image.arch,
+            image.size,
+            image.stored_size,
+            image.compression,
+            image.section,
+            str(image),
+        )
+        for image in found
+    ]
+    if arguments.flag("--csv"):
+        write_csv(_HEAD, rows)
+    elif rows:
+        print_table(
+            _HEAD,
+            [
+                (kind, arch, bytes_text(size), bytes_text(stored), how, shown(section), shown(path))
+                for kind, arch, size, stored, how, section, path in rows
+            ],
+            _LEFT,
+        )
+    return status

@@ -1,0 +1,101 @@
+"""``cubinspec params``: the parameter block of every kernel, as data."""
+
+from __future__ import annotations
+
+from cubinspec.cli.options import JSON, Arguments, Option
+from cubinspec.cli.output import write_json
+from cubinspec.cli.walking import (
+    ARCH,
+    CSV,
+    architecture_filter,
+    for_each_image,
+    shown,
+    write_csv,
+)
+from cubinspec.report.kernels import parameter_record
+from cubinspec.report.names import matcher, readable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cubinspec.containers import Image
+
+SUMMARY = "parameters of every kernel: ordinal, offset and size"
+USAGE = "FILE... [--arch SM] [--match PATTERN] [--mangled] [--json|--csv]"
+OPTIONS = (
+    ARCH,
+    Option("--match", value="PATTERN", help="only kernels whose name has or matches PATTERN"),
+    Option("--mangled", help="names as they are in the file"),
+    CSV,
+    JSON,
+)
+
+_CSV_HEAD = ("path", "arch", "kernel", "ordinal", "offset", "size")
+
+
+def run(arguments: Arguments) -> int:
+    """Print the list, the CSV or the JSON."""
+    from cubinspec.containers.arena import Arena
+
+    selected = architecture_filter(arguments)
+    matches = matcher(arguments.value("--match"))
+    name_of = str if arguments.flag("--mangled") else readable
+    arena = Arena()
+    records: list[dict[str, Any]] = []
+
+    def visit(image: Image) -> None:
+        with image.cubin(arena) as cubin:
+            records.extend(
+                {
+                    "path": str(image),
+                    "arch": cubin.arch,
+                    "name": kernel.name,
+                    "demangled": readable(kernel.name),
+                    "param_offset": kernel.param_offset,
+                    "param_size": kernel.param_size,
+                    "params": [
+                        parameter_record(parameter)
+                        for parameter in sorted(kernel.params, key=lambda p: p.ordinal)
+                    ],
+                }
+                for kernel in cubin.kernels
+                if matches(kernel.name)
+            )
+
+    status = for_each_image(
+        arguments.files(),
+        visit,
+        wanted=lambda image: image.kind == "cubin" and (selected is None or selected(image)),
+        expected="cubin",
+    )
+    if arguments.flag("--json"):
+        write_json(records)
+    elif arguments.flag("--csv"):
+        write_csv(
+            _CSV_HEAD,
+            [
+                (r["path"], r["arch"], name_of(r["name"]), p["ordinal"], p["offset"], p["size"])
+                for r in records
+                for p in r["params"]
+            ],
+        )
+    else:
+        _print(records, name_of)
+    return status
+
+
+def _print(records: list[dict[str, Any]], name_of: Any) -> None:
+    path = None
+    for record in records:
+        if record["path"] != path:
+            path = record["path"]
+            print(f"{shown(path)}  {record['arch']}")
+        size, offset = record["param_size"], record["param_offset"]
+        where = "" if offset is None else f" at c[0x0][{offset:#x}]"
+        print(f"  {shown(name_of(record['name']))}: {size or 0} bytes{where}")
+        for parameter in record["params"]:
+            print(
+                f"    {parameter['ordinal']:>3}  offset {parameter['offset']:#06x}"
+                f"  size {parameter['size']}"
+            )

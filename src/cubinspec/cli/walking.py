@@ -1,0 +1,127 @@
+"""What the commands that take containers share: walking, filtering, reporting faults, CSV."""
+
+from __future__ import annotations
+
+import sys
+
+from cubinspec.cli.options import Arguments, Option, UsageError
+from cubinspec.cli.output import printable, report
+from cubinspec.cli.progress import Progress
+from cubinspec.containers import images
+from cubinspec.errors import CubinError, NotCubinError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from cubinspec.containers import Image
+
+    Wanted = Callable[[Image], bool]
+
+ARCH = Option("--arch", value="SM", help="only images of this target (sm_90, 90a, compute_90, …)")
+CSV = Option("--csv", help="comma-separated values instead of text")
+
+
+def architecture_filter(arguments: Arguments) -> Wanted | None:
+    """The filter that ``--arch`` asks for; ``None`` when it was not given.
+
+    ``sm_90`` takes cubins, ``compute_90`` PTX and IR, a bare ``90`` both. Several are separated
+    by commas or given one by one.
+    """
+    names = [name for text in arguments.values("--arch") for name in text.split(",") if name]
+    if not names:
+        return None
+    accepted: set[str] = set()
+    for name in names:
+        number = name.removeprefix("sm_").removeprefix("compute_")
+        if not number.rstrip("af").isdigit():
+            raise UsageError(f"--arch needs a target such as sm_90a, not {name!r}")
+        accepted.update((name,) if number != name else (f"sm_{number}", f"compute_{number}"))
+    return lambda image: image.arch in accepted
+
+
+def for_each_image(
+    files: Iterable[str],
+    action: Callable[[Image], None],
+    *,
+    wanted: Wanted | None = None,
+    expected: str = "device code",
+    on_file: Callable[[str], None] | None = None,
+) -> int:
+    """Call ``action`` for every image in files, folders and archives.
+
+    Faults are reported where they occur and the walk goes on; a summary ends it.
+
+    Args:
+        wanted: images that it returns false for are passed over.
+        expected: what a file without any wanted image is said to lack.
+        on_file: called before each file.
+
+    Returns:
+        1 if anything could not be read or a file held nothing wanted, else 0.
+    """
+    faults = 0
+    total = 0
+    status = 0
+    with Progress("images") as progress:
+
+        def refuse(error: CubinError) -> None:
+            nonlocal faults
+            progress.clear()
+            report(error)
+            faults += 1
+
+        for file in files:
+            found = 0
+            broken = faults
+            if on_file is not None:
+                on_file(file)
+            try:
+                for image in images(file):
+                    total += 1
+                    progress.step(str(image))
+                    if image.error is not None:
+                        refuse(image.error)
+                        continue
+                    try:
+                        if wanted is not None and not wanted(image):
+                            continue
+                        found += 1
+                        action(image)
+                    except CubinError as error:
+                        refuse(error)
+                if not found and faults == broken:
+                    progress.clear()
+                    report(nothing_in(file, expected))
+                    status = 1
+            except CubinError as error:
+                refuse(error)
+    if faults and total > 1:
+        print(f"cubinspec: {faults} of {total} images could not be read", file=sys.stderr)
+    return 1 if faults else status
+
+
+def nothing_in(file: str, expected: str) -> CubinError:
+    """The complaint about a file without anything that was asked for."""
+    from cubinspec.containers import identify
+
+    return NotCubinError(f"this is {identify(file)}; no {expected} was found in it", file=file)
+
+
+def write_csv(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print a CSV table with a head; ``None`` is an empty cell."""
+    import csv
+
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(head)
+    writer.writerows(rows)
+
+
+def bytes_text(size: int) -> str:
+    """A size with thousands separated."""
+    return f"{size:,}"
+
+
+def shown(text: object) -> str:
+    """Any text made safe for a terminal."""
+    return printable(str(text))

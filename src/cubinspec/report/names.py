@@ -1,0 +1,51 @@
+"""Names for people: demangled, matched, compared."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_demangle: Callable[[str], str | None] | None = None
+
+
+def readable(name: str) -> str:
+    """The C++ (or Rust) form of a mangled name; the name itself when it is not one.
+
+    Uses ``pycxxfilt``, which carries LLVM's demangler; without it names stay as they are.
+    """
+    global _demangle
+    if not name.startswith(("_Z", "_R", "__Z", "$_Z")):
+        return name
+    if _demangle is None:
+        try:
+            from pycxxfilt import demangle
+
+            _demangle = demangle
+        except ImportError:
+            _demangle = _unchanged
+    try:
+        return _demangle(name) or name
+    except ValueError:  # a name that only starts like a mangled one
+        return name
+
+
+def _unchanged(name: str) -> None:
+    return None
+
+
+def matcher(pattern: str | None) -> Callable[[str], bool]:
+    """A test for mangled names, true for all without a pattern.
+
+    A pattern with ``*``, ``?`` or ``[`` has to fit a whole name, mangled or demangled; any other
+    has to occur in one.
+    """
+    if pattern is None:
+        return lambda name: True
+    if any(c in pattern for c in "*?["):
+        from fnmatch import translate
+        from re import compile
+
+        fits = compile(translate(pattern)).match
+        return lambda name: bool(fits(name) or fits(readable(name)))
+    return lambda name: pattern in name or pattern in readable(name)

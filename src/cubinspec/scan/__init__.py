@@ -1,0 +1,1 @@
+"""Inventories of many images: in several processes, on several machines."""
