@@ -1,4 +1,4 @@
-# Generated from ksy/tables/*.yaml (sha256 a5e5a844 34878765 21f97267 78fccc4b 99a69c01 bf6cc9a9 09982abd 5cfae716 303abd33) by tools.gen; do not edit.
+# Generated from ksy/tables/*.yaml (sha256 05e7f827 0b8817fc fd9d3e7f b4d2b372 5f4af014 e08bfd9e 0192a318 5cfae716 303abd33) by tools.gen; do not edit.
 meta:
   id: cuda_codes
   title: Codes of NVIDIA CUDA device binaries
@@ -86,7 +86,7 @@ enums:
       id: eiattr_sampler_init
       -orig-id: EIATTR_SAMPLER_INIT
       doc: |
-        Sampler initial state.
+        Initial state of a .samplerref.
     0xa:
       id: eiattr_param_cbank
       -orig-id: EIATTR_PARAM_CBANK
@@ -136,7 +136,7 @@ enums:
       id: eiattr_sampler_force_unnormalized
       -orig-id: EIATTR_SAMPLER_FORCE_UNNORMALIZED
       doc: |
-        Force unnormalised sampler.
+        The sampler takes unnormalised coordinates.
     0x14:
       id: eiattr_bindless_image_offsets
       -orig-id: EIATTR_BINDLESS_IMAGE_OFFSETS
@@ -176,7 +176,7 @@ enums:
       id: eiattr_maxreg_count
       -orig-id: EIATTR_MAXREG_COUNT
       doc: |
-        Register cap; 0xff when none given.
+        Register cap (-maxrregcount, .maxnreg).
     0x1c:
       id: eiattr_exit_instr_offsets
       -orig-id: EIATTR_EXIT_INSTR_OFFSETS
@@ -211,7 +211,7 @@ enums:
       id: eiattr_istypep_used
       -orig-id: EIATTR_ISTYPEP_USED
       doc: |
-        Isspace-type predicate instruction used.
+        Istypep instruction in use.
     0x23:
       id: eiattr_max_stack_size
       -orig-id: EIATTR_MAX_STACK_SIZE
@@ -226,7 +226,7 @@ enums:
       id: eiattr_ld_cachemod_instr_offsets
       -orig-id: EIATTR_LD_CACHEMOD_INSTR_OFFSETS
       doc: |
-        Loads with a cache modifier.
+        Loads with a cache modifier (sm_35 and sm_37).
     0x26:
       id: eiattr_load_cache_request
       -orig-id: EIATTR_LOAD_CACHE_REQUEST
@@ -321,7 +321,7 @@ enums:
       id: eiattr_num_mbarriers
       -orig-id: EIATTR_NUM_MBARRIERS
       doc: |
-        Number of mbarriers.
+        Number of mbarrier objects.
     0x39:
       id: eiattr_mbarrier_instr_offsets
       -orig-id: EIATTR_MBARRIER_INSTR_OFFSETS
@@ -356,7 +356,7 @@ enums:
       id: eiattr_max_cluster_rank
       -orig-id: EIATTR_MAX_CLUSTER_RANK
       doc: |
-        Largest cluster rank.
+        Largest number of blocks of a cluster (.maxclusterrank).
     0x40:
       id: eiattr_instr_reg_map
       -orig-id: EIATTR_INSTR_REG_MAP
@@ -381,7 +381,7 @@ enums:
       id: eiattr_unused_load_byte_offset
       -orig-id: EIATTR_UNUSED_LOAD_BYTE_OFFSET
       doc: |
-        Unused load byte offsets.
+        Vector loads of which some bytes are not used.
     0x45:
       id: eiattr_kparam_info_v2
       -orig-id: EIATTR_KPARAM_INFO_V2
@@ -411,12 +411,12 @@ enums:
       id: eiattr_vrc_cta_init_count
       -orig-id: EIATTR_VRC_CTA_INIT_COUNT
       doc: |
-        Initial virtual-register CTA count.
+        Initial count of virtual resources of a block.
     0x4b:
       id: eiattr_tools_patch_func
       -orig-id: EIATTR_TOOLS_PATCH_FUNC
       doc: |
-        Tools patch function.
+        Compiled as a patch for CUDA tools (ptxas --compile-as-tools-patch).
     0x4c:
       id: eiattr_num_barriers
       -orig-id: EIATTR_NUM_BARRIERS
@@ -426,7 +426,7 @@ enums:
       id: eiattr_texmode_independent
       -orig-id: EIATTR_TEXMODE_INDEPENDENT
       doc: |
-        Independent texture mode.
+        Compiled with .target texmode_independent.
     0x4e:
       id: eiattr_perf_statistics
       -orig-id: EIATTR_PERF_STATISTICS
@@ -456,28 +456,28 @@ enums:
       id: eiattr_gen_errbar_at_exit
       -orig-id: EIATTR_GEN_ERRBAR_AT_EXIT
       doc: |
-        Error barrier at exit.
+        Errors are made visible at exit (-g, ptxas
+        --make-errors-visible-at-exit).
     0x54:
       id: eiattr_reg_reconfig
       -orig-id: EIATTR_REG_RECONFIG
       doc: |
-        Register reconfiguration used.
+        Setmaxnreg in use.
     0x55:
       id: eiattr_annotations
       -orig-id: EIATTR_ANNOTATIONS
       doc: |
-        Compiler annotations (ptxas -annotate).
+        Compiler annotations: spills, instructions, functions.
     0x56:
       id: eiattr_unknown
       -orig-id: EIATTR_UNKNOWN
       doc: |
-        Hole; named EIATTR_UNKNOWN in 13.0 per seed, EIATTR_SANITIZE in an older
-        public tool.
+        No attribute in CUDA 13.
     0x57:
       id: eiattr_stack_canary_trap_offsets
       -orig-id: EIATTR_STACK_CANARY_TRAP_OFFSETS
       doc: |
-        Stack canary traps.
+        Traps of the stack protector (ptxas --device-stack-protector).
     0x58:
       id: eiattr_stub_function_kind
       -orig-id: EIATTR_STUB_FUNCTION_KIND
@@ -497,17 +497,17 @@ enums:
       id: eiattr_blocks_are_clusters
       -orig-id: EIATTR_BLOCKS_ARE_CLUSTERS
       doc: |
-        Blocks are clusters.
+        Grid is given in clusters (.blocksareclusters).
     0x5c:
       id: eiattr_sanitize
       -orig-id: EIATTR_SANITIZE
       doc: |
-        Sanitizer instrumentation.
+        Instrumented by ptxas --sanitize.
     0x5d:
       id: eiattr_syscalls_fallback
       -orig-id: EIATTR_SYSCALLS_FALLBACK
       doc: |
-        System call fallback.
+        Functions to use in place of system calls.
     0x5e:
       id: eiattr_cuda_req
       -orig-id: EIATTR_CUDA_REQ
@@ -548,6 +548,11 @@ enums:
       -orig-id: EIATTR_LANGUAGE
       doc: |
         Source language.
+    0x67:
+      id: eiattr_unnamed_67
+      -orig-id: EIATTR_UNNAMED_67
+      doc: |
+        Value 0 on every function of sm_107.
     0x68:
       id: eiattr_grid_attributes
       -orig-id: EIATTR_GRID_ATTRIBUTES
@@ -608,7 +613,7 @@ enums:
       id: eicompat_attr_inst_tcgen05_mma
       -orig-id: EICOMPAT_ATTR_INST_TCGEN05_MMA
       doc: |
-        Tcgen05.mma use, two 2-bit fields.
+        Tcgen05.mma use.
     6:
       id: eicompat_attr_enable_opportunistic_finalization
       -orig-id: EICOMPAT_ATTR_ENABLE_OPPORTUNISTIC_FINALIZATION
@@ -639,7 +644,7 @@ enums:
       id: eicompat_attr_can_fastpath_finalize
       -orig-id: EICOMPAT_ATTR_CAN_FASTPATH_FINALIZE
       doc: |
-        Architectures for which the fast finaliser path may be taken, a bit set.
+        Bit set for the fast path of the finaliser.
     0xc:
       id: eicompat_attr_cuda_internal_target
       -orig-id: EICOMPAT_ATTR_CUDA_INTERNAL_TARGET
@@ -649,7 +654,7 @@ enums:
       id: eicompat_attr_unnamed_13
       -orig-id: EICOMPAT_ATTR_UNNAMED_13
       doc: |
-        A version, 1.1 or 1.3, from CUDA 13.2 on.
+        A version, 1.3 for sm_107 and 1.1 for others.
     0xe:
       id: eicompat_attr_finalizer_version
       -orig-id: EICOMPAT_ATTR_FINALIZER_VERSION
@@ -670,912 +675,915 @@ enums:
       id: r_cuda_none
       -orig-id: R_CUDA_NONE
       doc: |
-        Applied by: none.
+        Changes nothing.
     1:
       id: r_cuda_32
       -orig-id: R_CUDA_32
       doc: |
-        Applied by: linker_or_driver.
+        Bits 0 to 31 get abs.
     2:
       id: r_cuda_64
       -orig-id: R_CUDA_64
       doc: |
-        Applied by: linker_or_driver.
+        Bits 0 to 63 get abs.
     3:
       id: r_cuda_g32
       -orig-id: R_CUDA_G32
       doc: |
-        Applied by: driver.
+        Bits 0 to 31 get global_generic.
     4:
       id: r_cuda_g64
       -orig-id: R_CUDA_G64
       doc: |
-        Applied by: driver.
+        Bits 0 to 63 get global_generic.
     5:
       id: r_cuda_abs32_26
       -orig-id: R_CUDA_ABS32_26
       doc: |
-        Applied by: linker_or_driver.
+        Bits 26 to 57 get abs.
     6:
       id: r_cuda_tex_header_index
       -orig-id: R_CUDA_TEX_HEADER_INDEX
       doc: |
-        Applied by: driver.
+        Bits 0 to 19 get header_index.
     7:
       id: r_cuda_samp_header_index
       -orig-id: R_CUDA_SAMP_HEADER_INDEX
       doc: |
-        Applied by: driver.
+        Bits 20 to 31 get header_index.
     8:
       id: r_cuda_surf_hw_desc
       -orig-id: R_CUDA_SURF_HW_DESC
       doc: |
-        Applied by: driver.
+        Bits 0 to 31 get surface_hw_desc.
     9:
       id: r_cuda_surf_hw_sw_desc
       -orig-id: R_CUDA_SURF_HW_SW_DESC
       doc: |
-        Applied by: driver.
+        Bits 0 to 31 get surface_hw_sw_desc.
     0xa:
       id: r_cuda_abs32_lo_26
       -orig-id: R_CUDA_ABS32_LO_26
       doc: |
-        Applied by: linker_or_driver.
+        Bits 26 to 57 get abs.
     0xb:
       id: r_cuda_abs32_hi_26
       -orig-id: R_CUDA_ABS32_HI_26
       doc: |
-        Applied by: linker_or_driver.
+        Bits 26 to 57 get abs shifted right by 32.
     0xc:
       id: r_cuda_abs32_23
       -orig-id: R_CUDA_ABS32_23
       doc: |
-        Applied by: linker_or_driver.
+        Bits 23 to 54 get abs.
     0xd:
       id: r_cuda_abs32_lo_23
       -orig-id: R_CUDA_ABS32_LO_23
       doc: |
-        Applied by: linker_or_driver.
+        Bits 23 to 54 get abs.
     0xe:
       id: r_cuda_abs32_hi_23
       -orig-id: R_CUDA_ABS32_HI_23
       doc: |
-        Applied by: linker_or_driver.
+        Bits 23 to 54 get abs shifted right by 32.
     0xf:
       id: r_cuda_abs24_26
       -orig-id: R_CUDA_ABS24_26
       doc: |
-        Applied by: linker.
+        Bits 26 to 49 get abs.
     0x10:
       id: r_cuda_abs24_23
       -orig-id: R_CUDA_ABS24_23
       doc: |
-        Applied by: linker.
+        Bits 23 to 46 get abs.
     0x11:
       id: r_cuda_abs16_26
       -orig-id: R_CUDA_ABS16_26
       doc: |
-        Applied by: linker.
+        Bits 26 to 41 get abs.
     0x12:
       id: r_cuda_abs16_23
       -orig-id: R_CUDA_ABS16_23
       doc: |
-        Applied by: linker.
+        Bits 23 to 38 get abs.
     0x13:
       id: r_cuda_tex_slot
       -orig-id: R_CUDA_TEX_SLOT
       doc: |
-        Applied by: linker.
+        Bits 32 to 39 get addend.
     0x14:
       id: r_cuda_samp_slot
       -orig-id: R_CUDA_SAMP_SLOT
       doc: |
-        Applied by: linker.
+        Bits 40 to 44 get addend.
     0x15:
       id: r_cuda_surf_slot
       -orig-id: R_CUDA_SURF_SLOT
       doc: |
-        Applied by: linker.
+        Bits 26 to 31 get addend.
     0x16:
       id: r_cuda_tex_bindlessoff13_32
       -orig-id: R_CUDA_TEX_BINDLESSOFF13_32
       doc: |
-        Applied by: linker.
+        Bits 32 to 44 get abs shifted right by 2.
     0x17:
       id: r_cuda_tex_bindlessoff13_47
       -orig-id: R_CUDA_TEX_BINDLESSOFF13_47
       doc: |
-        Applied by: linker.
+        Bits 47 to 59 get abs shifted right by 2.
     0x18:
       id: r_cuda_const_field19_28
       -orig-id: R_CUDA_CONST_FIELD19_28
       doc: |
-        Applied by: linker.
+        Bits 28 to 41 get abs shifted right by 2; bits 42 to 45 get const_bank;
+        bits 26 to 26 get const_bank shifted right by 4.
     0x19:
       id: r_cuda_const_field19_23
       -orig-id: R_CUDA_CONST_FIELD19_23
       doc: |
-        Applied by: linker.
+        Bits 23 to 36 get abs shifted right by 2; bits 37 to 41 get const_bank.
     0x1a:
       id: r_cuda_tex_slot9_49
       -orig-id: R_CUDA_TEX_SLOT9_49
       doc: |
-        Applied by: linker.
+        Bits 49 to 57 get addend.
     0x1b:
       id: r_cuda_6_31
       -orig-id: R_CUDA_6_31
       doc: |
-        Applied by: linker.
+        Bits 31 to 36 get abs.
     0x1c:
       id: r_cuda_2_47
       -orig-id: R_CUDA_2_47
       doc: |
-        Applied by: linker.
+        Bits 47 to 48 get abs.
     0x1d:
       id: r_cuda_tex_bindlessoff13_41
       -orig-id: R_CUDA_TEX_BINDLESSOFF13_41
       doc: |
-        Applied by: linker.
+        Bits 41 to 53 get abs shifted right by 2.
     0x1e:
       id: r_cuda_tex_bindlessoff13_45
       -orig-id: R_CUDA_TEX_BINDLESSOFF13_45
       doc: |
-        Applied by: linker.
+        Bits 45 to 57 get abs shifted right by 2.
     0x1f:
       id: r_cuda_func_desc32_23
       -orig-id: R_CUDA_FUNC_DESC32_23
       doc: |
-        Applied by: driver.
+        Bits 23 to 54 get func_desc.
     0x20:
       id: r_cuda_func_desc32_lo_23
       -orig-id: R_CUDA_FUNC_DESC32_LO_23
       doc: |
-        Applied by: driver.
+        Bits 23 to 54 get func_desc.
     0x21:
       id: r_cuda_func_desc32_hi_23
       -orig-id: R_CUDA_FUNC_DESC32_HI_23
       doc: |
-        Applied by: driver.
+        Bits 23 to 54 get func_desc shifted right by 32.
     0x22:
       id: r_cuda_func_desc_32
       -orig-id: R_CUDA_FUNC_DESC_32
       doc: |
-        Applied by: driver.
+        Bits 0 to 31 get func_desc.
     0x23:
       id: r_cuda_func_desc_64
       -orig-id: R_CUDA_FUNC_DESC_64
       doc: |
-        Applied by: driver.
+        Bits 0 to 63 get func_desc.
     0x24:
       id: r_cuda_const_field21_26
       -orig-id: R_CUDA_CONST_FIELD21_26
       doc: |
-        Applied by: linker.
+        Bits 26 to 41 get abs; bits 42 to 46 get const_bank.
     0x25:
       id: r_cuda_query_desc21_37
       -orig-id: R_CUDA_QUERY_DESC21_37
       doc: |
-        Applied by: linker.
+        Bits 37 to 52 get abs; bits 53 to 57 get const_bank.
     0x26:
       id: r_cuda_const_field19_26
       -orig-id: R_CUDA_CONST_FIELD19_26
       doc: |
-        Applied by: linker.
+        Bits 26 to 39 get abs shifted right by 2; bits 40 to 44 get const_bank.
     0x27:
       id: r_cuda_const_field21_23
       -orig-id: R_CUDA_CONST_FIELD21_23
       doc: |
-        Applied by: linker.
+        Bits 23 to 38 get abs; bits 39 to 43 get const_bank.
     0x28:
       id: r_cuda_pcrel_imm24_26
       -orig-id: R_CUDA_PCREL_IMM24_26
       doc: |
-        Applied by: linker.
+        Bits 26 to 49 get pcrel.
     0x29:
       id: r_cuda_pcrel_imm24_23
       -orig-id: R_CUDA_PCREL_IMM24_23
       doc: |
-        Applied by: linker.
+        Bits 23 to 46 get pcrel.
     0x2a:
       id: r_cuda_abs32_20
       -orig-id: R_CUDA_ABS32_20
       doc: |
-        Applied by: linker_or_driver.
+        Bits 20 to 51 get abs.
     0x2b:
       id: r_cuda_abs32_lo_20
       -orig-id: R_CUDA_ABS32_LO_20
       doc: |
-        Applied by: linker_or_driver.
+        Bits 20 to 51 get abs.
     0x2c:
       id: r_cuda_abs32_hi_20
       -orig-id: R_CUDA_ABS32_HI_20
       doc: |
-        Applied by: linker_or_driver.
+        Bits 20 to 51 get abs shifted right by 32.
     0x2d:
       id: r_cuda_abs24_20
       -orig-id: R_CUDA_ABS24_20
       doc: |
-        Applied by: linker.
+        Bits 20 to 43 get abs.
     0x2e:
       id: r_cuda_abs16_20
       -orig-id: R_CUDA_ABS16_20
       doc: |
-        Applied by: linker.
+        Bits 20 to 35 get abs.
     0x2f:
       id: r_cuda_func_desc32_20
       -orig-id: R_CUDA_FUNC_DESC32_20
       doc: |
-        Applied by: driver.
+        Bits 20 to 51 get func_desc.
     0x30:
       id: r_cuda_func_desc32_lo_20
       -orig-id: R_CUDA_FUNC_DESC32_LO_20
       doc: |
-        Applied by: driver.
+        Bits 20 to 51 get func_desc.
     0x31:
       id: r_cuda_func_desc32_hi_20
       -orig-id: R_CUDA_FUNC_DESC32_HI_20
       doc: |
-        Applied by: driver.
+        Bits 20 to 51 get func_desc shifted right by 32.
     0x32:
       id: r_cuda_const_field19_20
       -orig-id: R_CUDA_CONST_FIELD19_20
       doc: |
-        Applied by: linker.
+        Bits 20 to 33 get abs shifted right by 2; bits 34 to 38 get const_bank.
     0x33:
       id: r_cuda_bindlessoff13_36
       -orig-id: R_CUDA_BINDLESSOFF13_36
       doc: |
-        Applied by: linker.
+        Bits 36 to 48 get abs shifted right by 2.
     0x34:
       id: r_cuda_surf_header_index
       -orig-id: R_CUDA_SURF_HEADER_INDEX
       doc: |
-        Applied by: driver.
+        Bits 0 to 19 get header_index.
     0x35:
       id: r_cuda_instruction64
       -orig-id: R_CUDA_INSTRUCTION64
       doc: |
-        Applied by: driver.
+        Bits 0 to 63 get instruction.
     0x36:
       id: r_cuda_const_field21_20
       -orig-id: R_CUDA_CONST_FIELD21_20
       doc: |
-        Applied by: linker.
+        Bits 20 to 35 get abs; bits 36 to 40 get const_bank.
     0x37:
       id: r_cuda_abs32_32
       -orig-id: R_CUDA_ABS32_32
       doc: |
-        Applied by: linker_or_driver.
+        Bits 32 to 63 get abs.
     0x38:
       id: r_cuda_abs32_lo_32
       -orig-id: R_CUDA_ABS32_LO_32
       doc: |
-        Applied by: linker_or_driver.
+        Bits 32 to 63 get abs.
     0x39:
       id: r_cuda_abs32_hi_32
       -orig-id: R_CUDA_ABS32_HI_32
       doc: |
-        Applied by: linker_or_driver.
+        Bits 32 to 63 get abs shifted right by 32.
     0x3a:
       id: r_cuda_abs47_34
       -orig-id: R_CUDA_ABS47_34
       doc: |
-        Applied by: driver.
+        Bits 34 to 80 get abs shifted right by 2.
     0x3b:
       id: r_cuda_abs16_32
       -orig-id: R_CUDA_ABS16_32
       doc: |
-        Applied by: linker.
+        Bits 32 to 47 get abs.
     0x3c:
       id: r_cuda_abs24_32
       -orig-id: R_CUDA_ABS24_32
       doc: |
-        Applied by: linker.
+        Bits 32 to 55 get abs.
     0x3d:
       id: r_cuda_func_desc32_32
       -orig-id: R_CUDA_FUNC_DESC32_32
       doc: |
-        Applied by: driver.
+        Bits 32 to 63 get func_desc.
     0x3e:
       id: r_cuda_func_desc32_lo_32
       -orig-id: R_CUDA_FUNC_DESC32_LO_32
       doc: |
-        Applied by: driver.
+        Bits 32 to 63 get func_desc.
     0x3f:
       id: r_cuda_func_desc32_hi_32
       -orig-id: R_CUDA_FUNC_DESC32_HI_32
       doc: |
-        Applied by: driver.
+        Bits 32 to 63 get func_desc shifted right by 32.
     0x40:
       id: r_cuda_const_field19_40
       -orig-id: R_CUDA_CONST_FIELD19_40
       doc: |
-        Applied by: linker.
+        Bits 40 to 53 get abs shifted right by 2; bits 54 to 58 get const_bank.
     0x41:
       id: r_cuda_bindlessoff14_40
       -orig-id: R_CUDA_BINDLESSOFF14_40
       doc: |
-        Applied by: linker.
+        Bits 40 to 53 get abs shifted right by 2.
     0x42:
       id: r_cuda_const_field21_38
       -orig-id: R_CUDA_CONST_FIELD21_38
       doc: |
-        Applied by: linker.
+        Bits 38 to 53 get abs; bits 54 to 58 get const_bank.
     0x43:
       id: r_cuda_instruction128
       -orig-id: R_CUDA_INSTRUCTION128
       doc: |
-        Applied by: driver.
+        Bits 0 to 127 get instruction.
     0x44:
       id: r_cuda_yield_opcode9_0
       -orig-id: R_CUDA_YIELD_OPCODE9_0
       doc: |
-        Applied by: linker.
+        Bits 0 to 8 get addend.
     0x45:
       id: r_cuda_yield_clear_pred4_87
       -orig-id: R_CUDA_YIELD_CLEAR_PRED4_87
       doc: |
-        Applied by: linker.
+        Bits 87 to 90 get zero.
     0x46:
       id: r_cuda_32_lo
       -orig-id: R_CUDA_32_LO
       doc: |
-        Applied by: linker_or_driver.
+        Bits 0 to 31 get abs.
     0x47:
       id: r_cuda_32_hi
       -orig-id: R_CUDA_32_HI
       doc: |
-        Applied by: linker_or_driver.
+        Bits 0 to 31 get abs shifted right by 32.
     0x48:
       id: r_cuda_unused_clear32
       -orig-id: R_CUDA_UNUSED_CLEAR32
       doc: |
-        Applied by: linker.
+        Bits 0 to 31 get zero.
     0x49:
       id: r_cuda_unused_clear64
       -orig-id: R_CUDA_UNUSED_CLEAR64
       doc: |
-        Applied by: linker.
+        Bits 0 to 63 get zero.
     0x4a:
       id: r_cuda_abs24_40
       -orig-id: R_CUDA_ABS24_40
       doc: |
-        Applied by: linker.
+        Bits 40 to 63 get abs.
     0x4b:
       id: r_cuda_abs55_16_34
       -orig-id: R_CUDA_ABS55_16_34
       doc: |
-        Applied by: driver.
+        Bits 16 to 23 get abs shifted right by 2; bits 34 to 80 get abs shifted
+        right by 10.
     0x4c:
       id: r_cuda_8_0
       -orig-id: R_CUDA_8_0
       doc: |
-        Applied by: linker_or_driver.
+        Bits 0 to 7 get abs.
     0x4d:
       id: r_cuda_8_8
       -orig-id: R_CUDA_8_8
       doc: |
-        Applied by: linker_or_driver.
+        Bits 0 to 7 get abs shifted right by 8.
     0x4e:
       id: r_cuda_8_16
       -orig-id: R_CUDA_8_16
       doc: |
-        Applied by: linker_or_driver.
+        Bits 0 to 7 get abs shifted right by 16.
     0x4f:
       id: r_cuda_8_24
       -orig-id: R_CUDA_8_24
       doc: |
-        Applied by: linker_or_driver.
+        Bits 0 to 7 get abs shifted right by 24.
     0x50:
       id: r_cuda_8_32
       -orig-id: R_CUDA_8_32
       doc: |
-        Applied by: linker_or_driver.
+        Bits 0 to 7 get abs shifted right by 32.
     0x51:
       id: r_cuda_8_40
       -orig-id: R_CUDA_8_40
       doc: |
-        Applied by: linker_or_driver.
+        Bits 0 to 7 get abs shifted right by 40.
     0x52:
       id: r_cuda_8_48
       -orig-id: R_CUDA_8_48
       doc: |
-        Applied by: linker_or_driver.
+        Bits 0 to 7 get abs shifted right by 48.
     0x53:
       id: r_cuda_8_56
       -orig-id: R_CUDA_8_56
       doc: |
-        Applied by: linker_or_driver.
+        Bits 0 to 7 get abs shifted right by 56.
     0x54:
       id: r_cuda_g8_0
       -orig-id: R_CUDA_G8_0
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get global_generic.
     0x55:
       id: r_cuda_g8_8
       -orig-id: R_CUDA_G8_8
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get global_generic shifted right by 8.
     0x56:
       id: r_cuda_g8_16
       -orig-id: R_CUDA_G8_16
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get global_generic shifted right by 16.
     0x57:
       id: r_cuda_g8_24
       -orig-id: R_CUDA_G8_24
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get global_generic shifted right by 24.
     0x58:
       id: r_cuda_g8_32
       -orig-id: R_CUDA_G8_32
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get global_generic shifted right by 32.
     0x59:
       id: r_cuda_g8_40
       -orig-id: R_CUDA_G8_40
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get global_generic shifted right by 40.
     0x5a:
       id: r_cuda_g8_48
       -orig-id: R_CUDA_G8_48
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get global_generic shifted right by 48.
     0x5b:
       id: r_cuda_g8_56
       -orig-id: R_CUDA_G8_56
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get global_generic shifted right by 56.
     0x5c:
       id: r_cuda_func_desc_8_0
       -orig-id: R_CUDA_FUNC_DESC_8_0
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get func_desc.
     0x5d:
       id: r_cuda_func_desc_8_8
       -orig-id: R_CUDA_FUNC_DESC_8_8
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get func_desc shifted right by 8.
     0x5e:
       id: r_cuda_func_desc_8_16
       -orig-id: R_CUDA_FUNC_DESC_8_16
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get func_desc shifted right by 16.
     0x5f:
       id: r_cuda_func_desc_8_24
       -orig-id: R_CUDA_FUNC_DESC_8_24
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get func_desc shifted right by 24.
     0x60:
       id: r_cuda_func_desc_8_32
       -orig-id: R_CUDA_FUNC_DESC_8_32
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get func_desc shifted right by 32.
     0x61:
       id: r_cuda_func_desc_8_40
       -orig-id: R_CUDA_FUNC_DESC_8_40
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get func_desc shifted right by 40.
     0x62:
       id: r_cuda_func_desc_8_48
       -orig-id: R_CUDA_FUNC_DESC_8_48
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get func_desc shifted right by 48.
     0x63:
       id: r_cuda_func_desc_8_56
       -orig-id: R_CUDA_FUNC_DESC_8_56
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get func_desc shifted right by 56.
     0x64:
       id: r_cuda_abs20_44
       -orig-id: R_CUDA_ABS20_44
       doc: |
-        Applied by: linker.
+        Bits 44 to 63 get abs.
     0x65:
       id: r_cuda_samp_header_index_0
       -orig-id: R_CUDA_SAMP_HEADER_INDEX_0
       doc: |
-        Applied by: driver.
+        Bits 0 to 11 get header_index.
     0x66:
       id: r_cuda_unified
       -orig-id: R_CUDA_UNIFIED
       doc: |
-        Applied by: driver.
+        Bits 0 to 63 get unified.
     0x67:
       id: r_cuda_unified_32
       -orig-id: R_CUDA_UNIFIED_32
       doc: |
-        Applied by: driver.
+        Bits 0 to 31 get unified.
     0x68:
       id: r_cuda_unified_8_0
       -orig-id: R_CUDA_UNIFIED_8_0
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get unified.
     0x69:
       id: r_cuda_unified_8_8
       -orig-id: R_CUDA_UNIFIED_8_8
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get unified shifted right by 8.
     0x6a:
       id: r_cuda_unified_8_16
       -orig-id: R_CUDA_UNIFIED_8_16
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get unified shifted right by 16.
     0x6b:
       id: r_cuda_unified_8_24
       -orig-id: R_CUDA_UNIFIED_8_24
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get unified shifted right by 24.
     0x6c:
       id: r_cuda_unified_8_32
       -orig-id: R_CUDA_UNIFIED_8_32
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get unified shifted right by 32.
     0x6d:
       id: r_cuda_unified_8_40
       -orig-id: R_CUDA_UNIFIED_8_40
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get unified shifted right by 40.
     0x6e:
       id: r_cuda_unified_8_48
       -orig-id: R_CUDA_UNIFIED_8_48
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get unified shifted right by 48.
     0x6f:
       id: r_cuda_unified_8_56
       -orig-id: R_CUDA_UNIFIED_8_56
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get unified shifted right by 56.
     0x70:
       id: r_cuda_unified32_lo_32
       -orig-id: R_CUDA_UNIFIED32_LO_32
       doc: |
-        Applied by: driver.
+        Bits 32 to 63 get unified.
     0x71:
       id: r_cuda_unified32_hi_32
       -orig-id: R_CUDA_UNIFIED32_HI_32
       doc: |
-        Applied by: driver.
+        Bits 32 to 63 get unified shifted right by 32.
     0x72:
       id: r_cuda_abs56_16_34
       -orig-id: R_CUDA_ABS56_16_34
       doc: |
-        Applied by: driver.
+        Bits 16 to 23 get abs shifted right by 2; bits 34 to 81 get abs shifted
+        right by 10.
     0x73:
       id: r_cuda_const_field22_37
       -orig-id: R_CUDA_CONST_FIELD22_37
       doc: |
-        Applied by: linker.
+        Bits 37 to 53 get abs; bits 54 to 58 get const_bank.
     0x74:
       id: r_cuda_none_last
       -orig-id: R_CUDA_NONE_LAST
       doc: |
-        Applied by: none.
+        Changes nothing.
     0x10000:
       id: r_mercury_none
       -orig-id: R_MERCURY_NONE
       doc: |
-        Applied by: none.
+        Changes nothing.
     0x10001:
       id: r_mercury_g64
       -orig-id: R_MERCURY_G64
       doc: |
-        Applied by: driver.
+        Bits 0 to 63 get global_generic.
     0x10002:
       id: r_mercury_abs64
       -orig-id: R_MERCURY_ABS64
       doc: |
-        Applied by: linker_or_driver.
+        Bits 0 to 63 get abs.
     0x10003:
       id: r_mercury_abs32
       -orig-id: R_MERCURY_ABS32
       doc: |
-        Applied by: linker_or_driver.
+        Bits 0 to 31 get abs.
     0x10004:
       id: r_mercury_abs16
       -orig-id: R_MERCURY_ABS16
       doc: |
-        Applied by: linker_or_driver.
+        Bits 0 to 15 get abs.
     0x10005:
       id: r_mercury_abs32_lo
       -orig-id: R_MERCURY_ABS32_LO
       doc: |
-        Applied by: driver.
+        Bits 0 to 31 get abs.
     0x10006:
       id: r_mercury_abs32_hi
       -orig-id: R_MERCURY_ABS32_HI
       doc: |
-        Applied by: driver.
+        Bits 0 to 31 get abs shifted right by 32.
     0x10007:
       id: r_mercury_prog_rel64
       -orig-id: R_MERCURY_PROG_REL64
       doc: |
-        Applied by: finalizer.
+        Bits 0 to 63 get prog_rel.
     0x10008:
       id: r_mercury_prog_rel32
       -orig-id: R_MERCURY_PROG_REL32
       doc: |
-        Applied by: finalizer.
+        Bits 0 to 31 get prog_rel.
     0x10009:
       id: r_mercury_prog_rel32_lo
       -orig-id: R_MERCURY_PROG_REL32_LO
       doc: |
-        Applied by: finalizer.
+        Bits 0 to 31 get prog_rel.
     0x1000a:
       id: r_mercury_prog_rel32_hi
       -orig-id: R_MERCURY_PROG_REL32_HI
       doc: |
-        Applied by: finalizer.
+        Bits 0 to 31 get prog_rel shifted right by 32.
     0x1000b:
       id: r_mercury_tex_header_index
       -orig-id: R_MERCURY_TEX_HEADER_INDEX
       doc: |
-        Applied by: driver.
+        Bits 0 to 19 get header_index.
     0x1000c:
       id: r_mercury_samp_header_index
       -orig-id: R_MERCURY_SAMP_HEADER_INDEX
       doc: |
-        Applied by: driver.
+        Bits 20 to 31 get header_index.
     0x1000d:
       id: r_mercury_surf_header_index
       -orig-id: R_MERCURY_SURF_HEADER_INDEX
       doc: |
-        Applied by: driver.
+        Bits 0 to 19 get header_index.
     0x1000e:
       id: r_mercury_unused_clear64
       -orig-id: R_MERCURY_UNUSED_CLEAR64
       doc: |
-        Applied by: linker.
+        Bits 0 to 63 get zero.
     0x1000f:
       id: r_mercury_func_desc_64
       -orig-id: R_MERCURY_FUNC_DESC_64
       doc: |
-        Applied by: driver.
+        Bits 0 to 63 get func_desc.
     0x10010:
       id: r_mercury_8_0
       -orig-id: R_MERCURY_8_0
       doc: |
-        Applied by: linker_or_driver.
+        Bits 0 to 7 get abs.
     0x10011:
       id: r_mercury_8_8
       -orig-id: R_MERCURY_8_8
       doc: |
-        Applied by: linker_or_driver.
+        Bits 0 to 7 get abs shifted right by 8.
     0x10012:
       id: r_mercury_8_16
       -orig-id: R_MERCURY_8_16
       doc: |
-        Applied by: linker_or_driver.
+        Bits 0 to 7 get abs shifted right by 16.
     0x10013:
       id: r_mercury_8_24
       -orig-id: R_MERCURY_8_24
       doc: |
-        Applied by: linker_or_driver.
+        Bits 0 to 7 get abs shifted right by 24.
     0x10014:
       id: r_mercury_8_32
       -orig-id: R_MERCURY_8_32
       doc: |
-        Applied by: linker_or_driver.
+        Bits 0 to 7 get abs shifted right by 32.
     0x10015:
       id: r_mercury_8_40
       -orig-id: R_MERCURY_8_40
       doc: |
-        Applied by: linker_or_driver.
+        Bits 0 to 7 get abs shifted right by 40.
     0x10016:
       id: r_mercury_8_48
       -orig-id: R_MERCURY_8_48
       doc: |
-        Applied by: linker_or_driver.
+        Bits 0 to 7 get abs shifted right by 48.
     0x10017:
       id: r_mercury_8_56
       -orig-id: R_MERCURY_8_56
       doc: |
-        Applied by: linker_or_driver.
+        Bits 0 to 7 get abs shifted right by 56.
     0x10018:
       id: r_mercury_g8_0
       -orig-id: R_MERCURY_G8_0
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get global_generic.
     0x10019:
       id: r_mercury_g8_8
       -orig-id: R_MERCURY_G8_8
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get global_generic shifted right by 8.
     0x1001a:
       id: r_mercury_g8_16
       -orig-id: R_MERCURY_G8_16
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get global_generic shifted right by 16.
     0x1001b:
       id: r_mercury_g8_24
       -orig-id: R_MERCURY_G8_24
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get global_generic shifted right by 24.
     0x1001c:
       id: r_mercury_g8_32
       -orig-id: R_MERCURY_G8_32
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get global_generic shifted right by 32.
     0x1001d:
       id: r_mercury_g8_40
       -orig-id: R_MERCURY_G8_40
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get global_generic shifted right by 40.
     0x1001e:
       id: r_mercury_g8_48
       -orig-id: R_MERCURY_G8_48
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get global_generic shifted right by 48.
     0x1001f:
       id: r_mercury_g8_56
       -orig-id: R_MERCURY_G8_56
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get global_generic shifted right by 56.
     0x10020:
       id: r_mercury_func_desc_8_0
       -orig-id: R_MERCURY_FUNC_DESC_8_0
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get func_desc.
     0x10021:
       id: r_mercury_func_desc_8_8
       -orig-id: R_MERCURY_FUNC_DESC_8_8
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get func_desc shifted right by 8.
     0x10022:
       id: r_mercury_func_desc_8_16
       -orig-id: R_MERCURY_FUNC_DESC_8_16
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get func_desc shifted right by 16.
     0x10023:
       id: r_mercury_func_desc_8_24
       -orig-id: R_MERCURY_FUNC_DESC_8_24
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get func_desc shifted right by 24.
     0x10024:
       id: r_mercury_func_desc_8_32
       -orig-id: R_MERCURY_FUNC_DESC_8_32
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get func_desc shifted right by 32.
     0x10025:
       id: r_mercury_func_desc_8_40
       -orig-id: R_MERCURY_FUNC_DESC_8_40
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get func_desc shifted right by 40.
     0x10026:
       id: r_mercury_func_desc_8_48
       -orig-id: R_MERCURY_FUNC_DESC_8_48
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get func_desc shifted right by 48.
     0x10027:
       id: r_mercury_func_desc_8_56
       -orig-id: R_MERCURY_FUNC_DESC_8_56
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get func_desc shifted right by 56.
     0x10028:
       id: r_mercury_abs_prog_rel32_lo
       -orig-id: R_MERCURY_ABS_PROG_REL32_LO
       doc: |
-        Applied by: driver.
+        Bits 0 to 31 get abs_prog_rel.
     0x10029:
       id: r_mercury_abs_prog_rel32_hi
       -orig-id: R_MERCURY_ABS_PROG_REL32_HI
       doc: |
-        Applied by: driver.
+        Bits 0 to 31 get abs_prog_rel shifted right by 32.
     0x1002a:
       id: r_mercury_prog_rel8_0
       -orig-id: R_MERCURY_PROG_REL8_0
       doc: |
-        Applied by: finalizer.
+        Bits 0 to 7 get prog_rel.
     0x1002b:
       id: r_mercury_prog_rel8_8
       -orig-id: R_MERCURY_PROG_REL8_8
       doc: |
-        Applied by: finalizer.
+        Bits 0 to 7 get prog_rel shifted right by 8.
     0x1002c:
       id: r_mercury_prog_rel8_16
       -orig-id: R_MERCURY_PROG_REL8_16
       doc: |
-        Applied by: finalizer.
+        Bits 0 to 7 get prog_rel shifted right by 16.
     0x1002d:
       id: r_mercury_prog_rel8_24
       -orig-id: R_MERCURY_PROG_REL8_24
       doc: |
-        Applied by: finalizer.
+        Bits 0 to 7 get prog_rel shifted right by 24.
     0x1002e:
       id: r_mercury_prog_rel8_32
       -orig-id: R_MERCURY_PROG_REL8_32
       doc: |
-        Applied by: finalizer.
+        Bits 0 to 7 get prog_rel shifted right by 32.
     0x1002f:
       id: r_mercury_prog_rel8_40
       -orig-id: R_MERCURY_PROG_REL8_40
       doc: |
-        Applied by: finalizer.
+        Bits 0 to 7 get prog_rel shifted right by 40.
     0x10030:
       id: r_mercury_prog_rel8_48
       -orig-id: R_MERCURY_PROG_REL8_48
       doc: |
-        Applied by: finalizer.
+        Bits 0 to 7 get prog_rel shifted right by 48.
     0x10031:
       id: r_mercury_prog_rel8_56
       -orig-id: R_MERCURY_PROG_REL8_56
       doc: |
-        Applied by: finalizer.
+        Bits 0 to 7 get prog_rel shifted right by 56.
     0x10032:
       id: r_mercury_unified
       -orig-id: R_MERCURY_UNIFIED
       doc: |
-        Applied by: driver.
+        Bits 0 to 63 get unified.
     0x10033:
       id: r_mercury_unified_32
       -orig-id: R_MERCURY_UNIFIED_32
       doc: |
-        Applied by: driver.
+        Bits 0 to 31 get unified.
     0x10034:
       id: r_mercury_unified_8_0
       -orig-id: R_MERCURY_UNIFIED_8_0
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get unified.
     0x10035:
       id: r_mercury_unified_8_8
       -orig-id: R_MERCURY_UNIFIED_8_8
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get unified shifted right by 8.
     0x10036:
       id: r_mercury_unified_8_16
       -orig-id: R_MERCURY_UNIFIED_8_16
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get unified shifted right by 16.
     0x10037:
       id: r_mercury_unified_8_24
       -orig-id: R_MERCURY_UNIFIED_8_24
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get unified shifted right by 24.
     0x10038:
       id: r_mercury_unified_8_32
       -orig-id: R_MERCURY_UNIFIED_8_32
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get unified shifted right by 32.
     0x10039:
       id: r_mercury_unified_8_40
       -orig-id: R_MERCURY_UNIFIED_8_40
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get unified shifted right by 40.
     0x1003a:
       id: r_mercury_unified_8_48
       -orig-id: R_MERCURY_UNIFIED_8_48
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get unified shifted right by 48.
     0x1003b:
       id: r_mercury_unified_8_56
       -orig-id: R_MERCURY_UNIFIED_8_56
       doc: |
-        Applied by: driver.
+        Bits 0 to 7 get unified shifted right by 56.
     0x1003c:
       id: r_mercury_abs_prog_rel32
       -orig-id: R_MERCURY_ABS_PROG_REL32
       doc: |
-        Applied by: driver.
+        Bits 0 to 31 get abs_prog_rel.
     0x1003d:
       id: r_mercury_abs_prog_rel64
       -orig-id: R_MERCURY_ABS_PROG_REL64
       doc: |
-        Applied by: driver.
+        Bits 0 to 63 get abs_prog_rel.
     0x1003e:
       id: r_mercury_unified32_lo
       -orig-id: R_MERCURY_UNIFIED32_LO
       doc: |
-        Applied by: driver.
+        Bits 0 to 31 get unified.
     0x1003f:
       id: r_mercury_unified32_hi
       -orig-id: R_MERCURY_UNIFIED32_HI
       doc: |
-        Applied by: driver.
+        Bits 0 to 31 get unified shifted right by 32.
     0x10040:
       id: r_mercury_none_last
       -orig-id: R_MERCURY_NONE_LAST
       doc: |
-        Applied by: none.
+        Changes nothing.
   section_type:
     0:
       id: sht_null
@@ -1637,6 +1645,26 @@ enums:
       -orig-id: SHT_DYNSYM
       doc: |
         Dynamic symbols.
+    0xe:
+      id: sht_init_array
+      -orig-id: SHT_INIT_ARRAY
+      doc: |
+        Constructors.
+    0xf:
+      id: sht_fini_array
+      -orig-id: SHT_FINI_ARRAY
+      doc: |
+        Destructors.
+    0x10:
+      id: sht_preinit_array
+      -orig-id: SHT_PREINIT_ARRAY
+      doc: |
+        Early constructors.
+    0x11:
+      id: sht_group
+      -orig-id: SHT_GROUP
+      doc: |
+        Section group.
     0x12:
       id: sht_symtab_shndx
       -orig-id: SHT_SYMTAB_SHNDX
@@ -1832,11 +1860,26 @@ enums:
       -orig-id: SHT_CUDA_CONSTANT_B17
       doc: |
         Constant bank 17.
+    0x70000078:
+      id: sht_cuda_merc_constant_entry_params
+      -orig-id: SHT_CUDA_MERC_CONSTANT_ENTRY_PARAMS
+      doc: |
+        Mercury parameter block.
     0x70000079:
       id: sht_cuda_merc_constant_image_indices
       -orig-id: SHT_CUDA_MERC_CONSTANT_IMAGE_INDICES
       doc: |
         Indices of the texture, sampler and surface headers that a kernel uses.
+    0x7000007a:
+      id: sht_cuda_merc_constant_driver
+      -orig-id: SHT_CUDA_MERC_CONSTANT_DRIVER
+      doc: |
+        Mercury driver constants.
+    0x7000007b:
+      id: sht_cuda_merc_constant_optimizer_module
+      -orig-id: SHT_CUDA_MERC_CONSTANT_OPTIMIZER_MODULE
+      doc: |
+        Mercury compiler constants of the module.
     0x7000007c:
       id: sht_cuda_merc_constant_user
       -orig-id: SHT_CUDA_MERC_CONSTANT_USER
@@ -1847,6 +1890,11 @@ enums:
       -orig-id: SHT_CUDA_MERC_CONSTANT_PIC
       doc: |
         Mercury twin of address constants.
+    0x7000007e:
+      id: sht_cuda_merc_constant_tools_data
+      -orig-id: SHT_CUDA_MERC_CONSTANT_TOOLS_DATA
+      doc: |
+        Mercury data of tools.
     0x70000082:
       id: sht_cuda_merc_rela
       -orig-id: SHT_CUDA_MERC_RELA
@@ -2367,3 +2415,93 @@ enums:
       -orig-id: INSTR_OFFSETS_KIND_FENCE_ALIAS_SR_READ_RELEASE_SYS
       doc: |
         FENCE_ALIAS_SR_READ_RELEASE_SYS.
+  indirect_branch_kind:
+    0:
+      id: indirect_branch_kind_branch
+      -orig-id: INDIRECT_BRANCH_KIND_BRANCH
+      doc: |
+        BRANCH.
+    1:
+      id: indirect_branch_kind_call
+      -orig-id: INDIRECT_BRANCH_KIND_CALL
+      doc: |
+        CALL.
+  annotation_kind:
+    0:
+      id: annotation_kind_spill_refill_0
+      -orig-id: ANNOTATION_KIND_SPILL_REFILL_0
+      doc: |
+        SPILL_REFILL_0.
+    1:
+      id: annotation_kind_spill_refill
+      -orig-id: ANNOTATION_KIND_SPILL_REFILL
+      doc: |
+        SPILL_REFILL.
+    2:
+      id: annotation_kind_instruction_info
+      -orig-id: ANNOTATION_KIND_INSTRUCTION_INFO
+      doc: |
+        INSTRUCTION_INFO.
+    3:
+      id: annotation_kind_function_info
+      -orig-id: ANNOTATION_KIND_FUNCTION_INFO
+      doc: |
+        FUNCTION_INFO.
+  sampler_addr_mode:
+    0:
+      id: sampler_addr_mode_wrap
+      -orig-id: SAMPLER_ADDR_MODE_WRAP
+      doc: |
+        WRAP.
+    1:
+      id: sampler_addr_mode_mirror
+      -orig-id: SAMPLER_ADDR_MODE_MIRROR
+      doc: |
+        MIRROR.
+    2:
+      id: sampler_addr_mode_clamp_ogl
+      -orig-id: SAMPLER_ADDR_MODE_CLAMP_OGL
+      doc: |
+        CLAMP_OGL.
+    3:
+      id: sampler_addr_mode_clamp_to_edge
+      -orig-id: SAMPLER_ADDR_MODE_CLAMP_TO_EDGE
+      doc: |
+        CLAMP_TO_EDGE.
+    4:
+      id: sampler_addr_mode_clamp_to_border
+      -orig-id: SAMPLER_ADDR_MODE_CLAMP_TO_BORDER
+      doc: |
+        CLAMP_TO_BORDER.
+    0xff:
+      id: sampler_addr_mode_not_given
+      -orig-id: SAMPLER_ADDR_MODE_NOT_GIVEN
+      doc: |
+        NOT_GIVEN.
+  sampler_filter_mode:
+    0:
+      id: sampler_filter_mode_nearest
+      -orig-id: SAMPLER_FILTER_MODE_NEAREST
+      doc: |
+        NEAREST.
+    1:
+      id: sampler_filter_mode_linear
+      -orig-id: SAMPLER_FILTER_MODE_LINEAR
+      doc: |
+        LINEAR.
+    0xff:
+      id: sampler_filter_mode_not_given
+      -orig-id: SAMPLER_FILTER_MODE_NOT_GIVEN
+      doc: |
+        NOT_GIVEN.
+  sanitizer_tool:
+    0:
+      id: sanitizer_tool_threadsteer
+      -orig-id: SANITIZER_TOOL_THREADSTEER
+      doc: |
+        THREADSTEER.
+    1:
+      id: sanitizer_tool_memcheck
+      -orig-id: SANITIZER_TOOL_MEMCHECK
+      doc: |
+        MEMCHECK.

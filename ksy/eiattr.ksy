@@ -528,9 +528,7 @@ types:
         type: u4
         repeat: expr
         repeat-expr: |
-          num_targets <= (_io.size - _io.pos) / 4
-            ? num_targets.as<u8>
-            : (_io.size - _io.pos) / 4
+          num_targets <= _io.size / 4 ? num_targets.as<u8> : (_io.size / 4).as<u8>
         doc: Byte offset of each target.
   mbarrier_list:
     -orig-id: EIATTR_MBARRIER_INSTR_OFFSETS

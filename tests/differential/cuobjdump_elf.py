@@ -356,7 +356,7 @@ def _branches(_: Cubin, fields: dict[str, Any]) -> str:
     words = []
     for entry in fields["entries"]:
         words.append(f"Offset of Indirect Branch: {entry['branch_offset']:#x}")
-        if entry["reserved_1"]:
+        if entry["kind"]:
             words.append("(kind_call)")
         words.append(f"Number of targets: {entry['num_targets']}")
         if entry["targets"]:

@@ -1,12 +1,504 @@
-"""What must hold in and between the tables, each fault with file and line."""
+"""What must hold in and between the tables, each fault with file and line.
+
+The JSON Schemas in ``ksy/tables/schema`` check the shape of each table; the functions here check
+what a schema cannot say. Every rule has a test that plants the fault.
+"""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
-from .load import Tables
+import jsonschema
+from referencing import Registry, Resource
+
+from .emit_json import plain
+from .layouts import FIELD_SIZES, FORMAT_CODES
+from .load import DataPath, Table, Tables
+from .patterns import expand_kinds
+
+KAITAI_ENUM_MAX = 0x7FFFFFFF
+"""Largest enum value that every Kaitai target can hold (C# enums are 32-bit signed)."""
+
+Fault = tuple[DataPath, str]
+"""Place in a table and what is wrong there."""
+
+_COMMON = "common.schema.json"
 
 
 def check(root: Path, tables: Tables) -> list[str]:
-    """All faults, as ``file:line: sentence``."""
-    return []
+    """All faults, as ``file:line: sentence``, in the order of the tables."""
+    problems: list[str] = []
+    sound = True
+    for table in tables.values():
+        faults = list(schema_faults(root, table))
+        sound = sound and not faults
+        problems += _located(table, faults)
+    if not sound:
+        # The rules below trust the shape that the schemas guarantee.
+        return problems
+    for name, rules in _RULES.items():
+        for rule in rules:
+            problems += _located(tables[name], rule(tables))
+    problems += _located(tables["sections"], missing_specs(root, tables))
+    return problems
+
+
+def _located(table: Table, faults: Iterable[Fault]) -> list[str]:
+    return [f"{table.at(*path)}: {text}" for path, text in faults]
+
+
+# --- shape --------------------------------------------------------------------------------------
+
+
+def _schema(root: Path, name: str) -> Any:
+    file = root / "ksy" / "tables" / "schema" / name
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def schema_faults(root: Path, table: Table) -> Iterator[Fault]:
+    """Places where a table does not have the shape that its schema asks for."""
+    registry: Registry[Any] = Registry().with_resource(
+        _COMMON, Resource.from_contents(_schema(root, _COMMON))
+    )
+    schema = _schema(root, f"{table.name}.schema.json")
+    validator = jsonschema.Draft202012Validator(schema, registry=registry)
+    for error in validator.iter_errors(plain(table.data)):
+        deepest = jsonschema.exceptions.best_match([error])
+        yield _native(table, deepest.absolute_path), deepest.message
+
+
+def _native(table: Table, path: Iterable[str | int]) -> DataPath:
+    """A path through the JSON form as a path through the YAML form, where keys may be integers."""
+    result: DataPath = ()
+    for key in path:
+        number = int(key) if isinstance(key, str) and key.isdigit() else key
+        result = (*result, number if (*result, number) in table.lines else key)
+    return result
+
+
+# --- rules that several tables share --------------------------------------------------------------
+
+
+def duplicates(entries: Iterable[Mapping[str, Any]], key: str, path: DataPath) -> Iterator[Fault]:
+    """Entries whose value of a key occurred before; ``None`` may repeat."""
+    first: dict[object, int] = {}
+    for index, entry in enumerate(entries):
+        value = entry.get(key)
+        if value is None:
+            continue
+        if value in first:
+            shown = hex(value) if isinstance(value, int) else value
+            yield (*path, index), f"{key} {shown} is used twice (also by entry {first[value]})"
+        first.setdefault(value, index)
+
+
+def overlaps(
+    fields: Iterable[Mapping[str, Any]], path: DataPath, size: int, *, cover: bool = False
+) -> Iterator[Fault]:
+    """Bit ranges that overlap, leave ``size`` bits, or (with ``cover``) leave a bit unnamed."""
+    taken: dict[int, str] = {}
+    for index, item in enumerate(fields):
+        name = item.get("name", f"entry {index}")
+        for bit in range(item["bit"], item["bit"] + item["width"]):
+            if bit >= size:
+                yield (*path, index), f"{name} reaches bit {bit}, there are {size} bits"
+                break
+            if bit in taken:
+                yield (*path, index), f"{name} and {taken[bit]} both have bit {bit}"
+                break
+            taken[bit] = name
+    if cover and len(taken) < size:
+        missing = min(set(range(size)) - set(taken))
+        yield path, f"no field has bit {missing}"
+
+
+def unknown_words(
+    entries: Iterable[Mapping[str, Any]],
+    key: str,
+    words: Iterable[object],
+    path: DataPath,
+    what: str,
+) -> Iterator[Fault]:
+    """Entries that use a word (or a list of words) which no list of the table defines."""
+    known = set(words)
+    for index, entry in enumerate(entries):
+        used = entry.get(key)
+        for word in used if isinstance(used, list) else [used]:
+            if word is not None and word not in known:
+                yield (*path, index, key), f"{what} {word!r} is not defined"
+
+
+def _names(entries: Iterable[Mapping[str, Any]]) -> list[str]:
+    return [entry["name"] for entry in entries]
+
+
+def layout_faults(
+    layout: Mapping[str, Any], formats: list[str], enums: Iterable[str], path: DataPath
+) -> Iterator[Fault]:
+    """Faults of one payload layout: names, enums, bit fields, counts, sizes, formats."""
+    kind = layout["kind"]
+    groups: list[tuple[DataPath, list[dict[str, Any]]]] = []
+    if kind == "tagged":
+        groups = [((*path, "cases", tag), fields) for tag, fields in layout["cases"].items()]
+        yield from _field_faults([layout["tag"]], enums, (*path, "tag"))
+    elif "fields" in layout:
+        groups = [((*path, "fields"), layout["fields"])]
+    for place, fields in groups:
+        yield from duplicates(fields, "name", place)
+        yield from _field_faults(fields, enums, place)
+    fields = layout.get("fields", [])
+    tails = [f for f in fields if "repeat" in f]
+    if kind in ("records", "list"):
+        wanted = "eos" if kind == "list" else None
+        heads = _names(f for f in fields if "repeat" not in f)
+        if len(tails) != 1 or fields[-1] is not tails[0]:
+            yield path, f"{kind} needs exactly one repeated field, the last"
+        elif wanted and tails[0]["repeat"] != wanted:
+            yield path, "the repeated field of a list runs to the end (repeat: eos)"
+        elif not wanted and tails[0]["repeat"] not in heads:
+            yield path, f"repeat names no field before it: {tails[0]['repeat']!r}"
+    elif tails:
+        yield path, f"a {kind} has no repeated field"
+    if kind == "inline":
+        if sum(FIELD_SIZES[f["type"]] for f in fields) > 2:
+            yield path, "an inline value has at most two bytes"
+        if "SVAL" in formats or "NVAL" in formats:
+            yield path, "an inline value is a BVAL or HVAL record"
+    elif kind == "none" and set(formats) - {"NVAL"}:
+        yield path, "a record without payload is an NVAL record"
+    elif kind not in ("none", "unknown") and set(formats) - {"SVAL"}:
+        yield path, f"a {kind} payload is an SVAL record"
+
+
+def _field_faults(
+    fields: Iterable[Mapping[str, Any]], enums: Iterable[str], path: DataPath
+) -> Iterator[Fault]:
+    for index, item in enumerate(fields):
+        place = (*path, index)
+        if "enum" in item and item["enum"] not in enums:
+            yield place, f"enum {item['enum']!r} is not defined"
+        if "bits" in item:
+            yield from overlaps(
+                item["bits"], (*place, "bits"), 8 * FIELD_SIZES.get(item["type"], 0)
+            )
+        if item["type"] == "str" and "size" not in item:
+            yield place, "a text field names the field that has its size"
+
+
+# --- rules of single tables -----------------------------------------------------------------------
+
+
+def eiattr_rules(tables: Tables) -> Iterator[Fault]:
+    """Codes, names, categories and layouts of the attributes."""
+    data = tables["eiattr"].data
+    attributes = data["attributes"]
+    yield from duplicates(attributes, "code", ("attributes",))
+    yield from duplicates(attributes, "name", ("attributes",))
+    yield from duplicates(data["enums"], "name", ("enums",))
+    yield from unknown_words(
+        attributes, "category", _names(data["categories"]), ("attributes",), "category"
+    )
+    enums = _names(data["enums"])
+    for index, attribute in enumerate(attributes):
+        path: DataPath = ("attributes", index)
+        if index and attribute["code"] <= attributes[index - 1]["code"]:
+            yield path, "attributes stand in the order of their codes"
+        yield from layout_faults(
+            attribute["layout"], attribute["formats"], enums, (*path, "layout")
+        )
+        if attribute["layout"]["kind"] != "unknown" and "layout_evidence" not in attribute:
+            yield path, "a known layout says how it is known (layout_evidence)"
+    codes = {a["code"] for a in attributes}
+    missing = set(range(max(codes))) - codes
+    if missing:
+        yield ("attributes",), f"no entry for code {min(missing):#x}"
+    formats = {f["name"]: f["code"] for f in data["formats"]}
+    if formats != {f"EIFMT_{name}": code for name, code in FORMAT_CODES.items()}:
+        yield ("formats",), "formats are EIFMT_NVAL, BVAL, HVAL and SVAL with codes 1 to 4"
+
+
+def relocation_rules(tables: Tables) -> Iterator[Fault]:
+    """Types, names, actions, rules and retypings of the relocations."""
+    data = tables["relocations"].data
+    entries = data["relocations"]
+    yield from duplicates(entries, "type", ("relocations",))
+    yield from duplicates(entries, "name", ("relocations",))
+    for key, group, what in (
+        ("resolver", "resolvers", "resolver"),
+        ("keep", "keep_rules", "keep rule"),
+        ("apply", "apply_rules", "apply rule"),
+    ):
+        yield from unknown_words(entries, key, _names(data[group]), ("relocations",), what)
+    for key in ("targets", "errors"):
+        yield from unknown_words(
+            data["keep_rules"], key, _names(data["targets"]), ("keep_rules",), "target"
+        )
+    for index, rule in enumerate(data["keep_rules"]):
+        both = set(rule["targets"]) & set(rule.get("errors", ()))
+        if both:
+            yield ("keep_rules", index), f"{min(both)} is both kept and an error"
+    by_name = {entry["name"]: entry for entry in entries}
+    for index, entry in enumerate(entries):
+        yield from _relocation_faults(data, entry, by_name, ("relocations", index))
+    for offset, prefix in ((0, "R_CUDA_"), (data["mercury_offset"], "R_MERCURY_")):
+        numbers = sorted(e["type"] - offset for e in entries if e["name"].startswith(prefix))
+        if numbers != list(range(len(numbers))):
+            yield ("relocations",), f"{prefix} types do not run from {offset:#x} without a gap"
+
+
+def _relocation_faults(
+    data: Mapping[str, Any],
+    entry: Mapping[str, Any],
+    by_name: Mapping[str, Mapping[str, Any]],
+    path: DataPath,
+) -> Iterator[Fault]:
+    actions = entry["actions"]
+    place = (*path, "actions")
+    yield from unknown_words(actions, "kind", _names(data["kinds"]), place, "action kind")
+    yield from unknown_words(actions, "value", _names(data["values"]), place, "value")
+    yield from overlaps(actions, place, 128)
+    for index, action in enumerate(actions):
+        if action["width"] > 64 and action["value"] != "instruction":
+            yield (*place, index), "a value has 64 bits"
+        if (action["kind"] == "clear") != (action["value"] == "zero"):
+            yield (*place, index), "clear and the value zero belong together"
+    if actions and "actions_evidence" not in entry:
+        yield path, "actions say how they are known (actions_evidence)"
+    if "retype" in entry:
+        target = by_name.get(entry["retype"])
+        if target is None:
+            yield (*path, "retype"), f"retype names no type: {entry['retype']!r}"
+        elif _fields(target) != _fields(entry):
+            yield (*path, "retype"), f"{entry['retype']} writes other bits"
+
+
+def _fields(entry: Mapping[str, Any]) -> list[tuple[int, int, int]]:
+    return [(a["bit"], a["width"], a["shift"]) for a in entry["actions"]]
+
+
+def section_rules(tables: Tables) -> Iterator[Fault]:
+    """Types, flags, kinds and what they refer to."""
+    data = tables["sections"].data
+    yield from duplicates(data["types"], "value", ("types",))
+    yield from duplicates(data["types"], "name", ("types",))
+    yield from duplicates(data["flags"], "name", ("flags",))
+    yield from duplicates(data["bodies"], "name", ("bodies",))
+    kinds = data["kinds"]
+    yield from duplicates(kinds, "kind", ("kinds",))
+    yield from duplicates(kinds, "pattern", ("kinds",))
+    kind_names = [kind["kind"] for kind in kinds]
+    for key, words, what in (
+        ("body", _names(data["bodies"]), "body"),
+        ("link", _names(data["links"]), "meaning of sh_link"),
+        ("info", _names(data["infos"]), "meaning of sh_info"),
+        ("flags", _names(data["flags"]), "flag"),
+        ("twin", kind_names, "kind"),
+    ):
+        yield from unknown_words(kinds, key, words, ("kinds",), what)
+    types = _names(data["types"])
+    for index, kind in enumerate(kinds):
+        for expanded in expand_kinds([kind]):
+            for form in ("relocatable", "executable"):
+                if expanded[form] not in types:
+                    yield ("kinds", index, form), f"section type {expanded[form]} is not defined"
+    for group, size in (("flag_fields", 64), ("info_fields", 32)):
+        yield from unknown_words(data[group], "kinds", kind_names, (group,), "kind")
+        yield from overlaps(data[group], (group,), size)
+    yield from unknown_words(data["flags"], "kinds", kind_names, ("flags",), "kind")
+    yield from _flag_faults(data)
+    for index, body in enumerate(data["bodies"]):
+        if body["name"] != "none" and ("ksy" in body) == bool(body.get("opaque")):
+            yield ("bodies", index), "a body is opaque or has a ksy"
+
+
+def _flag_faults(data: Mapping[str, Any]) -> Iterator[Fault]:
+    """Flag masks are single bits; two meanings of a bit need different section kinds."""
+    everywhere = {kind["kind"] for kind in data["kinds"]}
+    users: dict[int, set[str]] = {}
+    fields = [
+        (f, bit) for f in data["flag_fields"] for bit in range(f["bit"], f["bit"] + f["width"])
+    ]
+    for item, bit in fields:
+        users.setdefault(bit, set()).update(item.get("kinds", everywhere))
+    for index, flag in enumerate(data["flags"]):
+        mask = flag["mask"]
+        if mask & (mask - 1):
+            yield ("flags", index), f"mask {mask:#x} is not a single bit"
+            continue
+        kinds = set(flag.get("kinds", everywhere))
+        bit = mask.bit_length() - 1
+        if users.get(bit, set()) & kinds:
+            yield ("flags", index), f"bit {bit} has another meaning for the same kind of section"
+        users.setdefault(bit, set()).update(kinds)
+
+
+def missing_specs(root: Path, tables: Tables) -> Iterator[Fault]:
+    """Section bodies whose ``.ksy`` file does not exist."""
+    for index, body in enumerate(tables["sections"].data["bodies"]):
+        if "ksy" in body and not (root / "ksy" / f"{body['ksy']}.ksy").is_file():
+            yield ("bodies", index, "ksy"), f"ksy/{body['ksy']}.ksy does not exist"
+
+
+def symbol_rules(tables: Tables) -> Iterator[Fault]:
+    """Types, binds and the fields of ``st_other``."""
+    data = tables["symbols"].data
+    other = data["other"]
+    groups: list[tuple[DataPath, list[dict[str, Any]], int]] = [
+        (("types",), data["types"], 15),
+        (("binds",), data["binds"], 15),
+        (("other", "visibilities"), other["visibilities"], 3),
+        (("other", "spaces"), other["spaces"], 7),
+        (("special_sections",), data["special_sections"], 0xFFFF),
+    ]
+    for path, entries, most in groups:
+        yield from _value_faults(entries, path, most)
+    yield from duplicates(data["well_known"], "pattern", ("well_known",))
+    yield from overlaps(other["fields"], ("other", "fields"), 8, cover=True)
+
+
+def _value_faults(
+    entries: list[dict[str, Any]], path: DataPath, most: int = 0xFFFFFFFF, key: str = "value"
+) -> Iterator[Fault]:
+    yield from duplicates(entries, key, path)
+    yield from duplicates(entries, "name", path)
+    for index, entry in enumerate(entries):
+        if entry[key] > most:
+            yield (*path, index), f"{entry['name']} is {entry[key]:#x}, the field ends at {most:#x}"
+
+
+def compat_rules(tables: Tables) -> Iterator[Fault]:
+    """Codes, layouts and merge rules of the compatibility records."""
+    data = tables["compat"].data
+    attributes = data["attributes"]
+    yield from duplicates(attributes, "code", ("attributes",))
+    yield from duplicates(attributes, "name", ("attributes",))
+    yield from unknown_words(
+        attributes, "merge", _names(data["merge_rules"]), ("attributes",), "merge rule"
+    )
+    merges = {a["code"]: a["merge"] for a in attributes}
+    for index, code in enumerate(data["order"]):
+        if merges.get(code, "drop") == "drop":
+            yield ("order", index), f"code {code} is not written"
+    written = {code for code, merge in merges.items() if merge != "drop"}
+    if written - set(data["order"]):
+        yield ("order",), f"code {min(written - set(data['order']))} has no place"
+    archs = {str(a["sm"]) for a in tables["arch"].data["architectures"]}
+    wanted = {"variant": {"", "a", "f"}, "architecture": archs}
+    for index, attribute in enumerate(attributes):
+        path: DataPath = ("attributes", index)
+        yield from layout_faults(attribute["layout"], attribute["formats"], (), (*path, "layout"))
+        values = {str(key) for key in attribute.get("target_values", ())}
+        allowed = wanted.get(attribute["merge"], set())
+        if values - allowed:
+            yield path, f"target_values has no place for {min(values - allowed)!r}"
+        if attribute["merge"] in wanted and not values:
+            yield path, "a merge by target needs target_values"
+
+
+def arch_rules(tables: Tables) -> Iterator[Fault]:
+    """Numbers, groups and limits of the architectures."""
+    data = tables["arch"].data
+    archs = data["architectures"]
+    yield from duplicates(archs, "sm", ("architectures",))
+    numbers = {a["sm"] for a in archs}
+    described = set(_names(data["fields"]))
+    limits = set(_names(data["limits"]))
+    always = limits - {"barriers_per_sm", "virtual_resources_per_sm"}
+    for index, arch in enumerate(archs):
+        path: DataPath = ("architectures", index)
+        for key in ("link_group", "renamed_to"):
+            if key in arch and arch[key] not in numbers:
+                yield (*path, key), f"{key} {arch[key]} is no architecture of the table"
+        if arch["link_group"] > arch["sm"] or arch["link_group"] // 10 != arch["sm"] // 10:
+            yield (*path, "link_group"), "a link group is an earlier sm of the same major number"
+        for key in set(arch) - described - {"limits_evidence", "evidence", "source", "note"}:
+            yield (*path, key), f"field {key!r} is not described"
+        have = arch["limits"]
+        for key in set(have) - limits:
+            yield (*path, "limits", key), f"limit {key!r} is not described"
+        for key in sorted(always - set(have)):
+            yield (*path, "limits"), f"limit {key!r} is missing"
+        yield from _limit_faults(have, (*path, "limits"))
+        if arch["capsule"] and not arch["compat_section"]:
+            yield path, "a cubin with a capsule has .nv.compat"
+    for index, arch in enumerate(archs[1:], 1):
+        if arch["sm"] <= archs[index - 1]["sm"]:
+            yield ("architectures", index), "architectures stand in the order of their numbers"
+
+
+def _limit_faults(have: Mapping[str, int], path: DataPath) -> Iterator[Fault]:
+    """Limits that contradict each other."""
+    if not {"max_threads_per_sm", "max_warps_per_sm", "warp_size"} - set(have) and (
+        have["max_threads_per_sm"] != have["max_warps_per_sm"] * have["warp_size"]
+    ):
+        yield path, "max_threads_per_sm is max_warps_per_sm times warp_size"
+    for small, large in (
+        ("max_registers_per_block", "registers_per_sm"),
+        ("max_shared_per_block_optin", "shared_per_sm"),
+        ("max_shared_per_block", "max_shared_per_block_optin"),
+        ("max_threads_per_block", "max_threads_per_sm"),
+    ):
+        if have.get(small, 0) > have.get(large, 0) and small in have and large in have:
+            yield path, f"{small} is larger than {large}"
+
+
+def elf_header_rules(tables: Tables) -> Iterator[Fault]:
+    """Values and bit fields of the ELF header."""
+    data = tables["elf_header"].data
+    for key, most in (
+        ("classes", 0xFF),
+        ("osabis", 0xFF),
+        ("abi_versions", 0xFF),
+        ("types", 0xFFFF),
+        ("segment_types", 0xFFFFFFFF),
+    ):
+        yield from _value_faults(data[key], (key,), most)
+    yield from _value_faults(data["segment_flags"], ("segment_flags",), key="mask")
+    yield from duplicates(data["flags"], "osabi", ("flags",))
+    osabis = {o["value"] for o in data["osabis"]}
+    for index, layout in enumerate(data["flags"]):
+        path: DataPath = ("flags", index)
+        yield from overlaps(layout["fields"], (*path, "fields"), 32, cover=True)
+        yield from duplicates(layout["fields"], "name", (*path, "fields"))
+        if layout["osabi"] not in osabis:
+            yield path, f"OSABI {layout['osabi']:#x} is not defined"
+
+
+def notes_rules(tables: Tables) -> Iterator[Fault]:
+    """Names of notes, and the sections they stand in."""
+    types = tables["notes"].data["types"]
+    yield from duplicates(types, "name", ("types",))
+    patterns = {kind["pattern"] for kind in tables["sections"].data["kinds"]}
+    yield from unknown_words(types, "section", patterns, ("types",), "section")
+
+
+def fatbin_rules(tables: Tables) -> Iterator[Fault]:
+    """Values and flag bits of fat binaries."""
+    data = tables["fatbin"].data
+    for key in ("magics", "kinds", "wrapper_versions"):
+        yield from _value_faults(data[key], (key,))
+    yield from _value_faults(data["flags"], ("flags",), key="mask")
+
+
+def enum_rules(tables: Tables) -> Iterator[Fault]:
+    """Values that a Kaitai enum cannot hold in every language."""
+    for group in ("types",):
+        for index, entry in enumerate(tables["sections"].data[group]):
+            if entry["value"] > KAITAI_ENUM_MAX:
+                yield (group, index), f"{entry['value']:#x} does not fit a 32-bit signed enum"
+
+
+_RULES: dict[str, tuple[Callable[[Tables], Iterator[Fault]], ...]] = {
+    "eiattr": (eiattr_rules,),
+    "relocations": (relocation_rules,),
+    "sections": (section_rules, enum_rules),
+    "symbols": (symbol_rules,),
+    "compat": (compat_rules,),
+    "arch": (arch_rules,),
+    "elf_header": (elf_header_rules,),
+    "notes": (notes_rules,),
+    "fatbin": (fatbin_rules,),
+}

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .load import Tables
+from .patterns import expand_kinds
 
 FOLDER = Path("generated/python/cubinspec_generated/json")
 
@@ -21,10 +22,16 @@ def plain(value: Any) -> Any:
 
 
 def emit_json(tables: Tables) -> dict[Path, str]:
-    """One ``<table>.json`` per table: its data, with where it came from in front."""
+    """One ``<table>.json`` per table: its data, with where it came from in front.
+
+    Section kinds are expanded: ``<n>`` stands for no number any more.
+    """
     files = {}
     for name, table in tables.items():
         source = {"generated_from": table.file.as_posix(), "sha256": table.digest}
-        text = json.dumps({**source, **plain(table.data)}, indent=1, ensure_ascii=False)
+        data = dict(table.data)
+        if name == "sections":
+            data["kinds"] = expand_kinds(data["kinds"])
+        text = json.dumps({**source, **plain(data)}, indent=1, ensure_ascii=False)
         files[FOLDER / f"{name}.json"] = text + "\n"
     return files

@@ -40,6 +40,15 @@ def member_id(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
 
 
+def _relocation_doc(entry: Mapping[str, Any]) -> str:
+    fields = [
+        f"bits {a['bit']} to {a['bit'] + a['width'] - 1} get {a['value']}"
+        + (f" shifted right by {a['shift']}" if a["shift"] else "")
+        for a in entry["actions"]
+    ]
+    return "; ".join(fields) or "changes nothing"
+
+
 def _members(entries: Iterable[Mapping[str, Any]], key: str) -> list[Member]:
     return [(e[key], e["name"], e["meaning"]) for e in entries if e["name"] is not None]
 
@@ -53,7 +62,7 @@ def kaitai_enums(tables: Tables) -> dict[str, list[Member]]:
         "eiattr_code": _members(eiattr["attributes"], "code"),
         "compat_code": _members(tables["compat"].data["attributes"], "code"),
         "relocation_type": [
-            (e["type"], e["name"], e.get("meaning") or f"Applied by: {e['resolver']}.")
+            (e["type"], e["name"], _relocation_doc(e))
             for e in tables["relocations"].data["relocations"]
         ],
         "section_type": _members(sections["types"], "value"),

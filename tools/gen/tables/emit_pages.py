@@ -1,14 +1,355 @@
-"""One reference page per table, for people."""
+"""One reference page per table, for people: ``docs/reference/<table>.md``."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
-from .load import Tables
+from .layouts import FIELD_SIZES
+from .load import Table, Tables
 
 FOLDER = Path("docs/reference")
 
+Column = tuple[str, Callable[[Mapping[str, Any]], str]]
+"""Heading of a column and what stands in it for an entry."""
+
+
+def _cell(text: object) -> str:
+    return str(text).replace("|", "\\|").replace("\n", " ").strip()
+
+
+def _code(text: object) -> str:
+    return f"`{text}`" if text not in (None, "") else ""
+
+
+def _grid(columns: Iterable[Column], entries: Iterable[Mapping[str, Any]]) -> list[str]:
+    """A Markdown table."""
+    shown = list(columns)
+    lines = [
+        "| " + " | ".join(heading for heading, _ in shown) + " |",
+        "|" + "---|" * len(shown),
+    ]
+    for entry in entries:
+        lines.append("| " + " | ".join(_cell(cell(entry)) for _, cell in shown) + " |")
+    return [*lines, ""]
+
+
+def _get(key: str) -> Callable[[Mapping[str, Any]], str]:
+    return lambda entry: str(entry.get(key, ""))
+
+
+def _names(key: str) -> Callable[[Mapping[str, Any]], str]:
+    return lambda entry: ", ".join(f"`{item}`" for item in entry.get(key, ()) if item != "")
+
+
+def _named(key: str) -> Callable[[Mapping[str, Any]], str]:
+    return lambda entry: _code(entry.get(key))
+
+
+def _hexadecimal(key: str, digits: int = 2) -> Callable[[Mapping[str, Any]], str]:
+    return lambda entry: f"`{entry[key]:#0{digits + 2}x}`"
+
+
+def _evidence(entry: Mapping[str, Any]) -> str:
+    source = entry.get("source")
+    return f"{entry['evidence']} ({source})" if source else str(entry["evidence"])
+
+
+def _meaning(entry: Mapping[str, Any]) -> str:
+    note = entry.get("note")
+    return f"{entry['meaning']}; {note}" if note else str(entry["meaning"])
+
+
+def _seen(entry: Mapping[str, Any]) -> str:
+    seen = entry.get("seen")
+    if not seen:
+        return ""
+    text = f"sm_{seen['sm_min']} to sm_{seen['sm_max']}"
+    return f"{text}, {seen['cubins']} cubins" if "cubins" in seen else text
+
+
+_VALUES: tuple[Column, ...] = (
+    ("value", _hexadecimal("value")),
+    ("name", _named("name")),
+    ("meaning", _meaning),
+    ("evidence", _evidence),
+)
+_MASKS: tuple[Column, ...] = (("mask", _hexadecimal("mask")), *_VALUES[1:])
+_WORDS: tuple[Column, ...] = (("name", _named("name")), ("meaning", _meaning))
+_BITS: tuple[Column, ...] = (
+    ("bits", lambda e: f"{e['bit']} to {e['bit'] + e['width'] - 1}"),
+    ("name", _named("name")),
+    ("flag", _named("flag")),
+    ("meaning", _meaning),
+    ("evidence", _evidence),
+)
+
+
+def _field(field: Mapping[str, Any]) -> str:
+    kind = field["type"] if field["type"] != "str" else f"text of {field['size']} bytes"
+    words = [f"`{field['name']}` {kind}"]
+    words += [f"{field['ref']} reference"] if "ref" in field else []
+    words += [f"see `{field['enum']}`"] if "enum" in field else []
+    words += ["repeated"] if "repeat" in field else []
+    text = ", ".join(words)
+    if "bits" in field:
+        ranges = (f"`{b['name']}` {b['bit']}+{b['width']}" for b in field["bits"])
+        text += " (" + ", ".join(ranges) + ")"
+    return text
+
+
+def _layout(entry: Mapping[str, Any]) -> str:
+    layout = entry["layout"]
+    kind = layout["kind"]
+    if kind == "tagged":
+        cases = (
+            f"{tag}: " + "; ".join(map(_field, fields)) for tag, fields in layout["cases"].items()
+        )
+        return f"records with {_field(layout['tag'])}; " + " / ".join(cases)
+    if "fields" not in layout:
+        return str(kind)
+    size = sum(FIELD_SIZES[f["type"]] for f in layout["fields"] if "repeat" not in f)
+    return f"{kind}, {size} bytes: " + "; ".join(map(_field, layout["fields"]))
+
+
+def _section(
+    title: str, columns: Iterable[Column], entries: Iterable[Mapping[str, Any]]
+) -> list[str]:
+    return [f"## {title}", "", *_grid(columns, entries)]
+
+
+def _eiattr(data: Mapping[str, Any]) -> list[str]:
+    columns: list[Column] = [
+        ("code", _hexadecimal("code")),
+        ("name", _named("name")),
+        ("format", lambda e: ", ".join(e["formats"])),
+        ("meaning", _meaning),
+        ("payload", _layout),
+        ("payload known from", lambda e: e.get("layout_source", e.get("layout_evidence", ""))),
+        ("seen", _seen),
+        ("evidence", _evidence),
+    ]
+    lines = _section("Formats", [("code", _get("code")), *_VALUES[1:]], data["formats"])
+    lines += _section("Attributes", columns, data["attributes"])
+    lines += ["## Values of payload fields", ""]
+    for enum in data["enums"]:
+        heading = "bit" if enum.get("bitset") else "value"
+        rows = [{"value": k, "name": v} for k, v in enum["values"].items()]
+        lines += [f"### {enum['name']}", "", f"{enum['meaning']} ({enum['evidence']})", ""]
+        lines += _grid([(heading, _get("value")), ("name", _named("name"))], rows)
+    return lines
+
+
+def _action(action: Mapping[str, Any]) -> str:
+    shift = f" >> {action['shift']}" if action["shift"] else ""
+    last = action["bit"] + action["width"] - 1
+    return f"{action['kind']} {action['bit']}..{last} = {action['value']}{shift}"
+
+
+def _relocations(data: Mapping[str, Any]) -> list[str]:
+    rules: list[Column] = [
+        ("name", _named("name")),
+        ("kept for", _names("targets")),
+        ("error for", _names("errors")),
+        ("meaning", _meaning),
+        ("evidence", _evidence),
+    ]
+    values: list[Column] = [*_WORDS[:1], ("formula", _get("formula")), *_VALUES[2:]]
+    columns: list[Column] = [
+        ("type", lambda e: f"`{e['type']:#x}`" if e["type"] > 0xFFFF else f"{e['type']}"),
+        ("name", _named("name")),
+        ("actions", lambda e: "; ".join(map(_action, e["actions"])) or "none"),
+        ("actions known from", lambda e: e.get("actions_source", e.get("actions_evidence", ""))),
+        ("kept", _get("keep")),
+        ("applied", lambda e: e.get("apply", "always") if e["actions"] else ""),
+        ("retyped", _named("retype")),
+        ("resolver", _get("resolver")),
+        ("seen", _seen),
+        ("evidence", _evidence),
+        ("note", _get("note")),
+    ]
+    return [
+        *_section("Action kinds", _WORDS, data["kinds"]),
+        *_section("Values", values, data["values"]),
+        *_section("Kinds of target", _WORDS, data["targets"]),
+        *_section("What stays in an executable", rules, data["keep_rules"]),
+        *_section("When actions run", _WORDS, data["apply_rules"]),
+        *_section("Resolvers", _WORDS, data["resolvers"]),
+        *_section("Types", columns, data["relocations"]),
+    ]
+
+
+def _sections(data: Mapping[str, Any]) -> list[str]:
+    kinds: list[Column] = [
+        ("name", _named("pattern")),
+        ("kind", _named("kind")),
+        ("purpose", lambda e: e["purpose"] + (f"; {e['note']}" if "note" in e else "")),
+        ("relocatable", _named("relocatable")),
+        ("executable", _named("executable")),
+        ("flags", _names("flags")),
+        ("sh_link", _get("link")),
+        ("sh_info", _get("info")),
+        ("sh_addralign", lambda e: ", ".join(map(str, e["align"]))),
+        ("sh_entsize", _get("entsize")),
+        ("body", _get("body")),
+        ("evidence", _evidence),
+    ]
+    bodies: list[Column] = [*_WORDS, ("spec", lambda e: _code(e.get("ksy", "opaque")))]
+    return [
+        *_section("Section kinds", kinds, data["kinds"]),
+        *_section("Section types", _VALUES, data["types"]),
+        *_section("Flags", [*_MASKS, ("for", _names("kinds"))], data["flags"]),
+        *_section("Numbers in sh_flags", _BITS, data["flag_fields"]),
+        *_section("Numbers in sh_info", _BITS, data["info_fields"]),
+        *_section("Meanings of sh_link", _WORDS, data["links"]),
+        *_section("Meanings of sh_info", _WORDS, data["infos"]),
+        *_section("Bodies", bodies, data["bodies"]),
+    ]
+
+
+def _symbols(data: Mapping[str, Any]) -> list[str]:
+    other = data["other"]
+    fields: list[Column] = [
+        *_BITS[:2],
+        ("set for a function", _named("func_name")),
+        ("set for others", _named("object_name")),
+        *_BITS[3:],
+    ]
+    known: list[Column] = [("name", _named("pattern")), *_VALUES[2:]]
+    return [
+        *_section("Types (st_info bits 0 to 3)", _VALUES, data["types"]),
+        *_section("Binds (st_info bits 4 to 7)", _VALUES, data["binds"]),
+        *_section("st_other", fields, other["fields"]),
+        *_section("Visibilities", _VALUES, other["visibilities"]),
+        *_section("Memory spaces", _VALUES, other["spaces"]),
+        *_section("Special section indices", _VALUES, data["special_sections"]),
+        *_section("Symbols with a fixed name", known, data["well_known"]),
+    ]
+
+
+def _compat(data: Mapping[str, Any]) -> list[str]:
+    columns: list[Column] = [
+        ("code", _get("code")),
+        ("name", _named("name")),
+        ("format", lambda e: ", ".join(e["formats"])),
+        ("meaning", _meaning),
+        ("payload", _layout),
+        ("values seen", lambda e: ", ".join(f"{v:#x}" for v in e.get("values_seen", ()))),
+        ("merge", _get("merge")),
+        ("empty input counts as", _get("missing")),
+        ("evidence", _evidence),
+    ]
+    order = ", ".join(map(str, data["order"]))
+    return [
+        *_section("Records", columns, data["attributes"]),
+        *_section("Merge rules", _WORDS, data["merge_rules"]),
+        f"Order in linked files: {order}.",
+        "",
+    ]
+
+
+def _arch(data: Mapping[str, Any]) -> list[str]:
+    layout: list[Column] = [
+        ("sm", _get("sm")),
+        ("generation", lambda e: e["generation"] or "not known"),
+        ("variants", lambda e: ", ".join(f"sm_{e['sm']}{v}" for v in e["variants"])),
+        ("toolkits", lambda e: f"{e.get('first_toolkit', '')} to {e.get('last_toolkit', '')}"),
+        ("link group", _get("link_group")),
+        ("embedded", lambda e: "yes" if e["embedded"] else ""),
+        ("instruction", lambda e: f"{e['instruction_size']} bytes"),
+        ("param_base", _hexadecimal("param_base", 3)),
+        (".text align", lambda e: ", ".join(map(str, e["text_align"]))),
+        ("capsule", lambda e: "yes" if e["capsule"] else ""),
+        ("evidence", _evidence),
+    ]
+    names = [limit["name"] for limit in data["limits"]]
+    limits: list[Column] = [("sm", _get("sm"))]
+    limits += [(name.replace("_", " "), _limit(name)) for name in names]
+    return [
+        *_section("Architectures", layout, data["architectures"]),
+        *_section("Limits", limits, data["architectures"]),
+        *_section("What the limits mean", _WORDS, data["limits"]),
+        *_section("What the fields mean", _WORDS, data["fields"]),
+    ]
+
+
+def _limit(name: str) -> Callable[[Mapping[str, Any]], str]:
+    return lambda arch: str(arch["limits"].get(name, ""))
+
+
+def _elf_header(data: Mapping[str, Any]) -> list[str]:
+    lines = []
+    for title, key in (
+        ("EI_CLASS", "classes"),
+        ("EI_OSABI", "osabis"),
+        ("EI_ABIVERSION", "abi_versions"),
+        ("e_type", "types"),
+        ("p_type", "segment_types"),
+    ):
+        lines += _section(title, _VALUES, data[key])
+    lines += _section("p_flags", _MASKS, data["segment_flags"])
+    for layout in data["flags"]:
+        lines += _section(f"e_flags with EI_OSABI {layout['osabi']:#x}", _BITS, layout["fields"])
+    return lines
+
+
+def _notes(data: Mapping[str, Any]) -> list[str]:
+    columns: list[Column] = [
+        ("section", _named("section")),
+        ("type", _get("value")),
+        *_VALUES[1:3],
+        ("descriptor", lambda e: _layout(e) if "layout" in e else ""),
+        ("evidence", _evidence),
+    ]
+    return [f"Owner: `{data['owner']}`.", "", *_section("Notes", columns, data["types"])]
+
+
+def _fatbin(data: Mapping[str, Any]) -> list[str]:
+    return [
+        *_section("Magic words", _VALUES, data["magics"]),
+        *_section("Kinds of entry", _VALUES, data["kinds"]),
+        *_section("Flags of an entry", _MASKS, data["flags"]),
+        *_section("Versions of the wrapper", _VALUES, data["wrapper_versions"]),
+    ]
+
+
+_PAGES: dict[str, Callable[[Mapping[str, Any]], list[str]]] = {
+    "eiattr": _eiattr,
+    "relocations": _relocations,
+    "sections": _sections,
+    "symbols": _symbols,
+    "compat": _compat,
+    "arch": _arch,
+    "elf_header": _elf_header,
+    "notes": _notes,
+    "fatbin": _fatbin,
+}
+
+
+def _page(table: Table) -> str:
+    source = table.file.as_posix()
+    lines = [
+        f"<!-- Generated from {source} (sha256 {table.digest}) by tools.gen; do not edit. -->",
+        f"# {table.data['title']}",
+        "",
+        table.data["doc"].strip(),
+        "",
+        f"Source: [`{source}`](../../{source}). [What the evidence levels mean](../tables.md).",
+        "",
+        *_PAGES[table.name](table.data),
+    ]
+    return "\n".join(lines).rstrip() + "\n"
+
 
 def emit_pages(tables: Tables) -> dict[Path, str]:
-    """``docs/reference/<table>.md``."""
-    return {}
+    """``docs/reference/<table>.md`` and the list of them."""
+    files = {FOLDER / f"{name}.md": _page(table) for name, table in tables.items()}
+    index = [
+        "<!-- Generated by tools.gen; do not edit. -->",
+        "# Reference",
+        "",
+        *(f"- [{table.data['title']}]({name}.md)" for name, table in tables.items()),
+    ]
+    files[FOLDER / "README.md"] = "\n".join(index) + "\n"
+    return files

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from .layouts import FORMAT_CODES, python_layout
+from .layouts import FORMAT_CODES, python_layout, python_tagged, symbol_offsets
 from .load import Table, Tables
 from .patterns import expand_kinds
 
@@ -92,37 +92,37 @@ def _eiattr(table: Table, module: _Module) -> None:
         "LAYOUTS",
         "dict[int, tuple[str, str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]]",
         [(_hex(a["code"]), python_layout(a["layout"])) for a in attributes],
-        "Payloads: (kind, struct format, field names, references, tail).\\n\\n"
-        "kind: none, inline (in the two bytes after the code), struct, array (of the struct),\\n"
-        "records (a struct whose last named count is followed by that many tails), list (a struct,\\n"
-        "then tails to the end), opaque (bytes without known parts) or unknown (never seen).\\n"
-        "references: symbol (symbol table index), code (byte offset of an instruction),\\n"
+        "Payloads: (kind, struct format, field names, references, tail).\n\n"
+        "kind: none, inline (in the two bytes after the code), struct, array (of the struct),\n"
+        "records (structs, each followed by as many tails as one of its fields says), list (a\n"
+        "struct, then tails to the end), opaque (bytes without known parts) or unknown.\n"
+        "references: symbol (symbol table index), code (byte offset of an instruction),\n"
         "enum:<name> (see ENUMS) or nothing. tail: (count field or '', name, format, reference).",
+    )
+    module.mapping(
+        "TAGGED",
+        "dict[int, tuple[str, str, int, "
+        "dict[int, tuple[str, tuple[str, ...], tuple[str, ...], str, str]]]]",
+        [
+            (_hex(a["code"]), python_tagged(a["layout"]))
+            for a in attributes
+            if a["layout"]["kind"] == "tagged"
+        ],
+        "Payloads made of records that start with a u4 tag: (name of the tag, its enum, alignment\n"
+        "of a record, {tag: (struct format after the tag, names, references, name of the text\n"
+        "that follows, name of the field with its length)}).",
     )
     module.mapping(
         "SYMBOL_FIELDS",
         "dict[int, tuple[int, ...]]",
         [
-            (_hex(a["code"]), repr(tuple(offsets)))
+            (_hex(a["code"]), repr(offsets))
             for a in attributes
-            if (offsets := _symbol_offsets(a["layout"]))
+            if (offsets := symbol_offsets(a["layout"]))
         ],
         "Byte offsets of symbol indices inside a payload (inside each element of an array).",
     )
-    module.mapping(
-        "BIT_FIELDS",
-        "dict[tuple[int, str], tuple[tuple[str, int, int], ...]]",
-        [
-            (
-                f"({_hex(a['code'])}, {f['name']!r})",
-                repr(tuple((b["name"], b["bit"], b["width"]) for b in f["bits"])),
-            )
-            for a in attributes
-            for f in a["layout"].get("fields", ())
-            if "bits" in f
-        ],
-        "Bit fields of a payload word: (name, first bit, width).",
-    )
+    _bit_fields(attributes, module)
     module.mapping(
         "ENUMS",
         "dict[str, dict[int, str]]",
@@ -137,22 +137,26 @@ def _eiattr(table: Table, module: _Module) -> None:
     )
 
 
-def _symbol_offsets(layout: Mapping[str, Any]) -> list[int]:
-    from .layouts import FIELD_SIZES
-
-    offset = 0
-    result = []
-    for item in layout.get("fields", ()):
-        if "repeat" in item:
-            break
-        if item.get("ref") == "symbol":
-            result.append(offset)
-        offset += FIELD_SIZES[item["type"]]
-    return result
+def _bit_fields(attributes: Iterable[Mapping[str, Any]], module: _Module) -> None:
+    module.mapping(
+        "BIT_FIELDS",
+        "dict[tuple[int, str], tuple[tuple[str, int, int], ...]]",
+        [
+            (
+                f"({_hex(a['code'])}, {f['name']!r})",
+                repr(tuple((b["name"], b["bit"], b["width"]) for b in f["bits"])),
+            )
+            for a in attributes
+            for f in a["layout"].get("fields", ())
+            if "bits" in f
+        ],
+        "Bit fields of a payload word: (name, first bit, width).",
+    )
 
 
 def _relocations(table: Table, module: _Module) -> None:
     entries = table.data["relocations"]
+    numbers = {entry["name"]: entry["type"] for entry in entries}
     module.mapping(
         "NAMES", "dict[int, str]", _names(entries, "type", 2), "Names of the relocation types."
     )
@@ -179,11 +183,39 @@ def _relocations(table: Table, module: _Module) -> None:
         [(_hex(e["type"]), repr(e["resolver"])) for e in entries],
         "Who applies a type.",
     )
+    rules = {rule["name"]: rule for rule in table.data["keep_rules"]}
+    for name, key, doc in (
+        ("KEEP", "targets", "leaves the entry in the executable"),
+        ("ERRORS", "errors", "ends with an internal error"),
+    ):
+        module.mapping(
+            name,
+            "dict[int, tuple[str, ...]]",
+            [
+                (_hex(e["type"]), repr(tuple(kinds)))
+                for e in entries
+                if (kinds := rules[e["keep"]].get(key))
+            ],
+            f"Target kinds for which a final link {doc}.",
+        )
     module.mapping(
-        "KEEP",
-        "dict[int, tuple[str, ...]]",
-        [(_hex(e["type"]), repr(tuple(e["keep"]))) for e in entries if e["keep"]],
-        "Target kinds for which a final link leaves the entry in the executable.",
+        "RETYPE",
+        "dict[int, int]",
+        [(_hex(e["type"]), _hex(numbers[e["retype"]])) for e in entries if "retype" in e],
+        "Type that a kept entry gets.",
+    )
+    module.mapping(
+        "APPLY",
+        "dict[int, str]",
+        [(_hex(e["type"]), repr(e["apply"])) for e in entries if "apply" in e],
+        "Rule by which the actions run, where it is not: always.",
+    )
+    module.constant(
+        "HANDLES",
+        "frozenset[int]",
+        "frozenset((" + ", ".join(_hex(e["type"]) for e in entries if e.get("handle")) + "))",
+        "Types for which S of a texture, sampler or surface reference is the offset of its handle\n"
+        "in constant bank 0; for others it is 0.",
     )
     module.mapping(
         "VALUES",
@@ -216,6 +248,12 @@ def _sections(table: Table, module: _Module) -> None:
         "dict[str, tuple[int, int]]",
         [(repr(f["name"]), repr((f["bit"], f["width"]))) for f in data["flag_fields"]],
         "Numbers inside sh_flags: (first bit, width).",
+    )
+    module.mapping(
+        "INFO_FIELDS",
+        "dict[str, tuple[int, int]]",
+        [(repr(f["name"]), repr((f["bit"], f["width"]))) for f in data["info_fields"]],
+        "Numbers inside sh_info of code sections: (first bit, width).",
     )
     module.constant(
         "KIND_FIELDS",
@@ -301,15 +339,14 @@ def _symbols(table: Table, module: _Module) -> None:
         [(repr(f["name"]), repr((f["bit"], f["width"]))) for f in other["fields"]],
         "Fields of st_other: (first bit, width).",
     )
-    for attribute, name in (("func_name", "OTHER_FUNC_NAMES"), ("object_name", "OTHER_OBJECT_NAMES")):
+    for attribute, name in (
+        ("func_name", "OTHER_FUNC_NAMES"),
+        ("object_name", "OTHER_OBJECT_NAMES"),
+    ):
         module.mapping(
             name,
             "dict[int, str]",
-            [
-                (_hex(1 << f["bit"]), repr(f[attribute]))
-                for f in other["fields"]
-                if attribute in f
-            ],
+            [(_hex(1 << f["bit"]), repr(f[attribute])) for f in other["fields"] if attribute in f],
             f"Names of the one-bit flags of st_other for {attribute[:-5]} symbols, by mask.",
         )
     module.mapping(
@@ -329,7 +366,10 @@ def _symbols(table: Table, module: _Module) -> None:
 def _compat(table: Table, module: _Module) -> None:
     attributes = table.data["attributes"]
     module.mapping(
-        "NAMES", "dict[int, str]", _names(attributes, "code", 1), "Names of the attributes, by code."
+        "NAMES",
+        "dict[int, str]",
+        _names(attributes, "code", 1),
+        "Names of the attributes, by code.",
     )
     module.mapping(
         "LAYOUTS",
@@ -349,6 +389,22 @@ def _compat(table: Table, module: _Module) -> None:
         [(_hex(a["code"], 1), repr(a["missing"])) for a in attributes if "missing" in a],
         "Value that an input without the record stands for.",
     )
+    for merge, name, doc in (
+        ("variant", "VARIANT_VALUES", "variant of the target"),
+        ("architecture", "ARCHITECTURE_VALUES", "sm of the target"),
+    ):
+        kind = "str" if merge == "variant" else "int"
+        module.mapping(
+            name,
+            f"dict[int, dict[{kind}, int]]",
+            [
+                (_hex(a["code"], 1), _pairs(a["target_values"]))
+                for a in attributes
+                if a["merge"] == merge
+            ],
+            f"Values of a linked section by the {doc}.",
+        )
+    _bit_fields(attributes, module)
     module.constant(
         "ORDER", "tuple[int, ...]", repr(tuple(table.data["order"])), "Order of a linked section."
     )
@@ -360,40 +416,45 @@ def _arch(table: Table, module: _Module) -> None:
         "ARCHES",
         "dict[str, tuple[int, str]]",
         [
-            (repr(f"sm_{a['sm']}{'' if v == 'plain' else v}"), repr((a["sm"], "" if v == "plain" else v)))
+            (repr(f"sm_{a['sm']}{variant}"), repr((a["sm"], variant)))
             for a in archs
-            for v in a["variants"]
+            for variant in a["variants"]
         ],
         "Architectures: (sm number, variant: '', 'a' or 'f').",
     )
-    module.mapping(
-        "GENERATIONS",
-        "dict[int, str]",
-        [(str(a["sm"]), repr(a["generation"])) for a in archs],
-        "Name of the GPU generation.",
-    )
-    module.mapping(
-        "PARAM_BASE",
-        "dict[int, int]",
-        [(str(a["sm"]), _hex(a["param_base"], 1)) for a in archs],
-        "Offset of the first kernel parameter in constant bank 0.",
-    )
-    module.mapping(
-        "INSTRUCTION_SIZE",
-        "dict[int, int]",
-        [(str(a["sm"]), repr(a["instruction_size"])) for a in archs],
-        "Bytes of one instruction.",
-    )
-    module.mapping(
-        "CAPSULE",
-        "dict[int, bool]",
-        [(str(a["sm"]), repr(a["capsule"])) for a in archs],
-        "True where cubins carry a Mercury half.",
-    )
+    for key, name, kind, doc in (
+        ("generation", "GENERATIONS", "str", "Marketing name."),
+        ("link_group", "LINK_GROUP", "int", "Smallest sm whose code a link for this one accepts."),
+        ("embedded", "EMBEDDED", "bool", "True for devices of embedded systems."),
+        ("renamed_to", "RENAMED_TO", "int", "Number under which later toolkits know it."),
+        ("param_base", "PARAM_BASE", "int", "Offset of the first parameter in constant bank 0."),
+        ("instruction_size", "INSTRUCTION_SIZE", "int", "Bytes of one instruction."),
+        ("rel_sections", "REL_SECTIONS", "bool", "True where addends of 0 go to .rel sections."),
+        ("registers_in_sh_info", "REGISTERS_IN_SH_INFO", "bool", "True for sh_info of .text."),
+        ("compat_section", "COMPAT_SECTION", "bool", "True where ABI 8 has .nv.compat."),
+        ("capsule", "CAPSULE", "bool", "True where cubins carry a Mercury half."),
+        ("text_align", "TEXT_ALIGN", "tuple[int, ...]", "Alignments of .text sections."),
+        (
+            "shared_configs",
+            "SHARED_CONFIGS",
+            "tuple[int, ...]",
+            "Sizes of the shared memory.",
+        ),
+    ):
+        module.mapping(
+            name,
+            f"dict[int, {kind}]",
+            [
+                (str(a["sm"]), repr(tuple(value) if isinstance(value, list) else value))
+                for a in archs
+                if (value := a.get(key)) is not None
+            ],
+            doc,
+        )
     module.mapping(
         "LIMITS",
         "dict[int, dict[str, int]]",
-        [(str(a["sm"]), repr(a["limits"])) for a in archs if "limits" in a],
+        [(str(a["sm"]), repr(a["limits"])) for a in archs],
         "What an SM has; sizes in bytes, registers of 4 bytes.",
     )
 
@@ -426,6 +487,18 @@ def _elf_header(table: Table, module: _Module) -> None:
             for layout in data["flags"]
         ],
         "Fields of e_flags by EI_OSABI: (name, first bit, width).",
+    )
+    module.mapping(
+        "FLAG_NAMES",
+        "dict[int, dict[int, str]]",
+        [
+            (
+                _hex(layout["osabi"]),
+                _pairs({1 << f["bit"]: f["flag"] for f in layout["fields"] if "flag" in f}),
+            )
+            for layout in data["flags"]
+        ],
+        "Names of one-bit flags of e_flags by EI_OSABI and mask.",
     )
 
 

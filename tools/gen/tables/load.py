@@ -74,9 +74,7 @@ def _key(node: yaml.Node) -> str | int:
     return int(value, 0) if node.tag == "tag:yaml.org,2002:int" else value
 
 
-def _record_lines(
-    node: yaml.Node, path: DataPath, file: Path, lines: dict[DataPath, int]
-) -> None:
+def _record_lines(node: yaml.Node, path: DataPath, file: Path, lines: dict[DataPath, int]) -> None:
     lines[path] = node.start_mark.line + 1
     if isinstance(node, yaml.SequenceNode):
         for index, item in enumerate(node.value):

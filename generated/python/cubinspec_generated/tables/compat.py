@@ -1,4 +1,4 @@
-# Generated from ksy/tables/compat.yaml (sha256 99a69c016d4de258) by tools.gen; do not edit.
+# Generated from ksy/tables/compat.yaml (sha256 5f4af014b3cd5ea6) by tools.gen; do not edit.
 """Compatibility records of .nv.compat (EICOMPAT_ATTR)."""
 
 NAMES: dict[int, str] = {
@@ -33,12 +33,12 @@ LAYOUTS: dict[int, tuple[str, str, tuple[str, ...], tuple[str, ...], tuple[str, 
     0x7: ('inline', '<BB', ('minor', 'major'), ('', ''), ()),
     0x8: ('inline', '<H', ('patch',), ('',), ()),
     0x9: ('inline', '<B', ('target',), ('',), ()),
-    0xa: ('unknown', '', (), (), ()),
+    0xa: ('inline', '<BB', ('minor', 'major'), ('', ''), ()),
     0xb: ('struct', '<Q', ('bits',), ('',), ()),
     0xc: ('inline', '<B', ('target',), ('',), ()),
     0xd: ('inline', '<BB', ('minor', 'major'), ('', ''), ()),
     0xe: ('inline', '<H', ('version',), ('',), ()),
-    0xf: ('unknown', '', (), (), ()),
+    0xf: ('inline', '<H', ('version',), ('',), ()),
     0x10: ('unknown', '', (), (), ()),
 }
 """Payloads, in the form of the LAYOUTS of the eiattr table."""
@@ -53,13 +53,13 @@ MERGE: dict[int, str] = {
     0x6: 'equal_or_one',
     0x7: 'max',
     0x8: 'max',
-    0x9: 'target',
+    0x9: 'variant',
     0xa: 'drop',
-    0xb: 'target',
+    0xb: 'architecture',
     0xc: 'drop',
     0xd: 'drop',
-    0xe: 'unknown',
-    0xf: 'unknown',
+    0xe: 'drop',
+    0xf: 'drop',
     0x10: 'drop',
 }
 """Rule by which a link merges the values of its inputs."""
@@ -70,6 +70,23 @@ MISSING: dict[int, int] = {
     0x5: 0,
 }
 """Value that an input without the record stands for."""
+
+VARIANT_VALUES: dict[int, dict[str, int]] = {
+    0x9: {'': 0, 'a': 1, 'f': 0},
+}
+"""Values of a linked section by the variant of the target."""
+
+ARCHITECTURE_VALUES: dict[int, dict[int, int]] = {
+    0xb: {100: 9, 103: 0, 110: 0, 120: 80, 121: 0},
+}
+"""Values of a linked section by the sm of the target."""
+
+BIT_FIELDS: dict[tuple[int, str], tuple[tuple[str, int, int], ...]] = {
+    (0x05, 'value'): (('class_1', 0, 2), ('class_2', 2, 2)),
+    (0x0e, 'version'): (('patch', 0, 6), ('minor', 6, 4), ('major', 10, 6)),
+    (0x0f, 'version'): (('patch', 0, 6), ('minor', 6, 4), ('major', 10, 6)),
+}
+"""Bit fields of a payload word: (name, first bit, width)."""
 
 ORDER: tuple[int, ...] = (9, 8, 2, 5, 7, 3, 6, 11)
 """Order of a linked section."""

@@ -1,4 +1,4 @@
-# Generated from ksy/tables/elf_header.yaml (sha256 09982abde31acb60) by tools.gen; do not edit.
+# Generated from ksy/tables/elf_header.yaml (sha256 0192a3183a824734) by tools.gen; do not edit.
 """ELF header and program headers."""
 
 EM_CUDA: int = 190
@@ -50,7 +50,13 @@ SEGMENT_FLAG_NAMES: dict[int, str] = {
 """p_flags bits."""
 
 FLAG_FIELDS: dict[int, tuple[tuple[str, int, int], ...]] = {
-    0x33: (('sm', 0, 8), ('texmode_unified', 8, 1), ('texmode_independent', 9, 1), ('address_64', 10, 1), ('accelerators', 11, 1), ('reserved_12', 12, 4), ('virtual_sm', 16, 8), ('reserved_24', 24, 8)),
-    0x41: (('kind_mercury', 0, 1), ('kind_capsule', 1, 1), ('kind_sass', 2, 1), ('accelerators', 3, 1), ('reserved_4', 4, 4), ('sm', 8, 16), ('cuinfo_section', 24, 8)),
+    0x33: (('sm', 0, 8), ('texmode_unified', 8, 1), ('texmode_independent', 9, 1), ('address_64', 10, 1), ('accelerators', 11, 1), ('sw_1729687_v2', 12, 1), ('reserved_13', 13, 3), ('virtual_sm', 16, 8), ('reserved_24', 24, 8)),
+    0x41: (('mercury_only', 0, 1), ('capsule', 1, 1), ('sass_only', 2, 1), ('accelerators', 3, 1), ('reserved_4', 4, 4), ('sm', 8, 16), ('cuinfo_section', 24, 8)),
 }
 """Fields of e_flags by EI_OSABI: (name, first bit, width)."""
+
+FLAG_NAMES: dict[int, dict[int, str]] = {
+    0x33: {256: 'EF_CUDA_TEXMODE_UNIFIED', 512: 'EF_CUDA_TEXMODE_INDEPENDENT', 1024: 'EF_CUDA_64BIT_ADDRESS', 2048: 'EF_CUDA_ACCELERATORS', 4096: 'EF_CUDA_SW_1729687_V2'},
+    0x41: {},
+}
+"""Names of one-bit flags of e_flags by EI_OSABI and mask."""

@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sections.yaml (sha256 21f972677016acf7) by tools.gen; do not edit.
+# Generated from ksy/tables/sections.yaml (sha256 fd9d3e7f9a2144fb) by tools.gen; do not edit.
 """Sections."""
 
 TYPE_NAMES: dict[int, str] = {
@@ -14,6 +14,10 @@ TYPE_NAMES: dict[int, str] = {
     0x9: 'SHT_REL',
     0xa: 'SHT_SHLIB',
     0xb: 'SHT_DYNSYM',
+    0xe: 'SHT_INIT_ARRAY',
+    0xf: 'SHT_FINI_ARRAY',
+    0x10: 'SHT_PREINIT_ARRAY',
+    0x11: 'SHT_GROUP',
     0x12: 'SHT_SYMTAB_SHNDX',
     0x70000000: 'SHT_CUDA_INFO',
     0x70000001: 'SHT_CUDA_CALLGRAPH',
@@ -53,9 +57,13 @@ TYPE_NAMES: dict[int, str] = {
     0x70000073: 'SHT_CUDA_CONSTANT_B15',
     0x70000074: 'SHT_CUDA_CONSTANT_B16',
     0x70000075: 'SHT_CUDA_CONSTANT_B17',
+    0x70000078: 'SHT_CUDA_MERC_CONSTANT_ENTRY_PARAMS',
     0x70000079: 'SHT_CUDA_MERC_CONSTANT_IMAGE_INDICES',
+    0x7000007a: 'SHT_CUDA_MERC_CONSTANT_DRIVER',
+    0x7000007b: 'SHT_CUDA_MERC_CONSTANT_OPTIMIZER_MODULE',
     0x7000007c: 'SHT_CUDA_MERC_CONSTANT_USER',
     0x7000007d: 'SHT_CUDA_MERC_CONSTANT_PIC',
+    0x7000007e: 'SHT_CUDA_MERC_CONSTANT_TOOLS_DATA',
     0x70000082: 'SHT_CUDA_MERC_RELA',
     0x70000083: 'SHT_CUDA_MERC_INFO',
     0x70000084: 'SHT_CUDA_MERC_CONSTANT_OPTIMIZER',
@@ -74,16 +82,28 @@ FLAG_NAMES: dict[int, str] = {
     0x2: 'SHF_ALLOC',
     0x4: 'SHF_EXECINSTR',
     0x40: 'SHF_INFO_LINK',
-    0x1000000: 'SHF_CUDA_NOTE_CUINFO',
-    0x2000000: 'SHF_CUDA_NOTE_TKINFO',
+    0x10: 'SHF_MERGE',
+    0x20: 'SHF_STRINGS',
+    0x80: 'SHF_LINK_ORDER',
+    0x100: 'SHF_OS_NONCONFORMING',
+    0x200: 'SHF_GROUP',
+    0x400: 'SHF_TLS',
+    0x1000000: 'SHF_NOTE_NV_CUINFO',
+    0x2000000: 'SHF_NOTE_NV_TKINFO',
     0x10000000: 'SHF_CUDA_MERCURY',
 }
 """Names of sh_flags bits."""
 
 FLAG_FIELDS: dict[str, tuple[int, int]] = {
-    'barrier_count': (20, 7),
+    'barriers': (20, 7),
 }
 """Numbers inside sh_flags: (first bit, width)."""
+
+INFO_FIELDS: dict[str, tuple[int, int]] = {
+    'symbol': (0, 24),
+    'registers': (24, 8),
+}
+"""Numbers inside sh_info of code sections: (first bit, width)."""
 
 KIND_FIELDS: tuple[str, ...] = ('pattern', 'kind', 'body', 'opaque', 'relocatable', 'executable', 'flags', 'link', 'info', 'aligns', 'entsize', 'twin')
 """What the columns of KINDS are."""
