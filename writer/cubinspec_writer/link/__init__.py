@@ -70,6 +70,8 @@ def link(
     profile = profile_for(target_of(options, diagnostics)[0])
     plain = [read_half(c.elf, mercury=False) for c in candidates]
     mercury = None
+    if profile.mercury and options.preserve_relocs:
+        raise UnsupportedLinkError("--preserve-relocs with Mercury code")
     if profile.mercury:
         code = [read_half(c.elf, mercury=True) for c in candidates]
         mercury = link_half(code, options, MERCURY_HALF, diagnostics)

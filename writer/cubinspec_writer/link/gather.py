@@ -21,7 +21,7 @@ from cubinspec.containers.image import Image
 from cubinspec.containers.sniff import SNIFF_BYTES, sniff
 from cubinspec.containers.walk import images
 from cubinspec.errors import CubinError
-from cubinspec.reader.elf import Elf
+from cubinspec.reader.elf import ELFCLASS64, Elf
 from cubinspec_generated.tables.arch import ARCHES
 
 from .diagnostics import Diagnostics, UnsupportedLinkError
@@ -143,6 +143,9 @@ class _Gatherer:
             raise self.diagnostics.fatal(f"Could not open input file '{name}'")
 
     def _cubin(self, name: str, data: bytes) -> None:
+        if len(data) > _EI_CLASS and data[_EI_CLASS] != ELFCLASS64:
+            self.diagnostics.info(f"'{name}' is not a 64-bit file; ignored")
+            return
         try:
             elf = open_object(data, name)
             if elf.ehdr[0] != ET_REL:
@@ -151,7 +154,7 @@ class _Gatherer:
             elf.section_names  # noqa: B018 - a broken name table has to show here
         except CubinError as error:
             if self.target[0] >= _STRICT_FROM:
-                raise
+                raise self.diagnostics.fatal(str(error)) from error
             self.diagnostics.info(f"ignored: {error}")
             return
         if not self._matches((elf.ehdr[6] >> 8) & 0xFFFF):
@@ -221,6 +224,7 @@ class _Gatherer:
 
 #: First target for which PTX is assembled; nvlink ignores it below (case err_ptx_input).
 _PTX_FROM = 90
+_EI_CLASS = 4
 #: From this target on a broken input is an error (nvlink itself crashes there).
 _STRICT_FROM = 100
 

@@ -16,6 +16,7 @@ from .state import LinkState
 
 PARAM_CBANK, EXTERNS, FRAME_SIZE, MIN_STACK_SIZE = 0x0A, 0x0F, 0x11, 0x12
 CRS_STACK_SIZE, MAX_STACK_SIZE, REGCOUNT = 0x1E, 0x23, 0x2F
+AT_ENTRY_FRAGMENTS = 0x4F
 NUM_MBARRIERS, NUM_BARRIERS, SPARSE_MMA_MASK = 0x38, 0x4C, 0x50
 BVAL, HVAL, SVAL = 2, 3, 4
 #: Records of the global section whose payload starts with a function symbol.
@@ -135,6 +136,7 @@ def _function_sections(
 ) -> None:
     externs: dict[Symbol, list[Symbol]] = {}
     tails: dict[Symbol, list[InfoRecord]] = {}
+    fragments: dict[Symbol, InfoRecord] = {}
     codes = mercury_codes(mercury) if mercury else None
     sections = {s.owner: s for s in state.sections if s.records and s.owner is not None}
     for function, section in sections.items():
@@ -149,6 +151,9 @@ def _function_sections(
                 if not externs[function] and function not in below:
                     continue
                 record = external_record(externs[function])
+            elif record.code == AT_ENTRY_FRAGMENTS and below and not function.is_entry:
+                fragments[function] = record
+                continue
             done.append(_renumber(function, record))
         section.records = done
         tails[function] = added
@@ -165,6 +170,9 @@ def _function_sections(
         ]
         if values:
             _replace(own.records, NUM_BARRIERS, InfoRecord(BVAL, NUM_BARRIERS, max(values)))
+        if all(r.code != AT_ENTRY_FRAGMENTS for r in own.records):
+            # Needs of device functions are the kernel's (case tcgen05 drops them there).
+            own.records += [fragments[f] for f in functions if f in fragments][:1]
         # Its own first, then in the order of the functions' sections.
         reached = set(functions)
         order = [kernel, *(f for f in sections if f in reached)]

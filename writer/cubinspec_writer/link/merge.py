@@ -31,6 +31,7 @@ from .model import (
     SHT_CUDA_GLOBAL_INIT,
     SHT_CUDA_INFO,
     SHT_CUDA_SHARED,
+    SHT_CUDA_SHARED_RESERVED,
     SHT_CUDA_UDT_ENTRY,
     SHT_CUDA_UFT,
     SHT_PROGBITS,
@@ -162,6 +163,9 @@ class _Merger:
         section, base = place
         symbol.section = section
         symbol.value = base + row.value
+        if source.sh_type == SHT_CUDA_SHARED_RESERVED:
+            # As for shared variables, the row holds the alignment.
+            symbol.value = section.append(b"", row.size, row.value)
         if symbol.space == Space.SHARED:
             symbol.alignment, symbol.value = row.value, row.value
         symbol.internal = is_internal(section, symbol)
@@ -202,6 +206,12 @@ class _Merger:
                 section.info_section = owner.section
         if self.state.profile.drops_dead_frames and source.name == _FRAMES:
             base = self._frames(source, section)
+        elif source.sh_type == SHT_CUDA_SHARED_RESERVED:
+            section.align = max(section.align, source.align)
+            if not self.state.options.relocatable:
+                start = self.state.profile.reserved_start
+                section.nobits_size = max(section.nobits_size, start)
+            base = 0
         elif source.sh_type == SHT_CUDA_SHARED:
             # Executables get their size from `place`, which packs the variables one by one.
             section.append(b"", source.size, source.align)

@@ -100,8 +100,10 @@ def compat_bytes(state: LinkState) -> bytes:
     if any(ISA_PATCH in t for t in inputs):
         patch = max(t[ISA_PATCH].value for t in inputs if ISA_PATCH in t)
         records.append(InfoRecord(3, ISA_PATCH, patch))
+    fast_path = InfoRecord(4, FASTPATH, 0, _fast_path(state).to_bytes(8, "little"))
     if not inputs:
-        return records[0].encode()
+        records += [fast_path] if state.profile.compat_keeps_finalizer else []
+        return b"".join(r.encode() for r in records)
     classes = column(ISA_CLASS)
     records.append(InfoRecord(2, ISA_CLASS, 0 if 0 in classes else max(classes)))
     tcgen = column(TCGEN05)
@@ -119,7 +121,7 @@ def compat_bytes(state: LinkState) -> bytes:
     modes = set(column(OPPORTUNISTIC))
     records.append(InfoRecord(2, OPPORTUNISTIC, modes.pop() if len(modes) == 1 else 1))
     if state.profile.compat_keeps_finalizer:
-        records.append(InfoRecord(4, FASTPATH, 0, _fast_path(state).to_bytes(8, "little")))
+        records.append(fast_path)
     return b"".join(r.encode() for r in records)
 
 

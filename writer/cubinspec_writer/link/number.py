@@ -12,7 +12,6 @@ from __future__ import annotations
 from .model import (
     SHT_CUDA_CONSTANT_B0,
     SHT_CUDA_SHARED,
-    STB_GLOBAL,
     STO_CUDA_ENTRY,
     STO_CUDA_MANAGED,
     STT_CUDA_OBJECT,
@@ -95,14 +94,15 @@ def symbol_fields(state: LinkState, symbol: Symbol) -> tuple[int, int, int]:
             other &= STO_CUDA_MANAGED | _VISIBILITY
         if symbol.space == Space.SHARED:
             value += state.profile.reserved_shared
-    if symbol.kind == STT_OBJECT:
+    if symbol.kind in (STT_OBJECT, STT_CUDA_OBJECT) and not symbol.is_defined and not symbol.space:
         kind = _reserved_kind(state, symbol)
     return symbol.bind << 4 | kind, other, value
 
 
 def _reserved_kind(state: LinkState, symbol: Symbol) -> int:
     """Undefined weak objects (reserved shared memory) become CUDA objects from sm_100 on."""
-    undefined = symbol.kind == STT_OBJECT and not symbol.is_defined and symbol.bind == STB_GLOBAL
-    if undefined and state.profile.constant0_late:
+    if symbol.is_defined or symbol.space or symbol.kind not in (STT_OBJECT, STT_CUDA_OBJECT):
+        return symbol.kind
+    if state.profile.constant0_late:
         return STT_CUDA_OBJECT
-    return symbol.kind
+    return symbol.kind if state.options.relocatable else STT_OBJECT

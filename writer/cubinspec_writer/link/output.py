@@ -294,6 +294,7 @@ class _Writer:
             has_symbol=False,
         )
         made = [*copies.values(), symtab]
+        made.sort(key=lambda s: s.sh_type == SHT_CUDA_SHARED_RESERVED)
         return [made[at] for at in index_order(made, PROFILES[_MERCURY_PROFILE])]
 
     def _mercury_copy(
@@ -304,12 +305,32 @@ class _Writer:
         body = self._body(section)
         if is_code and isinstance(body, bodies.Blob):
             body = _CapsuleBody(body.data, self.made[twins[section]])
+        if section.sh_type == SHT_CUDA_SHARED_RESERVED:
+            body = bodies.Blob(self._stale_headers(section.size))
         kind = SHT_CUDA_MERC_CODE if is_code else _MERCURY_TYPE.get(section.sh_type, section.sh_type)
         flags = SHF_MERCURY if is_code else section.flags | SHF_MERCURY
         return out.Section(
             prefix + section.name, kind, body, flags, 0, section.align, section.entsize,
             has_symbol=False,
         )
+
+    def _stale_headers(self, size: int) -> bytes:
+        """Bytes of the Mercury copy of reserved shared memory.
+
+        nothing was ever stored there; what shows is the start of the section headers of the file
+        that the finalizer read: the null header and that of its `.shstrtab`.
+        """
+        assert self.mercury is not None
+        names: dict[str, None] = {}
+        for entry in self.mercury.state.entries:
+            if not isinstance(entry, Symbol):
+                names.setdefault(entry if isinstance(entry, str) else entry.name)
+        length = 1 + sum(len(name.encode("utf-8", "surrogateescape")) + 1 for name in names)
+        row = records.SECTION_HEADER_64
+        stale = bytes(row.size) + row.pack(1, SHT_STRTAB, 0, 0, row.size, length, 0, 0, 1, 0)
+        if size > len(stale):
+            raise UnsupportedLinkError(f"{size} bytes of reserved shared memory")
+        return stale[:size]
 
     def _mercury_symbol(
         self,

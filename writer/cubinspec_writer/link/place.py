@@ -21,6 +21,7 @@ from collections.abc import Callable
 from cubinspec_generated.tables.arch import ARCHES
 
 from .callgraph import Graph
+from .diagnostics import UnsupportedLinkError
 from .merge import SHARED_POOL
 from .model import (
     SHF_ALLOC,
@@ -72,6 +73,8 @@ def place_textures(state: LinkState, graph: Graph) -> None:
     references = [s for s in state.globals if s.kind in _HEADER_INDEX]
     if not references or state.options.relocatable:
         return
+    if state.profile.constant0_late:
+        raise UnsupportedLinkError("texture, surface and sampler references with Mercury code")
     users = {
         target.owner
         for (target, _), section in state.reloc_sections.items()

@@ -25,6 +25,7 @@ class Profile:
         cuinfo_flags: `sh_flags` of `.note.nv.cuinfo`.
         compat_keeps_finalizer: `.nv.compat` keeps the record about the finalizer.
         constant0_late: parameter banks are made by the finalizer, after everything else.
+        reserved_start: where variables in reserved shared memory begin.
         keeps_symbols: kinds and spaces of symbols stay as in the inputs (Mercury symbols).
         drops_dead_frames: `.debug_frame` loses the entries of dead functions.
     """
@@ -40,6 +41,7 @@ class Profile:
     cuinfo_flags: int
     compat_keeps_finalizer: bool
     constant0_late: bool
+    reserved_start: int = 0
     keeps_symbols: bool = False
     drops_dead_frames: bool = False
 
@@ -82,10 +84,13 @@ _BLACKWELL = Profile(
     cuinfo_flags=0x1000040,
     compat_keeps_finalizer=True,
     constant0_late=True,
+    reserved_start=0x40,
     drops_dead_frames=True,
 )
 #: The Mercury half of a program beside its SASS half.
-MERCURY_HALF = replace(_BLACKWELL, keeps_symbols=True, drops_dead_frames=False)
+MERCURY_HALF = replace(
+    _BLACKWELL, reserved_start=0, keeps_symbols=True, drops_dead_frames=False
+)
 #: First sm number of each family, highest first.
 _FAMILIES = ((100, _BLACKWELL), (90, _HOPPER), (0, _OLD))
 

@@ -44,36 +44,8 @@ class Action(NamedTuple):
 
 
 ACTIONS = {t: tuple(Action(*a) for a in rows) for t, rows in relocations.ACTIONS.items()}
-_UNSUPPORTED = "unsupported"
-KEPT_TARGETS = {
-    "runtime": ("global", "function"),
-    "runtime_handle": ("global", "function", "handle"),
-    "always": ("global", "function", "constant", "handle", "none"),
-    "func_desc": ("function",),
-    "pcrel": ("global", "function"),
-    "unused": (),
-    "unsupported": (),
-}
 
 
-def _plain_types() -> dict[int, int]:
-    """Types that mean an address in a unified table -> those that write a plain address there."""
-    fields = {
-        t: (t >= relocations.MERCURY_OFFSET, *((a.bit, a.width, a.shift) for a in actions))
-        for t, actions in ACTIONS.items()
-        if actions
-    }
-    plain = {
-        fields[t]: t for t in reversed(fields) if all(a.value == "abs" for a in ACTIONS[t])
-    }
-    return {
-        t: plain[place]
-        for t, place in fields.items()
-        if place in plain and all(a.value == "unified" for a in ACTIONS[t])
-    }
-
-
-_UNIFIED_TO_PLAIN = _plain_types()
 #: Line tables of the SASS half are made anew by the finalizer, so their relocations stay in input
 #: order instead of the reverse (case lineinfo on sm_100).
 LINE_TABLES = (".debug_line", ".nv_debug_line_sass")
@@ -93,7 +65,7 @@ def relocate(state: LinkState) -> None:
         for reloc in section.relocs:
             if _is_kept(reloc):
                 if final:
-                    reloc.r_type = _UNIFIED_TO_PLAIN.get(reloc.r_type, reloc.r_type)
+                    reloc.r_type = relocations.RETYPE.get(reloc.r_type, reloc.r_type)
                 kept.append(reloc)
             elif is_clear(reloc.r_type):
                 continue
@@ -127,7 +99,7 @@ def target_kind(symbol: Symbol) -> str:
         return "function"
     if symbol.kind in (STT_CUDA_TEXTURE, STT_CUDA_SAMPLER, STT_CUDA_SURFACE):
         return "handle"
-    if symbol.space == Space.SHARED:
+    if symbol.space in (Space.SHARED, Space.RESERVED_SHARED):
         return "shared"
     if symbol.space == Space.CONSTANT:
         return "constant"
@@ -151,13 +123,12 @@ def is_table_placeholder(symbol: Symbol) -> bool:
 def _is_kept(reloc: Reloc) -> bool:
     if is_clear(reloc.r_type):
         return False
-    return target_kind(reloc.symbol) in KEPT_TARGETS["".join(relocations.KEEP.get(reloc.r_type, _UNSUPPORTED))]
+    return target_kind(reloc.symbol) in relocations.KEEP.get(reloc.r_type, ())
 
 
 def is_clear(r_type: int) -> bool:
     """Whether the type only clears a field, and only when its target is gone."""
-    actions = ACTIONS.get(r_type, ())
-    return bool(actions) and all(a.kind == "clear" for a in actions)
+    return relocations.APPLY.get(r_type) == "target_dropped"
 
 
 def clear(target: OutSection, offset: int, r_type: int) -> None:
@@ -168,6 +139,8 @@ def clear(target: OutSection, offset: int, r_type: int) -> None:
 
 def _apply(state: LinkState, target: OutSection, reloc: Reloc, *, from_field: bool) -> None:
     """Write the value into the bytes of the target."""
+    if relocations.APPLY.get(reloc.r_type) == "never":
+        return
     actions = ACTIONS.get(reloc.r_type, ())
     symbol = reloc.symbol
     addend = reloc.addend
