@@ -1,0 +1,350 @@
+"""A description as a YAML document."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cubinspec.reader import elf
+from cubinspec_writer.emit import bodies, layout
+from cubinspec_writer.emit.describe import describe
+from cubinspec_writer.emit.model import Description, Dropped, Section, Symbol
+from cubinspec_writer.yaml_form import names
+from cubinspec_writer.yaml_form.text import Flow, Hex, quote_name, write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FORMAT = 1
+#: Tables that every file has; left out when they stand first and have their usual headers.
+STANDARD = (".shstrtab", ".strtab", ".symtab")
+
+
+def to_yaml(
+    data: bytes, file: str = "<bytes>", side_file: Callable[[str, bytes], str | None] | None = None
+) -> str:
+    """The YAML form of a cubin.
+
+    Args:
+        side_file: gets a section name and its bytes; returns the name of the file it put them
+            into, or ``None`` to have them as hexadecimal digits.
+
+    Raises:
+        CubinError: ``data`` is not a well-formed cubin.
+    """
+    return write(to_document(describe(data, file), side_file))
+
+
+def to_document(
+    description: Description, side_file: Callable[[str, bytes], str | None] | None = None
+) -> dict[str, Any]:
+    """The document of a description, for ``text.write``."""
+    return _Dumper(description, side_file).run()
+
+
+class SymbolNames:
+    """References to the symbols of one table: the name where it is the first of that name."""
+
+    def __init__(self, table: list[str]) -> None:
+        self.table = table
+        self.first: dict[str, int] = {}
+        for at, name in enumerate(table):
+            self.first.setdefault(name, at)
+
+    def to_name(self, index: int) -> str | int:
+        """A name, or the index when the name is empty or names an earlier symbol."""
+        if 0 < index < len(self.table):
+            name = self.table[index]
+            if name and self.first[name] == index:
+                return quote_name(name)
+        return index
+
+
+class _Dumper:
+    def __init__(
+        self,
+        description: Description,
+        side_file: Callable[[str, bytes], str | None] | None,
+    ) -> None:
+        self.description = description
+        self.side_file = side_file
+        planner = layout.Planner(description)
+        planner.prepare()
+        self.references = section_references(description.sections)
+        strings = {offset: text for text, offset in planner.strtab_offsets.items()}
+        self.symbols = SymbolNames([strings.get(row[0], "") for row in planner.symbol_rows])
+        self.mercury = self.symbols
+        for section in description.sections:
+            if isinstance(section.body, bodies.MercurySymbols):
+                self.mercury = SymbolNames(["", *(s.name for s in section.body.symbols)])
+
+    def run(self) -> dict[str, Any]:
+        description = self.description
+        header = description.header
+        document: dict[str, Any] = {
+            "cubin": FORMAT,
+            "profile": description.profile,
+            "header": self._header(),
+        }
+        history = description.history
+        if [e.name for e in history[:3]] == [*STANDARD] and all(
+            isinstance(entry, Section) and self._is_standard(entry) for entry in history[:3]
+        ):
+            history = history[3:]
+        else:
+            document["standard_tables"] = False
+        document["contents"] = [self._entry(entry) for entry in history]
+        if description.symbols:
+            document["symbols"] = [self._entry(entry) for entry in description.symbols]
+        document.update(self._pins())
+        if description.fills:
+            document["fills"] = [
+                {"offset": Hex(fill.offset), "data": fill.data} for fill in description.fills
+            ]
+        if header.pins:
+            document["overrides"] = {name: Hex(value) for name, value in header.pins.items()}
+        return document
+
+    def _header(self) -> Flow:
+        header = self.description.header
+        fields: dict[str, Any] = {
+            "class": 64 if header.ei_class == elf.ELFCLASS64 else 32,
+            "osabi": Hex(header.ei_osabi),
+            "abi": header.ei_abiversion,
+            "type": names.name_of(names.ELF_TYPES, header.e_type),
+            "version": Hex(header.e_version),
+            "flags": Hex(header.e_flags),
+        }
+        if header.e_entry:
+            fields["entry"] = Hex(header.e_entry)
+        if header.ei_version != 1:
+            fields["ident_version"] = header.ei_version
+        if any(header.ei_pad):
+            fields["pad"] = header.ei_pad
+        return Flow(fields)
+
+    def _pins(self) -> dict[str, Any]:
+        pins = self.description.pins
+        found: dict[str, Any] = {}
+        if pins.index_order is not None:
+            found["index_order"] = Flow(list(pins.index_order))
+        if pins.symbol_order is not None:
+            found["symbol_order"] = Flow(list(pins.symbol_order))
+        for key, table in (("section_names", pins.shstrtab), ("symbol_names", pins.strtab)):
+            if table is not None:
+                found[key] = table
+        if pins.segments is not None:
+            found["segments"] = [Flow(list(row)) for row in pins.segments]
+        if pins.null_section is not None:
+            found["null_section"] = Flow(list(pins.null_section))
+        if pins.file_size is not None:
+            found["file_size"] = pins.file_size
+        return found
+
+    # -- entries ---------------------------------------------------------------------------------
+
+    def _is_standard(self, section: Section) -> bool:
+        shown = self._section(section)
+        return set(shown) == {"section", "table"} and shown["table"] == section.name[1:]
+
+    def _entry(self, entry: Section | Symbol | Dropped) -> Any:
+        if isinstance(entry, Section):
+            return self._section(entry)
+        if isinstance(entry, Symbol):
+            return self._symbol(entry)
+        fields: dict[str, Any] = {}
+        if entry.erased:
+            return Flow({"erased": entry.erased})
+        fields["dropped"] = quote_name(entry.name)
+        if entry.in_shstrtab:
+            fields["of_section"] = True
+        if entry.made_as is not None:
+            fields["made_as"] = quote_name(entry.made_as)
+        return Flow(fields)
+
+    def _refer(self, section: Section | int) -> str | int:
+        return Hex(section) if isinstance(section, int) else self.references[id(section)]
+
+    def _symbol(self, symbol: Symbol) -> Flow:
+        fields = self._symbol_fields(symbol)
+        if symbol.in_globals is not None:
+            fields["in_globals"] = symbol.in_globals
+        if "st_name" in symbol.pins:
+            fields["st_name"] = Hex(symbol.pins["st_name"])
+        return Flow(fields)
+
+    def _symbol_fields(self, symbol: Symbol | bodies.MercurySymbol) -> dict[str, Any]:
+        fields: dict[str, Any] = {"symbol": quote_name(symbol.name)}
+        if symbol.st_info & 15:
+            fields["type"] = names.name_of(names.SYMBOL_TYPES, symbol.st_info & 15)
+        if symbol.st_info >> 4:
+            fields["bind"] = names.name_of(names.SYMBOL_BINDS, symbol.st_info >> 4)
+        if symbol.st_other:
+            fields["other"] = names.other_names(symbol.st_other)
+        if symbol.section != 0:
+            fields["section"] = self._refer(symbol.section)
+        if symbol.st_value:
+            fields["value"] = Hex(symbol.st_value)
+        if symbol.st_size:
+            fields["size"] = Hex(symbol.st_size)
+        return fields
+
+    def _section(self, section: Section) -> dict[str, Any]:
+        fields: dict[str, Any] = {"section": quote_name(section.name)}
+        usual = names.section_defaults(section.name, self.description.header.e_type)
+        actual = (
+            section.sh_type, section.sh_flags, section.sh_addralign, section.sh_entsize,
+        )  # fmt: skip
+        shown = (
+            names.name_of(names.SECTION_TYPES, section.sh_type),
+            names.flag_names(section.sh_flags),
+            section.sh_addralign,
+            section.sh_entsize,
+        )
+        for at, key in enumerate(("type", "flags", "align", "entsize")):
+            if usual is None or usual[at] != actual[at]:
+                fields[key] = shown[at]
+        if section.sh_addr:
+            fields["addr"] = Hex(section.sh_addr)
+        if section.registers:
+            fields["registers"] = section.registers
+        for key, reference in (("link", section.link), ("info", section.info)):
+            if reference is not None:
+                fields[key] = self._refer(reference)
+        if section.has_symbol is not None:
+            fields["has_symbol"] = section.has_symbol
+        if section.shares is not None:
+            shares = section.shares
+            fields["shares"] = shares if isinstance(shares, bool) else self._refer(shares)
+        if section.late is not None:
+            fields["late"] = section.late
+        if section.made_as is not None:
+            fields["made_as"] = quote_name(section.made_as)
+        for key, value in section.pins.items():
+            fields[key] = Hex(value)
+        fields.update(self._body(section))
+        return fields
+
+    # -- bodies ----------------------------------------------------------------------------------
+
+    def _body(self, section: Section) -> dict[str, Any]:
+        body = section.body
+        mercury = bool(section.sh_flags & elf.SHF_CUDA_MERCURY)
+        symbols = self.mercury if mercury else self.symbols
+        if isinstance(body, bodies.Computed):
+            return {"table": body.kind}
+        if isinstance(body, bodies.NoBytes):
+            return {"size": body.size}
+        if isinstance(body, bodies.Blob):
+            return self._data(section.name, body.data)
+        if isinstance(body, bodies.InfoRecords):
+            form = names.RecordForm(
+                section.sh_type == bodies.SHT_CUDA_COMPAT, symbols.to_name, _index_of(symbols)
+            )
+            return {"records": [form.encode(record) for record in body.records]}
+        if isinstance(body, bodies.Relocations):
+            return {"relocations": [self._relocation(row, symbols) for row in body.rows()]}
+        if isinstance(body, bodies.Pairs):
+            return {"pairs": [self._pair(row, symbols) for row in body.rows]}
+        if isinstance(body, bodies.Notes):
+            shown: dict[str, Any] = {"notes": [_note(note) for note in body.notes]}
+            if not body.padded:
+                shown["padded"] = False
+            return shown
+        if isinstance(body, bodies.RelocActions):
+            return {
+                "base_type": names.name_of(names.RELOCATION_TYPES, body.base_type),
+                **({"reserved": Hex(body.reserved)} if body.reserved else {}),
+                "actions": [Flow(list(row)) for row in body.actions],
+            }
+        if isinstance(body, bodies.UftEntries):
+            return {"unified": [Flow([symbols.to_name(r[0]), *r[1:]]) for r in body.rows]}
+        if isinstance(body, bodies.Capsule):
+            return {"text": self._refer(body.text), **self._data(section.name, body.data)}
+        assert isinstance(body, bodies.MercurySymbols)
+        return {"symbols": [self._mercury_symbol(symbol) for symbol in body.symbols]}
+
+    def _data(self, name: str, data: bytes) -> dict[str, Any]:
+        if self.side_file is not None:
+            file = self.side_file(name, data)
+            if file is not None:
+                return {"file": file}
+        if data and data.count(0) == len(data):
+            return {"zeros": len(data)}
+        return {"data": data}
+
+    def _mercury_symbol(self, symbol: bodies.MercurySymbol) -> Flow:
+        fields = self._symbol_fields(symbol)
+        if symbol.st_name is not None:
+            fields["st_name"] = Hex(symbol.st_name)
+        return Flow(fields)
+
+    def _relocation(self, row: tuple[int, int, int, int | None], symbols: SymbolNames) -> Flow:
+        offset, symbol, kind, addend = row
+        shown = [
+            Hex(offset),
+            names.name_of(names.RELOCATION_TYPES, kind),
+            symbols.to_name(symbol),
+        ]
+        if addend is not None:
+            shown.append(addend)
+        return Flow(shown)
+
+    def _pair(self, row: tuple[int, int | str], symbols: SymbolNames) -> Flow:
+        """A caller and a callee or signature; list markers and offsets stay numbers."""
+        a, b = row
+        if isinstance(b, str):
+            return Flow([symbols.to_name(a), {"signature": quote_name(b)}])
+        if a == 0:
+            return Flow([0, Hex(b)])
+        return Flow([symbols.to_name(a), symbols.to_name(b)])
+
+
+def _index_of(symbols: SymbolNames) -> Callable[[str | int], int]:
+    quoted = {quote_name(name): at for name, at in symbols.first.items()}
+    return lambda name: name if isinstance(name, int) else quoted[name]
+
+
+def _note(note: bodies.Note) -> Any:
+    shown: dict[str, Any] = {"type": note.kind, "owner": quote_name(note.owner)}
+    descriptor = note.descriptor
+    if isinstance(descriptor, bodies.RawNote):
+        shown["data"] = descriptor.data
+        return shown
+    for field in _NOTE_FIELDS[type(descriptor)]:
+        value = getattr(descriptor, field)
+        shown[field] = quote_name(value) if isinstance(value, str) else value
+    return shown
+
+
+_NOTE_FIELDS: dict[type, tuple[str, ...]] = {
+    bodies.ToolNote: (
+        "note_version",
+        "object_file",
+        "tool_name",
+        "tool_version",
+        "tool_branch",
+        "arguments",
+        "padding",
+    ),
+    bodies.CuinfoNote: ("note_version", "virtual_sm", "toolkit_version", "reserved"),
+    bodies.CuverNote: ("note_version", "virtual_sm", "unknown_1", "unknown_2"),
+}
+
+
+def section_references(sections: list[Section]) -> dict[int, str]:
+    """A unique name for every section: its own, or ``name#2`` for the second of that name."""
+    counts: dict[str, int] = {}
+    taken = {section.name for section in sections}
+    references: dict[int, str] = {}
+    for section in sections:
+        number = counts.get(section.name, 0) + 1
+        counts[section.name] = number
+        reference = section.name
+        while number > 1:
+            reference = f"{section.name}#{number}"
+            if reference not in taken:
+                taken.add(reference)
+                break
+            number += 1
+        references[id(section)] = quote_name(reference)
+    return references

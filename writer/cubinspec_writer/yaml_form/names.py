@@ -1,0 +1,217 @@
+"""Names for numbers in the YAML form, from the tables of the spec."""
+
+from __future__ import annotations
+
+from struct import calcsize, iter_unpack, pack, unpack
+from struct import error as StructError
+from typing import TYPE_CHECKING, Any
+
+from cubinspec_generated.tables import compat, eiattr, elf_header, relocations, sections, symbols
+from cubinspec_writer.yaml_form.text import Flow, Hex
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cubinspec_writer.emit.bodies import InfoRecord
+
+ELF_TYPES = elf_header.TYPE_NAMES
+SECTION_TYPES = sections.TYPE_NAMES
+SECTION_FLAGS = sections.FLAG_NAMES
+SYMBOL_TYPES = symbols.TYPE_NAMES
+SYMBOL_BINDS = symbols.BIND_NAMES
+RELOCATION_TYPES = relocations.NAMES
+SPECIAL_SECTIONS = symbols.SPECIAL_SECTIONS
+
+_VISIBILITY = symbols.VISIBILITY_NAMES
+_SPACES = {n: symbols.SPACE_NAMES.get(n, f"STO_CUDA_SPACE_{n}") for n in range(8)}
+_OTHER_BITS = {0x04: "MANAGED", 0x08: "OBSCURE", 0x10: "ENTRY"}
+
+NVAL, BVAL, HVAL, SVAL = 1, 2, 3, 4
+
+
+def name_of(names: dict[int, str], value: int) -> str | int:
+    """The name of a value, or the value."""
+    return names.get(value, Hex(value))
+
+
+def value_of(names: dict[int, str], name: str | int) -> int | None:
+    """The inverse of :func:`name_of`; ``None`` for an unknown name."""
+    if isinstance(name, int):
+        return name
+    for value, known in names.items():
+        if known == name:
+            return value
+    return None
+
+
+def flag_names(flags: int) -> Flow:
+    """Section flags as names, the rest as one number."""
+    found: list[str | int] = []
+    for bit, name in SECTION_FLAGS.items():
+        if flags & bit == bit:
+            found.append(name)
+            flags &= ~bit
+    if flags:
+        found.append(Hex(flags))
+    return Flow(found)
+
+
+def other_names(other: int) -> Flow:
+    """``st_other`` as visibility, bits and memory space; what is zero is left out."""
+    found: list[str] = []
+    if other & 3:
+        found.append(_VISIBILITY[other & 3])
+    found.extend(name for bit, name in _OTHER_BITS.items() if other & bit)
+    if other >> 5:
+        found.append(_SPACES[other >> 5])
+    return Flow(found)
+
+
+def other_value(parts: list[str] | int) -> int | None:
+    """The inverse of :func:`other_names`; ``None`` for an unknown name."""
+    if isinstance(parts, int):
+        return parts
+    known = {name: value for value, name in _VISIBILITY.items()}
+    known.update({name: bit for bit, name in _OTHER_BITS.items()})
+    known.update({name: value << 5 for value, name in _SPACES.items()})
+    value = 0
+    for part in parts:
+        if part not in known:
+            return None
+        value |= known[part]
+    return value
+
+
+def section_defaults(name: str, e_type: int) -> tuple[int, int, int, int] | None:
+    """Type, flags, alignment and entry size that a section of this name usually has."""
+    at = sections.EXACT.get(name)
+    if at is None:
+        for prefix, index in sections.PREFIXES:
+            if name.startswith(prefix):
+                at = index
+                break
+        else:
+            return None
+    kind = sections.KINDS[at]
+    return kind[5] if e_type == 2 else kind[4], kind[6], kind[9][0] if kind[9] else 1, kind[10]
+
+
+class RecordForm:
+    """Attribute records as ``NAME: value`` by the layouts of the tables.
+
+    Args:
+        is_compat: ``.nv.compat`` instead of ``.nv.info``.
+        to_name: symbol index to reference; ``to_index`` is its inverse.
+    """
+
+    def __init__(
+        self,
+        is_compat: bool,
+        to_name: Callable[[int], str | int],
+        to_index: Callable[[str | int], int],
+    ) -> None:
+        table = compat if is_compat else eiattr
+        self.names = table.NAMES
+        self.codes = {name: code for code, name in table.NAMES.items()}
+        self.layouts = table.LAYOUTS
+        self.to_name = to_name
+        self.to_index = to_index
+
+    def encode(self, record: InfoRecord) -> dict[str, Any]:
+        """A record for the document."""
+        form, code, value, payload = record
+        name = self.names.get(code)
+        if name is not None:
+            try:
+                body = self._body(record)
+            except (StructError, ValueError):
+                body = _NOTHING
+            if body is not _NOTHING and self.decode(name, body) == record:
+                return {name: body}
+        raw: dict[str, Any] = {"code": Hex(code) if name is None else name, "format": form}
+        if form == SVAL:
+            raw["payload"] = payload
+        else:
+            raw["value"] = Hex(value)
+        return {"record": Flow(raw)}
+
+    def _body(self, record: InfoRecord) -> Any:
+        form, code, value, payload = record
+        shape, layout, fields, semantics, _ = self.layouts.get(code, ("unknown", "", (), (), ()))
+        if shape == "none" and form == NVAL:
+            return None
+        if shape == "inline":
+            values = unpack(layout, pack("<H", value)[: calcsize(layout)])
+            return self._fields(values, fields, semantics)
+        if shape == "struct" and calcsize(layout) == len(payload):
+            return self._fields(unpack(layout, payload), fields, semantics)
+        if shape == "array" and len(payload) % calcsize(layout) == 0:
+            rows = [self._row(row, semantics) for row in iter_unpack(layout, payload)]
+            return Flow([row[0] for row in rows] if len(fields) == 1 else rows)
+        return _NOTHING
+
+    def _row(self, values: tuple[Any, ...], semantics: tuple[str, ...]) -> list[Any]:
+        return [
+            self.to_name(value)
+            if semantic == "symbol"
+            else Hex(value)
+            if semantic == "code"
+            else value
+            for value, semantic in zip(values, semantics, strict=True)
+        ]
+
+    def _fields(
+        self, values: tuple[Any, ...], fields: tuple[str, ...], semantics: tuple[str, ...]
+    ) -> Any:
+        row = self._row(values, semantics)
+        return row[0] if len(fields) == 1 else Flow(dict(zip(fields, row, strict=True)))
+
+    def decode(self, name: str, body: Any) -> InfoRecord:
+        """A record from the document.
+
+        Raises:
+            ValueError: the value does not fit the layout of the attribute.
+        """
+        code = self.codes.get(name)
+        if code is None:
+            raise ValueError(f"no attribute is called {name!r}")
+        shape, layout, fields, semantics, _ = self.layouts.get(code, ("unknown", "", (), (), ()))
+        body = body.value if isinstance(body, Flow) else body
+        if shape == "none":
+            if body is not None:
+                raise ValueError(f"{name} has no value")
+            return NVAL, code, 0, b""
+        if shape == "array":
+            if not isinstance(body, list):
+                raise ValueError(f"{name} needs a list")
+            rows = [[row] if len(fields) == 1 else row for row in body]
+            payload = b"".join([self._pack(layout, row, semantics) for row in rows])
+            return SVAL, code, len(payload), payload
+        if shape not in ("inline", "struct"):
+            raise ValueError(f"{name} has no known fields; write it as a record with a payload")
+        if len(fields) == 1:
+            values = [body]
+        elif isinstance(body, dict) and set(body) == set(fields):
+            values = [body[field] for field in fields]
+        else:
+            raise ValueError(f"{name} needs exactly the fields {', '.join(fields)}")
+        payload = self._pack(layout, values, semantics)
+        if shape == "struct":
+            return SVAL, code, len(payload), payload
+        form = BVAL if len(payload) == 1 else HVAL
+        return form, code, int.from_bytes(payload, "little"), b""
+
+    def _pack(self, layout: str, values: list[Any], semantics: tuple[str, ...]) -> bytes:
+        if not isinstance(values, list) or len(values) != len(semantics):
+            raise ValueError(f"{len(semantics)} numbers are needed")
+        numbers = [
+            self.to_index(value) if semantic == "symbol" else value
+            for value, semantic in zip(values, semantics, strict=True)
+        ]
+        try:
+            return pack(layout, *numbers)
+        except StructError as error:
+            raise ValueError(f"a value is out of range: {error}") from error
+
+
+_NOTHING = object()
