@@ -36,6 +36,7 @@ COMMANDS: dict[str, str] = {
     "remove": "remove",
     "retarget-note": "retarget_note",
     "roundtrip": "roundtrip",
+    "link": "link",
 }
 
 EXIT_USAGE = 2
@@ -90,6 +91,9 @@ def _dispatch(words: list[str]) -> int:
     from cubinspec.cli.options import UsageError, parse, usage
 
     module = _load(command)
+    if getattr(module, "TAKES_WORDS", False):
+        raw_status: int = module.run_words(words[1:])
+        return raw_status
     if "--help" in words[1:] or "-h" in words[1:]:
         print(usage(command, module))
         return 0

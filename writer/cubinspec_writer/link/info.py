@@ -22,7 +22,7 @@ BVAL, HVAL, SVAL = 2, 3, 4
 #: Records of the global section whose payload starts with a function symbol.
 _OF_FUNCTION = frozenset({FRAME_SIZE, MIN_STACK_SIZE, CRS_STACK_SIZE, MAX_STACK_SIZE, REGCOUNT})
 #: Records that a link itself adds or changes.
-_PROPAGATED = frozenset((NUM_BARRIERS, EXTERNS, CRS_STACK_SIZE))
+_PROPAGATED = frozenset((NUM_BARRIERS, EXTERNS, CRS_STACK_SIZE, AT_ENTRY_FRAGMENTS))
 _UNKNOWN_STACK = 0xFFFFFFFF
 
 
@@ -114,9 +114,10 @@ def fill(
     for kernel in kernels if final else ():
         size = stack_of(graph, facts, kernel)
         if size is None:
-            state.diagnostics.strict_warning(
-                f"Stack size for entry function '{kernel.name}' cannot be statically determined"
-            )
+            if state.options.stack_warnings:
+                state.diagnostics.strict_warning(
+                    f"Stack size for entry function '{kernel.name}' cannot be statically determined"
+                )
             size = _UNKNOWN_STACK
             recursive.add(kernel)
         payload = words(kernel.index, size)

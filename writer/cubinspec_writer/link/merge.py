@@ -165,7 +165,8 @@ class _Merger:
         symbol.value = base + row.value
         if source.sh_type == SHT_CUDA_SHARED_RESERVED:
             # As for shared variables, the row holds the alignment.
-            symbol.value = section.append(b"", row.size, row.value)
+            placed = section.append(b"", row.size, row.value)
+            symbol.value = row.value if self.state.options.relocatable else placed
         if symbol.space == Space.SHARED:
             symbol.alignment, symbol.value = row.value, row.value
         symbol.internal = is_internal(section, symbol)

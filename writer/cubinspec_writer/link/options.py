@@ -16,8 +16,8 @@ class LinkOptions:
         preserve_relocs: ``--preserve-relocs``: resolved relocations are listed in
             ``.nv.resolvedrela.*`` sections.
         kernels_used: substrings; entries that contain none of them are dead (None: all live).
-        variables_used: the same for variables (None: all are kept).
         warnings_are_errors: ``-Werror``.
+        stack_warnings: warn when a kernel's stack size is unknown.
         tkinfo: the linker's own tool note as bytes (a whole note); None makes our own.
         library_paths: ``-L``: folders in which libraries are searched, in order.
         keep_system_libraries: keep the device runtime's code even when nothing refers to it.
@@ -30,8 +30,8 @@ class LinkOptions:
     debug: bool = False
     preserve_relocs: bool = False
     kernels_used: list[str] | None = None
-    variables_used: list[str] | None = None
     warnings_are_errors: bool = False
+    stack_warnings: bool = True
     tkinfo: bytes | None = None
     arguments: str = ""
     library_paths: list[str] = field(default_factory=list)

@@ -63,7 +63,7 @@ def relocate(state: LinkState) -> None:
         # Mercury code is packed: `capsule` writes the values there.
         in_capsule = state.profile.keeps_symbols and bool(target.flags & SHF_EXECINSTR)
         for reloc in section.relocs:
-            if _is_kept(reloc):
+            if _is_kept(state, reloc):
                 if final:
                     reloc.r_type = relocations.RETYPE.get(reloc.r_type, reloc.r_type)
                 kept.append(reloc)
@@ -120,9 +120,11 @@ def is_table_placeholder(symbol: Symbol) -> bool:
     return not symbol.is_defined and symbol.name.startswith(_TABLES)
 
 
-def _is_kept(reloc: Reloc) -> bool:
+def _is_kept(state: LinkState, reloc: Reloc) -> bool:
     if is_clear(reloc.r_type):
         return False
+    if reloc.symbol.space == Space.RESERVED_SHARED and state.profile.keeps_symbols:
+        return True  # Mercury code leaves reserved shared memory to the driver (tcgen05)
     return target_kind(reloc.symbol) in relocations.KEEP.get(reloc.r_type, ())
 
 
