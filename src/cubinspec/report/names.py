@@ -7,6 +7,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _demangle: Callable[[str], str | None] | None = None
+#: A library holds the same names once per architecture.
+_known: dict[str, str] = {}
+_MAX_KNOWN = 1 << 17
 
 
 def readable(name: str) -> str:
@@ -14,9 +17,18 @@ def readable(name: str) -> str:
 
     Uses ``pycxxfilt``, which carries LLVM's demangler; without it names stay as they are.
     """
-    global _demangle
     if not name.startswith(("_Z", "_R", "__Z", "$_Z")):
         return name
+    known = _known.get(name)
+    if known is None:
+        if len(_known) >= _MAX_KNOWN:
+            _known.clear()
+        known = _known[name] = _read(name)
+    return known
+
+
+def _read(name: str) -> str:
+    global _demangle
     if _demangle is None:
         try:
             from pycxxfilt import demangle
