@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from cubinspec.errors import BadStructureError, CubinError
 from cubinspec.reader import elf
+from cubinspec_generated import records
 from cubinspec_writer.emit import bodies
 from cubinspec_writer.emit.model import (
     SHN_LORESERVE,
@@ -344,6 +345,8 @@ class Plan:
     Attributes:
         sections: in index order; index 0 is ``None``.
         section_rows: the section headers, ELF64 field order.
+        offsets: where the bytes of each section stand.
+        tables_at: where the section headers and the program headers stand.
         symbol_rows: ``.symtab``, with real section indices.
         tables: bytes of the computed tables by kind.
         ehdr: the fields behind ``e_ident``.
@@ -353,6 +356,8 @@ class Plan:
 
     sections: list[Section | None]
     section_rows: list[tuple[int, ...]]
+    offsets: list[int]
+    tables_at: tuple[int, int]
     symbol_rows: list[tuple[int, int, int, int, int, int]]
     tables: dict[str, bytes]
     ehdr: tuple[int, ...]
@@ -720,22 +725,23 @@ class Planner:
             0, 0, 0,
         )  # fmt: skip
         rows.insert(0, null if pins.null_section is None else pins.null_section)
-        field = header.pins.get
-        ehdr = (
-            header.e_type,
-            elf.EM_CUDA,
-            header.e_version,
-            header.e_entry,
-            phoff,
-            shoff,
-            field("e_flags", self._flags()),
-            field("e_ehsize", ehsize),
-            field("e_phentsize", phentsize if segments else self._idle_phentsize(phentsize)),
-            field("e_phnum", len(segments)),
-            field("e_shentsize", shentsize),
-            field("e_shnum", 0 if count >= SHN_LORESERVE else count),
-            field("e_shstrndx", SHN_XINDEX if shstrndx >= SHN_LORESERVE else shstrndx),
-        )
+        fields = {
+            "e_type": header.e_type,
+            "e_machine": elf.EM_CUDA,
+            "e_version": header.e_version,
+            "e_entry": header.e_entry,
+            "e_phoff": phoff,
+            "e_shoff": shoff,
+            "e_flags": self._flags(),
+            "e_ehsize": ehsize,
+            "e_phentsize": phentsize if segments else self._idle_phentsize(phentsize),
+            "e_phnum": len(segments),
+            "e_shentsize": shentsize,
+            "e_shnum": 0 if count >= SHN_LORESERVE else count,
+            "e_shstrndx": SHN_XINDEX if shstrndx >= SHN_LORESERVE else shstrndx,
+        }
+        fields.update(header.pins)
+        ehdr = tuple([header.overrides.get(name, value) for name, value in fields.items()])
         size = max(
             end if self.profile.table_first else 0,
             after_sections,
@@ -745,6 +751,8 @@ class Planner:
         return Plan(
             [None, *self.sections],
             rows,
+            [0, *offsets],
+            (shoff, phoff),
             self.symbol_rows,
             self.tables,
             ehdr,
@@ -781,7 +789,7 @@ class Planner:
             if name is None:
                 _refuse(f"the name {section.name!r} is missing from .shstrtab", "sections")
         link, info = section.link, section.info
-        return (
+        row: tuple[int, ...] = (
             name,
             section.sh_type,
             section.sh_flags,
@@ -793,6 +801,12 @@ class Planner:
             section.sh_addralign,
             section.sh_entsize,
         )
+        if section.overrides:
+            names = records.SECTION_HEADER_64_FIELDS
+            row = tuple(
+                [section.overrides.get(name, value) for name, value in zip(names, row, strict=True)]
+            )
+        return row
 
 
 def _info_target(name: str, kind: int) -> str | None:

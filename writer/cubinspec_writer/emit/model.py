@@ -32,7 +32,9 @@ class Section:
         shares: the plain section whose bytes a Mercury section uses (``False``: its own bytes).
         late: made after the global symbols were named.
         made_as: the name under which it was made, where that is not the rule's Mercury name.
-        pins: header fields kept as they were because no rule gives them.
+        pins: header fields kept as they were because no rule gives them; ``sh_offset`` moves the
+            bytes too.
+        overrides: header fields that say something else than the layout (broken files).
     """
 
     name: str
@@ -50,6 +52,7 @@ class Section:
     late: bool | None = None
     made_as: str | None = None
     pins: dict[str, int] = field(default_factory=dict)
+    overrides: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True, eq=False)
@@ -99,7 +102,9 @@ class Header:
 
     Attributes:
         e_flags: without the section index in bits 24-31 where the file has a note (ABI 8).
-        pins: fields of ``Elf64_Ehdr`` (and ``shnum_0``…) kept as they were.
+        pins: fields of ``Elf64_Ehdr`` kept as they were; ``e_shoff`` and ``e_phoff`` move the
+            tables.
+        overrides: fields that say something else than the layout (broken files).
     """
 
     ei_class: int = 2
@@ -112,6 +117,7 @@ class Header:
     e_entry: int = 0
     e_flags: int = 0
     pins: dict[str, int] = field(default_factory=dict)
+    overrides: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

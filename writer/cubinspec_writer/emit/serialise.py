@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from struct import error as StructError
 
-from cubinspec.errors import BadStructureError
+from cubinspec.errors import BadStructureError, LimitError
 from cubinspec.reader import elf
 from cubinspec_generated import records
 from cubinspec_writer.emit import bodies
 from cubinspec_writer.emit.layout import Plan, plan
 from cubinspec_writer.emit.model import Description
+
+#: A description must not ask for more than the largest real files by an order of magnitude: an
+#: offset of 2**60 in a text file would otherwise be that many zeros.
+MAX_FILE_BYTES = 1 << 32
 
 
 def emit(description: Description) -> bytes:
@@ -22,6 +26,10 @@ def emit(description: Description) -> bytes:
         CubinError: the description contradicts itself, or a number does not fit its field.
     """
     laid_out = plan(description)
+    if laid_out.size > MAX_FILE_BYTES:
+        raise LimitError(
+            f"the file would have {laid_out.size} bytes", expected=f"at most {MAX_FILE_BYTES}"
+        )
     try:
         pieces = _pieces(description, laid_out)
     except StructError as error:
@@ -36,33 +44,35 @@ def _pieces(description: Description, laid_out: Plan) -> list[tuple[int, bytes]]
     ident = records.ELF_IDENT.pack(
         b"\x7fELF",
         header.ei_class,
-        elf.ELFDATA2LSB,
+        header.overrides.get("ei_data", elf.ELFDATA2LSB),
         header.ei_version,
         header.ei_osabi,
         header.ei_abiversion,
         header.ei_pad,
     )
     pieces = [(0, ident + record.pack(*laid_out.ehdr))]
-    for section, row in zip(laid_out.sections, laid_out.section_rows, strict=True):
-        if section is None or not elf.occupies_file(row[1], row[2]):
+    for section, offset in zip(laid_out.sections, laid_out.offsets, strict=True):
+        if section is None or not elf.occupies_file(section.sh_type, section.sh_flags):
             continue
         body = section.body
         if isinstance(body, bodies.Computed):
             data = laid_out.tables[body.kind]
         else:
             data = body.encode(laid_out.context)
-        if len(data) != row[5] and "sh_size" not in section.pins:
+        size = laid_out.context.size(section)
+        if len(data) != size:
             raise BadStructureError(
-                f"{len(data)} bytes were written where {row[5]} were laid out", field=section.name
+                f"{len(data)} bytes were written where {size} were laid out", field=section.name
             )
         if data:
-            pieces.append((row[4], data))
+            pieces.append((offset, data))
     table = records.SECTION_HEADER_64 if laid_out.is_64 else records.SECTION_HEADER_32
     rows = laid_out.section_rows
-    if len(rows) > 1 or laid_out.ehdr[5]:
-        pieces.append((laid_out.ehdr[5], b"".join([table.pack(*row) for row in rows])))
+    shoff, phoff = laid_out.tables_at
+    if len(rows) > 1 or shoff:
+        pieces.append((shoff, b"".join([table.pack(*row) for row in rows])))
     if laid_out.segment_rows:
-        pieces.append((laid_out.ehdr[4], _segments(laid_out)))
+        pieces.append((phoff, _segments(laid_out)))
     pieces.extend((fill.offset, fill.data) for fill in description.fills)
     return pieces
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 FORMAT = 1
+#: Key of a section's place; ``sh_offset`` is the header field alone.
+_PLACE = "offset"
 #: Tables that every file has; left out when they stand first and have their usual headers.
 STANDARD = (".shstrtab", ".strtab", ".symtab")
 
@@ -100,8 +102,9 @@ class _Dumper:
             document["fills"] = [
                 {"offset": Hex(fill.offset), "data": fill.data} for fill in description.fills
             ]
-        if header.pins:
-            document["overrides"] = {name: Hex(value) for name, value in header.pins.items()}
+        for key, fields in (("pinned", header.pins), ("overrides", header.overrides)):
+            if fields:
+                document[key] = {name: Hex(value) for name, value in fields.items()}
         return document
 
     def _header(self) -> Flow:
@@ -220,6 +223,8 @@ class _Dumper:
         if section.made_as is not None:
             fields["made_as"] = quote_name(section.made_as)
         for key, value in section.pins.items():
+            fields[_PLACE if key == "sh_offset" else key] = Hex(value)
+        for key, value in section.overrides.items():
             fields[key] = Hex(value)
         fields.update(self._body(section))
         return fields

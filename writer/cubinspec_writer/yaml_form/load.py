@@ -36,7 +36,7 @@ _BODY_KEYS = (
     "table", "data", "zeros", "file", "size", "records", "relocations", "pairs", "notes",
     "actions", "unified", "symbols",
 )  # fmt: skip
-_PINNED_FIELDS = frozenset(records.SECTION_HEADER_64_FIELDS)
+_HEADER_FIELDS = frozenset(records.SECTION_HEADER_64_FIELDS)
 
 
 def from_yaml(text: str, file: str = "<yaml>", folder: Path | None = None) -> bytes:
@@ -51,7 +51,13 @@ def from_yaml(text: str, file: str = "<yaml>", folder: Path | None = None) -> by
             path in the document, line and column.
         CubinError: what it says cannot be laid out.
     """
-    return emit(load(text, file, folder))
+    document = Document(text, file)
+    _validate(document)
+    loader = _Loader(document, folder)
+    description = loader.run()
+    if description.fills:
+        loader.check_fills(description)
+    return emit(description)
 
 
 def load(text: str, file: str = "<yaml>", folder: Path | None = None) -> Description:
@@ -129,25 +135,26 @@ class _Loader:
         return description
 
     def _header(self) -> Header:
-        fields = self.value.get("header", {})
+        given = self.value.get("header", {})
         header = Header()
-        header.ei_class = elf.ELFCLASS32 if fields.get("class") == 32 else elf.ELFCLASS64
-        header.ei_osabi = fields.get("osabi", header.ei_osabi)
-        header.ei_abiversion = fields.get("abi", header.ei_abiversion)
-        header.ei_version = fields.get("ident_version", header.ei_version)
+        header.ei_class = elf.ELFCLASS32 if given.get("class") == 32 else elf.ELFCLASS64
+        header.ei_osabi = given.get("osabi", header.ei_osabi)
+        header.ei_abiversion = given.get("abi", header.ei_abiversion)
+        header.ei_version = given.get("ident_version", header.ei_version)
         header.e_type = self._number(
-            names.ELF_TYPES, fields.get("type", header.e_type), ("header", "type")
+            names.ELF_TYPES, given.get("type", header.e_type), ("header", "type")
         )
-        header.e_version = fields.get("version", header.e_version)
-        header.e_flags = fields.get("flags", header.e_flags)
-        header.e_entry = fields.get("entry", header.e_entry)
-        if "pad" in fields:
-            header.ei_pad = self._hex(fields["pad"], ("header", "pad"))
-        for name, number in self.value.get("overrides", {}).items():
-            if name not in records.ELF_HEADER_64_FIELDS and name != "ei_data":
-                expected = ", ".join(records.ELF_HEADER_64_FIELDS)
-                self.refuse(("overrides", name), f"no header field {name}", expected)
-            header.pins[name] = number
+        header.e_version = given.get("version", header.e_version)
+        header.e_flags = given.get("flags", header.e_flags)
+        header.e_entry = given.get("entry", header.e_entry)
+        if "pad" in given:
+            header.ei_pad = self._hex(given["pad"], ("header", "pad"))
+        for key, fields in (("pinned", header.pins), ("overrides", header.overrides)):
+            for name, number in self.value.get(key, {}).items():
+                if name not in records.ELF_HEADER_64_FIELDS and name != "ei_data":
+                    expected = ", ".join(records.ELF_HEADER_64_FIELDS)
+                    self.refuse((key, name), f"no header field {name}", expected)
+                fields[name] = number
         return header
 
     def _standard(self, name: str, e_type: int) -> Section:
@@ -185,6 +192,23 @@ class _Loader:
                     self.refuse(("fills", at), f"overlaps fills[{other}] ({low:#x}..{high:#x})")
             spans.append((at, start, end))
             description.fills.append(Fill(start, data))
+
+    def check_fills(self, description: Description) -> None:
+        """Fills must not touch what is laid out."""
+        laid_out = layout.plan(description)
+        spans = [(0, laid_out.ehdr[7], "the ELF header")]
+        width = 64 if laid_out.is_64 else 40
+        count = len(laid_out.section_rows)
+        shoff = laid_out.tables_at[0]
+        spans.append((shoff, shoff + width * count, "the section headers"))
+        for section, offset in zip(laid_out.sections, laid_out.offsets, strict=True):
+            if section is not None and elf.occupies_file(section.sh_type, section.sh_flags):
+                size = laid_out.context.size(section)
+                spans.append((offset, offset + size, section.name))
+        for at, fill in enumerate(description.fills):
+            for start, end, what in spans:
+                if start < fill.offset + len(fill.data) and fill.offset < end:
+                    self.refuse(("fills", at), f"overlaps {what} ({start:#x}..{end:#x})")
 
     def _name_symbols(self, description: Description) -> None:
         """Number the symbols, for references by name."""
@@ -315,7 +339,9 @@ class _Loader:
         )
         if "made_as" in entry:
             section.made_as = self._name(entry["made_as"], (*path, "made_as"))
-        section.pins = {key: entry[key] for key in entry if key in _PINNED_FIELDS}
+        section.overrides = {key: entry[key] for key in entry if key in _HEADER_FIELDS}
+        if "offset" in entry:
+            section.pins["sh_offset"] = entry["offset"]
         for key in ("link", "info", "shares"):
             if key in entry:
                 self.pending.append(self._reference(section, key, entry[key], (*path, key)))
@@ -527,7 +553,7 @@ class _Loader:
 
     def _note(self, entry: dict[str, Any], path: Path_) -> bodies.Note:
         owner = self._name(entry["owner"], (*path, "owner"))
-        fields = {
+        fields: dict[str, Any] = {
             key: self._name(value, (*path, key)) if isinstance(value, str) else value
             for key, value in entry.items()
             if key not in ("type", "owner", "data")

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 _PLAIN = re.compile(r"[A-Za-z_.$][A-Za-z0-9_.$@]*\Z")
 #: Words that YAML 1.1 reads as something else than text.
-_RESERVED = frozenset("y n yes no on off true false null none ~ . .. .nan .inf".split())
+_RESERVED = frozenset(
+    ("y", "n", "yes", "no", "on", "off", "true", "false", "null", "none", ".", "..", ".nan", ".inf")
+)
 _HEX_LINE = 32
 #: A name that no YAML scalar can hold (bytes that are no text) is written as its bytes.
 HEX_NAME = "hex:"
@@ -134,9 +136,10 @@ class Document:
         self.file = file
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         try:
-            self.node = yaml.compose(text, Loader=loader)
-            if self.node is None:
+            node = yaml.compose(text, Loader=loader)
+            if node is None:
                 raise YamlError("the document is empty", file=file)
+            self.node: yaml.Node = node
             constructor = yaml.constructor.SafeConstructor()
             self._refuse_duplicates(self.node, ())
             self.value: Any = constructor.construct_document(self.node)
@@ -171,10 +174,13 @@ class Document:
                 for key, value in node.value:
                     if key.value == str(step):
                         found, place = value, key.start_mark
-            elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
-                if step < len(node.value):
-                    found = node.value[step]
-                    place = found.start_mark
+            elif (
+                isinstance(node, yaml.SequenceNode)
+                and isinstance(step, int)
+                and step < len(node.value)
+            ):
+                found = node.value[step]
+                place = found.start_mark
             if found is None:
                 break
             node = found
