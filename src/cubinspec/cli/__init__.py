@@ -36,6 +36,8 @@ COMMANDS: dict[str, str] = {
     "remove": "remove",
     "retarget-note": "retarget_note",
     "roundtrip": "roundtrip",
+    "to-yaml": "to_yaml",
+    "from-yaml": "from_yaml",
     "link": "link",
 }
 

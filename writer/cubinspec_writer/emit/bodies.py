@@ -196,7 +196,10 @@ class Pairs:
 
 @dataclass(slots=True)
 class ToolNote:
-    """Descriptor of ``.note.nv.tkinfo``: five strings in a pool."""
+    """Descriptor of ``.note.nv.tkinfo``: five strings in a pool.
+
+    ``padding`` is the number of NUL bytes behind the pool; ``None``: up to a multiple of four.
+    """
 
     note_version: int
     object_file: str
@@ -204,7 +207,7 @@ class ToolNote:
     tool_version: str
     tool_branch: str
     arguments: str
-    padding: int = 0
+    padding: int | None = None
 
     def encode(self) -> bytes:
         pool = bytearray(b"\0")
@@ -221,7 +224,8 @@ class ToolNote:
                 pool += text.encode("utf-8", "surrogateescape") + b"\0"
             else:
                 offsets.append(0)
-        return records.TKINFO_HEAD.pack(self.note_version, *offsets) + pool + bytes(self.padding)
+        padding = -len(pool) % 4 if self.padding is None else self.padding
+        return records.TKINFO_HEAD.pack(self.note_version, *offsets) + pool + bytes(padding)
 
 
 @dataclass(slots=True)
@@ -449,8 +453,14 @@ def _tool_note(desc: bytes) -> ToolNote | RawNote:
     except CubinError:
         return RawNote(desc)
     note = ToolNote(note_version, file, tool, version, branch, arguments)
-    note.padding = len(desc) - len(note.encode())
-    return note if note.padding >= 0 and note.encode() == desc else RawNote(desc)
+    if note.encode() == desc:
+        return note
+    note.padding = 0
+    padding = len(desc) - len(note.encode())
+    if padding < 0:
+        return RawNote(desc)
+    note.padding = padding
+    return note if note.encode() == desc else RawNote(desc)
 
 
 def _notes(data: bytes, name: str) -> Notes:

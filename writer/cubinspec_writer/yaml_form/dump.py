@@ -317,6 +317,8 @@ def _note(note: bodies.Note) -> Any:
         return shown
     for field in _NOTE_FIELDS[type(descriptor)]:
         value = getattr(descriptor, field)
+        if value is None:
+            continue
         shown[field] = quote_name(value) if isinstance(value, str) else value
     return shown
 
