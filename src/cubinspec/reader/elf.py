@@ -21,6 +21,7 @@ from cubinspec.errors import (
     NotCubinError,
     TruncatedError,
 )
+from cubinspec.limits import LONG_STRING, MAX_SECTION_OVERLAP, MAX_STRING_OVERLAP
 from cubinspec.reader.streams import words
 from cubinspec_generated import records
 
@@ -78,13 +79,15 @@ def occupies_file(sh_type: int, sh_flags: int) -> bool:
 class StringTable:
     """The bytes of one string table, read once."""
 
-    __slots__ = ("data", "field", "file", "offset")
+    __slots__ = ("_long", "_long_size", "data", "field", "file", "offset")
 
     def __init__(self, data: bytes, offset: int, file: str, field: str) -> None:
         self.data = data
         self.offset = offset
         self.file = file
         self.field = field
+        self._long: dict[int, str] = {}
+        self._long_size = 0
 
     def get_many(self, indices: list[int]) -> list[str]:
         """The strings at many indices; raises as :meth:`get` does."""
@@ -95,7 +98,10 @@ class StringTable:
             end = find(0, index)
             if end < 0:
                 self._refuse(index)
-            names.append(data[index:end].decode("utf-8", "surrogateescape"))
+            if end - index > LONG_STRING:
+                names.append(self._get_long(index, end))
+            else:
+                names.append(data[index:end].decode("utf-8", "surrogateescape"))
         return names
 
     def get(self, index: int) -> str:
@@ -105,13 +111,33 @@ class StringTable:
 
         Raises:
             BadIndexError: ``index`` is outside the table.
-            BadStringError: no NUL between ``index`` and the end of the table.
+            BadStringError: no NUL between ``index`` and the end of the table, or the table is one
+                long string with many beginnings.
         """
         data = self.data
         end = data.find(0, index)
         if end < 0 or index < 0:
             self._refuse(index)
+        if end - index > LONG_STRING:
+            return self._get_long(index, end)
         return data[index:end].decode("utf-8", "surrogateescape")
+
+    def _get_long(self, index: int, end: int) -> str:
+        """A string worth sharing between all who name it, and worth counting."""
+        text = self._long.get(index)
+        if text is None:
+            self._long_size += end - index
+            if self._long_size > MAX_STRING_OVERLAP * len(self.data):
+                raise BadStringError(
+                    "the strings asked for share too many bytes",
+                    file=self.file,
+                    offset=self.offset + index,
+                    field=self.field,
+                    expected=f"at most {MAX_STRING_OVERLAP} times the table's {len(self.data)}",
+                )
+            text = self.data[index:end].decode("utf-8", "surrogateescape")
+            self._long[index] = text
+        return text
 
     def _refuse(self, index: int) -> None:
         size = len(self.data)
@@ -145,9 +171,11 @@ class Elf:
     """
 
     __slots__ = (
+        "_found",
         "_names",
         "_section_rows",
         "_segment_rows",
+        "_shndx_tables",
         "_shstrtab",
         "_strtabs",
         "_symbol_rows",
@@ -171,6 +199,8 @@ class Elf:
         self._segment_rows: list[SegmentRow] | None = None
         self._shstrtab: StringTable | None = None
         self._strtabs: dict[int, StringTable] = {}
+        self._found: dict[int, int | None] = {}
+        self._shndx_tables: dict[int, int] | None = None
         self._symbol_rows: dict[int, list[SymbolRow]] = {}
         self.ident = bytes(data[:16])
         self._check_ident()
@@ -363,10 +393,28 @@ class Elf:
                     self.ehdr[5], self.num_sections * record.size, "section_headers"
                 )
                 rows = list(record.iter_unpack(raw))
+                self._check_overlap(rows)
             else:
                 rows = []
             self._section_rows = rows
         return rows
+
+    def _check_overlap(self, rows: list[SectionRow]) -> None:
+        limit = MAX_SECTION_OVERLAP * self.size
+        if sum([row[5] for row in rows]) <= limit:
+            return
+        # what is not in the file is refused where it is asked for
+        total = sum(
+            max(min(row[5], self.size - row[4]), 0) for row in rows if occupies_file(row[1], row[2])
+        )
+        if total > limit:
+            raise BadStructureError(
+                f"the sections overlap: together they take {total} bytes of {self.size}",
+                file=self.file,
+                offset=self.ehdr[5],
+                field="section_headers",
+                expected=f"at most {limit} bytes",
+            )
 
     @property
     def segment_rows(self) -> list[SegmentRow]:
@@ -489,10 +537,11 @@ class Elf:
 
     def find_section(self, sh_type: int) -> int | None:
         """Index of the first section of a type."""
-        for index, row in enumerate(self.section_rows):
-            if row[1] == sh_type:
-                return index
-        return None
+        if sh_type not in self._found:
+            rows = self.section_rows
+            first = next((index for index, row in enumerate(rows) if row[1] == sh_type), None)
+            self._found[sh_type] = first
+        return self._found[sh_type]
 
     def symbol_rows(self, index: int) -> list[SymbolRow]:
         """The symbol table in section ``index``."""
@@ -517,22 +566,32 @@ class Elf:
             self._extend_indices(index, rows)
         return rows
 
+    def _shndx_table(self, index: int) -> int | None:
+        """The section with the extended indices of the symbol table in section ``index``."""
+        tables = self._shndx_tables
+        if tables is None:
+            tables = self._shndx_tables = {}
+            for number, row in enumerate(self.section_rows):
+                if row[1] == SHT_SYMTAB_SHNDX or (
+                    # its type is not known from a real file
+                    row[2] & SHF_CUDA_MERCURY
+                    and self.section_name(number) == ".nv.merc.symtab_shndx"
+                ):
+                    tables.setdefault(row[6], number)
+        return tables.get(index)
+
     def _extend_indices(self, index: int, rows: list[SymbolRow]) -> None:
-        suffix = "symtab_shndx"
-        for number, section in enumerate(self.section_rows):
-            if section[6] == index and (
-                section[1] == SHT_SYMTAB_SHNDX or self.section_name(number).endswith(suffix)
-            ):
-                indices = words(self.section_bytes(number))
-                break
-        else:
+        number = self._shndx_table(index)
+        if number is None:
             return
+        section = self.section_rows[number]
+        indices = words(self.section_bytes(number))
         if len(indices) < len(rows):
             raise BadStructureError(
                 f"{len(indices)} extended section indices for {len(rows)} symbols",
                 file=self.file,
                 offset=section[4],
-                field=f"sections[{number}] ({suffix})",
+                field=f"sections[{number}] (symtab_shndx)",
                 expected="one word per symbol",
             )
         for number, row in enumerate(rows):
