@@ -1,4 +1,4 @@
-# Generated from ksy/tables/*.yaml (sha256 05e7f827 0b8817fc fd9d3e7f b4d2b372 5f4af014 e08bfd9e 0192a318 5cfae716 303abd33) by tools.gen; do not edit.
+# Generated from ksy/tables/*.yaml (sha256 83196e2a 0b8817fc fd9d3e7f b4d2b372 5f4af014 e08bfd9e 0192a318 5cfae716 303abd33) by tools.gen; do not edit.
 meta:
   id: cuda_codes
   title: Codes of NVIDIA CUDA device binaries
@@ -2426,6 +2426,27 @@ enums:
       -orig-id: INDIRECT_BRANCH_KIND_CALL
       doc: |
         CALL.
+  mbarrier_stride:
+    0:
+      id: mbarrier_stride_x4
+      -orig-id: MBARRIER_STRIDE_X4
+      doc: |
+        X4.
+    1:
+      id: mbarrier_stride_x8
+      -orig-id: MBARRIER_STRIDE_X8
+      doc: |
+        X8.
+    2:
+      id: mbarrier_stride_x16
+      -orig-id: MBARRIER_STRIDE_X16
+      doc: |
+        X16.
+    3:
+      id: mbarrier_stride_x1
+      -orig-id: MBARRIER_STRIDE_X1
+      doc: |
+        X1.
   annotation_kind:
     0:
       id: annotation_kind_spill_refill_0

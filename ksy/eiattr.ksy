@@ -528,7 +528,9 @@ types:
         type: u4
         repeat: expr
         repeat-expr: |
-          num_targets <= _io.size / 4 ? num_targets.as<u8> : (_io.size / 4).as<u8>
+          num_targets <= _io.size / 4
+            ? num_targets.as<u8>
+            : (_io.size / 4).as<u8>
         doc: Byte offset of each target.
   mbarrier_list:
     -orig-id: EIATTR_MBARRIER_INSTR_OFFSETS
@@ -555,9 +557,8 @@ types:
       - id: immediate_offset
         type: u4
         doc: Constant that is added to the register.
-      - id: kind
-        type: u1
-        enum: cuda_codes::mbarrier_instr_kind
+      - id: operation
+        type: mbarrier_operation
         doc: What the instruction does.
       - id: unknown
         type: u1
@@ -565,9 +566,23 @@ types:
       - id: uniform_register
         type: u1
         doc: Uniform register that is added, 255 for none.
-      - id: stride
+      - id: reserved
         type: u1
-        doc: Stride; 0 in files seen.
+        doc: 0 in files seen.
+  mbarrier_operation:
+    doc: Kind of an mbarrier instruction, and how far mbarriers are apart.
+    seq:
+      - id: kind
+        type: b4
+        enum: cuda_codes::mbarrier_instr_kind
+        doc: What the instruction does.
+      - id: stride
+        type: b2
+        enum: cuda_codes::mbarrier_stride
+        doc: Distance between mbarriers.
+      - id: reserved
+        type: b2
+        doc: 0 in files seen.
   coroutine_list:
     -orig-id: EIATTR_COROUTINE_RESUME_ID_OFFSETS
     doc: Resume points of a coroutine.

@@ -2,13 +2,13 @@
 
 (function (root, factory) {
   if (typeof define === 'function' && define.amd) {
-    define(['exports', 'kaitai-struct/KaitaiStream', './ElfRecords', './CudaCodes', './Callgraph', './Metadata', './NvDebug', './ResolvedRela', './NoteNv', './Eiattr', './Compat', './RelAction', './Uft', './Prototype', './Mercury', './Capmerc'], factory);
+    define(['exports', 'kaitai-struct/KaitaiStream', './ElfRecords', './CudaCodes', './Callgraph', './Metadata', './ResolvedRela', './NoteNv', './Compat', './Eiattr', './RelAction', './Uft', './Prototype', './NvDebug', './Mercury', './Capmerc'], factory);
   } else if (typeof exports === 'object' && exports !== null && typeof exports.nodeType !== 'number') {
-    factory(exports, require('kaitai-struct/KaitaiStream'), require('./ElfRecords'), require('./CudaCodes'), require('./Callgraph'), require('./Metadata'), require('./NvDebug'), require('./ResolvedRela'), require('./NoteNv'), require('./Eiattr'), require('./Compat'), require('./RelAction'), require('./Uft'), require('./Prototype'), require('./Mercury'), require('./Capmerc'));
+    factory(exports, require('kaitai-struct/KaitaiStream'), require('./ElfRecords'), require('./CudaCodes'), require('./Callgraph'), require('./Metadata'), require('./ResolvedRela'), require('./NoteNv'), require('./Compat'), require('./Eiattr'), require('./RelAction'), require('./Uft'), require('./Prototype'), require('./NvDebug'), require('./Mercury'), require('./Capmerc'));
   } else {
-    factory(root.ElfCuda || (root.ElfCuda = {}), root.KaitaiStream, root.ElfRecords || (root.ElfRecords = {}), root.CudaCodes || (root.CudaCodes = {}), root.Callgraph || (root.Callgraph = {}), root.Metadata || (root.Metadata = {}), root.NvDebug || (root.NvDebug = {}), root.ResolvedRela || (root.ResolvedRela = {}), root.NoteNv || (root.NoteNv = {}), root.Eiattr || (root.Eiattr = {}), root.Compat || (root.Compat = {}), root.RelAction || (root.RelAction = {}), root.Uft || (root.Uft = {}), root.Prototype || (root.Prototype = {}), root.Mercury || (root.Mercury = {}), root.Capmerc || (root.Capmerc = {}));
+    factory(root.ElfCuda || (root.ElfCuda = {}), root.KaitaiStream, root.ElfRecords || (root.ElfRecords = {}), root.CudaCodes || (root.CudaCodes = {}), root.Callgraph || (root.Callgraph = {}), root.Metadata || (root.Metadata = {}), root.ResolvedRela || (root.ResolvedRela = {}), root.NoteNv || (root.NoteNv = {}), root.Compat || (root.Compat = {}), root.Eiattr || (root.Eiattr = {}), root.RelAction || (root.RelAction = {}), root.Uft || (root.Uft = {}), root.Prototype || (root.Prototype = {}), root.NvDebug || (root.NvDebug = {}), root.Mercury || (root.Mercury = {}), root.Capmerc || (root.Capmerc = {}));
   }
-})(typeof self !== 'undefined' ? self : this, function (ElfCuda_, KaitaiStream, ElfRecords_, CudaCodes_, Callgraph_, Metadata_, NvDebug_, ResolvedRela_, NoteNv_, Eiattr_, Compat_, RelAction_, Uft_, Prototype_, Mercury_, Capmerc_) {
+})(typeof self !== 'undefined' ? self : this, function (ElfCuda_, KaitaiStream, ElfRecords_, CudaCodes_, Callgraph_, Metadata_, ResolvedRela_, NoteNv_, Compat_, Eiattr_, RelAction_, Uft_, Prototype_, NvDebug_, Mercury_, Capmerc_) {
 /**
  * ELF file with device code for NVIDIA GPUs (e_machine 190), as ptxas, nvlink
  * and the CUDA libraries carry it.

@@ -395,7 +395,7 @@ def _mbarriers(_: Cubin, fields: dict[str, Any]) -> str:
         words.append(
             f"{e['offset']:#x} : Instruction Kind : MBARRIER_{kind} "
             f"(R{e['address_register']} + UR{e['uniform_register']}{offset}) "
-            "Stride : MBARRIER_STRIDE_X4"  # a constant: patching the record does not change it
+            f"Stride : MBARRIER_STRIDE_{eiattr.ENUMS['mbarrier_stride'][e['stride']]}"
         )
     return " ".join(words)
 

@@ -184,6 +184,7 @@ def _field_faults(
             yield from overlaps(
                 item["bits"], (*place, "bits"), 8 * FIELD_SIZES.get(item["type"], 0)
             )
+            yield from unknown_words(item["bits"], "enum", enums, (*place, "bits"), "enum")
         if item["type"] == "str" and "size" not in item:
             yield place, "a text field names the field that has its size"
 

@@ -152,6 +152,18 @@ def _bit_fields(attributes: Iterable[Mapping[str, Any]], module: _Module) -> Non
         ],
         "Bit fields of a payload word: (name, first bit, width).",
     )
+    module.mapping(
+        "BIT_FIELD_ENUMS",
+        "dict[tuple[int, str], str]",
+        [
+            (f"({_hex(a['code'])}, {b['name']!r})", repr(b["enum"]))
+            for a in attributes
+            for f in a["layout"].get("fields", ())
+            for b in f.get("bits", ())
+            if "enum" in b
+        ],
+        "Enums of bit fields, by code and name of the bit field.",
+    )
 
 
 def _relocations(table: Table, module: _Module) -> None:

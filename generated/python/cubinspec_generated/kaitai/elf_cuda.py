@@ -7,14 +7,14 @@ from . import elf_records
 from . import cuda_codes
 from . import callgraph
 from . import metadata
-from . import nv_debug
 from . import resolved_rela
 from . import note_nv
-from . import eiattr
 from . import compat
+from . import eiattr
 from . import rel_action
 from . import uft
 from . import prototype
+from . import nv_debug
 from . import mercury
 from . import capmerc
 from enum import IntEnum

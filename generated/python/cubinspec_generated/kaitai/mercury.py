@@ -4,11 +4,11 @@
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
 from . import elf_records
+from . import eiattr
 from . import callgraph
 from . import prototype
 from . import cuda_codes
 from . import resolved_rela
-from . import eiattr
 
 
 if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):

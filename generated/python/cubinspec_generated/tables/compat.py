@@ -88,5 +88,8 @@ BIT_FIELDS: dict[tuple[int, str], tuple[tuple[str, int, int], ...]] = {
 }
 """Bit fields of a payload word: (name, first bit, width)."""
 
+BIT_FIELD_ENUMS: dict[tuple[int, str], str] = {}
+"""Enums of bit fields, by code and name of the bit field."""
+
 ORDER: tuple[int, ...] = (9, 8, 2, 5, 7, 3, 6, 11)
 """Order of a linked section."""

@@ -1,4 +1,4 @@
-# Generated from ksy/tables/eiattr.yaml (sha256 05e7f827c60e5f22) by tools.gen; do not edit.
+# Generated from ksy/tables/eiattr.yaml (sha256 83196e2a8ce08f6d) by tools.gen; do not edit.
 """Attributes of .nv.info sections (EIATTR)."""
 
 FORMATS: dict[int, str] = {
@@ -366,7 +366,7 @@ LAYOUTS: dict[int, tuple[str, str, tuple[str, ...], tuple[str, ...], tuple[str, 
     0x36: ('struct', '<I', ('bits',), ('',), ()),
     0x37: ('struct', '<I', ('toolkit_version',), ('',), ()),
     0x38: ('inline', '<H', ('count',), ('',), ()),
-    0x39: ('array', '<IIIBBBB', ('offset', 'address_register', 'immediate_offset', 'kind', 'unknown_1', 'uniform_register', 'stride'), ('code', '', '', 'enum:mbarrier_instr_kind', '', '', ''), ()),
+    0x39: ('array', '<IIIBBBB', ('offset', 'address_register', 'immediate_offset', 'kind_and_stride', 'unknown_1', 'uniform_register', 'reserved'), ('code', '', '', '', '', '', ''), ()),
     0x3a: ('array', '<II', ('resume_id', 'offset'), ('', 'code'), ()),
     0x3b: ('struct', '<II', ('function', 'stack_size'), ('symbol', ''), ()),
     0x3c: ('array', '<IId', ('register_target', 'padding', 'statistic'), ('', '', ''), ()),
@@ -460,9 +460,16 @@ SYMBOL_FIELDS: dict[int, tuple[int, ...]] = {
 BIT_FIELDS: dict[tuple[int, str], tuple[tuple[str, int, int], ...]] = {
     (0x17, 'bits'): (('log_alignment', 0, 8), ('space', 8, 4), ('cbank', 12, 5), ('is_smem', 17, 1), ('size', 18, 14)),
     (0x29, 'mask'): (('register', 0, 24), ('register_class', 24, 8)),
+    (0x39, 'kind_and_stride'): (('kind', 0, 4), ('stride', 4, 2)),
     (0x45, 'bits'): (('size', 0, 16), ('log_alignment', 16, 8), ('space', 24, 4)),
 }
 """Bit fields of a payload word: (name, first bit, width)."""
+
+BIT_FIELD_ENUMS: dict[tuple[int, str], str] = {
+    (0x39, 'kind'): 'mbarrier_instr_kind',
+    (0x39, 'stride'): 'mbarrier_stride',
+}
+"""Enums of bit fields, by code and name of the bit field."""
 
 ENUMS: dict[str, dict[int, str]] = {
     'mbarrier_instr_kind': {0: 'INIT', 1: 'ARRIVE', 2: 'ARRIVE_NOCOMPLETE', 3: 'ARRIVE_DROP', 4: 'ARRIVE_DROP_NOCOMPLETE', 5: 'TEST_WAIT', 6: 'TEST_WAIT_PARITY', 7: 'CP_ASYNC_ARRIVE', 8: 'INVAL', 9: 'TRY_WAIT', 10: 'TRY_WAIT_PARITY'},
@@ -473,6 +480,7 @@ ENUMS: dict[str, dict[int, str]] = {
     'source_language': {1: 'SASS', 2: 'NVSAL', 3: 'PTX', 4: 'NVVM', 5: 'CUDA_CXX', 6: 'CUDA_CXX_TILE', 7: 'TILEIR', 8: 'CUTILE', 9: 'FORTRAN', 10: 'OPTIX'},
     'instr_offsets_kind': {1: 'PREFETCH_L1_VALID_ADDR', 2: 'FENCE_PROXY_ASYNC_GENERIC_SR_SMEM_READS_RELEASE_CLUSTER', 3: 'FENCE_ALIAS_SR_READ_RELEASE_SYS'},
     'indirect_branch_kind': {0: 'BRANCH', 1: 'CALL'},
+    'mbarrier_stride': {0: 'X4', 1: 'X8', 2: 'X16', 3: 'X1'},
     'annotation_kind': {0: 'SPILL_REFILL_0', 1: 'SPILL_REFILL', 2: 'INSTRUCTION_INFO', 3: 'FUNCTION_INFO'},
     'sampler_addr_mode': {0: 'WRAP', 1: 'MIRROR', 2: 'CLAMP_OGL', 3: 'CLAMP_TO_EDGE', 4: 'CLAMP_TO_BORDER', 255: 'NOT_GIVEN'},
     'sampler_filter_mode': {0: 'NEAREST', 1: 'LINEAR', 255: 'NOT_GIVEN'},
