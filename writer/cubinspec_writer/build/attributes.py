@@ -82,3 +82,9 @@ def half(code: int, value: int) -> InfoRecord:
 def sized(code: int, payload: bytes) -> InfoRecord:
     """A record with a payload."""
     return EIFMT_SVAL, code, len(payload), payload
+
+
+#: Attributes that the Mercury copy of a function's section never has.
+SASS_ONLY = frozenset(
+    CODE[f"EIATTR_{name}"] for name in ("PARAM_CBANK", "CBANK_PARAM_SIZE", "SW_WAR")
+)

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from cubinspec_writer.emit.model import Description
 
 ABI_7 = 7
-_ALIGNMENT = 4
 _VIRTUAL_SM_SHIFT, _VIRTUAL_SM_MASK = 16, 0xFF
 _MAX_WORD = 0xFFFF
 
@@ -102,8 +101,7 @@ def _texts(description: Description, texts: dict[str, str]) -> None:
                 if "\0" in text:
                     raise BadStructureError(f"{name} holds a NUL character")
                 setattr(descriptor, name, text)
-            descriptor.padding = 0
-            descriptor.padding = -len(descriptor.encode()) % _ALIGNMENT
+            descriptor.padding = None
             # a linked file has the notes of its inputs behind that of the linker
             return
     raise BadStructureError("the file has no such note", field=".note.nv.tkinfo")

@@ -241,19 +241,13 @@ class _Setter:
         # instruction offsets count in SASS; the Mercury copy counts in its own code
         shared = "code" not in references and kind not in ("records", "list")
         has_copy = self._info(True) is not None
-        if code in _SASS_ONLY:
+        if code in attributes.SASS_ONLY:
             shared = False
         elif has_copy and not shared:
             self.remarks.append(
                 f".nv.merc.nv.info.{self.name}: its {attribute_name(code)} counts in Mercury code"
             )
         self._put(record, code, mercury=shared)
-
-
-#: Attributes that a Mercury copy never has.
-_SASS_ONLY = frozenset(
-    CODE[f"EIATTR_{name}"] for name in ("PARAM_CBANK", "CBANK_PARAM_SIZE", "SW_WAR")
-)
 
 
 def attribute_code(text: str) -> int:

@@ -1,0 +1,277 @@
+"""What an assembler would tell the builder about a file of ptxas: its code and the facts beside it.
+
+Nothing of the layout is taken over: no section list, no symbol table, no string table, no offsets.
+"""
+
+from __future__ import annotations
+
+from struct import unpack
+
+from cubinspec.model.info import CODE
+from cubinspec_writer.build import (
+    Capsule,
+    CubinBuilder,
+    Frame,
+    Function,
+    Inner,
+    Parameter,
+    Relocation,
+    SharedVariable,
+    Tool,
+)
+from cubinspec_writer.build.facts import RESERVED_SHARED, Target, target
+from cubinspec_writer.build.parts import BINDINGS
+from cubinspec_writer.emit import bodies, describe
+from cubinspec_writer.emit.layout import Planner
+from cubinspec_writer.emit.model import Description, Section, Symbol
+
+STT_FUNC, STO_ENTRY = 2, 0x10
+_BINDING = {number: name for name, number in BINDINGS.items()}
+#: What the builder computes; everything else of .nv.info.<f> is a fact about the code.
+_COMPUTED = frozenset(
+    CODE[f"EIATTR_{name}"]
+    for name in """CUDA_API_VERSION PARAM_CBANK CBANK_PARAM_SIZE KPARAM_INFO MAXREG_COUNT
+    NUM_BARRIERS MERCURY_ISA_VERSION EXIT_INSTR_OFFSETS MAX_THREADS REQNTID SW_WAR
+    SW2861232_WAR""".split()
+)
+
+
+class _Facts:
+    def __init__(self, data: bytes, arch: str) -> None:
+        self.file: Description = describe(data)
+        self.goal: Target = target(arch)
+        self.relocatable = self.file.header.e_type == 1
+        planner = Planner(self.file)
+        planner.symbols()
+        self.entries = planner.symbol_entries
+        self.sections = {section.name: section for section in self.file.sections}
+        self.symbols = [entry for entry in self.entries if isinstance(entry, Symbol)]
+        table = self.sections.get(".nv.merc.symtab")
+        self.mercury = table.body.symbols if table is not None else []
+
+    def name(self, index: int) -> str:
+        entry = self.entries[index]
+        assert entry is not None
+        if isinstance(entry, Symbol) and not entry.name and not self.goal.sm >= 100:
+            return ".nv.reservedSmem.cap"
+        return entry.name
+
+    def records(self, section: str) -> list[tuple[int, int, int, bytes]]:
+        found = self.sections.get(section)
+        return list(found.body.records) if found is not None else []
+
+    def keyed(self, name: str, symbol: str) -> int:
+        code = CODE[f"EIATTR_{name}"]
+        for _, found, _, payload in self.records(".nv.info"):
+            if found == code:
+                index, value = unpack("<II", payload)
+                if self.name(index) == symbol:
+                    return value
+        return 0
+
+    def relocations(self, *names: str) -> list[Relocation]:
+        """In the order of making: files hold them last first."""
+        found = []
+        for name in names:
+            section = self.sections.get(name)
+            if section is None:
+                continue
+            for offset, symbol, kind, addend in reversed(section.body.rows()):
+                if self.goal.finalizer and addend == 0 and kind < 0x10000:
+                    addend = None
+                found.append(Relocation(offset, kind, self.name(symbol), addend))
+        return found
+
+    def code_relocations(self, function: str) -> list[Relocation]:
+        rows = self.relocations(f".rel.text.{function}", f".rela.text.{function}")
+        return rows if self.goal.finalizer else sorted(rows, key=lambda row: row.offset)
+
+
+def builder_of(data: bytes, arch: str, *, frames: bool = True) -> CubinBuilder:
+    """The builder calls that stand for a file of ptxas 13.0.
+
+    Args:
+        frames: hand over the frame data too, which only a compiler can make.
+    """
+    facts = _Facts(data, arch)
+    builder = CubinBuilder(arch, relocatable=facts.relocatable)
+    notes = facts.sections[".note.nv.tkinfo"].body.notes[0].descriptor
+    builder.tool = Tool(notes.tool_name, notes.tool_version, notes.tool_branch, notes.arguments)
+    builder.virtual_sm = facts.sections[".note.nv.cuinfo"].body.notes[0].descriptor.virtual_sm
+    owned = {}
+    for symbol in facts.symbols:
+        if symbol.st_info & 15 == STT_FUNC and isinstance(symbol.section, Section):
+            if symbol.section.name == f".text.{symbol.name}":
+                owned[id(symbol.section)] = symbol
+    for section in facts.file.sections:
+        if id(section) in owned:
+            builder.functions.append(_function(facts, owned[id(section)], section))
+    _reserved_cap(facts, builder)
+    _variables(facts, builder)
+    _call_graph(facts, builder)
+    if frames:
+        builder.frame = Frame(
+            facts.sections[".debug_frame"].body.data,
+            facts.relocations(".rel.debug_frame", ".rela.debug_frame"),
+        )
+        if ".nv.merc.debug_frame" in facts.sections:
+            builder.mercury_frame = Frame(
+                facts.sections[".nv.merc.debug_frame"].body.data,
+                facts.relocations(".nv.merc.rela.debug_frame"),
+            )
+    return builder
+
+
+def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
+    name = symbol.name
+    kernel = bool(symbol.st_other & STO_ENTRY)
+    function = Function(name, text.body.data, kernel, facts.keyed("REGCOUNT", name))
+    function.binding = _BINDING[symbol.st_info >> 4]
+    function.frame = facts.keyed("FRAME_SIZE", name)
+    function.stack = facts.keyed("MIN_STACK_SIZE", name)
+    function.stack_limit = facts.keyed("MAX_STACK_SIZE", name)
+    records = facts.records(f".nv.info.{name}")
+    by_code = {record[1]: record for record in records}
+
+    def of(attribute: str) -> tuple[int, int, int, bytes] | None:
+        return by_code.get(CODE[f"EIATTR_{attribute}"])
+
+    if found := of("NUM_BARRIERS"):
+        function.barriers = found[2]
+    if found := of("MAXREG_COUNT"):
+        function.max_registers = found[2]
+    if found := of("EXIT_INSTR_OFFSETS"):
+        function.exit_offsets = list(unpack(f"<{len(found[3]) // 4}I", found[3]))
+    if found := of("MAX_THREADS"):
+        function.max_threads = unpack("<III", found[3])
+    if found := of("REQNTID"):
+        function.required_threads = unpack("<III", found[3])
+    function.attributes = [record for record in records if record[1] not in _COMPUTED]
+    function.parameters = [
+        _parameter(record[3])
+        for record in reversed(records)
+        if record[1] == CODE["EIATTR_KPARAM_INFO"]
+    ]
+    shared = facts.sections.get(f".nv.shared.{name}")
+    if shared is not None:
+        function.shared = shared.body.size
+        if facts.goal.finalizer and not facts.relocatable:
+            function.shared -= RESERVED_SHARED
+        function.shared_align = shared.sh_addralign
+        function.shared_variables = [
+            SharedVariable(part.name, part.st_value, part.st_size)
+            for part in facts.symbols
+            if part.section is shared
+        ]
+    constants = facts.sections.get(f".nv.constant2.{name}")
+    if constants is not None:
+        function.constants = constants.body.data
+        function.constants_align = constants.sh_addralign
+        for part in facts.symbols:
+            if part.section is constants:
+                function.constants_symbol = part.name
+        function.constants_relocations = facts.relocations(
+            f".rel.nv.constant2.{name}", f".rela.nv.constant2.{name}"
+        )
+    function.relocations = facts.code_relocations(name)
+    function.resolved = f".rela.text.{name}" in facts.sections
+    function.inner = [
+        Inner(
+            part.name,
+            part.st_value,
+            part.st_size,
+            _BINDING[part.st_info >> 4],
+            facts.keyed("FRAME_SIZE", part.name),
+            next(((m.st_value, m.st_size) for m in facts.mercury if m.name == part.name), (0, 0)),
+        )
+        for part in facts.symbols
+        if part.section is text and part is not symbol
+    ]
+    capsule = facts.sections.get(f".nv.capmerc.text.{name}")
+    if capsule is not None:
+        own = {record[1]: record for record in facts.records(f".nv.merc.nv.info.{name}")}
+        function.capsule = Capsule(
+            capsule.body.data,
+            next(m.st_size for m in facts.mercury if m.name == name),
+            [
+                record
+                for code, record in own.items()
+                if by_code.get(code) != record and code != CODE["EIATTR_KPARAM_INFO"]
+            ],
+            facts.relocations(f".nv.merc.rela.text.{name}"),
+        )
+    return function
+
+
+def _reserved_cap(facts: _Facts, builder: CubinBuilder) -> None:
+    """Which function first asks for it; on sm_90 an unnamed symbol is left of that."""
+    functions = {function.name: function for function in builder.functions}
+    current = None
+    for entry in facts.file.history:
+        if isinstance(entry, Section) and entry.name.startswith(".text."):
+            current = functions[entry.name.removeprefix(".text.")]
+        elif isinstance(entry, Symbol) and current is not None:
+            unnamed = not entry.name and entry.st_other == 1
+            current.reserved_cap |= unnamed or entry.name == ".nv.reservedSmem.cap"
+
+
+def _parameter(payload: bytes) -> Parameter:
+    _, _, offset, bits = unpack("<IHHI", payload)
+    return Parameter(
+        bits >> 18, None, offset, bits & 0xFF, bits >> 8 & 15, bits >> 12 & 31, bool(bits >> 17 & 1)
+    )
+
+
+def _variables(facts: _Facts, builder: CubinBuilder) -> None:
+    spaces = {".nv.global": "global", ".nv.global.init": "global", ".nv.constant3": "constant"}
+    relocations = {name: facts.relocations(f".rel{name}", f".rela{name}") for name in spaces}
+    bank = facts.sections.get(".nv.constant4")
+    if bank is not None:
+        rows = facts.relocations(".rel.nv.constant4", ".rela.nv.constant4")
+        builder.bank(4, bank.body.data, align=bank.sh_addralign, relocations=rows)
+    order = [section.name for section in facts.file.sections if section.name in spaces]
+    parts = [
+        symbol
+        for symbol in facts.symbols
+        if isinstance(symbol.section, Section) and symbol.section.name in spaces
+    ]
+    for part in sorted(parts, key=lambda part: order.index(part.section.name)):
+        start, end = part.st_value, part.st_value + part.st_size
+        body = part.section.body
+        data = None if isinstance(body, bodies.NoBytes) else body.data[start:end]
+        variable = builder.variable(
+            part.name,
+            spaces[part.section.name],
+            data,
+            size=part.st_size,
+            align=part.section.sh_addralign,
+        )
+        variable.offset = start
+        variable.binding = _BINDING[part.st_info >> 4]
+        variable.managed = bool(part.st_other & 0x04)
+        variable.relocations = [
+            Relocation(row.offset - start, row.kind, row.symbol, row.addend)
+            for row in relocations[part.section.name]
+            if start <= row.offset < end
+        ]
+    for symbol in facts.symbols:
+        if symbol.section == 0 and symbol.st_info >> 4 == 1:
+            space = {0x20: "global", 0x40: "shared", 0x80: "constant"}.get(symbol.st_other & 0xE0)
+            builder.extern(symbol.name, space)
+
+
+def _call_graph(facts: _Facts, builder: CubinBuilder) -> None:
+    kind = -1
+    signatures = {}
+    for a, b in facts.sections[".nv.callgraph"].body.rows:
+        if a == 0 and b in bodies.CALLGRAPH_MARKERS:
+            kind = bodies.CALLGRAPH_MARKERS.index(b)
+            continue
+        builder.edges.append((kind, facts.name(a), facts.name(b) if isinstance(b, int) else b))
+        if kind == 1:
+            signatures[facts.name(a)] = b
+    prototypes = facts.sections.get(".nv.prototype")
+    if prototypes is not None:
+        signatures |= {facts.name(a): b for a, b in prototypes.body.rows}
+    for function in builder.functions:
+        function.signature = signatures.get(function.name)

@@ -1,0 +1,817 @@
+"""A cubin from scratch: what ptxas 13.0 would have written around the same code.
+
+The caller gives what an assembler knows (code, resources, relocations, call graph). From it follow
+the sections and their order, ``.nv.info*``, the parameter bank, ``.nv.compat``, notes, prototypes,
+symbols, names and the layout. Things are made in the order in which ptxas makes them:
+
+    names, symbols, notes, .nv.info, .nv.compat
+    for each function: code, attributes, shared memory; behind the first one the module's own
+        sections and symbols; then constants, inner functions, relocations, parameters
+    .debug_frame, relocations of data and frames, call graph, prototypes
+    sm_90 and up: parameter banks;  sm_100 and up: the Mercury half
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from struct import pack
+
+from cubinspec.errors import BadStructureError
+from cubinspec.model.info import CODE
+from cubinspec_generated.tables import relocations as relocation_table
+from cubinspec_writer.build import attributes, facts
+from cubinspec_writer.build.frames import default_frame
+from cubinspec_writer.build.mercury import Mercury
+from cubinspec_writer.build.parts import (
+    BINDINGS,
+    GLOBAL,
+    LOCAL,
+    Frame,
+    Function,
+    Parameter,
+    Relocation,
+    Tool,
+    Variable,
+)
+from cubinspec_writer.emit import bodies, emit
+from cubinspec_writer.emit.layout import Planner
+from cubinspec_writer.emit.model import Description, Dropped, Header, Section, Symbol
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cubinspec_writer.emit.bodies import InfoRecord
+
+SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_RELA, SHT_NOTE, SHT_NOBITS, SHT_REL = 1, 2, 3, 4, 7, 8, 9
+SHT_CUDA_CONSTANT_B0 = 0x70000064
+SHT_CUDA_GLOBAL, SHT_CUDA_GLOBAL_INIT, SHT_CUDA_SHARED = 0x70000007, 0x70000008, 0x7000000A
+SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR, SHF_INFO_LINK = 1, 2, 4, 0x40
+SHF_CUINFO, SHF_TKINFO = 0x1000000, 0x2000000
+ET_REL, ET_EXEC = 1, 2
+STT_OBJECT, STT_FUNC, STT_CUDA_OBJECT = 1, 2, 13
+STO_ENTRY, STO_MANAGED = 0x10, 0x04
+SPACES = {"global": 0x20, "shared": 0x40, "constant": 0x80}
+STO_RESERVED_SHARED = 0xA0
+#: st_other of the symbols that stand for parts of constant banks: constant space, internal.
+STO_BANK_PART = 0x81
+ABI_8_FLAGS_SASS, ABI_8_FLAGS_CAPSULE = 0x04, 0x02
+NVIDIA = "NVIDIA Corp"
+NOTE_CUINFO, NOTE_TKINFO = 1000, 2000
+_TEXT_ALIGN = 128
+_UNIFIED_SYMBOLS = (
+    "__UDT_OFFSET",
+    "__UFT_OFFSET",
+    "__UFT_CANONICAL",
+    "__UDT_CANONICAL",
+    "__UFT",
+    "__UDT",
+    "__UFT_END",
+    "__UDT_END",
+)
+#: Helper symbols: name -> (value on sm_90, value from sm_100 on)
+_RESERVED_OFFSET, _RESERVED_CAP = ".nv.reservedSmem.offset0", ".nv.reservedSmem.cap"
+_RESERVED_ALIAS = "__nv_reservedSMEM_offset_0_alias"
+_RESERVED_VALUE, _RESERVED_CAP_VALUE = 64, 1024
+#: Relocation types from here on need a description for older drivers: R_CUDA_CONST_FIELD22_37.
+_ACTION_BASE, _ACTION = 115, (0, 0, 0, 17, 37, 0, 5, 54)
+CALLS, ADDRESS_TAKEN, INDIRECT_CALLS, REFERENCES = range(4)
+
+
+def code_of(name: str) -> int:
+    """Code of ``EIATTR_<name>``."""
+    return CODE[f"EIATTR_{name}"]
+
+
+@dataclass(slots=True)
+class _Bank:
+    """A constant bank of the module that is not made of variables."""
+
+    number: int
+    data: bytes
+    align: int
+    relocations: list[Relocation]
+
+
+@dataclass(slots=True)
+class CubinBuilder:
+    """Collects the parts of a cubin; :meth:`to_bytes` puts them together.
+
+    Functions and variables keep the order in which they are added.
+
+    Attributes:
+        arch: such as ``sm_90a``; sm_75 and up.
+        relocatable: input for nvlink instead of an executable.
+        toolkit: 10 * major + minor of the toolkit version that the notes state.
+        virtual_sm: architecture of the PTX; by default that of the code.
+        tool: what the tool note says.
+        frame, mercury_frame: ``.debug_frame``; by default a plain one is made (none in the
+            Mercury half).
+    """
+
+    arch: str
+    relocatable: bool = False
+    toolkit: int = 130
+    virtual_sm: int | None = None
+    tool: Tool = field(default_factory=Tool)
+    frame: Frame | None = None
+    mercury_frame: Frame | None = None
+    functions: list[Function] = field(default_factory=list)
+    variables: list[Variable] = field(default_factory=list)
+    undefined: list[tuple[str, int, int]] = field(default_factory=list)
+    banks: list[_Bank] = field(default_factory=list)
+    edges: list[tuple[int, str, str]] = field(default_factory=list)
+
+    def kernel(
+        self,
+        name: str,
+        code: bytes,
+        *,
+        registers: int,
+        parameters: Sequence[Parameter | int] = (),
+        exit_offsets: Sequence[int] = (),
+    ) -> Function:
+        """Add a kernel; further facts are set on the result. A parameter may be just its size."""
+        function = Function(name, code, True, registers)
+        function.parameters = [Parameter(p) if isinstance(p, int) else p for p in parameters]
+        function.exit_offsets = list(exit_offsets)
+        self.functions.append(function)
+        return function
+
+    def function(self, name: str, code: bytes, *, registers: int) -> Function:
+        """Add a device function; further facts are set on the result."""
+        function = Function(name, code, False, registers)
+        self.functions.append(function)
+        return function
+
+    def variable(
+        self, name: str, space: str, data: bytes | None = None, *, size: int = 0, align: int = 4
+    ) -> Variable:
+        """Add a variable in ``global`` or ``constant`` memory."""
+        variable = Variable(name, space, data, size, align)
+        self.variables.append(variable)
+        return variable
+
+    def extern(self, name: str, space: str | None = None) -> None:
+        """Name a function (or with ``space`` a variable) that another file defines."""
+        if space is None:
+            self.undefined.append((name, 1 << 4 | STT_FUNC, 0))
+        else:
+            self.undefined.append((name, 1 << 4 | STT_CUDA_OBJECT, _space(space)))
+
+    def bank(
+        self, number: int, data: bytes, *, align: int = 8, relocations: Sequence[Relocation] = ()
+    ) -> None:
+        """Add the module's constant bank ``number``, such as bank 4 with addresses."""
+        self.banks.append(_Bank(number, data, align, list(relocations)))
+
+    def call(self, caller: str, callee: str) -> None:
+        """Record a direct call."""
+        self.edges.append((CALLS, caller, callee))
+
+    def address_taken(self, function: str, signature: str) -> None:
+        """Record that the address of a function is taken."""
+        self.edges.append((ADDRESS_TAKEN, function, signature))
+
+    def indirect_call(self, caller: str, signature: str) -> None:
+        """Record an indirect call of functions with that signature."""
+        self.edges.append((INDIRECT_CALLS, caller, signature))
+
+    def reference(self, function: str, referenced: str) -> None:
+        """Record that a function may reach another through data."""
+        self.edges.append((REFERENCES, function, referenced))
+
+    def description(self) -> Description:
+        """What is to be written, open to further changes.
+
+        Raises:
+            CubinError: parts contradict each other, or name something that is not there.
+        """
+        return _Assembly(self).run()
+
+    def to_bytes(self) -> bytes:
+        """The file.
+
+        Raises:
+            CubinError: as :meth:`description`, or a number does not fit its field.
+        """
+        return emit(self.description())
+
+
+class _Assembly:
+    """The steps of :meth:`CubinBuilder.description` over shared state."""
+
+    def __init__(self, parts: CubinBuilder) -> None:
+        self.parts = parts
+        self.target = facts.target(parts.arch)
+        self.relocatable = parts.relocatable
+        self.finalizer = self.target.finalizer
+        self.has_capsule = any(f.capsule is not None for f in parts.functions)
+        self.history: list[Section | Symbol | Dropped] = []
+        self.globals: list[Symbol | Dropped] = []
+        self.late: list[Section] = []
+        self.by_name: dict[str, Section | Symbol] = {}
+        self.functions = {function.name: function for function in parts.functions}
+        self.symbol_of: dict[str, Symbol] = {}
+        self.infos: list[tuple[Function, Section]] = []
+        self.placed: list[tuple[Section, list[Relocation]]] = []
+        self.offsets: dict[str, tuple[Section, int]] = {}
+        self.data_sections: list[tuple[Section, list[Relocation]]] = []
+        self.banks: dict[str, Section] = {}
+        self._check()
+
+    def _check(self) -> None:
+        names: set[str] = set()
+        for name in (
+            *(function.name for function in self.parts.functions),
+            *(variable.name for variable in self.parts.variables),
+        ):
+            if not name or "\0" in name:
+                raise BadStructureError(f"{name!r} is no name")
+            if name in names:
+                raise BadStructureError(f"two parts are named {name!r}")
+            names.add(name)
+        if self.has_capsule and self.target.sm < facts.CAPSULE_SM:
+            raise BadStructureError(f"{self.target.name} has no Mercury capsules")
+        for function in self.parts.functions:
+            if (function.capsule is not None) != self.has_capsule:
+                raise BadStructureError(
+                    "every function needs a capsule, or none", field=function.name
+                )
+            if function.binding not in BINDINGS:
+                raise BadStructureError(
+                    f"no such binding {function.binding!r}",
+                    field=function.name,
+                    expected=", ".join(BINDINGS),
+                )
+
+    # -- sections and symbols --------------------------------------------------------------------
+
+    def _section(
+        self,
+        name: str,
+        kind: int,
+        body: bodies.Body,
+        flags: int = 0,
+        align: int = 1,
+        entry: int = 0,
+    ) -> Section:
+        section = Section(name, kind, body, flags, sh_addralign=align, sh_entsize=entry)
+        self.history.append(section)
+        self.by_name[name] = section
+        return section
+
+    def _kind(self, relocatable: int, executable: int) -> int:
+        return relocatable if self.relocatable else executable
+
+    def _function_symbol(self, function: Function) -> Symbol:
+        """Make the symbol of a function when it is first mentioned."""
+        known = self.symbol_of.get(function.name)
+        if known is not None:
+            return known
+        other = STO_ENTRY if function.kernel else 0
+        info = BINDINGS[function.binding] << 4 | STT_FUNC
+        symbol = Symbol(function.name, info, other, 0, 0, len(function.code))
+        self.symbol_of[function.name] = symbol
+        self.by_name[function.name] = symbol
+        if function.binding == GLOBAL:
+            self.globals.append(symbol)
+        else:
+            self.history.append(symbol)
+        return symbol
+
+    def _mention(self, name: str) -> None:
+        """What is first mentioned here gets its symbol here."""
+        if name in self.by_name:
+            return
+        if name in self.functions:
+            self._function_symbol(self.functions[name])
+        elif name == _RESERVED_CAP:
+            value = 0 if self.target.sm < facts.CAPSULE_SM else _RESERVED_CAP_VALUE
+            self._helper(name, value, 4)
+
+    def _helper(self, name: str, value: int, size: int) -> None:
+        symbol = Symbol(name, 2 << 4 | STT_OBJECT, 0, 0, value, size)
+        if self.target.sm < facts.CAPSULE_SM and name == _RESERVED_CAP:
+            # sm_90 has no such memory: the name was made and erased again
+            symbol = Symbol("", 0, 1)
+            self.history += [symbol, Dropped("", erased=len(name) + 1)]
+        else:
+            self.history.append(symbol)
+        self.by_name[name] = symbol
+
+    # -- the whole -------------------------------------------------------------------------------
+
+    def run(self) -> Description:
+        parts, target = self.parts, self.target
+        signatures = [f.signature for f in parts.functions if f.signature]
+        signatures += [
+            text for kind, _, text in parts.edges if kind in (ADDRESS_TAKEN, INDIRECT_CALLS)
+        ]
+        self.history += [Dropped(text) for text in dict.fromkeys(signatures)]
+        self._section(".shstrtab", SHT_STRTAB, bodies.Computed("shstrtab"))
+        self._section(".strtab", SHT_STRTAB, bodies.Computed("strtab"))
+        self._section(".symtab", SHT_SYMTAB, bodies.Computed("symtab"), align=8, entry=24)
+        self.history.append(Dropped(".symtab_shndx", in_shstrtab=True))
+        self._notes()
+        info = self._section(
+            ".nv.info",
+            bodies.SHT_CUDA_INFO,
+            bodies.InfoRecords(self._module_records(False)),
+            align=4,
+        )
+        if self.finalizer:
+            compat = bodies.InfoRecords(facts.compat_records(target))
+            self._section(".nv.compat", bodies.SHT_CUDA_COMPAT, compat, align=4)
+        for at, function in enumerate(parts.functions):
+            self._function(function, first=not at)
+        if not parts.functions:
+            self._module()
+        frame = parts.frame or default_frame(parts.functions, relocatable=self.relocatable)
+        self._frames(frame)
+        self._call_graph()
+        if not self.relocatable and not self.finalizer:
+            actions = bodies.RelocActions(_ACTION_BASE, 0, [_ACTION])
+            self._section(".nv.rel.action", bodies.SHT_CUDA_RELOCINFO, actions, align=8, entry=8)
+        self.history += self.late
+        mercury = Mercury(self) if self.has_capsule else None
+        if mercury is not None:
+            self.history += mercury.sections()
+        flags = ABI_8_FLAGS_CAPSULE if self.has_capsule else ABI_8_FLAGS_SASS
+        header = Header(
+            e_type=ET_REL if self.relocatable else ET_EXEC, e_flags=flags | target.sm << 8
+        )
+        profile = "classic"
+        if self.finalizer:
+            profile = "mercury" if self.has_capsule else "finalizer"
+        description = Description(header, self.history, self.globals, profile)
+        self._resolve(description, info)
+        if mercury is not None:
+            mercury.resolve(description)
+        return description
+
+    def _notes(self) -> None:
+        tool, target = self.parts.tool, self.target
+        descriptor = bodies.ToolNote(2, "", tool.name, tool.version, tool.branch, tool.arguments)
+        note = bodies.Note(NOTE_TKINFO, NVIDIA, descriptor)
+        self._section(".note.nv.tkinfo", SHT_NOTE, bodies.Notes([note]), SHF_TKINFO, 4)
+        virtual = target.sm if self.parts.virtual_sm is None else self.parts.virtual_sm
+        note = bodies.Note(NOTE_CUINFO, NVIDIA, bodies.CuinfoNote(2, virtual, self.parts.toolkit))
+        flags = SHF_CUINFO | SHF_INFO_LINK if self.finalizer else SHF_CUINFO
+        self._section(".note.nv.cuinfo", SHT_NOTE, bodies.Notes([note]), flags, 4)
+
+    # -- functions -------------------------------------------------------------------------------
+
+    def _function(self, function: Function, *, first: bool) -> None:
+        name = function.name
+        symbol = self._function_symbol(function)
+        flags = SHF_ALLOC | SHF_EXECINSTR
+        text = self._section(
+            f".text.{name}", SHT_PROGBITS, bodies.Blob(function.code), flags, _TEXT_ALIGN
+        )
+        symbol.section = text
+        text.registers = 0 if self.finalizer else function.registers
+        if first and not function.kernel:
+            self._module()
+        info = self._section(
+            f".nv.info.{name}",
+            bodies.SHT_CUDA_INFO,
+            bodies.InfoRecords(self.function_records(function)),
+            SHF_INFO_LINK,
+            4,
+        )
+        self.infos.append((function, info))
+        shared = self._shared(function) if function.kernel or function.shared is not None else None
+        if first and function.kernel:
+            self._module()
+        if first:
+            for _, relocations in self.data_sections:
+                for relocation in relocations:
+                    self._mention(relocation.symbol)
+        self._constants(function)
+        for inner in function.inner:
+            info_byte = BINDINGS[inner.binding] << 4 | STT_FUNC
+            part = Symbol(inner.name, info_byte, 0, text, inner.value, inner.size)
+            (self.globals if inner.binding == GLOBAL else self.history).append(part)
+            self.by_name[inner.name] = part
+        self._relocations(function, text, shared)
+        if function.kernel:
+            self._parameters(function)
+
+    def _shared(self, function: Function) -> Section | None:
+        name = f".nv.shared.{function.name}"
+        if function.shared is None:
+            self.history.append(Dropped(name, in_shstrtab=True))
+            return None
+        size = function.shared
+        if self.finalizer and not self.relocatable:
+            size += facts.RESERVED_SHARED
+        section = self._section(
+            name,
+            self._kind(SHT_CUDA_SHARED, SHT_NOBITS),
+            bodies.NoBytes(size),
+            SHF_WRITE | SHF_ALLOC | SHF_INFO_LINK,
+            function.shared_align,
+        )
+        if not function.shared and not self.relocatable:
+            section.has_symbol = False
+        return section
+
+    def _constants(self, function: Function) -> None:
+        if function.constants is None:
+            return
+        section = self._section(
+            f".nv.constant2.{function.name}",
+            self._kind(SHT_CUDA_CONSTANT_B0 + 2, SHT_PROGBITS),
+            bodies.Blob(function.constants),
+            SHF_ALLOC | SHF_INFO_LINK,
+            function.constants_align,
+        )
+        self.data_sections.append((section, function.constants_relocations))
+        if function.constants_symbol is not None:
+            size = len(function.constants)
+            part = Symbol(
+                function.constants_symbol, STT_CUDA_OBJECT, STO_BANK_PART, section, 0, size
+            )
+            self.history.append(part)
+            self.by_name[part.name] = part
+
+    def _relocations(self, function: Function, text: Section, shared: Section | None) -> None:
+        local = {variable.name: variable for variable in function.shared_variables}
+        kinds: list[str] = []
+
+        def variable(name: str) -> None:
+            part = local.pop(name, None)
+            if part is None:
+                return
+            if shared is None:
+                raise BadStructureError(f"{name!r} has no shared memory", field=function.name)
+            symbol = Symbol(name, STT_CUDA_OBJECT, SPACES["shared"], shared, part.value, part.size)
+            self.history.append(symbol)
+            self.by_name[name] = symbol
+
+        def section(kind: str) -> None:
+            if kind not in kinds:
+                kinds.append(kind)
+                self._relocation_section(kind, text, function.relocations)
+
+        if function.reserved_cap:
+            self._mention(_RESERVED_CAP)
+        for relocation in function.relocations:
+            variable(relocation.symbol)
+            self._mention(relocation.symbol)
+            section(".rel" if not relocation.addend else ".rela")
+        for name in list(local):
+            variable(name)
+        if function.resolved and not kinds and self.finalizer:
+            section(".rel")
+        if self.finalizer and kinds == [".rel"]:
+            self._relocation_section(".rela", text, function.relocations)
+
+    def _relocation_section(self, kind: str, of: Section, rows: list[Relocation]) -> None:
+        """A relocation section of one kind; the finalizer writes RELA only and drops the others."""
+        name = kind + of.name
+        if self.finalizer and kind == ".rel":
+            self.history.append(Dropped(name, in_shstrtab=True))
+            return
+        if not self.finalizer:
+            rows = [row for row in rows if (row.addend is None) == (kind == ".rel")]
+        rela = kind == ".rela"
+        section = self._section(
+            name,
+            SHT_RELA if rela else SHT_REL,
+            bodies.Relocations(rela, (0,) * (len(rows) * (3 if rela else 2))),
+            SHF_INFO_LINK,
+            8,
+            24 if rela else 16,
+        )
+        self.placed.append((section, rows))
+
+    def _parameters(self, function: Function) -> None:
+        base = self.target.param_base
+        size = _placed(function)[1]
+        section = Section(
+            f".nv.constant0.{function.name}",
+            self._kind(SHT_CUDA_CONSTANT_B0, SHT_PROGBITS),
+            bodies.Blob(bytes(base + size)),
+            SHF_ALLOC | SHF_INFO_LINK,
+            sh_addralign=4,
+        )
+        self.banks[function.name] = section
+        if self.finalizer:
+            self.late.append(section)
+            return
+        self.history.append(section)
+        if not self.relocatable:
+            self.history.append(Dropped(f".rel.nv.constant0.{function.name}", in_shstrtab=True))
+            return
+        part = Symbol("_param", STT_CUDA_OBJECT, STO_BANK_PART, section, base, size)
+        if not function.parameters:
+            part = Symbol("_SREG", STT_CUDA_OBJECT, STO_BANK_PART, section, 0, base)
+        self.history.append(part)
+
+    # -- the module's own data -------------------------------------------------------------------
+
+    def _module(self) -> None:
+        if self.finalizer:
+            if self.relocatable:
+                for name in _UNIFIED_SYMBOLS:
+                    self._helper(name, 0, 8)
+            value = _RESERVED_VALUE if self.target.sm >= facts.CAPSULE_SM else 0
+            self._helper(_RESERVED_OFFSET, value, 4)
+            if not self.relocatable:
+                reserved = self._section(
+                    ".nv.shared.reserved.0",
+                    SHT_NOBITS,
+                    bodies.NoBytes(value),
+                    SHF_WRITE | SHF_ALLOC,
+                )
+                self.history.append(
+                    Symbol(_RESERVED_ALIAS, 2 << 4, STO_RESERVED_SHARED, reserved, value, 0)
+                )
+        for bank in self.parts.banks:
+            section = self._section(
+                f".nv.constant{bank.number}",
+                self._kind(SHT_CUDA_CONSTANT_B0 + bank.number, SHT_PROGBITS),
+                bodies.Blob(bank.data),
+                SHF_ALLOC,
+                bank.align,
+            )
+            self.data_sections.append((section, bank.relocations))
+        self._variables()
+        for name, info, other in self.parts.undefined:
+            symbol = Symbol(name, info, other)
+            self.globals.append(symbol)
+            self.by_name[name] = symbol
+
+    def _variables(self) -> None:
+        grouped: dict[str, list[Variable]] = {}
+        for variable in self.parts.variables:
+            grouped.setdefault(_section_of(variable), []).append(variable)
+        for name, variables in grouped.items():
+            self._variable_section(name, variables)
+        for variable in self.parts.variables:
+            section, offset = self.offsets[variable.name]
+            other = STO_MANAGED if variable.managed else 0
+            kind = STT_OBJECT
+            if self.relocatable:
+                kind = STT_CUDA_OBJECT
+                other |= _space(variable.space)
+            size = variable.size if variable.data is None else len(variable.data)
+            info = BINDINGS[variable.binding] << 4 | kind
+            symbol = Symbol(variable.name, info, other, section, offset, size)
+            (self.globals if variable.binding == GLOBAL else self.history).append(symbol)
+            self.by_name[variable.name] = symbol
+
+    def _variable_section(self, name: str, variables: list[Variable]) -> None:
+        data = bytearray()
+        size = 0
+        relocations = []
+        places = []
+        for variable in variables:
+            at = variable.offset
+            if at is None:
+                at = -(-size // variable.align) * variable.align
+            content = bytes(variable.size) if variable.data is None else variable.data
+            size = max(size, at + len(content))
+            if name != ".nv.global":
+                data.extend(bytes(max(size - len(data), 0)))
+                data[at : at + len(content)] = content
+            places.append((variable.name, at))
+            relocations += [
+                Relocation(at + r.offset, r.kind, r.symbol, r.addend) for r in variable.relocations
+            ]
+        align = max(variable.align for variable in variables)
+        writable = SHF_WRITE if name.startswith(".nv.global") else 0
+        kinds = {
+            ".nv.global": (SHT_CUDA_GLOBAL, SHT_NOBITS),
+            ".nv.global.init": (SHT_CUDA_GLOBAL_INIT, SHT_PROGBITS),
+            ".nv.constant3": (SHT_CUDA_CONSTANT_B0 + 3, SHT_PROGBITS),
+        }
+        body: bodies.Body = (
+            bodies.NoBytes(size) if name == ".nv.global" else bodies.Blob(bytes(data))
+        )
+        section = self._section(name, self._kind(*kinds[name]), body, SHF_ALLOC | writable, align)
+        self.offsets |= {variable: (section, at) for variable, at in places}
+        self.data_sections.append((section, relocations))
+
+    # -- tables behind the functions -------------------------------------------------------------
+
+    def _frames(self, frame: Frame) -> None:
+        section = self._section(".debug_frame", SHT_PROGBITS, bodies.Blob(frame.data))
+        for data, relocations in self.data_sections:
+            self._both_kinds(data, relocations, keep_empty=False)
+        self._both_kinds(section, frame.relocations, keep_empty=not self.relocatable)
+
+    def _both_kinds(self, of: Section, rows: list[Relocation], *, keep_empty: bool) -> None:
+        if not rows:
+            return
+        for kind in (".rel", ".rela"):
+            wanted = [row for row in rows if (row.addend is None) == (kind == ".rel")]
+            if wanted or self.finalizer:
+                self._relocation_section(kind, of, rows)
+            elif keep_empty:
+                self.history.append(Dropped(kind + of.name, in_shstrtab=True))
+
+    def _call_graph(self) -> None:
+        # sizes are known now, symbol numbers only when everything is made
+        rows: list[tuple[int, int | str]] = [(0, 0)] * (len(self.parts.edges) + 4)
+        self._section(
+            ".nv.callgraph", bodies.SHT_CUDA_CALLGRAPH, bodies.Pairs(rows), align=4, entry=8
+        )
+        taken = {a for kind, a, _ in self.parts.edges if kind == ADDRESS_TAKEN}
+        self.prototypes = [
+            function
+            for function in self.parts.functions
+            if function.signature and function.name not in taken and function.binding != LOCAL
+        ]
+        if self.relocatable and self.prototypes:
+            rows = [(0, 0)] * len(self.prototypes)
+            self._section(
+                ".nv.prototype", bodies.SHT_CUDA_PROTOTYPE, bodies.Pairs(rows), align=4, entry=8
+            )
+        else:
+            self.history.append(Dropped(".nv.prototype", in_shstrtab=True))
+
+    # -- attributes ------------------------------------------------------------------------------
+
+    def function_records(self, function: Function) -> list[InfoRecord]:
+        """``.nv.info.<f>``; the symbol number in ``EIATTR_PARAM_CBANK`` is filled in later."""
+        sm, sized, half = self.target.sm, attributes.sized, attributes.half
+        isa = 0x0101 if self.finalizer else 0
+        records = facts.workarounds(sm)
+        records.append(sized(code_of("CUDA_API_VERSION"), pack("<I", self.parts.toolkit)))
+        records.append(half(code_of("MERCURY_ISA_VERSION"), isa))
+        if self.finalizer:
+            records.append(half(code_of("SPARSE_MMA_MASK"), 0))
+        if sm >= facts.CAPSULE_SM:
+            records.append(attributes.byte(code_of("VRC_CTA_INIT_COUNT"), 0))
+        if function.kernel:
+            records.append(half(code_of("MAXREG_COUNT"), function.max_registers))
+            records += self._parameter_records(function)
+        if function.barriers:
+            records.append(attributes.byte(code_of("NUM_BARRIERS"), function.barriers))
+        if function.exit_offsets:
+            payload = pack(f"<{len(function.exit_offsets)}I", *function.exit_offsets)
+            records.append(sized(code_of("EXIT_INSTR_OFFSETS"), payload))
+        if function.max_threads is not None:
+            records.append(sized(code_of("MAX_THREADS"), pack("<III", *function.max_threads)))
+        if function.required_threads is not None:
+            records.append(sized(code_of("REQNTID"), pack("<III", *function.required_threads)))
+        given = {record[1] for record in function.attributes}
+        records = [record for record in records if record[1] not in given] + function.attributes
+        records.sort(key=lambda record: attributes.rank(record[1], finalizer=self.finalizer))
+        return records
+
+    def _parameter_records(self, function: Function) -> list[InfoRecord]:
+        if not function.parameters:
+            return []
+        offsets, size = _placed(function)
+        records: list[InfoRecord] = [
+            attributes.sized(code_of("PARAM_CBANK"), pack("<IHH", 0, self.target.param_base, size)),
+            attributes.half(code_of("CBANK_PARAM_SIZE"), size),
+        ]
+        for ordinal in reversed(range(len(offsets))):
+            parameter = function.parameters[ordinal]
+            bits = (
+                parameter.size << 18
+                | parameter.is_smem << 17
+                | parameter.cbank << 12
+                | parameter.space << 8
+                | parameter.log_alignment
+            )
+            payload = pack("<IHHI", 0, ordinal, offsets[ordinal], bits)
+            records.append(attributes.sized(code_of("KPARAM_INFO"), payload))
+        return records
+
+    def module_rows(self) -> list[tuple[str, str, int]]:
+        """``.nv.info``: attribute, function and value, in the order in which ptxas writes them."""
+        rows: list[tuple[str, str, int]] = []
+        functions = self.parts.functions
+        for function in reversed(functions):
+            rows.append(("REGCOUNT", function.name, function.registers))
+            if self.relocatable:
+                rows.append(("MAX_STACK_SIZE", function.name, function.stack_limit))
+            rows += [("FRAME_SIZE", part.name, part.frame) for part in reversed(function.inner)]
+            rows.append(("FRAME_SIZE", function.name, function.frame))
+        if not self.relocatable:
+            rows += [("MIN_STACK_SIZE", f.name, f.stack) for f in functions if f.kernel]
+        return rows
+
+    def _module_records(self, resolved: bool) -> list[InfoRecord]:
+        index = self.index if resolved else (lambda name: 0)
+        return [
+            attributes.sized(code_of(name), pack("<II", index(function), value))
+            for name, function, value in self.module_rows()
+        ]
+
+    # -- numbers ---------------------------------------------------------------------------------
+
+    def index(self, name: str) -> int:
+        """Number of a symbol, by its name or that of its section.
+
+        Raises:
+            CubinError: there is none.
+        """
+        entry = self.by_name.get(name)
+        number = None if entry is None else self.numbers.get(id(entry))
+        if number is None:
+            raise BadStructureError(f"no symbol {name!r} is here")
+        return number
+
+    def relocation_rows(
+        self, rows: list[Relocation], *, rela: bool
+    ) -> list[tuple[int, int, int, int | None]]:
+        """Rows as they are stored: the last relocation first."""
+        return [
+            (
+                r.offset,
+                self.index(r.symbol),
+                _kind_number(r.kind),
+                (r.addend or 0) if rela else None,
+            )
+            for r in reversed(rows)
+        ]
+
+    def _resolve(self, description: Description, info: Section) -> None:
+        planner = Planner(description)
+        planner.symbols()
+        self.numbers = {id(entry): at for at, entry in enumerate(planner.symbol_entries) if at}
+        info.body = bodies.InfoRecords(self._module_records(True))
+        for section, rows in self.placed:
+            rela = section.sh_type == SHT_RELA
+            section.body = bodies.Relocations.from_rows(self.relocation_rows(rows, rela=rela), rela)
+        for function, section in self.infos:
+            body = section.body
+            assert isinstance(body, bodies.InfoRecords)
+            body.records = [self._with_bank(function, record) for record in body.records]
+        graph = self.by_name[".nv.callgraph"]
+        assert isinstance(graph, Section)
+        graph.body = bodies.Pairs(self._graph_rows())
+        prototype = self.by_name.get(".nv.prototype")
+        if isinstance(prototype, Section):
+            prototype.body = bodies.Pairs(
+                [(self.index(f.name), f.signature or "") for f in self.prototypes]
+            )
+
+    def _with_bank(self, function: Function, record: InfoRecord) -> InfoRecord:
+        form, code, value, payload = record
+        if code != code_of("PARAM_CBANK") or any(r[1] == code for r in function.attributes):
+            return record
+        number = self.numbers[id(self.banks[function.name])]
+        return form, code, value, pack("<I", number) + payload[4:]
+
+    def _graph_rows(self) -> list[tuple[int, int | str]]:
+        rows: list[tuple[int, int | str]] = []
+        for kind, marker in enumerate(bodies.CALLGRAPH_MARKERS):
+            rows.append((0, marker))
+            for edge, a, b in self.parts.edges:
+                if edge == kind:
+                    by_name = kind in (CALLS, REFERENCES)
+                    rows.append((self.index(a), self.index(b) if by_name else b))
+        return rows
+
+
+def _space(space: str) -> int:
+    number = SPACES.get(space)
+    if number is None:
+        raise BadStructureError(f"no such memory {space!r}", expected=", ".join(SPACES))
+    return number
+
+
+def _section_of(variable: Variable) -> str:
+    if variable.space == "constant":
+        return ".nv.constant3"
+    if variable.space == "global":
+        return ".nv.global" if variable.data is None else ".nv.global.init"
+    raise BadStructureError(
+        f"no variable can stand in {variable.space!r}",
+        field=variable.name,
+        expected="global, constant",
+    )
+
+
+def _placed(function: Function) -> tuple[list[int], int]:
+    """Offset of every parameter, and the size of them all."""
+    offsets = []
+    end = 0
+    for parameter in function.parameters:
+        align = parameter.align
+        if align is None:
+            align = min(1 << max(parameter.size.bit_length() - 1, 0), 8)
+        at = -(-end // align) * align if parameter.offset is None else parameter.offset
+        offsets.append(at)
+        end = max(end, at + parameter.size)
+    return offsets, end
+
+
+_KIND_NUMBERS = {name: number for number, name in relocation_table.NAMES.items()}
+
+
+def _kind_number(kind: str | int) -> int:
+    if isinstance(kind, int):
+        return kind
+    number = _KIND_NUMBERS.get(kind)
+    if number is None:
+        raise BadStructureError(f"no relocation type is named {kind!r}")
+    return number
