@@ -54,6 +54,7 @@ class Cubin:
         "_relocation_rows",
         "_sections",
         "_symbol_lists",
+        "_tree",
         "elf",
         "header",
     )
@@ -65,6 +66,7 @@ class Cubin:
         self.header = Header(self.elf)
         self._mapping: Any = None
         self._arch: str | None = None
+        self._tree: Any = None
         self._sections: SectionList | None = None
         self._functions: list[Function] | None = None
         self._kernels: list[Function] | None = None
@@ -392,9 +394,16 @@ class Cubin:
     def tree(self) -> Any:
         """The file as the Kaitai Struct object of ``elf_cuda.ksy``: authoritative, slow.
 
-        Raises:
-            CubinError: the bytes do not follow the spec.
-        """
-        from cubinspec.reader.kaitai import parse
+        Its parts are read when touched, and then raise what Kaitai Struct raises;
+        :func:`cubinspec.reader.kaitai.walk` goes through them with errors of this package.
 
-        return parse(bytes(self.data), self.name)
+        Raises:
+            CubinError: the header does not follow the spec, or sections or their names pile up.
+        """
+        if self._tree is None:
+            from cubinspec.reader.kaitai import parse
+
+            # the generated classes have no limits of their own
+            _ = self.elf.section_names
+            self._tree = parse(bytes(self.data), self.name)
+        return self._tree

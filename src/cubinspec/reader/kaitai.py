@@ -37,6 +37,9 @@ UNCLAIMED = ""
 #: What the spec writes for :data:`UNCLAIMED` in ``-opaque``.
 _UNCLAIMED_IN_SPEC = "unclaimed"
 
+#: What :func:`walk` calls the bytes between fields.
+_GAPS = "gaps"
+
 #: Everything a generated class can raise on bytes that do not follow the spec. RecursionError
 #: stands for section headers whose string tables name each other.
 _PARSE_ERRORS = (
@@ -75,12 +78,20 @@ def parse(data: bytes, name: str | None = None) -> Any:
         root._read()
     except EOFError as error:
         raise TruncatedError(
-            "the file ends inside the ELF header", file=name, offset=len(data), field="header"
+            "the file ends inside the ELF header",
+            file=name,
+            offset=len(data),
+            field="header",
+            expected="a whole header",
         ) from error
     except KaitaiStructError as error:
         # the path looks like /types/elf_ident/seq/1: the field is found by how far reading got
         raise NotCubinError(
-            f"not a CUDA device binary: {error}", file=name, field=_spec_path(error)
+            f"not a CUDA device binary: {error}",
+            file=name,
+            offset=0,
+            field=_spec_path(error),
+            expected="the ELF header of a cubin",
         ) from error
     root._cubin_name = name
     return root
@@ -90,11 +101,12 @@ def _spec_path(error: KaitaiStructError) -> str:
     return str(getattr(error, "src_path", ""))
 
 
-def walk(root: Any) -> Iterator[Piece]:
+def walk(root: Any, path: str = "") -> Iterator[Piece]:
     """Every byte of the file as a leaf field, an opaque body, padding or unclaimed.
 
     Args:
         root: what :func:`parse` gave.
+        path: only what lies at or below this path is read; empty for all.
 
     Yields:
         ``(path, start, end, value, kind)`` with absolute offsets: fields and bodies in the order
@@ -108,17 +120,24 @@ def walk(root: Any) -> Iterator[Piece]:
     """
     data_size = root._io.size()
     claimed: list[tuple[int, int]] = []
-    for piece in _struct(root, "", 0, _Context(root)):
+    # what lies in no field is only known when every field is
+    wanted = "" if path.startswith(_GAPS) else path
+    for piece in _struct(root, "", 0, _Context(root, wanted)):
         if piece[2] > piece[1]:
             claimed.append((piece[1], piece[2]))
-        yield piece
+        if wanted == path:
+            yield piece
+    if wanted:
+        return
     at = 0
     number = 0
     for start, end in [*sorted(claimed), (data_size, data_size)]:
         if start > at:
             root._io.seek(at)
             gap = root._io.read_bytes(start - at)
-            yield f"gaps[{number}]", at, start, gap, UNCLAIMED if any(gap) else PADDING
+            where = f"{_GAPS}[{number}]"
+            if path in ("", _GAPS, where):
+                yield where, at, start, gap, UNCLAIMED if any(gap) else PADDING
             number += 1
         at = max(at, end)
 
@@ -133,7 +152,7 @@ def section_fields(cubin: Cubin, index: int) -> list[dict[str, Any]] | None:
     Raises:
         CubinError: the contents do not follow the spec.
     """
-    root = parse(bytes(cubin.data), cubin.name)
+    root = cubin.tree()
     path = f"sections[{index}]"
     context = _Context(root)
     section = context.attempt(lambda: root.sections[index], path, 0)
@@ -164,10 +183,16 @@ class Code(int):
 
 
 class _Context:
-    """File name and error translation of one walk."""
+    """File name, error translation and limits of one walk."""
 
-    def __init__(self, root: Any) -> None:
+    def __init__(self, root: Any, path: str = "") -> None:
         self.name: str | None = getattr(root, "_cubin_name", None)
+        self._path = path
+
+    def wants(self, where: str) -> bool:
+        """Whether a field can hold or be part of what was asked for."""
+        path = self._path
+        return not path or where == path or _below(where, path) or _below(path, where)
 
     def attempt(self, read: Any, path: str, offset: int) -> Any:
         """The result of ``read()``, with faults of the file as :class:`CubinError`."""
@@ -177,7 +202,11 @@ class _Context:
             raise
         except EOFError as error:
             raise TruncatedError(
-                "the data ends inside this field", file=self.name, offset=offset, field=path
+                f"the data ends inside this field: {error}",
+                file=self.name,
+                offset=offset,
+                field=path,
+                expected="all bytes of its layout",
             ) from error
         except _PARSE_ERRORS as error:
             raise BadStructureError(
@@ -185,7 +214,12 @@ class _Context:
                 file=self.name,
                 offset=offset,
                 field=path,
+                expected="the layout and the values that ksy/ states",
             ) from error
+
+
+def _below(path: str, parent: str) -> bool:
+    return path.startswith(parent) and path[len(parent) :][:1] in (".", "[")
 
 
 def _struct(obj: Any, path: str, base: int, context: _Context) -> Iterator[Piece]:
@@ -208,16 +242,17 @@ def _field(
     context: _Context,
 ) -> Iterator[Piece]:
     where = f"{path}.{field}" if path else field
+    if not context.wants(where):
+        return
     value = context.attempt(lambda: getattr(obj, field, None), where, base)
     if value is None:
         return
     place = obj._debug[key]
     if isinstance(value, list):
         for index, item in enumerate(value):
-            spot = place["arr"][index]
-            yield from _value(
-                obj, item, f"{where}[{index}]", base, spot["start"], spot["end"], FIELD, context
-            )
+            spot, here = place["arr"][index], f"{where}[{index}]"
+            if context.wants(here):
+                yield from _value(obj, item, here, base, spot["start"], spot["end"], FIELD, context)
         return
     kind = opaque.get(field, FIELD)
     yield from _value(

@@ -30,8 +30,7 @@ def tree_record(cubin: Cubin, path: str = "") -> dict[str, Any]:
             "value": value.hex() if isinstance(value, bytes) else value,
             "name": value.name if isinstance(value, Code) else None,
         }
-        for name, start, end, value, kind in walk(cubin.tree())
-        if not path or name == path or name.startswith((f"{path}.", f"{path}["))
+        for name, start, end, value, kind in walk(cubin.tree(), path)
     ]
     if path and not fields:
         raise BadIndexError(
