@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from cubinspec.model.cubin import Cubin
 
+#: Characters of JSON text that are held before they are written.
+_PIECE = 1 << 20
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 
 
@@ -60,10 +62,19 @@ def report(error: CubinError) -> None:
 
 
 def write_json(value: Any) -> None:
-    """Print a JSON document."""
+    """Print a JSON document, in pieces: its text can be many times its data."""
     import json
 
-    print(json.dumps(value, indent=2))
+    parts: list[str] = []
+    size = 0
+    for part in json.JSONEncoder(indent=2).iterencode(value):
+        parts.append(part)
+        size += len(part)
+        if size > _PIECE:
+            sys.stdout.write("".join(parts))
+            parts.clear()
+            size = 0
+    print("".join(parts))
 
 
 def printable(text: str) -> str:
