@@ -1,7 +1,7 @@
 """Pass 3: which functions are in the output.
 
-A device function stays when an entry or a global's initialiser reaches it over call-graph edges and
-relocations. Data is never dropped. Dead functions are gone before anything is merged: they leave no
+A device function stays when an entry reaches it over call-graph edges, matching indirect calls and
+relocations, or when a global's initialiser names it. Data is never dropped. Dead functions are gone before anything is merged: they leave no
 symbol, section or string. With `-r` and `--preserve-relocs` everything stays.
 
 Fixed from here on: `Symbol.live` and `Symbol.is_defined` of every function.
@@ -38,15 +38,16 @@ def mark_live(state: LinkState) -> None:
     }
     if state.options.relocatable or state.options.preserve_relocs:
         return
-    edges, roots = reference_graph(state)
-    roots += [f for f in functions if f.is_entry and f.is_defined and _entry_wanted(state, f)]
+    edges, held = reference_graph(state)
     live: set[Symbol] = set()
-    work = roots
+    work = [f for f in functions if f.is_entry and f.is_defined and _entry_wanted(state, f)]
     while work:
         function = work.pop()
         if function not in live:
             live.add(function)
             work += edges.get(function, ())
+    # What only data names stays, but nothing that it calls in turn.
+    live.update(held)
     for function in functions:
         function.live = function in live
 
@@ -60,6 +61,17 @@ def reference_graph(state: LinkState) -> tuple[Edges, list[Symbol]]:
     """Function-to-function edges, and the functions whose address lies in data."""
     edges: Edges = defaultdict(list)
     roots: list[Symbol] = []
+    taken: dict[str, list[Symbol]] = defaultdict(list)
+    for obj in state.objects:
+        for a, b in obj.callgraph.address_taken:
+            target = function_at(obj, a)
+            if target is not None:
+                taken[obj.string(b)].append(target)
+    for obj in state.objects:
+        for a, b in obj.callgraph.indirect:
+            source = function_at(obj, a)
+            if source is not None and defined_here(obj, a):
+                edges[source] += taken[obj.string(b)]
     for obj in state.objects:
         owner = code_owners(obj)
         for pairs in (obj.callgraph.calls, obj.callgraph.references):

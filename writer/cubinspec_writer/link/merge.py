@@ -142,11 +142,14 @@ class _Merger:
             if row.shndx == SHN_UNDEF and row.bind == STB_LOCAL:
                 continue  # a note of the compiler, such as `.nv.ptx.const0.size`
             if row.shndx == SHN_UNDEF or row.shndx == SHN_COMMON:
-                if symbol.space == Space.SHARED:
+                if symbol.space == Space.SHARED and row.size == 0:
                     self._shared_pool()
                 self.state.enter(symbol)
             elif defined_here(obj, row.index):
                 self._defined_symbol(row, symbol)
+            elif obj.sections[row.shndx].sh_type == SHT_CUDA_GLOBAL_INIT:
+                # Bytes of a duplicate stay, nothing names them (weak_vars).
+                self._place(obj.sections[row.shndx])
 
     def _shared_pool(self) -> None:
         """Arrays of dynamic size live in the pool of variables that no kernel owns."""
@@ -276,7 +279,9 @@ class _Merger:
             if self.state.profile.drops_dead_frames and target.name in LINE_TABLES:
                 self._check_lines(row.symbol)
             symbol, shift = self._reloc_symbol(row.symbol, unloaded)
+            # Data about a duplicate of a dead function stays as it is.
             dead = symbol is None and self._is_dead(row.symbol) and is_clear(row.r_type)
+            dead = dead and defined_here(obj, row.symbol)
             if symbol is None and not dead:
                 continue
             if target in state.hidden and symbol is not None:

@@ -202,6 +202,8 @@ class Symbol:
     #: Serves relocations only; executables do not list it.
     internal: bool = False
     entered: bool = False
+    #: In the second part of the symbol table, whatever the binding became.
+    in_globals: bool = False
     index: int = 0
 
     @property

@@ -225,7 +225,9 @@ class _Writer:
             section = symbol.section
         st_info, st_other, st_value = symbol_fields(self.state, symbol)
         place = self.made[section] if section is not None else 0
-        return out.Symbol(symbol.name, st_info, st_other, place, st_value, symbol.size)
+        return out.Symbol(
+            symbol.name, st_info, st_other, place, st_value, symbol.size, symbol.in_globals
+        )
 
     def _keep_empty_relocations(
         self, mercury: Half, twins: dict[OutSection, OutSection]

@@ -25,11 +25,13 @@ from .diagnostics import UnsupportedLinkError
 from .merge import SHARED_POOL
 from .model import (
     SHF_ALLOC,
+    SHF_EXECINSTR,
     SHF_INFO_LINK,
     SHF_WRITE,
     SHT_CUDA_CONSTANT_B0,
     SHT_CUDA_GLOBAL,
     SHT_CUDA_SHARED,
+    STB_LOCAL,
     STT_CUDA_SAMPLER,
     STT_CUDA_SURFACE,
     STT_CUDA_TEXTURE,
@@ -119,8 +121,19 @@ def _place_shared(state: LinkState, below: dict[Symbol, list[Symbol]]) -> None:
             users.setdefault(variable, []).append(kernel)
     end = 0
     pool = state.by_key.get((SHARED_POOL, None))
+    for variables in state.members.values():
+        for variable in variables:
+            if variable.space == Space.SHARED:
+                variable.value = 0  # what no kernel reaches stays there
     pooled = split_sort(_variables_of(state, pool), lambda a, b: a.size > b.size)
     common = [v for v in pooled if len(users.get(v, ())) > 1]
+    named = _named_in_code(state)
+    # One variable that not exactly one kernel needs makes every kernel take the pool's alignment.
+    spread = any(v in named and len(users.get(v, ())) != 1 for v in pooled)
+    # With an array of dynamic size beside such a variable every kernel has a section (seeds 1, 14).
+    everywhere = any(not v.is_defined for v in users) and any(
+        v.bind == STB_LOCAL and len(users.get(v, ())) != 1 for v in pooled
+    )
     for variable in common:
         variable.value = align_up(end, variable.alignment)
         end = variable.value + variable.size
@@ -139,8 +152,9 @@ def _place_shared(state: LinkState, below: dict[Symbol, list[Symbol]]) -> None:
             size = variable.value + variable.size
             variable.section = section
         sizes[kernel] = size
-        uses_pool = pool is not None and any(v.section is pool or v in pooled for v in variables)
-        aligns[kernel] = pool.align if pool is not None and uses_pool else 0
+        aligns[kernel] = max((v.alignment for v in own), default=0)
+        if pool is not None and spread and (size or everywhere):
+            aligns[kernel] = max(aligns[kernel], pool.align)
     _place_dynamic(state, below, used_by_function, sizes, aligns)
     for kernel, variables in uses.items():
         section = state.by_key.get((".nv.shared." + kernel.name, kernel))
@@ -149,7 +163,7 @@ def _place_shared(state: LinkState, below: dict[Symbol, list[Symbol]]) -> None:
         section.align = max(section.align, aligns[kernel])
         section.nobits_size = sizes[kernel]
         dynamic = any(not v.is_defined for v in variables)
-        section.emitted = bool(sizes[kernel]) or dynamic
+        section.emitted = bool(sizes[kernel]) or dynamic or everywhere
         if sizes[kernel] > _SHARED_LIMIT and not _allows_more_shared(state):
             state.diagnostics.error(
                 f"Entry function '{kernel.name}' uses too much shared data "
@@ -158,13 +172,25 @@ def _place_shared(state: LinkState, below: dict[Symbol, list[Symbol]]) -> None:
         if section.emitted:
             section.reserved = state.profile.reserved_shared
     if pool is not None:
-        dynamic = any(not v.is_defined for v in users)
+        dynamic = any(s.space == Space.SHARED and not s.is_defined for s in state.globals)
         listed = state.options.preserve_relocs and bool(common)
         pool.emitted = dynamic or listed
-        pool.align = max(pool.align, _DYNAMIC_ALIGN if dynamic else 0)
+        pool.align = _DYNAMIC_ALIGN if dynamic else pool.align
         pool.nobits_size = end if listed else 0
         if pool.emitted and state.profile.constant0_late:
             pool.reserved = state.profile.reserved_shared
+
+
+def _named_in_code(state: LinkState) -> set[Symbol]:
+    """Shared variables that any code of the inputs names, linked or not."""
+    return {
+        symbol
+        for obj in state.objects
+        for relocs in obj.relocs
+        if obj.sections[relocs.target].flags & SHF_EXECINSTR
+        for row in relocs.rows
+        if (symbol := obj.bound[row.symbol]) is not None and symbol.space == Space.SHARED
+    }
 
 
 def _allows_more_shared(state: LinkState) -> bool:

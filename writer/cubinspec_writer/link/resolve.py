@@ -54,6 +54,7 @@ def _bind(state: LinkState, obj: InputObject, row: InSymbol) -> Symbol | None:
         known = state.by_name[row.name] = Symbol(
             row.name, STB_GLOBAL, row.kind, row.other, row.size, first=obj
         )
+        known.in_globals = row.shndx == SHN_UNDEF or row.bind == STB_GLOBAL
         if row.shndx == SHN_UNDEF:
             known.value = row.value
         else:

@@ -15,7 +15,6 @@ from .model import (
     SHT_CUDA_RESOLVED_RELA,
     SHT_REL,
     SHT_RELA,
-    STB_GLOBAL,
     STB_LOCAL,
     STT_SECTION,
     InputObject,
@@ -151,7 +150,7 @@ class LinkState:
         symbol.entered = True
         if symbol.is_function:
             self.functions.append(symbol)
-        if symbol.bind == STB_GLOBAL:
+        if symbol.in_globals:
             self.globals.append(symbol)
         else:
             self.entries.append(symbol)
