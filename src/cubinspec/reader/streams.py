@@ -88,6 +88,8 @@ def keyed_rows(body: bytes, base: int, file: str, field: str) -> list[tuple[int,
             at += 12
         else:
             at += 4 + value
+    if at > len(body):
+        info_rows(body, base, file, field)  # raises: a payload runs over the end
     # what is left is too short for a record with two words, but must be whole records
     info_rows(body[at:], base + at, file, field)
     return rows
