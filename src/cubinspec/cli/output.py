@@ -46,6 +46,10 @@ def _with_cubin(file: str, action: Callable[[Cubin], None]) -> None:
     try:
         cubin = Cubin.open(file)
     except NotCubinError as error:
+        import os
+
+        if not os.path.isfile(file):
+            raise  # a pipe has been read and cannot be asked again
         from cubinspec.containers import identify
 
         raise NotCubinError(

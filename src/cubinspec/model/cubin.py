@@ -76,7 +76,7 @@ class Cubin:
 
     @classmethod
     def open(cls, path: str) -> Cubin:
-        """Open a cubin file; it is mapped, not read.
+        """Open a cubin file; it is mapped, not read. What cannot be mapped, a pipe, is read.
 
         Raises:
             FileAccessError: it cannot be opened.
@@ -84,17 +84,24 @@ class Cubin:
         """
         import mmap
         import os
+        from stat import S_ISCHR, S_ISREG
 
         name = os.fspath(path)
+        mapping, content = None, b""
         try:
             with open(name, "rb") as file:
-                size = os.fstat(file.fileno()).st_size
-                mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else None
+                status = os.fstat(file.fileno())
+                if S_ISCHR(status.st_mode):
+                    raise ValueError("this is a device")
+                if not S_ISREG(status.st_mode):
+                    content = file.read()
+                elif status.st_size:
+                    mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise FileAccessError(f"cannot be opened: {reason}", file=name) from error
         try:
-            cubin = cls(mapping if mapping is not None else b"", name)
+            cubin = cls(mapping if mapping is not None else content, name)
         except BaseException:
             if mapping is not None:
                 mapping.close()
