@@ -25,14 +25,25 @@ from cubinspec_writer.emit import bodies, describe
 from cubinspec_writer.emit.layout import Planner
 from cubinspec_writer.emit.model import Description, Section, Symbol
 
-STT_FUNC, STO_ENTRY = 2, 0x10
+STT_FUNC, STO_ENTRY, SHN_COMMON = 2, 0x10, 0xFFF2
 _BINDING = {number: name for name, number in BINDINGS.items()}
 #: What the builder computes; everything else of .nv.info.<f> is a fact about the code.
 _COMPUTED = frozenset(
     CODE[f"EIATTR_{name}"]
-    for name in """CUDA_API_VERSION PARAM_CBANK CBANK_PARAM_SIZE KPARAM_INFO MAXREG_COUNT
-    NUM_BARRIERS MERCURY_ISA_VERSION EXIT_INSTR_OFFSETS MAX_THREADS REQNTID SW_WAR
-    SW2861232_WAR""".split()
+    for name in (
+        "CUDA_API_VERSION",
+        "PARAM_CBANK",
+        "CBANK_PARAM_SIZE",
+        "KPARAM_INFO",
+        "MAXREG_COUNT",
+        "NUM_BARRIERS",
+        "MERCURY_ISA_VERSION",
+        "EXIT_INSTR_OFFSETS",
+        "MAX_THREADS",
+        "REQNTID",
+        "SW_WAR",
+        "SW2861232_WAR",
+    )
 )
 
 
@@ -51,7 +62,8 @@ class _Facts:
 
     def name(self, index: int) -> str:
         entry = self.entries[index]
-        assert entry is not None
+        if entry is None:
+            return ""
         if isinstance(entry, Symbol) and not entry.name and not self.goal.sm >= 100:
             return ".nv.reservedSmem.cap"
         return entry.name
@@ -60,14 +72,14 @@ class _Facts:
         found = self.sections.get(section)
         return list(found.body.records) if found is not None else []
 
-    def keyed(self, name: str, symbol: str) -> int:
+    def keyed(self, name: str, symbol: str) -> int | None:
         code = CODE[f"EIATTR_{name}"]
         for _, found, _, payload in self.records(".nv.info"):
             if found == code:
                 index, value = unpack("<II", payload)
                 if self.name(index) == symbol:
                     return value
-        return 0
+        return None
 
     def relocations(self, *names: str) -> list[Relocation]:
         """In the order of making: files hold them last first."""
@@ -98,11 +110,13 @@ def builder_of(data: bytes, arch: str, *, frames: bool = True) -> CubinBuilder:
     notes = facts.sections[".note.nv.tkinfo"].body.notes[0].descriptor
     builder.tool = Tool(notes.tool_name, notes.tool_version, notes.tool_branch, notes.arguments)
     builder.virtual_sm = facts.sections[".note.nv.cuinfo"].body.notes[0].descriptor.virtual_sm
+    compat = facts.sections.get(".nv.compat")
+    builder.compat = list(compat.body.records) if compat is not None else []
     owned = {}
     for symbol in facts.symbols:
-        if symbol.st_info & 15 == STT_FUNC and isinstance(symbol.section, Section):
-            if symbol.section.name == f".text.{symbol.name}":
-                owned[id(symbol.section)] = symbol
+        section = symbol.section
+        if isinstance(section, Section) and section.name == f".text.{symbol.name}":
+            owned[id(section)] = symbol
     for section in facts.file.sections:
         if id(section) in owned:
             builder.functions.append(_function(facts, owned[id(section)], section))
@@ -125,11 +139,11 @@ def builder_of(data: bytes, arch: str, *, frames: bool = True) -> CubinBuilder:
 def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
     name = symbol.name
     kernel = bool(symbol.st_other & STO_ENTRY)
-    function = Function(name, text.body.data, kernel, facts.keyed("REGCOUNT", name))
+    function = Function(name, text.body.data, kernel, facts.keyed("REGCOUNT", name) or 0)
     function.binding = _BINDING[symbol.st_info >> 4]
-    function.frame = facts.keyed("FRAME_SIZE", name)
-    function.stack = facts.keyed("MIN_STACK_SIZE", name)
-    function.stack_limit = facts.keyed("MAX_STACK_SIZE", name)
+    function.frame = facts.keyed("FRAME_SIZE", name) or 0
+    function.stack = facts.keyed("MIN_STACK_SIZE", name) or 0
+    function.stack_limit = facts.keyed("MAX_STACK_SIZE", name) or 0
     records = facts.records(f".nv.info.{name}")
     by_code = {record[1]: record for record in records}
 
@@ -173,6 +187,7 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
         function.constants_relocations = facts.relocations(
             f".rel.nv.constant2.{name}", f".rela.nv.constant2.{name}"
         )
+        function.constants_resolved = f".rela.nv.constant2.{name}" in facts.sections
     function.relocations = facts.code_relocations(name)
     function.resolved = f".rela.text.{name}" in facts.sections
     function.inner = [
@@ -199,8 +214,15 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
                 if by_code.get(code) != record and code != CODE["EIATTR_KPARAM_INFO"]
             ],
             facts.relocations(f".nv.merc.rela.text.{name}"),
+            _bytes(facts, f".nv.merc.nv.constant.optimizer.{name}"),
+            facts.relocations(f".nv.merc.rela.nv.constant.optimizer.{name}"),
         )
     return function
+
+
+def _bytes(facts: _Facts, section: str) -> bytes | None:
+    found = facts.sections.get(section)
+    return None if found is None else found.body.data
 
 
 def _reserved_cap(facts: _Facts, builder: CubinBuilder) -> None:
@@ -223,46 +245,79 @@ def _parameter(payload: bytes) -> Parameter:
 
 
 def _variables(facts: _Facts, builder: CubinBuilder) -> None:
-    spaces = {".nv.global": "global", ".nv.global.init": "global", ".nv.constant3": "constant"}
+    spaces = {
+        ".nv.global": "global",
+        ".nv.global.init": "global",
+        ".nv.constant3": "constant",
+        ".nv_debug.shared": "shared",
+    }
     relocations = {name: facts.relocations(f".rel{name}", f".rela{name}") for name in spaces}
     bank = facts.sections.get(".nv.constant4")
     if bank is not None:
         rows = facts.relocations(".rel.nv.constant4", ".rela.nv.constant4")
         builder.bank(4, bank.body.data, align=bank.sh_addralign, relocations=rows)
-    order = [section.name for section in facts.file.sections if section.name in spaces]
-    parts = [
-        symbol
-        for symbol in facts.symbols
-        if isinstance(symbol.section, Section) and symbol.section.name in spaces
-    ]
-    for part in sorted(parts, key=lambda part: order.index(part.section.name)):
+    for part in _declared(facts, spaces):
+        if not isinstance(part.section, Section):
+            common = builder.variable(part.name, "global", size=part.st_size, align=part.st_value)
+            common.common = True
+            continue
+        section = part.section
         start, end = part.st_value, part.st_value + part.st_size
-        body = part.section.body
-        data = None if isinstance(body, bodies.NoBytes) else body.data[start:end]
+        data = None if isinstance(section.body, bodies.NoBytes) else section.body.data[start:end]
         variable = builder.variable(
-            part.name,
-            spaces[part.section.name],
-            data,
-            size=part.st_size,
-            align=part.section.sh_addralign,
+            part.name, spaces[section.name], data, size=part.st_size, align=section.sh_addralign
         )
         variable.offset = start
         variable.binding = _BINDING[part.st_info >> 4]
         variable.managed = bool(part.st_other & 0x04)
         variable.relocations = [
             Relocation(row.offset - start, row.kind, row.symbol, row.addend)
-            for row in relocations[part.section.name]
+            for row in relocations[section.name]
             if start <= row.offset < end
         ]
     for symbol in facts.symbols:
         if symbol.section == 0 and symbol.st_info >> 4 == 1:
             space = {0x20: "global", 0x40: "shared", 0x80: "constant"}.get(symbol.st_other & 0xE0)
-            builder.extern(symbol.name, space)
+            builder.extern(symbol.name, space, signature=_signatures(facts).get(symbol.name))
+
+
+def _declared(facts: _Facts, spaces: dict[str, str]) -> list[Symbol]:
+    """Variables in the order in which they were declared, as far as the file shows it.
+
+    Global ones stand in that order; of others only the sections made before them are known.
+    """
+
+    def is_variable(entry: object) -> bool:
+        if not isinstance(entry, Symbol):
+            return False
+        if isinstance(entry.section, Section):
+            return entry.section.name in spaces
+        return entry.section == SHN_COMMON
+
+    declared = [symbol for symbol in facts.file.symbols if is_variable(symbol)]
+    before: set[int] = set()
+    for entry in facts.file.history:
+        if isinstance(entry, Section):
+            before.add(id(entry))
+        elif is_variable(entry):
+            later = (
+                at
+                for at, other in enumerate(declared)
+                if isinstance(other.section, Section) and id(other.section) not in before
+            )
+            declared.insert(next(later, len(declared)), entry)
+    return declared
+
+
+def _signatures(facts: _Facts) -> dict[str, str]:
+    prototypes = facts.sections.get(".nv.prototype")
+    rows = prototypes.body.rows if prototypes is not None else []
+    return {facts.name(a): b for a, b in rows}
 
 
 def _call_graph(facts: _Facts, builder: CubinBuilder) -> None:
     kind = -1
-    signatures = {}
+    signatures = _signatures(facts)
     for a, b in facts.sections[".nv.callgraph"].body.rows:
         if a == 0 and b in bodies.CALLGRAPH_MARKERS:
             kind = bodies.CALLGRAPH_MARKERS.index(b)
@@ -270,8 +325,5 @@ def _call_graph(facts: _Facts, builder: CubinBuilder) -> None:
         builder.edges.append((kind, facts.name(a), facts.name(b) if isinstance(b, int) else b))
         if kind == 1:
             signatures[facts.name(a)] = b
-    prototypes = facts.sections.get(".nv.prototype")
-    if prototypes is not None:
-        signatures |= {facts.name(a): b for a, b in prototypes.body.rows}
     for function in builder.functions:
         function.signature = signatures.get(function.name)

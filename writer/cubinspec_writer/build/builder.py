@@ -36,6 +36,7 @@ from cubinspec_writer.build.parts import (
 from cubinspec_writer.emit import bodies, emit
 from cubinspec_writer.emit.layout import Planner
 from cubinspec_writer.emit.model import Description, Dropped, Header, Section, Symbol
+from cubinspec_writer.emit.profiles import mercury_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,6 +60,16 @@ ABI_8_FLAGS_SASS, ABI_8_FLAGS_CAPSULE = 0x04, 0x02
 NVIDIA = "NVIDIA Corp"
 NOTE_CUINFO, NOTE_TKINFO = 1000, 2000
 _TEXT_ALIGN = 128
+SHN_COMMON = 0xFFF2
+_MODULE_SHARED = ".nv_debug.shared"
+#: Sections of variables: type in relocatable files, in executables, flags.
+_DATA_SECTIONS = {
+    ".nv.global": (SHT_CUDA_GLOBAL, SHT_NOBITS, SHF_WRITE | SHF_ALLOC),
+    ".nv.global.init": (SHT_CUDA_GLOBAL_INIT, SHT_PROGBITS, SHF_WRITE | SHF_ALLOC),
+    ".nv.constant3": (SHT_CUDA_CONSTANT_B0 + 3, SHT_PROGBITS, SHF_ALLOC),
+    _MODULE_SHARED: (SHT_CUDA_SHARED, SHT_NOBITS, SHF_WRITE | SHF_ALLOC),
+}
+_WITHOUT_BYTES = frozenset((".nv.global", _MODULE_SHARED))
 _UNIFIED_SYMBOLS = (
     "__UDT_OFFSET",
     "__UFT_OFFSET",
@@ -105,6 +116,7 @@ class CubinBuilder:
         toolkit: 10 * major + minor of the toolkit version that the notes state.
         virtual_sm: architecture of the PTX; by default that of the code.
         tool: what the tool note says.
+        compat: further records of ``.nv.compat``; they replace computed ones by code.
         frame, mercury_frame: ``.debug_frame``; by default a plain one is made (none in the
             Mercury half).
     """
@@ -114,11 +126,13 @@ class CubinBuilder:
     toolkit: int = 130
     virtual_sm: int | None = None
     tool: Tool = field(default_factory=Tool)
+    compat: list[InfoRecord] = field(default_factory=list)
     frame: Frame | None = None
     mercury_frame: Frame | None = None
     functions: list[Function] = field(default_factory=list)
     variables: list[Variable] = field(default_factory=list)
     undefined: list[tuple[str, int, int]] = field(default_factory=list)
+    signatures: dict[str, str] = field(default_factory=dict)
     banks: list[_Bank] = field(default_factory=list)
     edges: list[tuple[int, str, str]] = field(default_factory=list)
 
@@ -152,10 +166,12 @@ class CubinBuilder:
         self.variables.append(variable)
         return variable
 
-    def extern(self, name: str, space: str | None = None) -> None:
+    def extern(self, name: str, space: str | None = None, *, signature: str | None = None) -> None:
         """Name a function (or with ``space`` a variable) that another file defines."""
         if space is None:
             self.undefined.append((name, 1 << 4 | STT_FUNC, 0))
+            if signature is not None:
+                self.signatures[name] = signature
         else:
             self.undefined.append((name, 1 << 4 | STT_CUDA_OBJECT, _space(space)))
 
@@ -218,6 +234,7 @@ class _Assembly:
         self.offsets: dict[str, tuple[Section, int]] = {}
         self.data_sections: list[tuple[Section, list[Relocation]]] = []
         self.banks: dict[str, Section] = {}
+        self.resolved: set[int] = set()
         self._check()
 
     def _check(self) -> None:
@@ -305,6 +322,7 @@ class _Assembly:
     def run(self) -> Description:
         parts, target = self.parts, self.target
         signatures = [f.signature for f in parts.functions if f.signature]
+        signatures += parts.signatures.values()
         signatures += [
             text for kind, _, text in parts.edges if kind in (ADDRESS_TAKEN, INDIRECT_CALLS)
         ]
@@ -321,7 +339,9 @@ class _Assembly:
             align=4,
         )
         if self.finalizer:
-            compat = bodies.InfoRecords(facts.compat_records(target))
+            given = {record[1]: record for record in parts.compat}
+            records = [given.pop(r[1], r) for r in facts.compat_records(target)]
+            compat = bodies.InfoRecords([*records, *given.values()])
             self._section(".nv.compat", bodies.SHT_CUDA_COMPAT, compat, align=4)
         for at, function in enumerate(parts.functions):
             self._function(function, first=not at)
@@ -334,6 +354,7 @@ class _Assembly:
             actions = bodies.RelocActions(_ACTION_BASE, 0, [_ACTION])
             self._section(".nv.rel.action", bodies.SHT_CUDA_RELOCINFO, actions, align=8, entry=8)
         self.history += self.late
+        self.data_sections.sort(key=_relocation_rank)
         mercury = Mercury(self) if self.has_capsule else None
         if mercury is not None:
             self.history += mercury.sections()
@@ -428,6 +449,8 @@ class _Assembly:
             function.constants_align,
         )
         self.data_sections.append((section, function.constants_relocations))
+        if function.constants_resolved:
+            self.resolved.add(id(section))
         if function.constants_symbol is not None:
             size = len(function.constants)
             part = Symbol(
@@ -472,7 +495,7 @@ class _Assembly:
         """A relocation section of one kind; the finalizer writes RELA only and drops the others."""
         name = kind + of.name
         if self.finalizer and kind == ".rel":
-            self.history.append(Dropped(name, in_shstrtab=True))
+            self.history.append(Dropped(mercury_name(name) or name, in_shstrtab=True))
             return
         if not self.finalizer:
             rows = [row for row in rows if (row.addend is None) == (kind == ".rel")]
@@ -529,6 +552,13 @@ class _Assembly:
                 self.history.append(
                     Symbol(_RESERVED_ALIAS, 2 << 4, STO_RESERVED_SHARED, reserved, value, 0)
                 )
+        self._variables()
+        for name, info, other in self.parts.undefined:
+            symbol = Symbol(name, info, other)
+            self.globals.append(symbol)
+            self.by_name[name] = symbol
+
+    def _banks(self) -> None:
         for bank in self.parts.banks:
             section = self._section(
                 f".nv.constant{bank.number}",
@@ -538,60 +568,84 @@ class _Assembly:
                 bank.align,
             )
             self.data_sections.append((section, bank.relocations))
-        self._variables()
-        for name, info, other in self.parts.undefined:
-            symbol = Symbol(name, info, other)
-            self.globals.append(symbol)
-            self.by_name[name] = symbol
 
     def _variables(self) -> None:
+        """Sections are made with their first variable; banks of addresses behind the first one."""
         grouped: dict[str, list[Variable]] = {}
         for variable in self.parts.variables:
-            grouped.setdefault(_section_of(variable), []).append(variable)
-        for name, variables in grouped.items():
-            self._variable_section(name, variables)
+            if not variable.common:
+                grouped.setdefault(self._section_of(variable), []).append(variable)
+        made = False
         for variable in self.parts.variables:
-            section, offset = self.offsets[variable.name]
-            other = STO_MANAGED if variable.managed else 0
-            kind = STT_OBJECT
-            if self.relocatable:
-                kind = STT_CUDA_OBJECT
-                other |= _space(variable.space)
-            size = variable.size if variable.data is None else len(variable.data)
-            info = BINDINGS[variable.binding] << 4 | kind
-            symbol = Symbol(variable.name, info, other, section, offset, size)
-            (self.globals if variable.binding == GLOBAL else self.history).append(symbol)
-            self.by_name[variable.name] = symbol
+            section: Section | int = SHN_COMMON
+            offset = variable.align
+            if not variable.common:
+                name = self._section_of(variable)
+                if variable.name not in self.offsets:
+                    self._variable_section(name, grouped[name])
+                    if not made:
+                        self._banks()
+                    made = True
+                section, offset = self.offsets[variable.name]
+            self._variable_symbol(variable, section, offset)
+        if not made:
+            self._banks()
+
+    def _variable_symbol(self, variable: Variable, section: Section | int, offset: int) -> None:
+        other = STO_MANAGED if variable.managed else 0
+        kind = STT_OBJECT
+        if self.relocatable:
+            kind = STT_CUDA_OBJECT
+            other |= _space(variable.space)
+        info = BINDINGS[variable.binding] << 4 | kind
+        symbol = Symbol(variable.name, info, other, section, offset, _size(variable))
+        (self.globals if variable.binding == GLOBAL else self.history).append(symbol)
+        self.by_name[variable.name] = symbol
+
+    def _section_of(self, variable: Variable) -> str:
+        if variable.space == "constant":
+            return ".nv.constant3"
+        if variable.space == "global":
+            return ".nv.global" if variable.data is None else ".nv.global.init"
+        if variable.space == "shared" and self.relocatable and variable.data is None:
+            return _MODULE_SHARED
+        raise BadStructureError(
+            f"no such variable can stand in {variable.space!r}",
+            field=variable.name,
+            expected="global, constant; shared in relocatable files",
+        )
 
     def _variable_section(self, name: str, variables: list[Variable]) -> None:
         data = bytearray()
-        size = 0
-        relocations = []
+        end = 0
+        relocations: list[Relocation] = []
         places = []
         for variable in variables:
             at = variable.offset
             if at is None:
-                at = -(-size // variable.align) * variable.align
-            content = bytes(variable.size) if variable.data is None else variable.data
-            size = max(size, at + len(content))
-            if name != ".nv.global":
-                data.extend(bytes(max(size - len(data), 0)))
-                data[at : at + len(content)] = content
+                at = -(-end // variable.align) * variable.align
+            size = _size(variable)
+            end = max(end, at + size)
+            if name not in _WITHOUT_BYTES:
+                data.extend(bytes(max(end - len(data), 0)))
+                data[at : at + size] = bytes(size) if variable.data is None else variable.data
             places.append((variable.name, at))
-            relocations += [
+            # initial contents are gone through from the last variable to the first
+            relocations[:0] = [
                 Relocation(at + r.offset, r.kind, r.symbol, r.addend) for r in variable.relocations
             ]
-        align = max(variable.align for variable in variables)
-        writable = SHF_WRITE if name.startswith(".nv.global") else 0
-        kinds = {
-            ".nv.global": (SHT_CUDA_GLOBAL, SHT_NOBITS),
-            ".nv.global.init": (SHT_CUDA_GLOBAL_INIT, SHT_PROGBITS),
-            ".nv.constant3": (SHT_CUDA_CONSTANT_B0 + 3, SHT_PROGBITS),
-        }
-        body: bodies.Body = (
-            bodies.NoBytes(size) if name == ".nv.global" else bodies.Blob(bytes(data))
+        if name == _MODULE_SHARED:
+            # its size is that of the variables, wherever they stand
+            end = sum(_size(variable) for variable in variables)
+        body = bodies.NoBytes(end) if name in _WITHOUT_BYTES else bodies.Blob(bytes(data))
+        relocatable, executable, flags = _DATA_SECTIONS[name]
+        section = self._section(
+            name,
+            self._kind(relocatable, executable),
+            body,
+            flags,
+            max(variable.align for variable in variables),
         )
-        section = self._section(name, self._kind(*kinds[name]), body, SHF_ALLOC | writable, align)
         self.offsets |= {variable: (section, at) for variable, at in places}
         self.data_sections.append((section, relocations))
 
@@ -599,7 +653,10 @@ class _Assembly:
 
     def _frames(self, frame: Frame) -> None:
         section = self._section(".debug_frame", SHT_PROGBITS, bodies.Blob(frame.data))
-        for data, relocations in self.data_sections:
+        for data, relocations in sorted(self.data_sections, key=_relocation_rank):
+            if id(data) in self.resolved and self.finalizer and not relocations:
+                self._relocation_section(".rela", data, [])
+                self._relocation_section(".rel", data, [])
             self._both_kinds(data, relocations, keep_empty=False)
         self._both_kinds(section, frame.relocations, keep_empty=not self.relocatable)
 
@@ -620,11 +677,11 @@ class _Assembly:
             ".nv.callgraph", bodies.SHT_CUDA_CALLGRAPH, bodies.Pairs(rows), align=4, entry=8
         )
         taken = {a for kind, a, _ in self.parts.edges if kind == ADDRESS_TAKEN}
-        self.prototypes = [
-            function
+        self.prototypes = {
+            function.name: function.signature
             for function in self.parts.functions
             if function.signature and function.name not in taken and function.binding != LOCAL
-        ]
+        } | self.parts.signatures
         if self.relocatable and self.prototypes:
             rows = [(0, 0)] * len(self.prototypes)
             self._section(
@@ -692,7 +749,11 @@ class _Assembly:
             rows.append(("REGCOUNT", function.name, function.registers))
             if self.relocatable:
                 rows.append(("MAX_STACK_SIZE", function.name, function.stack_limit))
-            rows += [("FRAME_SIZE", part.name, part.frame) for part in reversed(function.inner)]
+            rows += [
+                ("FRAME_SIZE", part.name, part.frame)
+                for part in sorted(function.inner, key=lambda part: -part.value)
+                if part.frame is not None
+            ]
             rows.append(("FRAME_SIZE", function.name, function.frame))
         if not self.relocatable:
             rows += [("MIN_STACK_SIZE", f.name, f.stack) for f in functions if f.kernel]
@@ -713,6 +774,8 @@ class _Assembly:
         Raises:
             CubinError: there is none.
         """
+        if not name:
+            return 0
         entry = self.by_name.get(name)
         number = None if entry is None else self.numbers.get(id(entry))
         if number is None:
@@ -751,7 +814,7 @@ class _Assembly:
         prototype = self.by_name.get(".nv.prototype")
         if isinstance(prototype, Section):
             prototype.body = bodies.Pairs(
-                [(self.index(f.name), f.signature or "") for f in self.prototypes]
+                [(self.index(name), text) for name, text in self.prototypes.items()]
             )
 
     def _with_bank(self, function: Function, record: InfoRecord) -> InfoRecord:
@@ -779,16 +842,15 @@ def _space(space: str) -> int:
     return number
 
 
-def _section_of(variable: Variable) -> str:
-    if variable.space == "constant":
-        return ".nv.constant3"
-    if variable.space == "global":
-        return ".nv.global" if variable.data is None else ".nv.global.init"
-    raise BadStructureError(
-        f"no variable can stand in {variable.space!r}",
-        field=variable.name,
-        expected="global, constant",
-    )
+def _size(variable: Variable) -> int:
+    return variable.size if variable.data is None else len(variable.data)
+
+
+def _relocation_rank(data: tuple[Section, list[Relocation]]) -> int:
+    """Relocation sections of data are made bank by bank, those of functions last."""
+    name = data[0].name
+    order = (".nv.constant4", ".nv.constant3", ".nv.global.init")
+    return order.index(name) if name in order else len(order)
 
 
 def _placed(function: Function) -> tuple[list[int], int]:

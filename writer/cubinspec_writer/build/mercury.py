@@ -7,8 +7,11 @@ capsules themselves are given by the caller.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from struct import pack
 
+from cubinspec.errors import BadStructureError
+from cubinspec_generated.tables import relocations as relocation_table
 from cubinspec_writer.build import attributes
 from cubinspec_writer.emit import bodies
 from cubinspec_writer.emit.layout import Planner
@@ -32,7 +35,7 @@ _DATA_TYPES = {
 SHT_CONSTANT_OPTIMIZER, SHT_RESERVED_SHARED, SHT_PROGBITS = 0x70000084, 0x70000015, 1
 _SPACES = {".nv.global.init": 0x20, ".nv.global": 0x20, ".nv.constant3": 0x80}
 STT_OBJECT, STT_SECTION, STT_CUDA_OBJECT = 1, 3, 13
-_TEXT = ".nv.capmerc.text."
+_TEXT, _OPTIMIZER = ".nv.capmerc.text.", ".nv.constant.optimizer."
 
 
 class Mercury:
@@ -85,8 +88,16 @@ class Mercury:
         for function in functions:
             assert function.capsule is not None
             self._relocations(f".text.{function.name}", function.capsule.relocations)
+        given = {
+            f".nv.constant2.{function.name}": function.capsule.constants_relocations
+            for function in functions
+            if function.capsule is not None
+        }
         for section, rows in assembly.data_sections:
-            self._relocations(mercury_name(section.name) or section.name, rows)
+            twins = given.get(section.name)
+            if twins is None:
+                twins = [replace(row, kind=_mercury_kind(row.kind)) for row in rows]
+            self._relocations(mercury_name(section.name) or section.name, twins)
         if frame is not None:
             self._relocations(".debug_frame", frame.relocations)
         self._data()
@@ -109,11 +120,14 @@ class Mercury:
         for section, _ in self.assembly.data_sections:
             name = mercury_name(section.name) or section.name
             kind = _DATA_TYPES.get(name)
-            if name.startswith(".nv.constant.optimizer."):
+            data = None
+            if name.startswith(_OPTIMIZER):
                 kind = SHT_CONSTANT_OPTIMIZER
+                capsule = self.assembly.functions[name.removeprefix(_OPTIMIZER)].capsule
+                data = None if capsule is None else capsule.constants
             if kind is None or not isinstance(section.body, bodies.Blob):
                 continue
-            body = bodies.Blob(section.body.data)
+            body = bodies.Blob(section.body.data if data is None else data)
             self._section(".nv.merc" + name, kind, body, section.sh_flags, section.sh_addralign)
         reserved = self.assembly.by_name.get(".nv.shared.reserved.0")
         if isinstance(reserved, Section):
@@ -205,3 +219,16 @@ class Mercury:
         elif symbol.name.startswith(".nv.reservedSmem."):
             value = 0
         return bodies.MercurySymbol(symbol.name, info, other, section, value, size)
+
+
+_KINDS = {name: number for number, name in relocation_table.NAMES.items()}
+
+
+def _mercury_kind(kind: str | int) -> int:
+    """The type with the same effect in Mercury relocation sections."""
+    name = relocation_table.NAMES.get(kind, "") if isinstance(kind, int) else kind
+    effect = name.removeprefix("R_CUDA_")
+    for candidate in (f"R_MERCURY_{effect}", f"R_MERCURY_ABS{effect}"):
+        if candidate in _KINDS:
+            return _KINDS[candidate]
+    raise BadStructureError(f"relocation type {name or kind} has no Mercury form")

@@ -44,7 +44,7 @@ class Relocation:
     Attributes:
         offset: in the code or data it stands with.
         kind: ``R_CUDA_…`` or its number.
-        symbol: name of a symbol, or of a section for its section symbol.
+        symbol: name of a symbol, or of a section for its section symbol; empty: none.
         addend: ``None``: before sm_90 the addend stands in the place itself (a REL entry); from
             sm_90 on it is 0.
     """
@@ -61,7 +61,7 @@ class Inner:
 
     Attributes:
         value, size: its place in the code.
-        frame: its stack frame.
+        frame: its stack frame; ``None``: not stated.
         mercury: its place in the Mercury code, as ``(value, size)``.
     """
 
@@ -69,7 +69,7 @@ class Inner:
     value: int
     size: int
     binding: str = GLOBAL
-    frame: int = 0
+    frame: int | None = 0
     mercury: tuple[int, int] = (0, 0)
 
 
@@ -91,13 +91,17 @@ class Capsule:
         size: size of the Mercury code (``st_size``).
         attributes: records of ``.nv.merc.nv.info.<f>`` that differ from those of the SASS half
             (instruction offsets, ``EIATTR_MERCURY_FINALIZER_OPTIONS``); they replace by code.
-        relocations: of ``.nv.merc.rela.text.<f>``, kinds as numbers from 0x10000 on.
+        relocations: of ``.nv.merc.rela.text.<f>``, kinds ``R_MERCURY_…``.
+        constants: of ``.nv.merc.nv.constant.optimizer.<f>``; by default those of the SASS half.
+        constants_relocations: of ``.nv.merc.rela.nv.constant.optimizer.<f>``.
     """
 
     data: bytes
     size: int
     attributes: list[InfoRecord] = field(default_factory=list)
     relocations: list[Relocation] = field(default_factory=list)
+    constants: bytes | None = None
+    constants_relocations: list[Relocation] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -127,7 +131,8 @@ class Function:
         reserved_cap: whether the code asks for the end of the reserved shared memory
             (``.nv.reservedSmem.cap``, sm_90 and up) by a relocation that is applied already.
         inner: functions inside the code.
-        constants: contents of ``.nv.constant2.<f>``, with its alignment and symbol names.
+        constants: contents of ``.nv.constant2.<f>``, with its alignment, symbol and relocations.
+        constants_resolved: as ``resolved``, for the constants.
         capsule: Mercury half, sm_100 and up.
     """
 
@@ -158,20 +163,22 @@ class Function:
     constants_align: int = 4
     constants_symbol: str | None = None
     constants_relocations: list[Relocation] = field(default_factory=list)
+    constants_resolved: bool = False
     capsule: Capsule | None = None
 
 
 @dataclass(slots=True)
 class Variable:
-    """A global or constant variable.
+    """A variable of the module.
 
     Attributes:
-        space: ``global`` or ``constant``.
+        space: ``global``, ``constant``, or in relocatable files ``shared``.
         data: initial contents; ``None``: zeros (global memory only).
         size: without ``data``: its size.
         align: alignment.
         offset: in its section; by default behind the previous one, aligned.
         managed: whether it is ``__managed__``.
+        common: whether the linker merges it with others of that name (``.common``).
         relocations: of the initial contents.
     """
 
@@ -183,6 +190,7 @@ class Variable:
     offset: int | None = None
     binding: str = GLOBAL
     managed: bool = False
+    common: bool = False
     relocations: list[Relocation] = field(default_factory=list)
 
 
