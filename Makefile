@@ -32,7 +32,7 @@ venv: $(VENV)/.dev ## .venv with everything the tests need
 demo: $(VENV)/.base ## the kernel table and the byte coverage of carried samples
 	$(VENV)/bin/cubinspec kernels $(DEMO)
 	@echo
-	$(VENV)/bin/cubinspec coverage $(SAMPLES)/*.cubin | tail -n 15
+	$(VENV)/bin/cubinspec coverage --sum $(SAMPLES)/*.cubin
 
 test: $(VENV)/.dev ## all tests that need no fetched corpus
 	$(PY) -m pytest -n $(WORKERS) -m "not corpus"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cubinspec.cli.options import JSON, Arguments
+from cubinspec.cli.options import JSON, Arguments, Option
 from cubinspec.cli.output import for_each_cubin, print_table, printable, write_json
 
 TYPE_CHECKING = False
@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 SUMMARY = "every byte of a file as named field, opaque body, padding or unclaimed"
-USAGE = "FILE... [--json]"
-OPTIONS = (JSON,)
+USAGE = "FILE... [--sum] [--json]"
+OPTIONS = (Option("--sum", help="one table for all files together, with shares"), JSON)
 
 
 def run(arguments: Arguments) -> int:
@@ -22,6 +22,8 @@ def run(arguments: Arguments) -> int:
     status = for_each_cubin(arguments.files(), lambda cubin: records.append(coverage_record(cubin)))
     if arguments.flag("--json"):
         write_json(records)
+    elif records and arguments.flag("--sum"):
+        _print_sum(records)
     elif records:
         _print(records)
     return status
@@ -40,3 +42,20 @@ def _print(records: list[dict[str, Any]]) -> None:
         rows.append((*sums, f"all {len(rows)} files"))
     head = ("size", "named", *kinds, "padding", "unclaimed", "file")
     print_table(head, rows, frozenset((len(head) - 1,)))
+
+
+def _print_sum(records: list[dict[str, Any]]) -> None:
+    size = sum(record["size"] for record in records)
+    kinds = sorted({kind for record in records for kind in record["opaque"]})
+    parts = [
+        ("named fields", sum(record["named"] for record in records)),
+        *(
+            (f"opaque: {kind}", sum(record["opaque"].get(kind, 0) for record in records))
+            for kind in kinds
+        ),
+        ("zero padding", sum(record["padding"] for record in records)),
+        ("unclaimed", sum(record["unclaimed"] for record in records)),
+        (f"all of {len(records)} files", size),
+    ]
+    rows = [(name, str(count), f"{100 * count / size:.2f} %") for name, count in parts]
+    print_table(("bytes of", "count", "share"), rows, frozenset((0,)))
