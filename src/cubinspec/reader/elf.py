@@ -495,6 +495,16 @@ class Elf:
             return b""
         return self.bytes_at(row[4], row[5], f"sections[{index}]")
 
+    def check_bodies(self) -> None:
+        """Make sure that the file holds every section whole.
+
+        Raises:
+            BadOffsetError, TruncatedError: a section lies behind the end or is cut off.
+        """
+        for index, row in enumerate(self.section_rows):
+            if row[4] + row[5] > self.size and occupies_file(row[1], row[2]):
+                self.bytes_at(row[4], row[5], f"sections[{index}]")
+
     def string_table(self, index: int) -> StringTable:
         """The string table in section ``index``.
 

@@ -20,7 +20,11 @@ def coverage_record(cubin: Cubin) -> dict[str, Any]:
     ``named`` are fields of the spec, ``opaque`` bodies whose kind the spec names, ``padding``
     zeros between structures, ``unclaimed`` all else. Bytes that two structures share (a Mercury
     section and its plain twin) count once.
+
+    Raises:
+        CubinError: a field does not follow the spec, or a section is cut off.
     """
+    cubin.elf.check_bodies()
     spans = attribute(
         cubin.size, ((start, end, kind) for _, start, end, _, kind in walk(cubin.tree()))
     )

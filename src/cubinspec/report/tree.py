@@ -20,7 +20,10 @@ def tree_record(cubin: Cubin, path: str = "") -> dict[str, Any]:
 
     Raises:
         BadIndexError: the spec has no such field in this file.
+        CubinError: a field does not follow the spec; without a path, a section is cut off.
     """
+    if not path:
+        cubin.elf.check_bodies()
     fields = [
         {
             "path": name,
