@@ -1,0 +1,1 @@
+"""Damaged cubins on purpose: what mutates them, what looks at everything, what runs both."""

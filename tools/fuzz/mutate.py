@@ -1,0 +1,192 @@
+"""Damage to real files: blind (bits, bytes, runs) and aimed (one field of one record)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from struct import Struct
+
+from cubinspec_generated import records
+
+#: Offset, layout and field names of one record of the file, and what it is called.
+Record = tuple[int, Struct, tuple[str, ...], str]
+
+SHT_SYMTAB, SHT_RELA, SHT_NOTE, SHT_REL = 2, 4, 7, 9
+INFO_TYPES = (0x70000000, 0x70000083, 0x70000086)
+PAIR_TYPES = (0x70000001, 0x70000002)
+MERCURY_SYMTAB = 0x70000085
+RELA_TYPES = (SHT_RELA, 0x70000003, 0x70000082, 0x70000088)
+
+#: Values at the edges of the types that occur.
+EDGES = (
+    *(0, 1, 2, 3, 4, 7, 8, 0x7F, 0x80, 0xFF, 0x100, 0x7FFF, 0x8000, 0xFFF1, 0xFFFE, 0xFFFF),
+    *(0x10000, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFC, 0xFFFFFFFF, 1 << 32, (1 << 63) - 1),
+    *(1 << 63, (1 << 64) - 8, (1 << 64) - 1),
+)
+_SIGNED = {"b": "B", "h": "H", "i": "I", "q": "Q"}
+_WIDTHS = {"B": 1, "H": 2, "I": 4, "Q": 8}
+_LONGEST_RUN = 256
+
+
+def known_records(data: bytes) -> list[Record]:
+    """Every record of a well-formed cubin: headers, symbols, relocations, attributes, pairs."""
+    is_64 = data[4] == 2
+    header = records.ELF_HEADER_64 if is_64 else records.ELF_HEADER_32
+    fields = header.unpack_from(data, 16)
+    phoff, shoff, phnum, shnum = fields[4], fields[5], fields[9], fields[11]
+    found: list[Record] = [(16, header, records.ELF_HEADER_64_FIELDS, "header")]
+    segment = records.PROGRAM_HEADER_64 if is_64 else records.PROGRAM_HEADER_32
+    names: tuple[str, ...] = (
+        records.PROGRAM_HEADER_64_FIELDS if is_64 else records.PROGRAM_HEADER_32_FIELDS
+    )
+    found += _table(phoff, phnum * segment.size, segment, names, "program_headers")
+    section = records.SECTION_HEADER_64 if is_64 else records.SECTION_HEADER_32
+    names = records.SECTION_HEADER_64_FIELDS
+    found += _table(shoff, shnum * section.size, section, names, "section_headers")
+    for number in range(shnum):
+        row = section.unpack_from(data, shoff + number * section.size)
+        found += _body(data, is_64, row[1], row[4], row[5], f"sections[{number}]")
+    return found
+
+
+def _table(
+    start: int, size: int, layout: Struct, names: tuple[str, ...], path: str
+) -> list[Record]:
+    return [
+        (start + at, layout, names, f"{path}[{at // layout.size}]")
+        for at in range(0, size - layout.size + 1, layout.size)
+    ]
+
+
+def _body(data: bytes, is_64: bool, kind: int, start: int, size: int, path: str) -> list[Record]:
+    if kind in (SHT_SYMTAB, MERCURY_SYMTAB):
+        if is_64:
+            return _table(start, size, records.SYMBOL_64, records.SYMBOL_64_FIELDS, path)
+        return _table(start, size, records.SYMBOL_32, records.SYMBOL_32_FIELDS, path)
+    if kind == SHT_REL:
+        if is_64:
+            return _table(start, size, records.REL_64, records.REL_64_FIELDS, path)
+        return _table(start, size, records.REL_32, records.REL_32_FIELDS, path)
+    if kind in RELA_TYPES:
+        if is_64:
+            return _table(start, size, records.RELA_64, records.RELA_64_FIELDS, path)
+        return _table(start, size, records.RELA_32, records.RELA_32_FIELDS, path)
+    if kind in PAIR_TYPES:
+        layout, names = records.CALLGRAPH_ENTRY, records.CALLGRAPH_ENTRY_FIELDS
+        return _table(start, size, layout, names, path)
+    found: list[Record] = []
+    if kind == SHT_NOTE:
+        found.append((start, records.NOTE_HEADER, records.NOTE_HEADER_FIELDS, path))
+        tail = start + 12 + 12
+        found += _table(tail, size - 24, records.SINGLE_WORD, ("word",), f"{path}.desc")
+    elif kind in INFO_TYPES:
+        at, end = start, start + size
+        while at + 4 <= end:
+            record = (at, records.INFO_RECORD, records.INFO_RECORD_FIELDS, f"{path}@{at - start}")
+            found.append(record)
+            form, _, value = records.INFO_RECORD.unpack_from(data, at)
+            at += 4
+            if form == 4:
+                found += _table(at, value, records.SINGLE_WORD, ("word",), f"{path}.payload")
+                at += value
+    return found
+
+
+class Mutator:
+    """Makes damaged variants of one file.
+
+    Args:
+        data: a well-formed cubin.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.records = known_records(data)
+        # One list per kind of record, so that a thousand symbols do not hide one header.
+        kinds: dict[str, list[Record]] = {}
+        for record in self.records:
+            kinds.setdefault(record[3].partition("[")[0] + str(record[2]), []).append(record)
+        self._kinds = list(kinds.values())
+
+    def mutate(self, random: Random) -> tuple[bytes, str]:
+        """A damaged copy and the story of the damage, steps parted by ``; ``."""
+        data = bytearray(self.data)
+        story = []
+        for _ in range(random.choice((1, 1, 1, 2, 3, 8))):
+            step: Callable[[bytearray, Random], str] = random.choice(
+                (self.field, self.field, self.field, *_BLIND)
+            )
+            story.append(step(data, random))
+        return bytes(data), "; ".join(story)
+
+    def field(self, data: bytearray, random: Random) -> str:
+        """Give one field of one record another value."""
+        at, layout, names, path = random.choice(random.choice(self._kinds))
+        number = random.randrange(len(names))
+        if at + layout.size > len(data):
+            return f"{path} is cut off"
+        values = list(layout.unpack_from(data, at))
+        code = _codes(layout)[number]
+        bits = 8 * _WIDTHS[code]
+        old = values[number]
+        near = (old - 1, old + 1, old ^ (1 << random.randrange(bits)), len(data), len(data) - old)
+        other = random.choice(random.choice(self._kinds))
+        borrowed = other[1].unpack_from(self.data, other[0])[0]
+        value = random.choice((*EDGES, *near, *near, borrowed)) % (1 << bits)
+        values[number] = value
+        Struct("<" + "".join(_codes(layout))).pack_into(
+            data,
+            at,
+            *(v % (1 << 8 * _WIDTHS[c]) for v, c in zip(values, _codes(layout), strict=True)),
+        )
+        return f"{path}.{names[number]} {old:#x} -> {value:#x}"
+
+
+def _codes(layout: Struct) -> list[str]:
+    """One struct code per value, unsigned."""
+    return [_SIGNED.get(code, code) for code in layout.format.lstrip("<")]
+
+
+def _flip(data: bytearray, random: Random) -> str:
+    if not data:
+        return "nothing to flip"
+    at, bit = random.randrange(len(data)), random.randrange(8)
+    data[at] ^= 1 << bit
+    return f"bit {bit} of byte {at:#x} flipped"
+
+
+def _overwrite(data: bytearray, random: Random) -> str:
+    at = random.randrange(len(data) + 1)
+    value = random.choice((0, 1, 4, 0x7F, 0x80, 0xFF))
+    size = min(random.choice((1, 2, 4, 8, 64)), len(data) - at)
+    data[at : at + size] = bytes([value]) * size
+    return f"{size} bytes at {at:#x} set to {value:#x}"
+
+
+def _truncate(data: bytearray, random: Random) -> str:
+    size = random.randrange(len(data) + 1)
+    del data[size:]
+    return f"cut off at {size:#x}"
+
+
+def _insert(data: bytearray, random: Random) -> str:
+    at, size = random.randrange(len(data) + 1), random.randrange(_LONGEST_RUN)
+    data[at:at] = bytes([random.randrange(256)]) * size
+    return f"{size} bytes inserted at {at:#x}"
+
+
+def _delete(data: bytearray, random: Random) -> str:
+    at, size = random.randrange(len(data) + 1), random.randrange(_LONGEST_RUN)
+    del data[at : at + size]
+    return f"{size} bytes deleted at {at:#x}"
+
+
+def _copy(data: bytearray, random: Random) -> str:
+    source, target = random.randrange(len(data) + 1), random.randrange(len(data) + 1)
+    run = data[source : source + random.randrange(_LONGEST_RUN)]
+    run = run[: len(data) - target]
+    data[target : target + len(run)] = run
+    return f"{len(run)} bytes copied from {source:#x} to {target:#x}"
+
+
+_BLIND = (_flip, _flip, _overwrite, _truncate, _insert, _delete, _copy)
