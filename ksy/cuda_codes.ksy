@@ -1,4 +1,4 @@
-# Generated from ksy/tables/*.yaml (sha256 83196e2a 0b8817fc fd9d3e7f b4d2b372 5f4af014 e08bfd9e 0192a318 5cfae716 303abd33) by tools.gen; do not edit.
+# Generated from ksy/tables/*.yaml (sha256 afe84d70 0b8817fc ec370989 b4d2b372 5f4af014 e08bfd9e 0192a318 4585f83f 303abd33) by tools.gen; do not edit.
 meta:
   id: cuda_codes
   title: Codes of NVIDIA CUDA device binaries
@@ -361,7 +361,7 @@ enums:
       id: eiattr_instr_reg_map
       -orig-id: EIATTR_INSTR_REG_MAP
       doc: |
-        Instruction to register map.
+        Register that certain instructions work with.
     0x41:
       id: eiattr_reserved_smem_used
       -orig-id: EIATTR_RESERVED_SMEM_USED

@@ -296,6 +296,8 @@ def section_rules(tables: Tables) -> Iterator[Fault]:
         ("link", _names(data["links"]), "meaning of sh_link"),
         ("info", _names(data["infos"]), "meaning of sh_info"),
         ("flags", _names(data["flags"]), "flag"),
+        ("optional_flags", _names(data["flags"]), "flag"),
+        ("other_types", _names(data["types"]), "section type"),
         ("twin", kind_names, "kind"),
     ):
         yield from unknown_words(kinds, key, words, ("kinds",), what)
@@ -474,6 +476,8 @@ def notes_rules(tables: Tables) -> Iterator[Fault]:
     yield from duplicates(types, "name", ("types",))
     patterns = {kind["pattern"] for kind in tables["sections"].data["kinds"]}
     yield from unknown_words(types, "section", patterns, ("types",), "section")
+    for index, note in enumerate(types):
+        yield from layout_faults(note["layout"], [], (), ("types", index, "layout"))
 
 
 def fatbin_rules(tables: Tables) -> Iterator[Fault]:

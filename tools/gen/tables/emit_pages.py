@@ -187,7 +187,9 @@ def _sections(data: Mapping[str, Any]) -> list[str]:
         ("purpose", lambda e: e["purpose"] + (f"; {e['note']}" if "note" in e else "")),
         ("relocatable", _named("relocatable")),
         ("executable", _named("executable")),
+        ("other types", _names("other_types")),
         ("flags", _names("flags")),
+        ("optional flags", _names("optional_flags")),
         ("sh_link", _get("link")),
         ("sh_info", _get("info")),
         ("sh_addralign", lambda e: ", ".join(map(str, e["align"]))),
@@ -299,7 +301,7 @@ def _notes(data: Mapping[str, Any]) -> list[str]:
         ("section", _named("section")),
         ("type", _get("value")),
         *_VALUES[1:3],
-        ("descriptor", lambda e: _layout(e) if "layout" in e else ""),
+        ("descriptor", _layout),
         ("evidence", _evidence),
     ]
     return [f"Owner: `{data['owner']}`.", "", *_section("Notes", columns, data["types"])]

@@ -313,6 +313,27 @@ def _sections(table: Table, module: _Module) -> None:
         ],
         "Section kinds; a pattern that ends in * is a prefix. See EXACT and PREFIXES.",
     )
+    first = {k["kind"]: k for k in reversed(kinds)}
+    module.mapping(
+        "OPTIONAL_FLAGS",
+        "dict[str, int]",
+        [
+            (repr(name), _hex(sum(flags[f] for f in k["optional_flags"]), 1))
+            for name, k in first.items()
+            if "optional_flags" in k
+        ],
+        "Flags of a kind that some files lack or have in addition.",
+    )
+    module.mapping(
+        "OTHER_TYPES",
+        "dict[str, tuple[int, ...]]",
+        [
+            (repr(name), repr(tuple(types[o] for o in k["other_types"])))
+            for name, k in first.items()
+            if "other_types" in k
+        ],
+        "Values of sh_type that some files have for a kind.",
+    )
     module.mapping(
         "EXACT",
         "dict[str, int]",
@@ -521,6 +542,12 @@ def _notes(table: Table, module: _Module) -> None:
         "dict[tuple[str, int], str]",
         [(repr((t["section"], t["value"])), repr(t["name"])) for t in table.data["types"]],
         "Names of notes by section and type.",
+    )
+    module.mapping(
+        "LAYOUTS",
+        "dict[str, tuple[str, str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]]",
+        [(repr(t["section"]), python_layout(t["layout"])) for t in table.data["types"]],
+        "Start of the descriptor by section, in the form of the LAYOUTS of the eiattr table.",
     )
 
 

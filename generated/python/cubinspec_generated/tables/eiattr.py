@@ -1,4 +1,4 @@
-# Generated from ksy/tables/eiattr.yaml (sha256 83196e2a8ce08f6d) by tools.gen; do not edit.
+# Generated from ksy/tables/eiattr.yaml (sha256 afe84d701582f2bb) by tools.gen; do not edit.
 """Attributes of .nv.info sections (EIATTR)."""
 
 FORMATS: dict[int, str] = {
@@ -278,6 +278,7 @@ FORMATS_SEEN: dict[int, tuple[int, ...]] = {
     0x3d: (4,),
     0x3e: (1,),
     0x3f: (4,),
+    0x40: (4,),
     0x41: (1,),
     0x44: (4,),
     0x45: (4,),
@@ -294,6 +295,7 @@ FORMATS_SEEN: dict[int, tuple[int, ...]] = {
     0x54: (1,),
     0x55: (4,),
     0x57: (4,),
+    0x58: (3,),
     0x5a: (4,),
     0x5b: (1,),
     0x5c: (3,),
@@ -373,7 +375,7 @@ LAYOUTS: dict[int, tuple[str, str, tuple[str, ...], tuple[str, ...], tuple[str, 
     0x3d: ('struct', '<III', ('x', 'y', 'z'), ('', '', ''), ()),
     0x3e: ('none', '', (), (), ()),
     0x3f: ('struct', '<I', ('rank',), ('',), ()),
-    0x40: ('unknown', '', (), (), ()),
+    0x40: ('array', '<IBBHI', ('offset', 'kind', 'unknown_1', 'register', 'unknown_2'), ('code', '', '', '', ''), ()),
     0x41: ('none', '', (), (), ()),
     0x42: ('unknown', '', (), (), ()),
     0x43: ('unknown', '', (), (), ()),

@@ -1,0 +1,135 @@
+"""Every value that occurs in 4,000 public cubins has an entry in the tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from cubinspec_generated.tables import (
+    arch,
+    compat,
+    eiattr,
+    elf_header,
+    notes,
+    relocations,
+    sections,
+    symbols,
+)
+
+FILE = Path(__file__).resolve().parents[1] / "data" / "census_values.yaml"
+CENSUS: dict[str, Any] = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+NAMED_HERE = {"EIATTR_UNNAMED_67"}
+"""Names made here; the tools print none."""
+
+
+def kind_of(name: str) -> tuple[Any, ...]:
+    """The row of the section table for a name, by the rule that the table states."""
+    if name in sections.EXACT:
+        return sections.KINDS[sections.EXACT[name]]
+    rows = [row for prefix, row in sections.PREFIXES if name.startswith(prefix)]
+    assert rows, f"no kind for {name!r}"
+    return sections.KINDS[rows[0]]
+
+
+def by_column(name: str) -> dict[str, Any]:
+    return dict(zip(sections.KIND_FIELDS, kind_of(name), strict=True))
+
+
+def test_header_values_are_named() -> None:
+    assert set(CENSUS["osabis"]) <= set(elf_header.OSABI_NAMES)
+    assert set(CENSUS["abi_versions"]) <= set(elf_header.ABI_VERSION_NAMES)
+    assert set(CENSUS["e_types"]) <= set(elf_header.TYPE_NAMES)
+    for segment in CENSUS["segments"]:
+        assert segment["type"] in elf_header.SEGMENT_TYPE_NAMES
+        known = sum(elf_header.SEGMENT_FLAG_NAMES)
+        assert segment["flags"] & ~known == 0
+
+
+@pytest.mark.parametrize(
+    ("osabi", "values", "shift"),
+    [(0x41, "e_flags_0x41_low_bytes", 0), (0x33, "e_flags_0x33_bits_8_to_15", 8)],
+)
+def test_every_flag_bit_of_the_header_has_a_meaning(osabi: int, values: str, shift: int) -> None:
+    reserved = 0
+    for name, bit, width in elf_header.FLAG_FIELDS[osabi]:
+        if name.startswith("reserved"):
+            reserved |= ((1 << width) - 1) << bit
+    for value in CENSUS[values]:
+        assert (value << shift) & reserved == 0, hex(value)
+
+
+def test_architectures_are_known() -> None:
+    known = {sm for sm, _ in arch.ARCHES.values()}
+    assert set(CENSUS["sms"]) <= known
+    assert set(CENSUS["sms"]) <= set(arch.PARAM_BASE) & set(arch.LIMITS)
+
+
+def test_section_types_are_named() -> None:
+    assert set(CENSUS["section_types"]) <= set(sections.TYPE_NAMES)
+
+
+@pytest.mark.parametrize("row", CENSUS["sections"], ids=lambda row: row["name"] or "(none)")
+def test_a_section_has_a_kind_with_its_types(row: dict[str, Any]) -> None:
+    kind = by_column(row["name"])
+    expected = {kind["relocatable"], kind["executable"]}
+    expected |= set(sections.OTHER_TYPES.get(kind["kind"], ()))
+    assert set(row["types"]) <= expected
+
+
+@pytest.mark.parametrize("row", CENSUS["section_flags"], ids=lambda row: row["name"] or "(none)")
+def test_section_flags_are_those_of_the_kind(row: dict[str, Any]) -> None:
+    kind = by_column(row["name"])
+    optional = sections.OPTIONAL_FLAGS.get(kind["kind"], 0)
+    for flags in row["flags"]:
+        assert flags & ~(kind["flags"] | optional) == 0, hex(flags)
+        assert kind["flags"] & ~(flags | optional) == 0, hex(flags)
+
+
+def test_barrier_counts_fit_their_field() -> None:
+    bit, width = sections.FLAG_FIELDS["barriers"]
+    assert (bit, width) == (20, 7)
+    assert max(CENSUS["barrier_counts"]) < 1 << width
+
+
+@pytest.mark.parametrize("row", CENSUS["attributes"], ids=lambda row: f"{row['code']:#04x}")
+def test_an_attribute_has_its_name_formats_and_layout(row: dict[str, Any]) -> None:
+    code = row["code"]
+    name = eiattr.NAMES[code]
+    # the tools hide some names; those they print must be ours
+    assert row["name"] in (name, None)
+    assert (row["name"] is None) <= (name in NAMED_HERE or code in (0x2A, 0x30, 0x35, 0x5A, 0x5F))
+    assert set(row["formats"]) <= set(eiattr.FORMATS_SEEN[code])
+    assert eiattr.LAYOUTS[code][0] != "unknown"
+
+
+@pytest.mark.parametrize("row", CENSUS["compat"], ids=lambda row: row["code"])
+def test_a_compatibility_record_has_a_name_and_a_merge_rule(row: dict[str, Any]) -> None:
+    code = row["code"]
+    assert code in compat.NAMES
+    assert code in compat.MERGE
+    inline = compat.LAYOUTS[code][0] == "inline"
+    assert inline == (row["formats"] != [4])
+
+
+@pytest.mark.parametrize("row", CENSUS["relocations"], ids=lambda row: hex(row["type"]))
+def test_a_relocation_type_has_its_name_and_actions(row: dict[str, Any]) -> None:
+    name = relocations.NAMES[row["type"]]
+    assert row["name"] in (name, None)
+    assert (row["name"] is None) == name.startswith("R_MERCURY_")
+    assert relocations.ACTIONS[row["type"]]
+
+
+def test_symbols_are_named() -> None:
+    assert set(CENSUS["symbol_types"]) <= set(symbols.TYPE_NAMES)
+    assert set(CENSUS["symbol_binds"]) <= set(symbols.BIND_NAMES)
+    bit, width = symbols.OTHER_FIELDS["space"]
+    for row in CENSUS["symbol_others"]:
+        assert row["other"] >> bit & ((1 << width) - 1) in symbols.SPACE_NAMES
+        assert row["other"] & 3 in symbols.VISIBILITY_NAMES
+
+
+def test_notes_are_named() -> None:
+    assert {(row["section"], row["type"]) for row in CENSUS["notes"]} == set(notes.TYPES)

@@ -1,0 +1,85 @@
+"""What is generated from the tables: equal to the committed files, cheap, and sound."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tools.gen import tables
+from tools.gen.tables.emit_kaitai import FILE as CODES
+from tools.gen.tables.emit_kaitai import kaitai_enums, member_id
+
+ROOT = Path(__file__).resolve().parents[2]
+PYTHON = ROOT / "generated/python"
+
+
+@pytest.fixture(scope="module")
+def loaded() -> tables.Tables:
+    return tables.check_and_load(ROOT)
+
+
+def test_committed_files_are_what_the_tables_give() -> None:
+    for path, text in tables.emit(ROOT).items():
+        assert (ROOT / path).read_text(encoding="utf-8") == text, path
+
+
+def test_a_file_names_its_source_and_the_hash_of_it(loaded: tables.Tables) -> None:
+    for path, text in tables.emit(ROOT).items():
+        table = loaded.get(path.stem)
+        if path.suffix == ".py" and table is not None:
+            assert f"{table.file.as_posix()} (sha256 {table.digest})" in text.splitlines()[0]
+
+
+@pytest.mark.parametrize("name", tables.TABLES)
+def test_a_python_table_imports_nothing(name: str) -> None:
+    code = (
+        f"import sys; sys.path.insert(0, {str(PYTHON)!r}); import cubinspec_generated.tables; "
+        f"before = set(sys.modules); import cubinspec_generated.tables.{name} as t; "
+        "print(sorted(set(sys.modules) - before), len(vars(t)))"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.startswith(f"['cubinspec_generated.tables.{name}'] ")
+
+
+@pytest.mark.parametrize("name", tables.TABLES)
+def test_the_json_form_holds_the_whole_table(name: str, loaded: tables.Tables) -> None:
+    text = (PYTHON / "cubinspec_generated/json" / f"{name}.json").read_text(encoding="utf-8")
+    document = json.loads(text)
+    assert document.pop("sha256") == loaded[name].digest
+    assert document.pop("generated_from") == loaded[name].file.as_posix()
+    assert set(document) == set(loaded[name].data)
+
+
+@pytest.mark.parametrize("name", tables.TABLES)
+def test_the_page_shows_every_name(name: str, loaded: tables.Tables) -> None:
+    page = (ROOT / "docs/reference" / f"{name}.md").read_text(encoding="utf-8")
+    for shown in re.findall(r"^ *-? *\{?name: ([A-Z][A-Z0-9_]+)", loaded[name].text, re.MULTILINE):
+        assert f"`{shown}`" in page
+
+
+def test_enum_members_are_distinct_ids_that_every_language_takes(loaded: tables.Tables) -> None:
+    from tools.gen.reserved import RESERVED
+
+    for enum, members in kaitai_enums(loaded).items():
+        ids = [member_id(name) for _, name, _ in members]
+        assert len(ids) == len(set(ids)), enum
+        assert len({value for value, _, _ in members}) == len(members), enum
+        for identifier in ids:
+            assert re.fullmatch(r"[a-z][a-z0-9_]*", identifier)
+            assert identifier not in RESERVED
+        assert all(0 <= value <= 0x7FFFFFFF for value, _, _ in members)
+
+
+def test_the_codes_spec_is_yaml_with_documented_members() -> None:
+    spec = yaml.safe_load((ROOT / CODES).read_text(encoding="utf-8"))
+    assert spec["meta"]["id"] == CODES.stem
+    for enum in spec["enums"].values():
+        for member in enum.values():
+            assert member["doc"].strip().endswith(".")
+            assert member["-orig-id"].lower() == member["id"]
