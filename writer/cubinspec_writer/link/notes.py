@@ -8,8 +8,6 @@ length moves every later offset.
 from __future__ import annotations
 
 import struct
-from functools import reduce
-from operator import and_
 
 from cubinspec_generated.tables.arch import ARCHES
 
@@ -128,11 +126,12 @@ def compat_bytes(state: LinkState) -> bytes:
 def _fast_path(state: LinkState) -> int:
     """What the finalizer may do fast: bits that all linked code allows.
 
-    Inputs say it for all their functions together. Where only some of them are linked, an input
-    that forbids more than its neighbours counts only when linked code of it uses double precision
-    (inferred: in all cases seen exactly such code forbids it).
+    An input says it for all its functions together. Where only some of them are linked, the answer
+    is that of the linked ones: arithmetic in double precision and the slow paths of division and
+    square root in single precision forbid something, other code nothing.
     """
-    values = []
+    found = False
+    allowed = _UNRESTRICTED.get(ARCHES[state.options.arch][0], 0)
     for obj in state.objects:
         section = next((s for s in obj.sections if s.sh_type == SHT_CUDA_COMPAT), None)
         own = [r for r in info_records(section.data) if r.code == FASTPATH] if section else []
@@ -144,27 +143,24 @@ def _fast_path(state: LinkState) -> int:
         linked = [row for row, symbol in code if symbol.live and defined_here(obj, row.index)]
         if not own or not linked:
             continue
-        value = int.from_bytes(own[0].payload, "little")
+        found = True
         partly = len(linked) < len(code)
-        if partly and not any(_uses_double(obj.sections[row.shndx].data) for row in linked):
-            values.append((value, False))
-        else:
-            values.append((value, True))
-    sure = [v for v, certain in values if certain]
-    if not sure:
-        return max((v for v, _ in values), default=0)
-    return reduce(and_, sure)
+        if not partly or any(_restricts(obj.sections[row.shndx].data) for row in linked):
+            allowed &= int.from_bytes(own[0].payload, "little")
+    return allowed if found else 0
 
 
-def _uses_double(code: bytes) -> bool:
-    """Whether SASS has arithmetic in double precision (low nine bits of the opcode)."""
+def _restricts(code: bytes) -> bool:
+    """Whether SASS has an operation that is not finalized fast (low nine bits of the opcode)."""
     return any(
-        (code[at] | (code[at + 1] & 1) << 8) in _DOUBLE_OPCODES for at in range(0, len(code) - 1, 16)
+        (code[at] | (code[at + 1] & 1) << 8) in _SLOW_OPCODES for at in range(0, len(code) - 1, 16)
     )
 
 
-#: DMUL, DADD, DSETP, DFMA and the conversions from integers to double.
-_DOUBLE_OPCODES = frozenset((0x28, 0x29, 0x2A, 0x2B, 0x112))
+#: DMUL, DADD, DFMA; FFMA, which the slow paths of division and square root have.
+_SLOW_OPCODES = frozenset((0x28, 0x29, 0x2B, 0x23))
+#: The value of code that forbids nothing, by target.
+_UNRESTRICTED = {100: 9, 120: 0x50}
 
 
 def target_sm(arch: str) -> int:

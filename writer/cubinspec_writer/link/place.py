@@ -131,8 +131,13 @@ def _place_shared(state: LinkState, below: dict[Symbol, list[Symbol]]) -> None:
     # One variable that not exactly one kernel needs makes every kernel take the pool's alignment.
     spread = any(v in named and len(users.get(v, ())) != 1 for v in pooled)
     # With an array of dynamic size beside such a variable every kernel has a section (seeds 1, 14).
+    through_function = any(
+        not v.is_defined for f, named_by in used_by_function.items() if not f.is_entry for v in named_by
+    )
     everywhere = any(not v.is_defined for v in users) and any(
-        v.bind == STB_LOCAL and len(users.get(v, ())) != 1 for v in pooled
+        v.bind == STB_LOCAL
+        and (len(users.get(v, ())) > 1 or (through_function and not users.get(v)))
+        for v in pooled
     )
     for variable in common:
         variable.value = align_up(end, variable.alignment)
@@ -160,7 +165,7 @@ def _place_shared(state: LinkState, below: dict[Symbol, list[Symbol]]) -> None:
         section = state.by_key.get((".nv.shared." + kernel.name, kernel))
         if section is None:
             continue
-        section.align = max(section.align, aligns[kernel])
+        section.align = aligns[kernel]
         section.nobits_size = sizes[kernel]
         dynamic = any(not v.is_defined for v in variables)
         section.emitted = bool(sizes[kernel]) or dynamic or everywhere
@@ -172,7 +177,7 @@ def _place_shared(state: LinkState, below: dict[Symbol, list[Symbol]]) -> None:
         if section.emitted:
             section.reserved = state.profile.reserved_shared
     if pool is not None:
-        dynamic = any(s.space == Space.SHARED and not s.is_defined for s in state.globals)
+        dynamic = any(not v.is_defined for v in users) or not _variables_of(state, pool)
         listed = state.options.preserve_relocs and bool(common)
         pool.emitted = dynamic or listed
         pool.align = _DYNAMIC_ALIGN if dynamic else pool.align

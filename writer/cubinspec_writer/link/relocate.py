@@ -49,6 +49,8 @@ ACTIONS = {t: tuple(Action(*a) for a in rows) for t, rows in relocations.ACTIONS
 #: Line tables of the SASS half are made anew by the finalizer, so their relocations stay in input
 #: order instead of the reverse (case lineinfo on sm_100).
 LINE_TABLES = (".debug_line", ".nv_debug_line_sass")
+#: What stands for an array of dynamic size in a function that no kernel reaches.
+_NO_ADDRESS = -1
 #: Names of the unified function and data tables; without such tables their address is 0.
 _TABLES = ("__UFT", "__UDT")
 
@@ -152,7 +154,7 @@ def _apply(state: LinkState, target: OutSection, reloc: Reloc, *, from_field: bo
         )
     address = state.slots.get(symbol, symbol.value)
     if target.owner is not None and symbol.space == Space.SHARED and not symbol.is_defined:
-        address = state.dynamic_start.get(target.owner, 0)
+        address = state.dynamic_start.get(target.owner, _NO_ADDRESS)
     values = {"abs": address + addend, "unified": address + addend, "zero": 0}
     if symbol in state.slots:
         values["const_bank"] = 0
