@@ -72,9 +72,9 @@ class _Facts:
         found = self.sections.get(section)
         return list(found.body.records) if found is not None else []
 
-    def keyed(self, name: str, symbol: str) -> int | None:
+    def keyed(self, name: str, symbol: str, section: str = ".nv.info") -> int | None:
         code = CODE[f"EIATTR_{name}"]
-        for _, found, _, payload in self.records(".nv.info"):
+        for _, found, _, payload in self.records(section):
             if found == code:
                 index, value = unpack("<II", payload)
                 if self.name(index) == symbol:
@@ -198,6 +198,7 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
             _BINDING[part.st_info >> 4],
             facts.keyed("FRAME_SIZE", part.name),
             next(((m.st_value, m.st_size) for m in facts.mercury if m.name == part.name), (0, 0)),
+            facts.keyed("FRAME_SIZE", part.name, ".nv.merc.nv.info") or 0,
         )
         for part in facts.symbols
         if part.section is text and part is not symbol
@@ -278,7 +279,10 @@ def _variables(facts: _Facts, builder: CubinBuilder) -> None:
     for symbol in facts.symbols:
         if symbol.section == 0 and symbol.st_info >> 4 == 1:
             space = {0x20: "global", 0x40: "shared", 0x80: "constant"}.get(symbol.st_other & 0xE0)
-            builder.extern(symbol.name, space, signature=_signatures(facts).get(symbol.name))
+            if space is None:
+                builder.extern(symbol.name, signature=_signatures(facts).get(symbol.name))
+            else:
+                builder.extern_variable(symbol.name, space, size=symbol.st_size)
 
 
 def _declared(facts: _Facts, spaces: dict[str, str]) -> list[Symbol]:

@@ -131,7 +131,7 @@ class CubinBuilder:
     mercury_frame: Frame | None = None
     functions: list[Function] = field(default_factory=list)
     variables: list[Variable] = field(default_factory=list)
-    undefined: list[tuple[str, int, int]] = field(default_factory=list)
+    undefined: list[tuple[str, int, int, int]] = field(default_factory=list)
     signatures: dict[str, str] = field(default_factory=dict)
     banks: list[_Bank] = field(default_factory=list)
     edges: list[tuple[int, str, str]] = field(default_factory=list)
@@ -166,14 +166,15 @@ class CubinBuilder:
         self.variables.append(variable)
         return variable
 
-    def extern(self, name: str, space: str | None = None, *, signature: str | None = None) -> None:
-        """Name a function (or with ``space`` a variable) that another file defines."""
-        if space is None:
-            self.undefined.append((name, 1 << 4 | STT_FUNC, 0))
-            if signature is not None:
-                self.signatures[name] = signature
-        else:
-            self.undefined.append((name, 1 << 4 | STT_CUDA_OBJECT, _space(space)))
+    def extern(self, name: str, *, signature: str | None = None) -> None:
+        """Name a function that another file defines; what is called needs its signature."""
+        self.undefined.append((name, 1 << 4 | STT_FUNC, 0, 0))
+        if signature is not None:
+            self.signatures[name] = signature
+
+    def extern_variable(self, name: str, space: str, *, size: int = 0) -> None:
+        """Name a variable that another file defines, or (``shared``, size 0) the launch."""
+        self.undefined.append((name, 1 << 4 | STT_CUDA_OBJECT, _space(space), size))
 
     def bank(
         self, number: int, data: bytes, *, align: int = 8, relocations: Sequence[Relocation] = ()
@@ -553,8 +554,8 @@ class _Assembly:
                     Symbol(_RESERVED_ALIAS, 2 << 4, STO_RESERVED_SHARED, reserved, value, 0)
                 )
         self._variables()
-        for name, info, other in self.parts.undefined:
-            symbol = Symbol(name, info, other)
+        for name, info, other, size in self.parts.undefined:
+            symbol = Symbol(name, info, other, st_size=size)
             self.globals.append(symbol)
             self.by_name[name] = symbol
 

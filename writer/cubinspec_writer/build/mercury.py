@@ -155,10 +155,15 @@ class Mercury:
     def _module_rows(self) -> list[tuple[int, str, int]]:
         from cubinspec_writer.build.builder import code_of
 
-        inner = {part.name for f in self.assembly.parts.functions for part in f.inner}
-        # frames of inner functions are not known in the Mercury half
+        frames = {
+            part.name: part.mercury_frame for f in self.assembly.parts.functions for part in f.inner
+        }
         return [
-            (code_of(name), function, 0 if name == "FRAME_SIZE" and function in inner else value)
+            (
+                code_of(name),
+                function,
+                frames.get(function, value) if name == "FRAME_SIZE" else value,
+            )
             for name, function, value in self.assembly.module_rows()
         ]
 

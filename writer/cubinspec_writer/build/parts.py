@@ -63,6 +63,7 @@ class Inner:
         value, size: its place in the code.
         frame: its stack frame; ``None``: not stated.
         mercury: its place in the Mercury code, as ``(value, size)``.
+        mercury_frame: what the Mercury half states as its frame.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Inner:
     binding: str = GLOBAL
     frame: int | None = 0
     mercury: tuple[int, int] = (0, 0)
+    mercury_frame: int = 0
 
 
 @dataclass(slots=True)

@@ -7,6 +7,7 @@ offset of the CIE in the section, in relocatable files through another relocatio
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from struct import Struct
 from typing import TYPE_CHECKING
@@ -71,7 +72,8 @@ def remove_functions(
     entries = _entries(frame, data)
     fdes = [entry for entry in entries if entry.cie is not None]
     dropped = {entry.start for entry in fdes if entry.location_at in located}
-    cie_of = {entry.start: addends.get(entry.pointer_at, entry.cie) for entry in fdes}
+    stated = {entry.start: addends.get(entry.pointer_at, entry.cie) or 0 for entry in fdes}
+    cie_of = _cies(entries, stated)
     still_used = {cie for start, cie in cie_of.items() if start not in dropped}
     orphans = {cie for start, cie in cie_of.items() if start in dropped} - still_used
     new_start: dict[int, int] = {}
@@ -80,22 +82,60 @@ def remove_functions(
         if entry.start not in dropped and entry.start not in orphans:
             new_start[entry.start] = at
             at += entry.end - entry.start
+    if cie_of == stated:
+        moved = {old: new_start[old] for old in still_used}
+    else:
+        moved = _shifted(stated, dropped)
     parts = bytearray()
     for entry in entries:
         if entry.start not in new_start:
             continue
         raw = bytearray(data[entry.start : entry.end])
-        # the stored offset counts where no addend replaces it
-        if entry.cie is not None and entry.pointer_at not in addends and entry.cie in new_start:
-            entry.pointer.pack_into(raw, entry.pointer_at - entry.start, new_start[entry.cie])
+        # beside an addend the stored offset is unused: zero, or with the finalizer a copy
+        if entry.cie is not None and entry.cie == stated[entry.start]:
+            pointer = moved[stated[entry.start]]
+            entry.pointer.pack_into(raw, entry.pointer_at - entry.start, pointer)
         parts += raw
     frame.body = bodies.Blob(bytes(parts))
     kept = [entry for entry in entries if entry.start in new_start]
     for section in relocations:
-        moved = _move(rows[id(section)], kept, new_start, itself)
         body = section.body
         assert isinstance(body, bodies.Relocations)
-        section.body = bodies.Relocations.from_rows(moved, body.rela, body.is_64)
+        left = _move(rows[id(section)], kept, new_start, (itself, moved))
+        section.body = bodies.Relocations.from_rows(left, body.rela, body.is_64)
+
+
+def _cies(entries: list[_Entry], stated: dict[int, int]) -> dict[int, int]:
+    """FDE start -> start of its CIE.
+
+    The finalizer (sm_90 and up, relocatable) shortens entries and leaves the offsets of their CIEs
+    as they were before; then the CIE in front of an FDE is its own.
+    """
+    cies = {entry.start for entry in entries if entry.cie is None}
+    if all(cie in cies for cie in stated.values()):
+        return stated
+    result: dict[int, int] = {}
+    last = 0
+    for entry in entries:
+        if entry.cie is None:
+            last = entry.start
+        else:
+            result[entry.start] = last
+    return result
+
+
+def _shifted(stated: dict[int, int], dropped: set[int]) -> dict[int, int]:
+    """New values for stated offsets that are no places in the section: the gaps close up."""
+    offsets = sorted(set(stated.values()))
+    used = {offset for start, offset in stated.items() if start not in dropped}
+    moved: dict[int, int] = {}
+    closed = 0
+    for offset, following in zip(offsets, [*offsets[1:], offsets[-1]], strict=True):
+        if offset in used:
+            moved[offset] = offset - closed
+        else:
+            closed += following - offset
+    return moved
 
 
 def _rows(section: Section) -> list[Row]:
@@ -126,16 +166,21 @@ def _entries(frame: Section, data: bytes) -> list[_Entry]:
 
 
 def _move(
-    rows: list[Row], kept: list[_Entry], new_start: dict[int, int], itself: int | None
+    rows: list[Row],
+    kept: list[_Entry],
+    new_start: dict[int, int],
+    pointers: tuple[int | None, dict[int, int]],
 ) -> list[Row]:
     """The relocations of the entries that stay, at their new places."""
+    itself, moved = pointers
+    starts = [entry.start for entry in kept]
     result: list[Row] = []
     for offset, symbol, kind, addend in rows:
-        for entry in kept:
-            if entry.start <= offset < entry.end:
-                if symbol == itself and addend is not None:
-                    addend = new_start.get(addend, addend)
-                moved = offset - entry.start + new_start[entry.start]
-                result.append((moved, symbol, kind, addend))
-                break
+        at = bisect_right(starts, offset) - 1
+        if at < 0 or offset >= kept[at].end:
+            continue
+        if symbol == itself and addend is not None:
+            addend = moved.get(addend, addend)
+        start = kept[at].start
+        result.append((offset - start + new_start[start], symbol, kind, addend))
     return result
