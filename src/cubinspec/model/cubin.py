@@ -54,7 +54,6 @@ class Cubin:
         "_relocation_rows",
         "_sections",
         "_symbol_lists",
-        "_tree",
         "elf",
         "header",
     )
@@ -66,7 +65,6 @@ class Cubin:
         self.header = Header(self.elf)
         self._mapping: Any = None
         self._arch: str | None = None
-        self._tree: Any = None
         self._sections: SectionList | None = None
         self._functions: list[Function] | None = None
         self._kernels: list[Function] | None = None
@@ -407,10 +405,8 @@ class Cubin:
         Raises:
             CubinError: the header does not follow the spec, or sections or their names pile up.
         """
-        if self._tree is None:
-            from cubinspec.reader.kaitai import parse
+        from cubinspec.reader.kaitai import parse
 
-            # the generated classes have no limits of their own
-            _ = self.elf.section_names
-            self._tree = parse(bytes(self.data), self.name)
-        return self._tree
+        # the generated classes have no limits of their own
+        _ = self.elf.section_names
+        return parse(bytes(self.data), self.name)

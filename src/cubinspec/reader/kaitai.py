@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from cubinspec.model.cubin import Cubin
-
     #: path, absolute start and end, value, kind
     Piece = tuple[str, int, int, Any, str]
 
@@ -140,34 +138,6 @@ def walk(root: Any, path: str = "") -> Iterator[Piece]:
                 yield where, at, start, gap, UNCLAIMED if any(gap) else PADDING
             number += 1
         at = max(at, end)
-
-
-def section_fields(cubin: Cubin, index: int) -> list[dict[str, Any]] | None:
-    """The fields of one section's contents, for sections that only the spec resolves.
-
-    Returns:
-        one mapping per field with ``path`` (relative to the contents), ``start``, ``end`` and
-        ``value``; ``None`` when the section takes no room in the file.
-
-    Raises:
-        CubinError: the contents do not follow the spec.
-    """
-    root = cubin.tree()
-    path = f"sections[{index}]"
-    context = _Context(root)
-    section = context.attempt(lambda: root.sections[index], path, 0)
-    body = context.attempt(lambda: section.body, f"{path}.body", 0)
-    if body is None:
-        return None
-    start = section._debug["_m_body"]["start"]
-    return [
-        {"path": name, "start": at, "end": end, "value": _plain(value)}
-        for name, at, end, value, _ in _struct(body, "", start, context)
-    ]
-
-
-def _plain(value: Any) -> Any:
-    return value.hex() if isinstance(value, bytes) else value
 
 
 class Code(int):
