@@ -21,6 +21,7 @@ the next multiple of 8, program headers right after them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from struct import error as StructError
 from typing import TYPE_CHECKING, NoReturn
 
 from cubinspec.errors import BadStructureError, CubinError
@@ -724,6 +725,9 @@ class Planner:
             shstrndx if shstrndx >= SHN_LORESERVE else 0,
             0, 0, 0,
         )  # fmt: skip
+        for at, section in enumerate(self.sections):
+            if section.overrides:
+                rows[at] = _overridden(rows[at], section.overrides)
         rows.insert(0, null if pins.null_section is None else pins.null_section)
         fields = {
             "e_type": header.e_type,
@@ -789,7 +793,7 @@ class Planner:
             if name is None:
                 _refuse(f"the name {section.name!r} is missing from .shstrtab", "sections")
         link, info = section.link, section.info
-        row: tuple[int, ...] = (
+        return (
             name,
             section.sh_type,
             section.sh_flags,
@@ -801,12 +805,11 @@ class Planner:
             section.sh_addralign,
             section.sh_entsize,
         )
-        if section.overrides:
-            names = records.SECTION_HEADER_64_FIELDS
-            row = tuple(
-                [section.overrides.get(name, value) for name, value in zip(names, row, strict=True)]
-            )
-        return row
+
+
+def _overridden(row: tuple[int, ...], overrides: dict[str, int]) -> tuple[int, ...]:
+    fields = zip(records.SECTION_HEADER_64_FIELDS, row, strict=True)
+    return tuple([overrides.get(name, value) for name, value in fields])
 
 
 def _info_target(name: str, kind: int) -> str | None:
@@ -1000,5 +1003,5 @@ def plan(description: Description) -> Plan:
     """
     try:
         return Planner(description).run()
-    except (IndexError, OverflowError) as error:
+    except (IndexError, OverflowError, StructError) as error:
         raise CubinError(f"the description cannot be laid out: {error}") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -72,9 +73,11 @@ def _validate(document: Document) -> None:
 
     schema = json.loads(SCHEMA.read_text())
     validator = jsonschema.Draft202012Validator(schema)
-    error = next(iter(validator.iter_errors(document.value)), None)
-    if error is None:
+    errors = list(islice(validator.iter_errors(document.value), 100))
+    if not errors:
         return
+    # a misspelt key says more than that the right one is missing
+    error = next((e for e in errors if e.validator == "additionalProperties"), errors[0])
     while error.context:
         error = min(error.context, key=lambda e: -len(e.absolute_path))
     path = tuple(error.absolute_path)
