@@ -39,7 +39,7 @@ FLAG_64BIT = 0x1
 FLAG_DEBUG = 0x2
 FLAG_LINUX, FLAG_MAC, FLAG_WINDOWS = 0x10, 0x20, 0x40
 FLAG_ZLIB, FLAG_LZ4, FLAG_LZ4_FRAME, FLAG_ZSTD = 0x1000, 0x2000, 0x4000, 0x8000
-FLAG_LTO = 0x10000
+FLAG_SCRAMBLED = 0x10000
 FLAG_ARCH_SPECIFIC = 0x100000
 FLAG_FAMILY_SPECIFIC = 0x200000
 FLAG_COMPAT_COPY = 0x1000000
@@ -93,10 +93,10 @@ class Entry:
         "ident_length",
         "ident_offset",
         "kind",
-        "lto_id",
         "number",
         "offset",
         "payload_size",
+        "scramble_word",
         "sm",
         "uncompressed_size",
         "version",
@@ -116,7 +116,7 @@ class Entry:
     ident_offset: int
     ident_length: int
     flags: int
-    lto_id: int
+    scramble_word: int
     uncompressed_size: int
 
     def __init__(self, number: int, offset: int, header: bytes) -> None:
@@ -135,14 +135,17 @@ class Entry:
             self.ident_offset,
             self.ident_length,
             self.flags,
-            self.lto_id,
+            self.scramble_word,
             self.uncompressed_size,
         ) = ENTRY.unpack(header)
 
     @property
     def kind_name(self) -> str:
-        """A value of ``KIND_NAMES``, ``lto`` for NVVM IR that is to be linked, or ``unknown``."""
-        if self.kind == KIND_NVVM and self.flags & FLAG_LTO:
+        """A value of ``KIND_NAMES``, ``lto`` for NVVM IR with options, or ``unknown``.
+
+        Options are what ``nvcc -gencode code=lto_…`` stores for the compilation at link time.
+        """
+        if self.kind == KIND_NVVM and self.extension_offset:
             return "lto"
         return KIND_NAMES.get(self.kind, "unknown")
 
@@ -152,6 +155,11 @@ class Entry:
         if not self.flags & FLAGS_COMPRESSED:
             return "none"
         return next(name for flag, name in COMPRESSIONS if self.flags & flag)
+
+    @property
+    def scrambled(self) -> bool:
+        """Whether the payload is unreadable by intent: so nvcc stores compressed LTO IR."""
+        return bool(self.flags & FLAG_SCRAMBLED)
 
     @property
     def variant(self) -> str:
@@ -320,12 +328,20 @@ def image_into(source: Source, entry: Entry, arena: Arena) -> memoryview:
         BadStructureError: the compressed data is damaged or not of the size declared.
         LimitError: the declared size or ratio is above the limits.
     """
+    field = f"fatbin.entries[{entry.number}]"
+    if entry.scrambled:
+        raise CubinError(
+            "the payload is scrambled by its producer and cannot be read",
+            file=source.name,
+            offset=entry.offset + 40,
+            field=f"{field}.flags",
+            expected=f"flags without {FLAG_SCRAMBLED:#x}",
+        )
     data = payload(source, entry)
     how = entry.compression
     if how == "none":
         return memoryview(data)
     size = entry.uncompressed_size
-    field = f"fatbin.entries[{entry.number}]"
     ratio = MAX_RATIO[how]
     if size > MAX_IMAGE_BYTES or (
         size > ratio * len(data) and (how != "zstd" or size > BOMB_FLOOR_BYTES)

@@ -53,8 +53,8 @@ class Entry:
         "flags",
         "ident",
         "kind",
-        "lto_id",
         "payload",
+        "scramble_word",
         "sm",
         "uncompressed_size",
         "version",
@@ -72,7 +72,7 @@ class Entry:
         ident: bytes | None = None,
         extension: bytes | None = None,
         version: int = ENTRY_VERSION,
-        lto_id: int = 0,
+        scramble_word: int = 0,
     ) -> None:
         self.kind = kind
         self.sm = sm
@@ -83,7 +83,7 @@ class Entry:
         self.ident = ident
         self.extension = extension
         self.version = version
-        self.lto_id = lto_id
+        self.scramble_word = scramble_word
 
     def to_bytes(self) -> bytes:
         """Header, identifier, extension and padded payload."""
@@ -111,7 +111,7 @@ class Entry:
             fatbin.ENTRY.size if self.ident is not None else 0,
             len(self.ident or b""),
             self.flags,
-            self.lto_id,
+            self.scramble_word,
             self.uncompressed_size,
         )
         return header + tail + stored
@@ -150,7 +150,7 @@ def _parse_entry(source: Source, entry: fatbin.Entry) -> Entry:
         ident=fatbin.ident(source, entry),
         extension=fatbin.extension(source, entry),
         version=entry.version,
-        lto_id=entry.lto_id,
+        scramble_word=entry.scramble_word,
     )
 
 

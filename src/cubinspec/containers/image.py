@@ -165,6 +165,11 @@ class Image:
             return entry.payload_size
 
     @property
+    def scrambled(self) -> bool:
+        """Whether its bytes are unreadable by intent of the producer (compressed LTO IR)."""
+        return self.entry is not None and self.entry.scrambled
+
+    @property
     def options(self) -> str:
         """ptxas options stored with PTX, or options stored with IR; else empty."""
         if self.entry is None or self.kind == "cubin":
@@ -238,6 +243,7 @@ class Image:
             "stored_size": self.stored_size,
             "size": self.size,
             "compression": self.compression,
+            "scrambled": self.scrambled,
             "provenance": [step.as_dict() for step in self.provenance],
         }
         if self.error is not None:

@@ -1,0 +1,128 @@
+"""``cubinspec size``: where the bytes of a file go."""
+
+from __future__ import annotations
+
+from cubinspec.cli.options import JSON, Arguments, Option, UsageError
+from cubinspec.cli.output import for_each_file, print_table, report, write_json
+from cubinspec.cli.progress import Progress
+from cubinspec.cli.walking import CSV, bytes_text, shown, write_csv
+from cubinspec.report.names import readable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cubinspec.report.size import SizeReport, View
+
+SUMMARY = "where the bytes go: member, content, architecture, section, kernel, duplicates"
+USAGE = "FILE... [--by VIEW] [--top N] [--mangled] [--json|--csv]"
+OPTIONS = (
+    Option("--by", value="VIEW", help="only file, content, arch, section, kernel or duplicates"),
+    Option("--top", value="N", help="rows per view (default 15; 0 for all)"),
+    Option("--mangled", help="names as they are in the file"),
+    CSV,
+    JSON,
+)
+
+_VIEWS = ("file", "content", "arch", "section", "kernel", "duplicates")
+_TOP = 15
+
+
+def run(arguments: Arguments) -> int:
+    """Print the views, the CSV or the JSON list."""
+    wanted = [name for text in arguments.values("--by") for name in text.split(",")]
+    for name in wanted:
+        if name not in _VIEWS:
+            raise UsageError(f"--by takes {', '.join(_VIEWS)}, not {name!r}")
+    top = arguments.integer("--top")
+    top = _TOP if top is None else top
+    name_of = str if arguments.flag("--mangled") else readable
+    reports: list[SizeReport] = []
+
+    def one(file: str) -> None:
+        from cubinspec.report.size import measure
+
+        with Progress("images") as progress:
+            found = measure(file, progress.step)
+        for error in found.faults:
+            report(error)
+        reports.append(found)
+
+    status = for_each_file(arguments.files(), one)
+    if arguments.flag("--json"):
+        from cubinspec.report.size import size_record
+
+        write_json([size_record(found) for found in reports])
+    elif arguments.flag("--csv"):
+        write_csv(
+            ("file", "view", "name", "file_bytes", "bytes"),
+            [
+                (found.file, view.title, name_of(name), file_bytes, size)
+                for found in reports
+                for view in found.views
+                if not wanted or view.title in wanted
+                for name, file_bytes, size in view.table(found.total)
+            ],
+        )
+    else:
+        for found in reports:
+            _print(found, wanted or list(_VIEWS), top, name_of)
+    return 1 if any(found.faults for found in reports) else status
+
+
+def _print(found: SizeReport, wanted: list[str], top: int, name_of: Callable[[str], str]) -> None:
+    print(f"{shown(found.file)}: {bytes_text(found.total)} bytes, {found.images} images")
+    for view in found.views:
+        if view.title in wanted:
+            print()
+            _print_view(view, found.total, top, name_of)
+    if "duplicates" in wanted:
+        _print_duplicates(found, top, name_of)
+
+
+def _print_view(view: View, total: int, top: int, name_of: Callable[[str], str]) -> None:
+    rows = view.table(total)
+    head = rows[:top] if top else rows
+    rest = rows[len(head) :]
+    if rest:
+        name = f"({len(rest)} more)"
+        head.append((name, sum(row[1] for row in rest), sum(row[2] for row in rest)))
+    head.append(("total", total, sum(row[2] for row in rows)))
+    print_table(
+        (f"by {view.title}", "file bytes", "share", "bytes"),
+        [
+            (
+                shown(name_of(name)),
+                bytes_text(file_bytes),
+                f"{100 * file_bytes / total if total else 0:.2f} %",
+                bytes_text(size),
+            )
+            for name, file_bytes, size in head
+        ],
+        frozenset((0,)),
+    )
+
+
+def _print_duplicates(found: SizeReport, top: int, name_of: Callable[[str], str]) -> None:
+    for title, items in (
+        ("duplicate images", found.duplicate_images),
+        ("duplicate code", found.duplicate_code),
+    ):
+        wasted = sum(copies.wasted for _, _, copies in items)
+        print(f"\n{title}: {len(items)}, {bytes_text(wasted)} file bytes could be saved")
+        if not items:
+            continue
+        shortened = items[:top] if top else items
+        print_table(
+            ("saving", "copies", "bytes", "what"),
+            [
+                (
+                    bytes_text(copies.wasted),
+                    str(len(copies.places)),
+                    bytes_text(copies.size),
+                    f"{first} {shown(name_of(second))}",
+                )
+                for first, second, copies in shortened
+            ],
+            frozenset((3,)),
+        )

@@ -1,0 +1,372 @@
+"""Where the bytes of a file go: by member, content, architecture, section and kernel.
+
+Every view sums to the size of the file. A byte inside something compressed counts as the bytes
+that it takes in the file, which is its share of the compressed size: ``file bytes`` are exact for
+what lies plainly in the file and proportional inside compression; ``bytes`` are before
+compression.
+"""
+
+from __future__ import annotations
+
+from cubinspec.containers import images
+from cubinspec.containers.arena import Arena
+from cubinspec.containers.sniff import ARCHIVES, COMPRESSED, HOSTS
+from cubinspec.errors import CubinError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from cubinspec.containers import Image, Step
+    from cubinspec.containers.source import Source
+    from cubinspec.model.cubin import Cubin
+
+#: Beginning of a section's name -> what it is; the first that fits counts.
+SECTION_KINDS = (
+    (".text", "code"),
+    (".nv.capmerc", "Mercury capsules"),
+    (".nv.merc", "Mercury tables"),
+    (".nv.info", "attributes"),
+    (".nv.constant", "constants"),
+    (".nv.global", "data"),
+    (".nv.shared", "data"),
+    (".nv.local", "data"),
+    (".debug", "debug information"),
+    (".nv_debug", "debug information"),
+    (".symtab", "symbols and strings"),
+    (".strtab", "symbols and strings"),
+    (".shstrtab", "symbols and strings"),
+    (".rel", "relocations"),
+    (".nv.resolvedrela", "relocations"),
+)
+OTHER_SECTION = "other sections"
+GAPS = "cubin headers and padding"
+WRAPPING = "fatbin headers and padding"
+HOST = "host code and data"
+OTHER_FILES = "other files"
+STRUCTURE = "archive structure"
+MODULE = "(shared by a module)"
+NOT_DEVICE = "(not device code)"
+NO_CUBIN = "(not in a cubin)"
+UNREADABLE = "(unreadable image)"
+
+
+class View:
+    """One breakdown: name -> file bytes and bytes before compression."""
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+        self.rows: dict[str, list[float]] = {}
+
+    def add(self, name: str, file_bytes: float, size: float) -> None:
+        """Attribute bytes to a name."""
+        row = self.rows.get(name)
+        if row is None:
+            self.rows[name] = [file_bytes, size]
+        else:
+            row[0] += file_bytes
+            row[1] += size
+
+    def table(self, total: int) -> list[tuple[str, int, int]]:
+        """Rows of name, file bytes and bytes, largest first, the file bytes summing to ``total``.
+
+        Shares are rounded so that what is lost in one row is found in the next.
+        """
+        ordered = sorted(self.rows.items(), key=lambda item: (-item[1][0], item[0]))
+        result: list[tuple[str, int, int]] = []
+        exact = 0.0
+        given = 0
+        for name, (file_bytes, size) in ordered:
+            exact += file_bytes
+            # the last row takes what floating-point addition left over
+            upto = total if len(result) == len(ordered) - 1 else round(exact)
+            result.append((name, upto - given, round(size)))
+            given = upto
+        return result
+
+
+class _Leaf:
+    """A file or member that is no archive, and what of it has been attributed."""
+
+    __slots__ = ("bare", "containers", "in_containers", "kind", "name", "scale", "size")
+
+    def __init__(self, name: str, kind: str, size: int, scale: float) -> None:
+        self.name = name
+        self.kind = kind
+        self.size = size
+        self.scale = scale
+        self.containers: dict[str, int] = {}
+        self.in_containers = 0
+        self.bare = 0
+
+
+class _Copies:
+    """Places where the same bytes occur."""
+
+    __slots__ = ("file_bytes", "places", "size")
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.places: list[str] = []
+        self.file_bytes: list[float] = []
+
+    def add(self, place: str, file_bytes: float) -> None:
+        self.places.append(place)
+        self.file_bytes.append(file_bytes)
+
+    @property
+    def wasted(self) -> int:
+        """File bytes of all occurrences but the smallest."""
+        return round(sum(self.file_bytes) - min(self.file_bytes))
+
+
+class SizeReport:
+    """The size of a file or folder, taken apart.
+
+    Attributes:
+        total: bytes of the file, or of all files of the folder.
+        images: images that could be read.
+        by_file, by_content, by_arch, by_section, by_kernel: the views.
+        duplicate_images: images that occur more than once: kind, arch, copies.
+        duplicate_code: code of a kernel or function that occurs more than once for one
+            architecture: arch, name, copies.
+        faults: what could not be read; its bytes are attributed to what holds it.
+    """
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.total = 0
+        self.images = 0
+        self.by_file = View("file")
+        self.by_content = View("content")
+        self.by_arch = View("arch")
+        self.by_section = View("section")
+        self.by_kernel = View("kernel")
+        self.duplicate_images: list[tuple[str, str, _Copies]] = []
+        self.duplicate_code: list[tuple[str, str, _Copies]] = []
+        self.faults: list[CubinError] = []
+
+    @property
+    def views(self) -> tuple[View, ...]:
+        """All views, in the order in which they are shown."""
+        return (self.by_file, self.by_content, self.by_arch, self.by_section, self.by_kernel)
+
+
+def measure(file: str, step: Callable[[str], None] = lambda text: None) -> SizeReport:
+    """Take the size of a file or folder apart.
+
+    Args:
+        step: called with every image, for progress.
+
+    Raises:
+        FileAccessError: the file cannot be opened.
+    """
+    measuring = _Measuring(file)
+    arena = Arena()
+    for image in images(file, visit=measuring.visit):
+        if image.error is not None:
+            measuring.report.faults.append(image.error)
+            continue
+        step(str(image))
+        measuring.image(image, arena)
+    return measuring.finish()
+
+
+class _Measuring:
+    """State while a file is walked."""
+
+    def __init__(self, file: str) -> None:
+        self.report = SizeReport(file)
+        self._files: set[str] = set()
+        self._leaves: dict[str, _Leaf] = {}
+        self._images: dict[tuple[str, str, bytes], _Copies] = {}
+        self._code: dict[tuple[str, str, bytes], _Copies] = {}
+
+    def visit(self, steps: tuple[Step, ...], source: Source, kind: str) -> None:
+        """Note a file or member."""
+        if steps[0].name not in self._files:
+            self._files.add(steps[0].name)
+            self.report.total += steps[0].size
+        if kind in ARCHIVES or kind in COMPRESSED:
+            return
+        name = " → ".join(step.name for step in steps)
+        self._leaves[name] = _Leaf(name, kind, source.size, source.scale)
+
+    def image(self, image: Image, arena: Arena) -> None:
+        """Attribute an image."""
+        report = self.report
+        leaf = self._leaves[image.file]
+        stored = image.stored_size
+        if image.entry is None:
+            leaf.bare += stored
+        else:
+            container = image.provenance[-2]
+            leaf.containers[container.name] = min(container.size, leaf.size - container.offset)
+            leaf.in_containers += stored
+        file_bytes = stored * leaf.scale
+        if image.scrambled:
+            report.images += 1
+            for view, name in zip(
+                report.views[1:], (image.kind, image.arch, NO_CUBIN, NO_CUBIN), strict=True
+            ):
+                view.add(name, file_bytes, image.size)
+            return
+        try:
+            data = image.view(arena)
+        except CubinError as error:
+            report.faults.append(error)
+            for view in report.views[1:]:
+                view.add(UNREADABLE, file_bytes, stored)
+            return
+        report.images += 1
+        report.by_content.add(image.kind, file_bytes, len(data))
+        report.by_arch.add(image.arch or image.kind, file_bytes, len(data))
+        from hashlib import sha256
+
+        key = (image.kind, image.arch, sha256(data).digest())
+        self._images.setdefault(key, _Copies(len(data))).add(str(image), file_bytes)
+        if image.kind == "cubin":
+            try:
+                with image.cubin(arena) as cubin:
+                    self._cubin(image, cubin, file_bytes, len(data))
+                return
+            except CubinError as error:
+                report.faults.append(error)
+        report.by_section.add(NO_CUBIN, file_bytes, len(data))
+        report.by_kernel.add(NO_CUBIN, file_bytes, len(data))
+
+    def _cubin(self, image: Image, cubin: Cubin, file_bytes: float, size: int) -> None:
+        """Attribute a cubin's bytes to sections and functions.
+
+        All is read before anything is attributed, so that a broken cubin is attributed once.
+        """
+        from hashlib import sha256
+
+        ratio = file_bytes / size if size else 0.0
+        arch = image.arch
+        place = str(image)
+        names = {function.name for function in cubin.functions}
+        spans = []
+        for section in cubin.sections:
+            if section.sh_size and section.has_bytes:
+                spans.append((section.sh_offset, section.sh_offset + section.sh_size, section))
+        spans.sort(key=lambda span: (span[0], span[1]))
+        pieces: list[tuple[str, str, int]] = []
+        code: list[tuple[str, bytes, int]] = []
+        cursor = attributed = 0
+        for start, end, section in spans:
+            # Mercury sections may share their bytes with a plain twin: the first one counts.
+            own = min(end, size) - max(start, cursor)
+            if own <= 0:
+                continue
+            cursor = min(end, size)
+            attributed += own
+            name = section.name
+            function = _function_of(name, names)
+            pieces.append((section_kind(name), function or MODULE, own))
+            if function and name.startswith(".text."):
+                code.append((function, sha256(section.data).digest(), own))
+        report = self.report
+        for kind, function, own in pieces:
+            report.by_section.add(kind, own * ratio, own)
+            report.by_kernel.add(function, own * ratio, own)
+        gaps = size - attributed
+        report.by_section.add(GAPS, gaps * ratio, gaps)
+        report.by_kernel.add(MODULE, gaps * ratio, gaps)
+        for function, digest, own in code:
+            copies = self._code.setdefault((arch, function, digest), _Copies(own))
+            copies.add(place, own * ratio)
+
+    def finish(self) -> SizeReport:
+        """Attribute what is left, and find the duplicates."""
+        report = self.report
+        left: float = report.total
+        for leaf in self._leaves.values():
+            report.by_file.add(leaf.name, leaf.size * leaf.scale, leaf.size)
+            left -= leaf.size * leaf.scale
+            containers = sum(leaf.containers.values())
+            wrapping = containers - leaf.in_containers
+            rest = leaf.size - containers - leaf.bare
+            host = leaf.kind in HOSTS or containers
+            for view, name in (
+                (report.by_content, HOST if host else OTHER_FILES),
+                *((view, NOT_DEVICE) for view in report.views[2:]),
+            ):
+                if wrapping:
+                    view.add(WRAPPING, wrapping * leaf.scale, wrapping)
+                if rest:
+                    view.add(name, rest * leaf.scale, rest)
+        if round(left):
+            report.by_file.add(STRUCTURE, left, round(left))
+            report.by_content.add(STRUCTURE, left, round(left))
+            for view in report.views[2:]:
+                view.add(NOT_DEVICE, left, round(left))
+        report.duplicate_images = [
+            (kind, arch, copies)
+            for (kind, arch, _), copies in self._images.items()
+            if len(copies.places) > 1
+        ]
+        report.duplicate_code = [
+            (arch, name, copies)
+            for (arch, name, _), copies in self._code.items()
+            if len(copies.places) > 1
+        ]
+        report.duplicate_images.sort(key=lambda item: -item[2].wasted)
+        report.duplicate_code.sort(key=lambda item: -item[2].wasted)
+        return report
+
+
+def section_kind(name: str) -> str:
+    """What a section holds, in the words of ``SECTION_KINDS``."""
+    return next((kind for start, kind in SECTION_KINDS if name.startswith(start)), OTHER_SECTION)
+
+
+def _function_of(name: str, functions: set[str]) -> str | None:
+    """The function that a section belongs to: ``.nv.info.f`` and ``.rela.text.f`` end in it."""
+    at = name.find(".", 1)
+    while at > 0:
+        tail = name[at + 1 :]
+        if tail in functions:
+            return tail
+        at = name.find(".", at + 1)
+    return None
+
+
+def size_record(report: SizeReport) -> dict[str, Any]:
+    """The report, ready for JSON."""
+    return {
+        "file": report.file,
+        "size": report.total,
+        "images": report.images,
+        **{
+            f"by_{view.title}": [
+                {"name": name, "file_bytes": file_bytes, "bytes": size}
+                for name, file_bytes, size in view.table(report.total)
+            ]
+            for view in report.views
+        },
+        "duplicate_images": [
+            {
+                "kind": kind,
+                "arch": arch,
+                "copies": len(copies.places),
+                "bytes": copies.size,
+                "wasted_file_bytes": copies.wasted,
+                "images": copies.places,
+            }
+            for kind, arch, copies in report.duplicate_images
+        ],
+        "duplicate_code": [
+            {
+                "arch": arch,
+                "name": name,
+                "copies": len(copies.places),
+                "bytes": copies.size,
+                "wasted_file_bytes": copies.wasted,
+                "images": copies.places,
+            }
+            for arch, name, copies in report.duplicate_code
+        ],
+        "faults": [str(error) for error in report.faults],
+    }
