@@ -14,6 +14,7 @@ symbols, names and the layout. Things are made in the order in which ptxas makes
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from struct import error as StructError
 from struct import pack
 
 from cubinspec.errors import BadStructureError
@@ -117,8 +118,7 @@ class CubinBuilder:
         virtual_sm: architecture of the PTX; by default that of the code.
         tool: what the tool note says.
         compat: further records of ``.nv.compat``; they replace computed ones by code.
-        frame, mercury_frame: ``.debug_frame``; by default a plain one is made (none in the
-            Mercury half).
+        frame, mercury_frame: ``.debug_frame`` of both halves; by default plain ones are made.
     """
 
     arch: str
@@ -204,7 +204,10 @@ class CubinBuilder:
         Raises:
             CubinError: parts contradict each other, or name something that is not there.
         """
-        return _Assembly(self).run()
+        try:
+            return _Assembly(self).run()
+        except StructError as error:
+            raise BadStructureError(f"a number does not fit its field: {error}") from error
 
     def to_bytes(self) -> bytes:
         """The file.

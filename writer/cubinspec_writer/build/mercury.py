@@ -13,6 +13,7 @@ from struct import pack
 from cubinspec.errors import BadStructureError
 from cubinspec_generated.tables import relocations as relocation_table
 from cubinspec_writer.build import attributes
+from cubinspec_writer.build.frames import default_frame
 from cubinspec_writer.emit import bodies
 from cubinspec_writer.emit.layout import Planner
 from cubinspec_writer.emit.model import Section, Symbol
@@ -72,9 +73,10 @@ class Mercury:
             assert function.capsule is not None
             body = bodies.Capsule(text, function.capsule.data)
             self._section(_TEXT + function.name, bodies.SHT_CUDA_CAPMERC, body, align=16)
-        frame = assembly.parts.mercury_frame
-        if frame is not None:
-            self._section(".nv.merc.debug_frame", SHT_PROGBITS, bodies.Blob(frame.data))
+        frame = assembly.parts.mercury_frame or default_frame(
+            functions, relocatable=assembly.relocatable, mercury=True
+        )
+        self._section(".nv.merc.debug_frame", SHT_PROGBITS, bodies.Blob(frame.data))
         info = bodies.InfoRecords(self._module_records())
         self._section(".nv.merc.nv.info", bodies.SHT_CUDA_MERC_INFO, info, align=4)
         for function in functions:
@@ -98,8 +100,7 @@ class Mercury:
             if twins is None:
                 twins = [replace(row, kind=_mercury_kind(row.kind)) for row in rows]
             self._relocations(mercury_name(section.name) or section.name, twins)
-        if frame is not None:
-            self._relocations(".debug_frame", frame.relocations)
+        self._relocations(".debug_frame", frame.relocations)
         self._data()
         table = bodies.MercurySymbols([])
         self.symtab = self._section(

@@ -1003,5 +1003,7 @@ def plan(description: Description) -> Plan:
     """
     try:
         return Planner(description).run()
-    except (IndexError, OverflowError, StructError) as error:
+    except StructError as error:
+        raise BadStructureError(f"a number does not fit its field: {error}") from error
+    except (IndexError, OverflowError) as error:
         raise CubinError(f"the description cannot be laid out: {error}") from error

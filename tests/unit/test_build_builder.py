@@ -1,0 +1,157 @@
+"""What the builder computes from its parts, and what it refuses."""
+
+from __future__ import annotations
+
+import pytest
+
+from cubinspec import Cubin
+from cubinspec.errors import BadStructureError
+from cubinspec_generated.tables import arch as arch_table
+from cubinspec_writer.build import Capsule, CubinBuilder, Parameter, Relocation
+from cubinspec_writer.emit import describe, roundtrip
+
+CODE = bytes(range(128))
+
+
+def smallest(arch: str = "sm_90", *, relocatable: bool = False) -> CubinBuilder:
+    builder = CubinBuilder(arch, relocatable=relocatable)
+    builder.kernel("k", CODE, registers=12, parameters=[8, 4], exit_offsets=[0x40])
+    return builder
+
+
+@pytest.mark.parametrize("relocatable", [False, True])
+@pytest.mark.parametrize(
+    "arch", ["sm_75", "sm_80", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_120f"]
+)
+def test_readers_find_what_was_put_in(arch: str, relocatable: bool) -> None:
+    cubin = Cubin.parse(smallest(arch, relocatable=relocatable).to_bytes())
+    kernel = cubin.kernels[0]
+    base = arch_table.PARAM_BASE[int(arch.strip("sm_af"))]
+    assert (kernel.name, kernel.registers) == ("k", 12)
+    assert [(p.offset, p.size) for p in kernel.params] == [(0, 8), (8, 4)]
+    assert cubin.sections[".nv.constant0.k"].sh_size == base + 12
+    assert bytes(cubin.sections[".text.k"].data) == CODE
+    assert cubin.arch == (arch if arch.endswith("a") else arch.strip("f"))
+
+
+@pytest.mark.parametrize("relocatable", [False, True])
+@pytest.mark.parametrize("arch", ["sm_75", "sm_90", "sm_100"])
+def test_its_layout_follows_the_rules_of_the_writers(arch: str, relocatable: bool) -> None:
+    result = roundtrip(smallest(arch, relocatable=relocatable).to_bytes())
+    assert result.identical
+    assert result.layout == "computed", result.reasons
+
+
+def test_register_count_stands_in_the_code_section_before_sm_90() -> None:
+    for arch, expected in (("sm_89", 12), ("sm_90", 0)):
+        cubin = Cubin.parse(smallest(arch).to_bytes())
+        assert cubin.sections[".text.k"].sh_info >> 24 == expected
+
+
+def test_parameters_are_aligned_and_may_be_placed() -> None:
+    builder = CubinBuilder("sm_80")
+    builder.kernel(
+        "k", CODE, registers=8, parameters=[1, 8, Parameter(12, align=4), Parameter(4, offset=64)]
+    )
+    cubin = Cubin.parse(builder.to_bytes())
+    assert [p.offset for p in cubin.kernels[0].params] == [0, 8, 16, 64]
+    assert cubin.sections[".nv.constant0.k"].sh_size == 0x160 + 68
+
+
+def test_shared_memory_of_executables_has_the_reserved_part_from_sm_90_on() -> None:
+    for arch, relocatable, expected in (
+        ("sm_80", False, 512),
+        ("sm_90", False, 1536),
+        ("sm_90", True, 512),
+    ):
+        builder = smallest(arch, relocatable=relocatable)
+        builder.functions[0].shared = 512
+        cubin = Cubin.parse(builder.to_bytes())
+        assert cubin.sections[".nv.shared.k"].sh_size == expected
+
+
+def test_variables_get_places_symbols_and_relocations() -> None:
+    builder = smallest("sm_80", relocatable=True)
+    builder.variable("a", "global", b"\1\2\3", align=1)
+    pointer = builder.variable("p", "global", bytes(8), align=8)
+    pointer.relocations.append(Relocation(0, "R_CUDA_64", "a"))
+    builder.variable("z", "global", size=100)
+    builder.variable("c", "constant", b"\4" * 6)
+    builder.functions[0].relocations.append(Relocation(0x10, "R_CUDA_ABS32_LO_32", "p", 4))
+    cubin = Cubin.parse(builder.to_bytes())
+    assert cubin.symbols["p"].st_value == 8
+    assert cubin.sections[".nv.global.init"].sh_size == 16
+    assert cubin.sections[".nv.global"].sh_size == 100
+    rows = describe(builder.to_bytes()).section(".rel.nv.global.init")
+    assert rows is not None
+    assert rows.body.rows() == [(8, cubin.symbols["a"].index, 2, None)]  # type: ignore[attr-defined]
+    code = describe(builder.to_bytes()).section(".rela.text.k")
+    assert code is not None
+    assert code.body.rows() == [(0x10, cubin.symbols["p"].index, 56, 4)]  # type: ignore[attr-defined]
+
+
+def test_call_graph_and_prototypes() -> None:
+    builder = smallest("sm_80", relocatable=True)
+    leaf = builder.function("leaf", CODE, registers=24)
+    leaf.signature = "#ii"
+    builder.extern("away", signature="#iii")
+    builder.call("k", "leaf")
+    builder.call("k", "away")
+    cubin = Cubin.parse(builder.to_bytes())
+    names = [(edge.caller, edge.callee) for edge in cubin.callgraph.calls]
+    assert names == [("k", "leaf"), ("k", "away")]
+    assert [(p.name, p.signature) for p in cubin.prototypes] == [
+        ("leaf", "#ii"),
+        ("away", "#iii"),
+    ]
+
+
+def test_a_module_without_functions() -> None:
+    builder = CubinBuilder("sm_90")
+    builder.variable("v", "global", b"1234")
+    cubin = Cubin.parse(builder.to_bytes())
+    assert not cubin.kernels
+    assert bytes(cubin.sections[".nv.global.init"].data) == b"1234"
+
+
+def test_attributes_given_replace_those_computed() -> None:
+    builder = smallest()
+    builder.functions[0].attributes = [(3, 0x5F, 0x0202, b"")]
+    description = describe(builder.to_bytes())
+    info = description.section(".nv.info.k")
+    assert info is not None
+    records = [record for record in info.body.records if record[1] == 0x5F]  # type: ignore[attr-defined]
+    assert records == [(3, 0x5F, 0x0202, b"")]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda b: setattr(b, "arch", "sm_42"), "no cubin can be built for 'sm_42'"),
+        (lambda b: setattr(b, "arch", "sm_70"), "no cubin can be built for 'sm_70'"),
+        (lambda b: b.kernel("k", CODE, registers=8), "two parts are named 'k'"),
+        (lambda b: b.kernel("", CODE, registers=8), "'' is no name"),
+        (lambda b: b.variable("v", "local", b"1"), "no such variable can stand in 'local'"),
+        (lambda b: b.call("k", "nobody"), "no symbol 'nobody' is here"),
+        (lambda b: setattr(b.functions[0], "binding", "loud"), "no such binding 'loud'"),
+        (
+            lambda b: setattr(b.functions[0], "capsule", Capsule(b"", 0)),
+            "sm_90 has no Mercury capsules",
+        ),
+        (
+            lambda b: b.functions[0].relocations.append(Relocation(0, "R_CUDA_NEW", "k")),
+            "no relocation type is named 'R_CUDA_NEW'",
+        ),
+        (lambda b: setattr(b.functions[0], "registers", 1 << 40), "does not fit"),
+        (lambda b: setattr(b, "toolkit", 1 << 20), "does not fit"),
+    ],
+)
+def test_refused_by_name(spoil: object, message: str) -> None:
+    builder = smallest()
+
+    def build() -> None:
+        spoil(builder)  # type: ignore[operator]
+        builder.to_bytes()
+
+    with pytest.raises(BadStructureError, match=message):
+        build()
