@@ -52,13 +52,22 @@ def main(argv: list[str] | None = None) -> int:
         sys.stdout.flush()
     except BrokenPipeError:
         # the reader of our output has gone: not an error, and nothing is left to be said
-        import os
-
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 0
+    except OSError as error:
+        _drop_output()
+        print(f"cubinspec: {error}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         return 130
     return status
+
+
+def _drop_output() -> None:
+    """Send what is still buffered for stdout nowhere, or leaving would fail a second time."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def entry() -> NoReturn:
@@ -71,6 +80,10 @@ def entry() -> NoReturn:
 
     # rows are hundreds of thousands of tuples without cycles: looking for cycles costs a third
     gc.disable()
+    if sys.stdout is None:  # started with stdout closed
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+    # a name that the terminal's encoding lacks is no reason to fail
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     status = main()
     sys.stdout.flush()
     sys.stderr.flush()
