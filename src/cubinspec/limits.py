@@ -57,5 +57,9 @@ MEMBER_IN_MEMORY_BYTES = 32 << 20
 #: Members held in memory at the same time: an archive inside an archive needs two.
 MEMBERS_IN_MEMORY_BYTES = 64 << 20
 
+#: What is kept of a stream for steps back: more than nearly every cubin that lies bare in a library
+#: (its length stands at its end, its data before that).
+STREAM_WINDOW_BYTES = 8 << 20
+
 #: Unit of reading when a file is searched for magic numbers, and of the window over a stream.
 SEARCH_CHUNK_BYTES = 1 << 20

@@ -5,12 +5,12 @@ from __future__ import annotations
 from cubinspec.containers import fatbin
 from cubinspec.containers.arena import Arena
 from cubinspec.containers.elf_host import cubin_length
+from cubinspec.containers.source import BytesSource, Source
 from cubinspec.errors import CubinError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec.containers.fatbin import Entry
-    from cubinspec.containers.source import Source
     from cubinspec.model.cubin import Cubin
 
 
@@ -154,15 +154,9 @@ class Image:
         if entry is None:
             return self._size
         if entry.compression == "none" and self.kind == "cubin":
-            return self._plain_cubin_size(entry)
+            name = self._source.name
+            return _cubin_size(self._source.part(entry.payload_offset, entry.payload_size, name))
         return entry.size
-
-    def _plain_cubin_size(self, entry: Entry) -> int:
-        part = self._source.part(entry.payload_offset, entry.payload_size, self._source.name)
-        try:
-            return cubin_length(part, 0)
-        except CubinError:
-            return entry.payload_size
 
     @property
     def scrambled(self) -> bool:
@@ -209,7 +203,7 @@ class Image:
                 end -= 1
             return data[:end]
         if self.kind == "cubin" and entry.compression == "none":
-            return data[: self._plain_cubin_size(entry)]
+            return data[: _cubin_size(BytesSource(bytes(data), self._source.name))]
         return data
 
     def stored_bytes(self) -> bytes:
@@ -249,3 +243,11 @@ class Image:
         if self.error is not None:
             out["error"] = str(self.error)
         return out
+
+
+def _cubin_size(padded: Source) -> int:
+    """Length of a cubin that padding may follow; all of it when its headers are broken."""
+    try:
+        return cubin_length(padded, 0)
+    except CubinError:
+        return padded.size

@@ -15,6 +15,7 @@ from cubinspec.limits import (
     MEMBER_IN_MEMORY_BYTES,
     MEMBERS_IN_MEMORY_BYTES,
     SEARCH_CHUNK_BYTES,
+    STREAM_WINDOW_BYTES,
 )
 
 TYPE_CHECKING = False
@@ -209,8 +210,8 @@ class StreamSource(Source):
 
     A small one (``MEMBER_IN_MEMORY_BYTES``) is held whole, the last few of them at a time; it is
     loaded again when it is needed after that. A larger one is a window that goes forward, and
-    going back opens the stream again: readers of this package go forward, apart from one jump to
-    a section table at the end, so a second opening is all it costs.
+    going back behind the window opens the stream again: readers of this package go forward, apart
+    from one jump to a section table at the end, so a second opening is all it costs.
 
     Args:
         opener: begins the stream anew.
@@ -237,8 +238,8 @@ class StreamSource(Source):
         self._whole: bytes | None = None
         self._stream: Reader | None = None
         self._at = 0  # offset of the next byte of the stream
-        self._before = b""
-        self._chunk = b""  # the last bytes that came, ending at _at
+        self._chunks: list[bytes] = []  # the last that came; the window, ending at _at
+        self._start = 0  # offset of the first of them
 
     @property
     def size(self) -> int:
@@ -263,8 +264,7 @@ class StreamSource(Source):
         """Read the next chunk; its length, 0 at the end."""
         try:
             if self._stream is None:
-                self._at = 0
-                self._before = self._chunk = b""
+                self._forget()
                 self._stream = self._opener()
             data = self._stream.read(SEARCH_CHUNK_BYTES)
         except CubinError:
@@ -278,8 +278,10 @@ class StreamSource(Source):
                 raise self._fail(error) from error
             raise
         if data:
-            self._before, self._chunk = self._chunk, data
+            self._chunks.append(data)
             self._at += len(data)
+            while self._at - self._start - len(self._chunks[0]) >= STREAM_WINDOW_BYTES:
+                self._start += len(self._chunks.pop(0))
             if self._at > MAX_MEMBER_BYTES:
                 raise LimitError(f"more than {MAX_MEMBER_BYTES} bytes come out", file=self.name)
             if self._at > BOMB_FLOOR_BYTES and self._at > MAX_MEMBER_RATIO * self._stored:
@@ -301,7 +303,7 @@ class StreamSource(Source):
         pieces: list[bytes] = []
         self._rewind()
         while self._advance():
-            pieces.append(self._chunk)
+            pieces.append(self._chunks[-1])
         self._rewind()
         self._whole = whole = pieces[0] if len(pieces) == 1 else b"".join(pieces)
         _loaded.append(self)
@@ -324,22 +326,22 @@ class StreamSource(Source):
                     return self._peek(size)
                 whole = self._load()
             return whole[offset : offset + size]
-        start = self._at - len(self._chunk)
-        if offset < start - len(self._before):
+        if offset < self._start:
             self._rewind()
-        elif offset < start:
-            skip = offset - (start - len(self._before))
-            head = self._before[skip : skip + size]
-            return head if len(head) == size else head + self.read(start, size - len(head))
-        while offset >= self._at:
-            if not self._advance():
-                return b""
-        start = self._at - len(self._chunk)
-        pieces = [self._chunk[offset - start : offset - start + size]]
-        left = size - len(pieces[0])
-        while left > 0 and self._advance():
-            pieces.append(self._chunk[:left])
-            left -= len(pieces[-1])
+        pieces = []
+        at = self._start
+        for chunk in self._chunks:
+            if offset < at + len(chunk) and size:
+                pieces.append(chunk[offset - at : offset - at + size])
+                offset += len(pieces[-1])
+                size -= len(pieces[-1])
+            at += len(chunk)
+        while size and self._advance():
+            skip = offset - (self._at - len(self._chunks[-1]))
+            if skip < len(self._chunks[-1]):
+                pieces.append(self._chunks[-1][skip : skip + size])
+                offset += len(pieces[-1])
+                size -= len(pieces[-1])
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def _peek(self, size: int) -> bytes:
@@ -357,10 +359,13 @@ class StreamSource(Source):
 
     def _rewind(self) -> None:
         stream, self._stream = self._stream, None
-        self._at = 0
-        self._before = self._chunk = b""
+        self._forget()
         if stream is not None:
             stream.close()
+
+    def _forget(self) -> None:
+        self._at = self._start = 0
+        self._chunks = []
 
     def close(self) -> None:
         self._rewind()
