@@ -16,7 +16,9 @@ def first_difference(expected: bytes, actual: bytes) -> str:
             name = a.section_names[index]
             if (*row_a[:4], *row_a[5:]) != (*row_b[:4], *row_b[5:]):
                 return f"header of {name}: {row_a} / {row_b}"
-            if occupies_file(row_a[1], row_a[2]) and a.section_bytes(index) != b.section_bytes(index):
+            if occupies_file(row_a[1], row_a[2]) and a.section_bytes(index) != b.section_bytes(
+                index
+            ):
                 return f"bytes of {name}: {_place(a.section_bytes(index), b.section_bytes(index))}"
         if a.segment_rows != b.segment_rows:
             return f"program headers {_first(a.segment_rows, b.segment_rows)}"
@@ -34,5 +36,7 @@ def _first(a: list[object] | list[str] | list[tuple[int, ...]], b: object) -> st
 
 
 def _place(a: bytes, b: bytes) -> str:
-    at = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    at = next(
+        (i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b))
+    )
     return f"{len(a)}/{len(b)} bytes, first at {at:#x}: {a[at : at + 16].hex()} / {b[at : at + 16].hex()}"

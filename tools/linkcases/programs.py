@@ -10,7 +10,8 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
-_HEAD = ".version 8.0\n.target sm_75\n.address_size 64\n"
+#: What every PTX file begins with.
+HEAD = ".version 8.0\n.target sm_75\n.address_size 64\n"
 _CALL = (
     "{{ .param .b32 x; .param .b32 y; st.param.b32 [x],%r1; call.uni (y),{name},(x);"
     " ld.param.b32 %r1,[y]; }}\n"
@@ -62,7 +63,7 @@ class Program:
         self._decide()
         self._write()
         self.files = [
-            _HEAD + "".join(self.externs[i].values()) + "".join(self.texts[i])
+            HEAD + "".join(self.externs[i].values()) + "".join(self.texts[i])
             for i in range(self.count)
         ]
 
@@ -108,7 +109,9 @@ class Program:
 
     def _variable(self, v: _Variable) -> str:
         link = {"visible": ".visible ", "weak": ".weak ", "static": ""}[v.kind]
-        value = f" = {{{', '.join(str((i * 7 + 1) % 251) for i in range(v.size))}}}" if v.init else ""
+        value = (
+            f" = {{{', '.join(str((i * 7 + 1) % 251) for i in range(v.size))}}}" if v.init else ""
+        )
         return f"{link}.{v.space} .align {v.align} .b8 {v.name}[{v.size}]{value};\n"
 
     def _need_function(self, file: int, function: _Function) -> bool:

@@ -96,9 +96,7 @@ def _name_fixed_sections(state: LinkState) -> dict[str, OutSection]:
         ".strtab": OutSection(".strtab", SHT_STRTAB, 0, 1),
         ".symtab": OutSection(".symtab", SHT_SYMTAB, 0, 8, 24),
         ".note.nv.tkinfo": OutSection(".note.nv.tkinfo", SHT_NOTE, notes.SHF_TKINFO, 4),
-        ".note.nv.cuinfo": OutSection(
-            ".note.nv.cuinfo", SHT_NOTE, state.profile.cuinfo_flags, 4
-        ),
+        ".note.nv.cuinfo": OutSection(".note.nv.cuinfo", SHT_NOTE, state.profile.cuinfo_flags, 4),
         ".nv.info": OutSection(".nv.info", SHT_CUDA_INFO, 0, 4),
         ".nv.compat": OutSection(".nv.compat", SHT_CUDA_COMPAT, 0, 4),
     }

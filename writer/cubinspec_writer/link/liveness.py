@@ -46,8 +46,10 @@ def mark_live(state: LinkState) -> None:
         if function not in live:
             live.add(function)
             work += edges.get(function, ())
-    # What only data names stays, but nothing that it calls in turn.
+    # What only data names stays, and names that the driver supplies to it, but nothing else that it
+    # calls in turn.
     live.update(held)
+    live.update(t for f in held for t in edges.get(f, ()) if not t.is_defined)
     for function in functions:
         function.live = function in live
 

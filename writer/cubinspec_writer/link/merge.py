@@ -27,7 +27,6 @@ from .model import (
     SHF_WRITE,
     SHN_COMMON,
     SHN_UNDEF,
-    SHT_CUDA_GLOBAL,
     SHT_CUDA_GLOBAL_INIT,
     SHT_CUDA_INFO,
     SHT_CUDA_SHARED,
@@ -35,8 +34,6 @@ from .model import (
     SHT_CUDA_UDT_ENTRY,
     SHT_CUDA_UFT,
     SHT_PROGBITS,
-    SHT_REL,
-    SHT_RELA,
     STB_LOCAL,
     STT_FUNC,
     STT_NOTYPE,
@@ -178,9 +175,9 @@ class _Merger:
 
     def _content(self) -> None:
         for section in self.obj.sections:
-            if section.sh_type == SHT_PROGBITS and not section.flags & SHF_EXECINSTR:
-                self._place(section)
-            elif is_constant(section.sh_type):
+            if (
+                section.sh_type == SHT_PROGBITS and not section.flags & SHF_EXECINSTR
+            ) or is_constant(section.sh_type):
                 self._place(section)
 
     def _place(self, source: InSection) -> tuple[OutSection, int] | None:
@@ -302,9 +299,7 @@ class _Merger:
                 clear(target, base + offset, row.r_type)
                 continue
             section.relocs.append(
-                Reloc(
-                    base + offset, row.r_type, symbol, row.addend + shift, state.next_serial()
-                )
+                Reloc(base + offset, row.r_type, symbol, row.addend + shift, state.next_serial())
             )
 
     def _check_lines(self, index: int) -> None:

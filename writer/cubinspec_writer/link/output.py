@@ -12,8 +12,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from cubinspec_generated import records
-from cubinspec_writer.emit import Description, emit
-from cubinspec_writer.emit import bodies
+from cubinspec_writer.emit import Description, bodies, emit
 from cubinspec_writer.emit import model as out
 from cubinspec_writer.emit.layout import index_order
 from cubinspec_writer.emit.profiles import PROFILES, final_name
@@ -170,11 +169,7 @@ class _Writer:
             raise UnsupportedLinkError(f"section '{missing[0].name}' has no Mercury twin")
         if self.mercury is not None:
             history += self._mercury_sections(self.mercury, twins)
-        symbols = [
-            self._symbol(state, s)
-            for s in state.globals
-            if not is_hidden(state, s)
-        ]
+        symbols = [self._symbol(state, s) for s in state.globals if not is_hidden(state, s)]
         relocatable = state.options.relocatable
         header = out.Header(
             e_type=ET_REL if relocatable else ET_EXEC,
@@ -229,9 +224,7 @@ class _Writer:
             symbol.name, st_info, st_other, place, st_value, symbol.size, symbol.in_globals
         )
 
-    def _keep_empty_relocations(
-        self, mercury: Half, twins: dict[OutSection, OutSection]
-    ) -> None:
+    def _keep_empty_relocations(self, mercury: Half, twins: dict[OutSection, OutSection]) -> None:
         """The finalizer keeps a relocation section that only the Mercury half still fills."""
         for section in mercury.state.sections:
             if not section.emitted or section.sh_type != SHT_RELA:
@@ -239,7 +232,11 @@ class _Writer:
             plain = twins.get(section)
             if plain is None and section.info_section is not None:
                 plain = OutSection(
-                    plain_name(section.name), SHT_RELA, section.flags, section.align, section.entsize
+                    plain_name(section.name),
+                    SHT_RELA,
+                    section.flags,
+                    section.align,
+                    section.entsize,
                 )
                 plain.info_section = twins[section.info_section]
                 self.state.sections.append(plain)
@@ -288,7 +285,9 @@ class _Writer:
         symtab = out.Section(
             ".nv.merc.symtab",
             SHT_CUDA_MERC_SYMTAB,
-            bodies.MercurySymbols([self._mercury_symbol(state, s, copies, twins) for s in mercury.symbols]),
+            bodies.MercurySymbols(
+                [self._mercury_symbol(state, s, copies, twins) for s in mercury.symbols]
+            ),
             SHF_MERCURY,
             0,
             8,
@@ -309,10 +308,18 @@ class _Writer:
             body = _CapsuleBody(body.data, self.made[twins[section]])
         if section.sh_type == SHT_CUDA_SHARED_RESERVED:
             body = bodies.Blob(self._stale_headers(section.size))
-        kind = SHT_CUDA_MERC_CODE if is_code else _MERCURY_TYPE.get(section.sh_type, section.sh_type)
+        kind = (
+            SHT_CUDA_MERC_CODE if is_code else _MERCURY_TYPE.get(section.sh_type, section.sh_type)
+        )
         flags = SHF_MERCURY if is_code else section.flags | SHF_MERCURY
         return out.Section(
-            prefix + section.name, kind, body, flags, 0, section.align, section.entsize,
+            prefix + section.name,
+            kind,
+            body,
+            flags,
+            0,
+            section.align,
+            section.entsize,
             has_symbol=False,
         )
 
@@ -386,7 +393,8 @@ def reloc_bytes(section: OutSection) -> bytes:
     """Relocations in reverse order of merging, as nvlink writes them."""
     if section.sh_type == SHT_REL:
         return b"".join(
-            records.REL_64.pack(r.offset, r.r_type, r.symbol.index) for r in reversed(section.relocs)
+            records.REL_64.pack(r.offset, r.r_type, r.symbol.index)
+            for r in reversed(section.relocs)
         )
     return b"".join(
         records.RELA_64.pack(r.offset, r.r_type, r.symbol.index, r.addend)

@@ -131,13 +131,9 @@ def _place_shared(state: LinkState, below: dict[Symbol, list[Symbol]]) -> None:
     # One variable that not exactly one kernel needs makes every kernel take the pool's alignment.
     spread = any(v in named and len(users.get(v, ())) != 1 for v in pooled)
     # With an array of dynamic size beside such a variable every kernel has a section (seeds 1, 14).
-    through_function = any(
-        not v.is_defined for f, named_by in used_by_function.items() if not f.is_entry for v in named_by
-    )
-    everywhere = any(not v.is_defined for v in users) and any(
-        v.bind == STB_LOCAL
-        and (len(users.get(v, ())) > 1 or (through_function and not users.get(v)))
-        for v in pooled
+    has_dynamic = any(s.space == Space.SHARED and not s.is_defined for s in state.globals)
+    everywhere = has_dynamic and any(
+        v.bind == STB_LOCAL and len(users.get(v, ())) != 1 for v in pooled
     )
     for variable in common:
         variable.value = align_up(end, variable.alignment)
@@ -177,10 +173,9 @@ def _place_shared(state: LinkState, below: dict[Symbol, list[Symbol]]) -> None:
         if section.emitted:
             section.reserved = state.profile.reserved_shared
     if pool is not None:
-        dynamic = any(not v.is_defined for v in users) or not _variables_of(state, pool)
         listed = state.options.preserve_relocs and bool(common)
-        pool.emitted = dynamic or listed
-        pool.align = _DYNAMIC_ALIGN if dynamic else pool.align
+        pool.emitted = has_dynamic or listed
+        pool.align = _DYNAMIC_ALIGN if has_dynamic else pool.align
         pool.nobits_size = end if listed else 0
         if pool.emitted and state.profile.constant0_late:
             pool.reserved = state.profile.reserved_shared
@@ -299,9 +294,7 @@ def _place_constants(state: LinkState, below: dict[Symbol, list[Symbol]]) -> Non
             symbol.value += at
 
 
-def _copy_relocs(
-    state: LinkState, rows: list[Reloc], bank: OutSection, shift: int
-) -> None:
+def _copy_relocs(state: LinkState, rows: list[Reloc], bank: OutSection, shift: int) -> None:
     """Give a bank the relocations of constants that were copied into it, before its own."""
     if not rows:
         return

@@ -88,9 +88,7 @@ _BLACKWELL = Profile(
     drops_dead_frames=True,
 )
 #: The Mercury half of a program beside its SASS half.
-MERCURY_HALF = replace(
-    _BLACKWELL, reserved_start=0, keeps_symbols=True, drops_dead_frames=False
-)
+MERCURY_HALF = replace(_BLACKWELL, reserved_start=0, keeps_symbols=True, drops_dead_frames=False)
 #: First sm number of each family, highest first.
 _FAMILIES = ((100, _BLACKWELL), (90, _HOPPER), (0, _OLD))
 

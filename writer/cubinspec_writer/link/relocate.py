@@ -162,7 +162,9 @@ def _apply(state: LinkState, target: OutSection, reloc: Reloc, *, from_field: bo
         values["const_bank"] = symbol.section.sh_type - SHT_CUDA_CONSTANT_B0
     for action in actions:
         if action.kind != "clear" and action.value in values:
-            write_field(target.data, reloc.offset, action, field_value(action, values[action.value]))
+            write_field(
+                target.data, reloc.offset, action, field_value(action, values[action.value])
+            )
 
 
 def field_value(action: Action, value: int) -> int:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from .diagnostics import Diagnostics
 from .model import (
-    SHT_CUDA_CONSTANT_B0,
     SHF_INFO_LINK,
+    SHT_CUDA_CONSTANT_B0,
     SHT_CUDA_RESOLVED_RELA,
     SHT_REL,
     SHT_RELA,

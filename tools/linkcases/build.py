@@ -1,0 +1,244 @@
+"""Builds a link case: its inputs with NVIDIA's tools, and what nvlink makes of them.
+
+A case is a folder of sources with a `case.json`:
+
+    about    one line
+    archs    names such as "80" or "90a"; absent: `ARCHES` from sm number `min` to `max`
+    inputs   build steps in order, each with `out` and one key of `STEPS`; `arch` overrides the
+             architecture of one input, `nvcc` and `ptxas` add options
+    link     the words of the link after -arch; `linkarch` overrides the architecture
+    drop     built files that are removed before the link
+
+Building leaves `<case>/<arch>/inputs/`, `expected.cubin` if nvlink wrote one, and `cmd.json` with
+its words, exit status and output. What is there already is not built again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tools import oracle
+from tools.linkcases import generated
+
+ARCHES = ["75", "80", "86", "89", "90", "90a", "100", "103", "110", "120", "121"]
+#: The oldest virtual architecture of nvcc 13: its PTX serves every target.
+_VIRTUAL = "75"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One case on one architecture."""
+
+    name: str
+    arch: str
+    folder: Path
+    recipe: dict[str, Any]
+
+
+def find(folder: Path, arches: list[str] | None, names: list[str] | None) -> list[Case]:
+    """All cases below a folder, for the wanted architectures."""
+    found = []
+    for recipe in sorted(folder.glob("*/case.json")):
+        name = recipe.parent.name
+        if names and name not in names:
+            continue
+        content = json.loads(recipe.read_text(encoding="utf-8"))
+        first, last = content.get("min", 0), content.get("max", 999)
+        own = content.get("archs") or [a for a in ARCHES if first <= _number(a) <= last]
+        found += [
+            Case(name, arch, recipe.parent, content) for arch in own if not arches or arch in arches
+        ]
+    return found
+
+
+def build(case: Case, cache: Path) -> Path:
+    """The folder of the built case.
+
+    Raises:
+        OracleError: an input could not be built.
+    """
+    target = cache / case.name / case.arch
+    if (target / "cmd.json").exists():
+        return target
+    # nvcc writes the working folder into host objects: a name that every run shares
+    work = Path(tempfile.gettempdir()) / "linkcases" / f"{case.name}.{case.arch}"
+    shutil.rmtree(work, ignore_errors=True)
+    shutil.copytree(case.folder, work)
+    try:
+        inputs = work / "inputs"
+        inputs.mkdir()
+        for step in case.recipe["inputs"]:
+            _Step(case, step, work, inputs).run()
+        for name in case.recipe.get("drop", []):
+            (inputs / name).unlink()
+        record = _link(case, inputs)
+        shutil.rmtree(target, ignore_errors=True)
+        shutil.copytree(inputs, target / "inputs")
+        if (work / "expected.cubin").exists():
+            shutil.copy(work / "expected.cubin", target)
+        (target / "cmd.json").write_text(json.dumps(record, indent=1), encoding="utf-8")
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return target
+
+
+def _link(case: Case, inputs: Path) -> dict[str, Any]:
+    arch = case.recipe.get("linkarch", case.arch)
+    words = [f"-arch=sm_{arch}"] if arch else []
+    for word in case.recipe["link"]:
+        words.append(word.replace("{arch}", case.arch).replace("{LIBDIR}", str(_libraries())))
+    words += ["-o", "../expected.cubin"]
+    done = oracle.find("nvlink").run(*words, cwd=inputs)
+    return {
+        "argv": ["nvlink", *words],
+        "exit": done.returncode,
+        "stdout": done.stdout,
+        "stderr": done.stderr,
+    }
+
+
+def _libraries() -> Path:
+    return oracle.cuda_home() / "lib"
+
+
+def _number(arch: str) -> int:
+    found = re.match(r"\d+", arch)
+    return int(found.group()) if found else 0
+
+
+class _Step:
+    """One step of a recipe."""
+
+    def __init__(self, case: Case, step: dict[str, Any], work: Path, inputs: Path) -> None:
+        self.step = step
+        self.work, self.inputs = work, inputs
+        self.arch = step.get("arch", case.arch)
+        self.out = inputs / step["out"]
+
+    def run(self) -> None:
+        """Make the step's file."""
+        for key, how in STEPS.items():
+            if key in self.step:
+                how(self, self.step[key])
+                return
+        raise oracle.OracleError(f"unknown step {self.step}")
+
+    def _words(self, words: list[str]) -> list[str]:
+        number = str(_number(self.arch))
+        return [w.replace("{arch}", self.arch).replace("{num}", number) for w in words]
+
+    def _tool(self, name: str, *words: str, cwd: Path | None = None) -> None:
+        path = f"{oracle.cuda_home() / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"
+        argv = [str(oracle.find(name).path) if name != "ar" else "ar", *words]
+        oracle.run(argv, cwd=cwd or self.work, timeout=600, env={"PATH": path}).check()
+
+    def _ptxas(self, *words: str) -> None:
+        options = self._words(self.step.get("ptxas", []))
+        self._tool("ptxas", f"-arch=sm_{self.arch}", "-m64", *options, *words, "-o", str(self.out))
+
+    def _nvcc(self, *words: str) -> None:
+        self._tool("nvcc", "-std=c++17", *words, *_core_libraries())
+
+    def ptx(self, source: str) -> None:
+        self._ptxas("-c", source)
+
+    def executable(self, source: str) -> None:
+        self._ptxas(source)
+
+    def cuda(self, source: str) -> None:
+        virtual = f"-arch=compute_{self.step.get('ptx_arch', _VIRTUAL)}"
+        text = self.work / f"{source}.ptx"
+        extra = self.step.get("nvcc", [])
+        self._nvcc("-rdc=true", "-ptx", virtual, *extra, source, "-o", str(text))
+        text.write_text(text.read_text().replace(str(self.work), "/src"))
+        self._ptxas("-c", text.name)
+
+    def generated(self, name: str) -> None:
+        (self.work / "gen.ptx").write_text(generated.text(name))
+        self._ptxas("-c", "gen.ptx")
+
+    def nvcc_cubin(self, source: str) -> None:
+        extra = self._words(self.step.get("nvcc", []))
+        arch = f"-arch=sm_{self.arch}"
+        self._nvcc("-rdc=true", "-cubin", arch, *extra, source, "-o", str(self.out))
+
+    def host_object(self, source: str) -> None:
+        extra = self._words(self.step.get("nvcc", ["-arch=sm_{arch}"]))
+        self._nvcc("-dc", "--keep", "--keep-dir", ".", *extra, source, "-o", str(self.out))
+
+    def archive(self, members: list[str]) -> None:
+        self._tool("ar", "rcsD", self.out.name, *members, cwd=self.inputs)
+
+    def fatbin(self, words: list[str]) -> None:
+        made = f"--create={self.out.name}"
+        self._tool("fatbinary", made, *self._words(words), cwd=self.inputs)
+
+    def linked(self, words: list[str]) -> None:
+        arch = f"-arch=sm_{self.arch}"
+        self._tool("nvlink", arch, *self._words(words), "-o", self.out.name, cwd=self.inputs)
+
+    def literal(self, text: str) -> None:
+        self.out.write_text(text)
+
+    def copy(self, source: str) -> None:
+        shutil.copy(self.work / source, self.out)
+
+    def mutate(self, source: str) -> None:
+        data = bytearray((self.inputs / source).read_bytes())
+        for name, *values in self.step["ops"]:
+            _MUTATIONS[name](data, values)
+        self.out.write_bytes(data)
+
+
+def _truncate(data: bytearray, values: list[Any]) -> None:
+    del data[values[0] :]
+
+
+def _halve(data: bytearray, values: list[Any]) -> None:
+    del data[len(data) // 2 :]
+
+
+def _set(data: bytearray, values: list[Any]) -> None:
+    new = bytes.fromhex(values[1])
+    data[values[0] : values[0] + len(new)] = new
+
+
+def _append(data: bytearray, values: list[Any]) -> None:
+    data += bytes.fromhex(values[0])
+
+
+_MUTATIONS: dict[str, Callable[[bytearray, list[Any]], None]] = {
+    "truncate": _truncate,
+    "half": _halve,
+    "set": _set,
+    "append": _append,
+}
+#: What a step can do, by its key.
+STEPS: dict[str, Callable[[_Step, Any], None]] = {
+    "ptx": _Step.ptx,
+    "ptxas_exec": _Step.executable,
+    "cu": _Step.cuda,
+    "gen": _Step.generated,
+    "nvcccubin": _Step.nvcc_cubin,
+    "dc": _Step.host_object,
+    "ar": _Step.archive,
+    "fatbin": _Step.fatbin,
+    "link": _Step.linked,
+    "text": _Step.literal,
+    "copy": _Step.copy,
+    "mutate": _Step.mutate,
+}
+
+
+def _core_libraries() -> list[str]:
+    """Where the wheel of the CUDA core libraries puts its headers, when it is installed."""
+    folder = oracle.cuda_home() / "include" / "cccl"
+    return [f"-I{folder}"] if folder.is_dir() else []
