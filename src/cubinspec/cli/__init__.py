@@ -38,6 +38,7 @@ COMMANDS: dict[str, str] = {
     "roundtrip": "roundtrip",
     "to-yaml": "to_yaml",
     "from-yaml": "from_yaml",
+    "check": "check",
     "link": "link",
 }
 

@@ -570,7 +570,7 @@ class Planner:
             named = self.function_symbols.get(self.indices[id(section)], {})
             symbol = named.get(function, 0) if self.profile.text_symbols else 0
             return symbol | section.registers << 24
-        target = _info_target(name, kind)
+        target = info_target_of(name, kind)
         found = None if target is None else self.by_name.get(target)
         return 0 if found is None else self.indices[id(found)]
 
@@ -812,7 +812,7 @@ def _overridden(row: tuple[int, ...], overrides: dict[str, int]) -> tuple[int, .
     return tuple([overrides.get(name, value) for name, value in fields])
 
 
-def _info_target(name: str, kind: int) -> str | None:
+def info_target_of(name: str, kind: int) -> str | None:
     """Name of the section that ``sh_info`` of section ``name`` stands for."""
     if name in (".note.nv.cuinfo", ".note.nv.cuver"):
         return ".nv.compat"
@@ -845,7 +845,7 @@ def _info_target(name: str, kind: int) -> str | None:
 
 def info_target(section: Section) -> str | None:
     """Name of the section that ``sh_info`` stands for; ``None`` when it is no section."""
-    return _info_target(section.name, section.sh_type)
+    return info_target_of(section.name, section.sh_type)
 
 
 def info_is_section(section: Section) -> bool:

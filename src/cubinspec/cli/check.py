@@ -1,0 +1,80 @@
+"""``cubinspec check``: does a file follow the spec."""
+
+from __future__ import annotations
+
+from cubinspec.cli.options import JSON, Arguments, Option, UsageError
+from cubinspec.cli.output import for_each_file, write_json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec_writer.check import Finding
+
+SUMMARY = "check files against the rules of the spec"
+USAGE = "FILE... [--json | --sarif] [--no-fields] | --rules"
+OPTIONS = (
+    JSON,
+    Option("--sarif", help="SARIF 2.1.0 instead of text"),
+    Option("--no-fields", help="do not read every field with the generated reader (faster)"),
+    Option("--rules", help="list the rules, what they rest on, and what to do"),
+)
+
+
+def run(arguments: Arguments) -> int:
+    """Print the findings; status 1 when there is one."""
+    from cubinspec_writer.check import RULES
+
+    if arguments.flag("--rules"):
+        for rule in RULES:
+            print(f"{rule.id}: {rule.sentence}")
+            print(f"  evidence: {rule.evidence}")
+            print(f"  fix: {rule.fix}")
+        return 0
+    if arguments.flag("--json") and arguments.flag("--sarif"):
+        raise UsageError("say --json or --sarif")
+    as_text = not (arguments.flag("--json") or arguments.flag("--sarif"))
+    spec_read = not arguments.flag("--no-fields")
+    findings: list[Finding] = []
+    status = for_each_file(
+        arguments.files(), lambda file: findings.extend(_check(file, spec_read, as_text))
+    )
+    if arguments.flag("--json"):
+        write_json([_record(finding) for finding in findings])
+    elif arguments.flag("--sarif"):
+        from cubinspec import __version__
+        from cubinspec_writer.check.sarif import to_sarif
+
+        write_json(to_sarif(findings, __version__))
+    return status or int(bool(findings))
+
+
+def _check(file: str, spec_read: bool, as_text: bool) -> list[Finding]:
+    from cubinspec.errors import FileAccessError
+    from cubinspec_writer.check import check
+
+    try:
+        with open(file, "rb") as stream:
+            data = stream.read()
+    except OSError as error:
+        raise FileAccessError(f"cannot be read: {error.strerror or error}", file=file) from error
+    findings = check(data, file, spec_read=spec_read)
+    if as_text:
+        for finding in findings:
+            print(finding)
+            print(f"  rule: {finding.rule.sentence}")
+            print(f"  fix: {finding.rule.fix}")
+        if not findings:
+            print(f"{file}: good")
+    return findings
+
+
+def _record(finding: Finding) -> dict[str, str | int | None]:
+    return {
+        "file": finding.file,
+        "rule": finding.rule.id,
+        "sentence": finding.rule.sentence,
+        "evidence": finding.rule.evidence,
+        "fix": finding.rule.fix,
+        "offset": finding.offset,
+        "field": finding.field,
+        "message": finding.message,
+    }
