@@ -1,0 +1,166 @@
+"""The rows of one file: the unit of work of a scan, the same in every process and cluster."""
+
+from __future__ import annotations
+
+from cubinspec.containers import Image
+from cubinspec.containers.arena import Arena
+from cubinspec.containers.source import FileSource, Source
+from cubinspec.containers.walk import images_of
+from cubinspec.errors import CubinError, FileAccessError
+from cubinspec.report.archs import split_arch
+from cubinspec.report.names import readable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from cubinspec.model.cubin import Cubin
+
+    Row = dict[str, Any]
+
+
+class Task:
+    """A share of a file: every ``shares``-th image from number ``share`` on."""
+
+    __slots__ = ("path", "share", "shares")
+
+    def __init__(self, path: str, share: int = 0, shares: int = 1) -> None:
+        self.path = path
+        self.share = share
+        self.shares = shares
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Task, (self.path, self.share, self.shares)
+
+    def __repr__(self) -> str:
+        return f"Task({self.path!r}, {self.share}, {self.shares})"
+
+
+def open_source(path: str) -> Source:
+    """A path of the operating system, or a URL of any file system that fsspec knows.
+
+    Raises:
+        FileAccessError: it cannot be opened.
+    """
+    if "://" not in path:
+        return FileSource.open(path)
+    fsspec = import_fsspec(path)
+    try:
+        return FileSource(fsspec.open(path, "rb").open(), path)
+    except FileAccessError:
+        raise
+    except Exception as error:  # each file system has errors of its own
+        raise FileAccessError(f"cannot be opened: {error}", file=path) from error
+
+
+def import_fsspec(path: str) -> Any:
+    """The fsspec package.
+
+    Raises:
+        FileAccessError: it is not installed.
+    """
+    try:
+        import fsspec
+    except ImportError as error:
+        raise FileAccessError(
+            "the Python package fsspec is needed for URLs and is not installed",
+            file=path,
+            expected="pip install 'cubinspec[scan]'",
+        ) from error
+    return fsspec
+
+
+def scan_task(task: Task) -> list[Row]:
+    """All rows of a task. Faults are rows too: nothing is raised for bad input."""
+    arena = Arena()
+    rows: list[Row] = []
+    try:
+        source = open_source(task.path)
+    except CubinError as error:
+        return [_fault(task.path, task.path, None, error)] if task.share == 0 else []
+    for number, image in enumerate(images_of(source)):
+        if number % task.shares == task.share:
+            rows.extend(rows_of_image(task.path, number, image, arena))
+    return rows
+
+
+def rows_of_image(file: str, number: int, image: Image, arena: Arena) -> list[Row]:
+    """The row of an image and those of its kernels; a fault row if it cannot be read."""
+    try:
+        if image.error is not None:
+            raise image.error
+        return list(_rows(file, number, image, arena))
+    except CubinError as error:
+        return [_fault(file, str(image), number, error)]
+
+
+def _fault(file: str, path: str, number: int | None, error: CubinError) -> Row:
+    return {"record": "fault", "file": file, "path": path, "image": number, "error": str(error)}
+
+
+def _rows(file: str, number: int, image: Image, arena: Arena) -> Iterator[Row]:
+    from hashlib import sha256
+
+    common: Row = {
+        "record": "image",
+        "file": file,
+        "path": str(image),
+        "member": " → ".join(s.name for s in image.provenance if s.kind == "member") or None,
+        "section": image.section or None,
+        "image": number,
+        "kind": image.kind,
+        "offset": image.offset,
+        "stored_size": image.stored_size,
+        "compression": image.compression,
+    }
+    if image.scrambled:
+        yield {**common, **_target(image.arch), "size": image.size}
+        return
+    data = image.view(arena)
+    common["size"] = len(data)
+    common["sha256"] = sha256(data).hexdigest()
+    if image.kind != "cubin":
+        yield {**common, **_target(image.arch)}
+        return
+    with image.cubin(arena) as cubin:
+        # An f target stands in the entry only, that of a bare cubin only in the cubin.
+        arch = image.arch if image.entry is not None else cubin.arch
+        common.update(_target(arch))
+        kernels = [
+            {
+                **common,
+                "record": "kernel",
+                "name": kernel.name,
+                "demangled": readable(kernel.name),
+                "registers": kernel.registers,
+                "stack": kernel.stack,
+                "shared": kernel.shared,
+                "local": kernel.local,
+                "const0": kernel.constant_size(0),
+                "barriers": kernel.barriers,
+                "max_threads": kernel.max_threads,
+                "num_params": kernel.num_params,
+                "param_size": kernel.param_size,
+                "code_size": kernel.code_size,
+            }
+            for kernel in cubin.kernels
+        ]
+        yield {
+            **common,
+            "elf_type": cubin.header.type_name or f"{cubin.header.e_type:#x}",
+            **_tool(cubin),
+            "num_kernels": len(kernels),
+        }
+    yield from kernels
+
+
+def _target(arch: str) -> Row:
+    return {"arch": arch or None, "sm": split_arch(arch)[0] or None}
+
+
+def _tool(cubin: Cubin) -> Row:
+    for note in cubin.notes:
+        if note.tool_name is not None:
+            return {"tool": note.tool_name, "tool_version": note.tool_version}
+    return {}

@@ -1,0 +1,234 @@
+"""Scanning many files: tasks, the processes or the cluster that do them, and the result file."""
+
+from __future__ import annotations
+
+from cubinspec.containers.sniff import HOSTS, SNIFF_BYTES, sniff
+from cubinspec.containers.walk import files_below
+from cubinspec.errors import CubinError, FileAccessError
+from cubinspec.scan.parallel import MIN_PARALLEL_BYTES
+from cubinspec.scan.rows import Task, import_fsspec, open_source, scan_task
+from cubinspec.scan.schema import COLUMNS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    from cubinspec.scan.rows import Row
+
+#: A task whose worker died is done again so often; a file that kills three workers is at fault.
+MAX_ATTEMPTS = 3
+#: Rows gathered before they are written: a parquet row group of a few megabytes.
+ROWS_PER_GROUP = 50_000
+
+
+def tasks_for(paths: Iterable[str]) -> Iterator[Task]:
+    """Tasks for files, folders and URLs; a large library becomes several."""
+    import os
+
+    for path in paths:
+        if "://" in path:
+            yield from _url_tasks(path)
+        elif os.path.isdir(path):
+            for file in files_below(path):
+                yield from _file_tasks(file)
+        else:
+            yield from _file_tasks(path)
+
+
+def _url_tasks(url: str) -> Iterator[Task]:
+    fsspec = import_fsspec(url)
+    try:
+        system, path = fsspec.core.url_to_fs(url)
+        if system.isdir(path):
+            for file in sorted(system.find(path)):
+                yield Task(system.unstrip_protocol(file))
+            return
+    except Exception as error:  # each file system has errors of its own
+        raise FileAccessError(f"cannot be listed: {error}", file=url) from error
+    yield Task(url)
+
+
+def _file_tasks(path: str) -> Iterator[Task]:
+    """One task, or shares of a large file whose images can be reached without unpacking it."""
+    shares = 1
+    try:
+        source = open_source(path)
+        if source.size > MIN_PARALLEL_BYTES and sniff(source.read(0, SNIFF_BYTES)) in (
+            HOSTS | {"fatbin"}
+        ):
+            shares = -(-source.size // MIN_PARALLEL_BYTES)
+        source.close()
+    except CubinError:
+        pass  # the task will say it
+    for share in range(shares):
+        yield Task(path, share, shares)
+
+
+def scan(paths: Iterable[str], *, jobs: int = 1) -> Iterator[list[Row]]:
+    """Rows of all images below paths, task by task, in the order in which tasks end.
+
+    Args:
+        jobs: processes; a process that dies loses nothing, its tasks are done again.
+
+    Raises:
+        FileAccessError: a URL cannot be listed.
+    """
+    tasks = list(tasks_for(paths))
+    if jobs <= 1 or len(tasks) == 1:
+        for task in tasks:
+            yield scan_task(task)
+        return
+    from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+    from concurrent.futures.process import BrokenProcessPool
+
+    attempts = dict.fromkeys(range(len(tasks)), 0)
+    waiting = list(range(len(tasks)))
+    while waiting:
+        # After a death the pool is useless: a new one takes what had not ended. The last attempt
+        # of each task is made alone, so that the cause takes nothing with it.
+        alone = min(attempts[number] for number in waiting) >= MAX_ATTEMPTS - 1
+        with ProcessPoolExecutor(1 if alone else jobs) as pool:
+            running: dict[Future[list[Row]], int] = {}
+            queue = waiting[:1] if alone else waiting
+            rest = waiting[1:] if alone else []
+            for number in queue:
+                attempts[number] += 1
+                running[pool.submit(scan_task, tasks[number])] = number
+            waiting = rest
+            while running:
+                ended, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in ended:
+                    number = running.pop(future)
+                    try:
+                        rows = future.result()
+                    except BrokenProcessPool:
+                        if attempts[number] >= MAX_ATTEMPTS:
+                            yield [_killer(tasks[number])]
+                        else:
+                            waiting.append(number)
+                        continue
+                    yield rows
+
+
+def _killer(task: Task) -> Row:
+    error = CubinError(f"the process reading it died {MAX_ATTEMPTS} times", file=task.path)
+    return {"record": "fault", "file": task.path, "path": task.path, "error": str(error)}
+
+
+def scan_on_dask(paths: Iterable[str], address: str) -> Iterator[list[Row]]:
+    """:func:`scan` on a Dask cluster; its workers need this package and the same paths.
+
+    Args:
+        address: of the scheduler, such as ``tcp://host:8786``.
+
+    Raises:
+        FileAccessError: Dask is not installed, or the scheduler does not answer.
+    """
+    try:
+        from distributed import Client, as_completed
+    except ImportError as error:
+        raise FileAccessError(
+            "the Python package dask[distributed] is needed and is not installed",
+            expected="pip install 'cubinspec[dask]'",
+        ) from error
+    try:
+        client = Client(address, timeout="30s")
+    except (OSError, TimeoutError, ValueError) as error:
+        raise FileAccessError(f"no Dask scheduler answers: {error}", file=address) from error
+    with client:
+        tasks = list(tasks_for(paths))
+        futures = client.map(scan_task, tasks, pure=False, retries=MAX_ATTEMPTS)
+        task_of = {future.key: task for future, task in zip(futures, tasks, strict=True)}
+        for future in as_completed(futures):
+            try:
+                yield future.result()
+            except Exception as error:  # a task that killed its workers ends as KilledWorker
+                lost = FileAccessError(f"not scanned: {error}", file=task_of[future.key].path)
+                yield [_fault(task_of[future.key], lost)]
+            future.release()
+
+
+def _fault(task: Task, error: CubinError) -> Row:
+    return {"record": "fault", "file": task.path, "path": task.path, "error": str(error)}
+
+
+def clean(rows: list[Row]) -> list[Row]:
+    """Rows whose text can be written as UTF-8: stray bytes of names become escapes."""
+    for row in rows:
+        for key, value in row.items():
+            if type(value) is str and not value.isascii():
+                row[key] = value.encode("utf-8", "backslashreplace").decode()
+    return rows
+
+
+class ParquetFile:
+    """A parquet file that appears under its name when it is complete.
+
+    Raises:
+        FileAccessError: it cannot be written, or pyarrow is not installed.
+    """
+
+    def __init__(self, path: str) -> None:
+        try:
+            import pyarrow
+            import pyarrow.parquet
+        except ImportError as error:
+            raise FileAccessError(
+                "the Python package pyarrow is needed for parquet and is not installed",
+                file=path,
+                expected="pip install 'cubinspec[scan]'",
+            ) from error
+        import os
+
+        self._arrow: Any = pyarrow
+        self._path = path
+        self._partial = f"{path}.{os.getpid()}.part"
+        types = {"string": pyarrow.string(), "int64": pyarrow.int64(), "bool": pyarrow.bool_()}
+        self._schema = pyarrow.schema(
+            [
+                pyarrow.field(name, types[kind], metadata={"description": meaning})
+                for name, kind, meaning in COLUMNS
+            ]
+        )
+        self._rows: list[Row] = []
+        try:
+            self._writer: Any = pyarrow.parquet.ParquetWriter(
+                self._partial, self._schema, compression="zstd"
+            )
+        except OSError as error:
+            raise FileAccessError(f"cannot be written: {error}", file=path) from error
+
+    def write(self, rows: list[Row]) -> None:
+        """Add rows."""
+        self._rows.extend(rows)
+        if len(self._rows) >= ROWS_PER_GROUP:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._rows:
+            table = self._arrow.Table.from_pylist(self._rows, schema=self._schema)
+            self._rows = []
+            try:
+                self._writer.write_table(table)
+            except OSError as error:
+                raise FileAccessError(f"cannot be written: {error}", file=self._path) from error
+
+    def close(self) -> None:
+        """Finish the file and give it its name."""
+        import os
+
+        self._flush()
+        try:
+            self._writer.close()
+            os.replace(self._partial, self._path)
+        except OSError as error:
+            raise FileAccessError(f"cannot be written: {error}", file=self._path) from error
+
+    def discard(self) -> None:
+        """Leave nothing behind."""
+        import os
+
+        self._writer.close()
+        if os.path.exists(self._partial):
+            os.unlink(self._partial)
