@@ -15,6 +15,7 @@ from cubinspec.model.symbol import SymbolList
 from cubinspec.report.coverage import coverage_record
 from cubinspec.report.dump import dump_record
 from cubinspec.report.kernels import kernel_records
+from cubinspec.report.names import readable
 from cubinspec.report.tree import tree_record
 
 #: Every report there is, as a function of the cubin.
@@ -23,6 +24,7 @@ REPORTS: dict[str, Callable[[Cubin], Any]] = {
     "dump": dump_record,
     "tree": tree_record,
     "coverage": coverage_record,
+    "names": lambda cubin: [readable(symbol.name) for symbol in cubin.symbols],
 }
 
 #: Objects that the cubin owns. Any other single object is a reference to somewhere else and is
@@ -36,6 +38,10 @@ _BY_SECTION = (
     *("notes_of", "callgraph_of", "prototypes_of"),
 )
 _MAX_MESSAGE = 2000
+
+#: What a walk may yield per byte of the file. An intact empty module of 1 KB reaches 48, because
+#: each of the five reports spells out every header field.
+MAX_PRODUCED = 400
 
 
 class UnexpectedError(AssertionError):
