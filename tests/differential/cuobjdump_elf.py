@@ -421,6 +421,10 @@ def _half_atomics(_: Cubin, fields: dict[str, Any]) -> str:
     return " ".join(f"({entry['offset']:#x}, {entry['register']})" for entry in fields["entries"])
 
 
+def _version_of_three(_: Cubin, fields: dict[str, Any]) -> str:
+    return f"{fields['major']}.{fields['minor']}.{fields['patch']}"
+
+
 _RENDERERS: dict[str, Callable[[Cubin, dict[str, Any]], str]] = {
     "EIATTR_REGCOUNT": _keyed("register count", "registers", "{}"),
     "EIATTR_FRAME_SIZE": _keyed("frame size", "frame_size"),
@@ -432,6 +436,7 @@ _RENDERERS: dict[str, Callable[[Cubin, dict[str, Any]], str]] = {
     "EIATTR_ATOM16_EMUL_INSTR_REG_MAP": _half_atomics,
     "EIATTR_MBARRIER_INSTR_OFFSETS": _mbarriers,
     "EIATTR_SPARSE_MMA_MASK": _sparse,
+    "EICOMPAT_ATTR_FINALIZER_VERSION": _version_of_three,
     "EIATTR_LANGUAGE": _named("Language:", "language", "source_language"),
     "EIATTR_STUB_FUNCTION_KIND": _named("", "kind", "stub_function_kind"),
     "EIATTR_AT_ENTRY_FRAGMENTS": _named(

@@ -111,8 +111,8 @@ class InfoRecord:
         if layout is None:
             return None
         fields = decode(layout, self)
-        if fields is not None and not self._is_compat:
-            for word, parts in _BIT_FIELDS.get(self.code, {}).items():
+        if fields is not None:
+            for word, parts in _BIT_FIELDS.get((self._is_compat, self.code), {}).items():
                 for entry in fields.get("entries", [fields]):
                     bits = entry.pop(word)
                     for name, bit, width in parts:
@@ -196,9 +196,11 @@ def _decode_tailed(
     return {"entries": entries} if count_name else entries[0] if entries else None
 
 
-_BIT_FIELDS: dict[int, dict[str, tuple[tuple[str, int, int], ...]]] = {}
-for (_code, _word), _parts in table.BIT_FIELDS.items():
-    _BIT_FIELDS.setdefault(_code, {})[_word] = _parts
+#: (whether the record is a compat one, code) -> word -> its parts as (name, first bit, width).
+_BIT_FIELDS: dict[tuple[bool, int], dict[str, tuple[tuple[str, int, int], ...]]] = {}
+for _is_compat, _table in ((False, table.BIT_FIELDS), (True, compat_table.BIT_FIELDS)):
+    for (_code, _word), _parts in _table.items():
+        _BIT_FIELDS.setdefault((_is_compat, _code), {})[_word] = _parts
 
 
 def read_records(cubin: Cubin, index: int) -> list[InfoRecord]:
