@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from cubinspec.errors import CubinError
 from cubinspec.reader.elf import Elf, occupies_file
 
@@ -27,8 +29,7 @@ def first_difference(expected: bytes, actual: bytes) -> str:
         return f"unreadable: {error}"
 
 
-def _first(a: list[object] | list[str] | list[tuple[int, ...]], b: object) -> str:
-    other = list(b) if isinstance(b, list) else []
+def _first(a: Sequence[object], other: Sequence[object]) -> str:
     for index, item in enumerate(a):
         if index >= len(other) or other[index] != item:
             return f"[{index}]: {item} / {other[index] if index < len(other) else 'nothing'}"
@@ -39,4 +40,5 @@ def _place(a: bytes, b: bytes) -> str:
     at = next(
         (i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b))
     )
-    return f"{len(a)}/{len(b)} bytes, first at {at:#x}: {a[at : at + 16].hex()} / {b[at : at + 16].hex()}"
+    parts = f"{a[at : at + 16].hex()} / {b[at : at + 16].hex()}"
+    return f"{len(a)}/{len(b)} bytes, first at {at:#x}: {parts}"

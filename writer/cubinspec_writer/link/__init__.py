@@ -1,4 +1,25 @@
-"""Links relocatable cubins as nvlink does: same inputs, same bytes."""
+"""Links relocatable cubins as nvlink does: same inputs, same bytes.
+
+The passes run in this order, one file each; `state` is what they share, `model` its parts, and
+`profile` what differs between architectures.
+
+    gather      command line -> relocatable cubins of the target
+    read        bytes -> rows
+    resolve     which definition every name means
+    liveness    which functions are in the output
+    merge       input sections and symbols -> output sections and symbol lists
+    callgraph   one call graph; what every kernel reaches
+    place       commons, texture slots, shared memory, compiler constants
+    relocate    relocations applied, changed or kept
+    number      order of sections, numbers of symbols
+    info        registers, barriers, stack, attributes
+    notes       tool notes and compatibility
+    output      the file, written by `cubinspec_writer.emit`
+
+Targets from sm_100 on carry each program twice, as SASS and as Mercury code: `half` runs the passes
+for either, `capsule` and `frames` hold what only one of them needs. Rules that are not in the
+specification, each with the program that shows it, are in docs/linking.md.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +79,9 @@ def link(
         CubinError: an input is broken.
     """
     if not isinstance(options, LinkOptions):
-        options = LinkOptions(**({"arch": options} if options else {}), **settings)
+        if options is not None:
+            settings["arch"] = options
+        options = LinkOptions(**settings)
     diagnostics = Diagnostics(options.warnings_are_errors)
     if options.preserve_relocs and target_of(options, diagnostics)[0] >= _RELOCS_UNFINISHED_FROM:
         diagnostics.warning(

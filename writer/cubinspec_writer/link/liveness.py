@@ -1,8 +1,9 @@
 """Pass 3: which functions are in the output.
 
 A device function stays when an entry reaches it over call-graph edges, matching indirect calls and
-relocations, or when a global's initialiser names it. Data is never dropped. Dead functions are gone before anything is merged: they leave no
-symbol, section or string. With `-r` and `--preserve-relocs` everything stays.
+relocations, or when a global's initialiser names it. Data is never dropped. Dead functions are gone
+before anything is merged: they leave no symbol, section or string. With `-r` and
+`--preserve-relocs` everything stays.
 
 Fixed from here on: `Symbol.live` and `Symbol.is_defined` of every function.
 """

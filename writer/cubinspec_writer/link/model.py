@@ -1,13 +1,12 @@
 """The data that the passes hand to each other.
 
-Inputs are read once into `InputObject` (rows of one relocatable cubin, nothing decided). Everything
-that will be in the output is an `OutSection`, a `Symbol` or a `Reloc`; the passes create, fill, move
-and drop these. All sizes and offsets are bytes.
+Inputs are read once into `InputObject` (rows of one relocatable cubin, nothing decided). All that
+will be in the output is an `OutSection`, a `Symbol` or a `Reloc`; the passes create, fill, move and
+drop these. All sizes and offsets are bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
 
@@ -198,7 +197,6 @@ class Symbol:
     common: bool = False
     alignment: int = 1
     live: bool = True
-    overridden: bool = False
     #: Serves relocations only; executables do not list it.
     internal: bool = False
     entered: bool = False
@@ -251,14 +249,11 @@ class OutSection:
     reserved: int = 0
     owner: Symbol | None = None
     symbol: Symbol | None = None
-    link: OutSection | None = None
     #: `sh_info`: a section (its index), or a number made by a later pass.
     info_section: OutSection | None = None
     info_value: int = 0
     relocs: list[Reloc] = field(default_factory=list)
     records: list[InfoRecord] = field(default_factory=list)
-    #: st_shndx order of creation, which is the order inside every group of the output
-    order: int = 0
     index: int = 0
     offset: int = 0
     emitted: bool = True
@@ -276,7 +271,7 @@ class OutSection:
     def size(self) -> int:
         return self.nobits_size + self.reserved if self.is_nobits else len(self.data)
 
-    def append(self, data: bytes, size: int, alignment: int) -> int:
+    def append(self, data: bytes | bytearray, size: int, alignment: int) -> int:
         """Append one block and return its offset; a NOBITS section only grows."""
         self.align = max(self.align, alignment)
         at = align_up(self.size, alignment)
@@ -286,8 +281,3 @@ class OutSection:
             self.data.extend(bytes(at - len(self.data)))
             self.data += data
         return at
-
-
-def first_with_name(sections: Iterable[OutSection], name: str) -> OutSection | None:
-    """The first section called `name`, or None."""
-    return next((s for s in sections if s.name == name), None)

@@ -1,8 +1,8 @@
-"""Pass 10: order of sections and numbers of symbols.
+"""Pass 8: order of sections and numbers of symbols.
 
-Sections keep their order of creation inside the groups that `emit.layout` knows; symbols come in two
-parts: sections, local and weak symbols in order of creation, then the globals. Dropped: names of
-unified tables, shared variables, parts of a kernel's own constant bank.
+Sections keep their order of creation inside the groups that `emit.layout` knows; symbols come in
+two parts: sections, local and weak symbols in order of creation, then the globals. Dropped: names
+of unified tables, shared variables, parts of a kernel's own constant bank.
 
 Fixed from here on: `Symbol.index`, which records, relocations and the call graph hold.
 """
@@ -32,10 +32,11 @@ def is_late(state: LinkState, section: OutSection) -> bool:
     return state.profile.constant0_late and section.sh_type == SHT_CUDA_CONSTANT_B0
 
 
-def kernel_order(state: LinkState, section: OutSection | None) -> int:
-    """The finalizer makes parameter banks in the order of the kernels (case weak_funcs)."""
-    owner = section.owner if section is not None else None
-    return state.functions.index(owner) if owner is not None else -1
+def late_sections(state: LinkState) -> list[OutSection]:
+    """What the finalizer makes: parameter banks in the order of the kernels (case weak_funcs)."""
+    position = {function: i for i, function in enumerate(state.functions)}
+    late = [s for s in state.sections if s.emitted and is_late(state, s)]
+    return sorted(late, key=lambda s: position.get(s.owner, -1) if s.owner is not None else -1)
 
 
 def has_symbol(state: LinkState, section: OutSection) -> bool:
@@ -65,14 +66,13 @@ def is_dropped(state: LinkState, symbol: Symbol) -> bool:
 def number_symbols(state: LinkState) -> list[Symbol]:
     """Give every symbol of the output its index; returns them in that order (null excluded)."""
     first: list[Symbol] = []
-    late: list[Symbol] = []
     for entry in state.entries:
         if isinstance(entry, OutSection):
-            if has_symbol(state, entry) and entry.symbol is not None:
-                (late if is_late(state, entry) else first).append(entry.symbol)
+            if has_symbol(state, entry) and entry.symbol and not is_late(state, entry):
+                first.append(entry.symbol)
         elif isinstance(entry, Symbol) and not is_dropped(state, entry):
             first.append(entry)
-    late.sort(key=lambda s: kernel_order(state, s.section))
+    late = [s.symbol for s in late_sections(state) if has_symbol(state, s) and s.symbol]
     symbols = first + [s for s in state.globals if not is_dropped(state, s)] + late
     for index, symbol in enumerate(symbols, 1):
         symbol.index = index

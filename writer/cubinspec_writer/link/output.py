@@ -49,7 +49,7 @@ from .model import (
     is_constant,
 )
 from .notes import target_sm
-from .number import has_symbol, is_dropped, is_hidden, is_late, kernel_order, symbol_fields
+from .number import has_symbol, is_dropped, is_hidden, late_sections, symbol_fields
 from .state import LinkState
 
 ET_REL, ET_EXEC = 1, 2
@@ -74,9 +74,10 @@ class _CallGraphBody:
 
     @property
     def size(self) -> int:
-        lists = (*self.graph.calls.values(), *self.graph.address_taken.values())
-        more = (*self.graph.indirect.values(), *self.graph.references.values())
-        return records.CALLGRAPH_ENTRY.size * (4 + sum(len(x) for x in (*lists, *more)))
+        graph = self.graph
+        rows = sum(len(x) for edges in (graph.calls, graph.references) for x in edges.values())
+        rows += sum(len(x) for by in (graph.address_taken, graph.indirect) for x in by.values())
+        return records.CALLGRAPH_ENTRY.size * (4 + rows)
 
     def encode(self, context: bodies.Context) -> bytes:
         graph, functions = self.graph, self.state.functions
@@ -155,16 +156,15 @@ class _Writer:
         for entry in named.state.entries:
             if isinstance(entry, OutSection):
                 plain = twins.get(entry) if self.mercury else entry
-                made = self.made.get(plain) if plain is not None else None
-                history.append(made or out.Dropped(entry.name, in_shstrtab=True))
+                known = self.made.get(plain) if plain is not None else None
+                history.append(known or out.Dropped(entry.name, in_shstrtab=True))
             elif isinstance(entry, str):
                 history.append(out.Dropped(entry, in_shstrtab=True))
             elif not is_hidden(named.state, entry):
                 history.append(self._symbol(named.state, entry))
-        late = [s for s in state.sections if is_late(state, s) and s.emitted]
-        late.sort(key=lambda s: kernel_order(state, s))
-        history += [self.made[s] for s in late]
-        missing = [s for s in self.made if s not in late and self.made[s] not in history]
+        history += [self.made[s] for s in late_sections(state)]
+        listed = {id(item) for item in history}
+        missing = [s for s, made in self.made.items() if id(made) not in listed]
         if missing:
             raise UnsupportedLinkError(f"section '{missing[0].name}' has no Mercury twin")
         if self.mercury is not None:

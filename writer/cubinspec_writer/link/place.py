@@ -7,11 +7,13 @@ Fixed from here on: `Symbol.value` and the size of every data section.
 *Shared memory.* A variable that several kernels reach (directly or through functions they call) has
 one offset for all of them; these are packed from 0, largest first. What only one kernel reaches
 follows the last common variable that this kernel uses, by alignment, largest first. Arrays of
-dynamic size lie behind, all at one offset. sm_90 and later reserve 0x400 bytes in front, which count
-in the section size only.
+dynamic size lie behind: one offset for all kernels that share a device function with such an array.
+sm_90 and later reserve 0x400 bytes in front, which count in the section size only.
 
-*Compiler constants* (`.nv.constant2.F`) of device functions are copied into the bank of every kernel
-that reaches the function, at one offset for all of them.
+*Texture slots* follow the largest parameter bank.
+
+*Compiler constants* (`.nv.constant2.F`) of device functions are copied into the bank of every
+kernel that reaches the function, at one offset for all of them.
 """
 
 from __future__ import annotations
@@ -121,8 +123,8 @@ def _place_shared(state: LinkState, below: dict[Symbol, list[Symbol]]) -> None:
             users.setdefault(variable, []).append(kernel)
     end = 0
     pool = state.by_key.get((SHARED_POOL, None))
-    for variables in state.members.values():
-        for variable in variables:
+    for members in state.members.values():
+        for variable in members:
             if variable.space == Space.SHARED:
                 variable.value = 0  # what no kernel reaches stays there
     pooled = split_sort(_variables_of(state, pool), lambda a, b: a.size > b.size)

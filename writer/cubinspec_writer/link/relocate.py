@@ -1,4 +1,4 @@
-"""Pass 8: relocations: applied, changed into another type, or kept for the driver.
+"""Pass 7: relocations: applied, changed into another type, or kept for the driver.
 
 What a relocation type does is data (`relocations.ACTIONS`: up to three bit fields, each with its
 value; `KEEP`: the kinds of target for which the entry stays). A target in shared memory, in a

@@ -73,7 +73,6 @@ def _bind(state: LinkState, obj: InputObject, row: InSymbol) -> Symbol | None:
     elif row.bind == STB_GLOBAL:
         if known.bind == STB_GLOBAL:
             raise _conflict(state, "Multiple definition of", known, obj, "first defined in")
-        known.overridden = True
         _define(known, obj, row)
     return known
 

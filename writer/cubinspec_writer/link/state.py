@@ -81,7 +81,6 @@ class LinkState:
         """Create an output section, its names and (if the kind has one) its section symbol."""
         final = not self.options.relocatable
         section = OutSection(name, sh_type, flags, align, entsize, owner=owner)
-        section.order = len(self.sections)
         if with_symbol:
             section.symbol = Symbol("", STB_LOCAL, STT_SECTION, 0, section=section, entered=True)
         self.sections.append(section)

@@ -1,0 +1,44 @@
+"""Cases whose result is known not to be nvlink's, and why. Nothing else may differ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tools.linkcases import page
+
+_FIRST_WITH_MERCURY = 100
+
+
+@dataclass(frozen=True)
+class Known:
+    """A named exception."""
+
+    kind: str
+    why: str
+    arches: frozenset[str] | None = None
+
+    def applies(self, arch: str) -> bool:
+        """Whether it is one on this architecture; without a list, on all with Mercury code."""
+        if self.arches is not None:
+            return not self.arches or arch in self.arches
+        return int(arch.rstrip("abcdefghijklmnopqrstuvwxyz")) >= _FIRST_WITH_MERCURY
+
+
+_SCHEDULING = (
+    "the finalizer inside nvlink translates these functions anew and chooses other scheduling bits"
+    " for a few instructions; here the SASS of ptxas stays"
+)
+_STALE = "the section's bytes are left-overs of nvlink's memory on this target"
+_EVERYWHERE: frozenset[str] = frozenset()
+
+KNOWN = {
+    "jump_tables": Known(page.EXCEPTION, _SCHEDULING),
+    "devrt_query": Known(page.EXCEPTION, _SCHEDULING),
+    "dyn_parallel": Known(page.EXCEPTION, _SCHEDULING),
+    "globals_align": Known(page.EXCEPTION, _STALE, frozenset(("110",))),
+    "shared_static": Known(page.EXCEPTION, _STALE, frozenset(("110",))),
+    "tex_refs": Known(page.REFUSED, "texture, surface and sampler references with Mercury code"),
+    "preserve_relocs": Known(page.REFUSED, "--preserve-relocs with Mercury code"),
+    "truncated": Known(page.REFUSED, "nvlink crashes on this input", _EVERYWHERE),
+    "err_corrupt_shoff": Known(page.REFUSED, "nvlink crashes on this input", _EVERYWHERE),
+}
