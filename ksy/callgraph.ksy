@@ -32,7 +32,7 @@ seq:
     type: |
       callgraph_entry(
         names,
-        _index == 0 ? 0 : entries[_index - 1].part
+        _index == 0 ? 0.as<s8> : entries[_index - 1].part
       )
     repeat: expr
     repeat-expr: _io.size / 8
@@ -49,7 +49,7 @@ types:
         type: io
         doc: Stream of the string table with the signatures.
       - id: previous_part
-        type: u1
+        type: s8
         doc: Part that the pair before belongs to, 0 at the start.
     seq:
       - id: symbol
@@ -69,7 +69,10 @@ types:
         value: symbol == 0 and target >= 0xfffffffc
         doc: True for the start of a part.
       part:
-        value: 'is_marker ? 0x100000000 - target : previous_part'
+        value: |
+          is_marker
+            ? (0x100000000.as<s8> - target.as<s8>).as<s8>
+            : previous_part
         doc: |
           Part that the pair belongs to or starts: 1 direct calls, 2 address
           taken, 3 indirect calls, 4 references; 0 before the first start.
@@ -79,7 +82,8 @@ types:
         type: strz
         eos-error: false
         if: |
-          (part == 2 or part == 3) and not is_marker and target < names.size
+          (part == 2 or part == 3) and not is_marker
+            and target.as<s8> < names.size
         doc: |
           Signature such as `#iil`: one letter for the result and for each
           parameter, `i` for four and `l` for eight bytes, followed on newer

@@ -31,7 +31,7 @@ seq:
     repeat-expr: |
       num_flag_words < (_io.size - 12) / 4
         ? num_flag_words
-        : (_io.size - 12) / 4
+        : ((_io.size - 12) / 4).as<s8>
     doc: One bit per item, lowest bit first; bits past the count are clear.
   - id: records
     size-eos: true
@@ -39,7 +39,7 @@ seq:
     doc: Contents of unknown layout.
 instances:
   num_flag_words:
-    value: (header.num_items + 31) / 32
+    value: ((header.num_items.as<s8> + 31) / 32).as<s8>
     doc: Number of words that the bits of all items need.
 types:
   capsule_header:

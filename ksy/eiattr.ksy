@@ -23,8 +23,9 @@ doc: |
   Instruction offsets are byte offsets in the code of the function; in the
   Mercury copies they are offsets in the Mercury code.
 
-  A payload that is shorter than its layout demands, or whose layout is not
-  known, is given as bytes; bytes after a known layout stand in `trailing`.
+  A payload that is shorter than its layout demands is given as bytes in
+  `short_payload`, one of unknown layout as `raw_payload`; bytes after a known
+  layout stand in `trailing`.
 doc-ref: https://docs.nvidia.com/cuda/cuda-binary-utilities/
 seq:
   - id: records
@@ -51,7 +52,7 @@ types:
       - id: payload
         size: value
         type:
-          switch-on: layout
+          switch-on: code
           cases:
             cuda_codes::eiattr_code::eiattr_max_threads: dim3
             cuda_codes::eiattr_code::eiattr_reqntid: dim3
@@ -106,27 +107,30 @@ types:
             cuda_codes::eiattr_code::eiattr_instr_offsets: instruction_table
             cuda_codes::eiattr_code::eiattr_bindless_image_offsets: image_offset_table
             _: raw_payload
-        if: format == cuda_codes::eifmt::eifmt_sval
+        if: |
+          format == cuda_codes::eifmt::eifmt_sval
+            and value.as<s8> >= len_layout
         doc: Value of an SVAL record.
+      - id: short_payload
+        size: value
+        if: |
+          format == cuda_codes::eifmt::eifmt_sval
+            and value.as<s8> < len_layout
+        -opaque: attribute payload
+        doc: Value of an SVAL record that is too short for its code.
     instances:
-      layout:
-        value: |
-          value < len_layout
-            ? cuda_codes::eiattr_code::eiattr_error
-            : code
-        doc: The code, or the error code when the payload is too short for it.
       len_layout:
         value: |
           code == cuda_codes::eiattr_code::eiattr_statistics
-            ? 64 :
+            ? 64.as<s8> :
           code == cuda_codes::eiattr_code::eiattr_image_size
-            ? 16 :
+            ? 16.as<s8> :
           code == cuda_codes::eiattr_code::eiattr_max_threads
             or code == cuda_codes::eiattr_code::eiattr_reqntid
             or code == cuda_codes::eiattr_code::eiattr_cta_per_cluster
             or code == cuda_codes::eiattr_code::eiattr_kparam_info
             or code == cuda_codes::eiattr_code::eiattr_kparam_info_v2
-            ? 12 :
+            ? 12.as<s8> :
           code == cuda_codes::eiattr_code::eiattr_param_cbank
             or code == cuda_codes::eiattr_code::eiattr_frame_size
             or code == cuda_codes::eiattr_code::eiattr_min_stack_size
@@ -141,7 +145,7 @@ types:
             or code == cuda_codes::eiattr_code::eiattr_sampler_init
             or code
               == cuda_codes::eiattr_code::eiattr_sampler_force_unnormalized
-            ? 8 :
+            ? 8.as<s8> :
           code == cuda_codes::eiattr_code::eiattr_crs_stack_size
             or code == cuda_codes::eiattr_code::eiattr_sw_war
             or code == cuda_codes::eiattr_code::eiattr_cuda_api_version
@@ -149,8 +153,8 @@ types:
             or code == cuda_codes::eiattr_code::eiattr_max_cluster_rank
             or code == cuda_codes::eiattr_code::eiattr_bindless_image_offsets
             or code == cuda_codes::eiattr_code::eiattr_instr_offsets
-            ? 4 :
-          0
+            ? 4.as<s8> :
+          0.as<s8>
         doc: Least size of a payload of this code, 0 when any will do.
   dim3:
     doc: Sizes in three dimensions.
@@ -528,9 +532,9 @@ types:
         type: u4
         repeat: expr
         repeat-expr: |
-          num_targets <= _io.size / 4
-            ? num_targets.as<u8>
-            : (_io.size / 4).as<u8>
+          num_targets.as<s8> <= _io.size / 4
+            ? num_targets.as<s8>
+            : (_io.size / 4).as<s8>
         doc: Byte offset of each target.
   mbarrier_list:
     -orig-id: EIATTR_MBARRIER_INSTR_OFFSETS
@@ -692,15 +696,17 @@ types:
         doc: Size of the text without padding.
       - id: text
         size: |
-          len_text <= _io.size - _io.pos ? len_text : _io.size - _io.pos
+          len_text.as<s8> <= _io.size - _io.pos
+            ? len_text.as<s8>
+            : (_io.size - _io.pos).as<s8>
         type: str
         if: has_text
         doc: What the compiler says.
       - id: text_padding
         size: |
           (4 - _io.pos % 4) % 4 <= _io.size - _io.pos
-            ? (4 - _io.pos % 4) % 4
-            : _io.size - _io.pos
+            ? ((4 - _io.pos % 4) % 4).as<s8>
+            : (_io.size - _io.pos).as<s8>
         if: has_text
         -opaque: padding
         doc: Zeros up to a multiple of four.

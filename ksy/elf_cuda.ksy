@@ -95,38 +95,38 @@ instances:
   e_phnum:
     value: |
       is_64
-        ? header.as<elf_header_64>.e_phnum
-        : header.as<elf_header_32>.e_phnum
+        ? header.as<elf_header_64>.e_phnum.as<s8>
+        : header.as<elf_header_32>.e_phnum.as<s8>
     doc: Number of program headers as the ELF header has it.
   e_shnum:
     value: |
       is_64
-        ? header.as<elf_header_64>.e_shnum
-        : header.as<elf_header_32>.e_shnum
+        ? header.as<elf_header_64>.e_shnum.as<s8>
+        : header.as<elf_header_32>.e_shnum.as<s8>
     doc: Number of section headers as the ELF header has it.
   e_shstrndx:
     value: |
       is_64
-        ? header.as<elf_header_64>.e_shstrndx
-        : header.as<elf_header_32>.e_shstrndx
+        ? header.as<elf_header_64>.e_shstrndx.as<s8>
+        : header.as<elf_header_32>.e_shstrndx.as<s8>
     doc: Index of the section names as the ELF header has it.
   len_program_header:
-    value: 'is_64 ? 56 : 32'
+    value: 'is_64 ? 56.as<s8> : 32.as<s8>'
     doc: Size of a program header.
   len_section_header:
-    value: 'is_64 ? 64 : 40'
+    value: 'is_64 ? 64.as<s8> : 40.as<s8>'
     doc: Size of a section header.
   max_program_headers:
     value: |
       e_phoff > 0 and e_phoff < _io.size
-        ? (_io.size - e_phoff) / len_program_header
-        : 0
+        ? ((_io.size - e_phoff) / len_program_header).as<s8>
+        : 0.as<s8>
     doc: Number of program headers for which the file has room.
   max_section_headers:
     value: |
       e_shoff > 0 and e_shoff < _io.size
-        ? (_io.size - e_shoff) / len_section_header
-        : 0
+        ? ((_io.size - e_shoff) / len_section_header).as<s8>
+        : 0.as<s8>
     doc: Number of section headers for which the file has room.
   extension:
     pos: e_shoff
@@ -150,21 +150,21 @@ instances:
   extended_link:
     value: |
       is_64
-        ? extension.as<section_header_64>.sh_link
-        : extension.as<section_header_32>.sh_link
+        ? extension.as<section_header_64>.sh_link.as<s8>
+        : extension.as<section_header_32>.sh_link.as<s8>
     if: max_section_headers > 0
     doc: Index of the section names when `e_shstrndx` is 0xffff.
   extended_info:
     value: |
       is_64
-        ? extension.as<section_header_64>.sh_info
-        : extension.as<section_header_32>.sh_info
+        ? extension.as<section_header_64>.sh_info.as<s8>
+        : extension.as<section_header_32>.sh_info.as<s8>
     if: max_section_headers > 0
     doc: Number of program headers when `e_phnum` is 0xffff.
   num_section_headers:
     value: |
       max_section_headers == 0
-        ? 0
+        ? 0.as<s8>
         : e_shnum != 0
         ? (e_shnum <= max_section_headers ? e_shnum : max_section_headers)
         : extended_size >= 0 and extended_size <= max_section_headers
@@ -209,21 +209,28 @@ instances:
     repeat-expr: num_section_headers
     doc: Section headers in index order.
   sections:
-    type: section(_index.as<u4>)
+    type: |
+      section(
+        _index.as<s4>,
+        is_64
+          ? section_headers[_index].as<section_header_64>.sh_type
+          : section_headers[_index].as<section_header_32>.sh_type
+      )
     repeat: expr
     repeat-expr: num_section_headers
     doc: Contents of the sections in index order.
   has_section_names:
     value: |
       names_index < num_section_headers
-        and sections[names_index].sh_type
+        ? sections[names_index.as<s4>].sh_type
           == cuda_codes::section_type::sht_strtab
+        : false
     doc: False when the section names cannot be found.
   section_names:
     pos: |
-      has_section_names ? sections[names_index].ofs_body : 0.as<s8>
+      has_section_names ? sections[names_index.as<s4>].ofs_body : 0.as<s8>
     size: |
-      has_section_names ? sections[names_index].len_body : 0.as<s8>
+      has_section_names ? sections[names_index.as<s4>].len_body : 0.as<s8>
     type: elf_records::string_table
     -alias: true
     doc: Names of the sections; empty when they cannot be found.
@@ -569,32 +576,32 @@ types:
     -webide-representation: '{name:str}'
     params:
       - id: index
-        type: u4
+        type: s4
         doc: Index of the section.
+      - id: sh_type
+        type: u4
+        enum: cuda_codes::section_type
+        doc: What the section holds.
     instances:
       sh_name:
         value: |
           _root.is_64
-            ? _root.section_headers[index].as<section_header_64>.sh_name
-            : _root.section_headers[index].as<section_header_32>.sh_name
+            ? _root.section_headers[index].as<section_header_64>.sh_name.as<s8>
+            : _root.section_headers[index].as<section_header_32>.sh_name.as<s8>
         doc: Offset of the name in the table of section names.
-      sh_type:
-        value: |
-          _root.is_64
-            ? _root.section_headers[index].as<section_header_64>.sh_type
-            : _root.section_headers[index].as<section_header_32>.sh_type
-        doc: What the section holds.
       sh_flags:
         value: |
           _root.is_64
-            ? _root.section_headers[index].as<section_header_64>.sh_flags.as<u8>
-            : _root.section_headers[index].as<section_header_32>.sh_flags.as<u8>
+            ? _root.section_headers[index].as<section_header_64>.sh_flags.as<s8>
+            : _root.section_headers[index].as<section_header_32>.sh_flags.as<s8>
         doc: Flags of the section.
       sh_offset:
         value: |
           _root.is_64
-            ? _root.section_headers[index].as<section_header_64>.sh_offset.as<s8>
-            : _root.section_headers[index].as<section_header_32>.sh_offset.as<s8>
+            ? _root.section_headers[index].as<section_header_64>
+              .sh_offset.as<s8>
+            : _root.section_headers[index].as<section_header_32>
+              .sh_offset.as<s8>
         doc: File offset of the contents.
       sh_size:
         value: |
@@ -605,14 +612,14 @@ types:
       sh_link:
         value: |
           _root.is_64
-            ? _root.section_headers[index].as<section_header_64>.sh_link
-            : _root.section_headers[index].as<section_header_32>.sh_link
+            ? _root.section_headers[index].as<section_header_64>.sh_link.as<s8>
+            : _root.section_headers[index].as<section_header_32>.sh_link.as<s8>
         doc: Index of the symbol table or string table that is used.
       sh_info:
         value: |
           _root.is_64
-            ? _root.section_headers[index].as<section_header_64>.sh_info
-            : _root.section_headers[index].as<section_header_32>.sh_info
+            ? _root.section_headers[index].as<section_header_64>.sh_info.as<s8>
+            : _root.section_headers[index].as<section_header_32>.sh_info.as<s8>
         doc: Index of a section or symbol, or a number of symbols.
       name:
         io: _root.section_names._io
@@ -626,7 +633,7 @@ types:
         value: (sh_flags & 0x10000000) != 0
         doc: True for a section of the Mercury half.
       is_code:
-        value: body_kind == body_kinds::code
+        value: body_kind == 18
         doc: True for machine code.
       num_barriers:
         value: (sh_flags >> 20) & 0x7f
@@ -670,7 +677,7 @@ types:
       ofs_plain_name:
         value: |
           is_mercury and sh_name + 9 <= _root.section_names._io.size
-            ? sh_name + 8
+            ? (sh_name + 8).as<s8>
             : sh_name
         doc: Offset of the name without `.nv.merc`.
       plain_name:
@@ -746,80 +753,70 @@ types:
       nv_debug_kind:
         value: |
           is_ptx_name
-            ? nv_debug::section_kinds::ptx_txt
+            ? 1
             : plain_name == ".nv_debug_line_sass"
-            ? nv_debug::section_kinds::line_sass
+            ? 2
             : plain_name == ".nv_debug_info_reg_sass"
-            ? nv_debug::section_kinds::info_reg_sass
+            ? 3
             : plain_name == ".nv_debug_info_reg_type"
-            ? nv_debug::section_kinds::info_reg_type
-            : nv_debug::section_kinds::other
+            ? 4
+            : 0
         if: is_nv_debug_name
         doc: Which of NVIDIA's debug sections it is.
       plain_kind:
         value: |
-          is_text_name ? body_kinds::code
-            : is_constant_name ? body_kinds::constants
-            : is_dwarf_name ? body_kinds::dwarf
-            : is_nv_debug_name ? body_kinds::nv_debug
+          is_text_name ? 18
+            : is_constant_name ? 19
+            : is_dwarf_name ? 20
+            : is_nv_debug_name ? 17
             : ofs_plain_name < _root.section_names._io.size
-              and plain_name == ".nv.compat" ? body_kinds::compat
-            : body_kinds::data
+              and plain_name == ".nv.compat" ? 8
+            : 21
         doc: What a PROGBITS section of this name holds.
-      is_constant_type:
-        value: |
-          sh_type.to_i >= 0x70000064 and sh_type.to_i <= 0x70000075
-            or sh_type
-              == cuda_codes::section_type::sht_cuda_merc_constant_user
-            or sh_type == cuda_codes::section_type::sht_cuda_merc_constant_pic
-            or sh_type
-              == cuda_codes::section_type::sht_cuda_merc_constant_optimizer
-            or sh_type.to_i >= 0x70000000 and is_constant_name
-        doc: True for the types of constant banks 0 to 17 and their copies.
       body_kind:
         value: |
           sh_type == cuda_codes::section_type::sht_progbits
             ? plain_kind
             : sh_type == cuda_codes::section_type::sht_symtab_shndx
-              ? (is_mercury ? body_kinds::mercury : body_kinds::shndx)
+              ? (is_mercury ? 15 : 5)
             : sh_type == cuda_codes::section_type::sht_strtab
-              ? body_kinds::strings
+              ? 1
             : sh_type == cuda_codes::section_type::sht_symtab
-              ? body_kinds::symbols
+              ? 2
             : sh_type == cuda_codes::section_type::sht_rela
-              ? body_kinds::rela
+              ? 4
             : sh_type == cuda_codes::section_type::sht_rel
-              ? body_kinds::rel
+              ? 3
             : sh_type == cuda_codes::section_type::sht_note
-              ? body_kinds::notes
+              ? 6
             : sh_type == cuda_codes::section_type::sht_cuda_info
-              ? body_kinds::info
+              ? 7
             : sh_type == cuda_codes::section_type::sht_cuda_callgraph
-              ? body_kinds::callgraph
+              ? 9
             : sh_type == cuda_codes::section_type::sht_cuda_prototype
-              ? body_kinds::prototype
+              ? 10
             : sh_type == cuda_codes::section_type::sht_cuda_resolved_rela
-              ? body_kinds::resolved_rela
+              ? 12
             : sh_type == cuda_codes::section_type::sht_cuda_metadata
-              ? body_kinds::metadata
+              ? 13
             : sh_type == cuda_codes::section_type::sht_cuda_relocinfo
-              ? body_kinds::rel_action
+              ? 11
             : sh_type == cuda_codes::section_type::sht_cuda_compat_info
-              ? body_kinds::compat
+              ? 8
             : sh_type == cuda_codes::section_type::sht_cuda_capmerc
-              ? body_kinds::capmerc
+              ? 16
             : sh_type == cuda_codes::section_type::sht_cuda_global_init
-              ? body_kinds::data
+              ? 21
             : sh_type == cuda_codes::section_type::sht_cuda_constant
-              ? body_kinds::constants
+              ? 19
             : sh_type == cuda_codes::section_type::sht_cuda_uft
-              ? body_kinds::code
+              ? 18
             : sh_type == cuda_codes::section_type::sht_cuda_udt
-              ? body_kinds::data
+              ? 21
             : sh_type == cuda_codes::section_type::sht_cuda_uidx
               or sh_type == cuda_codes::section_type::sht_cuda_uft_entry
               or sh_type == cuda_codes::section_type::sht_cuda_udt_entry
-              ? body_kinds::uft
+              ? 14
             : sh_type == cuda_codes::section_type::sht_cuda_merc_symtab
               or sh_type == cuda_codes::section_type::sht_cuda_merc_rela
               or sh_type == cuda_codes::section_type::sht_cuda_merc_info
@@ -828,33 +825,65 @@ types:
               or sh_type
                 == cuda_codes::section_type::sht_cuda_merc_resolved_rela
               or sh_type == cuda_codes::section_type::sht_cuda_reserved_shared
-              ? body_kinds::mercury
-            : is_constant_type
-              ? body_kinds::constants
-            : body_kinds::other
-        doc: What the contents are, from the type and, for PROGBITS, the name.
+              ? 15
+            : is_constant_name
+              ? 19
+            : 0
+        doc: |
+          What the contents are, from the type and, for PROGBITS, the name:
+          0 a section of unknown type; 1 a string table; 2 symbols; 3
+          relocations without addend; 4 relocations with addend; 5 extended
+          section indices; 6 notes; 7 attributes; 8 compatibility attributes; 9
+          a call graph; 10 function signatures; 11 relocation actions; 12
+          resolved relocations; 13 module metadata; 14 unified functions and
+          data; 15 a table of the Mercury half; 16 a Mercury capsule; 17
+          NVIDIA's debug information; 18 machine code; 19 a constant bank; 20
+          DWARF; 21 initial values of variables.
+      mercury_kind:
+        value: |
+          sh_type == cuda_codes::section_type::sht_cuda_merc_symtab ? 1
+            : sh_type == cuda_codes::section_type::sht_cuda_merc_rela
+            ? 2
+            : sh_type == cuda_codes::section_type::sht_cuda_merc_info
+            ? 3
+            : sh_type
+              == cuda_codes::section_type::sht_cuda_merc_callgraph
+            ? 4
+            : sh_type
+              == cuda_codes::section_type::sht_cuda_merc_prototype
+            ? 5
+            : sh_type
+              == cuda_codes::section_type::sht_cuda_merc_resolved_rela
+            ? 6
+            : sh_type == cuda_codes::section_type::sht_symtab_shndx
+            ? 7
+            : sh_type
+              == cuda_codes::section_type::sht_cuda_reserved_shared
+            ? 8 : 0
+        doc: Which table of the Mercury half it is, as in `mercury`.
       names_section:
         value: |
-          body_kind == body_kinds::symbols
+          body_kind == 2
             or sh_type == cuda_codes::section_type::sht_cuda_merc_symtab
             ? sh_link
             : sh_link < _root.num_section_headers
-            ? _root.sections[sh_link].sh_link
-            : 0
+            ? _root.sections[sh_link.as<s4>].sh_link
+            : 0.as<s8>
         doc: |
           Section with the strings that the contents refer to: the one named
           by a symbol table, or by the symbol table that is named.
       has_names:
         value: |
           names_section < _root.num_section_headers
-            and _root.sections[names_section].sh_type
+            ? _root.sections[names_section.as<s4>].sh_type
               == cuda_codes::section_type::sht_strtab
+            : false
         doc: False when no string table belongs to the section.
       names:
         pos: |
-          has_names ? _root.sections[names_section].ofs_body : 0.as<s8>
+          has_names ? _root.sections[names_section.as<s4>].ofs_body : 0.as<s8>
         size: |
-          has_names ? _root.sections[names_section].len_body : 0.as<s8>
+          has_names ? _root.sections[names_section.as<s4>].len_body : 0.as<s8>
         type: elf_records::string_table
         -alias: true
         doc: Strings that the contents refer to; empty when there are none.
@@ -864,27 +893,27 @@ types:
         type:
           switch-on: body_kind
           cases:
-            body_kinds::strings: elf_records::string_table
-            body_kinds::symbols: symbols(names._io)
-            body_kinds::rel: rel
-            body_kinds::rela: rela
-            body_kinds::shndx: elf_records::shndx_table
-            body_kinds::notes: note_nv
-            body_kinds::info: eiattr
-            body_kinds::compat: compat
-            body_kinds::callgraph: callgraph(names._io)
-            body_kinds::prototype: prototype(names._io)
-            body_kinds::rel_action: rel_action
-            body_kinds::resolved_rela: resolved_rela(_root.is_64)
-            body_kinds::metadata: metadata
-            body_kinds::uft: uft
-            body_kinds::mercury: mercury(sh_type, _root.is_64, names._io)
-            body_kinds::capmerc: capmerc
-            body_kinds::nv_debug: nv_debug(nv_debug_kind)
-            body_kinds::code: code_body
-            body_kinds::constants: constant_body
-            body_kinds::dwarf: dwarf_body
-            body_kinds::data: data_body
+            1: elf_records::string_table
+            2: symbols(names._io)
+            3: rel
+            4: rela
+            5: elf_records::shndx_table
+            6: note_nv
+            7: eiattr
+            8: compat
+            9: callgraph(names._io)
+            10: prototype(names._io)
+            11: rel_action
+            12: resolved_rela(_root.is_64)
+            13: metadata
+            14: uft
+            15: mercury(mercury_kind.as<u1>, _root.is_64, names._io)
+            16: capmerc
+            17: nv_debug(nv_debug_kind.as<u1>)
+            18: code_body
+            19: constant_body
+            20: dwarf_body
+            21: data_body
             _: unknown_body
         if: is_in_file
         doc: The contents, absent when they take no room in the file.
@@ -957,72 +986,3 @@ types:
         size-eos: true
         -opaque: unknown section
         doc: The bytes.
-enums:
-  body_kinds:
-    0:
-      id: other
-      doc: Of unknown type.
-    1:
-      id: strings
-      doc: String table.
-    2:
-      id: symbols
-      doc: Symbols.
-    3:
-      id: rel
-      doc: Relocations without addend.
-    4:
-      id: rela
-      doc: Relocations with addend.
-    5:
-      id: shndx
-      doc: Extended section indices.
-    6:
-      id: notes
-      doc: Notes.
-    7:
-      id: info
-      doc: Attributes.
-    8:
-      id: compat
-      doc: Compatibility attributes.
-    9:
-      id: callgraph
-      doc: Call graph.
-    10:
-      id: prototype
-      doc: Function signatures.
-    11:
-      id: rel_action
-      doc: Relocation actions.
-    12:
-      id: resolved_rela
-      doc: Relocations that were applied.
-    13:
-      id: metadata
-      doc: Module metadata.
-    14:
-      id: uft
-      doc: Unified functions and data.
-    15:
-      id: mercury
-      doc: Table of the Mercury half.
-    16:
-      id: capmerc
-      doc: Mercury capsule.
-    17:
-      id: nv_debug
-      doc: NVIDIA's debug information.
-    18:
-      id: code
-      doc: Machine code.
-    19:
-      id: constants
-      doc: Constant bank.
-    20:
-      id: dwarf
-      doc: DWARF debug information.
-    21:
-      id: data
-      doc: Initial values of variables.
-

@@ -61,7 +61,7 @@ types:
         doc: Offset of the first byte of the string.
     instances:
       is_valid:
-        value: ofs_string < pool.size
+        value: ofs_string.as<s8> < pool.size
         doc: False when the offset lies past the end of the table.
       value:
         io: pool
@@ -136,7 +136,7 @@ types:
         pos: st_name
         type: strz
         eos-error: false
-        if: st_name < names.size
+        if: st_name.as<s8> < names.size
         doc: Name of the symbol, absent when `st_name` is out of range.
   symbol_32:
     -orig-id: Elf32_Sym
@@ -174,7 +174,7 @@ types:
         pos: st_name
         type: strz
         eos-error: false
-        if: st_name < names.size
+        if: st_name.as<s8> < names.size
         doc: Name of the symbol, absent when `st_name` is out of range.
   symbol_info:
     -orig-id: st_info

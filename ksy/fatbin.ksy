@@ -39,13 +39,20 @@ types:
           What follows: 0xba55ed50 container, 0x466243b1 wrapper, 0 filler.
       - id: content
         type:
-          switch-on: magic
+          switch-on: magic_kind
           cases:
-            0xba55ed50: container
-            0x466243b1: wrapper
             0: gap
+            1: container
+            2: wrapper
             _: unknown_block
         doc: The block after its magic.
+    instances:
+      magic_kind:
+        value: |
+          magic == 0xba55ed50 ? 1
+            : magic == 0x466243b1 ? 2
+            : magic == 0 ? 0 : 3
+        doc: 1 container, 2 wrapper, 0 filler, 3 anything else.
   container:
     doc: A container after its magic.
     seq:
@@ -55,17 +62,18 @@ types:
       - id: extra
         size: |
           head.len_header < 16
-            ? 0
-            : head.len_header - 16 <= _io.size - _io.pos
-            ? head.len_header - 16
-            : _io.size - _io.pos
+            ? 0.as<s8>
+            : head.len_header.as<s8> - 16 <= _io.size - _io.pos
+            ? (head.len_header.as<s8> - 16).as<s8>
+            : (_io.size - _io.pos).as<s8>
         -opaque: unclaimed
         doc: More of the header than is known; empty in files seen.
       - id: entries
         size: |
-          head.len_entries <= _io.size - _io.pos
-            ? head.len_entries
-            : _io.size - _io.pos
+          head.len_entries.as<s8> >= 0
+            and head.len_entries.as<s8> <= _io.size - _io.pos
+            ? head.len_entries.as<s8>
+            : (_io.size - _io.pos).as<s8>
         type: entry_list
         doc: The images.
   container_head:
@@ -96,17 +104,18 @@ types:
       - id: header_rest
         size: |
           head.len_header < 64
-            ? 0
-            : head.len_header - 64 <= _io.size - _io.pos
-            ? head.len_header - 64
-            : _io.size - _io.pos
+            ? 0.as<s8>
+            : head.len_header.as<s8> - 64 <= _io.size - _io.pos
+            ? (head.len_header.as<s8> - 64).as<s8>
+            : (_io.size - _io.pos).as<s8>
         type: header_rest(has_extension, has_compat)
         doc: Varying part of the header.
       - id: payload
         size: |
-          head.len_payload <= _io.size - _io.pos
-            ? head.len_payload
-            : _io.size - _io.pos
+          head.len_payload.as<s8> >= 0
+            and head.len_payload.as<s8> <= _io.size - _io.pos
+            ? head.len_payload.as<s8>
+            : (_io.size - _io.pos).as<s8>
         type:
           switch-on: payload_kind
           cases:
@@ -260,7 +269,7 @@ types:
         if: |
           has_extension and has_compat and _io.size >= 8
             and extension.ofs_data == 72
-            and extension.len_data <= _io.size - 8
+            and extension.len_data.as<s8> <= _io.size - 8
         doc: Copy of `.nv.compat`, so that a loader need not open the image.
       - id: rest
         size-eos: true

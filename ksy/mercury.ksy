@@ -10,7 +10,6 @@ meta:
   ks-version: 0.9
   imports:
     - callgraph
-    - cuda_codes
     - eiattr
     - elf_records
     - prototype
@@ -30,10 +29,12 @@ doc: |
   although nothing reads it, and can hold left-over bytes.
 doc-ref: https://docs.nvidia.com/cuda/cuda-binary-utilities/
 params:
-  - id: section_type
-    type: u4
-    enum: cuda_codes::section_type
-    doc: Type of the section.
+  - id: kind
+    type: u1
+    doc: |
+      What the section holds: 1 symbols, 2 relocations, 3 attributes, 4 call
+      graph, 5 prototypes, 6 resolved relocations, 7 extended section indices,
+      8 reserved shared memory, 0 anything else.
   - id: is_64
     type: bool
     doc: True in an ELF64 file.
@@ -43,19 +44,18 @@ params:
 seq:
   - id: content
     type:
-      switch-on: section_type
+      switch-on: kind
       cases:
-        cuda_codes::section_type::sht_cuda_merc_symtab: symbols
-        cuda_codes::section_type::sht_cuda_merc_rela: relocations
-        cuda_codes::section_type::sht_cuda_merc_info: eiattr
-        cuda_codes::section_type::sht_cuda_merc_callgraph: callgraph(names)
-        cuda_codes::section_type::sht_cuda_merc_prototype: prototype(names)
-        cuda_codes::section_type::sht_cuda_merc_resolved_rela:
-          resolved_rela(is_64)
-        cuda_codes::section_type::sht_symtab_shndx: elf_records::shndx_table
-        cuda_codes::section_type::sht_cuda_reserved_shared: reserved_shared
+        1: symbols
+        2: relocations
+        3: eiattr
+        4: callgraph(names)
+        5: prototype(names)
+        6: resolved_rela(is_64)
+        7: elf_records::shndx_table
+        8: reserved_shared
         _: data_twin
-    doc: Contents by section type.
+    doc: Contents by kind.
 types:
   symbols:
     doc: Mercury symbols, `.nv.merc.symtab`.

@@ -52,13 +52,16 @@ types:
         doc: What the note says.
       - id: description_padding
         size: |
-          (4 - header.len_description % 4) % 4 < _io.size - _io.pos
-            ? (4 - header.len_description % 4) % 4
-            : _io.size - _io.pos
+          len_padding < _io.size - _io.pos
+            ? len_padding
+            : (_io.size - _io.pos).as<s8>
         -opaque: padding
         doc: |
           Zeros up to a multiple of four; missing at the end of some files.
     instances:
+      len_padding:
+        value: ((4 - header.len_description % 4) % 4).as<s8>
+        doc: Zeros that the description needs behind it.
       description_kind:
         value: |
           header.note_type == note_types::cuda_info
@@ -131,35 +134,35 @@ types:
         pos: head.ofs_object_file
         type: strz
         eos-error: false
-        if: head.ofs_object_file < pool._io.size
+        if: head.ofs_object_file.as<s8> < pool._io.size
         doc: Name of an object file, empty in files seen.
       tool_name:
         io: pool._io
         pos: head.ofs_tool_name
         type: strz
         eos-error: false
-        if: head.ofs_tool_name < pool._io.size
+        if: head.ofs_tool_name.as<s8> < pool._io.size
         doc: "`ptxas`, `nvlink` and the like."
       tool_version:
         io: pool._io
         pos: head.ofs_tool_version
         type: strz
         eos-error: false
-        if: head.ofs_tool_version < pool._io.size
+        if: head.ofs_tool_version.as<s8> < pool._io.size
         doc: Version as the tool prints it.
       tool_branch:
         io: pool._io
         pos: head.ofs_tool_branch
         type: strz
         eos-error: false
-        if: head.ofs_tool_branch < pool._io.size
+        if: head.ofs_tool_branch.as<s8> < pool._io.size
         doc: Build of the tool.
       tool_arguments:
         io: pool._io
         pos: head.ofs_arguments
         type: strz
         eos-error: false
-        if: head.ofs_arguments < pool._io.size
+        if: head.ofs_arguments.as<s8> < pool._io.size
         doc: Options the tool was called with.
   tkinfo_head:
     doc: Fixed part of a tkinfo description.

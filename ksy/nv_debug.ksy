@@ -30,17 +30,19 @@ doc-ref:
 params:
   - id: kind
     type: u1
-    enum: section_kinds
-    doc: Which of the sections it is.
+    doc: |
+      Which of the sections it is: 1 `.nv_debug_ptx_txt`, 2
+      `.nv_debug_line_sass`, 3 `.nv_debug_info_reg_sass`, 4
+      `.nv_debug_info_reg_type`, 0 another.
 seq:
   - id: content
     type:
       switch-on: kind
       cases:
-        section_kinds::ptx_txt: ptx_text
-        section_kinds::line_sass: line_tables
-        section_kinds::info_reg_sass: register_tables
-        section_kinds::info_reg_type: register_type_tables
+        1: ptx_text
+        2: line_tables
+        3: register_tables
+        4: register_type_tables
         _: unknown_content
     doc: Contents by kind.
 types:
@@ -68,7 +70,9 @@ types:
         doc: Size of what follows.
       - id: unit
         size: |
-          len_unit <= _io.size - _io.pos ? len_unit : _io.size - _io.pos
+          len_unit.as<s8> <= _io.size - _io.pos
+            ? len_unit.as<s8>
+            : (_io.size - _io.pos).as<s8>
         type: line_unit_body
         doc: Header and program.
   line_unit_body:
@@ -83,7 +87,9 @@ types:
         doc: Size of the header from the next field on.
       - id: header
         size: |
-          len_header <= _io.size - _io.pos ? len_header : _io.size - _io.pos
+          len_header.as<s8> <= _io.size - _io.pos
+            ? len_header.as<s8>
+            : (_io.size - _io.pos).as<s8>
         type: line_header(version)
         doc: Parameters of the program and its files.
       - id: program
@@ -123,7 +129,7 @@ types:
       - id: num_operands
         -orig-id: standard_opcode_lengths
         size: |
-          first_special == 0 ? 0 : first_special - 1
+          first_special == 0 ? 0.as<s8> : (first_special.as<s8> - 1).as<s8>
         doc: Number of operands of the codes below `first_special`.
       - id: folders
         -orig-id: include_directories
@@ -174,57 +180,69 @@ types:
     seq:
       - id: code
         type: u1
-        enum: line_codes
         doc: |
-          What to do; from `first_special` on a step of line and address.
-      - id: len_extended
-        type: leb128
-        if: code == line_codes::extended
-        doc: Size of an extended operation with its code.
+          What to do: 0 an extended operation, 1 to 9 DW_LNS_copy, advance_pc,
+          advance_line, set_file, set_column, negate_stmt, set_basic_block,
+          const_add_pc and fixed_advance_pc, from `first_special` on a step of
+          line and address.
       - id: extended
-        size: |
-          len_extended.number <= _io.size - _io.pos
-            ? len_extended.number
-            : _io.size - _io.pos
         type: extended_operation
-        if: code == line_codes::extended and len_extended.number != 0
+        if: code == 0
         doc: Extended operation.
       - id: step
         type: u2
-        if: code == line_codes::fixed_advance_pc
+        if: code == 9
         doc: Address step.
       - id: operands
         type: leb128
         repeat: expr
         repeat-expr: |
-          code == line_codes::extended
-            or code == line_codes::fixed_advance_pc
-            or code.to_i >= first_special
-            or code.to_i > num_operands.length
-            ? 0
-            : num_operands[code.to_i - 1] <= _io.size - _io.pos
-            ? num_operands[code.to_i - 1].as<u8>
-            : _io.size - _io.pos
+          num_code_operands.as<s8> <= _io.size
+            ? num_code_operands.as<s8>
+            : _io.size.as<s8>
         doc: Operands of a standard operation.
+    instances:
+      num_code_operands:
+        value: |
+          code == 0 or code == 9 or code >= first_special
+            or code.as<s8> > num_operands.length.as<s8>
+            ? 0.as<s8>
+            : num_operands[code - 1].as<s8>
+        doc: Number of operands of the code.
   extended_operation:
+    doc: Operation with a size.
+    seq:
+      - id: len_body
+        type: leb128
+        doc: Size of the code and the operands.
+      - id: body
+        size: |
+          len_body.number <= _io.size - _io.pos
+            ? len_body.number
+            : (_io.size - _io.pos).as<s8>
+        type: extended_body
+        doc: Code and operands.
+  extended_body:
     doc: |
-      Operation with a size. The operands of other codes are kept as bytes.
+      Code and operands of an operation with a size. The operands of codes
+      that are not known are kept as bytes.
     seq:
       - id: code
         type: u1
         enum: extended_codes
+        if: _io.size != 0
         doc: What to do.
       - id: address
         type: u8
-        if: code == extended_codes::set_address and _io.size == 9
+        if: _io.size == 9 and code == extended_codes::set_address
         doc: Address, 0 before relocation.
       - id: address_32
         type: u4
-        if: code == extended_codes::set_address and _io.size == 5
+        if: _io.size == 5 and code == extended_codes::set_address
         doc: Address in an ELF32 file, 0 before relocation.
       - id: mark
         type: u1
-        if: code == extended_codes::mercury_mark and _io.size == 2
+        if: _io.size == 2 and code == extended_codes::mercury_mark
         doc: 1 and 0 in turn; meaning not established.
       - id: operands
         size-eos: true
@@ -243,10 +261,16 @@ types:
     instances:
       number:
         value: |
-          (groups[0] & 0x7f)
-          + (groups.size > 1 ? (groups[1] & 0x7f) << 7 : 0)
-          + (groups.size > 2 ? (groups[2] & 0x7f) << 14 : 0)
-          + (groups.size > 3 ? (groups[3] & 0x7f) << 21 : 0)
+          ((groups[0] & 0x7f).as<s8>
+            + (groups.size > 1
+              ? ((groups[1] & 0x7f).as<s8> * 0x80).as<s8>
+              : 0.as<s8>)
+            + (groups.size > 2
+              ? ((groups[2] & 0x7f).as<s8> * 0x4000).as<s8>
+              : 0.as<s8>)
+            + (groups.size > 3
+              ? ((groups[3] & 0x7f).as<s8> * 0x200000).as<s8>
+              : 0.as<s8>)).as<s8>
         doc: Value of the first four bytes, without sign.
   register_tables:
     doc: Places of PTX registers.
@@ -269,9 +293,9 @@ types:
         type: register_place
         repeat: expr
         repeat-expr: |
-          num_places <= (_io.size - _io.pos) / 17
-            ? num_places.as<u8>
-            : (_io.size - _io.pos) / 17
+          num_places.as<s8> <= _io.size / 17
+            ? num_places.as<s8>
+            : (_io.size / 17).as<s8>
         doc: One per register and range of code.
   register_place:
     doc: Where a PTX register is in a range of the code.
@@ -326,9 +350,9 @@ types:
         enum: register_types
         repeat: expr
         repeat-expr: |
-          num_types <= _io.size - _io.pos
-            ? num_types.as<u8>
-            : _io.size - _io.pos
+          num_types.as<s8> <= _io.size
+            ? num_types.as<s8>
+            : _io.size.as<s8>
         doc: Type of the register of each place in `register_tables`.
   unknown_content:
     doc: A debug section of another name.
@@ -338,53 +362,6 @@ types:
         -opaque: debug
         doc: The bytes.
 enums:
-  section_kinds:
-    0:
-      id: other
-      doc: Another section.
-    1:
-      id: ptx_txt
-      -orig-id: .nv_debug_ptx_txt
-    2:
-      id: line_sass
-      -orig-id: .nv_debug_line_sass
-    3:
-      id: info_reg_sass
-      -orig-id: .nv_debug_info_reg_sass
-    4:
-      id: info_reg_type
-      -orig-id: .nv_debug_info_reg_type
-  line_codes:
-    0:
-      id: extended
-      doc: An extended operation follows.
-    1:
-      id: copy
-      -orig-id: DW_LNS_copy
-    2:
-      id: advance_pc
-      -orig-id: DW_LNS_advance_pc
-    3:
-      id: advance_line
-      -orig-id: DW_LNS_advance_line
-    4:
-      id: set_file
-      -orig-id: DW_LNS_set_file
-    5:
-      id: set_column
-      -orig-id: DW_LNS_set_column
-    6:
-      id: negate_stmt
-      -orig-id: DW_LNS_negate_stmt
-    7:
-      id: set_basic_block
-      -orig-id: DW_LNS_set_basic_block
-    8:
-      id: const_add_pc
-      -orig-id: DW_LNS_const_add_pc
-    9:
-      id: fixed_advance_pc
-      -orig-id: DW_LNS_fixed_advance_pc
   extended_codes:
     1:
       id: end_sequence

@@ -50,5 +50,5 @@ types:
         pos: ofs_signature
         type: strz
         eos-error: false
-        if: ofs_signature < names.size
+        if: ofs_signature.as<s8> < names.size
         doc: Signature, written as in `callgraph`.

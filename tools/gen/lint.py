@@ -265,6 +265,8 @@ def _expression(spec: Spec, specs: dict[str, Spec]) -> Found:
             yield attr.line, f"{where}: write (n - _io.pos % n) % n (Rust)"
         if attr.kind == "instance" and "repeat" in raw and "_index" in str(raw.get("pos", "")):
             yield attr.line, f"{where}: _index in pos: use a type with a parameter"
+        if ".to_i" in text:
+            yield attr.line, f"{where}: to_i of a value without a name fails in Java"
         if raw.get("type") == "any":
             yield attr.line, f"{where}: type any is missing in C++, PHP and Rust"
         if "process" in raw:
@@ -272,12 +274,22 @@ def _expression(spec: Spec, specs: dict[str, Spec]) -> Found:
         if attr.is_value and "::" in str(raw.get("enum", "")):
             yield attr.line, f"{where}: a value instance cannot have an imported enum"
         switch = raw.get("type")
+        if isinstance(switch, dict) and _is_wide(str(switch.get("switch-on")), kind):
+            yield attr.line, f"{where}: switch on a u4 or u8 without enum (Java): map it first"
         if (
             isinstance(switch, dict)
             and ("size" in raw or "size-eos" in raw)
             and "_" not in switch.get("cases", {})
         ):
             yield attr.line, f"{where}: a sized switch needs a default (Nim, Rust)"
+
+
+def _is_wide(name: str, kind: Type) -> bool:
+    """True for a field that Java holds in a ``long``, on which it cannot switch."""
+    return any(
+        attr.id == name and attr.raw.get("type") in ("u4", "u8", "s8") and "enum" not in attr.raw
+        for attr in kind.attrs()
+    )
 
 
 # --- bounded work -------------------------------------------------------------------------------
@@ -291,6 +303,9 @@ def _progress(spec: Spec, specs: dict[str, Spec]) -> Found:
         where = f"{kind.name}.{attr.id}"
         if _least_size(attr, kind, spec, specs, (), item=True) < 1:
             yield attr.line, f"{where}: a round of the loop may read nothing"
+        if "_index" in str(attr.raw.get("repeat-until", "")):
+            # one too many in some targets, missing in Perl
+            yield attr.line, f"{where}: _index means different rounds in repeat-until"
         if attr.raw["repeat"] == "until" and "_io.eof" not in str(attr.raw.get("repeat-until")):
             yield attr.line, f"{where}: the loop must also end with the stream (or _io.eof)"
 
@@ -303,6 +318,9 @@ def _count_guard(spec: Spec, specs: dict[str, Spec]) -> Found:
         count = attr.raw.get("repeat-expr")
         if isinstance(count, int) and count <= MAX_CONSTANT_COUNT:
             continue
+        if "_io.pos" in str(count):
+            # JavaScript evaluates the count again in every round
+            yield attr.line, f"{kind.name}.{attr.id}: the count depends on _io.pos: use until"
         if not _is_guarded(str(count), kind, ()):
             yield attr.line, f"{kind.name}.{attr.id}: the count does not depend on _io.size"
 
