@@ -41,11 +41,30 @@ _MAX_MESSAGE = 2000
 
 #: What a walk may yield per byte of the file. An intact empty module of 1 KB reaches 48, because
 #: each of the five reports spells out every header field.
-MAX_PRODUCED = 400
+MAX_PRODUCED = 200
 
 
 class UnexpectedError(AssertionError):
     """Something else than a value or a ``CubinError`` came out; the cause is chained."""
+
+
+def check_error(error: CubinError, file: str, path: str) -> None:
+    """Make sure that an error says what is wrong in which file, and where.
+
+    Raises:
+        UnexpectedError: it does not.
+    """
+    faults = {
+        "is of no particular class": type(error) is CubinError,
+        f"names the file {error.file!r}": error.file != file,
+        "names no field": not error.field and error.offset != 0,
+        f"gives the offset {error.offset!r}": error.offset is None or error.offset < 0,
+        "does not say what was expected": not error.expected,
+        "has a message that fills the screen": len(str(error)) > _MAX_MESSAGE,
+    }
+    for fault, found in faults.items():
+        if found:
+            raise UnexpectedError(f"{path}: the error {fault}: {error!r}") from error
 
 
 class Walk:
@@ -70,24 +89,11 @@ class Walk:
         try:
             return question()
         except CubinError as error:
-            self._check(error, path)
+            check_error(error, self.cubin.name, path)
             self.errors.append(error)
             return None
         except Exception as error:
             raise UnexpectedError(f"{path}: {type(error).__name__}: {error}") from error
-
-    def _check(self, error: CubinError, path: str) -> None:
-        faults = {
-            "is of no particular class": type(error) is CubinError,
-            f"names the file {error.file!r}": error.file != self.cubin.name,
-            "names no field": not error.field,
-            f"gives the offset {error.offset!r}": error.offset is None or error.offset < 0,
-            "does not say what was expected": not error.expected,
-            "has a message that fills the screen": len(str(error)) > _MAX_MESSAGE,
-        }
-        for fault, found in faults.items():
-            if found:
-                raise UnexpectedError(f"{path}: the error {fault}: {error!r}") from error
 
     def value(self, value: Any, path: str) -> None:
         """Go through a value and all it owns."""
