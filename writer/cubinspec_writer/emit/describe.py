@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _SECTION_SYMBOL = layout.STT_SECTION
 #: e_version of the toolkits whose output has stale links to the symbol table.
 _CUDA_12_0, _CUDA_12_3 = 0x78, 0x7B
-#: Last version of which ``sh_info`` of ``.symtab`` is the last local, and oldest segment style.
+#: Last version with the oldest program headers.
 _CUDA_11_0 = 0x6E
 #: Bodies that ``bodies.decode`` has already shown to be complete.
 _LOSSLESS = (
@@ -193,15 +193,24 @@ class _Describer:
         segments = self.elf.segment_rows
         if _CUDA_12_0 <= ehdr[2] <= _CUDA_12_3:
             return "classic_12_0"
-        if 1 < ehdr[2] <= _CUDA_11_0 and (segments or ehdr[0] != 2):
-            return "classic_10"
+        if self._counts_last_local():
+            old = ehdr[2] <= _CUDA_11_0
+            return "classic_10" if old else "classic_11_1"
         if ehdr[0] != 2 or not self.rows:
             return "classic"
         if not segments:
             return "classic_8" if ehdr[8] else "classic_8_no_entsize"
         if segments[-1][2] == ehdr[4]:
             return "classic"
-        return "classic_11" if len(segments) == 2 else "classic_10"
+        return "classic_11"
+
+    def _counts_last_local(self) -> bool:
+        """Whether ``sh_info`` of ``.symtab`` is one less than the index of the first global."""
+        rows = self.symbol_rows
+        info = self.rows[self.symtab][7] if self.symtab else 0
+        if not 0 < info < len(rows) or rows[info][1] >> 4 == layout.STB_GLOBAL:
+            return False
+        return info + 1 == len(rows) or rows[info + 1][1] >> 4 == layout.STB_GLOBAL
 
     def _has_tail(self) -> bool:
         return any(
@@ -260,12 +269,13 @@ class _Describer:
                     key = section_keys[id(section)]
                 continue
             offset = offsets.get(symbol.name, -1)
-            if symbol.name in used or offset < 0:
-                key = (key[0], key[1] + 1)
-            else:
+            named = offset >= 0 and symbol.name not in used
+            if named:
                 key = (offset, 0)
                 used.add(symbol.name)
-            early = at >= split and offset < last_section and not profile.table_first
+            else:
+                key = (key[0], key[1] + 1)
+            early = named and at >= split and offset < last_section and not profile.table_first
             if at < split or early:
                 if early != (symbol.st_info >> 4 == layout.STB_GLOBAL):
                     symbol.in_globals = early

@@ -971,9 +971,9 @@ def _classic_10(
 def _classic_11(
     sections: list[Section], rows: list[tuple[int, ...]], at: int, entry: int
 ) -> list[tuple[int, ...]]:
-    """The same without empty segments (CUDA 11.1 to 11.7)."""
-    loads = _old_loads(sections, rows)
-    return [_table(PF_R | PF_X, PT_PHDR, at, len(loads) + 1, entry), *loads.values()]
+    """PT_PHDR, code, data, but not the table itself (CUDA 11.1)."""
+    loads = [_load(*run) for run in _runs(sections, rows, split=False)]
+    return [_table(PF_R | PF_X, PT_PHDR, at, len(loads) + 1, entry), *loads]
 
 
 def _none(

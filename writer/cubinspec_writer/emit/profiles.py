@@ -45,7 +45,7 @@ class Profile:
         hole_per_function: the hole also holds one ``.nv.capmerc.text.<f>`` per function.
         strtab_hole: ``.strtab`` is followed by the space of the replaced names.
         info_is_last_local: ``sh_info`` of ``.symtab`` is the index of the last local (CUDA 8 to
-            11.0), not that of the first global.
+            11.1), not that of the first global.
         stale_link: ``sh_link`` of everything that uses ``.symtab`` when ``.nv.uft.entry`` was
             dropped; CUDA 12.0 to 12.3 wrote a stale index.
         text_symbols: ``sh_info`` of text sections holds the function symbol.
@@ -99,6 +99,9 @@ PROFILES: dict[str, Profile] = {
     for profile in (
         _CLASSIC,
         replace(_CLASSIC, name="classic_11", segments="classic_11"),
+        replace(
+            _CLASSIC, name="classic_11_1", segments="classic_11", info_is_last_local=True
+        ),
         replace(_CLASSIC, name="classic_10", segments="classic_10", info_is_last_local=True),
         replace(_CLASSIC, name="classic_12_0", stale_link=5),
         replace(_CLASSIC, name="classic_8", segments="none"),
