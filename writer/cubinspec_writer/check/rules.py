@@ -183,7 +183,9 @@ def _inside(view: View) -> Iterator[Found]:
     shoff, width = view.elf.ehdr[5], 64 if view.elf.is_64 else 40
     tables = ((0, view.elf.ehdr[7]), (shoff, shoff + width * len(view.rows)))
     for index, row in enumerate(view.rows):
-        if not elf.occupies_file(row[1], row[2]) or not row[5]:
+        # CUDA 13.4 gives the Mercury window of reserved shared memory a size and no bytes
+        reserved = row[1] == elf.SHT_CUDA_RESERVED_SHARED
+        if reserved or not elf.occupies_file(row[1], row[2]) or not row[5]:
             continue
         start, end = row[4], row[4] + row[5]
         if end > len(view.data):
