@@ -1,4 +1,4 @@
-# Generated from ksy/tables/relocations.yaml (sha256 0b8817fc2bd4bee9) by tools.gen; do not edit.
+# Generated from ksy/tables/relocations.yaml (sha256 67132a3271e5c0e5) by tools.gen; do not edit.
 """Relocation types."""
 
 NAMES: dict[int, str] = {

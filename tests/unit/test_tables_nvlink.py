@@ -1,0 +1,199 @@
+"""The relocation table, executed, writes what nvlink writes and keeps what nvlink keeps.
+
+One relocation of a relocatable cubin is patched to each type in turn, against each kind of target,
+over a field of zeros or of ones; nvlink's result is compared with what the table says.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from cubinspec import Cubin
+from cubinspec_generated.tables import relocations as table
+from tools import oracle
+
+pytestmark = pytest.mark.oracle("ptxas", "nvlink")
+
+SOURCE = """\
+.version 9.0
+.target sm_75
+.address_size 64
+.visible .global .align 4 .u32 in_global = 5;
+.visible .const .align 4 .u32 before = 1;
+.visible .const .align 4 .u32 in_constant = 7;
+.visible .func called(.param .u64 p) {
+    .reg .b64 %a; ld.param.u64 %a, [p]; st.global.u64 [%a], %a; ret;
+}
+.visible .entry k(.param .u64 p) {
+    .reg .b64 %a<9>; .reg .b32 %r<9>;
+    .shared .align 4 .b8 in_shared[64];
+    ld.param.u64 %a1, [p];
+    mov.u64 %a2, in_global; ld.global.u32 %r1, [%a2]; st.global.u32 [%a1], %r1;
+    ld.const.u32 %r2, [before]; ld.const.u32 %r4, [in_constant]; st.global.u32 [%a1], %r4;
+    mov.u32 %r3, in_shared; st.shared.u32 [%r3], %r2; st.shared.u32 [%r3 + 32], %r4;
+    { .param .b64 q; st.param.b64 [q], %a1; call called, (q); }
+FILLER    ret;
+}
+"""
+FILLER = "    st.global.u32 [%a1 + {}], %r1;\n"
+SLOT = 0x400
+"""Offset in the code of the kernel at which the patched relocation works; no other is near."""
+ADDEND = 0x123456789A24
+WIDTH = 32
+"""Bytes at the slot that are filled and compared."""
+
+
+class Target(NamedTuple):
+    """A symbol that the relocation names.
+
+    Attributes:
+        kind: its kind in the words of the table.
+        symbol: its name; empty for symbol 0.
+        address: S, as far as the linker knows it.
+        bank: number of its constant bank.
+    """
+
+    kind: str
+    symbol: str
+    address: int
+    bank: int
+
+
+TARGETS = (
+    Target("global", "in_global", 0, 0),
+    Target("function", "called", 0, 0),
+    Target("constant", "in_constant", 0, 3),
+    Target("shared", "in_shared", 0, 0),
+    Target("none", "", 0, 0),
+)
+
+
+class Base(NamedTuple):
+    """A relocatable cubin, and where the parts stand that a test patches."""
+
+    data: bytes
+    arch: str
+    fill: int
+    code: int
+    entry: int
+    symbols: dict[str, int]
+
+
+@pytest.fixture(scope="module", params=[("sm_80", 0x00), ("sm_90", 0xFF)], ids=lambda p: p[0])
+def base(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Base:
+    """The cubin that all cases patch, one per way of storing relocations."""
+    folder = tmp_path_factory.mktemp("base")
+    filler = "".join(FILLER.format(8 * i) for i in range(64))
+    (folder / "a.ptx").write_text(SOURCE.replace("FILLER", filler), encoding="utf-8")
+    arch, fill = request.param
+    options = ("-arch", arch, "-c", folder / "a.ptx", "-o", folder / "a.cubin")
+    oracle.find("ptxas").run(*options).check()
+    data = (folder / "a.cubin").read_bytes()
+    cubin = Cubin.parse(data, name=arch)
+    code = cubin.sections[".text.k"]
+    assert code.sh_size >= SLOT + WIDTH
+    relas = next(s for s in cubin.sections if s.name == ".rela.text.k")
+    symbols = {s.name.strip("$_0123456789").removesuffix("__"): s.index for s in cubin.symbols}
+    return Base(data, arch, fill, code.sh_offset, relas.sh_offset, {**symbols, "": 0})
+
+
+class Linked(NamedTuple):
+    """What nvlink made of the slot: its bytes, and type and addend of an entry that it kept."""
+
+    code: bytes
+    kept: tuple[int, int] | None
+
+
+def link(base: Base, r_type: int, target: Target, fill: int, folder: Path) -> Linked | None:
+    """Patches, links and reads; ``None`` when nvlink fails."""
+    data = bytearray(base.data)
+    data[base.code + SLOT : base.code + SLOT + WIDTH] = bytes([fill]) * WIDTH
+    entry = (SLOT, r_type, base.symbols[target.symbol], ADDEND)
+    struct.pack_into("<QIIq", data, base.entry, *entry)
+    source, result = folder / "p.cubin", folder / "p.out"
+    source.write_bytes(data)
+    result.unlink(missing_ok=True)
+    run = oracle.find("nvlink").run("-arch", base.arch, source, "-o", result)
+    if run.returncode:
+        return None
+    with Cubin.open(str(result)) as cubin:
+        code = cubin.sections[".text.k"].data[SLOT : SLOT + WIDTH]
+        kept = [
+            (r_type, addend)
+            for s in cubin.sections
+            if s.name == ".rela.text.k"
+            for offset, r_type, _, addend in struct.iter_unpack("<QIIq", s.data)
+            if offset == SLOT
+        ]
+    assert len(kept) <= 1
+    return Linked(bytes(code), kept[0] if kept else None)
+
+
+def expected(r_type: int, target: Target, address: int, fill: int) -> Linked | None:
+    """The same by the table: ``None`` for an error."""
+    unchanged = bytes([fill]) * WIDTH
+    if target.kind in table.ERRORS.get(r_type, ()):
+        return None
+    if target.kind in table.KEEP.get(r_type, ()):
+        return Linked(unchanged, (table.RETYPE.get(r_type, r_type), ADDEND))
+    rule = table.APPLY.get(r_type, "always")
+    # of the targets here only the shared variable loses its symbol in the link
+    if rule == "never" or (rule == "target_dropped" and target.kind != "shared"):
+        return Linked(unchanged, None)
+    values = {
+        "abs": address + ADDEND,
+        "unified": address + ADDEND,
+        # nvlink adds the alignment of a shared variable, which is no texture and has no slot
+        "addend": ADDEND + (address if target.kind == "shared" else 0),
+        "const_bank": target.bank,
+        "zero": 0,
+    }
+    word = int.from_bytes(unchanged, "little")
+    for _, bit, width, value, shift in table.ACTIONS[r_type]:
+        mask = (1 << width) - 1
+        word = word & ~(mask << bit) | ((values[value] >> shift) & mask) << bit
+    return Linked(word.to_bytes(WIDTH, "little"), None)
+
+
+def addresses(target: Target) -> Iterator[int]:
+    """Where the target may have got to: a shared variable can stand anywhere in its 64 bytes."""
+    yield from range(0, 0x80, 4) if target.kind == "shared" else (target.address, 4)
+
+
+def banks(target: Target) -> Iterator[Target]:
+    """Targets outside a constant bank give the low bits of their section type as the bank."""
+    yield from (target._replace(bank=bank) for bank in ({3} if target.bank else range(32)))
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.kind)
+def test_every_type_does_what_the_table_says(base: Base, target: Target, tmp_path: Path) -> None:
+    differences = []
+    for r_type, name in table.NAMES.items():
+        if r_type >= table.MERCURY_OFFSET or name == "R_CUDA_NONE_LAST":
+            continue
+        theirs = link(base, r_type, target, base.fill, tmp_path)
+        ours = [
+            expected(r_type, choice, address, base.fill)
+            for choice in banks(target)
+            for address in addresses(target)
+        ]
+        if theirs not in ours:
+            differences.append((name, theirs, ours[0]))
+    assert not differences
+
+
+def test_the_comparison_sees_a_wrong_field(
+    base: Base, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    constant = TARGETS[2]
+    r_type = next(t for t, name in table.NAMES.items() if name == "R_CUDA_ABS32_32")
+    (kind, bit, width, value, shift) = table.ACTIONS[r_type][0]
+    theirs = link(base, r_type, constant, 0, tmp_path)
+    assert theirs in [expected(r_type, constant, a, 0) for a in addresses(constant)]
+    monkeypatch.setitem(table.ACTIONS, r_type, ((kind, bit + 1, width, value, shift),))
+    assert theirs not in [expected(r_type, constant, a, 0) for a in addresses(constant)]
