@@ -17,6 +17,11 @@ MAX_STRING_OVERLAP = 16
 #: Shorter strings are not watched: each takes less than a small multiple of the record naming it.
 LONG_STRING = 1024
 
+#: Contents of all sections together, in multiples of the file, that the authoritative reader goes
+#: through. Mercury twins share bytes once and each symbol or call table reads a string table, so
+#: real files stay below 6; forged headers could make every section span the whole file.
+MAX_SHARED_FACTOR = 16
+
 # --- containers -------------------------------------------------------------------------------
 
 #: Containers inside containers (wheel -> tar.gz -> ar -> object -> fatbin is five). Deeper nesting

@@ -14,7 +14,14 @@ from struct import error as StructError
 
 from kaitaistruct import KaitaiStruct, KaitaiStructError
 
-from cubinspec.errors import BadStructureError, CubinError, NotCubinError, TruncatedError
+from cubinspec.errors import (
+    BadStructureError,
+    CubinError,
+    LimitError,
+    NotCubinError,
+    TruncatedError,
+)
+from cubinspec.limits import MAX_SHARED_FACTOR
 from cubinspec_generated.fields import BIT_FIELDS, OPAQUE, OWNED_INSTANCES
 
 TYPE_CHECKING = False
@@ -32,24 +39,24 @@ PADDING = "padding"
 #: Kind of bytes that nothing in the spec describes.
 UNCLAIMED = ""
 
+#: ``body_kind`` of sections that read the string table they link to: symbols, call graph,
+#: prototypes and the Mercury tables.
+_KINDS_WITH_NAMES = frozenset((2, 9, 10, 15))
+
 #: What the spec writes for :data:`UNCLAIMED` in ``-opaque``.
 _UNCLAIMED_IN_SPEC = "unclaimed"
 
 #: What :func:`walk` calls the bytes between fields.
 _GAPS = "gaps"
 
-#: Everything a generated class can raise on bytes that do not follow the spec. RecursionError
-#: stands for section headers whose string tables name each other.
+#: Everything a generated class can raise on bytes that do not follow the spec.
 _PARSE_ERRORS = (
     KaitaiStructError,
     EOFError,
     UnicodeDecodeError,
     ValueError,
     IndexError,
-    AttributeError,
-    TypeError,
     StructError,
-    RecursionError,
     OverflowError,
 )
 
@@ -115,12 +122,16 @@ def walk(root: Any, path: str = "") -> Iterator[Piece]:
 
     Raises:
         CubinError: a part does not follow the spec; names its place and path.
+        LimitError: sections share the same bytes too often.
     """
     data_size = root._io.size()
-    claimed: list[tuple[int, int]] = []
     # what lies in no field is only known when every field is
     wanted = "" if path.startswith(_GAPS) else path
-    for piece in _struct(root, "", 0, _Context(root, wanted)):
+    context = _Context(root, wanted)
+    if context.wants("sections"):
+        context.attempt(lambda: _check_work(root, data_size), "sections", root.e_shoff)
+    claimed: list[tuple[int, int]] = []
+    for piece in _struct(root, "", 0, context):
         if piece[2] > piece[1]:
             claimed.append((piece[1], piece[2]))
         if wanted == path:
@@ -138,6 +149,27 @@ def walk(root: Any, path: str = "") -> Iterator[Piece]:
                 yield where, at, start, gap, UNCLAIMED if any(gap) else PADDING
             number += 1
         at = max(at, end)
+
+
+def _check_work(root: Any, data_size: int) -> None:
+    """Refuse a file whose sections share bytes so often that reading them all would never end.
+
+    Raises:
+        LimitError: the contents of all sections together are too large for the file.
+    """
+    total = 0
+    for section in root.sections:
+        total += section.len_body
+        if section.body_kind in _KINDS_WITH_NAMES and section.has_names:
+            total += root.sections[section.names_section].len_body
+    if total > MAX_SHARED_FACTOR * data_size:
+        raise LimitError(
+            f"the sections share the {data_size} bytes of the file, {total} bytes in all",
+            file=getattr(root, "_cubin_name", None),
+            offset=root.e_shoff,
+            field="section_headers",
+            expected=f"at most {MAX_SHARED_FACTOR} times the size of the file",
+        )
 
 
 class Code(int):
@@ -214,7 +246,10 @@ def _field(
     where = f"{path}.{field}" if path else field
     if not context.wants(where):
         return
-    value = context.attempt(lambda: getattr(obj, field, None), where, base)
+    if key is field:
+        value = vars(obj).get(field)  # absent when its condition does not hold
+    else:
+        value = context.attempt(lambda: getattr(obj, field), where, base)
     if value is None:
         return
     place = obj._debug[key]
