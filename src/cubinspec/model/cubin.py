@@ -357,9 +357,13 @@ class Cubin:
         """The symbol table that section ``index`` refers to.
 
         Some tools (ptxas 12.0, the writer seen in CUPTI) leave ``sh_link`` 0 in relocation and
-        call graph sections: the plain table is meant then.
+        call graph sections: the plain table is meant then. ``ptxas -ewp`` 12.0 even counts one
+        section too many in the call graph of a module without code.
         """
-        symbols = self.symbol_table(self.elf.section_row(index, "section")[6])
+        row = self.elf.section_row(index, "section")
+        if row[1] in CALLGRAPH_TYPES and row[6] == self.elf.num_sections:
+            return self.symbols
+        symbols = self.symbol_table(row[6])
         return symbols if symbols.section_index is not None else self.symbols
 
     # -- functions ------------------------------------------------------------------------------
