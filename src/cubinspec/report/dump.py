@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
+from math import isfinite
 
 from cubinspec.model.cubin import CALLGRAPH_TYPES, PROTOTYPE_TYPES
 from cubinspec.model.symbol import SymbolList
@@ -264,7 +265,7 @@ def info_record(record: InfoRecord, symbols: SymbolList) -> dict[str, Any]:
         "format_name": record.format_name,
         "value": record.value,
         "payload": record.payload.hex(),
-        "fields": record.fields,
+        "fields": _plain(record.fields),
     }
     referenced = {
         index: symbols.name_of(index) for kind, index in record.references if kind == "symbol"
@@ -275,6 +276,15 @@ def info_record(record: InfoRecord, symbols: SymbolList) -> dict[str, Any]:
     if names:
         found["names"] = names
     return found
+
+
+def _plain(value: Any) -> Any:
+    """Fields as JSON can hold them: infinite and undefined numbers stay in the payload only."""
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list) else value
 
 
 def _value_names(record: InfoRecord) -> list[str]:
