@@ -171,6 +171,14 @@ def _tar(archive: Source) -> Iterator[Member]:
         except (tarfile.TarError, ValueError, OverflowError, EOFError) as error:
             raise fault(error) from error
         if info is None:
+            # tarfile takes a header that is cut off, and the end of the file, for the end
+            if archive.read(book.offset, 512).strip(b"\0") or archive.size - book.offset < 512:
+                raise TruncatedError(
+                    "the tar archive has no end mark",
+                    file=archive.name,
+                    offset=book.offset,
+                    expected="a block of zeros",
+                )
             return
         book.members = []  # tarfile would keep every header it has seen
         count += 1
@@ -283,6 +291,15 @@ def decompressed(packed: Source, kind: str) -> StreamSource:
             import lzma
 
             return lzma.LZMAFile(file, "rb")
+        return _ZstdReader(packed)
+
+    return StreamSource(opener, packed, packed.name, packed.size)
+
+
+class _ZstdReader:
+    """Decompresses zstd frames; unlike the library it tells a cut stream from a whole one."""
+
+    def __init__(self, packed: Source) -> None:
         try:
             import zstandard
         except ImportError as error:
@@ -291,8 +308,49 @@ def decompressed(packed: Source, kind: str) -> StreamSource:
                 file=packed.name,
                 expected="pip install 'cubinspec[containers]'",
             ) from error
-        return zstandard.ZstdDecompressor().stream_reader(
+        self._packed = packed
+        file: Any = SourceFile(packed)
+        self._reader: Any = zstandard.ZstdDecompressor().stream_reader(
             file, read_across_frames=True, closefd=False
         )
 
-    return StreamSource(opener, packed, packed.name, packed.size)
+    def read(self, size: int, /) -> bytes:
+        """Up to ``size`` bytes; none at the end.
+
+        Raises:
+            EOFError: the input ends inside a frame.
+        """
+        data: bytes = self._reader.read(size)
+        if not data and size and not _zstd_is_whole(self._packed):
+            raise EOFError("the zstd stream is cut off")
+        return data
+
+    def close(self) -> None:
+        """Release the decompressor."""
+        self._reader.close()
+
+
+def _zstd_is_whole(packed: Source) -> bool:
+    """Whether the file ends where its last frame does, by the block headers (RFC 8878, 3.1)."""
+    import zstandard
+
+    at, size = 0, packed.size
+    while at < size:
+        head = packed.read(at, 18)  # the longest frame header
+        if head[1:4] == b"\x2a\x4d\x18" and head[0] & 0xF0 == 0x50:  # skippable frame
+            at += 8 + int.from_bytes(head[4:8], "little")
+            continue
+        try:
+            checksum = zstandard.get_frame_parameters(head).has_checksum
+            at += zstandard.frame_header_size(head)
+        except zstandard.ZstdError:
+            return False
+        last = False
+        while not last:
+            block = int.from_bytes(packed.read(at, 3), "little")
+            if at + 3 > size:
+                return False
+            last = bool(block & 1)
+            at += 3 + (1 if block >> 1 & 3 == 1 else block >> 3)  # type 1 repeats one byte
+        at += 4 if checksum else 0
+    return at == size

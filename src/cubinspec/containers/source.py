@@ -269,14 +269,10 @@ class StreamSource(Source):
             data = self._stream.read(SEARCH_CHUNK_BYTES)
         except CubinError:
             raise
-        except (OSError, EOFError, ValueError, RuntimeError, NotImplementedError) as error:
-            raise self._fail(error) from error
         except Exception as error:
-            # Each decompressor has an exception of its own (zlib.error, zipfile.BadZipFile,
-            # lzma.LZMAError, zstandard.ZstdError); naming them would import all of them.
-            if type(error).__module__ in ("zlib", "zipfile", "_lzma", "zstd", "tarfile"):
-                raise self._fail(error) from error
-            raise
+            # Each decompressor has exceptions of its own (zlib.error, BadZipFile, LZMAError,
+            # ZstdError, EOFError, …); naming them would import all of them.
+            raise self._fail(error) from error
         if data:
             self._chunks.append(data)
             self._at += len(data)
