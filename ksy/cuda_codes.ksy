@@ -1,4 +1,4 @@
-# Generated from ksy/tables/*.yaml (sha256 afe84d70 67132a32 ec370989 b4d2b372 5f4af014 e08bfd9e 0192a318 4585f83f 303abd33) by tools.gen; do not edit.
+# Generated from ksy/tables/*.yaml (sha256 afe84d70 67132a32 ec370989 b4d2b372 5f4af014 e08bfd9e 0192a318 4585f83f f120708b) by tools.gen; do not edit.
 meta:
   id: cuda_codes
   title: Codes of NVIDIA CUDA device binaries
@@ -2149,21 +2149,41 @@ enums:
       -orig-id: FATBIN_KIND_ELF
       doc: |
         Cubin.
+    4:
+      id: fatbin_kind_cubin_text
+      -orig-id: FATBIN_KIND_CUBIN_TEXT
+      doc: |
+        Cubin in the text form from before ELF.
     8:
       id: fatbin_kind_nvvm
       -orig-id: FATBIN_KIND_NVVM
       doc: |
         NVVM IR.
     0x10:
+      id: fatbin_kind_elf_2
+      -orig-id: FATBIN_KIND_ELF_2
+      doc: |
+        Cubin.
+    0x20:
       id: fatbin_kind_index
       -orig-id: FATBIN_KIND_INDEX
       doc: |
         Index.
     0x40:
-      id: fatbin_kind_tileir
-      -orig-id: FATBIN_KIND_TILEIR
+      id: fatbin_kind_relocatable_ptx
+      -orig-id: FATBIN_KIND_RELOCATABLE_PTX
+      doc: |
+        Relocatable PTX.
+    0x80:
+      id: fatbin_kind_tile_ir
+      -orig-id: FATBIN_KIND_TILE_IR
       doc: |
         Tile IR.
+    0x100:
+      id: fatbin_kind_concatenated
+      -orig-id: FATBIN_KIND_CONCATENATED
+      doc: |
+        Concatenated entry.
   mbarrier_instr_kind:
     0:
       id: mbarrier_instr_kind_init

@@ -1,4 +1,4 @@
-# Generated from ksy/tables/fatbin.yaml (sha256 303abd330952d4cd) by tools.gen; do not edit.
+# Generated from ksy/tables/fatbin.yaml (sha256 f120708b40782260) by tools.gen; do not edit.
 """Fat binaries."""
 
 MAGICS: dict[int, str] = {
@@ -10,9 +10,13 @@ MAGICS: dict[int, str] = {
 KINDS: dict[int, str] = {
     0x1: 'PTX',
     0x2: 'ELF',
+    0x4: 'CUBIN_TEXT',
     0x8: 'NVVM',
-    0x10: 'INDEX',
-    0x40: 'TILEIR',
+    0x10: 'ELF_2',
+    0x20: 'INDEX',
+    0x40: 'RELOCATABLE_PTX',
+    0x80: 'TILE_IR',
+    0x100: 'CONCATENATED',
 }
 """Entry kinds."""
 
@@ -20,8 +24,13 @@ FLAG_NAMES: dict[int, str] = {
     0x1: 'ADDRESS_64',
     0x2: 'DEBUG',
     0x10: 'HOST_LINUX',
+    0x20: 'HOST_MAC',
+    0x40: 'HOST_WINDOWS',
+    0x1000: 'COMPRESSED_ZLIB',
     0x2000: 'COMPRESSED_LZ4',
+    0x4000: 'COMPRESSED_LZ4_FRAME',
     0x8000: 'COMPRESSED_ZSTD',
+    0x10000: 'SCRAMBLED',
     0x100000: 'ARCH_SPECIFIC',
     0x200000: 'FAMILY_SPECIFIC',
     0x1000000: 'HAS_COMPAT',
