@@ -6,7 +6,7 @@ from cubinspec.containers import fatbin
 from cubinspec.containers.elf_host import MACHINES, ElfFrame
 from cubinspec.containers.sniff import ARCHIVES, COMPRESSED, SNIFF_BYTES, sniff
 from cubinspec.containers.source import BytesSource, FileSource, Source
-from cubinspec.errors import CubinError
+from cubinspec.errors import CubinError, TruncatedError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -112,6 +112,8 @@ def _fatbin(source: Source) -> Identity:
 def _cubin(source: Source) -> Identity:
     try:
         length = ElfFrame(source).length
+    except TruncatedError:
+        return Identity("cubin", f"a cubin cut off at {source.size} bytes", None)
     except CubinError:
         return Identity("cubin", "a damaged cubin", None)
     if length > source.size:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: A task whose worker died is done again so often; a file that kills three workers is at fault.
 MAX_ATTEMPTS = 3
+#: How long a Dask scheduler may take to answer.
+DASK_TIMEOUT = "30s"
 #: Rows gathered before they are written: a parquet row group of a few megabytes.
 ROWS_PER_GROUP = 50_000
 
@@ -133,7 +135,7 @@ def scan_on_dask(paths: Iterable[str], address: str) -> Iterator[list[Row]]:
             expected="pip install 'cubinspec[dask]'",
         ) from error
     try:
-        client = Client(address, timeout="30s")
+        client = Client(address, timeout=DASK_TIMEOUT)
     except (OSError, TimeoutError, ValueError) as error:
         raise FileAccessError(f"no Dask scheduler answers: {error}", file=address) from error
     with client:
