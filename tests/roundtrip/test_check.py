@@ -94,7 +94,7 @@ FAULTS: dict[str, Callable[[], Patch]] = {
     "CUB012": lambda: Patch(SM90).record(".nv.info", 0x2F, 4, 1),
     "CUB013": lambda: Patch(SM90).record(".nv.info.", 0x1C, 4, 0x100000),
     "CUB014": lambda: Patch(SM90).body(".nv.callgraph", 4, 0xFFFFFFFE),
-    "CUB015": lambda: Patch(REL90).body(".nv.prototype", 4, 1),
+    "CUB015": lambda: Patch(REL90).body(".nv.prototype", 4, 0x7FFFFFF),
     "CUB016": lambda: Patch(SM90).body(".rela.debug_frame", 0, 0x100000),
     "CUB017": lambda: Patch(SM100).body(".rela.debug_frame", 8, 0x10002),
     "CUB018": lambda: Patch(SM90).symbol(0, 4, 1, 1),

@@ -116,7 +116,7 @@ class _Describer:
         _, kind, flags, addr, _, size, _, _, align, entsize = row
         name = self.names[index]
         body: bodies.Body
-        if not elf.occupies_file(kind, flags):
+        if not elf.occupies_file(kind, flags) or self._is_window(index):
             body = bodies.NoBytes(size)
         elif index == self.elf.shstrndx and kind == elf.SHT_STRTAB:
             body = bodies.Computed("shstrtab")
@@ -132,6 +132,16 @@ class _Describer:
             if malformed:
                 self.reasons.append(f"malformed {malformed}")
         return Section(name, kind, body, flags, addr, align, entsize)
+
+    def _is_window(self, index: int) -> bool:
+        """Whether reserved shared memory has no bytes although its Mercury flag says so.
+
+        Up to CUDA 13.3 ``.nv.merc.nv.shared.reserved.0`` has bytes; from 13.4 on the section
+        headers stand where they would be.
+        """
+        row = self.rows[index]
+        end = row[4] + row[5]
+        return row[1] == elf.SHT_CUDA_RESERVED_SHARED and row[4] <= self.elf.ehdr[5] < end
 
     def _refer(self, index: int) -> Section | int:
         return self.sections[index - 1] if 0 < index <= len(self.sections) else index
@@ -177,10 +187,14 @@ class _Describer:
         if any(row[1] == bodies.SHT_CUDA_MERC_SYMTAB for row in self.rows):
             if hole == HOLE_SHNDX:
                 return "mercury_12_0"
+            if not hole:
+                return "mercury_13_4"
             if ".note.nv.cuver" in self.names:
                 return "mercury_12"
             return "mercury" if total or not self._has_tail() else "mercury_12_9"
         if hole > 0 or self._constants_follow_code():
+            if not hole and self.elf.shstrtab.data.endswith(bytes(HOLE_SHNDX)):
+                return "finalizer_13_4"
             small = hole <= HOLE_SHNDX and any(name.startswith(".text.") for name in self.names)
             if _CUDA_12_0 <= ehdr[2] <= _CUDA_12_3:
                 return "finalizer_12_0" if small else "finalizer_12_3"
@@ -285,6 +299,10 @@ class _Describer:
         first_global = globals_[0][0] if globals_ else (_END, 0)
         if profile.late_constant0:
             used.update(section.name for section in self.sections)
+        if profile.names_by_index:
+            for section in self.sections:
+                if isinstance(section.body, bodies.MercurySymbols):
+                    used.update(symbol.name for symbol in section.body.symbols)
         for offset, dropped in self._dropped_names(profile, offsets, used):
             if (offset, 0) < first_global:
                 keyed.append(((offset, 0), dropped))

@@ -102,7 +102,7 @@ def group(section: Section, profile: Profile) -> int:
     if profile.table_first:
         return 0
     if section.sh_flags & elf.SHF_CUDA_MERCURY:
-        return _mercury_group(name, kind)
+        return _mercury_group(name, kind, profile)
     fixed = {".shstrtab": 0, ".strtab": 1, ".symtab": 2, ".symtab_shndx": 2, ".nv.info": 5}
     if name in fixed:
         return fixed[name]
@@ -145,11 +145,15 @@ def is_late(section: Section, profile: Profile) -> bool:
     )
 
 
-def _mercury_group(name: str, kind: int) -> int:
+def _mercury_group(name: str, kind: int, profile: Profile) -> int:
     if name.startswith((".nv.merc.debug_", ".nv.merc.nv_debug")):
         return 31
     if name == ".nv.merc.nv.info":
         return 32
+    if profile.capsules_last and kind == bodies.SHT_CUDA_CAPMERC:
+        return 37
+    if profile.capsules_last and kind == bodies.SHT_CUDA_MERC_SYMTAB:
+        return 30
     ranks = {
         bodies.SHT_CUDA_CAPMERC: 30,
         bodies.SHT_CUDA_MERC_INFO: 33,
@@ -159,12 +163,12 @@ def _mercury_group(name: str, kind: int) -> int:
         bodies.SHT_CUDA_MERC_PROTOTYPE: 35,
         bodies.SHT_CUDA_MERC_RELA: 36,
         bodies.SHT_CUDA_MERC_RESOLVED_RELA: 36,
-        0x7000007C: 37,
-        0x7000007D: 37,
-        0x70000084: 37,
-        bodies.SHT_CUDA_MERC_SYMTAB: 39,
+        0x7000007C: 38,
+        0x7000007D: 38,
+        0x70000084: 38,
+        bodies.SHT_CUDA_MERC_SYMTAB: 40,
     }
-    return ranks.get(kind, 38)
+    return ranks.get(kind, 39)
 
 
 def index_order(sections: list[Section], profile: Profile) -> list[int]:
@@ -213,6 +217,12 @@ def section_names(description: Description, profile: Profile) -> tuple[bytes, di
     """``.shstrtab``, and the offset of the name of every section by ``id``."""
     table = _Names()
     places: dict[int, int] = {}
+    if profile.names_by_index:
+        sections = description.sections
+        for at in index_order(sections, profile):
+            places[id(sections[at])] = table.append(sections[at].name)
+        table.erase(_shstrtab_hole(sections, profile))
+        return bytes(table.data), places
     entries: list[Section | Symbol | Dropped] = (
         [*_table_first_order(description)] if profile.table_first else description.history
     )
@@ -228,24 +238,30 @@ def section_names(description: Description, profile: Profile) -> tuple[bytes, di
     return bytes(table.data), places
 
 
-#: How the second writer orders its names: by these prefixes, the rest behind the code.
-_TABLE_FIRST_RANKS = (".debug_", ".note.nv.cu", ".nv.info", ".nv.info.", ".nv.constant", ".text")
+#: How the second writer orders its names: by these prefixes, the rest behind them, then the
+#: tables. The second row is that of files with ``.note.nv.cuinfo`` (CUDA 13).
+_TABLE_FIRST_RANKS = (
+    (".debug_", ".note.nv.cu", ".nv.info", ".nv.info.", ".nv.constant", ".text"),
+    (".text", ".note.nv.cu", ".note.nv.tkinfo", ".nv.compat", ".nv.info."),
+)
 
 
 def _table_first_order(description: Description) -> list[Section]:
     sections = description.sections
     position = {section.name: at for at, section in enumerate(sections)}
+    prefixes = _TABLE_FIRST_RANKS[".note.nv.cuinfo" in position]
 
     def rank(section: Section) -> tuple[int, int]:
         name = section.name
         if section.sh_type in (elf.SHT_SYMTAB, elf.SHT_STRTAB):
-            return (len(_TABLE_FIRST_RANKS) + 1, 0)
+            return (len(prefixes) + 1, 0)
         if name.startswith(".nv.info."):
-            return (3, position.get(".text." + name[len(".nv.info.") :], 0))
-        for at, prefix in enumerate(_TABLE_FIRST_RANKS):
+            owner = position.get(".text." + name[len(".nv.info.") :], 0)
+            return (prefixes.index(".nv.info."), owner)
+        for at, prefix in enumerate(prefixes):
             if name.startswith(prefix):
                 return (at, position[name])
-        return (len(_TABLE_FIRST_RANKS), position[name])
+        return (len(prefixes), position[name])
 
     return sorted(sections, key=rank)
 
@@ -258,6 +274,8 @@ def symbol_names(description: Description, profile: Profile) -> bytes:
             if isinstance(entry, Symbol):
                 table.add(entry.name)
         return bytes(table.data)
+    if profile.names_by_index:
+        return _names_by_index(description, profile)
     renamed: list[str] = []
     late: list[str] = []
     pending: tuple[str, int, str] | None = None
@@ -297,6 +315,28 @@ def symbol_names(description: Description, profile: Profile) -> bytes:
         else:
             table.add(symbol.name)
     for name in (*renamed, *late):
+        table.add(name)
+    return bytes(table.data)
+
+
+def _names_by_index(description: Description, profile: Profile) -> bytes:
+    table = _Names()
+    late: list[str] = []
+    dropped: list[str] = []
+    mercury: list[str] = []
+    for entry in (*description.history, *description.symbols):
+        if isinstance(entry, Dropped):
+            dropped.append(entry.name)
+        elif isinstance(entry, Symbol):
+            table.add(entry.name)
+        elif isinstance(entry.body, bodies.MercurySymbols):
+            mercury.extend(symbol.name for symbol in entry.body.symbols)
+        elif has_symbol(entry) if entry.has_symbol is None else entry.has_symbol:
+            if is_late(entry, profile):
+                late.append(entry.name)
+            else:
+                table.add(entry.name)
+    for name in (*late, *mercury, *dropped):
         table.add(name)
     return bytes(table.data)
 
@@ -381,6 +421,18 @@ def string_offsets(table: bytes) -> dict[str, int]:
         at += len(raw) + 1
     offsets[""] = 0
     return offsets
+
+
+def _shstrtab_hole(sections: list[Section], profile: Profile) -> int:
+    """Bytes of the names that the finalizer counts and does not write."""
+    hole = profile.shstrtab_hole
+    if profile.hole_per_function:
+        hole += sum(
+            len(".nv.capmerc") + _length(section.name) + 1
+            for section in sections
+            if section.name.startswith((".text.", UFT_REL))
+        )
+    return hole
 
 
 class Planner:
@@ -598,13 +650,7 @@ class Planner:
     def _holes(self) -> tuple[int, int]:
         """Free bytes behind ``.shstrtab`` and ``.strtab``."""
         profile = self.profile
-        first = profile.shstrtab_hole
-        if profile.hole_per_function:
-            first += sum(
-                len(".nv.capmerc") + _length(s.name) + 1
-                for s in self.sections
-                if s.name.startswith((".text.", UFT_REL))
-            )
+        first = 0 if profile.names_by_index else _shstrtab_hole(self.sections, profile)
         second = 0
         if profile.strtab_hole:
             for section in self.sections:
@@ -659,7 +705,8 @@ class Planner:
                 offset = pinned
             result.append(offset)
             at = offset
-            if elf.occupies_file(section.sh_type, section.sh_flags):
+            no_bytes = isinstance(section.body, bodies.NoBytes)
+            if elf.occupies_file(section.sh_type, section.sh_flags) and not no_bytes:
                 at += self.size(section)
             if profile.table_first and section.sh_type == elf.SHT_STRTAB:
                 at = _align(at, 8)

@@ -12,6 +12,7 @@ that read it.
   last.
 * ``mercury``: ptxas, nvlink and nvJitLink for sm_100 and up: ``finalizer`` plus the ``.nv.merc.*``
   half. ``.strtab`` keeps the Mercury names and gets the final ones at its end.
+  From CUDA 13.4 on (``mercury_13_4``) the tables are made when all is known: no dropped names.
 * ``table_first``: the second writer (found in CUPTI, cuBLAS, compute-sanitizer, Triton): header,
   section headers at 0x40, sections in index order, no program headers.
 """
@@ -41,6 +42,9 @@ class Profile:
         mercury_names: sections were made under their Mercury names (see the module text).
         names_patched: the final names also overwrite the Mercury ones in ``.strtab``; else they
             stand at its end.
+        names_by_index: ``.shstrtab`` names the sections in index order and keeps the hole as zeros
+            of its own; ``.strtab`` names the symbols in table order, then the signatures.
+        capsules_last: the Mercury half begins with its symbol table, capsules follow relocations.
         shstrtab_hole: bytes left free behind ``.shstrtab``.
         hole_per_function: the hole also holds one ``.nv.capmerc.text.<f>`` per function.
         strtab_hole: ``.strtab`` is followed by the space of the replaced names.
@@ -61,6 +65,8 @@ class Profile:
     late_constant0: bool = False
     mercury_names: bool = False
     names_patched: bool = False
+    names_by_index: bool = False
+    capsules_last: bool = False
     shstrtab_hole: int = 0
     hole_per_function: bool = False
     strtab_hole: bool = False
@@ -99,9 +105,7 @@ PROFILES: dict[str, Profile] = {
     for profile in (
         _CLASSIC,
         replace(_CLASSIC, name="classic_11", segments="classic_11"),
-        replace(
-            _CLASSIC, name="classic_11_1", segments="classic_11", info_is_last_local=True
-        ),
+        replace(_CLASSIC, name="classic_11_1", segments="classic_11", info_is_last_local=True),
         replace(_CLASSIC, name="classic_10", segments="classic_10", info_is_last_local=True),
         replace(_CLASSIC, name="classic_12_0", stale_link=5),
         replace(_CLASSIC, name="classic_8", segments="none"),
@@ -117,6 +121,13 @@ PROFILES: dict[str, Profile] = {
         replace(_FINALIZER, name="finalizer_12_3", info_is_total=False, stale_link=5),
         replace(_FINALIZER, name="finalizer_12", info_is_total=False),
         _FINALIZER,
+        replace(
+            _FINALIZER,
+            name="finalizer_13_4",
+            mercury_names=False,
+            names_by_index=True,
+            hole_per_function=False,
+        ),
         replace(_MERCURY, name="mercury_12", info_is_total=False, compat_with_info=True),
         replace(
             _MERCURY,
@@ -127,6 +138,14 @@ PROFILES: dict[str, Profile] = {
         ),
         replace(_MERCURY, name="mercury_12_9", info_is_total=False),
         _MERCURY,
+        replace(
+            _MERCURY,
+            name="mercury_13_4",
+            mercury_names=False,
+            strtab_hole=False,
+            names_by_index=True,
+            capsules_last=True,
+        ),
         Profile("table_first", table_first=True, segments="none"),
         Profile("table_first_9", table_first=True, segments="none", text_symbols=False),
         Profile("table_first_no_entsize", table_first=True, segments="none", phentsize_when_none=0),

@@ -52,7 +52,7 @@ def _pieces(description: Description, laid_out: Plan) -> list[tuple[int, bytes]]
     )
     pieces = [(0, ident + record.pack(*laid_out.ehdr))]
     for section, offset in zip(laid_out.sections, laid_out.offsets, strict=True):
-        if section is None or not elf.occupies_file(section.sh_type, section.sh_flags):
+        if section is None or isinstance(section.body, bodies.NoBytes):
             continue
         body = section.body
         if isinstance(body, bodies.Computed):

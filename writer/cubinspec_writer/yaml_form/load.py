@@ -381,7 +381,8 @@ class _Loader:
         if key == "table":
             return bodies.Computed(entry["table"])
         if key == "size":
-            if elf.occupies_file(section.sh_type, section.sh_flags):
+            reserved = section.sh_type == elf.SHT_CUDA_RESERVED_SHARED
+            if elf.occupies_file(section.sh_type, section.sh_flags) and not reserved:
                 self.refuse(where, "sections of this type have bytes; say data or zeros")
             return bodies.NoBytes(entry["size"])
         if key in ("data", "zeros", "file"):
