@@ -3,10 +3,11 @@
 The folder with the compiled `elf.py` is the first argument, the file the second.
 """
 
+import importlib
 import sys
 
 sys.path.insert(0, sys.argv[1])
-from elf import Elf
+Elf = importlib.import_module("elf").Elf
 
 counts = [0, 0, 0]
 elf = Elf.from_file(sys.argv[2])
