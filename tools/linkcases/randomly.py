@@ -9,7 +9,6 @@ when there was any. Links that this linker refuses with a typed error are counte
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -18,6 +17,7 @@ from pathlib import Path
 from cubinspec.errors import CubinError
 from cubinspec_writer.link import LinkError, LinkOptions, Named, UnsupportedLinkError, link
 from cubinspec_writer.link.command import linker_note
+from tools import oracle
 from tools.linkcases.compare import first_difference
 from tools.linkcases.programs import Program
 
@@ -30,24 +30,14 @@ def compare_one(seed: int, arch: str, folder: Path) -> tuple[str, str]:
         source = folder / f"p{number}.ptx"
         source.write_text(text)
         names.append(f"p{number}.cubin")
-        done = subprocess.run(
-            ["ptxas", f"-arch=sm_{arch}", "-c", source.name, "-o", names[-1]],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        ptxas = oracle.find("ptxas")
+        done = ptxas.run(f"-arch=sm_{arch}", "-c", source.name, "-o", names[-1], cwd=folder)
         if done.returncode:
             return "not assembled", done.stderr.strip().splitlines()[0][:120]
     expected = folder / "expected.cubin"
     expected.unlink(missing_ok=True)
-    done = subprocess.run(
-        ["nvlink", f"-arch=sm_{arch}", *names, "-o", expected.name],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    nvlink = oracle.find("nvlink")
+    done = nvlink.run(f"-arch=sm_{arch}", *names, "-o", expected.name, cwd=folder)
     reference = expected.read_bytes() if expected.exists() and done.returncode == 0 else None
     note = linker_note(reference, "expected") if reference else None
     try:

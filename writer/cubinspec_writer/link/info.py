@@ -9,6 +9,8 @@ Fixed from here on: all attribute records.
 
 from __future__ import annotations
 
+from cubinspec.errors import BadStructureError
+
 from .callgraph import Graph
 from .liveness import defined_here
 from .model import SHT_CUDA_INFO, InfoRecord, InputObject, OutSection, Symbol
@@ -28,6 +30,15 @@ _UNKNOWN_STACK = 0xFFFFFFFF
 
 def word(record: InfoRecord, index: int) -> int:
     return int.from_bytes(record.payload[4 * index : 4 * index + 4], "little")
+
+
+def checked(obj: InputObject, number: int) -> int:
+    """A symbol number of an attribute, when the input has such a symbol."""
+    if number >= len(obj.symbols):
+        raise BadStructureError(
+            f"attribute names symbol {number} of {len(obj.symbols)}", file=obj.name
+        )
+    return number
 
 
 def words(*values: int) -> bytes:
@@ -214,7 +225,7 @@ def _renumber(function: Symbol, record: InfoRecord) -> InfoRecord:
     if record.code != PARAM_CBANK or function.definition is None:
         return record
     obj = function.definition[0]
-    place = obj.placed.get(obj.symbols[word(record, 0)].shndx)
+    place = obj.placed.get(obj.symbols[checked(obj, word(record, 0))].shndx)
     if place is None or place[0].symbol is None:
         return record
     return InfoRecord(SVAL, PARAM_CBANK, 0, words(place[0].symbol.index) + record.payload[4:])
@@ -222,7 +233,7 @@ def _renumber(function: Symbol, record: InfoRecord) -> InfoRecord:
 
 def external_names(obj: InputObject, record: InfoRecord) -> list[Symbol]:
     """What of an EXTERNS record a link cannot settle: undefined functions, and kernels."""
-    found = (obj.bound[word(record, i)] for i in range(len(record.payload) // 4))
+    found = (obj.bound[checked(obj, word(record, i))] for i in range(len(record.payload) // 4))
     return [s for s in found if s is not None and (not s.is_defined or s.is_entry)]
 
 

@@ -238,7 +238,7 @@ class _Writer:
                     section.align,
                     section.entsize,
                 )
-                plain.info_section = twins[section.info_section]
+                plain.info_section = _twin(twins, section.info_section)
                 self.state.sections.append(plain)
                 twins[section] = plain
             if plain is not None:
@@ -248,7 +248,7 @@ class _Writer:
         state = mercury.state
         for code, applied in state.applied.items():
             if applied and code.flags & SHF_EXECINSTR:
-                plain = self.state.applied.get(twins[code], [])
+                plain = self.state.applied.get(_twin(twins, code), [])
                 capsule.patch(code, applied, plain, state.slots)
 
     # -- the Mercury half ----------------------------------------------------------------------
@@ -305,7 +305,7 @@ class _Writer:
         prefix = ".nv.capmerc" if is_code else ".nv.merc"
         body = self._body(section)
         if is_code and isinstance(body, bodies.Blob):
-            body = _CapsuleBody(body.data, self.made[twins[section]])
+            body = _CapsuleBody(body.data, self.made[_twin(twins, section)])
         if section.sh_type == SHT_CUDA_SHARED_RESERVED:
             body = bodies.Blob(self._stale_headers(section.size))
         kind = (
@@ -353,7 +353,7 @@ class _Writer:
         place: out.Section | int = 0
         name = symbol.name
         if section is not None:
-            place = copies[section] if section in copies else self.made[twins[section]]
+            place = copies[section] if section in copies else self.made[_twin(twins, section)]
             name = section.name if symbol.kind == STT_SECTION else name
         return bodies.MercurySymbol(name, st_info, st_other, place, st_value, symbol.size)
 
@@ -411,3 +411,9 @@ def output_type(state: LinkState, section: OutSection) -> int:
     if section.sh_type == SHT_CUDA_GLOBAL_INIT or is_constant(section.sh_type):
         return SHT_PROGBITS
     return section.sh_type
+
+
+def _twin(twins: dict[OutSection, OutSection], section: OutSection) -> OutSection:
+    if section not in twins:
+        raise UnsupportedLinkError(f"section '{section.name}' of Mercury code has no SASS twin")
+    return twins[section]

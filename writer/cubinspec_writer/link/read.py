@@ -20,6 +20,7 @@ from .model import (
     SHF_EXECINSTR,
     SHF_INFO_LINK,
     SHF_MERCURY,
+    SHN_COMMON,
     SHT_CUDA_CALLGRAPH,
     SHT_CUDA_CONSTANT_B0,
     SHT_CUDA_INFO,
@@ -109,6 +110,12 @@ def read_half(elf: Elf, *, mercury: bool) -> InputObject:
         CallGraph(),
         [],
     )
+    for symbol in obj.symbols:
+        if symbol.shndx >= len(obj.sections) and symbol.shndx != SHN_COMMON:
+            raise BadStructureError(
+                f"symbol {symbol.index} is in section {symbol.shndx} of {len(obj.sections)}",
+                file=elf.file,
+            )
     for section in obj.sections:
         if section.sh_type in (SHT_REL, SHT_RELA):
             obj.relocs.append(_relocs(elf, obj, section))
@@ -127,6 +134,12 @@ def _sections(elf: Elf, mercury: bool) -> list[InSection]:
     for index, row in enumerate(elf.section_rows):
         _, sh_type, flags, _, _, size, link, info, align, entsize = row
         name = elf.section_name(index)
+        if align & (align - 1) or align > _LARGEST_ALIGNMENT:
+            raise BadStructureError(
+                f"section {index} has alignment {align:#x}, which is not a power of two up to "
+                f"{_LARGEST_ALIGNMENT:#x}",
+                file=elf.file,
+            )
         data = elf.section_bytes(index) if occupies_file(sh_type, flags) else b""
         section = InSection(index, name, sh_type, flags, size, link, info, align, entsize, data)
         if mercury:
@@ -193,6 +206,8 @@ def info_records(data: bytes) -> list[InfoRecord]:
     return found
 
 
+#: No input has more; a larger value is a broken file, not a wish for gigabytes of padding.
+_LARGEST_ALIGNMENT = 1 << 20
 #: Record format with a sized payload; all others hold their value in the record.
 SVAL = 4
 
