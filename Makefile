@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 SAMPLES := tests/data/cubins
-DEMO := $(wildcard $(SAMPLES)/calls.sm_*.exe.cubin)
+DEMO := $(addprefix $(SAMPLES)/,kernels.sm_75.exe.cubin cluster_sm90.sm_90.exe.cubin \
+  spills.sm_90.regs32exe.cubin tcgen05_sm100a.sm_100a.exe.cubin)
 WORKERS ?= auto
 
 .PHONY: help venv demo test test-corpus gen check-gen samples corpus bench lint types bless clean
