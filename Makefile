@@ -7,7 +7,8 @@ DEMO := $(addprefix $(SAMPLES)/,kernels.sm_75.exe.cubin cluster_sm90.sm_90.exe.c
   spills.sm_90.regs32exe.cubin tcgen05_sm100a.sm_100a.exe.cubin)
 WORKERS ?= auto
 
-.PHONY: help venv demo test test-corpus gen check-gen samples corpus bench lint types bless clean
+.PHONY: help venv demo test test-corpus gen check-gen samples corpus link-cases bench lint types \
+  bless clean
 
 help: ## what can be made here
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -56,6 +57,9 @@ samples: $(VENV)/.dev ## rebuild tests/data/cubins and compare with samples.yaml
 
 corpus: $(VENV)/.dev ## fetch the development wheels and extract their cubins into .cache/corpus
 	$(PY) -m tools.corpus.fetch
+
+link-cases: $(VENV)/.dev ## every link case against nvlink, all targets (ARCH=80,90: only these)
+	$(PY) -m tools.linkcases $(if $(ARCH),--arch $(ARCH))
 
 bench: $(VENV)/.bench ## measure against the peers and write docs/performance.md
 	$(PY) -m tools.bench
