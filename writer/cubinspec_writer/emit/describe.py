@@ -8,6 +8,7 @@ file aspect by aspect; what differs is pinned under a named reason.
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from cubinspec.errors import CubinError
@@ -208,21 +209,31 @@ class _Describer:
         if _CUDA_12_0 <= ehdr[2] <= _CUDA_12_3:
             return "classic_12_0"
         if self._counts_last_local():
-            old = ehdr[2] <= _CUDA_11_0
-            return "classic_10" if old else "classic_11_1"
+            if ehdr[2] > _CUDA_11_0:
+                return "classic_11_1"
+            return "classic_8" if self._names_constant_banks_first() else "classic_10"
         if ehdr[0] != 2 or not self.rows:
             return "classic"
         if not segments:
-            return "classic_8" if ehdr[8] else "classic_8_no_entsize"
+            return "classic_bare" if ehdr[8] else "classic_bare_no_entsize"
         if segments[-1][2] == ehdr[4]:
             return "classic"
         return "classic_11"
+
+    def _names_constant_banks_first(self) -> bool:
+        """Whether ``.strtab`` has ``.nv.constant0.<k>`` before its ``.rel.nv.constant0.<k>``."""
+        names = self.strtab.data.split(b"\0")
+        return any(
+            after == b".rel" + name
+            for name, after in pairwise(names)
+            if name.startswith(b".nv.constant0.")
+        )
 
     def _counts_last_local(self) -> bool:
         """Whether ``sh_info`` of ``.symtab`` is one less than the index of the first global."""
         rows = self.symbol_rows
         info = self.rows[self.symtab][7] if self.symtab else 0
-        if not 0 < info < len(rows) or rows[info][1] >> 4 == layout.STB_GLOBAL:
+        if not 0 <= info < len(rows) or rows[info][1] >> 4 == layout.STB_GLOBAL:
             return False
         return info + 1 == len(rows) or rows[info + 1][1] >> 4 == layout.STB_GLOBAL
 
@@ -255,7 +266,7 @@ class _Describer:
                 for at, row in enumerate(rows):
                     if row[1] >> 4 == 1:
                         return at
-        return min(max(info, 1), len(rows))
+        return min(max(info + profile.info_is_last_local, 1), len(rows))
 
     def _history(
         self, profile: Profile

@@ -249,6 +249,10 @@ _TABLE_FIRST_RANKS = (
 def _table_first_order(description: Description) -> list[Section]:
     sections = description.sections
     position = {section.name: at for at, section in enumerate(sections)}
+    if any(name.startswith(".nv.shared.") for name in position):
+        # the assembler behind cuBLAS and cuDNN of CUDA 8 to 11: code, shared memory, parameters
+        tables = (elf.SHT_SYMTAB, elf.SHT_STRTAB)
+        return sorted(sections, key=lambda section: section.sh_type in tables)
     prefixes = _TABLE_FIRST_RANKS[".note.nv.cuinfo" in position]
 
     def rank(section: Section) -> tuple[int, int]:
@@ -297,7 +301,8 @@ def symbol_names(description: Description, profile: Profile) -> bytes:
             name = entry.made_as
         if pending is not None:
             # the name of the relocation section precedes that of its .nv.constant0
-            if name in (".rel" + pending[2], ".rela" + pending[2]):
+            first = profile.bank_relocations_first
+            if first and name in (".rel" + pending[2], ".rela" + pending[2]):
                 table.add(name, room)
             table.add(pending[0], pending[1])
             pending = None
@@ -584,7 +589,8 @@ class Planner:
         elif section.name in (".note.nv.cuinfo", ".note.nv.cuver"):
             target = ".note.nv.tkinfo"
         elif self.profile.table_first:
-            target = ".symtab" if kind in _LINK_TO_SYMTAB and section.name != ".nv.info" else None
+            unlinked = section.name in (".nv.info", ".nv.callgraph")
+            target = ".symtab" if kind in _LINK_TO_SYMTAB and not unlinked else None
             if section.name.startswith((".text", ".nv.constant0", ".nv.shared")):
                 target = ".symtab"
         elif kind in _LINK_TO_MERC_SYMTAB:
@@ -926,6 +932,10 @@ def _extended_indices(rows: list[tuple[int, int, int, int, int, int]]) -> bytes:
 # -- program headers -------------------------------------------------------------------------------
 
 
+#: Size of a section header by that of a program header.
+_SECTION_HEADER_BYTES = {56: 64, 32: 40}
+
+
 def _runs(
     sections: Iterable[Section], rows: list[tuple[int, ...]], split: bool
 ) -> list[tuple[int, list[tuple[int, ...]]]]:
@@ -994,13 +1004,20 @@ def _split(
     ]
 
 
-def _old_loads(sections: list[Section], rows: list[tuple[int, ...]]) -> dict[int, tuple[int, ...]]:
-    """CUDA 10 and 11.0: sizes are sums without padding, reserved memory is the largest section."""
+def _old_loads(
+    sections: list[Section], rows: list[tuple[int, ...]], end: int
+) -> dict[int, tuple[int, ...]]:
+    """CUDA 8 to 11.0: sizes are sums without padding, reserved memory is the largest section.
+
+    The file part of the data segment reaches up to the section headers.
+    """
     loads: dict[int, tuple[int, ...]] = {}
     for access, run in _runs(sections, rows, split=False):
+        start = run[0][4]
         stored = sum(row[5] for row in run if row[1] != elf.SHT_NOBITS)
         reserved = max((row[5] for row in run if row[1] == elf.SHT_NOBITS), default=0)
-        loads[access] = (PT_LOAD, access, run[0][4], 0, 0, stored, stored + reserved, P_ALIGN)
+        in_file = end - start if access & PF_W else stored
+        loads[access] = (PT_LOAD, access, start, 0, 0, in_file, stored + reserved, P_ALIGN)
     return loads
 
 
@@ -1008,7 +1025,7 @@ def _classic_10(
     sections: list[Section], rows: list[tuple[int, ...]], at: int, entry: int
 ) -> list[tuple[int, ...]]:
     """PT_PHDR, code, data; a segment without sections is all zero."""
-    loads = _old_loads(sections, rows)
+    loads = _old_loads(sections, rows, at - (len(rows) + 1) * _SECTION_HEADER_BYTES[entry])
     result = [_table(PF_R | PF_X, PT_PHDR, at, 3, entry)]
     for access in (PF_R | PF_X, PF_R | PF_W):
         result.append(loads.get(access, (PT_LOAD, access, 0, 0, 0, 0, 0, P_ALIGN)))

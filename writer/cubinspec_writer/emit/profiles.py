@@ -50,6 +50,7 @@ class Profile:
         strtab_hole: ``.strtab`` is followed by the space of the replaced names.
         info_is_last_local: ``sh_info`` of ``.symtab`` is the index of the last local (CUDA 8 to
             11.1), not that of the first global.
+        bank_relocations_first: ``.strtab`` names ``.rel.nv.constant0.<k>`` before the bank itself.
         stale_link: ``sh_link`` of everything that uses ``.symtab`` when ``.nv.uft.entry`` was
             dropped; CUDA 12.0 to 12.3 wrote a stale index.
         text_symbols: ``sh_info`` of text sections holds the function symbol.
@@ -71,6 +72,7 @@ class Profile:
     hole_per_function: bool = False
     strtab_hole: bool = False
     info_is_last_local: bool = False
+    bank_relocations_first: bool = True
     stale_link: int = 0
     text_symbols: bool = True
     info_is_total: bool = False
@@ -108,8 +110,15 @@ PROFILES: dict[str, Profile] = {
         replace(_CLASSIC, name="classic_11_1", segments="classic_11", info_is_last_local=True),
         replace(_CLASSIC, name="classic_10", segments="classic_10", info_is_last_local=True),
         replace(_CLASSIC, name="classic_12_0", stale_link=5),
-        replace(_CLASSIC, name="classic_8", segments="none"),
-        replace(_CLASSIC, name="classic_8_no_entsize", segments="none", phentsize_when_none=0),
+        replace(
+            _CLASSIC,
+            name="classic_8",
+            segments="classic_10",
+            info_is_last_local=True,
+            bank_relocations_first=False,
+        ),
+        replace(_CLASSIC, name="classic_bare", segments="none"),
+        replace(_CLASSIC, name="classic_bare_no_entsize", segments="none", phentsize_when_none=0),
         replace(_FINALIZER, name="finalizer_11_8", info_is_total=False, hole_per_function=False),
         replace(
             _FINALIZER,
