@@ -246,13 +246,35 @@ _TABLE_FIRST_RANKS = (
 )
 
 
+#: The order in which the assembler names what belongs to one kernel.
+_KERNEL_PREFIXES = (".text.", ".nv.info.", ".nv.shared.", "", ".nv.constant0.")
+_ONCE = (".nv.callgraph", ".nv.info")
+
+
+def _assembler_order(sections: list[Section], position: dict[str, int]) -> list[Section]:
+    """Names of the assembler behind cuBLAS and cuDNN: kernel by kernel, module-wide ones once."""
+    code = [at for name, at in position.items() if name.startswith(".text.")]
+    first, last = min(code, default=0), len(sections)
+
+    def rank(section: Section) -> tuple[int, int, int]:
+        name = section.name
+        if section.sh_type in (elf.SHT_SYMTAB, elf.SHT_STRTAB):
+            return (last + 1, 0, 0)
+        if name in _ONCE:
+            return (first, _KERNEL_PREFIXES.index(""), _ONCE.index(name))
+        for at, prefix in enumerate(_KERNEL_PREFIXES):
+            if prefix and name.startswith(prefix):
+                return (position.get(".text." + name[len(prefix) :], last), at, 0)
+        return (last, position[name], 0)
+
+    return sorted(sections, key=rank)
+
+
 def _table_first_order(description: Description) -> list[Section]:
     sections = description.sections
     position = {section.name: at for at, section in enumerate(sections)}
     if any(name.startswith(".nv.shared.") for name in position):
-        # the assembler behind cuBLAS and cuDNN of CUDA 8 to 11: code, shared memory, parameters
-        tables = (elf.SHT_SYMTAB, elf.SHT_STRTAB)
-        return sorted(sections, key=lambda section: section.sh_type in tables)
+        return _assembler_order(sections, position)
     prefixes = _TABLE_FIRST_RANKS[".note.nv.cuinfo" in position]
 
     def rank(section: Section) -> tuple[int, int]:
