@@ -264,7 +264,11 @@ def _assembler_order(sections: list[Section], position: dict[str, int]) -> list[
             return (first, _KERNEL_PREFIXES.index(""), _ONCE.index(name))
         for at, prefix in enumerate(_KERNEL_PREFIXES):
             if prefix and name.startswith(prefix):
-                return (position.get(".text." + name[len(prefix) :], last), at, 0)
+                kernel = name[len(prefix) :]
+                shared = position.get(".nv.shared." + kernel, -1)
+                # the bank is named where it stands: before or behind the shared memory
+                early = prefix == ".nv.constant0." and position[name] < shared
+                return (position.get(".text." + kernel, last), 0 if early else at, int(early))
         return (last, position[name], 0)
 
     return sorted(sections, key=rank)
