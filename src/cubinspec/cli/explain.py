@@ -45,10 +45,13 @@ def run(arguments: Arguments) -> int:
 
 
 def _print(word: str, match: dict[str, Any]) -> None:
+    from cubinspec.report.explain import names_of
+
     entry = dict(match["entry"])
+    names = names_of(entry)
     name = entry.pop("name", None) or entry.pop("pattern", None) or word
-    if name.lower() != word.lower() and any(word in str(value) for value in entry.values()):
-        name = word
+    # one bit of st_other has several names: show the one that was asked for
+    name = next((other for other in names if other.lower() == word.lower()), name)
     print(heading(f"{name}: {match['subject']} ({match['table']}.yaml, {match['group']})"))
     for key in (*_ORDER, *(key for key in entry if key not in _ORDER)):
         if key in entry:

@@ -110,14 +110,20 @@ def _rank(word: str, number: int | None, table: str, entry: Entry) -> int | None
     if "pattern" in entry:
         return 0 if fnmatchcase(word, entry["pattern"]) else None
     upper = word.upper()
-    names = [str(entry["name"])]
-    names += [_ST_OTHER_PREFIX + entry[key] for key in ("func_name", "object_name") if key in entry]
-    for name in names:
+    for name in names_of(entry):
         if upper == name.upper():
             return 0
         if name.upper().endswith(f"_{upper}") and table != "relocations":
             return 1
     return None
+
+
+def names_of(entry: Entry) -> list[str]:
+    """The names of an entry: its own, and for a bit of st_other those by symbol type."""
+    return [
+        *([str(entry["name"])] if "name" in entry else []),
+        *(_ST_OTHER_PREFIX + entry[k] for k in ("func_name", "object_name") if k in entry),
+    ]
 
 
 def _is_architecture(word: str, entry: Entry) -> bool:
