@@ -330,17 +330,23 @@ CASES: dict[str, tuple[str, str, str, str]] = {
         "obscure and managed both have bit 2",
     ),
     "compat: merge rule": ("compat", "merge: equal_or_one", "merge: first", "merge rule 'first'"),
-    "compat: dropped code in the order": (
+    "compat: dropped code in front": (
         "compat",
-        "order: [9, 8,",
-        "order: [9, 8, 12,",
+        "leading: [9]",
+        "leading: [9, 12]",
         "code 12 is not written",
     ),
-    "compat: code without a place": (
+    "compat: code at both ends": (
         "compat",
-        "order: [9, 8,",
-        "order: [9,",
-        "code 8 has no place",
+        "leading: [9]",
+        "leading: [9, 11]",
+        "code 11 is also a leading one",
+    ),
+    "compat: missing value of a dropped code": (
+        "compat",
+        "  merge: drop\n",
+        "  merge: drop\n  missing: 0\n",
+        "plays no part in this merge",
     ),
     "compat: code twice": ("compat", "- code: 14\n", "- code: 13\n", "code 0xd is used twice"),
     "compat: value for no architecture": (
@@ -466,7 +472,6 @@ def test_all_faults_are_reported_at_once(project: Path, plant: Plant) -> None:
     plant("arch", "renamed_to: 110", "renamed_to: 111")
     plant("compat", "merge: equal_or_one", "merge: first")
     plant("sections", "- {name: uft, ksy: uft,", "- {name: uft, ksy: uf_table,")
-    # compat also has the code without a place: its unknown rule is none that writes it
     assert len(faults(project)) >= 3
 
 

@@ -382,12 +382,12 @@ def compat_rules(tables: Tables) -> Iterator[Fault]:
         attributes, "merge", _names(data["merge_rules"]), ("attributes",), "merge rule"
     )
     merges = {a["code"]: a["merge"] for a in attributes}
-    for index, code in enumerate(data["order"]):
-        if merges.get(code, "drop") == "drop":
-            yield ("order", index), f"code {code} is not written"
-    written = {code for code, merge in merges.items() if merge != "drop"}
-    if written - set(data["order"]):
-        yield ("order",), f"code {min(written - set(data['order']))} has no place"
+    for place in ("leading", "trailing"):
+        for index, code in enumerate(data[place]):
+            if merges.get(code, "drop") == "drop":
+                yield (place, index), f"code {code} is not written"
+    for code in set(data["leading"]) & set(data["trailing"]):
+        yield ("trailing",), f"code {code} is also a leading one"
     archs = {str(a["sm"]) for a in tables["arch"].data["architectures"]}
     wanted = {"variant": {"", "a", "f"}, "architecture": archs}
     for index, attribute in enumerate(attributes):
@@ -399,6 +399,8 @@ def compat_rules(tables: Tables) -> Iterator[Fault]:
             yield path, f"target_values has no place for {min(values - allowed)!r}"
         if attribute["merge"] in wanted and not values:
             yield path, "a merge by target needs target_values"
+        if attribute["merge"] in ("drop", *wanted) and "missing" in attribute:
+            yield path, "the value of a missing record plays no part in this merge"
 
 
 def arch_rules(tables: Tables) -> Iterator[Fault]:

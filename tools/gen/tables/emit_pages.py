@@ -239,14 +239,13 @@ def _compat(data: Mapping[str, Any]) -> list[str]:
         ("payload", _layout),
         ("values seen", lambda e: ", ".join(f"{v:#x}" for v in e.get("values_seen", ()))),
         ("merge", _get("merge")),
-        ("empty input counts as", _get("missing")),
+        ("missing counts as", _get("missing")),
         ("evidence", _evidence),
     ]
-    order = ", ".join(map(str, data["order"]))
     return [
         *_section("Records", columns, data["attributes"]),
         *_section("Merge rules", _WORDS, data["merge_rules"]),
-        f"Order in linked files: {order}.",
+        f"A linked section starts with {data['leading']} and ends with {data['trailing']}.",
         "",
     ]
 

@@ -438,9 +438,11 @@ def _compat(table: Table, module: _Module) -> None:
             f"Values of a linked section by the {doc}.",
         )
     _bit_fields(attributes, module)
-    module.constant(
-        "ORDER", "tuple[int, ...]", repr(tuple(table.data["order"])), "Order of a linked section."
-    )
+    for key, doc in (("leading", "start"), ("trailing", "end")):
+        codes = repr(tuple(table.data[key]))
+        module.constant(
+            key.upper(), "tuple[int, ...]", codes, f"Codes that {doc} a linked section."
+        )
 
 
 def _arch(table: Table, module: _Module) -> None:

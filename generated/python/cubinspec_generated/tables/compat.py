@@ -1,4 +1,4 @@
-# Generated from ksy/tables/compat.yaml (sha256 5f4af014b3cd5ea6) by tools.gen; do not edit.
+# Generated from ksy/tables/compat.yaml (sha256 9129ff8be4613d49) by tools.gen; do not edit.
 """Compatibility records of .nv.compat (EICOMPAT_ATTR)."""
 
 NAMES: dict[int, str] = {
@@ -68,6 +68,8 @@ MISSING: dict[int, int] = {
     0x2: 0,
     0x3: 3,
     0x5: 0,
+    0x6: 1,
+    0x7: 256,
 }
 """Value that an input without the record stands for."""
 
@@ -91,5 +93,8 @@ BIT_FIELDS: dict[tuple[int, str], tuple[tuple[str, int, int], ...]] = {
 BIT_FIELD_ENUMS: dict[tuple[int, str], str] = {}
 """Enums of bit fields, by code and name of the bit field."""
 
-ORDER: tuple[int, ...] = (9, 8, 2, 5, 7, 3, 6, 11)
-"""Order of a linked section."""
+LEADING: tuple[int, ...] = (9,)
+"""Codes that start a linked section."""
+
+TRAILING: tuple[int, ...] = (11,)
+"""Codes that end a linked section."""
