@@ -64,6 +64,11 @@ class LinkResult:
     bytes: bytes
     messages: list[tuple[str, str]]
 
+    @property
+    def warnings(self) -> list[str]:
+        """Texts of the warnings."""
+        return [text for level, text in self.messages if level == "warning"]
+
 
 def link(
     inputs: Iterable[Input], options: LinkOptions | str | None = None, **settings: Any

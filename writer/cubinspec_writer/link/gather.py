@@ -26,7 +26,8 @@ from cubinspec_generated.tables.arch import ARCHES
 
 from .diagnostics import Diagnostics, UnsupportedLinkError
 from .options import LinkOptions
-from .read import ET_REL, open_object
+from .profile import profile_for
+from .read import ET_REL, has_mercury, open_object
 
 #: Library whose code goes when nothing refers to it (`--keep-system-libraries` keeps it).
 SYSTEM_LIBRARY = "libcudadevrt.a"
@@ -157,6 +158,11 @@ class _Gatherer:
                 raise self.diagnostics.fatal(str(error)) from error
             self.diagnostics.info(f"ignored: {error}")
             return
+        if profile_for(self.target[0]).mercury and not has_mercury(elf):
+            self.diagnostics.warning(
+                f"Output is limited to run on SM Arch '{self.target[0]}' only due to limitations "
+                f"in input file {name}"
+            )
         if not self._matches((elf.ehdr[6] >> 8) & 0xFFFF):
             raise self.diagnostics.fatal(
                 f"Input file '{name}' arch does not match target '{self.options.arch}'"

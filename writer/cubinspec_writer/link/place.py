@@ -132,11 +132,11 @@ def _place_shared(state: LinkState, below: dict[Symbol, list[Symbol]]) -> None:
     named = _named_in_code(state)
     # One variable that not exactly one kernel needs makes every kernel take the pool's alignment.
     spread = any(v in named and len(users.get(v, ())) != 1 for v in pooled)
-    # With an array of dynamic size beside such a variable every kernel has a section (seeds 1, 14).
-    has_dynamic = any(s.space == Space.SHARED and not s.is_defined for s in state.globals)
-    everywhere = has_dynamic and any(
-        v.bind == STB_LOCAL and len(users.get(v, ())) != 1 for v in pooled
-    )
+    # Sections are known to hold arrays of dynamic size by their alignment of 16 alone, so taking 16
+    # from the pool makes empty sections stay (seeds 1, 14), and taking 32 makes them go (seed 50).
+    has_dynamic = any(x.space == Space.SHARED and not x.is_defined for x in state.globals)
+    taken = pool.align if pool is not None and spread else 0
+    everywhere = has_dynamic and taken == _DYNAMIC_ALIGN
     for variable in common:
         variable.value = align_up(end, variable.alignment)
         end = variable.value + variable.size
@@ -156,8 +156,7 @@ def _place_shared(state: LinkState, below: dict[Symbol, list[Symbol]]) -> None:
             variable.section = section
         sizes[kernel] = size
         aligns[kernel] = max((v.alignment for v in own), default=0)
-        if pool is not None and spread and (size or everywhere):
-            aligns[kernel] = max(aligns[kernel], pool.align)
+        aligns[kernel] = max(aligns[kernel], taken)
     _place_dynamic(state, below, used_by_function, sizes, aligns)
     for kernel, variables in uses.items():
         section = state.by_key.get((".nv.shared." + kernel.name, kernel))
@@ -166,6 +165,7 @@ def _place_shared(state: LinkState, below: dict[Symbol, list[Symbol]]) -> None:
         section.align = aligns[kernel]
         section.nobits_size = sizes[kernel]
         dynamic = any(not v.is_defined for v in variables)
+        dynamic = dynamic and section.align == _DYNAMIC_ALIGN
         section.emitted = bool(sizes[kernel]) or dynamic or everywhere
         if sizes[kernel] > _SHARED_LIMIT and not _allows_more_shared(state):
             state.diagnostics.error(
@@ -176,7 +176,7 @@ def _place_shared(state: LinkState, below: dict[Symbol, list[Symbol]]) -> None:
             section.reserved = state.profile.reserved_shared
     if pool is not None:
         listed = state.options.preserve_relocs and bool(common)
-        pool.emitted = has_dynamic or listed
+        pool.emitted = (has_dynamic and taken <= _DYNAMIC_ALIGN) or listed
         pool.align = _DYNAMIC_ALIGN if has_dynamic else pool.align
         pool.nobits_size = end if listed else 0
         if pool.emitted and state.profile.constant0_late:
