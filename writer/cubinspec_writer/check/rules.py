@@ -368,15 +368,17 @@ def _instruction_offsets(view: View) -> Iterator[Found]:
 
 @_rule(
     "CUB014",
-    "A call graph has its four lists in order, each once, and names symbols of the file.",
-    _CENSUS + " (CUDA 10 and 11.0 have the first three lists)",
+    "A call graph has its four lists in order, and names symbols of the file.",
+    _CENSUS + " (up to CUDA 11.0 the first three lists, in CUDA 8 once per input)",
     "Write the markers <0,-1> <0,-2> <0,-3> <0,-4>, also for empty lists.",
 )
 def _callgraph(view: View) -> Iterator[Found]:
     for index in view.of_type(*bodies.CALLGRAPH_TYPES):
         pairs = view.pairs(index)
         markers = [b for a, b in pairs if a == 0 and b in CALLGRAPH_MARKERS]
-        if pairs and tuple(markers) not in (CALLGRAPH_MARKERS, CALLGRAPH_MARKERS[:3]):
+        lists = 4 if CALLGRAPH_MARKERS[3] in markers else 3
+        expected = [*CALLGRAPH_MARKERS[:lists]] * max(len(markers) // lists, 1)
+        if pairs and markers != expected:
             found = ", ".join(f"{marker:#x}" for marker in markers)
             yield view.rows[index][4], _section(view, index), f"markers {found or 'missing'}"
         count = len(view.symbols_for(index))
@@ -605,7 +607,8 @@ def _segments(view: View) -> Iterator[Found]:
             continue
         if kind == PT_PHDR and (offset, filesz) != (ehdr[4], ehdr[8] * len(rows)):
             yield ehdr[4], path, "PT_PHDR is not the program header table"
-        if offset + filesz > len(view.data) or memsz < filesz:
+        # CUDA 8 counts the padding behind the last section in the file size only
+        if offset + filesz > len(view.data) or memsz + layout.P_ALIGN <= filesz:
             yield ehdr[4], path, f"{filesz:#x} bytes at {offset:#x}, {memsz:#x} in memory"
         if not flags & PF_R:
             yield ehdr[4], path, "cannot be read"
