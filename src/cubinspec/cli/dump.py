@@ -138,13 +138,16 @@ def _record(entry: dict[str, Any]) -> str:
         )
     else:
         shown = _pairs(fields)
-    names = [*(entry.get("symbols") or {}).values(), *entry.get("names", ())]
-    notes = f"  ; {', '.join(printable(str(item)) for item in names)}" if names else ""
+    found = [*(entry.get("symbols") or {}).values(), *entry.get("names", ())]
+    # a parameter's record refers to symbol 0, which has no name; "?" is a symbol that is not there
+    names = ["?" if name is None else printable(name) for name in found if name != ""]
+    notes = f"  ; {', '.join(names)}" if names else ""
     form = entry["format_name"] or f"format {entry['format']}"
     return f"{entry['offset']:#8x}  {name:<34} {form}  {shown}{notes}"
 
 
 def _callgraph(graph: dict[str, Any]) -> Iterator[str]:
+    yield f"lists: {', '.join(map(str, graph['markers'])) or 'none'}"
     for part in ("calls", "references"):
         yield from (
             f"{part}: {printable(edge['caller'] or '?')} ({edge['caller_index']}) -> "

@@ -69,7 +69,8 @@ def _lines(key: str, value: Any) -> list[str]:
     if isinstance(value, list):
         if value and isinstance(value[0], dict):
             return [f"{label}:", *(f"  {_plain(item)}" for item in value)]
-        return [f"{label}: {', '.join(map(str, value)) or 'none'}"]
+        # the variant without a suffix is the empty text
+        return [f"{label}: {', '.join(str(item) or 'plain' for item in value) or 'none'}"]
     if isinstance(value, dict):
         return [f"{label}: {_plain(value)}"]
     if key in _HEXADECIMAL and isinstance(value, int):
