@@ -16,7 +16,7 @@ from cubinspec.model.info import (
     unpack_triple,
 )
 from cubinspec.reader.elf import SHF_CUDA_MERCURY, SHT_SYMTAB
-from cubinspec.reader.streams import info_rows, keyed_rows, words
+from cubinspec.reader.streams import InfoIndex, info_rows, keyed_rows, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ class Function:
         owner = table.cubin.elf.section_rows[row[3]][7] & 0xFFFFFF
         self._code = row[3] if owner in (0, symbol_index) else 0
         self._rows: list[InfoRow] | None = None
-        self._by_code: dict[int, InfoRow] | None = None
+        self._by_code: InfoIndex | None = None
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.name}>"
@@ -319,20 +319,28 @@ class Function:
         index = self._table.info.get(self._code)
         return [] if index is None else self._table.cubin.info_records_of(index)
 
-    def _index(self) -> dict[int, InfoRow]:
+    def _index(self) -> InfoIndex:
         by_code = self._by_code
         if by_code is None:
-            rows = self.info_rows
-            by_code = self._by_code = dict(zip([row[2] for row in rows], rows, strict=True))
+            elf = self._table.cubin.elf
+            index = self._table.info.get(self._code)
+            if index is None:
+                by_code = InfoIndex(b"", 0, elf.file, "")
+            else:
+                by_code = InfoIndex(
+                    elf.section_bytes(index),
+                    elf.section_rows[index][4],
+                    elf.file,
+                    f"sections[{index}]",
+                )
+            self._by_code = by_code
         return by_code
 
     def _inline(self, code: int) -> int | None:
-        row = self._index().get(code)
-        return None if row is None else row[3]
+        return self._index().value(code)
 
     def _payload(self, code: int) -> bytes | None:
-        row = self._index().get(code)
-        return None if row is None else row[4]
+        return self._index().payload(code)
 
     def _triple(self, code: int) -> Triple | None:
         payload = self._payload(code)
@@ -408,7 +416,7 @@ class Function:
     @property
     def num_params(self) -> int:
         """How many parameters there are."""
-        codes = [row[2] for row in self.info_rows]
+        codes = self._index().codes
         return codes.count(_KPARAM) + codes.count(_KPARAM_V2)
 
     @property

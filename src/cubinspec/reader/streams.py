@@ -66,6 +66,66 @@ def info_rows(body: bytes, base: int, file: str, field: str) -> list[InfoRow]:
     return rows
 
 
+class InfoIndex:
+    """Where the records of one ``.nv.info`` stream are: what a table of kernels needs of it.
+
+    Finds each record without taking it apart, in a third of the time of :func:`info_rows`, and
+    reads the few that are asked for. Of several records with one code the last one counts.
+
+    Raises:
+        TruncatedError: as :func:`info_rows` does.
+    """
+
+    __slots__ = ("_body", "_places", "codes")
+
+    def __init__(self, body: bytes, base: int, file: str, field: str) -> None:
+        self._body = body
+        #: The code of every record, in file order.
+        self.codes: list[int] = []
+        self._places: dict[int, int] = {}
+        if not self._scan():
+            # Damaged, or with a payload of odd size: the thorough way finds it or says why not.
+            rows = info_rows(body, base, file, field)
+            self.codes = [row[2] for row in rows]
+            self._places = {row[2]: row[0] for row in rows}
+
+    def _scan(self) -> bool:
+        body = self._body
+        count = len(body) >> 1
+        halves = unpack_from(f"<{count}H", body)
+        codes = []
+        places = {}
+        at = 0
+        while at + 1 < count:
+            head = halves[at]
+            codes.append(code := head >> 8)
+            places[code] = at << 1
+            if head & 0xFF == EIFMT_SVAL:
+                size = halves[at + 1]
+                if size & 1:
+                    return False
+                at += size >> 1
+            at += 2
+        self.codes = codes
+        self._places = places
+        return at << 1 == len(body)
+
+    def value(self, code: int) -> int | None:
+        """The value in the record's header; the payload's size for a record with one."""
+        at = self._places.get(code)
+        return None if at is None else int.from_bytes(self._body[at + 2 : at + 4], "little")
+
+    def payload(self, code: int) -> bytes | None:
+        """The record's payload, empty for records without one."""
+        at = self._places.get(code)
+        if at is None:
+            return None
+        body = self._body
+        if body[at] != EIFMT_SVAL:
+            return b""
+        return body[at + 4 : at + 4 + int.from_bytes(body[at + 2 : at + 4], "little")]
+
+
 def keyed_rows(body: bytes, base: int, file: str, field: str) -> list[tuple[int, int, int]]:
     """The two-word records of a module's ``.nv.info``: code, symbol index, value.
 
