@@ -169,7 +169,7 @@ class InfoRecords:
 
     @property
     def size(self) -> int:
-        return sum(4 + len(record[3]) for record in self.records)
+        return 4 * len(self.records) + sum([len(record[3]) for record in self.records])
 
     def encode(self, context: Context) -> bytes:
         head = records.INFO_RECORD.pack

@@ -505,6 +505,7 @@ class Planner:
         self.tables = {"shstrtab": self.shstrtab, "strtab": self.strtab}
         self.capsule_symbols: dict[int, int] = {}
         self.drops_uft: bool | None = None
+        self.sizes: dict[int, int] = {}
         self.num_local = 0
         self.num_tail = 0
 
@@ -671,6 +672,13 @@ class Planner:
         return self.capsule_symbols.get(id(section), 0)
 
     def size(self, section: Section) -> int:
+        """``sh_size`` of a section; asked for several times, and slow for long streams."""
+        size = self.sizes.get(id(section))
+        if size is None:
+            size = self.sizes[id(section)] = self._size(section)
+        return size
+
+    def _size(self, section: Section) -> int:
         body = section.body
         if not isinstance(body, bodies.Computed):
             return body.size
