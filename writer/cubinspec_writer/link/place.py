@@ -33,7 +33,6 @@ from .model import (
     SHT_CUDA_CONSTANT_B0,
     SHT_CUDA_GLOBAL,
     SHT_CUDA_SHARED,
-    STB_LOCAL,
     STT_CUDA_SAMPLER,
     STT_CUDA_SURFACE,
     STT_CUDA_TEXTURE,
@@ -136,7 +135,9 @@ def _place_shared(state: LinkState, below: dict[Symbol, list[Symbol]]) -> None:
     # from the pool makes empty sections stay (seeds 1, 14), and taking 32 makes them go (seed 50).
     has_dynamic = any(x.space == Space.SHARED and not x.is_defined for x in state.globals)
     taken = pool.align if pool is not None and spread else 0
-    everywhere = has_dynamic and taken == _DYNAMIC_ALIGN
+    everywhere = has_dynamic and (
+        taken == _DYNAMIC_ALIGN or (state.profile.keeps_aligned_shared and taken > _DYNAMIC_ALIGN)
+    )
     for variable in common:
         variable.value = align_up(end, variable.alignment)
         end = variable.value + variable.size

@@ -27,6 +27,8 @@ class Profile:
         constant0_late: parameter banks are made by the finalizer, after everything else.
         reserved_start: where variables in reserved shared memory begin.
         keeps_symbols: kinds and spaces of symbols stay as in the inputs (Mercury symbols).
+        keeps_aligned_shared: empty shared sections with more than that alignment of arrays of
+            dynamic size stay, too.
         drops_dead_frames: `.debug_frame` loses the entries of dead functions.
     """
 
@@ -44,6 +46,7 @@ class Profile:
     reserved_start: int = 0
     keeps_symbols: bool = False
     drops_dead_frames: bool = False
+    keeps_aligned_shared: bool = False
 
 
 _OLD = Profile(
@@ -71,6 +74,7 @@ _HOPPER = Profile(
     cuinfo_flags=0x1000040,
     compat_keeps_finalizer=False,
     constant0_late=False,
+    keeps_aligned_shared=True,
 )
 _BLACKWELL = Profile(
     has_compat=True,
