@@ -7,7 +7,7 @@ DEMO := $(addprefix $(SAMPLES)/,kernels.sm_75.exe.cubin cluster_sm90.sm_90.exe.c
   spills.sm_90.regs32exe.cubin tcgen05_sm100a.sm_100a.exe.cubin)
 WORKERS ?= auto
 
-.PHONY: help venv demo test test-corpus gen check-gen samples corpus link-cases bench lint types \
+.PHONY: help venv demo test test-corpus gen check-gen check-ide check-languages samples corpus link-cases bench lint types \
   bless clean
 
 help: ## what can be made here
@@ -51,6 +51,12 @@ check-gen: $(VENV)/.dev ## fail when `make gen` would change anything (needs nod
 	else \
 	  echo "SKIPPED check-gen: node and npm are not on this machine"; \
 	fi
+
+check-ide: $(VENV)/.dev ## read the samples as the Kaitai Web IDE does (needs node)
+	$(PY) -m pytest tests/unit/test_ksy_targets.py -k ide
+
+check-languages: $(VENV)/.dev ## build the Go and Java readers and run them on the samples
+	$(PY) -m tools.gen.languages
 
 samples: $(VENV)/.dev ## rebuild tests/data/cubins and compare with samples.yaml (BLESS=1: take over)
 	$(PY) -m tools.corpus.samples $(if $(BLESS),--bless)

@@ -95,6 +95,7 @@ types:
             cuda_codes::eiattr_code::eiattr_syscalls_fallback: fallback_list
             cuda_codes::eiattr_code::eiattr_coop_group_mask_regids: coop_group_mask_list
             cuda_codes::eiattr_code::eiattr_atom16_emul_instr_reg_map: register_map
+            cuda_codes::eiattr_code::eiattr_instr_reg_map: instruction_register_map
             cuda_codes::eiattr_code::eiattr_indirect_branch_targets: indirect_branches
             cuda_codes::eiattr_code::eiattr_mbarrier_instr_offsets: mbarrier_list
             cuda_codes::eiattr_code::eiattr_coroutine_resume_id_offsets: coroutine_list
@@ -504,6 +505,37 @@ types:
       - id: reserved
         type: u2
         doc: 0 in files seen.
+  instruction_register_map:
+    -orig-id: EIATTR_INSTR_REG_MAP
+    doc: Registers used by instructions, with more about them.
+    seq:
+      - id: entries
+        type: instruction_register
+        repeat: expr
+        repeat-expr: _io.size / 12
+        doc: One entry per instruction.
+      - id: trailing
+        size-eos: true
+        -opaque: attribute payload
+        doc: Bytes after the last whole entry; empty in files seen.
+  instruction_register:
+    doc: Register used by one instruction.
+    seq:
+      - id: ofs_instruction
+        type: u4
+        doc: Byte offset of the instruction.
+      - id: kind
+        type: u1
+        doc: 2 in files seen.
+      - id: unknown_1
+        type: u1
+        doc: 2 in files seen.
+      - id: register_number
+        type: u2
+        doc: Number of the register.
+      - id: unknown_2
+        type: u4
+        doc: All bits set in files seen.
   indirect_branches:
     -orig-id: EIATTR_INDIRECT_BRANCH_TARGETS
     doc: Targets of the indirect branches of a function.
@@ -699,7 +731,8 @@ types:
           len_text.as<s8> <= _io.size - _io.pos
             ? len_text.as<s8>
             : (_io.size - _io.pos).as<s8>
-        type: str
+        type: strz
+        eos-error: false
         if: has_text
         doc: What the compiler says.
       - id: text_padding

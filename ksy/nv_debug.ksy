@@ -144,7 +144,11 @@ types:
         repeat: until
         repeat-until: _.name.length == 0 or _io.eof
         if: not _io.eof
-        doc: Files the lines belong to, ended by an entry without a name.
+        doc: |
+          Files the lines belong to, ended by an entry without a name. The
+          section with the PTX text in relocatable files and in what nvlink
+          makes of them; executables of ptxas name none and mean their only
+          such section.
       - id: trailing
         size-eos: true
         -opaque: unclaimed

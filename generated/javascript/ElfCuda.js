@@ -2,13 +2,13 @@
 
 (function (root, factory) {
   if (typeof define === 'function' && define.amd) {
-    define(['exports', 'kaitai-struct/KaitaiStream', './ElfRecords', './NoteNv', './CudaCodes', './Mercury', './Metadata', './Eiattr', './NvDebug', './ResolvedRela', './Compat', './Capmerc', './RelAction', './Uft', './Callgraph', './Prototype'], factory);
+    define(['exports', 'kaitai-struct/KaitaiStream', './ElfRecords', './Eiattr', './NoteNv', './CudaCodes', './Mercury', './Metadata', './ResolvedRela', './Compat', './Capmerc', './RelAction', './NvDebug', './Uft', './Callgraph', './Prototype'], factory);
   } else if (typeof exports === 'object' && exports !== null && typeof exports.nodeType !== 'number') {
-    factory(exports, require('kaitai-struct/KaitaiStream'), require('./ElfRecords'), require('./NoteNv'), require('./CudaCodes'), require('./Mercury'), require('./Metadata'), require('./Eiattr'), require('./NvDebug'), require('./ResolvedRela'), require('./Compat'), require('./Capmerc'), require('./RelAction'), require('./Uft'), require('./Callgraph'), require('./Prototype'));
+    factory(exports, require('kaitai-struct/KaitaiStream'), require('./ElfRecords'), require('./Eiattr'), require('./NoteNv'), require('./CudaCodes'), require('./Mercury'), require('./Metadata'), require('./ResolvedRela'), require('./Compat'), require('./Capmerc'), require('./RelAction'), require('./NvDebug'), require('./Uft'), require('./Callgraph'), require('./Prototype'));
   } else {
-    factory(root.ElfCuda || (root.ElfCuda = {}), root.KaitaiStream, root.ElfRecords || (root.ElfRecords = {}), root.NoteNv || (root.NoteNv = {}), root.CudaCodes || (root.CudaCodes = {}), root.Mercury || (root.Mercury = {}), root.Metadata || (root.Metadata = {}), root.Eiattr || (root.Eiattr = {}), root.NvDebug || (root.NvDebug = {}), root.ResolvedRela || (root.ResolvedRela = {}), root.Compat || (root.Compat = {}), root.Capmerc || (root.Capmerc = {}), root.RelAction || (root.RelAction = {}), root.Uft || (root.Uft = {}), root.Callgraph || (root.Callgraph = {}), root.Prototype || (root.Prototype = {}));
+    factory(root.ElfCuda || (root.ElfCuda = {}), root.KaitaiStream, root.ElfRecords || (root.ElfRecords = {}), root.Eiattr || (root.Eiattr = {}), root.NoteNv || (root.NoteNv = {}), root.CudaCodes || (root.CudaCodes = {}), root.Mercury || (root.Mercury = {}), root.Metadata || (root.Metadata = {}), root.ResolvedRela || (root.ResolvedRela = {}), root.Compat || (root.Compat = {}), root.Capmerc || (root.Capmerc = {}), root.RelAction || (root.RelAction = {}), root.NvDebug || (root.NvDebug = {}), root.Uft || (root.Uft = {}), root.Callgraph || (root.Callgraph = {}), root.Prototype || (root.Prototype = {}));
   }
-})(typeof self !== 'undefined' ? self : this, function (ElfCuda_, KaitaiStream, ElfRecords_, NoteNv_, CudaCodes_, Mercury_, Metadata_, Eiattr_, NvDebug_, ResolvedRela_, Compat_, Capmerc_, RelAction_, Uft_, Callgraph_, Prototype_) {
+})(typeof self !== 'undefined' ? self : this, function (ElfCuda_, KaitaiStream, ElfRecords_, Eiattr_, NoteNv_, CudaCodes_, Mercury_, Metadata_, ResolvedRela_, Compat_, Capmerc_, RelAction_, NvDebug_, Uft_, Callgraph_, Prototype_) {
 /**
  * ELF file with device code for NVIDIA GPUs (e_machine 190), as ptxas, nvlink
  * and the CUDA libraries carry it.

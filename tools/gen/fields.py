@@ -14,7 +14,7 @@ from tools.gen.spec import Spec, Type, digest
 
 
 def class_name(path: tuple[str, ...]) -> str:
-    """Qualified name of the Python class of a type: ``("elf_cuda", "section")`` -> ElfCuda.Section."""
+    """Qualified name of the Python class of a type, ``ElfCuda.Section``."""
     return ".".join("".join(p.capitalize() for p in name.split("_")) for name in path)
 
 

@@ -248,7 +248,7 @@ def _name_clash(spec: Spec, specs: dict[str, Spec]) -> Found:
 def _enum_value(spec: Spec, specs: dict[str, Spec]) -> Found:
     for kind, name, members in _enums(spec):
         for value in members:
-            if int(value, 0) > 0x7FFFFFFF if isinstance(value, str) else value > 0x7FFFFFFF:
+            if value > 0x7FFFFFFF:
                 yield kind.line or 1, f"{name}: {value} does not fit into a C# enum"
 
 

@@ -19,11 +19,10 @@ class SpecError(Exception):
     """A ``.ksy`` file cannot be understood; the text starts with file and line."""
 
 
-class _LineDict(dict[str, Any]):
-    """A YAML mapping that remembers its own line and the lines and order of its keys."""
+class _LineDict(dict[Any, Any]):
+    """A YAML mapping that remembers the line it starts in."""
 
     line: int
-    key_lines: dict[str, int]
 
 
 class _Loader(yaml.SafeLoader):
@@ -33,14 +32,12 @@ class _Loader(yaml.SafeLoader):
 def _construct_mapping(loader: _Loader, node: yaml.MappingNode) -> _LineDict:
     result = _LineDict()
     result.line = node.start_mark.line + 1
-    result.key_lines = {}
     for key_node, value_node in node.value:
-        key = str(loader.construct_object(key_node, deep=True))
+        key = loader.construct_object(key_node, deep=True)
         if key in result:
             line = key_node.start_mark.line + 1
             raise SpecError(f"{node.start_mark.name}:{line}: key {key!r} occurs twice")
         result[key] = loader.construct_object(value_node, deep=True)
-        result.key_lines[key] = key_node.start_mark.line + 1
     return result
 
 

@@ -4,16 +4,16 @@
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
 from . import elf_records
+from . import eiattr
 from . import note_nv
 from . import cuda_codes
 from . import mercury
 from . import metadata
-from . import eiattr
-from . import nv_debug
 from . import resolved_rela
 from . import compat
 from . import capmerc
 from . import rel_action
+from . import nv_debug
 from . import uft
 from . import callgraph
 from . import prototype

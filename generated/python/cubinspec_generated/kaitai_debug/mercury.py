@@ -4,9 +4,9 @@
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
 from . import elf_records
+from . import eiattr
 from . import callgraph
 from . import prototype
-from . import eiattr
 from . import resolved_rela
 import collections
 

@@ -1,0 +1,1 @@
+"""Programs in other languages that read cubins with the generated classes."""
