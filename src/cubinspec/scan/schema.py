@@ -26,7 +26,7 @@ COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("name", "string", "mangled name of the kernel"),
     ("demangled", "string", "its readable name"),
     ("registers", "int64", "registers per thread"),
-    ("stack", "int64", "stack per thread"),
+    ("stack", "int64", "stack per thread; null when recursion leaves it unbounded"),
     ("shared", "int64", "static shared memory per block"),
     ("local", "int64", "static local memory per thread"),
     ("const0", "int64", "size of constant bank 0"),
