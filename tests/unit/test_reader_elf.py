@@ -231,6 +231,17 @@ def test_looking_for_a_section_type_scans_once(count: int) -> None:
     assert looked_at == 1
 
 
+def test_many_functions_in_one_section_do_not_share_its_attributes() -> None:
+    symbols = symbol() + symbol(1, 0x12, 0x10, 2) * 300
+    sections = [
+        {"type": SHT_PROGBITS, "flags": 6, "info": 0, "body": bytes(16)},
+        {"type": SHT_CUDA_INFO, "info": 2, "body": INFO * 300},
+        {"type": SHT_SYMTAB, "link": 1, "body": symbols},
+    ]
+    kernels = Cubin.parse(forged(sections, b"\0k\0")).kernels
+    assert [len(kernel.attributes) for kernel in kernels] == [300] + [0] * 299
+
+
 # --- strings --------------------------------------------------------------------------------------
 
 

@@ -113,14 +113,16 @@ class FunctionTable:
         shared, local: code section -> bytes.
         constants: bank -> code section -> bytes.
         sizes: attribute code -> function symbol -> value.
+        first: code section that names no owner -> the first function met in it.
     """
 
-    __slots__ = ("constants", "cubin", "info", "local", "shared", "sizes", "symbols")
+    __slots__ = ("constants", "cubin", "first", "info", "local", "shared", "sizes", "symbols")
 
     def __init__(self, cubin: Cubin, symbols: SymbolList, *, mercury: bool) -> None:
         self.cubin = cubin
         self.symbols = symbols
         self.info: dict[int, int] = {}
+        self.first: dict[int, int] = {}
         self.shared: dict[int, int] = {}
         self.local: dict[int, int] = {}
         self.constants: dict[int, dict[int, int]] = {}
@@ -185,9 +187,12 @@ class Function:
         #: The symbol's row.
         self.row = row
         # A function inside another's code owns none of the sections that describe that code.
-        # The second writer (seen in CUPTI) leaves the owner 0 and has one function per section.
+        # The second writer (seen in CUPTI) leaves the owner 0 and has one function per section;
+        # were there more, each would be given all the attributes again.
         owner = table.cubin.elf.section_rows[row[3]][7] & 0xFFFFFF
-        self._code = row[3] if owner in (0, symbol_index) else 0
+        if owner == 0:
+            owner = table.first.setdefault(row[3], symbol_index)
+        self._code = row[3] if owner == symbol_index else 0
         self._rows: list[InfoRow] | None = None
         self._by_code: InfoIndex | None = None
 
