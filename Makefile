@@ -22,7 +22,7 @@ $(VENV)/.base: pyproject.toml
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.base
-	$(PY) -m pip install --quiet -e '.[containers,oracle,test,lint]'
+	$(PY) -m pip install --quiet -e '.[containers,scan,dask,oracle,test,lint]'
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.dev
