@@ -22,6 +22,13 @@ LONG_STRING = 1024
 #: real files stay below 6; forged headers could make every section span the whole file.
 MAX_SHARED_FACTOR = 16
 
+#: Longest readable form of a mangled name; beyond that the mangled one is shown. The longest
+#: template names of public libraries stay below 20,000 characters.
+MAX_READABLE_NAME = 1 << 16
+
+#: Readable names per mangled character. Real ones stay below 10; names made to explode reach any.
+MAX_READABLE_RATIO = 64
+
 # --- containers -------------------------------------------------------------------------------
 
 #: Containers inside containers (wheel -> tar.gz -> ar -> object -> fatbin is five). Deeper nesting

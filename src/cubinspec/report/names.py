@@ -6,7 +6,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_demangle: Callable[[str], str | None] | None = None
 #: A library holds the same names once per architecture.
 _known: dict[str, str] = {}
 _MAX_KNOWN = 1 << 17
@@ -23,27 +22,10 @@ def readable(name: str) -> str:
     if known is None:
         if len(_known) >= _MAX_KNOWN:
             _known.clear()
-        known = _known[name] = _read(name)
+        from cubinspec.report.demangle import demangle
+
+        known = _known[name] = demangle(name) or name
     return known
-
-
-def _read(name: str) -> str:
-    global _demangle
-    if _demangle is None:
-        try:
-            from pycxxfilt import demangle
-
-            _demangle = demangle
-        except ImportError:
-            _demangle = _unchanged
-    try:
-        return _demangle(name) or name
-    except ValueError:  # a name that only starts like a mangled one
-        return name
-
-
-def _unchanged(name: str) -> None:
-    return None
 
 
 def matcher(pattern: str | None) -> Callable[[str], bool]:

@@ -1,0 +1,113 @@
+"""C++ and Rust names for people, also from files that mean harm.
+
+A mangled name may refer to its own parts (``S0_``, ``T_``), so that two hundred characters can
+stand for gigabytes, and the demangler (LLVM's, through ``pycxxfilt``) ends the whole process when
+memory runs out. Names that cannot grow far are demangled here; the others, long template names
+among them, in a child process with a limit on its memory. Both stop when the readable names of a
+run outgrow the mangled ones by more than real names do.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from cubinspec.limits import MAX_READABLE_NAME, MAX_READABLE_RATIO
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from subprocess import Popen
+
+#: A name that cannot become longer than two to this many characters is demangled in this process.
+_SAFE_BITS = 22
+#: Most growth comes from parts that are named three times each: 3 ** (1/3) per reference.
+_BITS_PER_REFERENCE = 0.53
+#: Readable characters that are given without looking at the ratio.
+_FLOOR = 4 << 20
+_CHILD_BYTES = 256 << 20
+_TOO_LONG = "!"
+
+_CHILD = f"""
+import sys
+try:
+    from resource import RLIMIT_AS, RLIMIT_CORE, setrlimit
+    setrlimit(RLIMIT_CORE, (0, 0))
+    setrlimit(RLIMIT_AS, ({_CHILD_BYTES}, {_CHILD_BYTES}))
+except ImportError:
+    pass
+from pycxxfilt import demangle
+for line in sys.stdin:
+    try:
+        found = demangle(line[:-1]) or ""
+    except ValueError:
+        found = ""
+    except MemoryError:
+        found = None
+    short = found is not None and len(found) <= {MAX_READABLE_NAME}
+    print(found if short else "{_TOO_LONG}", flush=True)
+"""
+
+_child: Popen[str] | None = None
+#: Process that started the child: one that was forked off must not share its pipes.
+_owner = 0
+_asked = 0
+_given = 0
+
+
+def demangle(name: str) -> str | None:
+    """The readable form of a name; ``None`` when there is none, or none of sensible length."""
+    global _asked, _given
+    try:
+        from pycxxfilt import demangle as library
+    except ImportError:
+        return None
+    if not name.isprintable() or len(name) > MAX_READABLE_NAME:
+        return None
+    _asked += len(name)
+    if _given > MAX_READABLE_RATIO * _asked + _FLOOR:
+        return None
+    references = name.count("S") + name.count("T")
+    if len(name).bit_length() + _BITS_PER_REFERENCE * references > _SAFE_BITS:
+        return _ask_child(name)
+    try:
+        found: str | None = library(name)
+    except ValueError:  # a name that only starts like a mangled one
+        return None
+    _given += len(found or "")
+    return found if found and len(found) <= MAX_READABLE_NAME else None
+
+
+def _ask_child(name: str) -> str | None:
+    global _child, _given, _owner
+    if _child is None or _owner != os.getpid():
+        from subprocess import DEVNULL, PIPE, Popen
+
+        _owner = os.getpid()
+        _child = Popen(
+            [sys.executable, "-c", _CHILD],
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=DEVNULL,
+            encoding="utf-8",
+            errors="surrogateescape",
+        )
+    assert _child.stdin is not None
+    assert _child.stdout is not None
+    answer = ""
+    try:
+        _child.stdin.write(f"{name}\n")
+        _child.stdin.flush()
+        answer = _child.stdout.readline()
+    except OSError:
+        pass  # the child has gone; the answer is empty as well
+    if not answer.endswith("\n"):
+        _child.kill()
+        _child.wait()
+        _child = None
+        answer = f"{_TOO_LONG}\n"
+    found = answer[:-1]
+    if found == _TOO_LONG:
+        _given += _FLOOR  # at least what it cost
+        return None
+    _given += len(found)
+    return found or None
