@@ -421,8 +421,7 @@ class Function:
     @property
     def num_params(self) -> int:
         """How many parameters there are."""
-        codes = self._index().codes
-        return codes.count(_KPARAM) + codes.count(_KPARAM_V2)
+        return self._index().num_params
 
     @property
     def params(self) -> list[Parameter]:
