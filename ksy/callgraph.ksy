@@ -7,7 +7,7 @@ meta:
     - executable
     - gpu
   license: CC0-1.0
-  ks-version: 0.9
+  ks-version: 0.11
   imports:
     - elf_records
   encoding: UTF-8

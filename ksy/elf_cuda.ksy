@@ -10,7 +10,7 @@ meta:
     - executable
     - gpu
   license: CC0-1.0
-  ks-version: 0.9
+  ks-version: 0.11
   imports:
     - callgraph
     - capmerc
@@ -231,7 +231,7 @@ instances:
       has_section_names ? sections[names_index.as<s4>].ofs_body : 0.as<s8>
     size: |
       has_section_names ? sections[names_index.as<s4>].len_body : 0.as<s8>
-    type: elf_records::string_table
+    type: elf_records::string_pool
     -alias: true
     doc: Names of the sections; empty when they cannot be found.
 types:
@@ -818,13 +818,17 @@ types:
               or sh_type == cuda_codes::section_type::sht_cuda_udt_entry
               ? 14
             : sh_type == cuda_codes::section_type::sht_cuda_merc_symtab
-              or sh_type == cuda_codes::section_type::sht_cuda_merc_rela
+              or sh_type
+                == cuda_codes::section_type::sht_cuda_merc_callgraph
+              or sh_type
+                == cuda_codes::section_type::sht_cuda_merc_prototype
+              ? 22
+            : sh_type == cuda_codes::section_type::sht_cuda_merc_rela
               or sh_type == cuda_codes::section_type::sht_cuda_merc_info
-              or sh_type == cuda_codes::section_type::sht_cuda_merc_callgraph
-              or sh_type == cuda_codes::section_type::sht_cuda_merc_prototype
               or sh_type
                 == cuda_codes::section_type::sht_cuda_merc_resolved_rela
-              or sh_type == cuda_codes::section_type::sht_cuda_reserved_shared
+              or sh_type
+                == cuda_codes::section_type::sht_cuda_reserved_shared
               ? 15
             : is_constant_name
               ? 19
@@ -838,7 +842,8 @@ types:
           resolved relocations; 13 module metadata; 14 unified functions and
           data; 15 a table of the Mercury half; 16 a Mercury capsule; 17
           NVIDIA's debug information; 18 machine code; 19 a constant bank; 20
-          DWARF; 21 initial values of variables.
+          DWARF; 21 initial values of variables; 22 a table of the Mercury half
+          that refers to strings.
       mercury_kind:
         value: |
           sh_type == cuda_codes::section_type::sht_cuda_merc_symtab ? 1
@@ -861,6 +866,11 @@ types:
               == cuda_codes::section_type::sht_cuda_reserved_shared
             ? 8 : 0
         doc: Which table of the Mercury half it is, as in `mercury`.
+      uses_names:
+        value: |
+          body_kind == 2 or body_kind == 9 or body_kind == 10
+            or body_kind == 22
+        doc: True when the contents refer to a string table.
       names_section:
         value: |
           body_kind == 2
@@ -884,7 +894,8 @@ types:
           has_names ? _root.sections[names_section.as<s4>].ofs_body : 0.as<s8>
         size: |
           has_names ? _root.sections[names_section.as<s4>].len_body : 0.as<s8>
-        type: elf_records::string_table
+        type: elf_records::string_pool
+        if: uses_names
         -alias: true
         doc: Strings that the contents refer to; empty when there are none.
       body:
@@ -907,13 +918,14 @@ types:
             12: resolved_rela(_root.is_64)
             13: metadata
             14: uft
-            15: mercury(mercury_kind.as<u1>, _root.is_64, names._io)
+            15: mercury(mercury_kind.as<u1>, _root.is_64, _io)
             16: capmerc
             17: nv_debug(nv_debug_kind.as<u1>)
             18: code_body
             19: constant_body
             20: dwarf_body
             21: data_body
+            22: mercury(mercury_kind.as<u1>, _root.is_64, names._io)
             _: unknown_body
         if: is_in_file
         doc: The contents, absent when they take no room in the file.

@@ -9,7 +9,7 @@ meta:
     - executable
     - gpu
   license: CC0-1.0
-  ks-version: 0.9
+  ks-version: 0.11
   imports:
     - cuda_codes
   encoding: UTF-8
@@ -50,26 +50,11 @@ types:
         doc: |
           All strings in file order. The first one is empty. Reading goes on
           to the end of the table when the last one has no terminator.
-  string_ref:
-    doc: A string in a string table, named by its offset.
-    params:
-      - id: pool
-        type: io
-        doc: Stream of the string table.
-      - id: ofs_string
-        type: u4
-        doc: Offset of the first byte of the string.
-    instances:
-      is_valid:
-        value: ofs_string.as<s8> < pool.size
-        doc: False when the offset lies past the end of the table.
-      value:
-        io: pool
-        pos: ofs_string
-        type: strz
-        eos-error: false
-        if: is_valid
-        doc: The string, absent when the offset is out of range.
+  string_pool:
+    doc: |
+      The bytes of a string table as a stream for those that look strings up
+      in it by their offset.
+    seq: []
   symbol_table_64:
     doc: Symbols of an ELF64 file.
     params:

@@ -7,7 +7,7 @@ meta:
     - executable
     - gpu
   license: CC0-1.0
-  ks-version: 0.9
+  ks-version: '0.10'
   encoding: UTF-8
   endian: le
 doc: |

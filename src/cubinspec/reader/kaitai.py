@@ -39,10 +39,6 @@ PADDING = "padding"
 #: Kind of bytes that nothing in the spec describes.
 UNCLAIMED = ""
 
-#: ``body_kind`` of sections that read the string table they link to: symbols, call graph,
-#: prototypes and the Mercury tables.
-_KINDS_WITH_NAMES = frozenset((2, 9, 10, 15))
-
 #: What the spec writes for :data:`UNCLAIMED` in ``-opaque``.
 _UNCLAIMED_IN_SPEC = "unclaimed"
 
@@ -160,7 +156,7 @@ def _check_work(root: Any, data_size: int) -> None:
     total = 0
     for section in root.sections:
         total += section.len_body
-        if section.body_kind in _KINDS_WITH_NAMES and section.has_names:
+        if section.uses_names and section.has_names:
             total += root.sections[section.names_section].len_body
     if total > MAX_SHARED_FACTOR * data_size:
         raise LimitError(
