@@ -638,7 +638,9 @@ types:
       num_barriers:
         value: (sh_flags >> 20) & 0x7f
         if: is_code
-        doc: Barriers a `.text` section uses; 0 from CUDA 12.8 on.
+        doc: |
+          Barriers a `.text` section uses; 0 in files with ABI version 8,
+          which have an attribute for it.
       num_registers:
         value: sh_info >> 24
         if: is_code
@@ -798,6 +800,8 @@ types:
             : sh_type == cuda_codes::section_type::sht_cuda_resolved_rela
               ? 12
             : sh_type == cuda_codes::section_type::sht_cuda_metadata
+              or sh_type
+                == cuda_codes::section_type::sht_cuda_metadata_trace_mark
               ? 13
             : sh_type == cuda_codes::section_type::sht_cuda_relocinfo
               ? 11
@@ -812,6 +816,7 @@ types:
             : sh_type == cuda_codes::section_type::sht_cuda_uft
               ? 18
             : sh_type == cuda_codes::section_type::sht_cuda_udt
+              or sh_type == cuda_codes::section_type::sht_cuda_embedded_host
               ? 21
             : sh_type == cuda_codes::section_type::sht_cuda_uidx
               or sh_type == cuda_codes::section_type::sht_cuda_uft_entry

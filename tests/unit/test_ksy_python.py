@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from cubinspec import Cubin
 from cubinspec.errors import BadStructureError, LimitError, NotCubinError, TruncatedError
 from cubinspec.reader.kaitai import FIELD, PADDING, UNCLAIMED, Code, parse, walk
 from cubinspec_generated.kaitai.elf_cuda import ElfCuda
@@ -185,3 +186,43 @@ def test_only_sections_that_need_strings_read_them(samples: list[Path]) -> None:
         for section in parse(file.read_bytes()).sections:
             needs = section.body_kind in (2, 9, 10, 22)
             assert (section.names is not None) == needs
+
+
+#: Body in ksy/tables/sections.yaml -> body_kind of elf_cuda.ksy.
+BODY_KINDS = {
+    "none": {0},
+    "string_table": {1},
+    "symbol_table": {2},
+    "symtab_shndx": {5},
+    "rel_table": {3},
+    "rela_table": {4},
+    "note_nv": {6},
+    "eiattr": {7, 15},
+    "compat": {8},
+    "callgraph": {9, 22},
+    "prototype": {10, 22},
+    "rel_action": {11},
+    "resolved_rela": {12, 15},
+    "metadata": {13},
+    "uft": {14},
+    "mercury": {15, 22},
+    "capmerc": {16},
+    "nv_debug": {17},
+    "sass": {18},
+    "data": {19, 21},
+    "dwarf": {20},
+}
+
+
+def test_bodies_are_those_of_the_section_table(samples: list[Path]) -> None:
+    seen = set()
+    for file in samples:
+        cubin = Cubin.parse(file.read_bytes(), name=file.name)
+        for section, body in zip(cubin.sections, parse(file.read_bytes()).sections, strict=True):
+            assert section.name == body.name
+            if not body.is_in_file:
+                continue
+            assert body.body_kind in BODY_KINDS[section.body], (file.name, section.name)
+            seen.add(section.body)
+    # metadata and extended indices: no tool writes the one, the other takes 65,280 sections
+    assert seen == set(BODY_KINDS) - {"none", "metadata", "symtab_shndx"}

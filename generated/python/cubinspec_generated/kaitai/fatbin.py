@@ -4,8 +4,8 @@
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
 from . import cuda_codes
-from . import compat
 from . import elf_cuda
+from . import compat
 from enum import IntEnum
 
 
