@@ -69,6 +69,9 @@ MEMBER_IN_MEMORY_BYTES = 32 << 20
 #: Members held in memory at the same time: an archive inside an archive needs two.
 MEMBERS_IN_MEMORY_BYTES = 64 << 20
 
+#: Files kept open while the images of a folder are in use; systems allow a process 256 or more.
+MAX_OPEN_FILES = 64
+
 #: What is kept of a stream for steps back: more than nearly every cubin that lies bare in a library
 #: (its length stands at its end, its data before that).
 STREAM_WINDOW_BYTES = 8 << 20

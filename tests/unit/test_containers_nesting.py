@@ -188,3 +188,16 @@ def test_an_entry_is_reached_without_reading_the_others() -> None:
     data = container([entry_for(cubin()) for _ in range(3)])
     image = list(images(data))[2]
     assert image.offset == data.rindex(b"\x7fELF")
+
+
+def test_a_list_of_images_does_not_keep_its_files_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source, "MAX_OPEN_FILES", 4)
+    for number in range(20):
+        (tmp_path / f"{number:02}.so").write_bytes(LIBRARY)
+    found = list(images(tmp_path))
+    assert len(found) == 60
+    assert len(source._open_paths) <= 4
+    assert {image.data for image in found[::3]} == {cubin()}
+    assert len(source._open_paths) <= 4

@@ -39,13 +39,13 @@ def run(arguments: Arguments) -> int:
 
 def _pack(arguments: Arguments, mode: str) -> bytes:
     from cubinspec.containers.fatbin_write import container, entry_for
-    from cubinspec.containers.source import FileSource
+    from cubinspec.containers.source import PathSource
 
     ident = arguments.value("--ident")
     entries = []
     for word in arguments.files():
         path, sm, variant = _target(word)
-        source = FileSource.open(path)
+        source = PathSource(path)
         entries.append(
             entry_for(
                 source.read(0, source.size),

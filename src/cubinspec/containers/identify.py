@@ -5,7 +5,7 @@ from __future__ import annotations
 from cubinspec.containers import fatbin
 from cubinspec.containers.elf_host import MACHINES, ElfFrame
 from cubinspec.containers.sniff import ARCHIVES, COMPRESSED, SNIFF_BYTES, sniff
-from cubinspec.containers.source import BytesSource, FileSource, Source
+from cubinspec.containers.source import BytesSource, PathSource, Source
 from cubinspec.errors import CubinError, TruncatedError
 
 TYPE_CHECKING = False
@@ -67,7 +67,7 @@ def identify(what: str | os.PathLike[str] | bytes) -> Identity:
     path = os.fspath(what)
     if os.path.isdir(path):
         return Identity("folder", "a folder", None)
-    source = FileSource.open(path)
+    source = PathSource(path)
     try:
         return _identify(source)
     finally:

@@ -7,11 +7,14 @@ is read without ever being whole in memory or on disk.
 
 from __future__ import annotations
 
+from weakref import ref
+
 from cubinspec.errors import CubinError, FileAccessError, LimitError, TruncatedError
 from cubinspec.limits import (
     BOMB_FLOOR_BYTES,
     MAX_MEMBER_BYTES,
     MAX_MEMBER_RATIO,
+    MAX_OPEN_FILES,
     MEMBER_IN_MEMORY_BYTES,
     MEMBERS_IN_MEMORY_BYTES,
     SEARCH_CHUNK_BYTES,
@@ -21,7 +24,8 @@ from cubinspec.limits import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Protocol
+    from io import FileIO
+    from typing import IO, Protocol
 
     class Reader(Protocol):
         """What a stream needs: sequential reads."""
@@ -100,42 +104,48 @@ class BytesSource(Source):
         return self.data[offset : offset + size]
 
 
-class FileSource(Source):
-    """A file that can seek: of the operating system, or of an fsspec file system.
+#: Sources whose file is open now, the least recently opened first.
+_open_paths: list[ref[PathSource]] = []
+
+
+class PathSource(Source):
+    """A file of the operating system, opened when it is read.
+
+    Images keep their source, and a list of the images of a folder must not keep all its files
+    open; so only the last ``MAX_OPEN_FILES`` are, and others are opened again when needed.
 
     Reads instead of a mapping: a file that shrinks while it is read then gives a short read and
     not a signal that ends the process, and pages that were read do not count as this process's
     memory.
+
+    Raises:
+        FileAccessError: it does not exist, is a folder, cannot seek, or may not be read.
     """
 
-    def __init__(self, file: object, name: str, size: int | None = None) -> None:
-        import os
-
-        self.name = name
-        self._file = file
-        self._fd = -1
+    def __init__(self, path: str) -> None:
+        self.name = path
+        self._file: FileIO | None = None
+        self._ref = ref(self)
         try:
-            if hasattr(os, "pread"):
-                try:
-                    self._fd = file.fileno()  # type: ignore[attr-defined]
-                except (AttributeError, OSError):  # not a file of the operating system
-                    self._fd = -1
-            self._size = size if size is not None else int(file.seek(0, 2))  # type: ignore[attr-defined]
-        except (OSError, ValueError) as error:
-            raise FileAccessError(f"cannot be read: {error}", file=name) from error
-
-    @classmethod
-    def open(cls, path: str) -> FileSource:
-        """Open a file of the operating system.
-
-        Raises:
-            FileAccessError: it does not exist, is a folder, or may not be read.
-        """
-        try:
-            return cls(open(path, "rb", buffering=0), path)
+            self._size = self._opened().seek(0, 2)
         except OSError as error:
-            reason = error.strerror or str(error)
-            raise FileAccessError(f"cannot be opened: {reason}", file=path) from error
+            self.close()
+            raise FileAccessError(
+                f"cannot be opened: {error.strerror or error}", file=path
+            ) from error
+
+    def _opened(self) -> FileIO:
+        file = self._file
+        if file is None:
+            file = self._file = open(self.name, "rb", buffering=0)  # noqa: SIM115
+            _open_paths.append(self._ref)
+            while len(_open_paths) > MAX_OPEN_FILES:
+                oldest = _open_paths[0]()
+                if oldest is None:
+                    del _open_paths[0]
+                else:
+                    oldest.close()
+        return file
 
     @property
     def size(self) -> int:
@@ -146,33 +156,61 @@ class FileSource(Source):
         if size <= 0:
             return b""
         try:
-            if self._fd >= 0:
-                import os
-
-                data = os.pread(self._fd, size, offset)
-                if len(data) == size:
-                    return data
-                rest = [data]
-                left = size - len(data)
-                while left and rest[-1]:  # one call gives at most 2 GiB on Linux
-                    rest.append(os.pread(self._fd, left, offset + size - left))
-                    left -= len(rest[-1])
-                return b"".join(rest)
-            self._file.seek(offset)  # type: ignore[attr-defined]
-            out: bytes = self._file.read(size)  # type: ignore[attr-defined]
-            return out
+            file = self._opened()
+            file.seek(offset)
+            data = file.read(size)
+            if len(data) == size:
+                return data
+            pieces = [data]
+            while data and (size := size - len(data)):  # one call gives at most 2 GiB on Linux
+                data = file.read(size)
+                pieces.append(data)
+            return b"".join(pieces)
         except OSError as error:
             raise FileAccessError(
                 f"cannot be read: {error.strerror or error}", file=self.name, offset=offset
             ) from error
 
     def close(self) -> None:
-        self._fd = -1
-        self._file.close()  # type: ignore[attr-defined]
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
+            if self._ref in _open_paths:
+                _open_paths.remove(self._ref)
 
     def __del__(self) -> None:
-        # Images keep their file open and are dropped when their user is done with them.
         self.close()
+
+
+class FileSource(Source):
+    """A file object that can seek, as fsspec gives for files of other file systems."""
+
+    def __init__(self, file: IO[bytes], name: str) -> None:
+        self.name = name
+        self._file = file
+        try:
+            self._size = file.seek(0, 2)
+        except (OSError, ValueError) as error:
+            raise FileAccessError(f"cannot be read: {error}", file=name) from error
+
+    @property
+    def size(self) -> int:
+        return self._size
+
+    def read(self, offset: int, size: int) -> bytes:
+        size = min(size, self._size - offset)
+        if size <= 0:
+            return b""
+        try:
+            self._file.seek(offset)
+            return self._file.read(size)
+        except (OSError, ValueError) as error:
+            raise FileAccessError(
+                f"cannot be read: {error}", file=self.name, offset=offset
+            ) from error
+
+    def close(self) -> None:
+        self._file.close()
 
 
 class PartSource(Source):

@@ -18,7 +18,7 @@ from cubinspec.containers.sniff import (
     ptx_target,
     sniff,
 )
-from cubinspec.containers.source import BytesSource, FileSource, Source
+from cubinspec.containers.source import BytesSource, PathSource, Source
 from cubinspec.errors import BadStructureError, CubinError, LimitError
 from cubinspec.limits import MAX_CONTAINER_DEPTH, SEARCH_CHUNK_BYTES
 
@@ -59,12 +59,12 @@ def images(
 
     path = os.fspath(what)
     if not os.path.isdir(path):
-        source = FileSource.open(path)
+        source = PathSource(path)
         yield from _walk(source, (Step("file", path, 0, source.size),), 0, visit)
         return
     for file in files_below(path):
         try:
-            source = FileSource.open(file)
+            source = PathSource(file)
         except CubinError as error:
             yield _fault((Step("file", file),), error)
             continue

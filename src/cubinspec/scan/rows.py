@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cubinspec.containers import Image
 from cubinspec.containers.arena import Arena
-from cubinspec.containers.source import FileSource, Source
+from cubinspec.containers.source import FileSource, PathSource, Source
 from cubinspec.containers.walk import images_of
 from cubinspec.errors import CubinError, FileAccessError
 from cubinspec.report.archs import split_arch
@@ -44,7 +44,7 @@ def open_source(path: str) -> Source:
         FileAccessError: it cannot be opened.
     """
     if "://" not in path:
-        return FileSource.open(path)
+        return PathSource(path)
     fsspec = import_fsspec(path)
     try:
         return FileSource(fsspec.open(path, "rb").open(), path)
