@@ -292,9 +292,7 @@ def _compress(data: bytes, mode: str) -> tuple[bytes, int, int]:
         if mode == "speed":
             import cramjam
 
-            block = cramjam.lz4.compress_block(
-                data, mode="high_compression", compression=9, store_size=False
-            )
+            block = cramjam.lz4.compress_block(data, store_size=False)
             return bytes(block), fatbin.FLAG_LZ4, len(data)
         import zstandard
 
