@@ -6,6 +6,8 @@ from struct import Struct
 
 from cubinspec.errors import BadStructureError, TruncatedError
 from cubinspec.limits import MAX_IMAGE_BYTES
+from cubinspec.reader.elf import occupies_file
+from cubinspec_generated import records
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,25 +17,21 @@ ELF_MAGIC = b"\x7fELF"
 EM_CUDA = 190
 SHT_NULL, SHT_NOBITS = 0, 8
 SHN_XINDEX = 0xFFFF
-#: Sections that reserve memory only (see ``ksy/tables/sections.yaml``): GLOBAL, LOCAL, SHARED.
-_NO_BYTES = frozenset((SHT_NULL, SHT_NOBITS, 0x70000007, 0x70000009, 0x7000000A))
 
-#: Names of the sections in which nvcc puts containers.
-FATBIN_SECTIONS = (".nv_fatbin", "__nv_relfatbin")
-
+#: Records by class and byte order; the spec has the little-endian ones.
 _HEADER = {
-    (2, 1): Struct("<HHIQQQIHHHHHH"),
-    (1, 1): Struct("<HHIIIIIHHHHHH"),
-    (2, 2): Struct(">HHIQQQIHHHHHH"),
-    (1, 2): Struct(">HHIIIIIHHHHHH"),
+    (2, 1): records.ELF_HEADER_64,
+    (1, 1): records.ELF_HEADER_32,
+    (2, 2): Struct(records.ELF_HEADER_64.format.replace("<", ">")),
+    (1, 2): Struct(records.ELF_HEADER_32.format.replace("<", ">")),
 }
 _SECTION = {
-    (2, 1): Struct("<IIQQQQIIQQ"),
-    (1, 1): Struct("<IIIIIIIIII"),
-    (2, 2): Struct(">IIQQQQIIQQ"),
-    (1, 2): Struct(">IIIIIIIIII"),
+    (2, 1): records.SECTION_HEADER_64,
+    (1, 1): records.SECTION_HEADER_32,
+    (2, 2): Struct(records.SECTION_HEADER_64.format.replace("<", ">")),
+    (1, 2): Struct(records.SECTION_HEADER_32.format.replace("<", ">")),
 }
-_SEGMENT_SIZE = {2: 56, 1: 32}
+_SEGMENT_SIZE = {2: records.PROGRAM_HEADER_64.size, 1: records.PROGRAM_HEADER_32.size}
 
 MACHINES = {
     3: "x86",
@@ -145,7 +143,7 @@ class ElfFrame:
         ]
         if self.e_phoff:
             ends.append(self.e_phoff + self.e_phnum * _SEGMENT_SIZE[self.form[0]])
-        ends.extend(s[4] + s[5] for s in self.sections if s[1] not in _NO_BYTES)
+        ends.extend(s[4] + s[5] for s in self.sections if occupies_file(s[1], s[2]))
         return int(max(ends))
 
     def regions(self) -> list[tuple[int, int, str]]:

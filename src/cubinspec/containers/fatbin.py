@@ -18,6 +18,8 @@ from cubinspec.limits import (
     MAX_LZ4_RATIO,
     MAX_ZSTD_RATIO,
 )
+from cubinspec_generated import records
+from cubinspec_generated.tables.fatbin import FLAG_NAMES, KINDS, MAGICS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,42 +28,32 @@ if TYPE_CHECKING:
     from cubinspec.containers.arena import Arena
     from cubinspec.containers.source import Source
 
-MAGIC = 0xBA55ED50
-MAGIC_BYTES = b"\x50\xed\x55\xba"
-WRAPPER_MAGIC = 0x466243B1
+_CODES = {name: code for code, name in (*MAGICS.items(), *KINDS.items(), *FLAG_NAMES.items())}
 
-CONTAINER = Struct("<IHHQ")
-ENTRY = Struct("<HHIQIIHHIIIQQQ")
-EXTENSION = Struct("<II")
+MAGIC = _CODES["FATBIN_MAGIC"]
+MAGIC_BYTES = MAGIC.to_bytes(4, "little")
+WRAPPER_MAGIC = _CODES["FATBIN_WRAPPER_MAGIC"]
 
-KIND_PTX, KIND_ELF, KIND_NVVM = 1, 2, 8
-FLAG_64BIT = 0x1
-FLAG_DEBUG = 0x2
-FLAG_LINUX, FLAG_MAC, FLAG_WINDOWS = 0x10, 0x20, 0x40
-FLAG_ZLIB, FLAG_LZ4, FLAG_LZ4_FRAME, FLAG_ZSTD = 0x1000, 0x2000, 0x4000, 0x8000
-FLAG_SCRAMBLED = 0x10000
-FLAG_ARCH_SPECIFIC = 0x100000
-FLAG_FAMILY_SPECIFIC = 0x200000
-FLAG_COMPAT_COPY = 0x1000000
+CONTAINER = Struct(records.FAT_BLOCK.format + records.CONTAINER_HEAD.format.lstrip("<"))
+ENTRY = records.ENTRY_HEAD
+EXTENSION = records.EXTENSION_HEAD
 
-#: What an entry holds. 1, 2 and 8 are what nvcc writes; the others are what cuobjdump 13.5 does
-#: with an entry whose kind was changed: it lists and extracts 0x10 as ELF, and names 4 "cubin"
-#: (the text form from before ELF), 0x20 "index", 0x40 "relocatable ptx", 0x80 "tile ir" and
-#: 0x100 "concatenated entry".
-KIND_NAMES = {
-    KIND_PTX: "ptx",
-    KIND_ELF: "cubin",
-    0x4: "cubin_text",
-    KIND_NVVM: "nvvm",
-    0x10: "cubin",
-    0x20: "index",
-    0x40: "ptx",
-    0x80: "tile_ir",
-    0x100: "concatenated",
-}
+KIND_PTX, KIND_ELF, KIND_NVVM = _CODES["PTX"], _CODES["ELF"], _CODES["NVVM"]
+FLAG_64BIT = _CODES["ADDRESS_64"]
+FLAG_DEBUG = _CODES["DEBUG"]
+FLAG_LINUX = _CODES["HOST_LINUX"]
+FLAG_ZLIB, FLAG_LZ4 = _CODES["COMPRESSED_ZLIB"], _CODES["COMPRESSED_LZ4"]
+FLAG_LZ4_FRAME, FLAG_ZSTD = _CODES["COMPRESSED_LZ4_FRAME"], _CODES["COMPRESSED_ZSTD"]
+FLAG_SCRAMBLED = _CODES["SCRAMBLED"]
+FLAG_ARCH_SPECIFIC = _CODES["ARCH_SPECIFIC"]
+FLAG_FAMILY_SPECIFIC = _CODES["FAMILY_SPECIFIC"]
+FLAG_COMPAT_COPY = _CODES["HAS_COMPAT"]
 
-#: Compression by flag, all four read by cuobjdump 13.5; fatbinary 13.0 writes LZ4 and zstd.
-#: zlib is the scheme of CUDA 4 (public loaders of that time inflate entries with this flag).
+#: The table's names of kinds in the words of users.
+_WORDS = {"ELF": "cubin", "ELF_2": "cubin", "RELOCATABLE_PTX": "ptx"}
+KIND_NAMES = {code: _WORDS.get(name, name.lower()) for code, name in KINDS.items()}
+
+#: Compression by flag. Which one counts when several are set is not known; none has two.
 COMPRESSIONS = (
     (FLAG_ZSTD, "zstd"),
     (FLAG_LZ4, "lz4"),
