@@ -1,4 +1,4 @@
-# Generated from ksy/tables/*.yaml (sha256 afe84d70 67132a32 559b2b71 b4d2b372 9129ff8b e08bfd9e 0192a318 4585f83f f120708b) by tools.gen; do not edit.
+# Generated from ksy/tables/*.yaml (sha256 afe84d70 67132a32 58513eae b4d2b372 9129ff8b 16217502 0192a318 4585f83f f120708b) by tools.gen; do not edit.
 meta:
   id: cuda_codes
   title: Codes of NVIDIA CUDA device binaries

@@ -396,6 +396,12 @@ CASES: dict[str, tuple[str, str, str, str]] = {
         "    shared_per_sm: 32768\n",
         "max_shared_per_block_optin is larger than shared_per_sm",
     ),
+    "arch: shared memory that cannot be set": (
+        "arch",
+        "shared_configs: [32768, 65536]",
+        "shared_configs: [32768, 65537]",
+        "the largest size is shared_per_sm",
+    ),
     "arch: capsule without compat": (
         "arch",
         "  compat_section: true\n  capsule: true\n",

@@ -427,6 +427,9 @@ def arch_rules(tables: Tables) -> Iterator[Fault]:
         for key in sorted(always - set(have)):
             yield (*path, "limits"), f"limit {key!r} is missing"
         yield from _limit_faults(have, (*path, "limits"))
+        configs = arch.get("shared_configs", [])
+        if configs and max(configs) != have.get("shared_per_sm"):
+            yield (*path, "shared_configs"), "the largest size is shared_per_sm"
         if arch["capsule"] and not arch["compat_section"]:
             yield path, "a cubin with a capsule has .nv.compat"
     for index, arch in enumerate(archs[1:], 1):

@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sections.yaml (sha256 559b2b71d0f2beba) by tools.gen; do not edit.
+# Generated from ksy/tables/sections.yaml (sha256 58513eae8b699755) by tools.gen; do not edit.
 """Sections."""
 
 TYPE_NAMES: dict[int, str] = {
