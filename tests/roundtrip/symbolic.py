@@ -87,7 +87,9 @@ def differences(left: bytes, right: bytes) -> set[str]:
         return set()
     a, b = _Names(left), _Names(right)
     found = set()
-    header = zip(a.plan.ehdr[:1] + a.plan.ehdr[2:4], b.plan.ehdr[:1] + b.plan.ehdr[2:4], strict=True)
+    header = zip(
+        a.plan.ehdr[:1] + a.plan.ehdr[2:4], b.plan.ehdr[:1] + b.plan.ehdr[2:4], strict=True
+    )
     if any(x != y for x, y in header) or a.plan.ehdr[6] & 0xFFFFFF != b.plan.ehdr[6] & 0xFFFFFF:
         found.add("header")
     ours = {section.name: section for section in a.plan.sections if section}

@@ -179,7 +179,9 @@ class PathSource(Source):
                 _open_paths.remove(self._ref)
 
     def __del__(self) -> None:
-        self.close()
+        # Not close(): at the end of the process the list may be gone before its sources.
+        if self._file is not None:
+            self._file.close()
 
 
 class FileSource(Source):
