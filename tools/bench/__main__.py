@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import compileall
 import importlib.metadata
 import importlib.util
 import os
@@ -28,6 +29,11 @@ from tools.oracle import OracleError
 
 PAGE = ROOT / "docs" / "performance.md"
 PEERS = Path(__file__).with_name("peers")
+PACKAGES = (
+    ROOT / "src" / "cubinspec",
+    ROOT / "writer" / "cubinspec_writer",
+    ROOT / "generated" / "python" / "cubinspec_generated",
+)
 
 
 class NotHere(Exception):
@@ -242,6 +248,9 @@ def main() -> int:
     )
     options = parser.parse_args()
 
+    # As pip leaves an installation; without it every start of ours would compile what was edited.
+    for folder in PACKAGES:
+        compileall.compile_dir(str(folder), quiet=2)
     about = machine()
     rows: list[Row] = []
     stopwatch = Stopwatch()

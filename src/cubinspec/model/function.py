@@ -150,8 +150,10 @@ class FunctionTable:
                 continue
             if flags & SHF_CUDA_MERCURY != half:
                 continue
-            if names.startswith(constant, sh_name):
-                bank = _bank(sh_type, names, sh_name + len(constant))
+            if SHT_CUDA_CONSTANT_B0 <= sh_type <= SHT_CUDA_CONSTANT_LAST:
+                self.constants.setdefault(sh_type - SHT_CUDA_CONSTANT_B0, {})[code] = size
+            elif names.startswith(constant, sh_name):
+                bank = _named_bank(names, sh_name + len(constant))
                 if bank is not None:
                     self.constants.setdefault(bank, {})[code] = size
             elif names.startswith(shared, sh_name):
@@ -168,10 +170,8 @@ class FunctionTable:
                 sizes[code][symbol] = value
 
 
-def _bank(sh_type: int, names: bytes, at: int) -> int | None:
-    """Bank number by section type, else by what follows ``.nv.constant`` in the name."""
-    if SHT_CUDA_CONSTANT_B0 <= sh_type <= SHT_CUDA_CONSTANT_LAST:
-        return sh_type - SHT_CUDA_CONSTANT_B0
+def _named_bank(names: bytes, at: int) -> int | None:
+    """Bank number by what follows ``.nv.constant`` in the section's name."""
     word = names[at : at + 12].partition(b"\0")[0].lstrip(b".").partition(b".")[0]
     return int(word) if word.isdigit() else _MERCURY_BANKS.get(word)
 
@@ -325,36 +325,31 @@ class Function:
         return [] if index is None else self._table.cubin.info_records_of(index)
 
     def _index(self) -> InfoIndex:
-        by_code = self._by_code
-        if by_code is None:
-            elf = self._table.cubin.elf
-            index = self._table.info.get(self._code)
-            if index is None:
-                by_code = InfoIndex(b"", 0, elf.file, "")
-            else:
-                by_code = InfoIndex(
-                    elf.section_bytes(index),
-                    elf.section_rows[index][4],
-                    elf.file,
-                    f"sections[{index}]",
-                )
-            self._by_code = by_code
-        return by_code
+        elf = self._table.cubin.elf
+        index = self._table.info.get(self._code)
+        if index is None:
+            found = InfoIndex(b"", 0, elf.file, "")
+        else:
+            field = f"sections[{index}]"
+            row = elf.section_rows[index]
+            found = InfoIndex(elf.bytes_at(row[4], row[5], field), row[4], elf.file, field)
+        self._by_code = found
+        return found
 
     def _inline(self, code: int) -> int | None:
-        return self._index().value(code)
+        return (self._by_code or self._index()).value(code)
 
     def _payload(self, code: int) -> bytes | None:
-        return self._index().payload(code)
+        return (self._by_code or self._index()).payload(code)
 
     def _triple(self, code: int) -> Triple | None:
-        payload = self._payload(code)
+        payload = (self._by_code or self._index()).payload(code)
         return None if payload is None else unpack_triple(payload)
 
     @property
     def barriers(self) -> int | None:
         """Named barriers: the attribute of ABI 8, bits 20-26 of the code's flags before."""
-        count = self._inline(_NUM_BARRIERS)
+        count = (self._by_code or self._index()).value(_NUM_BARRIERS)
         if count is not None:
             return count & 0xFF
         if not self._code:
@@ -384,7 +379,7 @@ class Function:
     @property
     def max_threads(self) -> int | None:
         """Largest number of threads per block, from ``.maxntid`` or ``.reqntid``."""
-        shape = self.max_ntid or self.reqntid
+        shape = self._triple(_MAX_THREADS) or self._triple(_REQNTID)
         return None if shape is None else shape[0] * shape[1] * shape[2]
 
     @property
@@ -421,7 +416,7 @@ class Function:
     @property
     def num_params(self) -> int:
         """How many parameters there are."""
-        return self._index().num_params
+        return (self._by_code or self._index()).num_params
 
     @property
     def params(self) -> list[Parameter]:

@@ -581,11 +581,16 @@ class Elf:
         tables = self._shndx_tables
         if tables is None:
             tables = self._shndx_tables = {}
-            for number, row in enumerate(self.section_rows):
-                if row[1] == SHT_SYMTAB_SHNDX or (
-                    # its type is not known from a real file
-                    row[2] & SHF_CUDA_MERCURY
-                    and self.section_name(number) == ".nv.merc.symtab_shndx"
+            for number in [
+                number
+                for number, row in enumerate(self.section_rows)
+                if row[1] == SHT_SYMTAB_SHNDX or row[2] & SHF_CUDA_MERCURY
+            ]:
+                row = self.section_rows[number]
+                # the type of the Mercury half's is not known from a real file
+                if (
+                    row[1] == SHT_SYMTAB_SHNDX
+                    or self.section_name(number) == ".nv.merc.symtab_shndx"
                 ):
                     tables.setdefault(row[6], number)
         return tables.get(index)

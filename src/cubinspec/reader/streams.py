@@ -25,6 +25,8 @@ SHT_CUDA_COMPAT_INFO = 0x70000086
 INFO_TYPES = frozenset((0x70000000, 0x70000083, SHT_CUDA_COMPAT_INFO))
 #: A record header with the payload "symbol, number" behind it.
 _KEYED_RECORD = Struct(records.INFO_RECORD.format + records.FUNCTION_VALUE.format.lstrip("<"))
+_SVAL_BYTE = bytes((EIFMT_SVAL,))
+_LONGEST_RUN = 1024
 
 
 def info_rows(body: bytes, base: int, file: str, field: str) -> list[InfoRow]:
@@ -108,9 +110,8 @@ class InfoIndex:
                 params += 1
                 at += 2 + _PARAMETER_BYTES // 2
                 continue
-            code = head >> 8
-            places[code] = at << 1
-            if code in _PARAMETERS:
+            places[head >> 8] = at << 1
+            if head >> 8 in _PARAMETERS:
                 params += 1
             if head & 0xFF == EIFMT_SVAL:
                 size = halves[at + 1]
@@ -148,23 +149,39 @@ def keyed_rows(body: bytes, base: int, file: str, field: str) -> list[tuple[int,
         TruncatedError: a record or its payload runs over the end of the section.
     """
     rows: list[tuple[int, int, int]] = []
-    append = rows.append
-    unpack = _KEYED_RECORD.unpack_from
-    at, last = 0, len(body) - _KEYED_RECORD.size
+    size = _KEYED_RECORD.size
+    at, last = 0, len(body) - size
     while at <= last:
-        form, code, value, symbol, number = unpack(body, at)
-        if form != EIFMT_SVAL:
+        count = _keyed_run(body, at)
+        if count:
+            run = _KEYED_RECORD.iter_unpack(body[at : at + count * size])
+            rows += [(code, symbol, number) for _, code, _, symbol, number in run]
+            at += count * size
+        elif body[at] != EIFMT_SVAL:
             at += 4
-        elif value == 8:
-            append((code, symbol, number))
-            at += 12
         else:
-            at += 4 + value
+            at += 4 + int.from_bytes(body[at + 2 : at + 4], "little")
     if at > len(body):
         info_rows(body, base, file, field)  # raises: a payload runs over the end
     # what is left is too short for a record with two words, but must be whole records
     info_rows(body[at:], base + at, file, field)
     return rows
+
+
+def _keyed_run(body: bytes, at: int) -> int:
+    """How many records with a payload of two words follow each other from ``at`` on.
+
+    Looks at one byte of the headers of many at a time, but not of all: where runs are short, each
+    would cost a look at all that follows.
+    """
+    size = _KEYED_RECORD.size
+    shortest = min((len(body) - at) // size, _LONGEST_RUN)
+    for place, byte in ((0, _SVAL_BYTE), (2, b"\x08"), (3, b"\0")):
+        column = body[at + place : at + shortest * size : size]
+        shortest = len(column) - len(column.lstrip(byte))
+        if not shortest:
+            break
+    return shortest
 
 
 def note_rows(body: bytes, base: int, file: str, field: str) -> list[NoteRow]:
