@@ -140,7 +140,7 @@ class _Merger:
                 continue  # a note of the compiler, such as `.nv.ptx.const0.size`
             if row.shndx == SHN_UNDEF or row.shndx == SHN_COMMON:
                 if symbol.space == Space.SHARED and row.size == 0:
-                    self._shared_pool()
+                    self._dynamic_array(symbol)
                 self.state.enter(symbol)
             elif defined_here(obj, row.index):
                 self._defined_symbol(row, symbol)
@@ -148,12 +148,14 @@ class _Merger:
                 # Bytes of a duplicate stay, nothing names them (weak_vars).
                 self._place(obj.sections[row.shndx])
 
-    def _shared_pool(self) -> None:
+    def _dynamic_array(self, symbol: Symbol) -> None:
         """Arrays of dynamic size live in the pool of variables that no kernel owns."""
-        if (SHARED_POOL, None) not in self.state.by_key:
-            self.state.create_section(
-                SHARED_POOL, SHT_CUDA_SHARED, SHF_WRITE | SHF_ALLOC, 0, with_symbol=False
-            )
+        state = self.state
+        pool = state.by_key.get((SHARED_POOL, None)) or state.create_section(
+            SHARED_POOL, SHT_CUDA_SHARED, SHF_WRITE | SHF_ALLOC, 0, with_symbol=False
+        )
+        if not symbol.entered:
+            state.members.setdefault(pool, []).append(symbol)
 
     def _defined_symbol(self, row: InSymbol, symbol: Symbol) -> None:
         source = self.obj.sections[row.shndx]

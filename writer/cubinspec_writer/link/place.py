@@ -127,20 +127,19 @@ def _place_shared(state: LinkState, below: dict[Symbol, list[Symbol]]) -> None:
             if variable.space == Space.SHARED:
                 variable.value = 0  # what no kernel reaches stays there
     pooled = split_sort(_variables_of(state, pool), lambda a, b: a.size > b.size)
-    common = [v for v in pooled if len(users.get(v, ())) > 1]
     named = _named_in_code(state)
-    # One variable that not exactly one kernel needs makes every kernel take the pool's alignment.
-    spread = any(v in named and len(users.get(v, ())) != 1 for v in pooled)
+    # What no kernel reaches takes up place among the rest when any code names it (seed 112).
+    pooled = [v for v in pooled if v.is_defined]
+    common = [v for v in pooled if v in named and len(users.get(v, ())) != 1]
     # Sections are known to hold arrays of dynamic size by their alignment of 16 alone, so taking 16
     # from the pool makes empty sections stay (seeds 1, 14), and taking 32 makes them go (seed 50).
     has_dynamic = any(x.space == Space.SHARED and not x.is_defined for x in state.globals)
-    taken = pool.align if pool is not None and spread else 0
+    # One common variable makes every kernel take the pool's alignment.
+    taken = pool.align if pool is not None and common else 0
     everywhere = has_dynamic and (
         taken == _DYNAMIC_ALIGN or (state.profile.keeps_aligned_shared and taken > _DYNAMIC_ALIGN)
     )
-    for variable in common:
-        variable.value = align_up(end, variable.alignment)
-        end = variable.value + variable.size
+    end = _place_common(common, users)
     sizes: dict[Symbol, int] = {}
     aligns: dict[Symbol, int] = {}
     for kernel, variables in uses.items():
@@ -182,6 +181,32 @@ def _place_shared(state: LinkState, below: dict[Symbol, list[Symbol]]) -> None:
         pool.nobits_size = end if listed else 0
         if pool.emitted and state.profile.constant0_late:
             pool.reserved = state.profile.reserved_shared
+
+
+def _place_common(common: list[Symbol], users: dict[Symbol, list[Symbol]]) -> int:
+    """Give variables of several kernels their offsets; returns the end of the last one.
+
+    Variables that no kernel needs together share a group. A variable goes into the first group in
+    which it meets nobody; groups lie one behind the other, each with the largest size and alignment
+    of its members.
+    """
+    groups: list[tuple[list[Symbol], set[Symbol]]] = []
+    for variable in common:
+        kernels = set(users.get(variable, ()))
+        for members, occupied in groups:
+            if occupied.isdisjoint(kernels):
+                members.append(variable)
+                occupied |= kernels
+                break
+        else:
+            groups.append(([variable], kernels))
+    end = 0
+    for members, _ in groups:
+        start = align_up(end, max(v.alignment for v in members))
+        end = start + max(v.size for v in members)
+        for variable in members:
+            variable.value = start
+    return end
 
 
 def _named_in_code(state: LinkState) -> set[Symbol]:
