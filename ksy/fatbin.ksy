@@ -108,7 +108,7 @@ types:
             : head.len_header.as<s8> - 64 <= _io.size - _io.pos
             ? (head.len_header.as<s8> - 64).as<s8>
             : (_io.size - _io.pos).as<s8>
-        type: header_rest(has_extension, has_compat)
+        type: header_rest(head.ofs_extension, has_compat)
         doc: Varying part of the header.
       - id: payload
         size: |
@@ -131,8 +131,8 @@ types:
             or head.flags.is_lz4_frame or head.flags.is_zstd
         doc: True when the payload is compressed.
       has_extension:
-        value: head.ofs_extension == 64
-        doc: True when an extension follows the fixed header.
+        value: head.ofs_extension != 0
+        doc: True when the header ends in an extension.
       has_compat:
         value: head.flags.has_compat
         doc: True when the extension holds a copy of `.nv.compat`.
@@ -164,7 +164,9 @@ types:
         doc: Exact size of a compressed payload, else 0.
       - id: ofs_extension
         type: u4
-        doc: Offset of the extension from the start of the entry, 64 or 0.
+        doc: |
+          Offset of the extension from the start of the entry: 64, more after an
+          identifier, 0 for none.
       - id: code_version_minor
         type: u2
         doc: Minor version of the PTX; 8 for a cubin with ABI version 8.
@@ -176,16 +178,18 @@ types:
         doc: GPU the image is for, 90 for sm_90.
       - id: ofs_identifier
         type: u4
-        doc: Offset of the identifier from the start of the entry, 0 for none.
+        doc: Offset of the identifier from the start of the entry, 64 or 0.
       - id: len_identifier
         type: u4
-        doc: Size of the identifier.
+        doc: Size of the identifier without the NUL that ends it.
       - id: flags
         type: entry_flags
         doc: Compression and kind of target.
-      - id: zero
+      - id: scramble_word
         type: u8
-        doc: 0 in containers of fatbinary 13.0.
+        doc: |
+          Not 0 in scrambled entries: the same for all compressions of an
+          input, another one for another input. 0 in all others.
       - id: len_uncompressed
         type: u8
         doc: Size of the image when the payload is compressed, else 0.
@@ -225,9 +229,11 @@ types:
       - id: is_zstd
         type: b1
         doc: The payload is a zstd frame.
-      - id: is_lto
+      - id: is_scrambled
         type: b1
-        doc: Input of a link-time optimisation.
+        doc: |
+          The payload is scrambled, so that no decompressor reads it. nvcc 13.0
+          stores compressed LTO IR so.
       - id: unknown_17
         type: b3
         doc: 0 in files seen.
@@ -252,38 +258,63 @@ types:
   header_rest:
     doc: Varying part of the header of an entry.
     params:
-      - id: has_extension
-        type: bool
-        doc: True when the part starts with an extension.
+      - id: ofs_extension
+        type: u4
+        doc: Offset of the extension from the start of the entry, 0 for none.
       - id: has_compat
         type: bool
         doc: True when the extension holds a copy of `.nv.compat`.
     seq:
+      - id: identifier
+        size: ofs_extension - 64
+        if: has_extension and ofs_extension > 64
+        -opaque: entry header
+        doc: Identifier with its NUL, padded to eight.
       - id: extension
         type: extension_head
-        if: has_extension and _io.size >= 8
+        if: has_extension
         doc: Place and size of the extension's data.
+      - id: nul
+        type: u1
+        if: has_compat_copy
+        doc: 0, where the data of other extensions starts.
       - id: compat_copy
         size: extension.len_data
         type: compat
-        if: |
-          has_extension and has_compat and _io.size >= 8
-            and extension.ofs_data == 72
-            and extension.len_data.as<s8> <= _io.size - 8
+        if: has_compat_copy
         doc: Copy of `.nv.compat`, so that a loader need not open the image.
       - id: rest
         size-eos: true
         -opaque: entry header
-        doc: Identifier, options for ptxas, or padding.
+        doc: |
+          Options for ptxas with their NUL, an identifier without extension, or
+          padding.
+    instances:
+      has_extension:
+        value: |
+          ofs_extension >= 64
+            and ofs_extension.as<s8> - 56 <= _io.size
+        doc: True when there is an extension inside the header.
+      has_compat_copy:
+        value: |
+          has_extension and has_compat
+            and extension.ofs_data == ofs_extension + 8
+            and extension.len_data.as<s8> + ofs_extension - 55 <= _io.size
+        doc: True when the copy lies inside the header, after the extension.
   extension_head:
     doc: Place and size of the data of an extension.
     seq:
       - id: ofs_data
         type: u4
-        doc: Offset of the data from the start of the entry, 72.
+        doc: |
+          Offset of the data from the start of the entry, eight more than
+          that of the extension.
       - id: len_data
         type: u4
-        doc: Size of the data.
+        doc: |
+          One less than the size of the data. For PTX and IR that is the length
+          of the options without their NUL; for a cubin the size of the copy of
+          `.nv.compat`, which follows a NUL.
   ptx_payload:
     doc: PTX text.
     seq:
@@ -308,7 +339,8 @@ types:
   wrapper:
     doc: |
       Wrapper of a container in the host section `.nvFatBinSegment`, after its
-      magic. The pointers are filled in by the host's linker and loader.
+      magic. In an object file each pointer has a relocation; a linked file has
+      the address in place, or 0 and the address in a dynamic relocation.
     seq:
       - id: version
         type: u4
@@ -320,8 +352,9 @@ types:
       - id: ptr_linked
         type: u8
         doc: |
-          Address of a list of further containers in the wrapper of a device
-          link, else 0.
+          Address of a list of the linked containers in the wrapper of a device
+          link, else 0. The list is in `.bss` and is filled when the program
+          starts.
   gap:
     doc: Four zero bytes between containers.
     seq: []

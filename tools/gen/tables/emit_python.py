@@ -122,6 +122,24 @@ def _eiattr(table: Table, module: _Module) -> None:
         ],
         "Byte offsets of symbol indices inside a payload (inside each element of an array).",
     )
+    module.mapping(
+        "PLACES",
+        "dict[int, tuple[str, ...]]",
+        [(_hex(a["code"]), repr(tuple(a["places"]))) for a in attributes if "places" in a],
+        "Where a code stands: module (.nv.info), function (.nv.info.<f>).",
+    )
+    module.mapping(
+        "MERCURY",
+        "dict[int, str]",
+        [(_hex(a["code"]), repr(a["mercury"])) for a in attributes if "mercury" in a],
+        "Whether the Mercury copy of a section has the code too: copied, never or only (there).",
+    )
+    module.mapping(
+        "MIN_SM",
+        "dict[int, int]",
+        [(_hex(a["code"]), str(a["min_sm"])) for a in attributes if "min_sm" in a],
+        "First architecture with the instructions that an attribute is about.",
+    )
     _bit_fields(attributes, module)
     module.mapping(
         "ENUMS",

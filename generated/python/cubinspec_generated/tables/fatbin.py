@@ -1,4 +1,4 @@
-# Generated from ksy/tables/fatbin.yaml (sha256 f120708b40782260) by tools.gen; do not edit.
+# Generated from ksy/tables/fatbin.yaml (sha256 6dbddc5675c65566) by tools.gen; do not edit.
 """Fat binaries."""
 
 MAGICS: dict[int, str] = {

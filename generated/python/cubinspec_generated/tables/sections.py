@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sections.yaml (sha256 58513eae8b699755) by tools.gen; do not edit.
+# Generated from ksy/tables/sections.yaml (sha256 103aba2aa05e04f3) by tools.gen; do not edit.
 """Sections."""
 
 TYPE_NAMES: dict[int, str] = {
