@@ -7,7 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from cubinspec import Cubin
+from cubinspec.containers.fatbin_write import container as fatbin_of
+from cubinspec.containers.fatbin_write import entry_for
 from cubinspec_generated.kaitai.fatbin import Fatbin
+from tests.unit.containers_kit import CUBINS
 
 
 def entry(
@@ -69,14 +73,39 @@ def test_a_compressed_cubin_stays_opaque(bit: int) -> None:
     assert image.payload.data == b"\x28\xb5\x2f\xfd" + bytes(4)
 
 
-def test_the_extension_holds_a_copy_of_compat() -> None:
-    records = bytes.fromhex("02090000020201000307010102030000")
-    rest = struct.pack("<II", 72, len(records)) + records + bytes(8)
-    data = container(entry(1, b"x", flags=1 << 24, rest=rest, ofs_extension=64))
+@pytest.mark.parametrize("ident", [None, b"identity"])
+def test_the_extension_holds_a_copy_of_compat(ident: bytes | None) -> None:
+    cubin = (CUBINS / "calls.sm_100.exe.cubin").read_bytes()
+    (block,) = Fatbin.from_bytes(fatbin_of([entry_for(cubin, ident=ident)])).blocks
+    header = block.content.entries.entries[0].header_rest
+    compat = Cubin.parse(cubin).compat
+    assert [int(record.code) for record in header.compat_copy.records] == [r.code for r in compat]
+    assert header.nul == 0
+    assert not header.rest.strip(b"\0")
+    assert getattr(header, "identifier", b"").rstrip(b"\0") == (ident or b"")
+
+
+@pytest.mark.parametrize(
+    ("ofs_extension", "ofs_data", "len_data"),
+    [(64, 72, 99), (64, 72, 0xFFFFFFFF), (64, 80, 4), (8, 72, 4), (0xFFFFFFFF, 72, 4), (88, 96, 4)],
+)
+def test_extensions_that_lie_are_left_alone(
+    ofs_extension: int, ofs_data: int, len_data: int
+) -> None:
+    rest = struct.pack("<II", ofs_data, len_data) + bytes(16)
+    data = container(entry(1, b"x", flags=1 << 24, rest=rest, ofs_extension=ofs_extension))
     (block,) = Fatbin.from_bytes(data).blocks
-    copy = block.content.entries.entries[0].header_rest
-    assert [int(record.code) for record in copy.compat_copy.records] == [9, 2, 7, 3]
-    assert copy.rest == bytes(8)
+    assert not block.content.entries.entries[0].header_rest.has_compat_copy
+
+
+def test_options_of_ptx_follow_the_extension() -> None:
+    text = b".version 8.0\n.target sm_80\n.address_size 64\n"
+    data = fatbin_of([entry_for(text, options=b"-O1 ", ident=b"x", mode="none")])
+    (block,) = Fatbin.from_bytes(data).blocks
+    header = block.content.entries.entries[0].header_rest
+    assert header.identifier == b"x" + bytes(7)
+    assert (header.extension.ofs_data, header.extension.len_data) == (80, 4)
+    assert header.rest == b"-O1 \0\0\0\0"
 
 
 def test_wrappers_of_a_host_object() -> None:
