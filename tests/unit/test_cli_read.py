@@ -154,6 +154,22 @@ def test_dump_can_be_limited_to_sections(
     assert {section["name"] for section in record["sections"]} == names
 
 
+def test_dump_says_that_no_section_fits(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["dump", SAMPLE, "--section", ".nv.nothing"]) == 0
+    assert "no section's name fits '.nv.nothing'" in capsys.readouterr().err
+
+
+def test_annotations_are_read_by_their_tags(capsys: pytest.CaptureFixture[str]) -> None:
+    file = str(SAMPLES / "spills.sm_80.annotate.cubin")
+    (record,) = records(capsys, "dump", file, "--section", ".nv.info.?*")
+    (found,) = [r for r in record["sections"][0]["content"]["records"] if r["code"] == 0x55]
+    *spills, last = found["fields"]["entries"]
+    assert spills[0] == {"kind": 1, "offset": 0x200}
+    assert last["kind"] == 3
+    assert last["text"].startswith("instr/R-regs:")
+    assert found["names"] == ["SPILL_REFILL", "FUNCTION_INFO"]
+
+
 def test_dump_decodes_attributes_with_their_symbols(capsys: pytest.CaptureFixture[str]) -> None:
     (record,) = records(capsys, "dump", SAMPLE, "--section=.nv.info")
     (section,) = record["sections"]

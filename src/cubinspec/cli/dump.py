@@ -31,9 +31,13 @@ def run(arguments: Arguments) -> int:
     pattern = arguments.value("--section")
     if arguments.flag("--json"):
         records: list[dict[str, Any]] = []
-        status = for_each_cubin(
-            arguments.files(), lambda cubin: records.append(dump_record(cubin, pattern))
-        )
+
+        def take(cubin: Cubin) -> None:
+            records.append(dump_record(cubin, pattern))
+            if not records[-1]["sections"]:
+                _say_none(cubin, pattern)
+
+        status = for_each_cubin(arguments.files(), take)
         write_json(records)
         return status
     return for_each_cubin(arguments.files(), lambda cubin: _print(cubin, pattern))
@@ -46,13 +50,21 @@ def _print(cubin: Cubin, pattern: str | None) -> None:
         _print_header(cubin, header_record(cubin))
         for segment in segment_records(cubin):
             print("  " + _pairs(segment))
-    for section in matching(cubin, pattern):
+    chosen = matching(cubin, pattern)
+    if not chosen:
+        _say_none(cubin, pattern)
+    for section in chosen:
         record = section_record(cubin, section)
         body = record.pop("content")
         print()
         print(heading(f"[{record.pop('index')}] {printable(record.pop('name')) or '(no name)'}"))
         print("  " + _pairs(record))
         sys.stdout.writelines(f"  {line}\n" for line in _lines(body))
+
+
+def _say_none(cubin: Cubin, pattern: str | None) -> None:
+    what = "there are no sections" if pattern is None else f"no section's name fits {pattern!r}"
+    print(f"cubinspec: {printable(cubin.name)}: {what}", file=sys.stderr)
 
 
 def _print_header(cubin: Cubin, record: dict[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cubinspec.errors import BadIndexError, FileAccessError
+from cubinspec.errors import BadIndexError, CubinError, FileAccessError
 from cubinspec.model.header import Header
 from cubinspec.reader.elf import (
     RELOCATION_TYPES,
@@ -142,7 +142,10 @@ class Cubin:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<Cubin {self.name!r} {self.arch}>"
+        try:
+            return f"<Cubin {self.name!r} {self.arch}>"
+        except CubinError:  # the target may stand in a section that is broken
+            return f"<Cubin {self.name!r}>"
 
     # -- what the file is -----------------------------------------------------------------------
 

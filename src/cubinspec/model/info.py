@@ -101,6 +101,11 @@ class InfoRecord:
         return layouts.get(self.code)
 
     @property
+    def is_tagged(self) -> bool:
+        """Whether the payload is made of records that start with a tag."""
+        return self.code in table.TAGGED and not self._is_compat
+
+    @property
     def fields(self) -> dict[str, Any] | None:
         """The payload by the table's layout, by field name.
 
@@ -110,6 +115,8 @@ class InfoRecord:
         layout = self.layout
         if layout is None:
             return None
+        if self.is_tagged:
+            return _decode_tagged(self.code, self.payload)
         fields = decode(layout, self)
         if fields is not None:
             for word, parts in _BIT_FIELDS.get((self._is_compat, self.code), {}).items():
@@ -127,6 +134,8 @@ class InfoRecord:
         the byte offset of an instruction.
         """
         layout = self.layout
+        if self.is_tagged:
+            return _tagged_references(self)
         fields = None if layout is None else decode(layout, self)
         if layout is None or fields is None:
             return []
@@ -194,6 +203,41 @@ def _decode_tailed(
         at = stop
         entries.append(entry)
     return {"entries": entries} if count_name else entries[0] if entries else None
+
+
+def _decode_tagged(code: int, payload: bytes) -> dict[str, Any] | None:
+    """Records that start with a tag; ``None`` when one has an unknown tag or runs over the end."""
+    tag_name, _, align, cases = table.TAGGED[code]
+    entries: list[dict[str, Any]] = []
+    at, end = 0, len(payload)
+    while at < end:
+        tag = int.from_bytes(payload[at : at + 4], "little")
+        at += 4
+        if tag not in cases:
+            return None
+        form, names, _, text_name, size_name = cases[tag]
+        if at + calcsize(form) > end:
+            return None
+        entry = {tag_name: tag, **dict(zip(names, unpack_from(form, payload, at), strict=True))}
+        at += calcsize(form)
+        if text_name:
+            stop = at + entry[size_name]
+            if stop > end:
+                return None
+            entry[text_name] = payload[at:stop].rstrip(b"\0").decode("utf-8", "backslashreplace")
+            at = stop
+        at += -at % align
+        entries.append(entry)
+    return {"entries": entries}
+
+
+def _tagged_references(record: InfoRecord) -> list[tuple[str, int]]:
+    tag_name, _, _, cases = table.TAGGED[record.code]
+    found = []
+    for entry in (record.fields or {"entries": []})["entries"]:
+        _, names, kinds, _, _ = cases[entry[tag_name]]
+        found += [(kind, entry[name]) for name, kind in zip(names, kinds, strict=True) if kind]
+    return found
 
 
 #: (whether the record is a compat one, code) -> word -> its parts as (name, first bit, width).

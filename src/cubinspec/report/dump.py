@@ -22,7 +22,6 @@ from cubinspec_generated.tables import symbols as symbol_table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any
 
     from cubinspec.model.callgraph import CallGraph, Edge, Signature
@@ -57,12 +56,10 @@ def dump_record(cubin: Cubin, pattern: str | None = None) -> dict[str, Any]:
     }
 
 
-def matching(cubin: Cubin, pattern: str | None) -> Iterator[Section]:
+def matching(cubin: Cubin, pattern: str | None) -> list[Section]:
     """Sections in file order: by offset, those without bytes at the place they name."""
     order = sorted(cubin.sections, key=lambda section: (section.sh_offset, section.index))
-    for section in order:
-        if pattern is None or fnmatchcase(section.name, pattern):
-            yield section
+    return [s for s in order if pattern is None or fnmatchcase(s.name, pattern)]
 
 
 def header_record(cubin: Cubin) -> dict[str, Any]:
@@ -291,6 +288,12 @@ def _value_names(record: InfoRecord) -> list[str]:
     layout, fields = record.layout, record.fields
     if layout is None or not fields:
         return []
+    if record.is_tagged:
+        tag, enum, _, _ = eiattr_table.TAGGED[record.code]
+        return [
+            eiattr_table.ENUMS[enum][value]
+            for value in {entry[tag]: 0 for entry in fields["entries"]}
+        ]
     found: list[str] = []
     for entry in fields.get("entries", [fields]):
         for name, kind in zip(layout[2], layout[3], strict=True):
