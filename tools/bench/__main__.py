@@ -9,6 +9,7 @@ import importlib.util
 import os
 import platform
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,12 +19,14 @@ from tools import oracle
 from tools.bench import gallery
 from tools.bench.comparisons import (
     COMPARISONS,
+    INSIDE,
     PEAK_LIMITS,
     Command,
     Comparison,
+    Inside,
     PeakLimit,
 )
-from tools.bench.inputs import INPUTS, ROOT
+from tools.bench.inputs import CACHE, INPUTS, ROOT
 from tools.bench.measure import CommandFailed, Pair, Run, Stopwatch
 from tools.oracle import OracleError
 
@@ -54,6 +57,12 @@ def _oracle(name: str) -> str:
         raise NotHere(str(error)) from error
 
 
+def _scratch() -> str:
+    folder = CACHE / "scratch"
+    folder.mkdir(parents=True, exist_ok=True)
+    return str(folder)
+
+
 def _gallery() -> str:
     try:
         return str(gallery.folder())
@@ -73,6 +82,8 @@ PLACES: dict[str, Callable[[], str]] = {
     "cubinspec": lambda: str(Path(sys.executable).with_name("cubinspec")),
     "peers": lambda: str(PEERS),
     "cuobjdump": lambda: _oracle("cuobjdump"),
+    "nvlink": lambda: _oracle("nvlink"),
+    "scratch": _scratch,
     "readelf": lambda: _program("readelf"),
     "gallery": _gallery,
 }
@@ -96,7 +107,10 @@ def resolve(command: Command) -> list[str]:
         module = MODULES.get(rest.lstrip("/"))
         if module is not None and importlib.util.find_spec(module) is None:
             raise NotHere(f"{module} is not installed (the 'bench' extra)")
-        words.append(place + rest)
+        if Path(place).is_dir() and not rest and name in INPUTS:
+            words += sorted(str(path) for path in Path(place).iterdir())
+        else:
+            words.append(place + rest)
     return words
 
 
@@ -154,8 +168,13 @@ def peak(stopwatch: Stopwatch, limit: PeakLimit) -> Row:
         bare = stopwatch.run([sys.executable, "-c", "pass"]).peak
         if limit.times_file is not None:
             factor, name = limit.times_file
-            allowed = int(factor * INPUTS[name].make().stat().st_size)
+            INPUTS[name].make()
+            allowed = int(factor * (INPUTS[name].size or 0))
             text = f"≤ {factor:g} × the file = {allowed / 2**20:.1f} MiB"
+        elif limit.times_peer is not None:
+            times, peer = limit.times_peer
+            allowed = int(times * stopwatch.run(resolve(peer)).peak)
+            text = f"≤ {times:g} × {peer.label} = {allowed / 2**20:.1f} MiB"
         else:
             assert limit.bytes is not None
             allowed = limit.bytes
@@ -173,6 +192,34 @@ def peak(stopwatch: Stopwatch, limit: PeakLimit) -> Row:
     )
 
 
+def inside(wanted: Inside, seconds: float) -> Row:
+    """Measure two functions in one process: their ratio, and ours alone where that has a limit."""
+    labels = (f"link {wanted.name}, in-process", f"nvJitLink {wanted.name}, in-process")
+    limit = "" if wanted.limit is None else f"≤ {wanted.limit:g}"
+    try:
+        files = resolve(Command("", (f"{{{wanted.name}}}",)))
+        command = [sys.executable, "-m", "tools.bench.inside", str(seconds), *files]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        if done.returncode:
+            last = done.stderr.strip().splitlines()[-1:]
+            raise CommandFailed(" ".join(last))
+    except (NotHere, CommandFailed) as error:
+        return Row(wanted.group, (*labels, "", "", f"not measured: {error}", limit), None)
+    ours, theirs, rounds = done.stdout.split()
+    ratio = float(ours) / float(theirs)
+    met = wanted.limit is None or ratio <= wanted.limit
+    if wanted.seconds is not None:
+        met = met and float(ours) <= wanted.seconds
+        limit = f"{limit} ours ≤ {_seconds(wanted.seconds)}".strip()
+    cell = f"{'' if met else '**'}{ratio:.2f}{'' if met else '**'}"
+    sides = (_precise(float(ours)), _precise(float(theirs)))
+    return Row(wanted.group, (*labels, *sides, cell, limit, rounds), met)
+
+
+def _precise(seconds: float) -> str:
+    return f"{seconds * 1000:.1f} ms" if seconds < 0.1 else _seconds(seconds)
+
+
 def machine() -> list[str]:
     """What the figures were measured on; no names of machines."""
     model = platform.processor() or platform.machine()
@@ -184,6 +231,8 @@ def machine() -> list[str]:
     tools = [f"Python {platform.python_version()}"]
     if oracle.missing("cuobjdump") is None:
         tools.append(f"cuobjdump {oracle.find('cuobjdump').version}")
+    if oracle.missing("nvlink") is None:
+        tools.append(f"nvlink {oracle.find('nvlink').version}")
     for name in ("lief", "pyelftools"):
         try:
             tools.append(f"{name} {importlib.metadata.version(name)}")
@@ -216,7 +265,7 @@ def page(rows: list[Row], peaks: list[Row], about: list[str]) -> str:
         "",
     ]
     for entry in INPUTS.values():
-        size = f"{entry.path.stat().st_size:,} bytes" if entry.path.is_file() else "not made"
+        size = "not made" if entry.size is None else f"{entry.size:,} bytes"
         out.append(f"- `{entry.name}`: {entry.about}; {size}")
     for group in dict.fromkeys(row.group for row in (*rows, *peaks)):
         out += ["", f"## {group}", ""]
@@ -260,6 +309,12 @@ def main() -> int:
             continue
         rows.append(compare(stopwatch, comparison, options.seconds))
         print(f"{label} | {rows[-1].cells[4]} {rows[-1].cells[5]}", file=sys.stderr, flush=True)
+    for wanted in INSIDE:
+        if options.only not in f"link {wanted.name}, in-process":
+            continue
+        rows.append(inside(wanted, options.seconds))
+        cells = rows[-1].cells
+        print(f"{cells[0]} | {cells[1]} | {cells[4]} {cells[5]}", file=sys.stderr, flush=True)
     peaks = [peak(stopwatch, limit) for limit in PEAK_LIMITS if options.only in limit.ours.label]
     stopwatch.close()
     text = page(rows, peaks, about)

@@ -42,6 +42,21 @@ class PeakLimit:
     bytes: int | None = None
     times_file: tuple[float, str] | None = None
     """Factor and name of the input."""
+    times_peer: tuple[float, Command] | None = None
+    """Factor, and the peer whose peak it is a multiple of."""
+
+
+@dataclass(frozen=True)
+class Inside:
+    """Our linker beside nvJitLink, both as functions in one process (inside.py)."""
+
+    group: str
+    name: str
+    """The input."""
+    limit: float | None
+    """Largest ratio."""
+    seconds: float | None = None
+    """Longest time of ours."""
 
 
 BARE = Command("python -c pass", ("{python}", "-c", "pass"))
@@ -55,7 +70,12 @@ LIEF = Command("LIEF", ("{python}", "{peers}/lief_decode.py"))
 ELFTOOLS = Command("pyelftools", ("{python}", "{peers}/elftools_decode.py"))
 GALLERY = Command("elf.ksy in Python", ("{python}", "{peers}/gallery_decode.py", "{gallery}"))
 
+_LINKED = ("-o", "{scratch}/linked.cubin")
+LINK = Command("cubinspec link", ("{cubinspec}", "link", "-arch=sm_90", *_LINKED))
+NVLINK = Command("nvlink", ("{nvlink}", "-arch=sm_90", *_LINKED))
+
 START, TABLE, ALL = "Start-up", "Kernel table", "Everything decoded"
+LINKING = "Linking"
 
 COMPARISONS = (
     Comparison(START, VERSION, BARE, 1.5),
@@ -70,9 +90,22 @@ COMPARISONS = (
     Comparison(ALL, DECODE.on("many"), READELF.on("many"), 1.0),
     Comparison(ALL, DECODE.on("many"), DUMP_ELF.on("many"), 0.1),
     Comparison(ALL, DECODE.on("sections_66k"), DECODE.on("many"), 6.0),
+    Comparison(LINKING, LINK.on("pair"), BARE, 2.5),
+    Comparison(LINKING, LINK.on("many"), NVLINK.on("many"), 3.0),
+    Comparison(LINKING, LINK.on("objects"), NVLINK.on("objects"), 3.0),
+    Comparison(LINKING, LINK.on("sections_66k"), NVLINK.on("sections_66k"), 2.0),
 )
 
 PEAK_LIMITS = (
     PeakLimit(TABLE, KERNELS.on("big"), bytes=25 << 20),
     PeakLimit(ALL, DECODE.on("many"), times_file=(8.0, "many")),
+    PeakLimit(LINKING, LINK.on("many"), times_peer=(3.0, NVLINK.on("many"))),
+    PeakLimit(LINKING, LINK.on("objects"), times_peer=(3.0, NVLINK.on("objects"))),
+    PeakLimit(LINKING, LINK.on("sections_66k"), times_peer=(3.0, NVLINK.on("sections_66k"))),
+)
+
+INSIDE = (
+    Inside(LINKING, "pair", None, seconds=0.005),
+    Inside(LINKING, "many", 4.0),
+    Inside(LINKING, "objects", 4.0),
 )

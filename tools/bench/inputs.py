@@ -7,11 +7,13 @@ largest takes ptxas minutes, which is why they are cached.
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from tools import oracle
+from tools.bench import programs
 
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".cache" / "bench"
@@ -92,8 +94,53 @@ class Input:
             os.replace(partial, self.path)
         return self.path
 
+    @property
+    def size(self) -> int | None:
+        """Bytes of the cubin; None while it is not made."""
+        return self.path.stat().st_size if self.path.is_file() else None
 
-INPUTS = {
+
+@dataclass(frozen=True)
+class Program:
+    """A folder of relocatable cubins that are linked with each other."""
+
+    name: str
+    about: str
+    ptx: Callable[[], Iterator[str]]
+
+    @property
+    def path(self) -> Path:
+        """The folder once it is made; a command gets all its files."""
+        return CACHE / self.name
+
+    def make(self) -> Path:
+        """The folder, from the cache or from ptxas.
+
+        Raises:
+            OracleError: ptxas is absent or failed.
+        """
+        if not self.path.is_dir():
+            partial = CACHE / f"{self.name}.partial"
+            shutil.rmtree(partial, ignore_errors=True)
+            partial.mkdir(parents=True)
+            ptxas = oracle.find("ptxas")
+            source = CACHE / f"{self.name}.ptx"
+            for number, text in enumerate(self.ptx()):
+                source.write_text(text, encoding="utf-8")
+                target = partial / f"{number:03d}.cubin"
+                ptxas.run("-arch=sm_90", "-c", source, "-o", target).check()
+            source.unlink()
+            os.replace(partial, self.path)
+        return self.path
+
+    @property
+    def size(self) -> int | None:
+        """Bytes of all cubins; None while they are not made."""
+        files = list(self.path.glob("*.cubin"))
+        return sum(file.stat().st_size for file in files) if files else None
+
+
+INPUTS: dict[str, Input | Program] = {
     entry.name: entry
     for entry in (
         Input("small", "one kernel, one device function", lambda: many_ptx(1)),
@@ -109,6 +156,12 @@ INPUTS = {
             "40 unrolled kernels and 80 MiB of initialised data, executable",
             lambda: big_ptx(40, 1500, 80 << 20),
             ("-arch=sm_90",),
+        ),
+        Program("pair", "a kernel and a device function in two files", programs.pair),
+        Program(
+            "objects",
+            "200 files of 20 functions each, every file calls the next",
+            lambda: programs.chain(200, 20),
         ),
     )
 }

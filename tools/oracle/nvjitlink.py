@@ -15,6 +15,11 @@ INPUT_CUBIN = 1
 
 
 def link(library: Path, options: list[str], inputs: list[Path]) -> bytes:
+    """The linked cubin of files; raises as :func:`link_bytes` does."""
+    return link_bytes(library, options, [path.read_bytes() for path in inputs])
+
+
+def link_bytes(library: Path, options: list[str], inputs: list[bytes]) -> bytes:
     """The linked cubin.
 
     Raises:
@@ -39,8 +44,7 @@ def link(library: Path, options: list[str], inputs: list[Path]) -> bytes:
 
     version = next(v for v in _versions(library) if hasattr(lib, f"__nvJitLinkCreate_{v}"))
     call("nvJitLinkCreate", ctypes.byref(handle), len(options), argv)
-    for path in inputs:
-        data = path.read_bytes()
+    for data in inputs:
         call("nvJitLinkAddData", handle, INPUT_CUBIN, data, ctypes.c_size_t(len(data)), b"input")
     call("nvJitLinkComplete", handle)
     size = ctypes.c_size_t()
