@@ -69,6 +69,10 @@ MEMBER_IN_MEMORY_BYTES = 32 << 20
 #: Members held in memory at the same time: an archive inside an archive needs two.
 MEMBERS_IN_MEMORY_BYTES = 64 << 20
 
+#: Fatbin wrappers of one host file. There is one per translation unit, some thousands in the
+#: largest libraries; what is beyond is found all the same, by the magic numbers of its containers.
+MAX_WRAPPERS = 1 << 16
+
 #: Files kept open while the images of a folder are in use; systems allow a process 256 or more.
 MAX_OPEN_FILES = 64
 

@@ -17,7 +17,7 @@ import pytest
 import zstandard
 
 from cubinspec.cli import main
-from cubinspec.containers import Image, archives, fatbin, identify, images, source
+from cubinspec.containers import Image, archives, fatbin, identify, images, source, wrappers
 from cubinspec.containers.fatbin_write import container, entry_for
 from cubinspec.errors import (
     BadStructureError,
@@ -28,11 +28,14 @@ from cubinspec.errors import (
 )
 from cubinspec.limits import MAX_CONTAINER_DEPTH, MAX_IMAGE_BYTES
 from tests.unit.containers_kit import (
+    BASE,
     PTX,
     ar_of,
     cubin,
     elf_host,
     header_at,
+    linked_host,
+    pe_host,
     raw_entry,
     simple_fatbin,
     tar_of,
@@ -106,6 +109,42 @@ def test_a_lying_entry_is_refused_and_the_others_stay(
     assert errors[0].field is not None
     assert errors[0].field.startswith("fatbin.entries[0]")
     assert len(found) - 1 == left
+
+
+def test_wrappers_that_point_elsewhere_are_reported_and_the_rest_is_found() -> None:
+    good = linked_host([simple_fatbin()], [1], table=False)
+    place = good.index(struct.pack("<I", 0x466243B1)) + 8
+    for address in (1, BASE + 0x10, BASE + len(good), (1 << 64) - 1):
+        data = bytearray(good)
+        struct.pack_into("<Q", data, place, address)
+        *found, fault = images(bytes(data), name="x")
+        assert [image.arch for image in found] == ["sm_90", "sm_100", "compute_80"]
+        assert isinstance(fault.error, BadStructureError)
+        assert "wrapper" in str(fault.error)
+
+
+def test_a_host_full_of_wrappers_is_no_burden(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wrappers, "MAX_WRAPPERS", 100)
+    data = linked_host([simple_fatbin()] + [b""] * 5000, [1] * 5001)
+    found = list(images(data))
+    assert len(found) < 200
+    assert [image.arch for image in found][:3] == ["sm_90", "sm_100", "compute_80"]
+
+
+def test_random_damage_of_linked_hosts_never_escapes() -> None:
+    random.seed(6)
+    for good in (
+        linked_host([simple_fatbin()], [1], in_place=False),
+        linked_host([simple_fatbin()], [2], table=False, bits=32),
+        pe_host(simple_fatbin()),
+    ):
+        for _ in range(200):
+            data = bytearray(good)
+            for _ in range(random.randrange(1, 6)):
+                data[random.choice((random.randrange(512), random.randrange(len(data))))] = (
+                    random.randrange(256)
+                )
+            faults(list(images(bytes(data))))
 
 
 @pytest.mark.parametrize("size", [0, 1, 15, 63, 64, 1 << 20, 1 << 62, (1 << 64) - 1])

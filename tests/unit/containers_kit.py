@@ -70,6 +70,100 @@ def elf_host(
     return bytes(body) + (b"".join(rows) if with_table else b"") + tail
 
 
+#: Where :func:`linked_host` is loaded.
+BASE = 0x400000
+
+
+def linked_host(
+    containers: list[bytes],
+    versions: list[int],
+    *,
+    table: bool = True,
+    in_place: bool = True,
+    bits: int = 64,
+) -> bytes:
+    """A linked ELF host whose wrappers point to ``containers``, one after the other.
+
+    Args:
+        table: with a section table.
+        in_place: addresses stand in the wrappers; else in the addends of dynamic relocations.
+    """
+    word, form = (8, "Q") if bits == 64 else (4, "I")
+    head, segment = (64, 56) if bits == 64 else (52, 32)
+    body = bytearray(head + 3 * segment)
+    body += bytes(-len(body) % 8)
+    places = []
+    for data in containers:
+        places.append(len(body))
+        body += data + bytes(-len(data) % 8)
+    wrappers = len(body)
+    record = 8 + 2 * word
+    for place, version in zip(places, versions, strict=True):
+        address = BASE + place if in_place else 0
+        body += struct.pack(f"<II{form}{form}", 0x466243B1, version, address, 0)
+    relocations = len(body)
+    if not in_place:
+        for number, place in enumerate(places):
+            info = 8  # R_X86_64_RELATIVE
+            where = BASE + wrappers + number * record + 8
+            body += struct.pack(f"<{form}{form}{form}", where, info, BASE + place)
+    dynamic = len(body)
+    size = dynamic - relocations
+    body += struct.pack(f"<6{form}", 7, BASE + relocations, 8, size, 0, 0)
+    end = len(body)
+    rows = [
+        (1, 5, 0, BASE, wrappers),
+        (1, 6, wrappers, BASE + wrappers, end - wrappers),
+        (2, 6, dynamic, BASE + dynamic, end - dynamic),
+    ]
+    for number, (kind, flags, offset, address, length) in enumerate(rows):
+        row = (
+            struct.pack("<IIQQQQQQ", kind, flags, offset, address, address, length, length, 8)
+            if bits == 64
+            else struct.pack("<8I", kind, offset, address, address, length, length, flags, 8)
+        )
+        body[head + number * segment : head + (number + 1) * segment] = row
+    offset = 0
+    if table:
+        names = b"\0.nvFatBinSegment\0.nv_fatbin\0.shstrtab\0"
+        strings = len(body)
+        body += names + bytes(-len(names) % 8)
+        offset = len(body)
+        first = places[0] if places else wrappers
+        body += bytes(64 if bits == 64 else 40)
+        for name, kind, at, length in (
+            (1, 1, wrappers, relocations - wrappers),
+            (18, 1, first, wrappers - first),
+            (29, 3, strings, len(names)),
+        ):
+            layout = "<IIQQQQIIQQ" if bits == 64 else "<10I"
+            body += struct.pack(layout, name, kind, 3, BASE + at, at, length, 0, 0, 8, 0)
+    count = 4 if table else 0
+    fields = (3, 62 if bits == 64 else 3, 1, 0, head, offset, 0, head, segment, 3)
+    ident = b"\x7fELF" + bytes((bits // 32, 1, 1)) + bytes(9)
+    layout = "<HHIQQQIHHHHHH" if bits == 64 else "<HHIIIIIHHHHHH"
+    section = 64 if bits == 64 else 40
+    body[:head] = ident + struct.pack(layout, *fields, section, count, 3 if table else 0)
+    return bytes(body)
+
+
+def pe_host(fatbin_data: bytes) -> bytes:
+    """A 64-bit Windows library with a container and its wrapper."""
+    base, address = 0x180000000, 0x1000
+    head = bytearray(b"MZ" + bytes(62))
+    struct.pack_into("<I", head, 0x3C, 64)
+    head += b"PE\0\0" + struct.pack("<HHIIIHH", 0x8664, 2, 0, 0, 0, 112, 0x2022)
+    head += struct.pack("<H22xQ80x", 0x20B, base)
+    wrapper = struct.pack("<IIQQ", 0x466243B1, 1, base + address, 0)
+    start = 512
+    for name, where, at, size in (
+        (b".nv_fatb", address, start, len(fatbin_data)),
+        (b".nvFatBi", 0x900000, start + len(fatbin_data), len(wrapper)),
+    ):
+        head += struct.pack("<8sIIII16x", name, size, where, size, at)
+    return bytes(head) + bytes(start - len(head)) + fatbin_data + wrapper
+
+
 def zip_of(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
     """A zip archive."""
     out = io.BytesIO()

@@ -7,7 +7,9 @@ import gzip
 import hashlib
 import io
 import lzma
+import shutil
 import struct
+import subprocess
 import tarfile
 import zipfile
 from pathlib import Path
@@ -22,10 +24,13 @@ from tests.unit.containers_kit import (
     ar_of,
     cubin,
     elf_host,
+    linked_host,
+    pe_host,
     simple_fatbin,
     tar_of,
     zip_of,
 )
+from tools import oracle
 
 LIBRARY = elf_host({".text": b"\x90" * 1000, ".nv_fatbin": simple_fatbin(), ".data": b"d" * 50})
 EXPECTED = ["sm_90", "sm_100", "compute_80"]
@@ -58,6 +63,74 @@ def test_sections_of_a_host_are_named() -> None:
 )
 def test_magic_numbers_are_found_without_sections(host: bytes) -> None:
     assert archs(host) == EXPECTED
+
+
+def wrapper_versions(data: bytes) -> list[int | None]:
+    """Version of the wrapper of each image's container."""
+    found = list(images(data, name="x"))
+    assert [image.error for image in found] == [None] * len(found)
+    steps = [image.provenance[-2] for image in found]
+    return [step.wrapper.version if step.wrapper else None for step in steps]
+
+
+@pytest.mark.parametrize("bits", [64, 32])
+@pytest.mark.parametrize("in_place", [True, False], ids=["in-place", "relocated"])
+@pytest.mark.parametrize("table", [True, False], ids=["sections", "stripped"])
+@pytest.mark.parametrize("stream", [False, True], ids=["file", "stream"])
+def test_wrappers_name_their_containers(
+    table: bool, in_place: bool, bits: int, stream: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = container([entry_for(cubin())])
+    # the second has no wrapper: a fatbin that the program loads by itself
+    host = linked_host([one + one, one], [1, 2], table=table, in_place=in_place, bits=bits)
+    if stream:
+        monkeypatch.setattr(source, "MEMBER_IN_MEMORY_BYTES", 0)
+        monkeypatch.setattr(source, "SEARCH_CHUNK_BYTES", 700)
+        monkeypatch.setattr(source, "STREAM_WINDOW_BYTES", 1000)
+        host = zip_of({"a.so": host})
+    assert wrapper_versions(host) == [1, None, 2]
+    image = list(images(host))[2]
+    assert image.section == (".nv_fatbin" if table else "")
+    step = image.provenance[-2]
+    assert step.wrapper is not None
+    assert step.wrapper.is_device_link
+    assert step.as_dict()["wrapper"] == {"offset": step.wrapper.offset, "version": 2}
+
+
+def test_wrappers_of_windows_libraries() -> None:
+    host = pe_host(simple_fatbin())
+    assert wrapper_versions(host) == [1, 1, 1]
+    assert {image.section for image in images(host)} == {".nv_fatb"}
+
+
+@pytest.mark.oracle("nvcc")
+@pytest.mark.skipif(shutil.which("g++") is None, reason="no host compiler")
+def test_wrappers_of_object_files_and_programs(tmp_path: Path) -> None:
+    (tmp_path / "k.cu").write_text("__global__ void k(int *p) { *p = 1; }\n")
+    tool = oracle.find("nvcc")
+    words = ["-arch=sm_90", "-Xcompiler", "-fPIC", "k.cu"]
+    tool.run(*words, "-c", "-o", "k.o", cwd=tmp_path).check()
+    tool.run(*words, "-dc", "-o", "r.o", cwd=tmp_path).check()
+    tool.run(*words[:3], "-dlink", "r.o", "-o", "d.o", cwd=tmp_path).check()
+    library = [
+        "g++",
+        "-shared",
+        "-o",
+        "l.so",
+        "k.o",
+        "r.o",
+        "d.o",
+        "-Wl,--allow-multiple-definition",
+    ]
+    subprocess.run(library, cwd=tmp_path, check=True)
+    found = {name: wrapper_versions((tmp_path / name).read_bytes()) for name in ("k.o", "r.o")}
+    assert {v for versions in found.values() for v in versions} == {1}
+    assert set(wrapper_versions((tmp_path / "d.o").read_bytes())) == {2}
+    versions = {
+        (image.section, image.provenance[-2].wrapper.version)  # type: ignore[union-attr]
+        for image in images(tmp_path / "l.so")
+    }
+    assert versions == {(".nv_fatbin", 1), ("__nv_relfatbin", 1), (".nv_fatbin", 2)}
 
 
 def test_the_magic_as_a_number_in_code_is_not_a_fatbin() -> None:

@@ -11,6 +11,7 @@ from cubinspec.errors import CubinError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec.containers.fatbin import Entry
+    from cubinspec.containers.wrappers import Wrapper
     from cubinspec.model.cubin import Cubin
 
 
@@ -23,19 +24,27 @@ class Step:
         name: path, member name, or ``fatbin 3``.
         offset: bytes from the start of the thing that the step before names.
         size: bytes there.
-        section: name of the ELF section that holds it; empty when there is none.
+        section: name of the host's section that holds it; empty when there is none.
+        wrapper: the wrapper through which the host finds this container; ``None`` for none.
     """
 
-    __slots__ = ("kind", "name", "offset", "section", "size")
+    __slots__ = ("kind", "name", "offset", "section", "size", "wrapper")
 
     def __init__(
-        self, kind: str, name: str, offset: int = 0, size: int = 0, section: str = ""
+        self,
+        kind: str,
+        name: str,
+        offset: int = 0,
+        size: int = 0,
+        section: str = "",
+        wrapper: Wrapper | None = None,
     ) -> None:
         self.kind = kind
         self.name = name
         self.offset = offset
         self.size = size
         self.section = section
+        self.wrapper = wrapper
 
     def __repr__(self) -> str:
         return f"Step({self.kind}, {self.name!r})"
@@ -50,6 +59,8 @@ class Step:
         }
         if self.section:
             out["section"] = self.section
+        if self.wrapper is not None:
+            out["wrapper"] = {"offset": self.wrapper.offset, "version": self.wrapper.version}
         return out
 
 

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 from cubinspec.containers import fatbin
-from cubinspec.containers.elf_host import (
-    ELF_MAGIC,
-    ElfFrame,
-    cubin_length,
-    is_cubin_header,
-)
+from cubinspec.containers.elf_host import ELF_MAGIC, cubin_length, is_cubin_header
 from cubinspec.containers.image import Image, Step
 from cubinspec.containers.sniff import (
     ARCHIVES,
@@ -19,6 +14,7 @@ from cubinspec.containers.sniff import (
     sniff,
 )
 from cubinspec.containers.source import BytesSource, PathSource, Source
+from cubinspec.containers.wrappers import Host
 from cubinspec.errors import BadStructureError, CubinError, LimitError
 from cubinspec.limits import MAX_CONTAINER_DEPTH, SEARCH_CHUNK_BYTES
 
@@ -26,6 +22,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Generator, Iterator
+
+    from cubinspec.containers.wrappers import Wrapper
 
     Visit = Callable[[tuple["Step", ...], "Source", str], None]
 
@@ -171,23 +169,18 @@ def _compressed(
 
 def _search(source: Source, steps: tuple[Step, ...], kind: str) -> Iterator[Image]:
     """Containers and bare cubins anywhere in a host file, in file order."""
-    regions: list[tuple[int, int, str]] = []
-    if kind == "elf":
-        try:
-            regions = ElfFrame(source).regions()
-        except CubinError:
-            regions = []  # stripped or cut: the search below does not need section names
+    host = Host(source, kind)
+    wrapped = {wrapper.container: wrapper for wrapper in host.wrappers}
+    wrapped.pop(None, None)
     number = 0
     at = 0
-    while True:
-        found = _find(source, at)
-        if found is None:
-            return
+    while (found := _find(source, at)) is not None:
         at, head = found
-        section = _region_at(regions, at)
+        section = _region_at(host.regions, at)
         if fatbin.looks_like_container(head):
             size = fatbin.CONTAINER.unpack_from(head)[3]
-            step = Step("fatbin", f"fatbin {number}", at, 16 + size, section)
+            wrapper = wrapped.pop(at, None)
+            step = Step("fatbin", f"fatbin {number}", at, 16 + size, section, wrapper)
             number += 1
             at = yield from _container(source, (*steps, step), at, size)
         elif is_cubin_header(head):
@@ -203,6 +196,28 @@ def _search(source: Source, steps: tuple[Step, ...], kind: str) -> Iterator[Imag
             at += length
         else:
             at += 4
+    for wrapper in host.wrappers:
+        unmapped = wrapper.container is None and wrapper.address
+        if unmapped or wrapped.pop(wrapper.container, None) is not None:
+            yield _lost(source, steps, wrapper)
+
+
+def _lost(source: Source, steps: tuple[Step, ...], wrapper: Wrapper) -> Image:
+    """A container that the host registers and that is not there."""
+    if wrapper.container is None:
+        what, where = f"address {wrapper.address:#x}, which is not in the file", wrapper.offset
+    elif wrapper.container >= source.size:
+        what, where = f"offset {wrapper.container:#x}, behind the end", wrapper.offset
+    else:
+        what, where = f"offset {wrapper.container:#x}, where none begins", wrapper.container
+    error = BadStructureError(
+        f"the wrapper at {wrapper.offset:#x} says that a container is at {what}",
+        file=source.name,
+        offset=where,
+        field="fatbin.wrapper",
+        expected="a container of version 1",
+    )
+    return _fault((*steps, Step("wrapper", f"wrapper at {wrapper.offset:#x}", where)), error)
 
 
 def _container(

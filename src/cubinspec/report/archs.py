@@ -115,6 +115,10 @@ def verdict(kind: str, arch: str, device: Device, known: dict[int, Device]) -> t
     return (True, "same-major") if major(sm) == major(device.sm) else (False, "other-major")
 
 
+#: Section of the inputs of a device link; PE names end after eight characters.
+LINK_INPUTS = "__nv_rel"
+
+
 class Unit:
     """Images of which the driver chooses one: a fatbin, or the bare images of a file.
 
@@ -146,7 +150,7 @@ def units(images: Iterable[Image]) -> list[Unit]:
         last = image.provenance[-1]
         inner = image.provenance[:-1] if last.kind in ("entry", "cubin") else image.provenance
         name = " → ".join(step.name for step in inner)
-        linked = image.section != "__nv_relfatbin"
+        linked = not image.section.startswith(LINK_INPUTS)
         unit = found.get(name)
         if unit is None:
             unit = found[name] = Unit(name, linked)

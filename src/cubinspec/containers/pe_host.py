@@ -1,0 +1,72 @@
+"""Just enough PE/COFF for a Windows host: sections and where addresses lie in the file."""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from cubinspec.errors import BadStructureError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec.containers.source import Source
+
+#: Machine, number of sections, time, symbol table, number of symbols, size of the optional header,
+#: characteristics.
+_HEADER = Struct("<HHIIIHH")
+#: Name, size in memory, address, size in the file, offset; the rest is of no use here.
+_SECTION = Struct("<8sIIII16x")
+_PE32, _PE32_PLUS = 0x10B, 0x20B
+
+
+class PeFrame:
+    """Section table of a PE file.
+
+    Raises:
+        BadStructureError: the headers are not those of a PE file.
+        TruncatedError: they are cut off.
+    """
+
+    def __init__(self, source: Source) -> None:
+        at = int.from_bytes(source.exactly(0x3C, 4, "e_lfanew"), "little")
+        magic = source.exactly(at, 4, "pe_header")
+        if magic != b"PE\0\0":
+            raise BadStructureError(
+                f"signature {magic.hex()}",
+                file=source.name,
+                offset=at,
+                field="pe_header",
+                expected="50450000",
+            )
+        head = source.exactly(at + 4, _HEADER.size, "pe_header")
+        _, count, _, _, _, size, _ = _HEADER.unpack(head)
+        optional = source.exactly(at + 4 + _HEADER.size, size, "optional_header")
+        kind = int.from_bytes(optional[:2], "little")
+        #: Where the file wants to be loaded; addresses in it count from 0 of memory.
+        self.image_base = 0
+        #: Bytes of a pointer.
+        self.word = 4
+        if kind == _PE32_PLUS:
+            self.image_base = int.from_bytes(optional[24:32], "little")
+            self.word = 8
+        elif kind == _PE32:
+            self.image_base = int.from_bytes(optional[28:32], "little")
+        table = source.exactly(
+            at + 4 + _HEADER.size + size, count * _SECTION.size, "section_headers"
+        )
+        #: Name, address relative to ``image_base``, offset and size in the file.
+        self.sections: list[tuple[str, int, int, int]] = [
+            (name.rstrip(b"\0").decode("utf-8", "replace"), address, offset, min(stored, memory))
+            for name, memory, address, stored, offset in _SECTION.iter_unpack(table)
+        ]
+
+    def regions(self) -> list[tuple[int, int, str]]:
+        """Start, end and name of the sections with bytes, in file order."""
+        return sorted((at, at + size, name) for name, _, at, size in self.sections if size)
+
+    def offset_of(self, address: int) -> int | None:
+        """Where in the file the byte is that is loaded at ``address``; ``None`` for none."""
+        relative = address - self.image_base
+        for _, start, offset, size in self.sections:
+            if start <= relative < start + size:
+                return offset + relative - start
+        return None

@@ -1,0 +1,162 @@
+"""Wrappers: the records through which a host program finds its fat binaries.
+
+The compiler puts one beside each container, in ``.nvFatBinSegment``; start-up code hands it to the
+CUDA runtime. A wrapper tells which container the program registers, and whether that is the result
+of a device link. It holds an address: in an object file that of a relocation, in a linked file in
+place or in the addend of a dynamic relocation (position-independent code of some linkers).
+
+Source of fact: ``ksy/fatbin.ksy``; places and relocations as seen in objects of nvcc 13.0, in
+programs linked with GNU ld, in libcusparse 12.5, libnccl 2.27 and nvjpeg 12.4 for Windows.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from cubinspec.containers import fatbin
+from cubinspec.containers.elf_host import ET_REL, PF_W, PT_LOAD, SHT_NOBITS, ElfFrame
+from cubinspec.containers.pe_host import PeFrame
+from cubinspec.errors import CubinError
+from cubinspec.limits import MAX_WRAPPERS, SEARCH_CHUNK_BYTES
+from cubinspec_generated.tables.fatbin import WRAPPER_VERSIONS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec.containers.source import Source
+
+SECTION = ".nvFatBinSegment"
+#: PE names end after eight characters.
+_PE_SECTION = SECTION[:8]
+#: Magic, version, address of the container, address of a list; by the size of an address.
+_RECORD = {8: Struct("<IIQQ"), 4: Struct("<IIII")}
+_ADDRESS = 8
+_ALIGNMENT = 4
+_MAGIC = fatbin.WRAPPER_MAGIC.to_bytes(4, "little")
+_DEVICE_LINKED = next(code for code, name in WRAPPER_VERSIONS.items() if name == "DEVICE_LINKED")
+
+
+class Wrapper:
+    """One wrapper.
+
+    Attributes:
+        offset: where it is in its source.
+        version: 1 compiler, 2 device link.
+        container: offset of its container in the same source; ``None`` when its address cannot be
+            told or lies outside of the file.
+        address: what it says, for messages; 0 when nothing can be told.
+    """
+
+    __slots__ = ("address", "container", "offset", "version")
+
+    def __init__(self, offset: int, version: int, address: int, container: int | None) -> None:
+        self.offset = offset
+        self.version = version
+        self.address = address
+        self.container = container
+
+    @property
+    def is_device_link(self) -> bool:
+        """Whether its container is the result of a device link."""
+        return self.version == _DEVICE_LINKED
+
+
+class Host:
+    """A host file: names of its sections, and the wrappers in it.
+
+    Attributes:
+        regions: start, end and name of the sections with bytes, in file order; none when the
+            section table is missing or damaged.
+        wrappers: in file order.
+    """
+
+    __slots__ = ("regions", "wrappers")
+
+    def __init__(self, source: Source, kind: str) -> None:
+        self.regions: list[tuple[int, int, str]] = []
+        self.wrappers: list[Wrapper] = []
+        try:
+            if kind == "elf":
+                self._read_elf(source)
+            elif kind == "pe":
+                self._read_pe(source)
+        except CubinError:
+            return  # cut or damaged: the magic numbers in it are found all the same
+
+    def _read_elf(self, source: Source) -> None:
+        frame = ElfFrame(source, sections=False)
+        _ = frame.segments
+        # A stream is read forwards: segments stand at the start, the section table at the end.
+        forwards = not source.random and frame.e_type != ET_REL
+        if forwards:
+            self._search_segments(source, frame)
+        try:
+            frame.read_sections()
+            self.regions = frame.regions()
+        except CubinError:
+            frame.sections = []
+        if forwards:
+            return
+        if not frame.sections:
+            self._search_segments(source, frame)
+            return
+        for index, row in enumerate(frame.sections):
+            if row[1] != SHT_NOBITS and frame.name(index) == SECTION:
+                self._search_section(source, frame, index)
+
+    def _search_segments(self, source: Source, frame: ElfFrame) -> None:
+        for kind, flags, offset, address, size in frame.segments:
+            if kind == PT_LOAD and flags & PF_W:
+                found = _records(source, offset, size, frame.word)
+                _resolve(frame, found, address - offset)
+                self.wrappers += found
+
+    def _search_section(self, source: Source, frame: ElfFrame, index: int) -> None:
+        row = frame.sections[index]
+        found = _records(source, row[4], row[5], frame.word)
+        if frame.e_type == ET_REL:
+            places = frame.relocated(index)
+            for wrapper in found:
+                wrapper.container = places.get(wrapper.offset - row[4] + _ADDRESS)
+        else:
+            _resolve(frame, found, row[3] - row[4])
+        self.wrappers += found
+
+    def _read_pe(self, source: Source) -> None:
+        frame = PeFrame(source)
+        self.regions = frame.regions()
+        for name, _, offset, size in frame.sections:
+            if name != _PE_SECTION:
+                continue
+            found = _records(source, offset, size, frame.word)
+            for wrapper in found:
+                wrapper.container = frame.offset_of(wrapper.address)
+            self.wrappers += found
+
+
+def _resolve(frame: ElfFrame, found: list[Wrapper], bias: int) -> None:
+    """Find the containers of wrappers in a linked file; ``bias`` makes addresses of offsets."""
+    wanted = {w.offset + bias + _ADDRESS for w in found if not w.address}
+    moved = frame.relative(wanted) if wanted else {}
+    for wrapper in found:
+        wrapper.address = wrapper.address or moved.get(wrapper.offset + bias + _ADDRESS, 0)
+        if wrapper.address:
+            wrapper.container = frame.offset_of(wrapper.address)
+
+
+def _records(source: Source, offset: int, size: int, word: int) -> list[Wrapper]:
+    """The wrappers in a part of a file, at most ``MAX_WRAPPERS``; other data may be around them."""
+    record = _RECORD[word]
+    found: list[Wrapper] = []
+    end = min(offset + size, source.size)
+    while offset < end and len(found) < MAX_WRAPPERS:
+        # so much more that a record that begins in this chunk ends in it, and none of the next
+        step = min(SEARCH_CHUNK_BYTES, end - offset)
+        data = source.read(offset, min(step + record.size - _ALIGNMENT, end - offset))
+        at = data.find(_MAGIC)
+        while 0 <= at <= len(data) - record.size and len(found) < MAX_WRAPPERS:
+            _, version, address, _ = record.unpack_from(data, at)
+            if at % _ALIGNMENT == 0 and version in WRAPPER_VERSIONS:
+                found.append(Wrapper(offset + at, version, address, None))
+            at = data.find(_MAGIC, at + _ALIGNMENT)
+        offset += step
+    return found
