@@ -37,7 +37,6 @@ KNOWN = {
     "dyn_parallel": Known(page.EXCEPTION, _SCHEDULING),
     "globals_align": Known(page.EXCEPTION, _STALE, frozenset(("110",))),
     "shared_static": Known(page.EXCEPTION, _STALE, frozenset(("110",))),
-    "tex_refs": Known(page.REFUSED, "texture, surface and sampler references with Mercury code"),
     "preserve_relocs": Known(page.REFUSED, "--preserve-relocs with Mercury code"),
     "truncated": Known(page.REFUSED, "nvlink crashes on this input", _EVERYWHERE),
     "err_corrupt_shoff": Known(page.REFUSED, "nvlink crashes on this input", _EVERYWHERE),

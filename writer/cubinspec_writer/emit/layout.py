@@ -163,6 +163,7 @@ def _mercury_group(name: str, kind: int, profile: Profile) -> int:
         bodies.SHT_CUDA_MERC_PROTOTYPE: 35,
         bodies.SHT_CUDA_MERC_RELA: 36,
         bodies.SHT_CUDA_MERC_RESOLVED_RELA: 36,
+        0x70000079: 38,
         0x7000007C: 38,
         0x7000007D: 38,
         0x70000084: 38,

@@ -34,6 +34,7 @@ from .profile import Profile
 from .relocate import relocate
 from .resolve import resolve
 from .state import LinkState
+from .textures import place_textures
 
 #: `.nv.rel.action` of every executable up to sm_90: what relocation type 115 does.
 _REL_ACTION = bytes.fromhex("73000000000000000000001125000536")
@@ -73,6 +74,7 @@ def link_half(
     place_commons(state)
     graph = join_callgraphs(state)
     graph_sections = callgraph.create_sections(state, graph)
+    place_textures(state, graph)
     place(state, graph)
     if profile.has_rel_action and not options.relocatable:
         action = state.create_section(".nv.rel.action", SHT_CUDA_RELOCINFO, 0, 8, entsize=8)

@@ -10,6 +10,7 @@ Fixed from here on: all attribute records.
 from __future__ import annotations
 
 from cubinspec.errors import BadStructureError
+from cubinspec_generated.tables import eiattr
 
 from .callgraph import Graph
 from .liveness import defined_here
@@ -20,6 +21,7 @@ PARAM_CBANK, EXTERNS, FRAME_SIZE, MIN_STACK_SIZE = 0x0A, 0x0F, 0x11, 0x12
 CRS_STACK_SIZE, MAX_STACK_SIZE, REGCOUNT = 0x1E, 0x23, 0x2F
 AT_ENTRY_FRAGMENTS = 0x4F
 NUM_MBARRIERS, NUM_BARRIERS, SPARSE_MMA_MASK = 0x38, 0x4C, 0x50
+BINDLESS_TEXTURE_BANK, BINDLESS_SURFACE_BANK = 0x15, 0x16
 BVAL, HVAL, SVAL = 2, 3, 4
 #: Records of the global section whose payload starts with a function symbol.
 _OF_FUNCTION = frozenset({FRAME_SIZE, MIN_STACK_SIZE, CRS_STACK_SIZE, MAX_STACK_SIZE, REGCOUNT})
@@ -120,6 +122,8 @@ def fill(
                     value = max([facts.registers.get(f, 0) for f in below[symbol]] + [value])
                 payload = words(symbol.index, value) + record.payload[8:]
                 record = InfoRecord(record.fmt, record.code, 0, payload)
+            elif record.fmt == SVAL and record.code in eiattr.SYMBOL_FIELDS:
+                record = _renumber_fields(obj, record)
             global_info += record.encode()
     recursive: set[Symbol] = set()
     for kernel in kernels if final else ():
@@ -134,6 +138,19 @@ def fill(
         payload = words(kernel.index, size)
         global_info += InfoRecord(SVAL, MIN_STACK_SIZE, 0, payload).encode()
     _function_sections(state, below if final else {}, recursive, mercury)
+
+
+def _renumber_fields(obj: InputObject, record: InfoRecord) -> InfoRecord:
+    """Give every symbol that a record names its number of the output (samplers, images)."""
+    payload = bytearray(record.payload)
+    for at in eiattr.SYMBOL_FIELDS[record.code]:
+        if at + 4 > len(payload):
+            continue
+        number = checked(obj, int.from_bytes(payload[at : at + 4], "little"))
+        symbol = obj.bound[number]
+        if symbol is not None:
+            payload[at : at + 4] = words(symbol.index)
+    return InfoRecord(record.fmt, record.code, record.value, bytes(payload))
 
 
 def _by_index(state: LinkState) -> list[Symbol]:
@@ -196,6 +213,9 @@ def _function_sections(
             _replace(sections[kernel].records, CRS_STACK_SIZE, crs)
     for function, section in sections.items():
         section.records += [_renumber(function, r) for r in tails[function]]
+        if function in state.slotted:
+            codes_of_banks = (BINDLESS_TEXTURE_BANK, BINDLESS_SURFACE_BANK)
+            section.records += [InfoRecord(BVAL, code, 0) for code in codes_of_banks]
         section.data += b"".join(r.encode() for r in section.records)
 
 

@@ -29,7 +29,8 @@ _VISIBILITY = 3
 
 def is_late(state: LinkState, section: OutSection) -> bool:
     """Whether a section is made by the finalizer, after everything else was named."""
-    return state.profile.constant0_late and section.sh_type == SHT_CUDA_CONSTANT_B0
+    late = state.profile.constant0_late and section.sh_type == SHT_CUDA_CONSTANT_B0
+    return late and not state.profile.keeps_symbols and section.owner not in state.slotted
 
 
 def late_sections(state: LinkState) -> list[OutSection]:

@@ -29,6 +29,7 @@ from .model import (
     SHT_CUDA_GLOBAL_INIT,
     SHT_CUDA_INFO,
     SHT_CUDA_MERC_CODE,
+    SHT_CUDA_MERC_CONSTANT_IMAGES,
     SHT_CUDA_MERC_CONSTANT_OPTIMIZER,
     SHT_CUDA_MERC_CONSTANT_PIC,
     SHT_CUDA_MERC_CONSTANT_USER,
@@ -59,6 +60,7 @@ _RELOCATIONS = (SHT_REL, SHT_RELA, 0x70000003)
 _MERCURY_TYPE = {
     SHT_CUDA_INFO: SHT_CUDA_MERC_INFO,
     SHT_RELA: SHT_CUDA_MERC_RELA,
+    SHT_CUDA_CONSTANT_B0: SHT_CUDA_MERC_CONSTANT_IMAGES,
     SHT_CUDA_CONSTANT_B0 + 2: SHT_CUDA_MERC_CONSTANT_OPTIMIZER,
     SHT_CUDA_CONSTANT_B0 + 3: SHT_CUDA_MERC_CONSTANT_USER,
     SHT_CUDA_CONSTANT_B0 + 4: SHT_CUDA_MERC_CONSTANT_PIC,
@@ -157,6 +159,8 @@ class _Writer:
             if isinstance(entry, OutSection):
                 plain = twins.get(entry) if self.mercury else entry
                 known = self.made.get(plain) if plain is not None else None
+                if known is not None and known.name != entry.name:
+                    known.made_as = entry.name
                 history.append(known or out.Dropped(entry.name, in_shstrtab=True))
             elif isinstance(entry, str):
                 history.append(out.Dropped(entry, in_shstrtab=True))

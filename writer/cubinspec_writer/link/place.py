@@ -10,8 +10,6 @@ follows the last common variable that this kernel uses, by alignment, largest fi
 dynamic size lie behind: one offset for all kernels that share a device function with such an array.
 sm_90 and later reserve 0x400 bytes in front, which count in the section size only.
 
-*Texture slots* follow the largest parameter bank.
-
 *Compiler constants* (`.nv.constant2.F`) of device functions are copied into the bank of every
 kernel that reaches the function, at one offset for all of them.
 """
@@ -23,7 +21,6 @@ from collections.abc import Callable
 from cubinspec_generated.tables.arch import ARCHES
 
 from .callgraph import Graph
-from .diagnostics import UnsupportedLinkError
 from .merge import SHARED_POOL
 from .model import (
     SHF_ALLOC,
@@ -33,9 +30,6 @@ from .model import (
     SHT_CUDA_CONSTANT_B0,
     SHT_CUDA_GLOBAL,
     SHT_CUDA_SHARED,
-    STT_CUDA_SAMPLER,
-    STT_CUDA_SURFACE,
-    STT_CUDA_TEXTURE,
     OutSection,
     Reloc,
     Space,
@@ -48,9 +42,6 @@ _GLOBAL = ".nv.global"
 _SHARED_LIMIT = 0xC000
 _CONSTANT_LIMIT = 0x10000
 _DYNAMIC_ALIGN = 16
-_SLOT = 4
-#: Kind of reference -> relocation type that writes its header index.
-_HEADER_INDEX = {STT_CUDA_TEXTURE: 6, STT_CUDA_SAMPLER: 7, STT_CUDA_SURFACE: 52}
 _CONSTANT2 = SHT_CUDA_CONSTANT_B0 + 2
 
 
@@ -67,44 +58,11 @@ def place_commons(state: LinkState) -> None:
         symbol.section = section
 
 
-def place_textures(state: LinkState, graph: Graph) -> None:
-    """Give every texture, surface and sampler reference a slot in the parameter banks.
-
-    All references of the program have slots of 4 bytes, last name first, at one offset behind the
-    largest parameter bank; every kernel that reaches any reference gets all of them.
-    """
-    references = [s for s in state.globals if s.kind in _HEADER_INDEX]
-    if not references or state.options.relocatable:
-        return
-    if state.profile.constant0_late:
-        raise UnsupportedLinkError("texture, surface and sampler references with Mercury code")
-    users = {
-        target.owner
-        for (target, _), section in state.reloc_sections.items()
-        if any(r.symbol.kind in _HEADER_INDEX for r in section.relocs)
-    }
-    banks = {
-        s.owner: s
-        for s in state.sections
-        if s.sh_type == SHT_CUDA_CONSTANT_B0 and s.owner is not None
-    }
-    start = align_up(max((s.size for s in banks.values()), default=0), _SLOT)
-    state.slots = {r: start + _SLOT * i for i, r in enumerate(reversed(references))}
-    for kernel, bank in banks.items():
-        if users.isdisjoint(graph.reachable(kernel)):
-            continue
-        bank.data.extend(bytes(start + _SLOT * len(references) - bank.size))
-        rows = state.reloc_section(bank, is_rela=False)
-        if rows is not None:
-            rows.relocs += [Reloc(at, _HEADER_INDEX[r.kind], r, 0) for r, at in state.slots.items()]
-
-
 def place(state: LinkState, graph: Graph) -> None:
     """Lay out shared memory and compiler constants."""
     kernels = [f for f in state.functions if f.is_entry and f.section is not None]
     below = {kernel: graph.reachable(kernel) for kernel in kernels}
     if not state.options.relocatable:
-        place_textures(state, graph)
         _place_shared(state, below)
         _place_constants(state, below)
         _check_limits(state)

@@ -6,7 +6,10 @@ Mercury half beside the SASS code). Values were observed in outputs of nvlink 13
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+
+from .model import STT_CUDA_SAMPLER, STT_CUDA_SURFACE, STT_CUDA_TEXTURE
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,8 @@ class Profile:
         keeps_aligned_shared: empty shared sections with more than that alignment of arrays of
             dynamic size stay, too.
         drops_dead_frames: `.debug_frame` loses the entries of dead functions.
+        handle_relocs: kind of reference -> relocation type that writes its header index.
+        slot_align: alignment of the slots of references behind the parameters.
     """
 
     has_compat: bool
@@ -43,10 +48,16 @@ class Profile:
     cuinfo_flags: int
     compat_keeps_finalizer: bool
     constant0_late: bool
+    handle_relocs: Mapping[int, int]
+    slot_align: int = 4
     reserved_start: int = 0
     keeps_symbols: bool = False
     drops_dead_frames: bool = False
     keeps_aligned_shared: bool = False
+
+
+def _handles(texture: int, sampler: int, surface: int) -> Mapping[int, int]:
+    return {STT_CUDA_TEXTURE: texture, STT_CUDA_SAMPLER: sampler, STT_CUDA_SURFACE: surface}
 
 
 _OLD = Profile(
@@ -61,6 +72,7 @@ _OLD = Profile(
     cuinfo_flags=0x1000000,
     compat_keeps_finalizer=False,
     constant0_late=False,
+    handle_relocs=_handles(6, 7, 52),
 )
 _HOPPER = Profile(
     has_compat=True,
@@ -74,6 +86,7 @@ _HOPPER = Profile(
     cuinfo_flags=0x1000040,
     compat_keeps_finalizer=False,
     constant0_late=False,
+    handle_relocs=_handles(6, 7, 52),
     keeps_aligned_shared=True,
 )
 _BLACKWELL = Profile(
@@ -88,11 +101,19 @@ _BLACKWELL = Profile(
     cuinfo_flags=0x1000040,
     compat_keeps_finalizer=True,
     constant0_late=True,
+    handle_relocs=_handles(6, 101, 52),
+    slot_align=16,
     reserved_start=0x40,
     drops_dead_frames=True,
 )
 #: The Mercury half of a program beside its SASS half.
-MERCURY_HALF = replace(_BLACKWELL, reserved_start=0, keeps_symbols=True, drops_dead_frames=False)
+MERCURY_HALF = replace(
+    _BLACKWELL,
+    reserved_start=0,
+    keeps_symbols=True,
+    drops_dead_frames=False,
+    handle_relocs=_handles(0x1000B, 0x1000C, 0x1000D),
+)
 #: First sm number of each family, highest first.
 _FAMILIES = ((100, _BLACKWELL), (90, _HOPPER), (0, _OLD))
 

@@ -8,6 +8,7 @@ weak one, either beats a common one, all beat references. Fixed from here on: `I
 from __future__ import annotations
 
 from .model import (
+    HANDLE_KINDS,
     SHN_COMMON,
     SHN_UNDEF,
     STB_GLOBAL,
@@ -87,6 +88,8 @@ def _define(symbol: Symbol, obj: InputObject, row: InSymbol) -> None:
 
 
 def _check_same_kind(state: LinkState, known: Symbol, obj: InputObject, row: InSymbol) -> None:
+    if row.kind in HANDLE_KINDS and known.kind != row.kind:
+        raise _conflict(state, "Multiple definition of", known, obj, "first defined in")
     if (known.kind == STT_FUNC) != (row.kind == STT_FUNC) or known.space != row.space:
         raise _conflict(state, "Memory space doesn't match for", known, obj, "first specified in")
     is_common = known.common or row.shndx == SHN_COMMON
@@ -105,5 +108,7 @@ def _conflict(
 ) -> Exception:
     place = known.definition[0] if known.definition else known.first
     assert place is not None
-    state.diagnostics.error(f"{what} '{known.name}' in '{obj.name}', {first} '{place.name}'")
+    # No file is kept for a name that only the driver can define.
+    file = "<input>" if known.kind in HANDLE_KINDS else place.name
+    state.diagnostics.error(f"{what} '{known.name}' in '{obj.name}', {first} '{file}'")
     return state.diagnostics.fatal("merge_elf failed")

@@ -61,6 +61,8 @@ class LinkState:
     applied: dict[OutSection, list[Reloc]] = field(default_factory=dict)
     #: Offset in every user's parameter bank of the slot of a texture, surface or sampler.
     slots: dict[Symbol, int] = field(default_factory=dict)
+    #: Kernels whose parameter bank has those slots.
+    slotted: set[Symbol] = field(default_factory=set)
     by_name: dict[str, Symbol] = field(default_factory=dict)
 
     def add_name(self, name: str) -> None:
