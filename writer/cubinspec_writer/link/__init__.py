@@ -24,7 +24,6 @@ specification, each with the program that shows it, are in docs/linking.md.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from cubinspec.reader.elf import Elf
@@ -35,6 +34,7 @@ from .gather import Candidate, Input, Library, Named, gather, target_of
 from .half import link_half
 from .model import SHN_UNDEF, SHT_SYMTAB, STB_GLOBAL
 from .options import LinkOptions
+from .plain import dataclass
 from .profile import MERCURY_HALF, profile_for
 from .read import read_half
 

@@ -9,10 +9,9 @@ Fixed from here on: who calls whom, which later passes need for registers, stack
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from .liveness import defined_here, function_at
 from .model import SHT_CUDA_CALLGRAPH, SHT_CUDA_PROTOTYPE, InputObject, OutSection, Symbol
+from .plain import dataclass, field
 from .state import LinkState
 
 

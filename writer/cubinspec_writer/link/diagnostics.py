@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from cubinspec.errors import CubinError
+
+from .plain import dataclass, field
 
 #: Exit code after errors that the link itself finds, and after a fatal error.
 EXIT_ERRORS, EXIT_FATAL = 255, 1

@@ -8,7 +8,8 @@ FDE, in front of it; both go together.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from .plain import dataclass
 
 _ESCAPE = 0xFFFFFFFF
 _CIE_ID = (1 << 64) - 1

@@ -14,7 +14,6 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from cubinspec.containers.image import Image
@@ -26,6 +25,7 @@ from cubinspec_generated.tables.arch import ARCHES
 
 from .diagnostics import Diagnostics, UnsupportedLinkError
 from .options import LinkOptions
+from .plain import dataclass
 from .profile import profile_for
 from .read import ET_REL, has_mercury, open_object
 

@@ -6,8 +6,6 @@ SASS half, which `output` then joins.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from . import callgraph, info, notes
 from .callgraph import Graph, join_callgraphs
 from .diagnostics import Diagnostics
@@ -30,6 +28,7 @@ from .model import (
 from .number import number_symbols
 from .options import LinkOptions
 from .place import place, place_commons
+from .plain import dataclass
 from .profile import Profile
 from .relocate import relocate
 from .resolve import resolve

@@ -66,7 +66,7 @@ class FunctionFacts:
 
 def global_records(obj: InputObject) -> list[InfoRecord]:
     section = obj.find(".nv.info")
-    return obj.info.get(section.index, []) if section else []
+    return obj.records(section.index) if section else []
 
 
 def record_function(obj: InputObject, record: InfoRecord) -> Symbol | None:

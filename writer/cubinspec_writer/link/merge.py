@@ -127,7 +127,7 @@ class _Merger:
             source.name, source.sh_type, source.flags, source.align, owner=owner, with_symbol=False
         )
         section.info_section = owner.section
-        section.records = list(self.obj.info[source.index])
+        section.records = self.obj.records(source.index)
         self.obj.placed[source.index] = (section, 0)
 
     def _symbols(self) -> None:

@@ -7,8 +7,9 @@ drop these. All sizes and offsets are bytes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from enum import IntEnum
+from struct import Struct
+
+from .plain import NamedTuple
 
 STB_LOCAL, STB_GLOBAL, STB_WEAK = 0, 1, 2
 STT_NOTYPE, STT_OBJECT, STT_FUNC, STT_SECTION = 0, 1, 2, 3
@@ -39,7 +40,7 @@ SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR, SHF_INFO_LINK = 1, 2, 4, 0x40
 SHF_MERCURY = 0x10000000
 
 
-class Space(IntEnum):
+class Space:
     """Memory space of a symbol: `st_other` bits 5-7, shifted down."""
 
     NONE = 0
@@ -61,13 +62,13 @@ def align_up(value: int, alignment: int) -> int:
 
 
 # ---------------------------------------------------------------- inputs
+# Rows are tuples with names: they come by the thousand straight from `struct`.
 
 
-@dataclass(slots=True)
-class InSection:
+class InSection(NamedTuple):
     """One section header of an input and its bytes (empty for NOBITS-like types)."""
 
-    index: int
+    index: int  # type: ignore[assignment]  # hides the method of tuple
     name: str
     sh_type: int
     flags: int
@@ -79,11 +80,10 @@ class InSection:
     data: bytes
 
 
-@dataclass(slots=True)
-class InSymbol:
+class InSymbol(NamedTuple):
     """One symbol row of an input."""
 
-    index: int
+    index: int  # type: ignore[assignment]  # hides the method of tuple
     name: str
     bind: int
     kind: int
@@ -101,8 +101,7 @@ class InSymbol:
         return (self.other & STO_CUDA_SPACE) >> 5
 
 
-@dataclass(slots=True)
-class InReloc:
+class InReloc(NamedTuple):
     """One relocation row; `addend` is 0 for rows of a REL section."""
 
     offset: int
@@ -111,8 +110,7 @@ class InReloc:
     addend: int
 
 
-@dataclass(slots=True)
-class InRelocs:
+class InRelocs(NamedTuple):
     """The relocation section of one input section."""
 
     section: int
@@ -121,49 +119,118 @@ class InRelocs:
     rows: list[InReloc]
 
 
-@dataclass(slots=True)
-class InfoRecord:
-    """One `.nv.info` record: format, attribute code, immediate value or payload."""
+_RECORD_HEAD = Struct("<BBH")
+#: Record format with a sized payload; all others hold their value in the record.
+SVAL = 4
 
-    fmt: int
-    code: int
-    value: int
-    payload: bytes = b""
+
+class InfoRecord(bytes):
+    """One `.nv.info` record as it stands: format, attribute code, immediate value or payload."""
+
+    __slots__ = ()
+
+    def __new__(cls, fmt: int, code: int, value: int, payload: bytes = b"") -> InfoRecord:
+        head = _RECORD_HEAD.pack(fmt, code, len(payload) if fmt == 4 else value)
+        return bytes.__new__(cls, head + payload if fmt == 4 else head)
+
+    @property
+    def fmt(self) -> int:
+        return self[0]
+
+    @property
+    def code(self) -> int:
+        return self[1]
+
+    @property
+    def value(self) -> int:
+        """The immediate value; 0 with a payload."""
+        return 0 if self[0] == 4 else self[2] | self[3] << 8
+
+    @property
+    def payload(self) -> bytes:
+        return self[4:]
 
     def encode(self) -> bytes:
-        head = bytes((self.fmt, self.code))
-        if self.fmt == 4:
-            return head + len(self.payload).to_bytes(2, "little") + self.payload
-        return head + self.value.to_bytes(2, "little")
+        return self
 
 
-@dataclass(slots=True)
+def info_records(data: bytes) -> list[InfoRecord]:
+    """Split the bytes of a `.nv.info` or `.nv.compat` section into records."""
+    found: list[InfoRecord] = []
+    at, end = 0, len(data)
+    new = bytes.__new__
+    while at + 4 <= end:
+        fmt = data[at]
+        if fmt == SVAL:
+            after = at + 4 + (data[at + 2] | data[at + 3] << 8)
+            if after > end:
+                found.append(InfoRecord(SVAL, data[at + 1], 0, data[at + 4 :]))
+            else:
+                found.append(new(InfoRecord, data[at:after]))
+            at = after
+        else:
+            if fmt:
+                found.append(new(InfoRecord, data[at : at + 4]))
+            at += 4
+    return found
+
+
 class CallGraph:
     """The four lists of `.nv.callgraph`, as (a, b) pairs of raw numbers."""
 
-    calls: list[tuple[int, int]] = field(default_factory=list)
-    address_taken: list[tuple[int, int]] = field(default_factory=list)
-    indirect: list[tuple[int, int]] = field(default_factory=list)
-    references: list[tuple[int, int]] = field(default_factory=list)
+    __slots__ = ("address_taken", "calls", "indirect", "references")
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[int, int]] = []
+        self.address_taken: list[tuple[int, int]] = []
+        self.indirect: list[tuple[int, int]] = []
+        self.references: list[tuple[int, int]] = []
 
 
-@dataclass(slots=True)
 class InputObject:
-    """One relocatable cubin as read: rows only."""
+    """One relocatable cubin as read: rows only.
 
-    name: str
-    flags: int
-    sections: list[InSection]
-    symbols: list[InSymbol]
-    strtab: bytes
-    relocs: list[InRelocs]
-    info: dict[int, list[InfoRecord]]
-    callgraph: CallGraph
-    prototypes: list[tuple[int, int]]
-    #: Output symbol of every input symbol, filled by `resolve`; None for symbols without a place.
-    bound: list[Symbol | None] = field(default_factory=list)
-    #: Where an input section went: output section and offset inside it, filled by `merge`.
-    placed: dict[int, tuple[OutSection, int]] = field(default_factory=dict)
+    Attributes:
+        info: records of attribute sections that were asked for, by section; see `records`.
+        bound: output symbol of every input symbol, filled by `resolve`; None for symbols without
+            a place.
+        placed: where an input section went: output section and offset inside it, filled by
+            `merge`.
+    """
+
+    __slots__ = (
+        "bound",
+        "callgraph",
+        "flags",
+        "info",
+        "name",
+        "placed",
+        "prototypes",
+        "relocs",
+        "sections",
+        "strtab",
+        "symbols",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        flags: int,
+        sections: list[InSection],
+        symbols: list[InSymbol],
+        strtab: bytes,
+    ) -> None:
+        self.name = name
+        self.flags = flags
+        self.sections = sections
+        self.symbols = symbols
+        self.strtab = strtab
+        self.relocs: list[InRelocs] = []
+        self.info: dict[int, list[InfoRecord]] = {}
+        self.callgraph = CallGraph()
+        self.prototypes: list[tuple[int, int]] = []
+        self.bound: list[Symbol | None] = []
+        self.placed: dict[int, tuple[OutSection, int]] = {}
 
     @property
     def sm(self) -> int:
@@ -175,6 +242,13 @@ class InputObject:
             "utf-8", "surrogateescape"
         )
 
+    def records(self, section: int) -> list[InfoRecord]:
+        """The records of an attribute section, taken apart at the first call."""
+        found = self.info.get(section)
+        if found is None:
+            found = self.info[section] = info_records(self.sections[section].data)
+        return found
+
     def find(self, name: str) -> InSection | None:
         return next((s for s in self.sections if s.name == name and s.sh_type != SHT_NULL), None)
 
@@ -182,30 +256,63 @@ class InputObject:
 # ---------------------------------------------------------------- outputs
 
 
-@dataclass(slots=True, eq=False)
 class Symbol:
-    """One symbol of the output, shared by all inputs that mean the same thing."""
+    """One symbol of the output, shared by all inputs that mean the same thing.
 
-    name: str
-    bind: int
-    kind: int
-    other: int
-    size: int = 0
-    value: int = 0
-    section: OutSection | None = None
-    #: The winning definition: input object and its symbol row.
-    definition: tuple[InputObject, InSymbol] | None = None
-    #: First input that mentions the name (for messages).
-    first: InputObject | None = None
-    common: bool = False
-    alignment: int = 1
-    live: bool = True
-    #: Serves relocations only; executables do not list it.
-    internal: bool = False
-    entered: bool = False
-    #: In the second part of the symbol table, whatever the binding became.
-    in_globals: bool = False
-    index: int = 0
+    Attributes:
+        definition: the winning definition: input object and its symbol row.
+        first: first input that mentions the name (for messages).
+        internal: serves relocations only; executables do not list it.
+        in_globals: in the second part of the symbol table, whatever the binding became.
+    """
+
+    __slots__ = (
+        "alignment",
+        "bind",
+        "common",
+        "definition",
+        "entered",
+        "first",
+        "in_globals",
+        "index",
+        "internal",
+        "kind",
+        "live",
+        "name",
+        "other",
+        "section",
+        "size",
+        "value",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        bind: int,
+        kind: int,
+        other: int,
+        size: int = 0,
+        value: int = 0,
+        section: OutSection | None = None,
+        first: InputObject | None = None,
+        entered: bool = False,
+    ) -> None:
+        self.name = name
+        self.bind = bind
+        self.kind = kind
+        self.other = other
+        self.size = size
+        self.value = value
+        self.section = section
+        self.definition: tuple[InputObject, InSymbol] | None = None
+        self.first = first
+        self.common = False
+        self.alignment = 1
+        self.live = True
+        self.internal = False
+        self.entered = entered
+        self.in_globals = False
+        self.index = 0
 
     @property
     def is_function(self) -> bool:
@@ -224,51 +331,83 @@ class Symbol:
         return (self.other & STO_CUDA_SPACE) >> 5
 
 
-@dataclass(slots=True, eq=False)
 class Reloc:
-    """One relocation of the output, against a place inside an output section."""
+    """One relocation of the output, against a place inside an output section.
 
-    offset: int
-    r_type: int
-    symbol: Symbol
-    addend: int
-    #: Running number in the order of merging.
-    serial: int = 0
+    Attributes:
+        serial: running number in the order of merging.
+    """
+
+    __slots__ = ("addend", "offset", "r_type", "serial", "symbol")
+
+    def __init__(
+        self, offset: int, r_type: int, symbol: Symbol, addend: int, serial: int = 0
+    ) -> None:
+        self.offset = offset
+        self.r_type = r_type
+        self.symbol = symbol
+        self.addend = addend
+        self.serial = serial
 
 
-@dataclass(slots=True, eq=False)
+_WITHOUT_BYTES = frozenset((SHT_NOBITS, SHT_CUDA_GLOBAL, SHT_CUDA_SHARED, SHT_CUDA_SHARED_RESERVED))
+
+
 class OutSection:
-    """One section of the output."""
+    """One section of the output.
 
-    name: str
-    sh_type: int
-    flags: int
-    align: int
-    entsize: int = 0
-    data: bytearray = field(default_factory=bytearray)
-    #: Size when there are no bytes in the file; otherwise `len(data)` counts.
-    nobits_size: int = 0
-    #: Bytes in front of `nobits_size` that the hardware keeps for itself.
-    reserved: int = 0
-    owner: Symbol | None = None
-    symbol: Symbol | None = None
-    #: `sh_info`: a section (its index), or a number made by a later pass.
-    info_section: OutSection | None = None
-    info_value: int = 0
-    relocs: list[Reloc] = field(default_factory=list)
-    records: list[InfoRecord] = field(default_factory=list)
-    index: int = 0
-    offset: int = 0
-    emitted: bool = True
+    Attributes:
+        nobits_size: size when there are no bytes in the file; otherwise `len(data)` counts.
+        reserved: bytes in front of `nobits_size` that the hardware keeps for itself.
+        info_section, info_value: `sh_info`: a section (its index), or a number made by a later
+            pass.
+    """
 
-    @property
-    def is_nobits(self) -> bool:
-        return self.sh_type in (
-            SHT_NOBITS,
-            SHT_CUDA_GLOBAL,
-            SHT_CUDA_SHARED,
-            SHT_CUDA_SHARED_RESERVED,
-        )
+    __slots__ = (
+        "align",
+        "data",
+        "emitted",
+        "entsize",
+        "flags",
+        "info_section",
+        "info_value",
+        "is_nobits",
+        "name",
+        "nobits_size",
+        "owner",
+        "records",
+        "relocs",
+        "reserved",
+        "sh_type",
+        "symbol",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        sh_type: int,
+        flags: int,
+        align: int,
+        entsize: int = 0,
+        owner: Symbol | None = None,
+        emitted: bool = True,
+    ) -> None:
+        self.name = name
+        self.sh_type = sh_type
+        self.flags = flags
+        self.align = align
+        self.entsize = entsize
+        self.data = bytearray()
+        self.nobits_size = 0
+        self.reserved = 0
+        self.owner = owner
+        self.symbol: Symbol | None = None
+        self.info_section: OutSection | None = None
+        self.info_value = 0
+        self.relocs: list[Reloc] = []
+        self.records: list[InfoRecord] = []
+        self.emitted = emitted
+        self.is_nobits = sh_type in _WITHOUT_BYTES
 
     @property
     def size(self) -> int:
@@ -281,6 +420,7 @@ class OutSection:
         if self.is_nobits:
             self.nobits_size = at + size
         else:
-            self.data.extend(bytes(at - len(self.data)))
+            if at > len(self.data):
+                self.data.extend(bytes(at - len(self.data)))
             self.data += data
         return at

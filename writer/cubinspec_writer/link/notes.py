@@ -12,8 +12,7 @@ import struct
 from cubinspec_generated.tables.arch import ARCHES
 
 from .liveness import defined_here
-from .model import SHT_CUDA_COMPAT, STT_FUNC, InfoRecord, align_up
-from .read import info_records
+from .model import SHT_CUDA_COMPAT, STT_FUNC, InfoRecord, align_up, info_records
 from .state import LinkState
 
 OWNER = b"NVIDIA Corp\0"

@@ -9,7 +9,6 @@ those of the SASS half, and the Mercury sections follow at the end.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 
 from cubinspec_generated import records
 from cubinspec_writer.emit import Description, bodies, emit
@@ -51,6 +50,7 @@ from .model import (
 )
 from .notes import target_sm
 from .number import has_symbol, is_dropped, is_hidden, late_sections, symbol_fields
+from .plain import dataclass
 from .state import LinkState
 
 ET_REL, ET_EXEC = 1, 2

@@ -12,7 +12,7 @@ order follows from it.
 from __future__ import annotations
 
 from cubinspec.errors import BadStructureError, NotCubinError
-from cubinspec.reader.elf import Elf, occupies_file
+from cubinspec.reader.elf import Elf, StringTable, occupies_file
 from cubinspec_generated import records
 
 from .model import (
@@ -38,7 +38,6 @@ from .model import (
     SHT_RELA,
     SHT_SYMTAB,
     CallGraph,
-    InfoRecord,
     InputObject,
     InReloc,
     InRelocs,
@@ -94,122 +93,143 @@ def read_half(elf: Elf, *, mercury: bool) -> InputObject:
     table = elf.find_section(SHT_CUDA_MERC_SYMTAB if mercury else SHT_SYMTAB)
     if table is None:
         raise BadStructureError("no symbol table", file=elf.file)
-    link = elf.section_rows[table][6]
-    strtab = elf.string_table(link)
-    obj = InputObject(
-        elf.file,
-        elf.ehdr[6],
-        _sections(elf, mercury),
-        [
-            InSymbol(i, strtab.get(row[0]), row[1] >> 4, row[1] & 15, *row[2:])
-            for i, row in enumerate(elf.symbol_rows(table))
-        ],
-        strtab.data,
-        [],
-        {},
-        CallGraph(),
-        [],
-    )
-    for symbol in obj.symbols:
-        if symbol.shndx >= len(obj.sections) and symbol.shndx != SHN_COMMON:
-            raise BadStructureError(
-                f"symbol {symbol.index} is in section {symbol.shndx} of {len(obj.sections)}",
-                file=elf.file,
-            )
-    for section in obj.sections:
-        if section.sh_type in (SHT_REL, SHT_RELA):
+    strtab = elf.string_table(elf.section_rows[table][6])
+    sections = _sections(elf, mercury)
+    symbols = _symbols(elf, table, strtab, len(sections))
+    obj = InputObject(elf.file, elf.ehdr[6], sections, symbols, strtab.data)
+    for section in sections:
+        sh_type = section[2]
+        if sh_type in _RELOCATIONS:
             obj.relocs.append(_relocs(elf, obj, section))
-        elif section.sh_type == SHT_CUDA_INFO:
-            obj.info[section.index] = info_records(section.data)
-        elif section.sh_type == SHT_CUDA_CALLGRAPH:
+        elif sh_type == SHT_CUDA_CALLGRAPH:
             obj.callgraph = _callgraph(elf, section.index)
-        elif section.sh_type == SHT_CUDA_PROTOTYPE:
+        elif sh_type == SHT_CUDA_PROTOTYPE:
             rows = elf.rows_of(section.index, records.PROTOTYPE_ENTRY, "prototype")
             obj.prototypes = [(a, b) for a, b in rows]
     return obj
 
 
+_RELOCATIONS = (SHT_RELA, SHT_REL)
+
+
+def _symbols(elf: Elf, table: int, strtab: StringTable, num_sections: int) -> list[InSymbol]:
+    rows = elf.symbol_rows(table)
+    if not rows:
+        return []
+    st_names, infos, others, shndxs, values, sizes = zip(*rows, strict=True)
+    for index, shndx in enumerate(shndxs):
+        if shndx >= num_sections and shndx != SHN_COMMON:
+            raise BadStructureError(
+                f"symbol {index} is in section {shndx} of {num_sections}", file=elf.file
+            )
+    names = strtab.get_many(list(st_names))
+    binds, kinds = [info >> 4 for info in infos], [info & 15 for info in infos]
+    columns = zip(range(len(rows)), names, binds, kinds, others, shndxs, values, sizes, strict=True)
+    new = tuple.__new__
+    return [new(InSymbol, row) for row in columns]
+
+
 def _sections(elf: Elf, mercury: bool) -> list[InSection]:
-    sections = []
-    for index, row in enumerate(elf.section_rows):
-        _, sh_type, flags, _, _, size, link, info, align, entsize = row
-        name = elf.section_name(index)
+    rows = elf.section_rows
+    _, types, flags, _, offsets, sizes, links, infos, aligns, entsizes = zip(*rows, strict=True)
+    for align in set(aligns):
         if align & (align - 1) or align > _LARGEST_ALIGNMENT:
             raise BadStructureError(
-                f"section {index} has alignment {align:#x}, which is not a power of two up to "
-                f"{_LARGEST_ALIGNMENT:#x}",
+                f"section {aligns.index(align)} has alignment {align:#x}, which is not a power of "
+                f"two up to {_LARGEST_ALIGNMENT:#x}",
                 file=elf.file,
             )
-        data = elf.section_bytes(index) if occupies_file(sh_type, flags) else b""
-        section = InSection(index, name, sh_type, flags, size, link, info, align, entsize, data)
-        if mercury:
-            _as_mercury(section)
-        elif flags & SHF_MERCURY:
-            section.sh_type = SHT_NULL
-        sections.append(section)
+    elf.check_bodies()
+    data = elf.data
+    # A body that is empty or not in the file is cut as nothing.
+    kinds = set(zip(types, flags, strict=True))
+    stored = {kind for kind in kinds if occupies_file(*kind)}
+    if len(stored) < len(kinds):
+        spans = zip(types, flags, offsets, sizes, strict=True)
+        bodies = [
+            bytes(data[offset : offset + size]) if (kind, flag) in stored else b""
+            for kind, flag, offset, size in spans
+        ]
+    else:
+        bodies = [bytes(data[a : a + n]) for a, n in zip(offsets, sizes, strict=True)]
+    if not mercury:
+        hidden = [flag & SHF_MERCURY for flag in flags]
+        if any(hidden):
+            pairs = zip(types, hidden, strict=True)
+            types = tuple([SHT_NULL if away else kind for kind, away in pairs])
+    columns = zip(
+        range(len(rows)),
+        elf.section_names,
+        types,
+        flags,
+        sizes,
+        links,
+        infos,
+        aligns,
+        entsizes,
+        bodies,
+        strict=True,
+    )
+    new = tuple.__new__
+    sections = [new(InSection, row) for row in columns]
     if mercury:
-        _point_at_capsules(elf, sections)
+        sections = _point_at_capsules(elf, [_as_mercury(section) for section in sections])
     return sections
 
 
-def _point_at_capsules(elf: Elf, sections: list[InSection]) -> None:
+def _point_at_capsules(elf: Elf, sections: list[InSection]) -> list[InSection]:
     """Let sections that exist once (shared memory) belong to the Mercury code of their kernel.
 
     A capsule and the code section of the same function name the same symbol.
     """
     rows = elf.section_rows
     capsule_of = {row[7]: index for index, row in enumerate(rows) if row[1] == SHT_CUDA_MERC_CODE}
+    pointed = []
     for section, row in zip(sections, rows, strict=True):
         is_shared = section.sh_type != SHT_NULL and not row[2] & SHF_MERCURY
         if is_shared and row[2] & SHF_INFO_LINK and row[7] < len(rows):
-            section.info = capsule_of.get(rows[row[7]][7], section.info)
+            section = section._replace(info=capsule_of.get(rows[row[7]][7], section.info))
+        pointed.append(section)
+    return pointed
 
 
-def _as_mercury(section: InSection) -> None:
-    """Give a section the place it has in the Mercury half (type NULL: none)."""
-    if section.flags & SHF_MERCURY:
-        is_code = section.sh_type == SHT_CUDA_MERC_CODE
-        section.name = section.name.removeprefix(_CODE_PREFIX if is_code else _PREFIX)
-        section.sh_type = PLAIN_TYPE.get(section.sh_type, section.sh_type)
-        section.flags &= ~SHF_MERCURY
+def _as_mercury(section: InSection) -> InSection:
+    """A section with the place it has in the Mercury half (type NULL: none)."""
+    name, sh_type, flags = section.name, section.sh_type, section.flags
+    if flags & SHF_MERCURY:
+        is_code = sh_type == SHT_CUDA_MERC_CODE
+        name = name.removeprefix(_CODE_PREFIX if is_code else _PREFIX)
+        sh_type = PLAIN_TYPE.get(sh_type, sh_type)
+        flags &= ~SHF_MERCURY
         if is_code:
-            section.flags |= SHF_ALLOC | SHF_EXECINSTR
-    elif section.sh_type == SHT_SYMTAB or section.name.startswith(_SASS_ONLY):
-        section.sh_type = SHT_NULL
+            flags |= SHF_ALLOC | SHF_EXECINSTR
+    elif sh_type == SHT_SYMTAB or name.startswith(_SASS_ONLY):
+        sh_type = SHT_NULL
+    return section._replace(name=name, sh_type=sh_type, flags=flags)
 
 
 def _relocs(elf: Elf, obj: InputObject, section: InSection) -> InRelocs:
-    elf.section_row(section.info, f"sections[{section.index}].sh_info")
-    rows = [
-        InReloc(offset, r_type, symbol, addend or 0)
-        for offset, r_type, symbol, addend in elf.relocation_rows(section.index)
-    ]
-    for row in rows:
-        if row.symbol >= len(obj.symbols):
-            raise BadStructureError(
-                f"relocation names symbol {row.symbol} of {len(obj.symbols)}", file=obj.name
-            )
-    return InRelocs(section.index, section.info, section.sh_type == SHT_RELA, rows)
-
-
-def info_records(data: bytes) -> list[InfoRecord]:
-    """Split the bytes of a `.nv.info` or `.nv.compat` section into records."""
-    found, at = [], 0
-    while at + 4 <= len(data):
-        fmt, code, value = records.INFO_RECORD.unpack_from(data, at)
-        at += 4
-        if fmt == SVAL:
-            found.append(InfoRecord(fmt, code, 0, data[at : at + value]))
-            at += value
-        elif fmt:
-            found.append(InfoRecord(fmt, code, value))
-    return found
+    index, _, sh_type, _, _, _, target, _, _, data = section
+    elf.section_row(target, f"sections[{index}].sh_info")
+    is_rela = sh_type == SHT_RELA
+    record = records.RELA_64 if is_rela else records.REL_64
+    if len(data) % record.size:
+        elf.rows_of(index, record, "relocations")  # says what is wrong
+    new = tuple.__new__
+    if is_rela:
+        rows = [new(InReloc, row) for row in record.iter_unpack(data)]
+    else:
+        rows = [new(InReloc, (*row, 0)) for row in record.iter_unpack(data)]
+    highest = max([row[2] for row in rows], default=0)
+    if rows and highest >= len(obj.symbols):
+        raise BadStructureError(
+            f"relocation names symbol {highest} of {len(obj.symbols)}", file=obj.name
+        )
+    return InRelocs(index, target, is_rela, rows)
 
 
 #: No input has more; a larger value is a broken file, not a wish for gigabytes of padding.
 _LARGEST_ALIGNMENT = 1 << 20
-#: Record format with a sized payload; all others hold their value in the record.
-SVAL = 4
 
 
 def _callgraph(elf: Elf, index: int) -> CallGraph:

@@ -6,8 +6,6 @@ tables of the output, so every creation goes through `LinkState`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from .diagnostics import Diagnostics
 from .model import (
     SHF_INFO_LINK,
@@ -23,6 +21,7 @@ from .model import (
     Symbol,
 )
 from .options import LinkOptions
+from .plain import dataclass, field
 from .profile import Profile
 
 
