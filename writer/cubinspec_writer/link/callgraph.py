@@ -14,6 +14,10 @@ from .model import SHT_CUDA_CALLGRAPH, SHT_CUDA_PROTOTYPE, InputObject, OutSecti
 from .plain import dataclass, field
 from .state import LinkState
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 
 @dataclass(slots=True)
 class Graph:
@@ -26,14 +30,34 @@ class Graph:
     #: External functions of any input's `.nv.prototype`, with their signature.
     prototypes: dict[Symbol, str] = field(default_factory=dict)
 
+    #: Callees of every function that was asked for.
+    known: dict[Symbol, list[Symbol]] = field(default_factory=dict)
+    #: Address-taken functions by signature, made at the first indirect call.
+    by_signature: dict[str, list[Symbol]] | None = None
+
     def callees(self, function: Symbol) -> list[Symbol]:
         """Everything a function may call: direct callees and all address-taken functions of a
         signature that it calls indirectly."""
-        found = list(self.calls.get(function, ()))
-        wanted = self.indirect.get(function)
-        if wanted:
-            found += [f for f, protos in self.address_taken.items() if set(protos) & set(wanted)]
+        found = self.known.get(function)
+        if found is None:
+            found = self.calls.get(function) or []
+            wanted = self.indirect.get(function)
+            if wanted:
+                found = found + self._taken(wanted)
+            self.known[function] = found
         return found
+
+    def _taken(self, signatures: list[str]) -> list[Symbol]:
+        if self.by_signature is None:
+            self.by_signature = {}
+            for function, texts in self.address_taken.items():
+                for text in dict.fromkeys(texts):
+                    self.by_signature.setdefault(text, []).append(function)
+        lists = [self.by_signature.get(text, []) for text in dict.fromkeys(signatures)]
+        if len(lists) == 1:
+            return lists[0]
+        chosen = {function for functions in lists for function in functions}
+        return [function for function in self.address_taken if function in chosen]
 
     def reachable(self, function: Symbol) -> list[Symbol]:
         """The function itself and everything below it, each once."""
@@ -46,19 +70,60 @@ class Graph:
                     work.append(callee)
         return list(seen)
 
+    def components(self, roots: Iterable[Symbol]) -> list[list[Symbol]]:
+        """All functions at and below the roots, callees first.
+
+        Functions that call each other in a circle are in one list (Tarjan's strongly connected
+        components), so whatever a function takes over from those below it needs one look at each.
+        """
+        found: list[list[Symbol]] = []
+        number: dict[Symbol, int] = {}
+        low: dict[Symbol, int] = {}
+        open_: dict[Symbol, None] = {}
+        for root in roots:
+            if root in number:
+                continue
+            number[root] = low[root] = len(number)
+            open_[root] = None
+            work = [(root, iter(self.callees(root)))]
+            while work:
+                node, rest = work[-1]
+                for child in rest:
+                    if child not in number:
+                        number[child] = len(number)
+                        callees = self.callees(child)
+                        if not callees:
+                            found.append([child])
+                            continue
+                        low[child] = number[child]
+                        open_[child] = None
+                        work.append((child, iter(callees)))
+                        break
+                    if child in open_:
+                        low[node] = min(low[node], number[child])
+                else:
+                    work.pop()
+                    if work:
+                        above = work[-1][0]
+                        low[above] = min(low[above], low[node])
+                    if low[node] == number[node]:
+                        members: list[Symbol] = []
+                        while not members or members[-1] is not node:
+                            members.append(open_.popitem()[0])
+                        found.append(members)
+        return found
+
 
 def join_callgraphs(state: LinkState) -> Graph:
     """Join the call graphs of all inputs over live functions and collect the signatures."""
     graph = Graph()
     for obj in state.objects:
-        for a, b in obj.callgraph.calls:
-            _add_edge(graph.calls, obj, a, b)
+        _add_edges(graph.calls, obj, obj.callgraph.calls)
         for a, b in obj.callgraph.address_taken:
             _add_signature(state, graph.address_taken, obj, a, b)
         for a, b in obj.callgraph.indirect:
             _add_signature(state, graph.indirect, obj, a, b)
-        for a, b in obj.callgraph.references:
-            _add_edge(graph.references, obj, a, b)
+        _add_edges(graph.references, obj, obj.callgraph.references)
         for a, b in obj.prototypes:
             symbol, text = function_at(obj, a), obj.string(b)
             state.signatures.setdefault(text)
@@ -67,13 +132,26 @@ def join_callgraphs(state: LinkState) -> Graph:
     return graph
 
 
-def _add_edge(edges: dict[Symbol, list[Symbol]], obj: InputObject, a: int, b: int) -> None:
-    source, target = function_at(obj, a), function_at(obj, b)
-    if source is None or target is None or not source.live or not target.live:
-        return
-    if defined_here(obj, a):
-        targets = edges.setdefault(source, [])
-        if target not in targets:
+def _add_edges(
+    edges: dict[Symbol, list[Symbol]], obj: InputObject, pairs: list[tuple[int, int]]
+) -> None:
+    """Add the edges between live functions of which the caller's copy here is linked."""
+    known: dict[Symbol, set[Symbol]] = {}
+    for a, b in pairs:
+        source, target = function_at(obj, a), function_at(obj, b)
+        if source is None or target is None or not source.live or not target.live:
+            continue
+        if not defined_here(obj, a):
+            continue
+        targets = edges.get(source)
+        if targets is None:
+            edges[source] = [target]
+            continue
+        seen = known.get(source)
+        if seen is None:
+            seen = known[source] = set(targets)
+        if target not in seen:
+            seen.add(target)
             targets.append(target)
 
 

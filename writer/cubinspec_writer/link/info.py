@@ -9,6 +9,8 @@ Fixed from here on: all attribute records.
 
 from __future__ import annotations
 
+from struct import Struct
+
 from cubinspec.errors import BadStructureError
 from cubinspec_generated.tables import eiattr
 
@@ -31,7 +33,7 @@ _UNKNOWN_STACK = 0xFFFFFFFF
 
 
 def word(record: InfoRecord, index: int) -> int:
-    return int.from_bytes(record.payload[4 * index : 4 * index + 4], "little")
+    return int.from_bytes(record[4 * index + 4 : 4 * index + 8], "little")
 
 
 def checked(obj: InputObject, number: int) -> int:
@@ -48,20 +50,20 @@ def words(*values: int) -> bytes:
 
 
 class FunctionFacts:
-    """Registers, frame and barriers of every linked function, as its input states them."""
+    """Registers and frame of every linked function, as its input states them."""
 
     def __init__(self, state: LinkState) -> None:
         self.registers: dict[Symbol, int] = {}
         self.frame: dict[Symbol, int] = {}
         for obj in state.objects:
             for record in global_records(obj):
-                symbol = record_function(obj, record)
-                if symbol is None or len(record.payload) < 8:
+                code = record[1]
+                if code != REGCOUNT and code != FRAME_SIZE:
                     continue
-                if record.code == REGCOUNT:
-                    self.registers[symbol] = word(record, 1)
-                elif record.code == FRAME_SIZE:
-                    self.frame[symbol] = word(record, 1)
+                symbol = record_function(obj, record)
+                if symbol is not None and len(record) >= _FUNCTION_VALUE.size:
+                    known = self.registers if code == REGCOUNT else self.frame
+                    known[symbol] = word(record, 1)
 
 
 def global_records(obj: InputObject) -> list[InfoRecord]:
@@ -69,9 +71,13 @@ def global_records(obj: InputObject) -> list[InfoRecord]:
     return obj.records(section.index) if section else []
 
 
+#: A record of a function and a number: format, code, size, symbol, number.
+_FUNCTION_VALUE = Struct("<BBHII")
+
+
 def record_function(obj: InputObject, record: InfoRecord) -> Symbol | None:
     """The function a global record is about, if that function's copy here is linked."""
-    if record.code not in _OF_FUNCTION or record.fmt != SVAL or len(record.payload) < 4:
+    if record[1] not in _OF_FUNCTION or record[0] != SVAL or len(record) < 8:
         return None
     index = word(record, 0)
     if index >= len(obj.bound) or not defined_here(obj, index):
@@ -80,54 +86,82 @@ def record_function(obj: InputObject, record: InfoRecord) -> Symbol | None:
     return symbol if symbol is not None and symbol.live else None
 
 
-def stack_of(graph: Graph, facts: FunctionFacts, entry: Symbol) -> int | None:
-    """Largest sum of frames on any call path from an entry; None with recursion."""
-    depth: dict[Symbol, int] = {}
-    active: set[Symbol] = set()
-    todo: list[tuple[Symbol, bool]] = [(entry, False)]
-    while todo:
-        function, done = todo.pop()
-        if done:
-            active.discard(function)
-            below = (depth[c] for c in graph.callees(function))
-            depth[function] = facts.frame.get(function, 0) + max(below, default=0)
-        elif function in active:
-            return None
-        elif function not in depth:
-            active.add(function)
-            todo.append((function, True))
-            todo += [(c, False) for c in graph.callees(function) if c not in depth]
-            if any(c in active for c in graph.callees(function)):
-                return None
-    return depth[entry]
+class Demands:
+    """What the kernels need for themselves and everything below them.
+
+    Attributes:
+        registers: largest register count at or below every function that a kernel reaches.
+        stacks: largest sum of frames on any call path from a function; None with recursion.
+    """
+
+    def __init__(self, graph: Graph, facts: FunctionFacts, kernels: list[Symbol]) -> None:
+        self.graph = graph
+        self.components = graph.components(kernels)
+        self.registers = self.largest(facts.registers)
+        self.stacks: dict[Symbol, int | None] = {}
+        for members in self.components:
+            depth: int | None = None
+            if len(members) == 1:
+                function = members[0]
+                depth = below = 0
+                for callee in graph.callees(function):
+                    deeper = self.stacks.get(callee)
+                    if deeper is None:
+                        depth = None
+                        break
+                    below = max(below, deeper)
+                if depth is not None:
+                    depth = facts.frame.get(function, 0) + below
+            for function in members:
+                self.stacks[function] = depth
+
+    def largest(self, own: dict[Symbol, int]) -> dict[Symbol, int]:
+        """The largest of some values at or below every function; absent where there is none."""
+        found: dict[Symbol, int] = {}
+        for members in self.components:
+            values = [own[function] for function in members if function in own]
+            for function in members:
+                for callee in self.graph.callees(function):
+                    if callee in found:
+                        values.append(found[callee])
+            if values:
+                largest = max(values)
+                for function in members:
+                    found[function] = largest
+        return found
 
 
 def fill(
     state: LinkState, graph: Graph, section: OutSection, mercury: LinkState | None = None
 ) -> None:
     """Write the records of all `.nv.info` sections; symbols are numbered already."""
-    global_info = section.data
-    facts = FunctionFacts(state)
     final = not state.options.relocatable
     kernels = [s for s in _by_index(state) if s.is_entry and s.section is not None]
-    below = {k: graph.reachable(k) for k in kernels}
+    demands = Demands(graph, FunctionFacts(state), kernels) if final else None
+    entries = set(kernels)
+    rows: list[bytes] = []
+    pack = _FUNCTION_VALUE.pack
     for obj in reversed(state.objects):
         for record in reversed(global_records(obj)):
-            if record.code in _OF_FUNCTION:
+            code = record[1]
+            if code in _OF_FUNCTION:
                 symbol = record_function(obj, record)
-                if symbol is None or (record.code == MAX_STACK_SIZE and final):
+                if symbol is None or (code == MAX_STACK_SIZE and final):
                     continue
                 value = word(record, 1)
-                if record.code == REGCOUNT and symbol in below and final:
-                    value = max([facts.registers.get(f, 0) for f in below[symbol]] + [value])
-                payload = words(symbol.index, value) + record.payload[8:]
-                record = InfoRecord(record.fmt, record.code, 0, payload)
-            elif record.fmt == SVAL and record.code in eiattr.SYMBOL_FIELDS:
+                if demands is not None and code == REGCOUNT and symbol in entries:
+                    value = max(demands.registers.get(symbol, 0), value)
+                rows.append(pack(SVAL, code, max(len(record) - 4, 8), symbol.index, value))
+                if len(record) > _FUNCTION_VALUE.size:
+                    rows.append(record[_FUNCTION_VALUE.size :])
+                continue
+            if record[0] == SVAL and code in eiattr.SYMBOL_FIELDS:
                 record = _renumber_fields(obj, record)
-            global_info += record.encode()
+            rows.append(record)
     recursive: set[Symbol] = set()
-    for kernel in kernels if final else ():
-        size = stack_of(graph, facts, kernel)
+    for kernel in kernels if demands is not None else ():
+        assert demands is not None
+        size = demands.stacks[kernel]
         if size is None:
             if state.options.stack_warnings:
                 state.diagnostics.strict_warning(
@@ -135,9 +169,9 @@ def fill(
                 )
             size = _UNKNOWN_STACK
             recursive.add(kernel)
-        payload = words(kernel.index, size)
-        global_info += InfoRecord(SVAL, MIN_STACK_SIZE, 0, payload).encode()
-    _function_sections(state, below if final else {}, recursive, mercury)
+        rows.append(pack(SVAL, MIN_STACK_SIZE, 8, kernel.index, size))
+    section.data += b"".join(rows)
+    _function_sections(state, demands, kernels if final else [], recursive, mercury)
 
 
 def _renumber_fields(obj: InputObject, record: InfoRecord) -> InfoRecord:
@@ -157,66 +191,84 @@ def _by_index(state: LinkState) -> list[Symbol]:
     return sorted(state.functions, key=lambda s: s.index)
 
 
+#: What the records of a function are looked at for; all others only change places.
+_DECIDED = frozenset((PARAM_CBANK, EXTERNS, AT_ENTRY_FRAGMENTS, NUM_BARRIERS))
+
+
 def _function_sections(
     state: LinkState,
-    below: dict[Symbol, list[Symbol]],
+    demands: Demands | None,
+    kernels: list[Symbol],
     recursive: set[Symbol],
     mercury: LinkState | None,
 ) -> None:
+    entries = set(kernels)
     externs: dict[Symbol, list[Symbol]] = {}
     tails: dict[Symbol, list[InfoRecord]] = {}
     fragments: dict[Symbol, InfoRecord] = {}
+    barriers: dict[Symbol, int] = {}
     codes = mercury_codes(mercury) if mercury else None
     sections = {s.owner: s for s in state.sections if s.records and s.owner is not None}
     for function, section in sections.items():
-        records, added = split_added(section, function, codes)
-        records.reverse()
-        obj = function.definition[0] if function.definition else None
-        assert obj is not None
-        done = []
-        for record in records:
-            if record.code == EXTERNS:
-                externs[function] = external_names(obj, record)
-                if not externs[function] and function not in below:
+        if codes is None:
+            records = section.records[::-1]
+        else:
+            records, tails[function] = split_added(section, function, codes)
+            records.reverse()
+        if not _DECIDED.isdisjoint([record[1] for record in records]):
+            obj = function.definition[0] if function.definition else None
+            assert obj is not None
+            done: list[InfoRecord] = []
+            for record in records:
+                code = record[1]
+                if code == EXTERNS:
+                    externs[function] = external_names(obj, record)
+                    if not externs[function] and function not in entries:
+                        continue
+                    record = external_record(externs[function])
+                elif code == AT_ENTRY_FRAGMENTS and entries and not function.is_entry:
+                    fragments[function] = record
                     continue
-                record = external_record(externs[function])
-            elif record.code == AT_ENTRY_FRAGMENTS and below and not function.is_entry:
-                fragments[function] = record
-                continue
-            done.append(_renumber(function, record))
-        section.records = done
-        tails[function] = added
-    for kernel, functions in below.items():
+                elif code == NUM_BARRIERS:
+                    barriers[function] = max(record.value & 0xFF, barriers.get(function, 0))
+                elif code == PARAM_CBANK:
+                    record = _renumber(function, record)
+                done.append(record)
+            records = done
+        section.records = records
+    largest = demands.largest(barriers) if demands is not None and barriers else {}
+    named = any(externs.values())
+    position = {function: at for at, function in enumerate(sections)} if named else {}
+    for kernel in kernels:
         own = sections.get(kernel)
         if own is None:
             continue
-        values = [
-            r.value & 0xFF
-            for f in functions
-            if f in sections
-            for r in sections[f].records
-            if r.code == NUM_BARRIERS
-        ]
-        if values:
-            _replace(own.records, NUM_BARRIERS, InfoRecord(BVAL, NUM_BARRIERS, max(values)))
-        if all(r.code != AT_ENTRY_FRAGMENTS for r in own.records):
+        if kernel in largest:
+            _replace(own.records, NUM_BARRIERS, InfoRecord(BVAL, NUM_BARRIERS, largest[kernel]))
+        if not named and not fragments:
+            if kernel in externs:
+                _replace(own.records, EXTERNS, None)
+            continue
+        assert demands is not None
+        reached = demands.graph.reachable(kernel)
+        if fragments and all(r.code != AT_ENTRY_FRAGMENTS for r in own.records):
             # Needs of device functions are the kernel's (case tcgen05 drops them there).
-            own.records += [fragments[f] for f in functions if f in fragments][:1]
+            own.records += [fragments[f] for f in reached if f in fragments][:1]
         # Its own first, then in the order of the functions' sections.
-        reached = set(functions)
-        order = [kernel, *(f for f in sections if f in reached)]
-        needed = dict.fromkeys(x for f in order for x in externs.get(f, ()))
+        below = sorted((f for f in reached if f in position), key=position.__getitem__)
+        needed = dict.fromkeys(x for f in (kernel, *below) for x in externs.get(f, ()))
         _replace(own.records, EXTERNS, external_record(list(needed)) if needed else None)
     for kernel in recursive:
         if kernel in sections:
             crs = InfoRecord(SVAL, CRS_STACK_SIZE, 0, words(_UNKNOWN_STACK))
             _replace(sections[kernel].records, CRS_STACK_SIZE, crs)
     for function, section in sections.items():
-        section.records += [_renumber(function, r) for r in tails[function]]
+        if function in tails:
+            section.records += [_renumber(function, r) for r in tails[function]]
         if function in state.slotted:
             codes_of_banks = (BINDLESS_TEXTURE_BANK, BINDLESS_SURFACE_BANK)
             section.records += [InfoRecord(BVAL, code, 0) for code in codes_of_banks]
-        section.data += b"".join(r.encode() for r in section.records)
+        section.data += b"".join(section.records)
 
 
 def mercury_codes(state: LinkState) -> dict[str, list[set[int]]]:

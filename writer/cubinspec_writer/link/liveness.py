@@ -148,23 +148,17 @@ def function_at(obj: InputObject, index: int) -> Symbol | None:
 def defined_here(obj: InputObject, index: int) -> bool:
     """Whether this input's copy of the symbol is the one that is linked."""
     symbol = obj.bound[index]
-    return (
-        symbol is not None
-        and symbol.definition is not None
-        and symbol.definition[0] is obj
-        and symbol.definition[1].index == index
-    )
+    if symbol is None or symbol.definition is None:
+        return False
+    return symbol.definition[1] is obj.symbols[index]
 
 
 def code_owners(obj: InputObject) -> dict[int, Symbol]:
     """Code section index -> its function, for functions whose copy here is linked."""
     owners = {}
     for row, symbol in zip(obj.symbols, obj.bound, strict=True):
-        if (
-            symbol is not None
-            and row.kind == STT_FUNC
-            and row.shndx
-            and defined_here(obj, row.index)
-        ):
-            owners[row.shndx] = symbol
+        if symbol is not None and row[3] == STT_FUNC and row[5]:
+            definition = symbol.definition
+            if definition is not None and definition[1] is row:
+                owners[row[5]] = symbol
     return owners
