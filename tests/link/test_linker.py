@@ -135,8 +135,12 @@ def test_broken_inputs_end_in_typed_errors(arch: str, objects: dict[str, list[Pa
     ("words", "status", "text"),
     [
         (["-m32", "-arch=sm_90", "a.cubin"], 1, "Value '32' is not defined for option 'machine'"),
-        (["--no-such-option", "a.cubin"], 1, "Unknown option '--no-such-option'"),
-        (["-arch=sm_90", "--dlto", "a.cubin"], 1, "not supported by this linker: option '--dlto'"),
+        (["--no-such-option", "a.cubin"], 1, "Unknown option '-no-such-option'"),
+        (
+            ["-arch=sm_90", "--dlto", "-nvvmpath=x", "-o", "o", "a.cubin"],
+            1,
+            "not supported by this linker: link-time optimisation",
+        ),
     ],
     ids=["machine", "unknown", "unsupported"],
 )

@@ -11,6 +11,7 @@ TAKES_WORDS = True
 
 def run_words(words: list[str]) -> int:
     """Link; the exit status is nvlink's."""
+    from cubinspec.cli.write import write_file
     from cubinspec_writer.link.command import run
 
-    return run(words)
+    return run(words, write_file)

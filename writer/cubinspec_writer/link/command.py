@@ -1,168 +1,189 @@
-"""The linker's command line: options as nvlink spells them, one line per message."""
+"""The linker's command: options as nvlink spells them, checked in nvlink's order."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from cubinspec.errors import CubinError
+from cubinspec.errors import CubinError, FileAccessError
 from cubinspec.reader.elf import Elf
 
-from . import link, notes
+from . import LinkResult, host_script, link, notes
+from .arguments import Line, read_line, usage
 from .diagnostics import EXIT_FATAL, Diagnostics, LinkError, UnsupportedLinkError
-from .gather import Input, Library
+from .gather import NO_INPUTS, Library
+from .host import register_text
 from .options import LinkOptions
 
-USAGE = """\
-usage: cubinspec link [options] <objects>
-
-Links relocatable cubins, host objects, fatbins and libraries as nvlink does.
-
-  -arch, --arch ARCH            target, such as sm_90a
-  -o, --output-file FILE        output (default a.out)
-  -L, --library-path DIR        folder to search for libraries
-  -l, --library NAME            library libNAME.a
-  -r, --relocatable-link        the output is an input of another link
-  -g, --debug                   recorded in the tool note
-  -v, --verbose                 also print infos
-  -w, --disable-warnings        print no warnings
-  -Werror, --warning-as-error   warnings are errors
-  --kernels-used NAME,...       kernels without one of these texts in their name are removed
-  --preserve-relocs             list applied relocations in the output
-  --keep-system-libraries       keep device runtime code that nothing uses
-  --suppress-stack-size-warning do not warn when a stack size is unknown
-  --tkinfo-from CUBIN           take the linker's own tool note from this cubin
-  --ptxas PROGRAM               assembler for PTX inputs (default ptxas)
+#: nvlink's version of whose rules this linker follows; build systems look for this text.
+_VERSION = f"""\
+cubinspec link: links CUDA device code as nvlink does
+{notes.TOOL_VERSION}
+Cuda compilation tools, release 13.0, V13.0.88 (rules of)
 """
-#: Spellings of options: key, and whether a value follows.
-_VALUES = {
-    "arch": ("arch",),
-    "output-file": ("output-file", "o"),
-    "library-path": ("library-path", "L"),
-    "library": ("library", "l"),
-    "machine": ("machine", "m"),
-    "kernels-used": ("kernels-used",),
-    "cpu-arch": ("cpu-arch",),
-    "tkinfo-from": ("tkinfo-from",),
-    "ptxas": ("ptxas",),
-    "options-file": ("options-file", "optf"),
-}
-_FLAGS = {
-    "relocatable-link": ("relocatable-link", "r"),
-    "debug": ("debug", "g"),
-    "verbose": ("verbose", "v"),
-    "disable-warnings": ("disable-warnings", "w"),
-    "warning-as-error": ("warning-as-error", "Werror"),
-    "preserve-relocs": ("preserve-relocs",),
-    "keep-system-libraries": ("keep-system-libraries",),
-    "suppress-stack-size-warning": ("suppress-stack-size-warning",),
-    "suppress-arch-warning": ("suppress-arch-warning",),
-    "disable-infos": ("disable-infos",),
-    "extra-warnings": ("extra-warnings", "extrawarn"),
-    "ignore-host-info": ("ignore-host-info",),
-    "help": ("help", "h"),
-}
-#: Options of nvlink that change its output in ways this linker does not.
-_NOT_LINKED = frozenset(
-    ("dlto", "lto", "link-time-opt", "use-host-info", "variables-used", "device-stack-protector",
-     "suppress-debug-info", "uidx-file", "uidx", "emit-ptx", "gen-host-linker-script", "ghls",
-     "register-link-binaries", "dump-callgraph", "dump-callgraph-no-demangle")
-)  # fmt: skip
-_VALUE_OF = {name: key for key, names in _VALUES.items() for name in names}
-_FLAG_OF = {name: key for key, names in _FLAGS.items() for name in names}
-#: Options whose value may follow without a blank.
-_GLUED = ("L", "l", "m", "o")
-_MACHINE = "64"
+#: First line of the file that `--time` appends to.
+_TIME_HEADER = (
+    "source file name , phase name , phase input files , phase output file , "
+    "arch , tool, metric , unit\n"
+)
 
 
-class _Line:
-    """A command line taken apart; inputs and libraries keep their order."""
-
-    def __init__(self, words: Sequence[str], diagnostics: Diagnostics) -> None:
-        self.values: dict[str, list[str]] = {}
-        self.flags: set[str] = set()
-        self.inputs: list[Input] = []
-        self.diagnostics = diagnostics
-        self._read(words)
-
-    def _read(self, words: Sequence[str]) -> None:
-        rest = iter(words)
-        for word in rest:
-            if not word.startswith("-") or word == "-":
-                self.inputs.append(word)
-                continue
-            name, equals, text = word.lstrip("-").partition("=")
-            if name in _VALUE_OF:
-                value = text if equals else next(rest, None)
-                if value is None:
-                    raise self.diagnostics.fatal(f"Missing value for option '{word}'")
-                self._value(_VALUE_OF[name], value)
-            elif name in _FLAG_OF:
-                self.flags.add(_FLAG_OF[name])
-            elif name in _NOT_LINKED:
-                raise UnsupportedLinkError(f"option '{word}'")
-            elif word[1:2] in _GLUED and not word.startswith("--"):
-                self._value(_VALUE_OF[word[1]], word[2:])
-            else:
-                raise self.diagnostics.fatal(f"Unknown option '{word}'")
-
-    def _value(self, key: str, value: str) -> None:
-        if key == "library":
-            self.inputs += [Library(name) for name in value.split(",")]
-        elif key == "options-file":
-            for path in value.split(","):
-                self._read(Path(path).read_text(encoding="utf-8").split())
-        else:
-            self.values.setdefault(key, []).extend(
-                value.split(",") if key in ("library-path", "kernels-used") else [value]
-            )
-
-    def last(self, key: str) -> str | None:
-        """The last value given to an option."""
-        found = self.values.get(key)
-        return found[-1] if found else None
+Write = Callable[[str, bytes], object]
 
 
-def run(words: Sequence[str]) -> int:
-    """Link as the words say; returns the exit status."""
-    diagnostics = Diagnostics()
+def _write_bytes(path: str, data: bytes) -> None:
+    Path(path).write_bytes(data)
+
+
+def run(words: Sequence[str], write: Write = _write_bytes) -> int:
+    """Link as the words say.
+
+    Args:
+        write: writes a whole file.
+
+    Returns:
+        The exit status.
+    """
+    line, diagnostics = Line(), Diagnostics()
     try:
-        line = _Line(words, diagnostics)
-        if "help" in line.flags:
-            print(USAGE, end="")
-            return 0
-        machine = line.last("machine")
-        if machine not in (None, _MACHINE):
-            raise diagnostics.fatal(f"Value '{machine}' is not defined for option 'machine'")
-        result = link(line.inputs, _options(line))
-        _report(line, result.messages)
-        Path(line.last("output-file") or "a.out").write_bytes(result.bytes)
+        read_line(words, line, diagnostics)
+        return _Command(line, diagnostics, write).run()
+    except UnsupportedLinkError as error:
+        _print(line, diagnostics.messages + error.messages)
+        return error.exit_code
     except LinkError as error:
-        _print(error.messages)
+        _print(line, error.messages)
         return error.exit_code
     except (CubinError, OSError) as error:
-        _print([("fatal", str(error))])
+        _print(line, [*diagnostics.messages, ("fatal", str(error))])
         return EXIT_FATAL
-    return 0
 
 
-def _options(line: _Line) -> LinkOptions:
-    arch = line.last("arch") or ""
+class _Command:
+    """One run of the command."""
+
+    def __init__(self, line: Line, diagnostics: Diagnostics, write: Write) -> None:
+        self.line = line
+        self.diagnostics = diagnostics
+        self.write = write
+
+    def run(self) -> int:
+        """Do what the line says; returns the exit status."""
+        line, diagnostics = self.line, self.diagnostics
+        if line.flags & {"help", "version"}:
+            _print(line, diagnostics.take())
+            print(usage() if "help" in line.flags else _VERSION, end="")
+            return 0
+        has_files = any(not isinstance(item, Library) for item in line.inputs)
+        script = line.last("gen-host-linker-script")
+        if script is not None:
+            if has_files:
+                raise diagnostics.fatal(
+                    "Input files are not allowed with -ghls option; use --help for more information"
+                )
+            self._host_script(whole=script == host_script.WHOLE)
+            return 0
+        arch, output = line.last("arch") or "", line.last("output-file")
+        if not arch:
+            raise diagnostics.fatal("Unknown arch name '(null)'")
+        if output is None and arch.startswith("sm_"):
+            raise diagnostics.fatal("Must specify output file with -o option")
+        if not has_files:
+            raise diagnostics.fatal(NO_INPUTS)
+        _check_conflicts(line, diagnostics)
+        if line.last("uidx-file") is not None:
+            raise UnsupportedLinkError("option '--uidx-file'")
+        _append_times(line, diagnostics)
+        _print(line, diagnostics.take())
+        result = link(line.inputs, _options(line, arch))
+        _print(line, result.messages)
+        if output is not None:
+            self._file(output, result.bytes)
+        self._reports(result)
+        return 0
+
+    def _host_script(self, *, whole: bool) -> None:
+        text = host_script.text(whole, self.diagnostics)
+        _print(self.line, self.diagnostics.take())
+        output = self.line.last("output-file")
+        if output is None:
+            print(text, end="")
+        else:
+            self._file(output, _encoded(text))
+
+    def _reports(self, result: LinkResult) -> None:
+        """Write the files that options ask for beside the cubin."""
+        register = self.line.last("register-link-binaries")
+        if register is not None:
+            self._file(register, _encoded(register_text(result.hosts)))
+
+    def _file(self, path: str, data: bytes) -> None:
+        try:
+            self.write(path, data)
+        except (OSError, FileAccessError):
+            raise self.diagnostics.fatal(f"Could not open output file '{path}'") from None
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _check_conflicts(line: Line, diagnostics: Diagnostics) -> None:
+    """Options that exclude each other or need another one, in the order in which nvlink looks."""
+    flags = line.flags
+    optimise = flags & {"dlto", "link-time-opt"}
+    conflicts = (
+        ("suppress-debug-info" in flags and "debug" not in flags, "-suppress-debug-info", "no -g"),
+        (
+            {"use-host-info", "ignore-host-info"} <= flags,
+            "-use-host-info",
+            "-ignore-host-info",
+        ),
+        ("emit-ptx" in flags and not optimise, "-emit-ptx", "no -dlto"),
+        ("Ofast-compile" in line.values and not optimise, "--Ofast-compile", "no -dlto"),
+        (
+            {"dump-callgraph", "dump-callgraph-no-demangle"} <= flags,
+            "-dump-callgraph",
+            "-dump-callgraph-no-demangle",
+        ),
+    )
+    for is_conflict, first, second in conflicts:
+        if is_conflict:
+            raise diagnostics.fatal(f"Conflicting options '{first}' and '{second}'")
+    if optimise and line.last("nvvmpath") is None:
+        raise diagnostics.fatal("-nvvmpath should be specified with -lto")
+    if optimise:
+        raise UnsupportedLinkError("link-time optimisation")
+
+
+def _options(line: Line, arch: str) -> LinkOptions:
+    flags = line.flags
     source = line.last("tkinfo-from")
     return LinkOptions(
         arch,
-        relocatable="relocatable-link" in line.flags,
-        debug="debug" in line.flags,
-        preserve_relocs="preserve-relocs" in line.flags,
-        kernels_used=line.values.get("kernels-used"),
-        warnings_are_errors="warning-as-error" in line.flags,
-        stack_warnings="suppress-stack-size-warning" not in line.flags,
+        relocatable="relocatable-link" in flags,
+        debug="debug" in flags,
+        preserve_relocs="preserve-relocs" in flags,
+        kernels_used=line.listed("kernels-used"),
+        variables_used=line.listed("variables-used"),
+        ignore_host_info="ignore-host-info" in flags,
+        use_host_info="use-host-info" in flags,
+        warnings_are_errors="warning-as-error" in flags,
+        stack_warnings="suppress-stack-size-warning" not in flags,
+        arch_warnings="suppress-arch-warning" not in flags,
+        report_arch="report-arch" in flags,
         tkinfo=linker_note(Path(source).read_bytes(), source) if source else None,
-        arguments=f"-arch {arch}" + "".join(f" --{flag}" for flag in sorted(line.flags)),
-        library_paths=line.values.get("library-path", []),
-        keep_system_libraries="keep-system-libraries" in line.flags,
+        arguments=f"-arch {arch}" + "".join(f" --{flag}" for flag in sorted(flags)),
+        library_paths=line.listed("library-path"),
+        keep_system_libraries="keep-system-libraries" in flags,
         ptxas=line.last("ptxas") or "ptxas",
+        share_constants="share-constants" in flags,
+        overlap_shared="overlap-shared" in flags,
+        drop_debug="suppress-debug-info" in flags,
+        verbose="verbose" in flags,
+        dump_callgraph=bool(flags & {"dump-callgraph", "dump-callgraph-no-demangle"}),
+        demangle="dump-callgraph" in flags,
     )
 
 
@@ -181,15 +202,32 @@ def linker_note(data: bytes, name: str) -> bytes:
     raise CubinError("no tool note", file=name, field=".note.nv.tkinfo")
 
 
-def _report(line: _Line, messages: list[tuple[str, str]]) -> None:
-    shown = {"warning", "error"}
-    if "verbose" in line.flags and "disable-infos" not in line.flags:
-        shown.add("info")
-    if "disable-warnings" in line.flags:
-        shown.discard("warning")
-    _print([m for m in messages if m[0] in shown])
+def _append_times(line: Line, diagnostics: Diagnostics) -> None:
+    """What `--time` writes: without link-time optimisation no other program runs."""
+    path = line.last("time")
+    if path == "-":
+        print(_TIME_HEADER, end="")
+    elif path is not None:
+        try:
+            with open(path, "a", encoding="utf-8") as file:
+                if file.tell() == 0:
+                    file.write(_TIME_HEADER)
+        except OSError:
+            raise diagnostics.fatal(f"Cannot open file '{path}'") from None
 
 
-def _print(messages: list[tuple[str, str]]) -> None:
+#: Level -> the word in front of a line.
+_WORDS = {"note": "info", "usage": "info"}
+
+
+def _print(line: Line, messages: list[tuple[str, str]]) -> None:
+    hidden = set()
+    if "verbose" not in line.flags:
+        hidden |= {"note"}
+    if "disable-infos" in line.flags:
+        hidden |= {"note", "info"}
     for level, text in messages:
-        print(f"cubinspec link {level:<7} : {text}", file=sys.stderr)
+        if level == "text":
+            print(text, file=sys.stderr)
+        elif level not in hidden:
+            print(f"cubinspec link {_WORDS.get(level, level):<7} : {text}", file=sys.stderr)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from cubinspec.errors import CubinError
 
 from .plain import dataclass, field
@@ -33,26 +35,48 @@ class UnsupportedLinkError(LinkError):
 
 @dataclass(slots=True)
 class Diagnostics:
-    """Collects messages; errors are held back so that all of one pass are seen together."""
+    """Collects messages; errors are held back so that all of one pass are seen together.
+
+    Attributes:
+        warnings_are_errors: `-Werror`.
+        target: architecture to name behind every message (`-report-arch`); empty: none.
+        messages: (level, text) of everything so far. Levels are nvlink's, and `note` for what
+            nvlink passes over in silence, `usage` for resources, `text` for lines of a report.
+    """
 
     warnings_are_errors: bool = False
+    target: str = ""
     messages: list[tuple[str, str]] = field(default_factory=list)
 
+    def _add(self, level: str, text: str) -> None:
+        where = f" (target: {self.target})" if self.target else ""
+        self.messages.append((level, text + where))
+
+    def note(self, text: str) -> None:
+        """What only `-v` shows, and nvlink does not say at all."""
+        self._add("note", text)
+
     def info(self, text: str) -> None:
-        self.messages.append(("info", text))
+        self._add("info", text)
 
     def warning(self, text: str) -> None:
-        self.messages.append(("warning", text))
+        """A warning, which `-Werror` turns into an error."""
+        self._add("error" if self.warnings_are_errors else "warning", text)
 
-    def strict_warning(self, text: str) -> None:
-        """A warning that `-Werror` turns into an error."""
-        self.messages.append(("error" if self.warnings_are_errors else "warning", text))
+    def report(self, level: str, lines: Iterable[str]) -> None:
+        """Lines that an option asks for: `usage` or `text`."""
+        self.messages += [(level, text) for text in lines]
 
     def error(self, text: str) -> None:
-        self.messages.append(("error", text))
+        self._add("error", text)
+
+    def take(self) -> list[tuple[str, str]]:
+        """All messages so far, which are forgotten here."""
+        taken, self.messages = self.messages, []
+        return taken
 
     def fatal(self, text: str) -> LinkError:
-        self.messages.append(("fatal", text))
+        self._add("fatal", text)
         return LinkError(list(self.messages), EXIT_FATAL)
 
     def stop_on_errors(self) -> None:

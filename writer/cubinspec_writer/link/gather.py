@@ -1,11 +1,11 @@
 """Pass 1a: the command line -> relocatable cubins of the target, in order.
 
 Host objects, fatbins and archives are opened where they stand on the command line; every member
-that holds code for the target is taken, needed or not. What nvlink passes over in silence (empty
-files, finished executables, files that are cut or broken) is passed over here too, with a note that
-`-v` shows.
+that holds code for the target is taken, needed or not; PTX is assembled where there is no code.
+What nvlink passes over in silence (empty files, finished executables, files that are cut or broken)
+is passed over here too, with a note that `-v` shows.
 
-Fixed from here on: the list of objects.
+Fixed from here on: the list of objects, and what their host code says about kernels.
 """
 
 from __future__ import annotations
@@ -16,22 +16,26 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from cubinspec.containers.image import Image
+from cubinspec.containers.image import Image, Step
 from cubinspec.containers.sniff import SNIFF_BYTES, sniff
+from cubinspec.containers.source import Source
 from cubinspec.containers.walk import images
 from cubinspec.errors import CubinError
 from cubinspec.reader.elf import ELFCLASS64, Elf
 from cubinspec_generated.tables.arch import ARCHES
 
 from .diagnostics import Diagnostics, UnsupportedLinkError
+from .host import HostObject, read_host_object, register_name
 from .options import LinkOptions
-from .plain import dataclass
+from .plain import dataclass, field
 from .profile import profile_for
 from .read import ET_REL, has_mercury, open_object
 
 #: Library whose code goes when nothing refers to it (`--keep-system-libraries` keeps it).
 SYSTEM_LIBRARY = "libcudadevrt.a"
 _CONTAINERS = frozenset(("elf", "fatbin", "wrapper", "ar"))
+#: Steps of an image's way that name a file or a part of one.
+_FILES = frozenset(("file", "member", "compressed"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,28 @@ class Candidate:
     system: bool = False
 
 
+@dataclass(slots=True)
+class _Content:
+    """What was found in a container: host objects, fatbins, code for the target."""
+
+    has_hosts: bool = False
+    has_images: bool = False
+    is_taken: bool = False
+
+
+@dataclass(slots=True)
+class Gathered:
+    """What a command line brings.
+
+    Attributes:
+        candidates: relocatable cubins for the target.
+        hosts: all inputs as the host sees them, also those without code for the target.
+    """
+
+    candidates: list[Candidate] = field(default_factory=list)
+    hosts: list[HostObject] = field(default_factory=list)
+
+
 Input = str | os.PathLike[str] | bytes | Named | Library
 
 
@@ -69,27 +95,36 @@ def target_of(options: LinkOptions, diagnostics: Diagnostics) -> tuple[int, str]
     if not options.arch:
         raise diagnostics.fatal("Unknown arch name '(null)'")
     if options.arch.startswith(("lto_", "compute_")):
-        raise UnsupportedLinkError("link-time optimisation")
-    if options.arch not in ARCHES or ARCHES[options.arch][0] < _FIRST_TARGET:
+        raise diagnostics.fatal(
+            f"Link target of '{options.arch}' is virtual target that is not JIT-able; "
+            "use 'sm_' target instead"
+        )
+    if options.arch not in ARCHES or ARCHES[options.arch][0] < FIRST_TARGET:
         raise diagnostics.fatal(f"Value '{options.arch}' is not defined for option 'arch'")
     return ARCHES[options.arch]
 
 
 #: Lowest target of nvlink 13.0.
-_FIRST_TARGET = 75
+FIRST_TARGET = 75
 
 
-def gather(
-    inputs: Iterable[Input], options: LinkOptions, diagnostics: Diagnostics
-) -> list[Candidate]:
-    """All relocatable cubins for the target, in link order."""
+def gather(inputs: Iterable[Input], options: LinkOptions, diagnostics: Diagnostics) -> Gathered:
+    """All relocatable cubins for the target, in link order.
+
+    Raises:
+        LinkError: no file is named (libraries alone do not count), one cannot be opened or has
+            code for another target only.
+    """
     gatherer = _Gatherer(options, diagnostics)
     items = list(inputs)
-    if not items:
-        raise diagnostics.fatal("No input files specified; use option --help for more information")
+    if all(isinstance(item, Library) for item in items):
+        raise diagnostics.fatal(NO_INPUTS)
     for item in items:
         gatherer.add(item)
     return gatherer.found
+
+
+NO_INPUTS = "No input files specified; use option --help for more information"
 
 
 class _Gatherer:
@@ -97,7 +132,7 @@ class _Gatherer:
         self.options = options
         self.diagnostics = diagnostics
         self.target = target_of(options, diagnostics)
-        self.found: list[Candidate] = []
+        self.found = Gathered()
 
     def add(self, item: Input) -> None:
         if isinstance(item, Library):
@@ -105,38 +140,42 @@ class _Gatherer:
         elif isinstance(item, Named):
             self._file(item.name, item.data)
         elif isinstance(item, bytes):
-            self._file(f"<input {len(self.found) + 1}>", item)
+            self._file(f"<input {len(self.found.candidates) + 1}>", item)
         else:
             path = os.fspath(item)
-            try:
-                data = Path(path).read_bytes()
-            except OSError:
-                raise self.diagnostics.fatal(f"Could not open input file '{path}'") from None
-            self._file(path, data)
+            self._file(path, self._read(path))
+
+    def _read(self, path: str) -> bytes:
+        try:
+            return Path(path).read_bytes()
+        except OSError:
+            raise self.diagnostics.fatal(f"Could not open input file '{path}'") from None
 
     def _library(self, name: str) -> None:
         for folder in self.options.library_paths:
             path = Path(folder) / f"lib{name}.a"
             if path.is_file():
-                if not self._container(str(path), path.read_bytes()):
+                if not self._container(str(path), self._read(str(path))).has_hosts:
                     self.diagnostics.warning(
                         f"Skipping incompatible '{path}' when searching for -l{name}"
                     )
                 return
-        self.diagnostics.info(f"library '{name}' was not found; ignored")
+        self.diagnostics.note(f"library '{name}' was not found; ignored")
 
     def _file(self, name: str, data: bytes) -> None:
         kind = sniff(data[:SNIFF_BYTES])
         if kind == "empty":
-            self.diagnostics.info(f"'{name}' is empty; ignored")
+            self.diagnostics.note(f"'{name}' is empty; ignored")
         elif kind == "cubin":
             self._cubin(name, data)
         elif kind == "ptx" and self.target[0] < _PTX_FROM:
-            self.diagnostics.info(f"'{name}' is PTX; ignored for '{self.options.arch}'")
+            self.diagnostics.note(f"'{name}' is PTX; ignored for '{self.options.arch}'")
         elif kind == "ptx":
             self._cubin(name, self._assemble(name, data))
         elif kind in _CONTAINERS:
-            if not self._container(name, data) and kind == "fatbin":
+            content = self._container(name, data)
+            missing = content.has_images and not content.is_taken and kind != "ar"
+            if missing and self.options.arch_warnings:
                 self.diagnostics.warning(f"SM Arch ('{self.options.arch}') not found in '{name}'")
         elif kind == "bitcode":
             raise UnsupportedLinkError(f"link-time optimisation ('{name}' is NVVM bitcode)")
@@ -145,18 +184,18 @@ class _Gatherer:
 
     def _cubin(self, name: str, data: bytes) -> None:
         if len(data) > _EI_CLASS and data[_EI_CLASS] != ELFCLASS64:
-            self.diagnostics.info(f"'{name}' is not a 64-bit file; ignored")
+            self.diagnostics.note(f"'{name}' is not a 64-bit file; ignored")
             return
         try:
             elf = open_object(data, name)
             if elf.ehdr[0] != ET_REL:
-                self.diagnostics.info(f"'{name}' is not relocatable; ignored")
+                self.diagnostics.note(f"'{name}' is not relocatable; ignored")
                 return
             elf.section_names  # noqa: B018 - a broken name table has to show here
         except CubinError as error:
             if self.target[0] >= _STRICT_FROM:
                 raise self.diagnostics.fatal(str(error)) from error
-            self.diagnostics.info(f"ignored: {error}")
+            self.diagnostics.note(f"ignored: {error}")
             return
         if profile_for(self.target[0]).mercury and not has_mercury(elf):
             self.diagnostics.warning(
@@ -167,46 +206,74 @@ class _Gatherer:
             raise self.diagnostics.fatal(
                 f"Input file '{name}' arch does not match target '{self.options.arch}'"
             )
-        self.found.append(Candidate(elf))
+        self.found.candidates.append(Candidate(elf))
+        self.found.hosts.append(HostObject(register_name(name)))
 
     def _matches(self, sm: int) -> bool:
         """Objects of the same generation run on the target when they are not newer."""
         return sm // 10 == self.target[0] // 10 and sm <= self.target[0]
 
-    def _container(self, name: str, data: bytes) -> bool:
-        """Take the best image of every fatbin in a container; False when there was none."""
+    def _container(self, name: str, data: bytes) -> _Content:
+        """Take the best image of every fatbin in a container."""
         system = os.path.basename(name) == SYSTEM_LIBRARY
+        content = _Content()
+        objects: dict[tuple[str, ...], HostObject] = {}
+
+        def look(steps: tuple[Step, ...], source: Source, kind: str) -> None:
+            if kind in ("elf", "fatbin", "wrapper"):
+                is_host = kind == "elf"
+                host = (
+                    read_host_object(source, name) if is_host else HostObject(register_name(name))
+                )
+                host.system = system
+                content.has_hosts |= is_host
+                objects[tuple(step.name for step in steps)] = host
+
         groups: dict[tuple[str, ...], list[Image]] = {}
-        for image in images(data, name=name):
+        with_code: set[tuple[str, ...]] = set()
+        for image in images(data, name=name, visit=look):
             if image.entry is None:
                 continue
+            with_code.add(tuple(s.name for s in image.provenance if s.kind in _FILES))
             key = tuple(step.name for step in image.provenance if step.kind != "entry")
             groups.setdefault(key, []).append(image)
-        taken = False
+        for key, host in objects.items():
+            if key not in with_code:
+                host.register = ""
+            self.found.hosts.append(host)
+        if not content.has_hosts and not objects:
+            self.found.hosts.append(HostObject(""))
+        content.has_images = bool(groups)
         for group in groups.values():
             best = self._best(group)
             if best is None:
                 if any(image.kind in ("nvvm", "lto") for image in group):
                     raise UnsupportedLinkError(f"link-time optimisation ('{name}')")
                 continue
-            elf = open_object(best.data, _member_name(name, best))
+            member = _member_name(name, best)
+            code = self._assemble(member, best.data) if best.kind == "ptx" else best.data
+            elf = open_object(code, member)
             if elf.ehdr[0] == ET_REL:
-                self.found.append(Candidate(elf, system))
-                taken = True
-        return taken
+                self.found.candidates.append(Candidate(elf, system))
+                content.is_taken = True
+        return content
 
     def _best(self, group: list[Image]) -> Image | None:
-        """The image for the target itself, or the newest one that runs on it."""
+        """The image for the target itself, else the newest one that runs on it, else PTX."""
         usable = []
         for image in group:
-            if image.kind != "cubin" or image.arch not in ARCHES:
+            arch = image.arch.replace("compute_", "sm_")
+            if image.kind not in ("cubin", "ptx") or arch not in ARCHES:
                 continue
-            sm, variant = ARCHES[image.arch]
-            if self._matches(sm):
-                usable.append((sm, variant == self.target[1], image))
+            sm, variant = ARCHES[arch]
+            same = variant == self.target[1]
+            if image.kind == "cubin" and self._matches(sm):
+                usable.append((True, sm, same, image))
+            elif image.kind == "ptx" and sm <= self.target[0] and (same or not variant):
+                usable.append((False, sm, same, image))
         if not usable:
             return None
-        return max(usable, key=lambda u: u[:2])[2]
+        return max(usable, key=lambda u: u[:3])[3]
 
     def _assemble(self, name: str, data: bytes) -> bytes:
         """Assemble PTX with an external `ptxas`."""

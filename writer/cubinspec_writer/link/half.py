@@ -9,7 +9,8 @@ from __future__ import annotations
 from . import callgraph, info, notes
 from .callgraph import Graph, join_callgraphs
 from .diagnostics import Diagnostics
-from .liveness import check_defined, mark_live
+from .host import KernelFilter
+from .liveness import mark_live, undefined_names
 from .merge import merge
 from .model import (
     SHF_EXECINSTR,
@@ -58,17 +59,19 @@ def link_half(
     profile: Profile,
     diagnostics: Diagnostics,
     twin: Half | None = None,
+    kernels: KernelFilter | None = None,
 ) -> Half:
     """Run all passes up to the numbering of symbols.
 
     Args:
         twin: the Mercury half of the same program, when this is its SASS half.
+        kernels: which kernels are wanted; None: all.
     """
-    state = LinkState(options, profile, objects, diagnostics)
+    state = LinkState(options, profile, objects, diagnostics, kernels)
     fixed = _name_fixed_sections(state)
     resolve(state)
     mark_live(state)
-    check_defined(state)
+    undefined = undefined_names(state)
     merge(state)
     place_commons(state)
     graph = join_callgraphs(state)
@@ -81,6 +84,8 @@ def link_half(
     relocate(state)
     symbols = number_symbols(state)
     info.fill(state, graph, fixed[".nv.info"], twin.state if twin else None)
+    for text in undefined:
+        diagnostics.error(text)
     _fill_notes(state, fixed)
     for section in state.sections:
         if section.flags & SHF_EXECINSTR and section.owner is not None:

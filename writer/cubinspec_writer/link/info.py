@@ -164,7 +164,7 @@ def fill(
         size = demands.stacks[kernel]
         if size is None:
             if state.options.stack_warnings:
-                state.diagnostics.strict_warning(
+                state.diagnostics.warning(
                     f"Stack size for entry function '{kernel.name}' cannot be statically determined"
                 )
             size = _UNKNOWN_STACK

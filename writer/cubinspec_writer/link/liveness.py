@@ -2,8 +2,8 @@
 
 A device function stays when an entry reaches it over call-graph edges, matching indirect calls and
 relocations, or when a global's initialiser names it. Data is never dropped. Dead functions are gone
-before anything is merged: they leave no symbol, section or string. With `-r` and
-`--preserve-relocs` everything stays.
+before anything is merged: they leave no symbol, section or string. With `-r`, `-g`
+and `--preserve-relocs` everything stays.
 
 Fixed from here on: `Symbol.live` and `Symbol.is_defined` of every function.
 """
@@ -37,7 +37,8 @@ def mark_live(state: LinkState) -> None:
         for symbol in obj.bound
         if symbol is not None and symbol.kind == STT_FUNC
     }
-    if state.options.relocatable or state.options.preserve_relocs:
+    options = state.options
+    if options.relocatable or options.debug or options.preserve_relocs:
         return
     edges, held = reference_graph(state)
     live: set[Symbol] = set()
@@ -56,8 +57,7 @@ def mark_live(state: LinkState) -> None:
 
 
 def _entry_wanted(state: LinkState, entry: Symbol) -> bool:
-    wanted = state.options.kernels_used
-    return wanted is None or any(text in entry.name for text in wanted)
+    return state.kernels is None or state.kernels.keeps(entry)
 
 
 def reference_graph(state: LinkState) -> tuple[Edges, list[Symbol]]:
@@ -99,11 +99,15 @@ def reference_graph(state: LinkState) -> tuple[Edges, list[Symbol]]:
     return edges, roots
 
 
-def check_defined(state: LinkState) -> None:
-    """Report every name that live code or data needs and nothing defines."""
+def undefined_names(state: LinkState) -> list[str]:
+    """A message for every name that live code or data needs and nothing defines.
+
+    They come in the order of merging: functions of the first input, its variables, and so on.
+    nvlink goes on and reports them after what it says about stacks.
+    """
     if state.options.relocatable:
-        return
-    seen: set[Symbol] = set()
+        return []
+    seen: dict[Symbol, str] = {}
     for obj in state.objects:
         owner = code_owners(obj)
         for relocs in obj.relocs:
@@ -118,11 +122,15 @@ def check_defined(state: LinkState) -> None:
             for row in relocs.rows:
                 symbol = obj.bound[row.symbol]
                 if symbol is not None and symbol not in seen and is_missing(symbol):
-                    seen.add(symbol)
-                    state.diagnostics.error(
-                        f"Undefined reference to '{symbol.name}' in '{obj.name}'"
-                    )
-    state.diagnostics.stop_on_errors()
+                    seen[symbol] = f"Undefined reference to '{symbol.name}' in '{obj.name}'"
+    order = (
+        symbol
+        for obj in state.objects
+        for is_function in (True, False)
+        for row, symbol in zip(obj.symbols, obj.bound, strict=True)
+        if symbol in seen and (row.kind == STT_FUNC) == is_function
+    )
+    return [seen[symbol] for symbol in dict.fromkeys(order) if symbol is not None]
 
 
 def is_missing(symbol: Symbol) -> bool:

@@ -101,6 +101,7 @@ class _Merger:
             if row.kind != STT_FUNC or symbol is None:
                 continue
             if not symbol.live:
+                self._dead_kernel(symbol)
                 continue
             state.enter(symbol)
             if row.shndx not in self.owner or self.owner[row.shndx] is not symbol:
@@ -121,6 +122,12 @@ class _Merger:
                     ".nv.shared." + symbol.name, SHT_CUDA_SHARED, _SHARED_FLAGS, 0, owner=symbol
                 )
                 shared.info_section, shared.emitted = section, False
+
+    def _dead_kernel(self, kernel: Symbol) -> None:
+        """A kernel that the host does not name leaves a name (case host_unused)."""
+        wanted = self.state.kernels
+        if kernel.is_entry and wanted is not None and wanted.by_host:
+            self.state.add_name(".nv.shared." + kernel.name)
 
     def _info_section(self, source: InSection, owner: Symbol) -> None:
         section = self.state.create_section(

@@ -52,9 +52,17 @@ def has_symbol(state: LinkState, section: OutSection) -> bool:
 
 def is_hidden(state: LinkState, symbol: Symbol) -> bool:
     """Whether not even the name of a symbol is in the string table."""
-    if state.options.relocatable or state.options.preserve_relocs:
+    options = state.options
+    if options.relocatable or options.preserve_relocs:
         return False
-    return symbol.internal or symbol.space == Space.SHARED
+    if symbol.space == Space.SHARED:
+        return not _debugger_sees(state)
+    return symbol.internal
+
+
+def _debugger_sees(state: LinkState) -> bool:
+    """Whether names of shared variables stay for a debugger (`-g`)."""
+    return state.options.debug and not state.options.drop_debug
 
 
 def is_dropped(state: LinkState, symbol: Symbol) -> bool:
@@ -87,7 +95,7 @@ def symbol_fields(state: LinkState, symbol: Symbol) -> tuple[int, int, int]:
         return symbol.bind << 4 | _reserved_kind(state, symbol), other, value
     if not state.options.relocatable:
         kind = STT_OBJECT if kind == STT_CUDA_OBJECT else kind
-        if symbol.internal:
+        if symbol.internal and not (symbol.space == Space.SHARED and _debugger_sees(state)):
             other = STV_INTERNAL
         elif symbol.is_function:
             other &= STO_CUDA_ENTRY | STO_CUDA_MANAGED | _VISIBILITY

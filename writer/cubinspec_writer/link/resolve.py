@@ -7,6 +7,8 @@ weak one, either beats a common one, all beat references. Fixed from here on: `I
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from .model import (
     HANDLE_KINDS,
     SHN_COMMON,
@@ -27,8 +29,18 @@ def resolve(state: LinkState) -> None:
     """Bind every symbol of every input."""
     signatures: dict[Symbol, str] = {}
     for obj in state.objects:
-        obj.bound = [_bind(state, obj, row) for row in obj.symbols]
+        conflicts: Conflicts = []
+        obj.bound = [_bind(state, obj, row, conflicts) for row in obj.symbols]
+        # Functions are merged before variables.
+        for _, text in sorted(conflicts):
+            state.diagnostics.error(text)
         _check_signatures(state, obj, signatures)
+        if any(level == "error" for level, _ in state.diagnostics.messages):
+            raise state.diagnostics.fatal("merge_elf failed")
+
+
+#: Messages about one input, each with its place in the order of merging.
+Conflicts = list[tuple[tuple[bool, int], str]]
 
 
 def _check_signatures(state: LinkState, obj: InputObject, known: dict[Symbol, str]) -> None:
@@ -39,10 +51,12 @@ def _check_signatures(state: LinkState, obj: InputObject, known: dict[Symbol, st
         if symbol is None or not text:
             continue
         if known.setdefault(symbol, text) != text:
-            raise _conflict(state, "Prototype doesn't match for", symbol, obj, "first defined in")
+            state.diagnostics.error(
+                _conflict("Prototype doesn't match for", symbol, obj, "first defined in")
+            )
 
 
-def _bind(state: LinkState, obj: InputObject, row: InSymbol) -> Symbol | None:
+def _bind(state: LinkState, obj: InputObject, row: InSymbol, conflicts: Conflicts) -> Symbol | None:
     if row.kind == STT_SECTION or not row.name:
         return None
     if row.bind == STB_LOCAL:
@@ -61,7 +75,11 @@ def _bind(state: LinkState, obj: InputObject, row: InSymbol) -> Symbol | None:
         else:
             _define(known, obj, row)
         return known
-    _check_same_kind(state, known, obj, row)
+    order = (row.kind != STT_FUNC, row.index)
+    wrong = [(order, text) for text in _kind_conflicts(known, obj, row)]
+    if wrong:
+        conflicts += wrong
+        return known
     if row.shndx == SHN_UNDEF:
         return known
     if not known.is_defined:
@@ -73,7 +91,9 @@ def _bind(state: LinkState, obj: InputObject, row: InSymbol) -> Symbol | None:
         _define(known, obj, row)
     elif row.bind == STB_GLOBAL:
         if known.bind == STB_GLOBAL:
-            raise _conflict(state, "Multiple definition of", known, obj, "first defined in")
+            text = _conflict("Multiple definition of", known, obj, "first defined in")
+            conflicts.append((order, text))
+            return known
         _define(known, obj, row)
     return known
 
@@ -87,28 +107,21 @@ def _define(symbol: Symbol, obj: InputObject, row: InSymbol) -> None:
         symbol.alignment = row.value
 
 
-def _check_same_kind(state: LinkState, known: Symbol, obj: InputObject, row: InSymbol) -> None:
+def _kind_conflicts(known: Symbol, obj: InputObject, row: InSymbol) -> Iterator[str]:
     if row.kind in HANDLE_KINDS and known.kind != row.kind:
-        raise _conflict(state, "Multiple definition of", known, obj, "first defined in")
+        yield _conflict("Multiple definition of", known, obj, "first defined in")
+        return
     if (known.kind == STT_FUNC) != (row.kind == STT_FUNC) or known.space != row.space:
-        raise _conflict(state, "Memory space doesn't match for", known, obj, "first specified in")
+        yield _conflict("Memory space doesn't match for", known, obj, "first specified in")
     is_common = known.common or row.shndx == SHN_COMMON
-    if (
-        known.kind != STT_FUNC
-        and known.size
-        and row.size
-        and known.size != row.size
-        and not is_common
-    ):
-        raise _conflict(state, "Size doesn't match for", known, obj, "first specified in")
+    sized = row.kind != STT_FUNC and known.size and row.size
+    if sized and known.size != row.size and not is_common:
+        yield _conflict("Size doesn't match for", known, obj, "first specified in")
 
 
-def _conflict(
-    state: LinkState, what: str, known: Symbol, obj: InputObject, first: str
-) -> Exception:
+def _conflict(what: str, known: Symbol, obj: InputObject, first: str) -> str:
     place = known.definition[0] if known.definition else known.first
     assert place is not None
     # No file is kept for a name that only the driver can define.
     file = "<input>" if known.kind in HANDLE_KINDS else place.name
-    state.diagnostics.error(f"{what} '{known.name}' in '{obj.name}', {first} '{file}'")
-    return state.diagnostics.fatal("merge_elf failed")
+    return f"{what} '{known.name}' in '{obj.name}', {first} '{file}'"

@@ -7,6 +7,7 @@ tables of the output, so every creation goes through `LinkState`.
 from __future__ import annotations
 
 from .diagnostics import Diagnostics
+from .host import KernelFilter
 from .model import (
     SHF_INFO_LINK,
     SHT_CUDA_CONSTANT_B0,
@@ -33,6 +34,8 @@ class LinkState:
     profile: Profile
     objects: list[InputObject]
     diagnostics: Diagnostics
+    #: Which kernels are wanted; None: all.
+    kernels: KernelFilter | None = None
     #: The first part of `.strtab` and `.symtab`: sections, local and weak symbols, and bare names
     #: of sections that exist in the string table only.
     entries: list[OutSection | Symbol | str] = field(default_factory=list)

@@ -1,0 +1,210 @@
+"""Reports on a linked program: resources of kernels (`-v`) and the call graph, in nvlink's words.
+
+Functions are numbered in the order in which inputs name them, also those that are not linked.
+Registers climb from functions to kernels in the order of the code sections, kernels last first
+(seen with patched register counts: chains, two files, local functions).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from cubinspec.report.names import readable
+
+from .half import Half
+from .info import MIN_STACK_SIZE, NUM_BARRIERS, FunctionFacts, word
+from .model import (
+    SHF_EXECINSTR,
+    SHT_CUDA_CONSTANT_B0,
+    SHT_CUDA_GLOBAL,
+    SHT_CUDA_GLOBAL_INIT,
+    SHT_CUDA_SHARED,
+    STT_CUDA_SAMPLER,
+    STT_CUDA_SURFACE,
+    STT_CUDA_TEXTURE,
+    STT_FUNC,
+    OutSection,
+    Symbol,
+    info_records,
+    is_constant,
+)
+
+_HANDLES = (
+    (STT_CUDA_TEXTURE, "textures"),
+    (STT_CUDA_SURFACE, "surfaces"),
+    (STT_CUDA_SAMPLER, "samplers"),
+)
+#: Stack size of a kernel that reaches a recursion.
+_UNKNOWN = 0xFFFFFFFF
+_LEGEND = (
+    "# A: s -> B // s (number A) potentially calls B",
+    "# s [N]     // s uses N registers",
+    "# ^s        // s is entry point",
+    "# &s        // s has address taken",
+)
+
+
+def resource_lines(half: Half) -> Iterator[str]:
+    """What `-v` says: memory of the program, then two lines for every kernel, last kernel first."""
+    state = half.state
+    owned: dict[Symbol, list[OutSection]] = {}
+    totals = [f"{_global_bytes(half)} bytes gmem"]
+    # Mercury names its banks otherwise, and nvlink counts none of them.
+    counts_banks = not state.profile.keeps_symbols
+    for section in state.sections:
+        if not section.emitted:
+            continue
+        if section.owner is not None:
+            owned.setdefault(section.owner, []).append(section)
+        elif is_constant(section.sh_type) and section.size and counts_banks:
+            totals.append(f"{section.size} bytes {_bank(section)}")
+    yield ", ".join(totals)
+    stacks = _stacks(half)
+    registers = climbed_registers(half)
+    for kernel in reversed(code_order(half)):
+        if kernel.is_entry:
+            used = [
+                f"used {registers[kernel]} registers",
+                f"used {_barriers(owned.get(kernel, []))} barriers",
+                f"{stacks.get(kernel.index, 0)} stack",
+                f"{_shared_bytes(half, owned.get(kernel, []))} bytes smem",
+            ]
+            banks = [s for s in owned.get(kernel, []) if is_constant(s.sh_type)]
+            banks.sort(key=lambda s: s.sh_type)
+            used += [f"{s.size} bytes {_bank(s)}" for s in banks if counts_banks]
+            used += ["0 bytes lmem", *_handle_counts(half, owned.get(kernel, []))]
+            yield f"Function properties for '{kernel.name}':"
+            yield ", ".join(used)
+
+
+def _global_bytes(half: Half) -> int:
+    kinds = (SHT_CUDA_GLOBAL, SHT_CUDA_GLOBAL_INIT)
+    return sum(s.size for s in half.state.sections if s.sh_type in kinds and s.emitted)
+
+
+def _bank(section: OutSection) -> str:
+    return f"cmem[{section.sh_type - SHT_CUDA_CONSTANT_B0}]"
+
+
+def _shared_bytes(half: Half, sections: list[OutSection]) -> int:
+    """Shared memory of a kernel; the finalizer adds what is reserved later."""
+    counts_reserved = not half.state.profile.keeps_symbols
+    return sum(
+        s.nobits_size + (s.reserved if counts_reserved else 0)
+        for s in sections
+        if s.sh_type == SHT_CUDA_SHARED
+    )
+
+
+def _barriers(sections: list[OutSection]) -> int:
+    found = [r.value & 0xFF for s in sections for r in s.records if r.code == NUM_BARRIERS]
+    return max(found, default=0)
+
+
+def _handle_counts(half: Half, sections: list[OutSection]) -> Iterator[str]:
+    """References that a kernel's parameter bank has slots for; Mercury code names none."""
+    rows = [
+        r.symbol.kind
+        for s in sections
+        if s.sh_type == SHT_CUDA_CONSTANT_B0 and not half.state.profile.keeps_symbols
+        for is_rela in (False, True)
+        if (relocs := half.state.reloc_section(s, is_rela)) is not None
+        for r in relocs.relocs
+    ]
+    for kind, name in _HANDLES:
+        if kind in rows:
+            yield f"{rows.count(kind)} {name}"
+
+
+def _stacks(half: Half) -> dict[int, int]:
+    """Symbol number of a kernel -> its stack; 0 when it is unknown."""
+    records = info_records(bytes(half.fixed[".nv.info"].data))
+    found = {word(r, 0): word(r, 1) for r in records if r.code == MIN_STACK_SIZE}
+    if half.state.options.relocatable:
+        return {}
+    return {number: 0 if size == _UNKNOWN else size for number, size in found.items()}
+
+
+def code_order(half: Half) -> list[Symbol]:
+    """Linked functions with code, in the order of their sections."""
+    return [
+        s.owner
+        for s in half.state.sections
+        if s.flags & SHF_EXECINSTR and s.owner is not None and s.owner.is_function
+    ]
+
+
+def climbed_registers(
+    half: Half, tell: Callable[[int, Symbol, Symbol], None] | None = None
+) -> dict[Symbol, int]:
+    """Registers of every linked function, those of kernels with what they call.
+
+    Args:
+        tell: called with a count, the function it comes from and the kernel that takes it over.
+    """
+    order = code_order(half)
+    registers = dict.fromkeys(order, 0) | FunctionFacts(half.state).registers
+    if half.state.options.relocatable:
+        return registers
+    kernels = [f for f in reversed(order) if f.is_entry]
+    reached_by: dict[Symbol, list[Symbol]] = {}
+    for kernel in kernels:
+        for function in half.graph.reachable(kernel):
+            reached_by.setdefault(function, []).append(kernel)
+    for function in order:
+        if function.is_entry:
+            continue
+        for kernel in reached_by.get(function, ()):
+            if registers[function] > registers[kernel]:
+                registers[kernel] = registers[function]
+                if tell is not None:
+                    tell(registers[function], function, kernel)
+    return registers
+
+
+def all_functions(half: Half) -> dict[Symbol, int]:
+    """Every function that an input names -> its number from 1, linked or not."""
+    functions: dict[Symbol, None] = {}
+    for obj in half.state.objects:
+        for row, symbol in zip(obj.symbols, obj.bound, strict=True):
+            if row.kind == STT_FUNC and symbol is not None:
+                functions.setdefault(symbol)
+    return {function: number for number, function in enumerate(functions, 1)}
+
+
+def callgraph_lines(half: Half, *, demangle: bool) -> Iterator[str]:
+    """What `--dump-callgraph` prints."""
+    name = _demangled if demangle else _plain
+    graph = half.graph
+    registers = FunctionFacts(half.state).registers
+    numbers = all_functions(half)
+    yield f"callgraph for {half.state.options.arch.rstrip('af')}:"
+    yield from _LEGEND
+    for function, number in numbers.items():
+        if not function.live:
+            yield f"{number}: "
+            continue
+        marks = "^" if function.is_entry else ""
+        marks += "&" if function in graph.address_taken else ""
+        used = f" [{registers[function]}]" if function in registers else ""
+        callees = "".join(f" {numbers[c]}" for c in reversed(graph.callees(function)))
+        yield f"{number}: {marks}{name(function.name)}{used} ->{callees}"
+    told: list[str] = []
+    climbed_registers(
+        half,
+        lambda count, function, kernel: told.append(
+            f"regcount {count} for {name(function.name)} propagated to entry {name(kernel.name)}"
+        ),
+    )
+    yield from told
+
+
+def _plain(name: str) -> str:
+    return name
+
+
+def _demangled(name: str) -> str:
+    """A C++ name as nvlink writes it: a blank in front of stars, no namespace of the file."""
+    text = re.sub(r"_INTERNAL_[0-9a-f]{8}_\d+_\w+?::", "", readable(name))
+    return re.sub(r"(?<=[\w>)])([*&]+)", r" \1", text)
