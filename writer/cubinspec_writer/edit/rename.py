@@ -6,28 +6,36 @@ import re
 from typing import TYPE_CHECKING
 
 from cubinspec.errors import BadStructureError
-from cubinspec_writer.edit import functions
+from cubinspec_writer.edit import debug_names, functions
 from cubinspec_writer.edit.references import mercury_symbols
 from cubinspec_writer.edit.removal import is_debug
 from cubinspec_writer.emit import bodies
-from cubinspec_writer.emit.model import Dropped, Section
+from cubinspec_writer.emit.model import Dropped, Section, Symbol
 
 if TYPE_CHECKING:
-    from cubinspec_writer.emit.model import Description, Symbol
+    from cubinspec_writer.emit.model import Description
 
 STT_SECTION = 3
 #: Stub that jumps to a unified function.
 _STUB = "__cuda_uf_stub_"
+#: Slot with the address of a symbol (ptxas -pic).
+_ADDRESS = "$ADDRESS$"
+#: "$BINDLESS$k$t$s": texture or surface t, with sampler s, as kernel k uses it (up to sm_62).
+_BINDLESS = "$BINDLESS$"
+#: "f.const_opt.0.8": constants that ptxas -c made for function f.
+_CONSTANTS = ".const_opt."
 
 
 def rename(description: Description, old: str, new: str) -> list[str]:
     """Rename a symbol; for a function also its sections and the copies of callees inside it.
 
     Returns:
-        where the old name is left standing: debug data is not rewritten.
+        debug sections in which the old name stands in another role, such as that of a line of
+        source text.
 
     Raises:
-        CubinError: there is no such symbol, or several; the new name is taken or no name.
+        CubinError: there is no such symbol, or several; the new name is taken or no name; debug
+            data that holds the name is not understood.
     """
     if not new or "\0" in new:
         raise BadStructureError(f"{new!r} is no symbol name")
@@ -38,14 +46,8 @@ def rename(description: Description, old: str, new: str) -> list[str]:
         )
     symbol = _find(description, old, new)
     is_function = functions.is_function(symbol)
-    names = {old: new}
-    if is_function:
-        names[_STUB + old] = _STUB + new
-        # ptxas names the copy of callee f inside kernel k "$k$f"
-        inner = f"${old}$"
-        for other in functions.symbols(description):
-            if other.section is symbol.section and other.name.startswith(inner):
-                names[other.name] = f"${new}${other.name[len(inner) :]}"
+    names = {old: new, **_derived(description, symbol, new)}
+    debug_names.rename(description, old, new)
     for other in functions.symbols(description):
         other.name = names.get(other.name, other.name)
     for twin in mercury_symbols(description):
@@ -62,7 +64,36 @@ def rename(description: Description, old: str, new: str) -> list[str]:
             entry.name = names.get(entry.name, entry.name)
             if is_function:
                 entry.name = _renamed(entry.name, old, new)
+                if entry.made_as is not None:
+                    entry.made_as = _renamed(entry.made_as, old, new)
     return _left_over(description, old)
+
+
+def _derived(description: Description, symbol: Symbol, new: str) -> dict[str, str]:
+    """Names that ptxas made from that of ``symbol``, and what they become."""
+    old = symbol.name
+    others = [
+        entry.name
+        for entry in (*description.history, *description.symbols)
+        if isinstance(entry, Symbol | Dropped)
+    ]
+    if not functions.is_function(symbol):
+        kernels = [_BINDLESS + kernel.name + "$" for kernel in functions.kernels(description)]
+        names = {
+            name: prefix + "$".join(new if part == old else part for part in parts)
+            for prefix in kernels
+            for name in others
+            if name.startswith(prefix) and old in (parts := name[len(prefix) :].split("$"))
+        }
+        return {_ADDRESS + old: _ADDRESS + new, **names}
+    names = {prefix + old: prefix + new for prefix in (_STUB, _ADDRESS)}
+    # "$k$f" is the copy of callee f inside kernel k
+    for before, behind in (("$", "$"), (_BINDLESS, "$"), ("", _CONSTANTS)):
+        start = before + old + behind
+        for name in others:
+            if name.startswith(start):
+                names[name] = before + new + behind + name[len(start) :]
+    return names
 
 
 def _find(description: Description, old: str, new: str) -> Symbol:

@@ -12,8 +12,7 @@ One value often stands in several places, which are changed together:
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import calcsize, pack
-from struct import error as StructError
+from struct import pack
 from typing import TYPE_CHECKING
 
 from cubinspec.errors import BadStructureError
@@ -24,13 +23,27 @@ from cubinspec_writer.build import attributes
 from cubinspec_writer.edit import functions
 from cubinspec_writer.edit.notes import ABI_7
 from cubinspec_writer.edit.references import SymbolTables, attribute_name
+from cubinspec_writer.edit.values import (
+    OF_FUNCTION,
+    attribute_code,
+    fields_of,
+    is_same,
+    number,
+    parse_value,
+    split_index,
+)
 from cubinspec_writer.emit import bodies
 from cubinspec_writer.emit.model import Section
 from cubinspec_writer.emit.profiles import PROFILES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from cubinspec_writer.emit.bodies import InfoRecord
     from cubinspec_writer.emit.model import Description
+
+    #: whether it is for the Mercury half -> the record, ``None`` to take it out
+    Make = Callable[[bool], InfoRecord | None]
 
 BARRIERS_SHIFT, BARRIERS_MASK = 20, 0x7F
 #: From here on the code section's header has no register count.
@@ -42,6 +55,11 @@ _FRAME_SIZE = CODE["EIATTR_FRAME_SIZE"]
 _STACK = (CODE["EIATTR_MIN_STACK_SIZE"], CODE["EIATTR_MAX_STACK_SIZE"])
 _NUM_BARRIERS = CODE["EIATTR_NUM_BARRIERS"]
 _MAX_THREADS = CODE["EIATTR_MAX_THREADS"]
+_REQNTID = CODE["EIATTR_REQNTID"]
+#: Kinds of layouts that may hold instruction offsets.
+_OWN_NUMBERS = ("records", "list", "tagged")
+#: Names of the module's own attribute sections.
+_MODULE_INFO = {False: ".nv.info", True: ".nv.merc.nv.info"}
 
 
 @dataclass(slots=True)
@@ -56,7 +74,8 @@ class Resources:
         frame: bytes of the function's own stack frame.
         barriers: number of named barriers.
         attributes: name (with or without ``EIATTR_``) or number -> value, see
-            :func:`parse_value`; ``None`` takes the attribute out.
+            :func:`~cubinspec_writer.edit.values.parse_value`; ``None`` takes the attribute out.
+            ``NAME[1]`` is the second record of that name.
     """
 
     registers: int | None = None
@@ -99,7 +118,9 @@ class _Setter:
         if new.frame is not None:
             self._keyed((_FRAME_SIZE,), new.frame, "frame")
         if new.stack is not None:
-            self._keyed(_STACK, new.stack, "stack")
+            # ptxas before CUDA 12 writes both, the maximum as zero
+            has_min = self._count((_STACK[0],))
+            self._keyed(_STACK[:1] if has_min else _STACK[1:], new.stack, "stack")
         if new.barriers is not None:
             self._barriers(new.barriers)
         if new.max_threads is not None:
@@ -119,7 +140,9 @@ class _Setter:
 
     def _registers(self, value: int) -> None:
         self._limit("registers", value, "max_registers_per_thread")
-        places = self._set_keyed((_REGCOUNT,), value)
+        places, changes = self._set_keyed((_REGCOUNT,), value)
+        if places and not changes:
+            return  # nvlink leaves another count in the section header
         owns_code = functions.owner(self.code.name) == self.name
         in_header = self.code.registers or (not places and self.sm < FIRST_SM_WITHOUT_COUNT)
         if owns_code and in_header:
@@ -137,45 +160,77 @@ class _Setter:
         if self.description.header.ei_abiversion == ABI_7:
             flags = self.code.sh_flags & ~(BARRIERS_MASK << BARRIERS_SHIFT)
             self.code.sh_flags = flags | value << BARRIERS_SHIFT
-            if not any(self._records(half, _NUM_BARRIERS) for half in (False, True)):
+            if not any(self._find(half, _NUM_BARRIERS) for half in (False, True)):
                 return
-        self._put(attributes.byte(_NUM_BARRIERS, value) if value else None, _NUM_BARRIERS)
+        record = attributes.byte(_NUM_BARRIERS, value)
+        places = [self._find(half, _NUM_BARRIERS) for half in (False, True)]
+        if value or all(is_same(found, record) for found in places if found is not None):
+            self._put(_NUM_BARRIERS, lambda _: record, only_replace=not value)
+        else:
+            self._put(_NUM_BARRIERS, lambda _: None, only_replace=True)
 
     def _max_threads(self, shape: tuple[int, int, int]) -> None:
+        if not functions.is_kernel(self.symbol):
+            raise BadStructureError("only a kernel has a largest block", field=self.name)
+        if self._find(False, _REQNTID) is not None:
+            raise BadStructureError(
+                "it requires one shape of blocks, so it has no largest one",
+                field=self.name,
+                expected="a new value of the attribute REQNTID",
+            )
         for axis in shape:
             self._limit("max threads", axis, "max_threads_per_block")
         if min(shape) < 1:
             raise BadStructureError("a block has at least one thread", field=self.name)
         self._limit("max threads", shape[0] * shape[1] * shape[2], "max_threads_per_block")
-        self._put(attributes.sized(_MAX_THREADS, pack("<III", *shape)), _MAX_THREADS)
+        record = attributes.sized(_MAX_THREADS, pack("<III", *shape))
+        self._put(_MAX_THREADS, lambda _: record)
 
     # -- records keyed by symbol -----------------------------------------------------------------
 
     def _keyed(self, codes: tuple[int, ...], value: int, what: str) -> None:
         if not 0 <= value <= _U32:
             raise BadStructureError(f"{what} {value} is out of range", field=self.name)
-        if not self._set_keyed(codes, value):
+        if not self._set_keyed(codes, value)[0]:
             names = " or ".join(attribute_name(code) for code in codes)
             raise BadStructureError(f"no {names} of this function is here", field=self.name)
 
-    def _set_keyed(self, codes: tuple[int, ...], value: int) -> int:
-        """Set the word behind the symbol number in all matching records; how many there were."""
-        count = 0
+    def _count(self, codes: tuple[int, ...]) -> int:
+        return sum(1 for half in (False, True) for _ in self._keyed_records(codes, half))
+
+    def _set_keyed(self, codes: tuple[int, ...], value: int) -> tuple[int, int]:
+        """Set the word behind the symbol number in all records of the function.
+
+        Returns:
+            how many records there are, and how many were changed. ptxas writes frame sizes into the
+            Mercury half that differ from those of SASS: nothing is changed when SASS has the value.
+        """
+        count = changes = 0
         for mercury in (False, True):
-            index = self._index(mercury)
-            for section in self.description.sections:
-                body = section.body
-                if section.sh_type != _INFO_TYPE[mercury] or not isinstance(
-                    body, bodies.InfoRecords
-                ):
+            if mercury and count and not changes:
+                break
+            for body, at in self._keyed_records(codes, mercury):
+                form, code, size, payload = body.records[at]
+                index, old = FUNCTION_VALUE.unpack(payload)
+                body.records[at] = (form, code, size, FUNCTION_VALUE.pack(index, value))
+                count += 1
+                changes += old != value
+        return count, changes
+
+    def _keyed_records(
+        self, codes: tuple[int, ...], mercury: bool
+    ) -> Iterator[tuple[bodies.InfoRecords, int]]:
+        """Where records of the function with one of the codes stand in one half."""
+        index = self._index(mercury)
+        for section in self.description.sections:
+            body = section.body
+            if section.sh_type != _INFO_TYPE[mercury] or not isinstance(body, bodies.InfoRecords):
+                continue
+            for at, (_, code, _, payload) in enumerate(body.records):
+                if code not in codes or len(payload) != FUNCTION_VALUE.size:
                     continue
-                for at, (form, code, size, payload) in enumerate(body.records):
-                    if code not in codes or len(payload) != FUNCTION_VALUE.size:
-                        continue
-                    if FUNCTION_VALUE.unpack(payload)[0] == index:
-                        body.records[at] = (form, code, size, FUNCTION_VALUE.pack(index, value))
-                        count += 1
-        return count
+                if FUNCTION_VALUE.unpack(payload)[0] == index:
+                    yield body, at
 
     def _index(self, mercury: bool) -> int | None:
         if not mercury:
@@ -185,9 +240,10 @@ class _Setter:
                 return at
         return None
 
-    # -- records of the function's own section ---------------------------------------------------
+    # -- records of attribute sections ----------------------------------------------------------
 
     def _info(self, mercury: bool) -> Section | None:
+        """The attribute section of the function."""
         code: Section | None = self.code
         if mercury:
             code = functions.capsule(self.description, self.symbol)
@@ -195,128 +251,157 @@ class _Setter:
             return None
         return functions.info_section(self.description, code)
 
-    def _records(self, mercury: bool, code: int) -> list[InfoRecord]:
+    def _find(self, mercury: bool, code: int) -> InfoRecord | None:
+        """The first record of a code in the function's section."""
         section = self._info(mercury)
         if section is None or not isinstance(section.body, bodies.InfoRecords):
-            return []
-        return [record for record in section.body.records if record[1] == code]
+            return None
+        return next((record for record in section.body.records if record[1] == code), None)
 
-    def _put(self, record: InfoRecord | None, code: int, *, mercury: bool = True) -> None:
-        """Replace an attribute in both halves, put it in, or take it out."""
-        found = False
-        for half in (False, True) if mercury else (False,):
-            section = self._info(half)
+    def _put(
+        self,
+        code: int,
+        make: Make,
+        *,
+        at: int | None = None,
+        module: bool = False,
+        halves: tuple[bool, ...] = (False, True),
+        only_replace: bool = False,
+    ) -> int:
+        """Replace a record in some halves, put it in, or take it out.
+
+        Args:
+            at: which of several records of the code; one behind the last one adds another.
+            module: in ``.nv.info`` instead of the function's section.
+            only_replace: do nothing where there is no such record.
+
+        Returns:
+            how many records were there before.
+        """
+        met = found = same = 0
+        for half in halves:
+            if half and same:
+                break  # as it is: the copy may say something else
+            section = self.description.section(_MODULE_INFO[half]) if module else self._info(half)
             if section is None:
                 continue
             body = section.body
             if not isinstance(body, bodies.InfoRecords):
                 raise BadStructureError("its records are malformed", field=section.name)
-            found = True
-            places = [at for at, existing in enumerate(body.records) if existing[1] == code]
-            if len(places) > 1:
-                raise BadStructureError(
-                    f"{attribute_name(code)} stands there {len(places)} times", field=section.name
-                )
+            met += 1
+            record = make(half)
+            places = [place for place, old in enumerate(body.records) if old[1] == code]
+            if module and record is not None:
+                places = [p for p in places if _is_about_the_same(body.records[p], record)]
+            found += len(places)
+            same += record is not None and any(
+                is_same(body.records[place], record) for place in places[at or 0 :][:1]
+            )
+            self._put_one(section, body, places, at, (code, record, only_replace))
+        if not met:
+            where = _MODULE_INFO[False] if module else "attribute section of the function"
+            raise BadStructureError(f"there is no {where}", field=self.name)
+        return found
+
+    def _put_one(
+        self,
+        section: Section,
+        body: bodies.InfoRecords,
+        places: list[int],
+        at: int | None,
+        new: tuple[int, InfoRecord | None, bool],
+    ) -> None:
+        code, record, only_replace = new
+        if at is None and len(places) > 1:
+            name = attribute_name(code)
+            raise BadStructureError(
+                f"{name} stands there {len(places)} times",
+                field=section.name,
+                expected=f"{name}[0] to {name}[{len(places) - 1}]",
+            )
+        at = at or 0
+        if at > len(places):
+            raise BadStructureError(
+                f"{attribute_name(code)} stands there {len(places)} times", field=section.name
+            )
+        if at < len(places):
             if record is None:
-                for at in places:
-                    del body.records[at]
-            elif places:
-                body.records[places[0]] = record
-            else:
-                attributes.insert(body.records, record, finalizer=self.finalizer)
-        if not found:
-            raise BadStructureError("the function has no attribute section", field=self.name)
+                del body.records[places[at]]
+            elif not is_same(body.records[places[at]], record):
+                body.records[places[at]] = record
+        elif record is None or only_replace:
+            return
+        elif places:
+            body.records.insert(places[-1] + 1, record)
+        elif section.name in _MODULE_INFO.values():
+            body.records.append(record)
+        else:
+            attributes.insert(body.records, record, finalizer=self.finalizer)
 
     def _attribute(self, text: str, value: str | None) -> None:
-        code = attribute_code(text)
-        kind, form, names, references, _ = eiattr.LAYOUTS.get(code, ("unknown", "", (), (), ()))
-        if "symbol" in references:
-            if kind != "struct" or form != "<II" or value is None:
-                raise BadStructureError(
-                    f"{attribute_name(code)} refers to symbols; it cannot be set from a text"
-                )
-            self._keyed((code,), _number(value, attribute_name(code)), names[1])
+        name, at = split_index(text)
+        code = attribute_code(name)
+        kind, fields, references = fields_of(code)
+        module = eiattr.PLACES.get(code) == ("module",)
+        if module and fields[:1] == (OF_FUNCTION,):
+            self._of_function(code, value)
             return
-        record = None if value is None else parse_value(code, value)
+        halves = self._halves(code, module)
         # instruction offsets count in SASS; the Mercury copy counts in its own code
-        shared = "code" not in references and kind not in ("records", "list")
-        has_copy = self._info(True) is not None
-        if code in attributes.SASS_ONLY:
-            shared = False
-        elif has_copy and not shared:
-            self.remarks.append(
-                f".nv.merc.nv.info.{self.name}: its {attribute_name(code)} counts in Mercury code"
+        own_numbers = "code" in references or kind in _OWN_NUMBERS
+        if value is not None and value.startswith("hex:"):
+            own_numbers = True  # bytes may hold numbers of symbols, too
+        if value is not None and own_numbers and halves == (False, True):
+            if self._find(True, code) is not None:
+                self.remarks.append(
+                    f".nv.merc.nv.info.{self.name}: its {attribute_name(code)} counts in its own "
+                    "half of the file"
+                )
+            halves = (False,)
+
+        def make(half: bool) -> InfoRecord | None:
+            if value is None:
+                return None
+            return parse_value(code, value, lambda symbol: self._number_of(symbol, half))
+
+        found = self._put(code, make, at=at, module=module, halves=halves)
+        if value is None and not found:
+            raise BadStructureError(f"no {attribute_name(code)} is here", field=self.name)
+
+    def _of_function(self, code: int, value: str | None) -> None:
+        """An attribute of ``.nv.info`` whose record names the function."""
+        name = attribute_name(code)
+        if value is None:
+            raise BadStructureError(f"every function has {name}; it cannot be taken out")
+        if code == _REGCOUNT:
+            self._registers(number(value, name))
+        else:
+            self._keyed((code,), number(value, name), name)
+
+    def _halves(self, code: int, module: bool) -> tuple[bool, ...]:
+        """In which halves of the file an attribute stands: SASS (``False``), Mercury."""
+        half = eiattr.MERCURY.get(code)
+        if half == "only":
+            return (True,)
+        if half == "never":
+            return (False,)
+        if half == "copied" or module or self._find(True, code) is not None:
+            return (False, True)
+        return (False,)
+
+    def _number_of(self, name: str, mercury: bool) -> int:
+        """Index of the symbol of that name in the symbol table of one half."""
+        table = self.tables.mercury if mercury else self.tables.entries
+        found = [at for at, entry in enumerate(table) if entry is not None and entry.name == name]
+        if len(found) != 1:
+            raise BadStructureError(
+                f"{len(found)} symbols are named {name!r}" if found else f"no symbol {name!r}",
+                field=".nv.merc.symtab" if mercury else ".symtab",
             )
-        self._put(record, code, mercury=shared)
+        return found[0]
 
 
-def attribute_code(text: str) -> int:
-    """An attribute's code from its name (with or without ``EIATTR_``) or number.
-
-    Raises:
-        CubinError: no attribute has that name.
-    """
-    name = text.upper()
-    for candidate in (name, f"EIATTR_{name}"):
-        if candidate in CODE:
-            return CODE[candidate]
-    try:
-        code = int(text, 0)
-    except ValueError:
-        raise BadStructureError(f"no attribute is named {text!r}") from None
-    if not 0 <= code <= 0xFF:
-        raise BadStructureError(f"attribute {code:#x} is out of range")
-    return code
-
-
-def parse_value(code: int, text: str) -> InfoRecord:
-    """An attribute record from its value as text.
-
-    Numbers by the layout of the attribute, separated by commas, such as ``128,1,1`` for
-    ``EIATTR_MAX_THREADS``; nothing for a flag; ``hex:`` and the payload's bytes for any other.
-
-    Raises:
-        CubinError: the value does not fit the attribute.
-    """
-    name = attribute_name(code)
-    if text.startswith("hex:"):
-        try:
-            return attributes.sized(code, bytes.fromhex(text[4:]))
-        except ValueError:
-            raise BadStructureError(f"{text[4:]!r} is no hexadecimal text", field=name) from None
-    kind, form, names, _, _ = eiattr.LAYOUTS.get(code, ("unknown", "", (), (), ()))
-    numbers = [_number(part, name) for part in text.split(",")] if text else []
-    count = len(names)
-    try:
-        if kind == "none" and not numbers:
-            return attributes.flag(code)
-        if kind == "inline" and len(numbers) == count:
-            value = int.from_bytes(pack(form, *numbers), "little")
-            single = calcsize(form) == 1
-            return attributes.byte(code, value) if single else attributes.half(code, value)
-        if kind == "struct" and len(numbers) == count:
-            return attributes.sized(code, pack(form, *numbers))
-        if kind == "array" and numbers and len(numbers) % count == 0:
-            rows = [numbers[at : at + count] for at in range(0, len(numbers), count)]
-            return attributes.sized(code, b"".join([pack(form, *row) for row in rows]))
-    except StructError as error:
-        raise BadStructureError(f"a value does not fit: {error}", field=name) from None
-    raise BadStructureError(f"{text!r} does not fit its layout", field=name, expected=_form(code))
-
-
-def _form(code: int) -> str:
-    kind, _, names, _, _ = eiattr.LAYOUTS.get(code, ("unknown", "", (), (), ()))
-    if kind == "none":
-        return "no value"
-    if kind in ("inline", "struct"):
-        return ",".join(names)
-    if kind == "array":
-        return ",".join(names) + " once or more"
-    return "hex:BYTES"
-
-
-def _number(text: str, name: str) -> int:
-    try:
-        return int(text, 0)
-    except ValueError:
-        raise BadStructureError(f"{text!r} is no number", field=name) from None
+def _is_about_the_same(old: InfoRecord, new: InfoRecord) -> bool:
+    """Whether two records of a module's attribute name the same symbol, if it names one."""
+    fields = eiattr.SYMBOL_FIELDS.get(new[1], ())
+    return all(old[3][field : field + 4] == new[3][field : field + 4] for field in fields[:1])
