@@ -7,18 +7,21 @@ their value, a warning when a later value replaces another one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from enum import Enum
-from pathlib import Path
-
 from cubinspec_generated.tables.arch import ARCHES
 
-from .diagnostics import Diagnostics
-from .gather import FIRST_TARGET, Input, Library
+from .gather import FIRST_TARGET
+from .inputs import Library
+from .plain import dataclass, field
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from .diagnostics import Diagnostics
+    from .inputs import Input
 
 
-class Kind(Enum):
+class Kind:
     """What an option takes."""
 
     FLAG = "nothing"
@@ -46,7 +49,7 @@ class Option:
 
     name: str
     short: str
-    kind: Kind
+    kind: str
     about: str
     allowed: tuple[str, ...] = ()
     glued: bool = False
@@ -189,7 +192,7 @@ class _Reader:
                 continue
             option, value = self._find(word)
             written = word.partition("=")[0]
-            if option.kind is Kind.FLAG:
+            if option.kind == Kind.FLAG:
                 if value is not None:
                     raise self.diagnostics.fatal(f"no argument expected after '{written}'")
                 self.line.flags.add(option.name)
@@ -223,7 +226,7 @@ class _Reader:
         elif option.name == "options-file":
             for path in value.split(","):
                 self._options_file(path)
-        elif option.kind is Kind.LIST:
+        elif option.kind == Kind.LIST:
             line.values.setdefault(option.name, []).extend(value.split(","))
         else:
             known = line.last(option.name)
@@ -235,9 +238,9 @@ class _Reader:
             line.values[option.name] = [value]
 
     def _check(self, option: Option, value: str) -> None:
-        if option.kind is Kind.NUMBER and value and not _is_number(value):
+        if option.kind == Kind.NUMBER and value and not _is_number(value):
             raise self.diagnostics.fatal(f"'{value}': expected a number")
-        if option.kind is Kind.TRUTH and value not in ("true", "false"):
+        if option.kind == Kind.TRUTH and value not in ("true", "false"):
             raise self.diagnostics.fatal(f"'{value}': expected true or false")
         if option.allowed and value not in option.allowed:
             raise self.diagnostics.fatal(
@@ -246,7 +249,8 @@ class _Reader:
 
     def _options_file(self, path: str) -> None:
         try:
-            text = Path(path).read_text(encoding="utf-8", errors="surrogateescape")
+            with open(path, encoding="utf-8", errors="surrogateescape") as file:
+                text = file.read()
         except OSError:
             raise self.diagnostics.fatal(f"Could not open options file '{path}'") from None
         if self.depth >= _MAX_DEPTH:
@@ -308,7 +312,7 @@ def usage() -> str:
         for option in OPTIONS:
             if option.ours is ours:
                 short = f", -{option.short}" if option.short not in ("", option.name) else ""
-                value = "" if option.kind is Kind.FLAG else " VALUE"
+                value = "" if option.kind == Kind.FLAG else " VALUE"
                 lines.append(f"  --{option.name}{short}{value}")
                 lines.append(f"        {option.about}")
     return "\n".join(lines) + "\n"

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from cubinspec.errors import CubinError, FileAccessError
 from cubinspec.reader.elf import Elf
 
-from . import LinkResult, host_script, link, notes
+from . import LinkResult, link, notes
 from .arguments import Line, read_line, usage
 from .diagnostics import EXIT_FATAL, Diagnostics, LinkError, UnsupportedLinkError
-from .gather import NO_INPUTS, Library
-from .host import register_text
+from .gather import NO_INPUTS
+from .inputs import Library
 from .options import LinkOptions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    Write = Callable[[str, bytes], object]
 
 #: nvlink's version of whose rules this linker follows; build systems look for this text.
 _VERSION = f"""\
@@ -29,11 +33,9 @@ _TIME_HEADER = (
 )
 
 
-Write = Callable[[str, bytes], object]
-
-
 def _write_bytes(path: str, data: bytes) -> None:
-    Path(path).write_bytes(data)
+    with open(path, "wb") as file:
+        file.write(data)
 
 
 def run(words: Sequence[str], write: Write = _write_bytes) -> int:
@@ -82,7 +84,7 @@ class _Command:
                 raise diagnostics.fatal(
                     "Input files are not allowed with -ghls option; use --help for more information"
                 )
-            self._host_script(whole=script == host_script.WHOLE)
+            self._host_script(whole=script == "lcs-abs")
             return 0
         arch, output = line.last("arch") or "", line.last("output-file")
         if not arch:
@@ -104,6 +106,8 @@ class _Command:
         return 0
 
     def _host_script(self, *, whole: bool) -> None:
+        from . import host_script
+
         text = host_script.text(whole, self.diagnostics)
         _print(self.line, self.diagnostics.take())
         output = self.line.last("output-file")
@@ -114,6 +118,8 @@ class _Command:
 
     def _reports(self, result: LinkResult) -> None:
         """Write the files that options ask for beside the cubin."""
+        from .host import register_text
+
         register = self.line.last("register-link-binaries")
         if register is not None:
             self._file(register, _encoded(register_text(result.hosts)))
@@ -173,7 +179,7 @@ def _options(line: Line, arch: str) -> LinkOptions:
         stack_warnings="suppress-stack-size-warning" not in flags,
         arch_warnings="suppress-arch-warning" not in flags,
         report_arch="report-arch" in flags,
-        tkinfo=linker_note(Path(source).read_bytes(), source) if source else None,
+        tkinfo=linker_note(_contents(source), source) if source else None,
         arguments=f"-arch {arch}" + "".join(f" --{flag}" for flag in sorted(flags)),
         library_paths=line.listed("library-path"),
         keep_system_libraries="keep-system-libraries" in flags,
@@ -185,6 +191,11 @@ def _options(line: Line, arch: str) -> LinkOptions:
         dump_callgraph=bool(flags & {"dump-callgraph", "dump-callgraph-no-demangle"}),
         demangle="dump-callgraph" in flags,
     )
+
+
+def _contents(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
 
 
 def linker_note(data: bytes, name: str) -> bytes:

@@ -11,14 +11,8 @@ Fixed from here on: the list of objects, and what their host code says about ker
 from __future__ import annotations
 
 import os
-import subprocess
-import tempfile
-from collections.abc import Iterable
-from pathlib import Path
 
-from cubinspec.containers.image import Image, Step
 from cubinspec.containers.sniff import SNIFF_BYTES, sniff
-from cubinspec.containers.source import Source
 from cubinspec.containers.walk import images
 from cubinspec.errors import CubinError
 from cubinspec.reader.elf import ELFCLASS64, Elf
@@ -26,31 +20,26 @@ from cubinspec_generated.tables.arch import ARCHES
 
 from .diagnostics import Diagnostics, UnsupportedLinkError
 from .host import HostObject, read_host_object, register_name
+from .inputs import Library, Named
 from .options import LinkOptions
 from .plain import dataclass, field
 from .profile import profile_for
 from .read import ET_REL, has_mercury, open_object
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cubinspec.containers.image import Image, Step
+    from cubinspec.containers.source import Source
+
+    from .inputs import Input
 
 #: Library whose code goes when nothing refers to it (`--keep-system-libraries` keeps it).
 SYSTEM_LIBRARY = "libcudadevrt.a"
 _CONTAINERS = frozenset(("elf", "fatbin", "wrapper", "ar"))
 #: Steps of an image's way that name a file or a part of one.
 _FILES = frozenset(("file", "member", "compressed"))
-
-
-@dataclass(frozen=True, slots=True)
-class Library:
-    """A library to search for, as `-l` names it."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Named:
-    """Bytes that stand for a file."""
-
-    name: str
-    data: bytes
 
 
 @dataclass(slots=True)
@@ -81,9 +70,6 @@ class Gathered:
 
     candidates: list[Candidate] = field(default_factory=list)
     hosts: list[HostObject] = field(default_factory=list)
-
-
-Input = str | os.PathLike[str] | bytes | Named | Library
 
 
 def target_of(options: LinkOptions, diagnostics: Diagnostics) -> tuple[int, str]:
@@ -147,15 +133,16 @@ class _Gatherer:
 
     def _read(self, path: str) -> bytes:
         try:
-            return Path(path).read_bytes()
+            with open(path, "rb") as file:
+                return file.read()
         except OSError:
             raise self.diagnostics.fatal(f"Could not open input file '{path}'") from None
 
     def _library(self, name: str) -> None:
         for folder in self.options.library_paths:
-            path = Path(folder) / f"lib{name}.a"
-            if path.is_file():
-                if not self._container(str(path), self._read(str(path))).has_hosts:
+            path = os.path.join(folder, f"lib{name}.a")
+            if os.path.isfile(path):
+                if not self._container(path, self._read(path)).has_hosts:
                     self.diagnostics.warning(
                         f"Skipping incompatible '{path}' when searching for -l{name}"
                     )
@@ -277,6 +264,10 @@ class _Gatherer:
 
     def _assemble(self, name: str, data: bytes) -> bytes:
         """Assemble PTX with an external `ptxas`."""
+        import subprocess
+        import tempfile
+        from pathlib import Path
+
         with tempfile.TemporaryDirectory() as folder:
             source, result = Path(folder) / "input.ptx", Path(folder) / "output.cubin"
             source.write_bytes(data)

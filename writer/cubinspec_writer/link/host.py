@@ -9,15 +9,18 @@ separated by NUL, and `*` in a name stands for any characters.
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
 
 from cubinspec.containers.elf_host import ElfFrame
-from cubinspec.containers.source import Source
 from cubinspec.errors import CubinError
 
 from .model import STB_LOCAL, Symbol
+from .plain import dataclass, field
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cubinspec.containers.source import Source
 
 _EXTERNAL, _INTERNAL, _MODULE = ".nvHRKE", ".nvHRKI", "__nv_module_id"
 #: Longer lists of names are no nvcc output.
@@ -64,7 +67,7 @@ def read_host_object(source: Source, path: str) -> HostObject:
 
 def register_name(path: str) -> str:
     """The name for an input without one of its own: its absolute path in letters and digits."""
-    return re.sub(r"[^0-9A-Za-z]", "_", os.path.abspath(path))
+    return "".join(c if c.isascii() and c.isalnum() else "_" for c in os.path.abspath(path))
 
 
 def _names(data: bytes) -> list[str]:

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 
 from .diagnostics import Diagnostics
 
-WHOLE = "lcs-abs"
 _SECTIONS = """\
 SECTIONS
 {

@@ -1,0 +1,105 @@
+"""All passes in order: inputs and options -> a linked program."""
+
+from __future__ import annotations
+
+from cubinspec.reader.elf import Elf
+
+from . import output
+from .diagnostics import Diagnostics, UnsupportedLinkError
+from .gather import Gathered, gather, target_of
+from .half import Half, link_half
+from .host import KernelFilter, named_by_host, named_by_options
+from .model import SHN_UNDEF, SHT_SYMTAB, STB_GLOBAL
+from .options import LinkOptions
+from .profile import MERCURY_HALF, profile_for
+from .read import read_half
+from .result import LinkResult
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .inputs import Input
+
+#: nvlink warns from this sm number on.
+_RELOCS_UNFINISHED_FROM = 90
+
+
+def link_program(inputs: Iterable[Input], options: LinkOptions) -> LinkResult:
+    """Link; see `cubinspec_writer.link`."""
+    diagnostics = Diagnostics(
+        options.warnings_are_errors, options.arch if options.report_arch else ""
+    )
+    if options.preserve_relocs and target_of(options, diagnostics)[0] >= _RELOCS_UNFINISHED_FROM:
+        diagnostics.warning(
+            "Option '--preserve-relocs' is not fully implemented for gpu archtecture "
+            f"'{options.arch}' and may not work as expected"
+        )
+    gathered = without_idle_system_objects(gather(inputs, options, diagnostics), options)
+    kernels = _kernel_filter(gathered, options, diagnostics)
+    profile = profile_for(target_of(options, diagnostics)[0])
+    plain = [read_half(c.elf, mercury=False) for c in gathered.candidates]
+    mercury = None
+    if profile.mercury and options.preserve_relocs:
+        raise UnsupportedLinkError("--preserve-relocs with Mercury code")
+    if profile.mercury:
+        code = [read_half(c.elf, mercury=True) for c in gathered.candidates]
+        mercury = link_half(code, options, MERCURY_HALF, diagnostics, kernels=kernels)
+        _report(mercury, options, diagnostics)
+    again = Diagnostics() if mercury else diagnostics
+    half = link_half(plain, options, profile, again, mercury, kernels)
+    if mercury is None:
+        _report(half, options, diagnostics)
+    data = output.write(half, mercury)
+    return LinkResult(data, diagnostics.messages, gathered.hosts, half, mercury)
+
+
+def _report(half: Half, options: LinkOptions, diagnostics: Diagnostics) -> None:
+    """Tell what options ask for; then end if there were errors."""
+    if options.verbose or options.dump_callgraph:
+        from . import usage
+
+        if options.dump_callgraph and not options.relocatable:
+            diagnostics.report("text", usage.callgraph_lines(half, demangle=options.demangle))
+        if options.verbose:
+            diagnostics.report("usage", usage.resource_lines(half))
+    diagnostics.stop_on_errors()
+
+
+def _kernel_filter(
+    gathered: Gathered, options: LinkOptions, diagnostics: Diagnostics
+) -> KernelFilter | None:
+    """Which kernels are wanted: options come before what the host names."""
+    texts = [text for text in options.kernels_used or () if text]
+    if texts or any(options.variables_used or ()):
+        if options.use_host_info:
+            diagnostics.info(
+                "ignore -use-host-info because -kernels-used or -variables-used is specified"
+            )
+        return named_by_options(texts)
+    return None if options.ignore_host_info else named_by_host(gathered.hosts)
+
+
+def without_idle_system_objects(gathered: Gathered, options: LinkOptions) -> Gathered:
+    """Leave out objects of the device runtime that no other object needs."""
+    candidates = gathered.candidates
+    if options.keep_system_libraries or not any(c.system for c in candidates):
+        return gathered
+    wanted: set[str] = set()
+    for candidate in candidates:
+        if not candidate.system:
+            wanted |= _names(candidate.elf, undefined=True)
+    kept = [c for c in candidates if not c.system or wanted & _names(c.elf, undefined=False)]
+    used = any(c.system for c in kept)
+    return Gathered(kept, [host for host in gathered.hosts if used or not host.system])
+
+
+def _names(elf: Elf, *, undefined: bool) -> set[str]:
+    table = elf.find_section(SHT_SYMTAB)
+    assert table is not None
+    strings = elf.string_table(elf.section_rows[table][6])
+    return {
+        strings.get(row[0])
+        for row in elf.symbol_rows(table)
+        if row[1] >> 4 == STB_GLOBAL and (row[3] == SHN_UNDEF) == undefined
+    }
