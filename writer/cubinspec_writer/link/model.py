@@ -357,6 +357,7 @@ class OutSection:
     """One section of the output.
 
     Attributes:
+        index: number of the section, set when the file is written.
         nobits_size: size when there are no bytes in the file; otherwise `len(data)` counts.
         reserved: bytes in front of `nobits_size` that the hardware keeps for itself.
         info_section, info_value: `sh_info`: a section (its index), or a number made by a later
@@ -369,6 +370,7 @@ class OutSection:
         "emitted",
         "entsize",
         "flags",
+        "index",
         "info_section",
         "info_value",
         "is_nobits",
@@ -407,6 +409,7 @@ class OutSection:
         self.relocs: list[Reloc] = []
         self.records: list[InfoRecord] = []
         self.emitted = emitted
+        self.index = 0
         self.is_nobits = sh_type in _WITHOUT_BYTES
 
     @property

@@ -19,12 +19,12 @@ from cubinspec_writer.emit.profiles import PROFILES, final_name
 from . import capsule
 from .callgraph import Graph
 from .diagnostics import UnsupportedLinkError
+from .direct import output_type, reloc_bytes
 from .half import Half
 from .model import (
     SHF_EXECINSTR,
     SHF_MERCURY,
     SHT_CUDA_CONSTANT_B0,
-    SHT_CUDA_GLOBAL,
     SHT_CUDA_GLOBAL_INIT,
     SHT_CUDA_INFO,
     SHT_CUDA_MERC_CODE,
@@ -35,9 +35,7 @@ from .model import (
     SHT_CUDA_MERC_INFO,
     SHT_CUDA_MERC_RELA,
     SHT_CUDA_MERC_SYMTAB,
-    SHT_CUDA_SHARED,
     SHT_CUDA_SHARED_RESERVED,
-    SHT_NOBITS,
     SHT_PROGBITS,
     SHT_REL,
     SHT_RELA,
@@ -391,30 +389,6 @@ def plain_name(name: str) -> str:
             rest = name[len(prefix) :]
             return prefix + (final_name(rest) or rest)
     return name
-
-
-def reloc_bytes(section: OutSection) -> bytes:
-    """Relocations in reverse order of merging, as nvlink writes them."""
-    if section.sh_type == SHT_REL:
-        return b"".join(
-            records.REL_64.pack(r.offset, r.r_type, r.symbol.index)
-            for r in reversed(section.relocs)
-        )
-    return b"".join(
-        records.RELA_64.pack(r.offset, r.r_type, r.symbol.index, r.addend)
-        for r in reversed(section.relocs)
-    )
-
-
-def output_type(state: LinkState, section: OutSection) -> int:
-    """Section type of an executable: CUDA types of data become PROGBITS and NOBITS."""
-    if state.options.relocatable:
-        return section.sh_type
-    if section.sh_type in (SHT_CUDA_GLOBAL, SHT_CUDA_SHARED, SHT_CUDA_SHARED_RESERVED):
-        return SHT_NOBITS
-    if section.sh_type == SHT_CUDA_GLOBAL_INIT or is_constant(section.sh_type):
-        return SHT_PROGBITS
-    return section.sh_type
 
 
 def _twin(twins: dict[OutSection, OutSection], section: OutSection) -> OutSection:

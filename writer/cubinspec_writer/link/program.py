@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cubinspec.reader.elf import Elf
 
-from . import output
+from . import direct
 from .diagnostics import Diagnostics, UnsupportedLinkError
 from .gather import Gathered, gather, target_of
 from .half import Half, link_half
@@ -50,7 +50,12 @@ def link_program(inputs: Iterable[Input], options: LinkOptions) -> LinkResult:
     half = link_half(plain, options, profile, again, mercury, kernels)
     if mercury is None:
         _report(half, options, diagnostics)
-    data = output.write(half, mercury)
+    if mercury is None:
+        data = direct.write(half)
+    else:
+        from . import output  # with the emitter, for which small links must not wait
+
+        data = output.write(half, mercury)
     return LinkResult(data, diagnostics.messages, gathered.hosts, half, mercury)
 
 

@@ -1,0 +1,482 @@
+"""Pass 11 for one program: its sections and symbols straight to bytes.
+
+`output` and the emitter's layout can write whatever any writer wrote. This module writes the one
+kind that has to be fast, a program without a Mercury half (targets below sm_100): names, numbers,
+offsets and rows are made in one loop each, with no description in between. The rules are those of
+`cubinspec_writer.emit.layout` for its profile "classic", where it is said how each was observed;
+a test links the cases both ways and compares the bytes.
+"""
+
+from __future__ import annotations
+
+from struct import error as StructError
+
+from cubinspec.errors import BadStructureError, LimitError
+from cubinspec.reader.elf import EM_CUDA, SHN_XINDEX, SHT_SYMTAB_SHNDX, occupies_file
+from cubinspec_generated import records
+
+from .diagnostics import UnsupportedLinkError
+from .half import Half
+from .model import (
+    SHF_ALLOC,
+    SHF_EXECINSTR,
+    SHF_WRITE,
+    SHT_CUDA_CALLGRAPH,
+    SHT_CUDA_COMPAT,
+    SHT_CUDA_GLOBAL,
+    SHT_CUDA_GLOBAL_INIT,
+    SHT_CUDA_INFO,
+    SHT_CUDA_PROTOTYPE,
+    SHT_CUDA_RELOCINFO,
+    SHT_CUDA_RESOLVED_RELA,
+    SHT_CUDA_SHARED,
+    SHT_CUDA_SHARED_RESERVED,
+    SHT_NOBITS,
+    SHT_NOTE,
+    SHT_PROGBITS,
+    SHT_REL,
+    SHT_RELA,
+    SHT_STRTAB,
+    SHT_SYMTAB,
+    STT_SECTION,
+    OutSection,
+    Symbol,
+    is_constant,
+)
+from .notes import target_sm
+from .number import is_dropped, is_hidden, symbol_fields
+from .state import LinkState
+
+ET_REL, ET_EXEC = 1, 2
+_SHN_LORESERVE = 0xFF00
+_PT_LOAD, _PT_PHDR = 1, 6
+_PF_X, _PF_W, _PF_R = 1, 2, 4
+_P_ALIGN = 8
+#: Bits 24-31 of e_flags hold the section index of the CUDA note; readers accept 0xff as "not said".
+_LARGEST_NOTE_INDEX = 0xFF
+#: No real file comes near; inputs that ask for more are broken.
+_LARGEST_FILE = 1 << 32
+_BANK = ".nv.constant0."
+
+#: Rank of a section in the index order, by what is known first: name, type, beginning of the name.
+_RANK_OF_NAME = {".shstrtab": 0, ".strtab": 1, ".symtab": 2, ".symtab_shndx": 2, ".nv.info": 5}
+_RANK_OF_TYPE = {
+    SHT_NOTE: 4,
+    SHT_CUDA_COMPAT: 6,
+    SHT_CUDA_INFO: 7,
+    SHT_CUDA_CALLGRAPH: 8,
+    SHT_CUDA_PROTOTYPE: 9,
+    SHT_CUDA_RELOCINFO: 10,
+    SHT_REL: 11,
+    SHT_RELA: 11,
+    SHT_CUDA_RESOLVED_RELA: 11,
+}
+_RANK_OF_PREFIX = ((".nv.constant", 12), (".text", 14), (".nv.global.init", 15))
+_DEBUG, _DEBUG_RANK = (".debug_", ".nv_debug"), 3
+_LAST_RANK = 16
+
+_OF_SYMBOLS = frozenset(
+    (
+        SHT_CUDA_INFO,
+        SHT_CUDA_CALLGRAPH,
+        SHT_CUDA_PROTOTYPE,
+        SHT_CUDA_RESOLVED_RELA,
+        SHT_REL,
+        SHT_RELA,
+        SHT_SYMTAB_SHNDX,
+    )
+)
+_RELOCATIONS = frozenset((SHT_REL, SHT_RELA, SHT_CUDA_RESOLVED_RELA))
+
+Row = tuple[int, ...]
+
+
+def write(half: Half) -> bytes:
+    """The cubin of one program.
+
+    Raises:
+        CubinError: a number does not fit its field, or the file would be too large.
+    """
+    try:
+        return _Writer(half).run()
+    except StructError as error:
+        raise BadStructureError(f"a number does not fit its field: {error}") from error
+
+
+class _Writer:
+    def __init__(self, half: Half) -> None:
+        self.half = half
+        self.state = half.state
+        #: In index order, from 1 on.
+        self.sections: list[OutSection] = []
+        self.by_name: dict[str, int] = {}
+        self.shstrtab: dict[str, int] = {}
+        self.strtab: dict[str, int] = {}
+        #: Contents of the tables that this pass makes, by section name.
+        self.tables: dict[str, bytes] = {}
+
+    def run(self) -> bytes:
+        self._order()
+        self._name_sections()
+        self._name_symbols()
+        num_local = self._symbols()
+        rows, parts, at = self._place(num_local)
+        return self._finish(rows, parts, at)
+
+    # -- order and names ---------------------------------------------------------------------------
+
+    def _order(self) -> None:
+        """Index order: a stable sort of the order of creation."""
+        ranked: list[list[OutSection]] = [[] for _ in range(_LAST_RANK + 1)]
+        for section in self.state.entries:
+            if isinstance(section, OutSection) and section.emitted:
+                ranked[_rank(self.state, section)].append(section)
+        count = sum(map(len, ranked)) + 1
+        if count >= _SHN_LORESERVE:
+            # Symbols of higher sections keep their index there (66,000 sections).
+            ranked[_RANK_OF_NAME[".symtab_shndx"]].append(
+                OutSection(".symtab_shndx", SHT_SYMTAB_SHNDX, 0, 4, 4)
+            )
+        self.sections = [section for group in ranked for section in group]
+        for index, section in enumerate(self.sections, 1):
+            section.index = index
+            self.by_name.setdefault(section.name, index)
+
+    def _name_sections(self) -> None:
+        """`.shstrtab`: every section name in the order of creation, also of those left out."""
+        offsets: dict[str, int] = {"": 0}
+        names: list[str] = [""]
+        at = 1
+        for entry in self.state.entries:
+            name = entry if isinstance(entry, str) else entry.name
+            if name not in offsets and not isinstance(entry, Symbol):
+                offsets[name] = at
+                names.append(name)
+                at += (len(name) if name.isascii() else len(_raw(name))) + 1
+        names.append("")
+        self.shstrtab = offsets
+        self.tables[".shstrtab"] = _raw("\0".join(names))
+
+    def _name_symbols(self) -> None:
+        """`.strtab`: signatures, then sections and symbols as they were made, globals last."""
+        state = self.state
+        offsets: dict[str, int] = {"": 0}
+        names: list[str] = [""]
+        at = 1
+
+        def add(name: str) -> None:
+            nonlocal at
+            if name not in offsets:
+                offsets[name] = at
+                names.append(name)
+                at += (len(name) if name.isascii() else len(_raw(name))) + 1
+
+        for text in state.signatures:
+            if text:
+                add(text)
+            else:
+                names.append("")
+                at += 1
+        bank: str | None = None
+        for entry in state.entries:
+            if isinstance(entry, Symbol):
+                if is_hidden(state, entry):
+                    continue
+                name = entry.name
+            else:
+                name = entry if isinstance(entry, str) else entry.name
+            if bank is not None:
+                # The name of its relocation section precedes that of a bank.
+                if name.startswith(".rel") and name in (".rel" + bank, ".rela" + bank):
+                    add(name)
+                add(bank)
+                bank = None
+            if name in offsets:
+                continue
+            if name.startswith(_BANK) and isinstance(entry, OutSection) and entry.emitted:
+                bank = name
+            else:
+                offsets[name] = at
+                names.append(name)
+                at += (len(name) if name.isascii() else len(_raw(name))) + 1
+        if bank is not None:
+            add(bank)
+        for symbol in state.globals:
+            if not is_hidden(state, symbol):
+                add(symbol.name)
+        names.append("")
+        self.strtab = offsets
+        self.tables[".strtab"] = _raw("\0".join(names))
+
+    def _signature(self, text: str) -> int:
+        if text:
+            return self.strtab[text]
+        return max(self.tables[".strtab"].find(b"\0\0"), 0) + 1
+
+    # -- symbols -----------------------------------------------------------------------------------
+
+    def _symbols(self) -> int:
+        """`.symtab`; returns the number of its first part."""
+        state, strtab = self.state, self.strtab
+        pack = records.SYMBOL_64.pack
+        rows = [bytes(records.SYMBOL_64.size)]
+        indices = [0]
+        for symbol in self.half.symbols:
+            section = symbol.section
+            index = stored = section.index if section is not None else 0
+            if section is not None and not index:
+                raise UnsupportedLinkError(
+                    f"symbol '{symbol.name}' in section '{section.name}', which is not linked"
+                )
+            if index >= _SHN_LORESERVE:
+                stored = SHN_XINDEX
+            if symbol.kind == STT_SECTION and section is not None:
+                rows.append(pack(strtab[section.name], STT_SECTION, 0, stored, 0, 0))
+            else:
+                info, other, value = symbol_fields(state, symbol)
+                rows.append(pack(strtab[symbol.name], info, other, stored, value, symbol.size))
+            indices.append(index)
+        self.tables[".symtab"] = b"".join(rows)
+        if ".symtab_shndx" in self.by_name:
+            self.tables[".symtab_shndx"] = b"".join(
+                [(i if i >= _SHN_LORESERVE else 0).to_bytes(4, "little") for i in indices]
+            )
+        num_global = sum(not is_dropped(state, symbol) for symbol in state.globals)
+        return len(rows) - num_global
+
+    # -- sections ----------------------------------------------------------------------------------
+
+    def _place(self, num_local: int) -> tuple[list[Row], list[bytes | bytearray], int]:
+        """Section headers in index order, the bytes behind the ELF header, and where they end."""
+        state = self.state
+        final = not state.options.relocatable
+        symtab = self.by_name.get(".symtab", 0)
+        links = {
+            ".symtab": self.by_name.get(".strtab", 0),
+            ".note.nv.cuinfo": self.by_name.get(".note.nv.tkinfo", 0),
+        }
+        rows: list[Row] = []
+        parts: list[bytes | bytearray] = []
+        at = 16 + records.ELF_HEADER_64.size
+        for section in self.sections:
+            name, sh_type, flags, align = (
+                section.name,
+                section.sh_type,
+                section.flags,
+                section.align,
+            )
+            if align > 1 and at % align:
+                parts.append(bytes(-at % align))
+                at += -at % align
+            size = section.nobits_size + section.reserved
+            offset = at
+            if not section.is_nobits:
+                data = self._bytes(section)
+                size = len(data)
+                if occupies_file(sh_type, flags):
+                    parts.append(data)
+                    at += size
+            owner = section.info_section
+            if owner is not None:
+                info = owner.index
+            elif flags & SHF_EXECINSTR:
+                info = section.info_value
+            else:
+                info = num_local if sh_type == SHT_SYMTAB else self._owner_by_name(name)
+            if sh_type in _OF_SYMBOLS or name.startswith(".text"):
+                link = symtab
+            else:
+                link = links.get(name, 0)
+            if final:
+                sh_type = output_type(state, section)
+            rows.append(
+                (
+                    self.shstrtab[name],
+                    sh_type,
+                    flags,
+                    0,
+                    offset,
+                    size,
+                    link,
+                    info,
+                    align,
+                    section.entsize,
+                )
+            )
+        return rows, parts, at
+
+    def _bytes(self, section: OutSection) -> bytes | bytearray:
+        table = self.tables.get(section.name) if section.sh_type in _TABLES else None
+        if table is not None:
+            return table
+        if section.sh_type in _RELOCATIONS:
+            return reloc_bytes(section)
+        if section is self.half.callgraph:
+            return self._callgraph()
+        if section is self.half.prototype:
+            return self._prototypes()
+        return section.data
+
+    def _owner_by_name(self, name: str) -> int:
+        """`sh_info` of a section that belongs to a function of its own name only."""
+        if not name.startswith(".nv."):
+            return 0
+        for prefix in (".nv.info.", ".nv.shared.", ".nv.local."):
+            if name.startswith(prefix):
+                return self.by_name.get(".text." + name[len(prefix) :], 0)
+        if name.startswith(".nv.constant"):
+            function = name.removeprefix(".nv.constant").partition(".")[2]
+            return self.by_name.get(".text." + function, 0) if function else 0
+        return 0
+
+    def _callgraph(self) -> bytes:
+        """`.nv.callgraph`: pairs of numbers, or of a function and a signature."""
+        graph, functions = self.half.graph, self.state.functions
+        pack = records.CALLGRAPH_ENTRY.pack
+        rows: list[bytes] = []
+        for marker in (1, 2, 3, 4):
+            rows.append(pack(0, (1 << 32) - marker))
+            if marker in (1, 4):
+                edges = graph.calls if marker == 1 else graph.references
+                if edges:
+                    rows += [
+                        pack(f.index, callee.index)
+                        for f in functions
+                        if f in edges
+                        for callee in reversed(edges[f])
+                    ]
+                continue
+            texts = graph.address_taken if marker == 2 else graph.indirect
+            if texts:
+                rows += [
+                    pack(f.index, self._signature(text))
+                    for f in functions
+                    if f in texts
+                    for text in reversed(texts[f])
+                ]
+        return b"".join(rows)
+
+    def _prototypes(self) -> bytes:
+        """`.nv.prototype`: external functions whose address is not taken, with their signature."""
+        graph = self.half.graph
+        return b"".join(
+            records.PROTOTYPE_ENTRY.pack(f.index, self._signature(graph.prototypes[f]))
+            for f in self.state.functions
+            if f in graph.prototypes and f not in graph.address_taken
+        )
+
+    # -- headers -----------------------------------------------------------------------------------
+
+    def _finish(self, rows: list[Row], parts: list[bytes | bytearray], at: int) -> bytes:
+        state = self.state
+        record, program = records.SECTION_HEADER_64, records.PROGRAM_HEADER_64
+        count = len(rows) + 1
+        shoff = -(-at // 8) * 8
+        phoff = shoff + count * record.size
+        is_final = not state.options.relocatable
+        segments = self._segments(rows, phoff, program.size) if is_final else []
+        size = phoff + len(segments) * program.size
+        if size > _LARGEST_FILE:
+            raise LimitError(f"the file would have {size} bytes", expected=f"{_LARGEST_FILE}")
+        names = self.by_name[".shstrtab"]
+        large = count >= _SHN_LORESERVE
+        null = (0, 0, 0, 0, 0, count if large else 0, 0, 0, 0, 0)
+        note = self.by_name.get(".note.nv.cuinfo", 0)
+        flags = target_sm(state.options.arch) << 8 | state.profile.flags_kind
+        ident = records.ELF_IDENT.pack(b"\x7fELF", 2, 1, 1, 0x41, 8, bytes(7))
+        ehdr = records.ELF_HEADER_64.pack(
+            ET_EXEC if is_final else ET_REL,
+            EM_CUDA,
+            1,
+            0,
+            phoff if segments else 0,
+            shoff,
+            flags | min(note, _LARGEST_NOTE_INDEX) << 24,
+            16 + records.ELF_HEADER_64.size,
+            program.size,
+            len(segments),
+            record.size,
+            0 if large else count,
+            names,
+        )
+        pack = record.pack
+        headers = [pack(*row) for row in rows]
+        tables = [program.pack(*row) for row in segments]
+        padding = bytes(shoff - at)
+        return b"".join([ident, ehdr, *parts, padding, pack(*null), *headers, *tables])
+
+    def _segments(self, rows: list[Row], at: int, entry: int) -> list[Row]:
+        """PT_PHDR, one PT_LOAD for each run of sections of equal permissions, the table itself."""
+        loads: list[Row] = []
+        access = run_access = start = end = reserved = 0
+        for row in rows:
+            flags = row[2]
+            if not flags & SHF_ALLOC:
+                continue
+            access = _PF_R | _PF_W if flags & SHF_WRITE else _PF_R | _PF_X
+            if access != run_access:
+                if run_access:
+                    loads.append(_load(run_access, start, end, reserved))
+                run_access, start, end, reserved = access, row[4], row[4], 0
+            if row[1] == SHT_NOBITS:
+                end = max(end, row[4])
+                align = row[8]
+                reserved = (reserved if align < 2 else -(-reserved // align) * align) + row[5]
+            else:
+                end = row[4] + row[5]
+        if run_access:
+            loads.append(_load(run_access, start, end, reserved))
+        size = (len(loads) + 2) * entry
+        table = (_PF_R | _PF_X, at, 0, 0, size, size, _P_ALIGN)
+        return [(_PT_PHDR, *table), *loads, (_PT_LOAD, *table)]
+
+
+_TABLES = (SHT_STRTAB, SHT_SYMTAB, SHT_SYMTAB_SHNDX)
+
+
+def _load(access: int, start: int, end: int, reserved: int) -> Row:
+    size = end - start
+    return (_PT_LOAD, access, start, 0, 0, size, size + reserved, _P_ALIGN)
+
+
+def _raw(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _rank(state: LinkState, section: OutSection) -> int:
+    name = section.name
+    rank = _RANK_OF_NAME.get(name)
+    if rank is None:
+        rank = _RANK_OF_TYPE.get(section.sh_type)
+    if rank is not None:
+        return rank
+    if name.startswith(_DEBUG) and output_type(state, section) == SHT_PROGBITS:
+        return _DEBUG_RANK
+    for prefix, rank in _RANK_OF_PREFIX:
+        if name.startswith(prefix):
+            return rank
+    return _LAST_RANK
+
+
+def reloc_bytes(section: OutSection) -> bytes:
+    """Relocations in reverse order of merging, as nvlink writes them."""
+    if section.sh_type == SHT_REL:
+        pack = records.REL_64.pack
+        return b"".join(
+            [pack(r.offset, r.r_type, r.symbol.index) for r in reversed(section.relocs)]
+        )
+    pack = records.RELA_64.pack
+    return b"".join(
+        [pack(r.offset, r.r_type, r.symbol.index, r.addend) for r in reversed(section.relocs)]
+    )
+
+
+def output_type(state: LinkState, section: OutSection) -> int:
+    """Section type of an executable: CUDA types of data become PROGBITS and NOBITS."""
+    if state.options.relocatable:
+        return section.sh_type
+    if section.sh_type in (SHT_CUDA_GLOBAL, SHT_CUDA_SHARED, SHT_CUDA_SHARED_RESERVED):
+        return SHT_NOBITS
+    if section.sh_type == SHT_CUDA_GLOBAL_INIT or is_constant(section.sh_type):
+        return SHT_PROGBITS
+    return section.sh_type
