@@ -120,9 +120,23 @@ class _Command:
         """Write the files that options ask for beside the cubin."""
         from .host import register_text
 
-        register = self.line.last("register-link-binaries")
+        line = self.line
+        register = line.last("register-link-binaries")
         if register is not None:
             self._file(register, _encoded(register_text(result.hosts)))
+        link_map = line.last("map")
+        if link_map is not None:
+            import json
+
+            self._file(link_map, _encoded(json.dumps(result.map, indent=1) + "\n"))
+        dot = line.last("callgraph-dot")
+        if dot is not None:
+            self._file(dot, _encoded(result.callgraph_dot))
+        svg = line.last("callgraph-svg")
+        if svg is not None:
+            self._file(svg, result.callgraph_svg)
+        for name in line.listed("why"):
+            print("\n".join(result.why(name)))
 
     def _file(self, path: str, data: bytes) -> None:
         try:

@@ -65,7 +65,11 @@ class Diagnostics:
 
     def report(self, level: str, lines: Iterable[str]) -> None:
         """Lines that an option asks for: `usage` or `text`."""
-        self.messages += [(level, text) for text in lines]
+        for text in lines:
+            if level == "text":
+                self.messages.append((level, text))
+            else:
+                self._add(level, text)
 
     def error(self, text: str) -> None:
         self._add("error", text)

@@ -271,6 +271,7 @@ def _place_constants(state: LinkState, below: dict[Symbol, list[Symbol]]) -> Non
             continue
         at = align_up(max(t.size for t in targets), part.align)
         rows = state.hidden_relocs.get(part, [])
+        state.copies[part] = [(target, at) for target in targets]
         for target in targets:
             _copy_relocs(state, rows, target, at)
             target.align = max(target.align, part.align)

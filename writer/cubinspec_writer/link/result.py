@@ -6,6 +6,9 @@ from .plain import dataclass
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import builtins
+    from typing import Any
+
     from .half import Half
     from .host import HostObject
 
@@ -32,3 +35,34 @@ class LinkResult:
     def warnings(self) -> list[str]:
         """Texts of the warnings."""
         return [text for level, text in self.messages if level == "warning"]
+
+    @property
+    def map(self) -> dict[str, Any]:
+        """Where every input section and symbol went and why (map.schema.json); made anew."""
+        from .linkmap import link_map
+
+        return link_map(self.bytes, self.messages, self.hosts, self.half, self.mercury)
+
+    def why(self, name: str) -> list[str]:
+        """Lines that say whether and why a symbol is in the output."""
+        from .reasons import explain
+
+        return explain(self.half, name)
+
+    @property
+    def callgraph_dot(self) -> str:
+        """The call graph as text for Graphviz."""
+        from .drawing import dot_text
+
+        return dot_text(self.half)
+
+    @property
+    def callgraph_svg(self) -> builtins.bytes:
+        """The call graph as a picture; needs Graphviz.
+
+        Raises:
+            LinkError: its program `dot` is not found, or cannot draw it.
+        """
+        from .drawing import svg_bytes
+
+        return svg_bytes(self.half)

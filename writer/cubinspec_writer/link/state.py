@@ -52,6 +52,8 @@ class LinkState:
     #: Defined data symbols of every section, in merging order.
     members: dict[OutSection, list[Symbol]] = field(default_factory=dict)
     hidden: list[OutSection] = field(default_factory=list)
+    #: Where the bytes of a hidden section were copied to: bank and offset, for the link map.
+    copies: dict[OutSection, list[tuple[OutSection, int]]] = field(default_factory=dict)
     #: Relocations of hidden sections, until their bytes have moved.
     hidden_relocs: dict[OutSection, list[Reloc]] = field(default_factory=dict)
     #: Where arrays of dynamic size start for the code of a function.
