@@ -35,9 +35,9 @@ KNOWN = {
     "jump_tables": Known(page.EXCEPTION, _SCHEDULING),
     "devrt_query": Known(page.EXCEPTION, _SCHEDULING),
     "dyn_parallel": Known(page.EXCEPTION, _SCHEDULING),
+    "devrt_memset": Known(page.EXCEPTION, _SCHEDULING),
     "globals_align": Known(page.EXCEPTION, _STALE, frozenset(("110",))),
     "shared_static": Known(page.EXCEPTION, _STALE, frozenset(("110",))),
-    "preserve_relocs": Known(page.REFUSED, "--preserve-relocs with Mercury code"),
     "truncated": Known(page.REFUSED, "nvlink crashes on this input", _EVERYWHERE),
     "err_corrupt_shoff": Known(page.REFUSED, "nvlink crashes on this input", _EVERYWHERE),
 }

@@ -137,13 +137,25 @@ def is_missing(symbol: Symbol) -> bool:
     """Whether a name must have a definition and has none."""
     if symbol.is_defined or symbol.kind in _DRIVER_OBJECTS or symbol.space == Space.SHARED:
         return False
-    return symbol.name not in _SYSTEM_CALLS and not symbol.name.startswith(_SYSTEM_PREFIXES)
+    known = symbol.name in _SYSTEM_CALLS or symbol.name in _DEVICE_RUNTIME
+    return not known and not symbol.name.startswith(_SYSTEM_PREFIXES)
 
 
 #: Functions that the driver supplies (found by asking nvlink for each).
 _SYSTEM_CALLS = frozenset(("vprintf", "vfprintf", "malloc", "free", "__assertfail", "__profile"))
-#: System calls by prefix, unified tables, reserved shared memory.
-_SYSTEM_PREFIXES = ("__cuda_syscall", "__UFT", "__UDT", ".nv.reservedSmem.")
+#: Further ones that the device runtime calls: undefined names of libcudadevrt.a.
+_DEVICE_RUNTIME = frozenset(
+    "cnp" + name
+    for name in (
+        "CtxSynchronize", "DeviceGetAttribute", "EventCreate", "EventDestroy", "EventRecord",
+        "FuncGetAttribute", "GetCacheConfig", "GetDevice", "GetDeviceCount", "GetLastError",
+        "GetLimit", "GetParameterBuffer", "GetParameterBufferV2", "GetSharedMemConfig",
+        "LaunchDevice", "LaunchDeviceV2", "SetLastError", "StreamCreate", "StreamDestroy",
+        "StreamWaitEvent",
+    )
+)  # fmt: skip
+#: System calls by prefix, unified tables, reserved shared memory, sizes of parameter banks.
+_SYSTEM_PREFIXES = ("__cuda_syscall", "__UFT", "__UDT", ".nv.reservedSmem.", ".nv.ptx.")
 _DRIVER_OBJECTS = frozenset((STT_CUDA_TEXTURE, STT_CUDA_SAMPLER, STT_CUDA_SURFACE))
 
 

@@ -159,7 +159,7 @@ class _Merger:
         """Arrays of dynamic size live in the pool of variables that no kernel owns."""
         state = self.state
         pool = state.by_key.get((SHARED_POOL, None)) or state.create_section(
-            SHARED_POOL, SHT_CUDA_SHARED, SHF_WRITE | SHF_ALLOC, 0, with_symbol=False
+            SHARED_POOL, SHT_CUDA_SHARED, SHF_WRITE | SHF_ALLOC, 0
         )
         if not symbol.entered:
             state.members.setdefault(pool, []).append(symbol)
@@ -291,6 +291,8 @@ class _Merger:
             if symbol is None and not dead:
                 continue
             if target in state.hidden and symbol is not None:
+                if state.options.preserve_relocs and row is relocs.rows[0]:
+                    state.add_name(".nv.resolvedrela" + target.name)
                 state.hidden_relocs.setdefault(target, []).append(
                     Reloc(base + offset, row.r_type, symbol, row.addend + shift)
                 )

@@ -21,7 +21,7 @@ from .model import (
     Space,
     Symbol,
 )
-from .relocate import is_table_placeholder
+from .relocate import has_place, is_table_placeholder
 from .state import LinkState
 
 _VISIBILITY = 3
@@ -53,11 +53,11 @@ def has_symbol(state: LinkState, section: OutSection) -> bool:
 def is_hidden(state: LinkState, symbol: Symbol) -> bool:
     """Whether not even the name of a symbol is in the string table."""
     options = state.options
-    if options.relocatable or options.preserve_relocs:
+    if options.relocatable or not (symbol.internal or symbol.space == Space.SHARED):
         return False
-    if symbol.space == Space.SHARED:
-        return not _debugger_sees(state)
-    return symbol.internal
+    if options.preserve_relocs:
+        return not has_place(symbol)
+    return symbol.space != Space.SHARED or not _debugger_sees(state)
 
 
 def _debugger_sees(state: LinkState) -> bool:
@@ -92,6 +92,8 @@ def symbol_fields(state: LinkState, symbol: Symbol) -> tuple[int, int, int]:
     """`st_info`, `st_other` and `st_value` as the output has them."""
     kind, other, value = symbol.kind, symbol.other, symbol.value
     if state.profile.keeps_symbols:
+        if symbol.internal and not state.options.relocatable:
+            other |= STV_INTERNAL
         return symbol.bind << 4 | _reserved_kind(state, symbol), other, value
     if not state.options.relocatable:
         kind = STT_OBJECT if kind == STT_CUDA_OBJECT else kind

@@ -87,6 +87,8 @@ def _place_shared(state: LinkState, below: dict[Symbol, list[Symbol]]) -> None:
     pooled = split_sort(_variables_of(state, pool), lambda a, b: a.size > b.size)
     named = _named_in_code(state)
     # What no kernel reaches takes up place among the rest when any code names it (seed 112).
+    for variable in pooled:
+        variable.live = variable in users or variable in named
     pooled = [v for v in pooled if v.is_defined]
     common = [v for v in pooled if v in named and len(users.get(v, ())) != 1]
     # Sections are known to hold arrays of dynamic size by their alignment of 16 alone, so taking 16
@@ -137,7 +139,7 @@ def _place_shared(state: LinkState, below: dict[Symbol, list[Symbol]]) -> None:
         pool.emitted = (has_dynamic and taken <= _DYNAMIC_ALIGN) or listed
         pool.align = _DYNAMIC_ALIGN if has_dynamic else pool.align
         pool.nobits_size = end if listed else 0
-        if pool.emitted and state.profile.constant0_late:
+        if pool.emitted and (state.profile.constant0_late or state.options.preserve_relocs):
             pool.reserved = state.profile.reserved_shared
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cubinspec.reader.elf import Elf
 
 from . import direct
-from .diagnostics import Diagnostics, UnsupportedLinkError
+from .diagnostics import Diagnostics
 from .gather import Gathered, gather, target_of
 from .half import Half, link_half
 from .host import KernelFilter, named_by_host, named_by_options
@@ -40,8 +40,6 @@ def link_program(inputs: Iterable[Input], options: LinkOptions) -> LinkResult:
     profile = profile_for(target_of(options, diagnostics)[0])
     plain = [read_half(c.elf, mercury=False) for c in gathered.candidates]
     mercury = None
-    if profile.mercury and options.preserve_relocs:
-        raise UnsupportedLinkError("--preserve-relocs with Mercury code")
     if profile.mercury:
         code = [read_half(c.elf, mercury=True) for c in gathered.candidates]
         mercury = link_half(code, options, MERCURY_HALF, diagnostics, kernels=kernels)

@@ -49,7 +49,9 @@ ACTIONS = {t: tuple(Action(*a) for a in rows) for t, rows in relocations.ACTIONS
 #: Line tables of the SASS half are made anew by the finalizer, so their relocations stay in input
 #: order instead of the reverse (case lineinfo on sm_100).
 LINE_TABLES = (".debug_line", ".nv_debug_line_sass")
-#: What stands for an array of dynamic size in a function that no kernel reaches.
+#: Size of the parameter bank of the kernel that runs; a final link has none (devrt_memset).
+BANK_SIZE = ".nv.ptx.const0.size"
+#: What stands for that, and for an array of dynamic size in a function that no kernel reaches.
 _NO_ADDRESS = -1
 #: Names of the unified function and data tables; without such tables their address is 0.
 _TABLES = ("__UFT", "__UDT")
@@ -78,7 +80,7 @@ def relocate(state: LinkState) -> None:
         section.relocs = kept
         state.applied.setdefault(target, []).extend(resolved)
         if target in state.resolved:
-            state.resolved[target].relocs += resolved
+            state.resolved[target].relocs += [r for r in resolved if _is_listed(state, r)]
     for section in state.reloc_sections.values():
         section.emitted = bool(section.relocs)
     for (target, _), section in state.reloc_sections.items():
@@ -97,6 +99,8 @@ def target_kind(symbol: Symbol) -> str:
         return "none"
     if is_table_placeholder(symbol):
         return "table"
+    if symbol.name == BANK_SIZE:
+        return "constant"
     if symbol.is_function:
         return "function"
     if symbol.kind in (STT_CUDA_TEXTURE, STT_CUDA_SAMPLER, STT_CUDA_SURFACE):
@@ -130,6 +134,23 @@ def _is_kept(state: LinkState, reloc: Reloc) -> bool:
     return target_kind(reloc.symbol) in relocations.KEEP.get(reloc.r_type, ())
 
 
+def _is_listed(state: LinkState, reloc: Reloc) -> bool:
+    """Whether `--preserve-relocs` lists an applied entry: from sm_100 on, only shared variables."""
+    symbol = reloc.symbol
+    if symbol.internal or symbol.space == Space.SHARED:
+        return has_place(symbol) and (not state.profile.mercury or symbol.space == Space.SHARED)
+    return not state.profile.mercury and symbol.section is not None
+
+
+def has_place(symbol: Symbol) -> bool:
+    """Whether a shared variable or compiler constant is in the output.
+
+    Names of arrays of dynamic size, variables that no kernel reaches and constants that were copied
+    into the banks of kernels are not.
+    """
+    return symbol.live and symbol.section is not None and symbol.section.emitted
+
+
 def is_clear(r_type: int) -> bool:
     """Whether the type only clears a field, and only when its target is gone."""
     return relocations.APPLY.get(r_type) == "target_dropped"
@@ -153,6 +174,8 @@ def _apply(state: LinkState, target: OutSection, reloc: Reloc, *, from_field: bo
             _read(target.data, reloc.offset, a) << a.shift for a in actions if a.value == "abs"
         )
     address = state.slots.get(symbol, symbol.value)
+    if symbol.name == BANK_SIZE:
+        address = _NO_ADDRESS
     if target.owner is not None and symbol.space == Space.SHARED and not symbol.is_defined:
         address = state.dynamic_start.get(target.owner, _NO_ADDRESS)
     values = {"abs": address + addend, "unified": address + addend, "zero": 0}

@@ -110,7 +110,14 @@ class LinkState:
         return section
 
     def create_reloc_section(
-        self, name: str, target: OutSection, is_rela: bool, align: int, entsize: int
+        self,
+        name: str,
+        target: OutSection,
+        is_rela: bool,
+        align: int,
+        entsize: int,
+        *,
+        listed: bool = True,
     ) -> OutSection:
         """Create `.rela.X` or `.rel.X`; the first one of a target brings `.nv.resolvedrela.X`."""
         section = self.create_section(
@@ -125,7 +132,7 @@ class LinkState:
         section.info_section = target
         self.reloc_sections[target, is_rela] = section
         options = self.options
-        if options.preserve_relocs and not options.relocatable and target not in self.resolved:
+        if options.preserve_relocs and listed and target not in self.resolved:
             listing = self.create_section(
                 ".nv.resolvedrela" + target.name,
                 SHT_CUDA_RESOLVED_RELA,

@@ -71,7 +71,8 @@ def place_textures(state: LinkState, graph: Graph) -> None:
             _make_again(state, bank)
         rows = state.reloc_section(bank, is_rela=state.profile.constant0_late)
         if rows is None:
-            rows = state.create_reloc_section(".rela" + bank.name, bank, True, 8, 24)
+            name = ".rela" + bank.name
+            rows = state.create_reloc_section(name, bank, True, 8, 24, listed=False)
         types = state.profile.handle_relocs
         unified = STT_CUDA_TEXTURE in kinds[kernel] and STT_CUDA_SAMPLER not in kinds[kernel]
         rows.relocs += [
