@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+
 from cubinspec.cli.options import JSON, Arguments, Option, UsageError
-from cubinspec.cli.output import for_each_file, print_table, printable, write_json
+from cubinspec.cli.output import for_each_file, printable, table_text, write_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from cubinspec.model.cubin import Cubin
@@ -55,25 +57,74 @@ def run(arguments: Arguments) -> int:
     if arguments.flag("--json"):
         return _json(arguments, files)
     table = _Table(arguments, titled=len(files) > 1)
-    status = _for_each(arguments, files, rows_of, table.add)
+    status = _for_each(arguments, files, table.reading, table.add)
     table.finish()
     return status
+
+
+class Reading:
+    """What is read of a cubin: rows, records, or the finished text of its table.
+
+    It is sent to other processes, so that as much as possible is done where the cubin is.
+
+    Args:
+        form: ``rows`` for unformatted lines, ``records`` for JSON, ``text`` for the table.
+    """
+
+    __slots__ = ("_every", "_form", "_kinds", "_mangled", "_pattern")
+
+    def __init__(self, form: str, arguments: Arguments) -> None:
+        self._form = form
+        self._every = arguments.flag("--all")
+        self._kinds = self._every
+        self._mangled = arguments.flag("--mangled")
+        self._pattern = arguments.value("--match")
+
+    def __call__(self, cubin: Cubin, arch: str) -> Any:
+        """Read a cubin whose target is ``arch``; empty when it has nothing that is wanted."""
+        matches = None
+        if self._pattern is not None:
+            from cubinspec.report.names import matcher
+
+            matches = matcher(self._pattern)
+        if self._form == "records":
+            return self._records(cubin, arch, matches)
+        rows = rows_of(cubin, self._every, arch)
+        if matches is not None:
+            rows = [row for row in rows if matches(row[_NAME])]
+        if self._form == "rows" or not rows:
+            return rows
+        rows.sort(key=lambda row: row[_NAME])
+        return rows_text(rows, kinds=self._kinds, mangled=self._mangled)
+
+    def _records(
+        self, cubin: Cubin, arch: str, matches: Callable[[str], bool] | None
+    ) -> list[dict[str, Any]]:
+        from cubinspec.report.names import readable
+
+        records = records_of(cubin, self._every)
+        if matches is not None:
+            records = [record for record in records if matches(record["name"])]
+        for record in records:
+            record["arch"] = arch
+            record["demangled"] = readable(record["name"])
+        return records
 
 
 def _for_each(
     arguments: Arguments,
     files: list[str],
-    read: Callable[[Cubin, bool], list[Any]],
-    take: Callable[[str, str, list[Any]], None],
+    reading: Reading,
+    take: Callable[[str, str, Any], None],
 ) -> int:
-    """Read every cubin in the files; ``take`` gets the file, the way to the image, the rows.
+    """Read every cubin in the files; ``take`` gets the file, the way to the image, what was read.
 
     A plain cubin is opened without loading the code for containers.
     """
-    every = arguments.flag("--all")
-    matches = _matcher(arguments)
     architecture = _architecture(arguments)
     jobs = arguments.integer("--jobs")
+    if jobs is not None and jobs < 1:
+        raise UsageError("--jobs needs a positive number")
 
     def plain(file: str) -> bool:
         from cubinspec.errors import NotCubinError
@@ -87,7 +138,7 @@ def _for_each(
             return False
         with cubin:
             if architecture is None or cubin.arch in architecture:
-                take(file, file, _kept(read(cubin, every), matches))
+                take(file, file, reading(cubin, cubin.arch))
         return True
 
     failed = 0
@@ -100,31 +151,11 @@ def _for_each(
             from cubinspec.cli.kernels_in import read_container
 
             failed += read_container(
-                file,
-                read,
-                every,
-                architecture,
-                jobs,
-                lambda path, rows: take(file, path, _kept(rows, matches)),
+                file, reading, architecture, jobs, lambda path, found: take(file, path, found)
             )
 
     status = for_each_file(files, one)
     return 1 if failed else status
-
-
-def _kept(rows: list[Any], matches: Callable[[str], bool] | None) -> list[Any]:
-    if matches is None:
-        return rows
-    return [row for row in rows if matches(row["name"] if type(row) is dict else row[_NAME])]
-
-
-def _matcher(arguments: Arguments) -> Callable[[str], bool] | None:
-    pattern = arguments.value("--match")
-    if pattern is None:
-        return None
-    from cubinspec.report.names import matcher
-
-    return matcher(pattern)
 
 
 def _architecture(arguments: Arguments) -> frozenset[str] | None:
@@ -136,25 +167,16 @@ def _architecture(arguments: Arguments) -> frozenset[str] | None:
 
 
 def _json(arguments: Arguments, files: list[str]) -> int:
-    from cubinspec.report.names import readable
-
     records: list[dict[str, Any]] = []
 
     def take(file: str, path: str, found: list[dict[str, Any]]) -> None:
         for record in found:
             # "file" stays first; the way through containers and the readable name come with it
-            records.append(
-                {
-                    "file": file,
-                    "path": path,
-                    "name": record.pop("name"),
-                    "demangled": "",
-                    **{key: value for key, value in record.items() if key != "file"},
-                }
-            )
-            records[-1]["demangled"] = readable(records[-1]["name"])
+            first = {"file": file, "path": path, "name": "", "demangled": ""}
+            record["file"] = file
+            records.append({**first, **record})
 
-    status = _for_each(arguments, files, records_of, take)
+    status = _for_each(arguments, files, Reading("records", arguments), take)
     key = arguments.value("--sort")
     if key is not None:
         _column(key)
@@ -194,19 +216,22 @@ class _Table:
         self._kinds = arguments.flag("--all")
         self._mangled = arguments.flag("--mangled")
         self._kept: list[tuple[str, Row]] = []
+        self._whole = self._csv or self._sort is not None
+        self.reading = Reading("rows" if self._whole else "text", arguments)
 
-    def add(self, file: str, path: str, rows: list[Row]) -> None:
-        if self._csv or self._sort is not None:
-            self._kept.extend((path, row) for row in rows)
+    def add(self, file: str, path: str, found: Any) -> None:
+        """Take what was read of one cubin."""
+        if self._whole:
+            self._kept.extend((path, row) for row in found)
             return
         if self._titled or path != file:
-            if not rows:
+            if not found:
                 return
             print(f"{printable(path)}:")
-        rows.sort(key=lambda row: row[_NAME])
-        self._print([self._cells(row) for row in rows])
+        sys.stdout.write(found or rows_text([], kinds=self._kinds, mangled=self._mangled))
 
     def finish(self) -> None:
+        """Print what was kept."""
         column = self._sort
         if column is not None:
             self._kept.sort(
@@ -214,46 +239,74 @@ class _Table:
             )
         if self._csv:
             from cubinspec.cli.walking import write_csv
+            from cubinspec.report.names import readable
 
-            name = self._name()
+            name = str if self._mangled else readable
             write_csv(
                 _CSV_HEAD, [(*row[:_NAME], name(row[_NAME]), path) for path, row in self._kept]
             )
         elif column is not None:
-            paths = len({path for path, _ in self._kept}) > 1
-            self._print(
-                [
-                    (*self._cells(row), *((printable(path),) if paths else ()))
-                    for path, row in self._kept
-                ],
-                ("image",) if paths else (),
-            )
-
-    def _name(self) -> Callable[[str], str]:
-        if self._mangled:
-            return str
-        from cubinspec.report.names import readable
-
-        return readable
-
-    def _cells(self, row: Row) -> tuple[str, ...]:
-        kind, arch, *numbers, params, param_size, name = row
-        cells = [_NONE if number is None else str(number) for number in numbers]
-        block = f"{params}:{param_size or 0}" if params else "0"
-        if not self._mangled and name.startswith(("_Z", "_R")):
-            name = self._name()(name)
-        kinds = (kind,) if self._kinds else ()
-        return (*kinds, arch, *cells, block, printable(name))
-
-    def _print(self, rows: list[tuple[str, ...]], more: tuple[str, ...] = ()) -> None:
-        head = (*(_HEAD if self._kinds else _HEAD[1:]), *more)
-        left = frozenset(i for i, word in enumerate(head) if word in _LEFT_WORDS)
-        print_table(head, rows, left)
+            paths = [printable(path) for path, _ in self._kept]
+            rows = [row for _, row in self._kept]
+            more = paths if len(set(paths)) > 1 else None
+            sys.stdout.write(rows_text(rows, kinds=self._kinds, mangled=self._mangled, paths=more))
 
 
-def rows_of(cubin: Cubin, every: bool) -> list[Row]:
-    """The unformatted table rows of a cubin."""
-    arch = cubin.arch
+def rows_text(
+    rows: list[Row], *, kinds: bool, mangled: bool, paths: list[str] | None = None
+) -> str:
+    """The table of some rows.
+
+    Args:
+        kinds: with a column that tells kernels from device functions.
+        mangled: names as they are in the file.
+        paths: another column at the end.
+    """
+    head = (*(_HEAD if kinds else _HEAD[1:]), *(() if paths is None else ("image",)))
+    columns: list[Sequence[str]] = []
+    if rows:
+        kind, arch, *numbers, params, sizes, names = zip(*rows, strict=True)
+        if kinds:
+            columns.append(kind)
+        columns.append(arch)
+        for cells in numbers:
+            columns.append([_NONE if cell is None else str(cell) for cell in cells])
+        columns.append(
+            [
+                f"{count}:{size or 0}" if count else "0"
+                for count, size in zip(params, sizes, strict=True)
+            ]
+        )
+        columns.append([_shown(name, mangled) for name in names])
+        if paths is not None:
+            columns.append(paths)
+    else:
+        columns = [()] * len(head)
+    left = frozenset(i for i, word in enumerate(head) if word in _LEFT_WORDS)
+    return table_text(head, columns, left)
+
+
+#: A library holds the same names once per architecture.
+_shown_names: dict[tuple[str, bool], str] = {}
+_MAX_SHOWN = 1 << 16
+
+
+def _shown(name: str, mangled: bool) -> str:
+    known = _shown_names.get((name, mangled))
+    if known is None:
+        known = name
+        if not mangled and name.startswith(("_Z", "_R")):
+            from cubinspec.report.names import readable
+
+            known = readable(name)
+        if len(_shown_names) >= _MAX_SHOWN:
+            _shown_names.clear()
+        known = _shown_names[name, mangled] = printable(known)
+    return known
+
+
+def rows_of(cubin: Cubin, every: bool, arch: str) -> list[Row]:
+    """The unformatted table rows of a cubin for the target ``arch``."""
     return [_row(arch, function) for function in (cubin.functions if every else cubin.kernels)]
 
 

@@ -15,20 +15,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from cubinspec.cli.kernels import Reading
     from cubinspec.containers import Image
     from cubinspec.containers.arena import Arena
-    from cubinspec.model.cubin import Cubin
 
 
 def read_container(
     file: str,
-    read: Callable[[Cubin, bool], list[Any]],
-    every: bool,
+    reading: Reading,
     architecture: frozenset[str] | None,
     jobs: int | None,
-    take: Callable[[str, list[Any]], None],
+    take: Callable[[str, Any], None],
 ) -> int:
     """Read every cubin in a file or folder; faults are reported and the others go on.
+
+    Args:
+        reading: what to read of a cubin.
+        architecture: targets that are wanted; all by default.
+        jobs: processes; by default all cores for a large file.
+        take: gets the way to each cubin and what was read of it, in file order.
 
     Returns:
         How many images could not be read; 1 when there was no cubin at all.
@@ -42,21 +47,20 @@ def read_container(
         large = not os.path.isdir(file) and os.path.getsize(file) >= MIN_PARALLEL_BYTES
         jobs = usable_cores() if large else 1
     faults = total = cubins = 0
-    work = functools.partial(_work, read, every, architecture)
+    work = functools.partial(_work, reading, architecture)
     with Progress("images") as progress:
-        for _, result, error in work_on_file(file, work, jobs):
+        for _, result, error in work_on_file(file, work, jobs, _cost, progress.step):
             total += 1
             if error is not None:
                 progress.clear()
                 report(error)
                 faults += 1
             elif type(result) is tuple:
-                path, is_cubin, rows = result
-                progress.step(path)
+                path, is_cubin, found = result
                 cubins += is_cubin
-                if rows is not None:
+                if found is not None:
                     progress.clear()
-                    take(path, rows)
+                    take(path, found)
     if faults and total > 1:
         sys.stdout.flush()
         print(f"cubinspec: {faults} of {total} images could not be read", file=sys.stderr)
@@ -66,27 +70,23 @@ def read_container(
     return faults
 
 
+def _cost(image: Image) -> int:
+    return image.stored_size if image.kind == "cubin" else 0
+
+
 def _work(
-    read: Callable[[Cubin, bool], list[Any]],
-    every: bool,
-    architecture: frozenset[str] | None,
-    image: Image,
-    arena: Arena,
-) -> tuple[str, bool, list[Any] | None]:
-    """Way to the image, whether it is a cubin, and its rows if it is wanted."""
+    reading: Reading, architecture: frozenset[str] | None, image: Image, arena: Arena
+) -> tuple[str, bool, Any]:
+    """Way to the image, whether it is a cubin, and what was read of it if it is wanted."""
     path = str(image)
     if image.kind != "cubin":
         return path, False, None
     if architecture is not None and image.entry is not None and image.arch not in architecture:
         return path, True, None
     with image.cubin(arena) as cubin:
-        if architecture is not None and image.entry is None and cubin.arch not in architecture:
+        # a cubin does not say itself that it is for a family
+        family = image.entry is not None and image.entry.variant == "f"
+        arch = image.arch if family else cubin.arch
+        if architecture is not None and image.entry is None and arch not in architecture:
             return path, True, None
-        rows = read(cubin, every)
-    if image.entry is not None and image.entry.variant == "f":  # a cubin does not say so itself
-        rows = [_with_arch(row, image.arch) for row in rows]
-    return path, True, rows
-
-
-def _with_arch(row: Any, arch: str) -> Any:
-    return {**row, "arch": arch} if type(row) is dict else (row[0], arch, *row[2:])
+        return path, True, reading(cubin, arch)

@@ -107,12 +107,18 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]], left: frozen
     Args:
         left: columns that are aligned to the left; all others, numbers, to the right.
     """
+    columns = list(zip(*rows, strict=True)) or [()] * len(head)
+    sys.stdout.write(table_text(head, columns, left))
+
+
+def table_text(head: Sequence[str], columns: Sequence[Sequence[str]], left: frozenset[int]) -> str:
+    """The lines of :func:`print_table`, from columns of cells."""
     last = len(head) - 1
     form = []
-    for column, cells in enumerate(zip(head, *rows, strict=True)):
+    for column, (word, cells) in enumerate(zip(head, columns, strict=True)):
         # the last column needs no padding to the right
-        width = 0 if column == last and column in left else max(map(len, cells))
+        width = 0 if column == last and column in left else max(map(len, (word, *cells)))
         form.append(f"%{'-' if column in left else ''}{width}s")
     line = "  ".join(form) + "\n"
-    sys.stdout.write(heading(line[:-1] % tuple(head)) + "\n")
-    sys.stdout.write("".join([line % tuple(row) for row in rows]))
+    first = heading(line[:-1] % tuple(head))
+    return f"{first}\n{''.join([line % row for row in zip(*columns, strict=True)])}"

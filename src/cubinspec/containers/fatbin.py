@@ -292,7 +292,17 @@ def _in_header(source: Source, entry: Entry, start: int, length: int, what: str)
 
 
 def payload(source: Source, entry: Entry) -> bytes:
-    """The stored bytes of an entry: the exact compressed bytes, or the padded plain ones."""
+    """The stored bytes of an entry: the exact compressed bytes, or the padded plain ones.
+
+    Raises:
+        BadStructureError: the header has them larger than the payload.
+        LimitError: they are above the limit.
+    """
+    size = _payload_size(source, entry)
+    return source.exactly(entry.payload_offset, size, f"fatbin.entries[{entry.number}].payload")
+
+
+def _payload_size(source: Source, entry: Entry) -> int:
     stored = entry.stored_size
     if stored > entry.payload_size:
         raise BadStructureError(
@@ -310,7 +320,7 @@ def payload(source: Source, entry: Entry) -> bytes:
             field=f"fatbin.entries[{entry.number}].payload_size",
             expected=f"at most {MAX_IMAGE_BYTES}",
         )
-    return source.exactly(entry.payload_offset, stored, f"fatbin.entries[{entry.number}].payload")
+    return stored
 
 
 def image_into(source: Source, entry: Entry, arena: Arena) -> memoryview:
@@ -329,25 +339,30 @@ def image_into(source: Source, entry: Entry, arena: Arena) -> memoryview:
             field=f"{field}.flags",
             expected=f"flags without {FLAG_SCRAMBLED:#x}",
         )
-    data = payload(source, entry)
     how = entry.compression
     if how == "none":
-        return memoryview(data)
+        return memoryview(payload(source, entry))
+    stored = _payload_size(source, entry)
     size = entry.uncompressed_size
     ratio = MAX_RATIO[how]
     if size > MAX_IMAGE_BYTES or (
-        size > ratio * len(data) and (how != "zstd" or size > BOMB_FLOOR_BYTES)
+        size > ratio * stored and (how != "zstd" or size > BOMB_FLOOR_BYTES)
     ):
         raise LimitError(
-            f"{size} bytes declared for {len(data)} compressed with {how}",
+            f"{size} bytes declared for {stored} compressed with {how}",
             file=source.name,
             offset=entry.offset + 56,
             field=f"{field}.uncompressed_size",
             expected=f"at most {ratio} per byte and {MAX_IMAGE_BYTES} in all",
         )
     try:
+        data = source.glance(entry.payload_offset, stored, arena.stored)
+        if len(data) != stored:
+            source.exactly(entry.payload_offset, stored, f"{field}.payload")  # raises
         out = arena.view(size)
         _DECOMPRESS[how](data, out)
+    except CubinError:
+        raise
     except ImportError as error:
         raise CubinError(
             f"the Python package {error.name} is needed for {how} and is not installed",
@@ -379,7 +394,7 @@ def _check(size: int, out: memoryview) -> None:
         raise ValueError(f"{size} bytes come out")
 
 
-def _zstd(data: bytes, out: memoryview) -> None:
+def _zstd(data: bytes | memoryview, out: memoryview) -> None:
     import zstandard
 
     reader = zstandard.ZstdDecompressor().stream_reader(data, read_across_frames=False)
@@ -392,19 +407,19 @@ def _zstd(data: bytes, out: memoryview) -> None:
     _check(at + len(reader.read(1)), out)
 
 
-def _lz4(data: bytes, out: memoryview) -> None:
+def _lz4(data: bytes | memoryview, out: memoryview) -> None:
     import cramjam
 
     _check(cramjam.lz4.decompress_block_into(data, out, output_len=len(out)), out)
 
 
-def _lz4_frame(data: bytes, out: memoryview) -> None:
+def _lz4_frame(data: bytes | memoryview, out: memoryview) -> None:
     import cramjam
 
     _check(cramjam.lz4.decompress_into(data, out), out)
 
 
-def _zlib(data: bytes, out: memoryview) -> None:
+def _zlib(data: bytes | memoryview, out: memoryview) -> None:
     import zlib
 
     plain = zlib.decompressobj().decompress(data, len(out) + 1)

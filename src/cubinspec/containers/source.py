@@ -7,6 +7,7 @@ is read without ever being whole in memory or on disk.
 
 from __future__ import annotations
 
+import os
 from weakref import ref
 
 from cubinspec.errors import CubinError, FileAccessError, LimitError, TruncatedError
@@ -81,6 +82,19 @@ class Source:
             )
         return data
 
+    def glance(
+        self, offset: int, size: int, memory: Callable[[int], memoryview]
+    ) -> bytes | memoryview:
+        """Up to ``size`` bytes at ``offset``, which may be good only until the next call.
+
+        Args:
+            memory: gives memory of a size, where this source wants it.
+
+        Raises:
+            CubinError: as :meth:`read`.
+        """
+        return self.read(offset, size)
+
     def part(self, offset: int, size: int, name: str) -> Source:
         """A window on this source; nothing is copied."""
         return PartSource(self, offset, size, name)
@@ -103,6 +117,12 @@ class BytesSource(Source):
     def read(self, offset: int, size: int) -> bytes:
         return self.data[offset : offset + size]
 
+
+#: Reads at a place that do not move the file's position; not on every system.
+_pread = getattr(os, "pread", None)
+_preadv = getattr(os, "preadv", None)
+#: Smaller reads come from memory that Python has at hand.
+_GLANCE_BYTES = 1 << 16
 
 #: Sources whose file is open now, the least recently opened first.
 _open_paths: list[ref[PathSource]] = []
@@ -156,20 +176,50 @@ class PathSource(Source):
         if size <= 0:
             return b""
         try:
-            file = self._opened()
-            file.seek(offset)
-            data = file.read(size)
+            data = self._pread(offset, size)
             if len(data) == size:
                 return data
             pieces = [data]
             while data and (size := size - len(data)):  # one call gives at most 2 GiB on Linux
-                data = file.read(size)
+                offset += len(data)
+                data = self._pread(offset, size)
                 pieces.append(data)
             return b"".join(pieces)
         except OSError as error:
-            raise FileAccessError(
-                f"cannot be read: {error.strerror or error}", file=self.name, offset=offset
-            ) from error
+            raise self._unreadable(error, offset) from error
+
+    def _pread(self, offset: int, size: int) -> bytes:
+        """Bytes at a place; a process that was forked off shares the file, so not by seeking."""
+        file = self._opened()
+        if _pread is None:
+            file.seek(offset)
+            return file.read(size)
+        data: bytes = _pread(file.fileno(), size, offset)
+        return data
+
+    def glance(
+        self, offset: int, size: int, memory: Callable[[int], memoryview]
+    ) -> bytes | memoryview:
+        size = min(size, self._size - offset)
+        if _preadv is None or size < _GLANCE_BYTES:
+            return self.read(offset, size)
+        view = memory(size)
+        got = 0
+        try:
+            descriptor = self._opened().fileno()
+            while got < size:
+                count = _preadv(descriptor, (view[got:],), offset + got)
+                if not count:
+                    break
+                got += count
+        except OSError as error:
+            raise self._unreadable(error, offset) from error
+        return view[:got]
+
+    def _unreadable(self, error: OSError, offset: int) -> FileAccessError:
+        return FileAccessError(
+            f"cannot be read: {error.strerror or error}", file=self.name, offset=offset
+        )
 
     def close(self) -> None:
         file, self._file = self._file, None
@@ -239,6 +289,12 @@ class PartSource(Source):
     def read(self, offset: int, size: int) -> bytes:
         size = min(size, self._size - offset)
         return self.parent.read(self.offset + offset, size) if size > 0 else b""
+
+    def glance(
+        self, offset: int, size: int, memory: Callable[[int], memoryview]
+    ) -> bytes | memoryview:
+        size = min(size, self._size - offset)
+        return self.parent.glance(self.offset + offset, size, memory) if size > 0 else b""
 
 
 #: Members that are whole in memory now, least recently loaded first.

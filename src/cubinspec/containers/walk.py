@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     Visit = Callable[[tuple["Step", ...], "Source", str], None]
 
+#: Beyond every file.
+_END = 1 << 63
 #: PTX names its target in the lines after its leading comment.
 _PTX_HEAD_BYTES = 1 << 16
 
@@ -174,7 +176,7 @@ def _search(source: Source, steps: tuple[Step, ...], kind: str) -> Iterator[Imag
     wrapped.pop(None, None)
     number = 0
     at = 0
-    while (found := _find(source, at)) is not None:
+    while (found := _find(source, at, host.tables)) is not None:
         at, head = found
         section = _region_at(host.regions, at)
         if fatbin.looks_like_container(head):
@@ -237,26 +239,31 @@ def _container(
     return at
 
 
-def _find(source: Source, start: int) -> tuple[int, bytes] | None:
-    """Offset and first 20 bytes of the next magic number at or after ``start``."""
+def _find(source: Source, start: int, tables: list[tuple[int, int]]) -> tuple[int, bytes] | None:
+    """Offset and first 20 bytes of the next magic number at or after ``start``.
+
+    Args:
+        tables: parts that are passed over.
+    """
     at = start
     overlap = 19
-    while True:
-        chunk = source.read(at, SEARCH_CHUNK_BYTES)
-        if len(chunk) < 16:
-            return None
-        hit = chunk.find(fatbin.MAGIC_BYTES)
-        elf = chunk.find(ELF_MAGIC, 0, hit if hit >= 0 else len(chunk))
-        if elf >= 0:
-            hit = elf
-        if hit >= 0:
-            head = chunk[hit : hit + 20]
-            if len(head) < 20:
-                head = source.read(at + hit, 20)
-            return at + hit, head
-        if len(chunk) < SEARCH_CHUNK_BYTES:
-            return None
-        at += len(chunk) - overlap
+    for begin, end in (*tables, (_END, _END)):
+        while at < begin:
+            chunk = source.read(at, min(SEARCH_CHUNK_BYTES, begin - at))
+            hit = chunk.find(fatbin.MAGIC_BYTES)
+            elf = chunk.find(ELF_MAGIC, 0, hit if hit >= 0 else len(chunk))
+            if elf >= 0:
+                hit = elf
+            if hit >= 0:
+                head = chunk[hit : hit + 20]
+                if len(head) < 20:
+                    head = source.read(at + hit, 20)
+                return at + hit, head
+            if len(chunk) < SEARCH_CHUNK_BYTES:
+                break
+            at += len(chunk) - overlap
+        at = max(at, end)
+    return None
 
 
 def _region_at(regions: list[tuple[int, int, str]], offset: int) -> str:

@@ -32,6 +32,9 @@ _RECORD = {8: Struct("<IIQQ"), 4: Struct("<IIII")}
 _ADDRESS = 8
 _ALIGNMENT = 4
 _MAGIC = fatbin.WRAPPER_MAGIC.to_bytes(4, "little")
+_TABLE_TYPES = frozenset((2, 3, 4, 9))  # SHT_SYMTAB, SHT_STRTAB, SHT_RELA, SHT_REL
+_TABLE_BYTES = 1 << 18
+SHF_ALLOC = 2
 _DEVICE_LINKED = next(code for code, name in WRAPPER_VERSIONS.items() if name == "DEVICE_LINKED")
 
 
@@ -67,13 +70,16 @@ class Host:
         regions: start, end and name of the sections with bytes, in file order; none when the
             section table is missing or damaged.
         wrappers: in file order.
+        tables: start and end of large symbol tables and debug information that no segment loads:
+            half of some libraries, and nothing that could be given to a driver.
     """
 
-    __slots__ = ("regions", "wrappers")
+    __slots__ = ("regions", "tables", "wrappers")
 
     def __init__(self, source: Source, kind: str) -> None:
         self.regions: list[tuple[int, int, str]] = []
         self.wrappers: list[Wrapper] = []
+        self.tables: list[tuple[int, int]] = []
         try:
             if kind == "elf":
                 self._read_elf(source)
@@ -92,6 +98,7 @@ class Host:
         try:
             frame.read_sections()
             self.regions = frame.regions()
+            self.tables = _tables(frame)
         except CubinError:
             frame.sections = []
         if forwards:
@@ -131,6 +138,22 @@ class Host:
             for wrapper in found:
                 wrapper.container = frame.offset_of(wrapper.address)
             self.wrappers += found
+
+
+def _tables(frame: ElfFrame) -> list[tuple[int, int]]:
+    loaded = [
+        (offset, offset + size) for kind, _, offset, _, size in frame.segments if kind == PT_LOAD
+    ]
+    found: list[tuple[int, int]] = []
+    for index, (_, kind, flags, _, start, size, *_) in enumerate(frame.sections):
+        if size < _TABLE_BYTES or flags & SHF_ALLOC or kind == SHT_NOBITS or not loaded:
+            continue
+        end = start + size
+        if any(start < b and a < end for a, b in loaded):
+            continue
+        if kind in _TABLE_TYPES or frame.name(index).startswith(".debug_"):
+            found.append((start, end))
+    return sorted(found)
 
 
 def _resolve(frame: ElfFrame, found: list[Wrapper], bias: int) -> None:

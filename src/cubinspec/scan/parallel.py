@@ -1,7 +1,7 @@
 """Work on the images of one large file in several processes.
 
-Every process lists the file, which is cheap, and takes every n-th image; nothing but results
-travels between them.
+Every process lists the file, which is cheap, and takes its share of the images; nothing but
+results travels between them.
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ from cubinspec.errors import CubinError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from cubinspec.containers import Image
     from cubinspec.containers.arena import Arena
 
     #: What is done with an image; a function of a module, so that processes can share it.
     Work = Callable[["Image", "Arena"], object]
+    #: How long that takes, in any unit; a function of a module too.
+    Cost = Callable[["Image"], int]
     #: Number of the image in the file, its result or what was wrong.
     Result = tuple[int, object, CubinError | None]
 
@@ -33,54 +35,85 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
-def images_of_share(path: str, share: int, shares: int) -> Iterator[tuple[int, Image]]:
-    """Every ``shares``-th image of a file, beginning with number ``share``."""
-    from cubinspec.containers import images
+def stored_size(image: Image) -> int:
+    """The cost of an image where all of it is read."""
+    return image.stored_size
 
-    for number, image in enumerate(images(path)):
-        if number % shares == share:
+
+def share_of(
+    images: Iterable[Image], share: int, shares: int, cost: Cost = stored_size
+) -> Iterator[tuple[int, Image]]:
+    """One of ``shares`` shares of about equal cost, with the numbers of the images.
+
+    Each image goes to the share that has least so far. So every process finds the same shares for
+    itself while it walks, and none needs the whole list before it begins.
+    """
+    loads = [0] * shares
+    for number, image in enumerate(images):
+        least = loads.index(min(loads))
+        loads[least] += cost(image) + 1
+        if least == share:
             yield number, image
 
 
-def work_on_share(path: str, share: int, shares: int, work: Work) -> list[Result]:
+def work_on_share(path: str, share: int, shares: int, work: Work, cost: Cost) -> list[Result]:
     """Results for a share of the images of a file, in order."""
+    return list(_results(path, share, shares, work, cost))
+
+
+def _results(path: str, share: int, shares: int, work: Work, cost: Cost) -> Iterator[Result]:
+    from cubinspec.containers import images
     from cubinspec.containers.arena import Arena
 
     arena = Arena()
-    results: list[Result] = []
-    for number, image in images_of_share(path, share, shares):
+    for number, image in share_of(images(path), share, shares, cost):
         try:
             if image.error is not None:
                 raise image.error
-            results.append((number, work(image, arena), None))
+            yield number, work(image, arena), None
         except CubinError as error:
-            results.append((number, None, error))
-    return results
+            yield number, None, error
 
 
-def work_on_file(path: str, work: Work, jobs: int) -> Iterator[Result]:
+def work_on_file(
+    path: str,
+    work: Work,
+    jobs: int,
+    cost: Cost = stored_size,
+    step: Callable[[str, int], None] = lambda text, count: None,
+) -> Iterator[Result]:
     """Results for all images of a file, in file order.
 
     Args:
         work: a function of a module; what it returns is sent between processes.
         jobs: processes to use, this one included.
+        cost: how long the work on an image takes.
+        step: told how many images are done, for progress; the other processes' are estimated.
 
     Raises:
         FileAccessError: the file cannot be opened.
     """
     if jobs <= 1:
-        yield from work_on_share(path, 0, 1, work)
+        for result in _results(path, 0, 1, work, cost):
+            step("", 1)
+            yield result
         return
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
     from heapq import merge
 
     with ProcessPoolExecutor(jobs - 1) as pool:
-        futures = [pool.submit(work_on_share, path, share, jobs, work) for share in range(1, jobs)]
-        shares = [work_on_share(path, 0, jobs, work)]
+        futures = [
+            pool.submit(work_on_share, path, share, jobs, work, cost) for share in range(1, jobs)
+        ]
+        own = []
+        for result in _results(path, 0, jobs, work, cost):
+            step("", jobs)
+            own.append(result)
+        shares = [own]
         for share, future in enumerate(futures, 1):
             try:
                 shares.append(future.result())
             except BrokenProcessPool:  # killed, for want of memory most likely: do it here
-                shares.append(work_on_share(path, share, jobs, work))
+                shares.append(work_on_share(path, share, jobs, work, cost))
     yield from merge(*shares, key=lambda result: result[0])

@@ -9,6 +9,7 @@ from cubinspec.containers.walk import images_of
 from cubinspec.errors import CubinError, FileAccessError
 from cubinspec.report.archs import split_arch
 from cubinspec.report.names import readable
+from cubinspec.scan.parallel import share_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Task:
-    """A share of a file: every ``shares``-th image from number ``share`` on."""
+    """A share of a file, of ``shares`` that are about equal."""
 
     __slots__ = ("path", "share", "shares")
 
@@ -79,9 +80,8 @@ def scan_task(task: Task) -> list[Row]:
         source = open_source(task.path)
     except CubinError as error:
         return [_fault(task.path, task.path, None, error)] if task.share == 0 else []
-    for number, image in enumerate(images_of(source)):
-        if number % task.shares == task.share:
-            rows.extend(rows_of_image(task.path, number, image, arena))
+    for number, image in share_of(images_of(source), task.share, task.shares):
+        rows.extend(rows_of_image(task.path, number, image, arena))
     return rows
 
 
