@@ -8,24 +8,30 @@ wrong: all of the development corpus passes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from struct import calcsize, iter_unpack
 from typing import TYPE_CHECKING
 
 from cubinspec.errors import CubinError
+from cubinspec.model.info import CODE
+from cubinspec.model.section import kind_row
 from cubinspec.reader import elf, streams
 from cubinspec_generated.tables import eiattr, relocations
+from cubinspec_generated.tables import sections as section_table
 from cubinspec_writer.check.view import (
     STB_GLOBAL,
     STB_LOCAL,
+    STT_CUDA_OBJECT,
     STT_FUNC,
+    STT_OBJECT,
     STT_SECTION,
     View,
 )
-from cubinspec_writer.emit import bodies, layout
+from cubinspec_writer.emit import bodies, kinds, segments
 from cubinspec_writer.emit.bodies import CALLGRAPH_MARKERS
-from cubinspec_writer.emit.layout import PF_R, PT_LOAD, PT_PHDR
 from cubinspec_writer.emit.profiles import twin_of
+from cubinspec_writer.emit.segments import PF_R, PT_LOAD, PT_PHDR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,6 +39,8 @@ if TYPE_CHECKING:
 #: offset in the file (or None), field path, what is wrong
 Found = tuple[int | None, str, str]
 
+_PARAM_CBANK, _CBANK_PARAM_SIZE = CODE["EIATTR_PARAM_CBANK"], CODE["EIATTR_CBANK_PARAM_SIZE"]
+_LEN_PARAM_CBANK = 8
 #: No architecture has a larger number; the field has 16 bits.
 MAX_SM = 0x1FF
 
@@ -81,6 +89,17 @@ def _section(view: View, index: int) -> str:
     return f"sections[{index}] {view.names[index]}"
 
 
+_NO_KIND = ("", "", "", True, 0, 0, 0, "", "", (), 0, "")
+
+
+def _kind(
+    view: View, index: int
+) -> tuple[str, str, str, bool, int, int, int, str, str, tuple[int, ...], int, str]:
+    """The row of the section table for a section; one without demands for an unknown name."""
+    found = kind_row(view.names[index])
+    return _NO_KIND if found is None else section_table.KINDS[found[1]]
+
+
 @_rule(
     "CUB001",
     "The generated reader reads the whole file and every valid clause of the spec holds.",
@@ -114,7 +133,7 @@ def _indices(view: View) -> Iterator[Found]:
         if row[6] >= count and not _has_stale_links(view):
             yield _header_at(view, index), _section(view, index), f"sh_link is {row[6]}"
         name, kind = view.names[index], row[1]
-        if layout.info_target_of(name, kind) is not None and row[7] >= count:
+        if kinds.info_target_of(name, kind) is not None and row[7] >= count:
             yield _header_at(view, index), _section(view, index), f"sh_info is {row[7]}"
     for table, symbols in (
         (view.symtab, view.symbols),
@@ -127,37 +146,55 @@ def _indices(view: View) -> Iterator[Found]:
                 yield where, f"{view.names[table]}[{at}].st_shndx", f"section {shndx}"
 
 
+_SYMBOL_TABLES = (elf.SHT_SYMTAB, bodies.SHT_CUDA_MERC_SYMTAB)
+#: Meaning of sh_link in ksy/tables/sections.yaml -> section types that it may name.
+_LINKED_TYPES = {
+    "symtab": _SYMBOL_TABLES,
+    "merc_symtab": _SYMBOL_TABLES,
+    "strtab": (elf.SHT_STRTAB,),
+    "tkinfo": (elf.SHT_NOTE,),
+}
+
+
 @_rule(
     "CUB003",
-    "sh_link of relocations and attributes is a symbol table, of a symbol table a string table.",
-    _CENSUS + " (CUDA 12.0 to 12.3 leave a stale index after dropping .nv.uft.entry)",
-    "Set sh_link to .symtab (.nv.merc.symtab in the Mercury half), .strtab for symbol tables.",
+    "sh_link is what the kind of section asks for: a symbol table, a string table, the other note.",
+    _CENSUS + " (CUDA 12.0 to 12.3 leave a stale index after dropping .nv.uft.entry; the second "
+    "writer links .nv.info and .nv.callgraph to nothing)",
+    "Set sh_link to .symtab (.nv.merc.symtab in the Mercury half), .strtab for symbol tables, "
+    ".note.nv.tkinfo for .note.nv.cuinfo.",
 )
 def _links(view: View) -> Iterator[Found]:
     if _has_stale_links(view):
         return
-    tables = (elf.SHT_SYMTAB, bodies.SHT_CUDA_MERC_SYMTAB)
     for index, row in enumerate(view.rows):
         if row[6] >= len(view.rows):
             continue
-        target = view.rows[row[6]][1]
-        wrong = (row[1] in tables and target != elf.SHT_STRTAB) or (
-            row[1] in bodies.RELOCATION_TYPES and target not in tables
-        )
-        if wrong:
-            yield _header_at(view, index), _section(view, index), f"sh_link is section {row[6]}"
+        meaning = _kind(view, index)[7]
+        wanted = _LINKED_TYPES.get(meaning)
+        if wanted is None or view.rows[row[6]][1] in wanted:
+            continue
+        # a file without tool note has a plain one that links to nothing
+        if not row[6] and (view.is_table_first or meaning == "tkinfo"):
+            continue
+        yield _header_at(view, index), _section(view, index), f"sh_link is section {row[6]}"
 
 
 @_rule(
     "CUB004",
-    "sh_info of .nv.info.<f>, constant banks and relocations is the section they belong to.",
-    _CENSUS,
-    "Set sh_info to the index of the section whose name follows the prefix.",
+    "sh_info of .nv.info.<f>, constant banks and relocations is the section they belong to, that "
+    "of code the symbol of its function.",
+    _CENSUS + " (two files of an early sm_100 compiler mix the halves)",
+    "Set sh_info to the index of the section whose name follows the prefix, for .text.<f> and its "
+    "capsule to the index of the function symbol.",
 )
 def _owners(view: View) -> Iterator[Found]:
     for index, row in enumerate(view.rows):
         name = view.names[index]
-        target = layout.info_target_of(name, row[1])
+        if _kind(view, index)[8] == "function_symbol":
+            yield from _code_owner(view, index, row[7] & 0xFFFFFF)
+            continue
+        target = kinds.info_target_of(name, row[1])
         if target is None or name.startswith((".note.", ".nv.constant0")):
             continue
         if target not in view.names or row[7] >= len(view.rows):
@@ -171,6 +208,18 @@ def _owners(view: View) -> Iterator[Found]:
                 _section(view, index),
                 f"sh_info is {view.names[row[7]] or row[7]}, expected {target}",
             )
+
+
+def _code_owner(view: View, index: int, symbol: int) -> Iterator[Found]:
+    """``symbol`` is zero in files of the second writer."""
+    symbols = view.symbols_for(index)
+    where, path = _header_at(view, index), _section(view, index)
+    if symbol >= max(len(symbols), 1):
+        yield where, path, f"sh_info names symbol {symbol} of {len(symbols)}"
+    elif symbol and symbols[symbol][1] & 15 != STT_FUNC:
+        yield where, path, f"sh_info names symbol {symbol}, which is no function"
+    elif symbol and symbols[symbol][3] != index and not view.is_mercury(index):
+        yield where, path, f"sh_info names a function of section {symbols[symbol][3]}"
 
 
 @_rule(
@@ -235,9 +284,9 @@ def _alignment(view: View) -> Iterator[Found]:
 
 @_rule(
     "CUB008",
-    "Tables hold a whole number of entries.",
+    "Tables hold a whole number of entries, of the size that sh_entsize says.",
     _CENSUS,
-    "The section is cut off or its type is wrong.",
+    "The section is cut off, or its type or sh_entsize is wrong.",
 )
 def _entries(view: View) -> Iterator[Found]:
     word = 8 if view.elf.is_64 else 4
@@ -251,6 +300,12 @@ def _entries(view: View) -> Iterator[Found]:
         size = sizes.get(row[1])
         if size and row[5] % size:
             yield row[4], _section(view, index), f"{row[5]} bytes, entries have {size}"
+        if size and row[9] != size:
+            yield (
+                _header_at(view, index),
+                _section(view, index),
+                f"sh_entsize is {row[9]}, entries have {size} bytes",
+            )
 
 
 @_rule(
@@ -274,9 +329,7 @@ def _streams(view: View) -> Iterator[Found]:
     "Write the record in the format of the table; loaders dispatch on it.",
 )
 def _formats(view: View) -> Iterator[Found]:
-    for index, records in view.infos.items():
-        if view.rows[index][1] == bodies.SHT_CUDA_COMPAT:
-            continue
+    for index, records in view.attributes():
         for at, (offset, form, code, _, _) in enumerate(records):
             seen = eiattr.FORMATS_SEEN.get(code)
             if seen is not None and form not in seen:
@@ -327,9 +380,7 @@ def _attribute_symbols(view: View) -> Iterator[Found]:
 )
 def _function_attributes(view: View) -> Iterator[Found]:
     wanted = {0x11, 0x12, 0x23, 0x2F}  # FRAME_SIZE, MIN_STACK_SIZE, MAX_STACK_SIZE, REGCOUNT
-    for index, records in view.infos.items():
-        if view.rows[index][1] == bodies.SHT_CUDA_COMPAT:
-            continue
+    for index, records in view.attributes():
         symbols = view.symbols_for(index)
         for at, (offset, form, code, _, payload) in enumerate(records):
             if code not in wanted or form != streams.EIFMT_SVAL or len(payload) < 4:
@@ -368,7 +419,8 @@ def _instruction_offsets(view: View) -> Iterator[Found]:
 
 @_rule(
     "CUB014",
-    "A call graph has its four lists in order, and names symbols of the file.",
+    "A call graph has its four lists in order, of functions of the file and, in the second and "
+    "third, their signatures.",
     _CENSUS + " (up to CUDA 11.0 the first three lists, in CUDA 8 once per input)",
     "Write the markers <0,-1> <0,-2> <0,-3> <0,-4>, also for empty lists.",
 )
@@ -381,11 +433,31 @@ def _callgraph(view: View) -> Iterator[Found]:
         if pairs and markers != expected:
             found = ", ".join(f"{marker:#x}" for marker in markers)
             yield view.rows[index][4], _section(view, index), f"markers {found or 'missing'}"
-        count = len(view.symbols_for(index))
-        for at, (a, _) in enumerate(pairs):
-            if a >= count:
-                where = view.rows[index][4] + 8 * at
-                yield where, f"{_section(view, index)}[{at}]", f"symbol {a} of {count}"
+        yield from _edges(view, index, pairs)
+
+
+def _edges(view: View, index: int, pairs: list[tuple[int, int]]) -> Iterator[Found]:
+    symbols = view.symbols_for(index)
+    marker = CALLGRAPH_MARKERS[0]
+    for at, (a, b) in enumerate(pairs):
+        if a == 0 and b in CALLGRAPH_MARKERS:
+            marker = b
+            continue
+        where = view.rows[index][4] + 8 * at
+        path = f"{_section(view, index)}[{at}]"
+        has_signature = marker in CALLGRAPH_MARKERS[1:3]
+        for symbol in (a,) if has_signature else (a, b):
+            if symbol >= len(symbols):
+                yield where, path, f"symbol {symbol} of {len(symbols)}"
+            elif symbols[symbol][1] & 15 != STT_FUNC:
+                yield where, path, f"symbol {symbol} is no function"
+        if has_signature and not _is_signature(view, b):
+            yield where + 4, path, f"no signature at {b:#x}"
+
+
+def _is_signature(view: View, offset: int) -> bool:
+    text = view.string(offset)
+    return text is not None and (not text or text.startswith("#"))
 
 
 @_rule(
@@ -401,15 +473,15 @@ def _prototypes(view: View) -> Iterator[Found]:
             path = f"{_section(view, index)}[{at}]"
             if symbol >= len(view.symbols) or view.symbols[symbol][1] & 15 != STT_FUNC:
                 yield where, path, f"symbol {symbol} is no function"
-            signature = view.string(offset)
-            if signature is None or (signature and not signature.startswith("#")):
+            if not _is_signature(view, offset):
                 yield where + 4, path, f"no signature at {offset:#x}"
 
 
 @_rule(
     "CUB016",
-    "Relocations name symbols of their table and fields inside the section they apply to.",
-    _CENSUS,
+    "Relocations name symbols of their table and fields inside the section they apply to, in code "
+    "those of whole instruction words.",
+    _CENSUS + "; bit fields of ksy/tables/relocations.yaml",
     "Renumber r_info, or correct r_offset; Mercury offsets count in Mercury code.",
 )
 def _relocations(view: View) -> Iterator[Found]:
@@ -423,13 +495,29 @@ def _relocations(view: View) -> Iterator[Found]:
         count = len(view.symbols_for(index))
         target = view.rows[row[7]] if row[7] < len(view.rows) else None
         width = row[5] // len(rows) if rows else 0
-        for at, (offset, _, symbol, _) in enumerate(rows):
-            path = f"{_section(view, index)}[{at}]"
+        for at, (offset, kind, symbol, _) in enumerate(rows):
+            where, path = row[4] + at * width, f"{_section(view, index)}[{at}]"
             if symbol >= count:
-                yield row[4] + at * width, path, f"symbol {symbol} of {count}"
-            code = mercury and target is not None and target[1] == bodies.SHT_CUDA_CAPMERC
-            if target is not None and not code and offset >= target[5]:
-                yield row[4] + at * width, path, f"offset {offset:#x} of {target[5]:#x}"
+                yield where, path, f"symbol {symbol} of {count}"
+            if target is None or (mercury and target[1] == bodies.SHT_CUDA_CAPMERC):
+                continue
+            # a type that writes nothing still has a place
+            end = offset + max(_field_bytes(kind), 1)
+            if end > target[5]:
+                yield where, path, f"field at {offset:#x} to {end:#x} of {target[5]:#x}"
+            elif target[2] & segments.SHF_EXECINSTR and offset % _CODE_WORD:
+                yield where, path, f"offset {offset:#x} is inside an instruction word"
+
+
+#: Instructions are made of words of this many bytes on every architecture.
+_CODE_WORD = 8
+
+
+@lru_cache(maxsize=1024)
+def _field_bytes(kind: int) -> int:
+    """Bytes from the place of a relocation to the end of the last field that it writes."""
+    actions = relocations.ACTIONS.get(kind, ())
+    return max(((bit + width + 7) // 8 for _, bit, width, _, _ in actions), default=0)
 
 
 @_rule(
@@ -454,7 +542,8 @@ def _relocation_types(view: View) -> Iterator[Found]:
 
 @_rule(
     "CUB018",
-    "A symbol table begins with the null symbol, and no global stands before sh_info.",
+    "A symbol table begins with the null symbol; locals stand before sh_info, globals behind it, "
+    "and behind these only the section symbols that were made last.",
     _CENSUS + " (weak symbols stand among the locals; CUDA 13 counts all symbols in sh_info)",
     "Put locals and weak symbols first and set sh_info to the first global.",
 )
@@ -475,23 +564,34 @@ def _symbol_order(view: View) -> Iterator[Found]:
             for at in range(1, info):
                 # a weak function that a strong one replaced keeps its place (nvlink)
                 if symbols[at][1] >> 4 == STB_GLOBAL and symbols[at][1] & 15 != STT_FUNC:
-                    where = row[4] + 24 * at
+                    where = row[4] + row[9] * at
                     yield where, f"{view.names[table]}[{at}]", "a global among the locals"
+            for at in range(max(info, 1), len(symbols)):
+                if symbols[at][1] >> 4 == STB_LOCAL and symbols[at][1] & 15 != STT_SECTION:
+                    where = row[4] + row[9] * at
+                    yield where, f"{view.names[table]}[{at}]", "a local among the globals"
+
+
+_PLACED_TYPES = (STT_FUNC, STT_OBJECT, STT_CUDA_OBJECT)
+_SHARED_KINDS = ("shared", "debug_shared", "reserved_shared", "merc_reserved_shared")
 
 
 @_rule(
     "CUB019",
-    "Functions lie inside the section that defines them.",
-    _CENSUS,
-    "Correct st_value and st_size; both count bytes of the code section.",
+    "Functions and variables lie inside the section that defines them.",
+    _CENSUS + " (shared memory excepted: its sections say less than a launch reserves)",
+    "Correct st_value and st_size; both count bytes of the section.",
 )
 def _functions(view: View) -> Iterator[Found]:
     for at, symbol in enumerate(view.symbols):
         shndx, value, size = symbol[3], symbol[4], symbol[5]
-        if symbol[1] & 15 != STT_FUNC or not 0 < shndx < len(view.rows):
+        kind = symbol[1] & 15
+        if kind not in _PLACED_TYPES or not 0 < shndx < len(view.rows):
+            continue
+        if kind != STT_FUNC and _kind(view, shndx)[1] in _SHARED_KINDS:
             continue
         room = view.rows[shndx][5]
-        if value + size > room and view.rows[shndx][2] & layout.SHF_EXECINSTR:
+        if value + size > room:
             where = view.rows[view.symtab][4] + at * (24 if view.elf.is_64 else 16)
             yield where, f".symtab[{at}]", f"{value:#x} + {size:#x} in {room:#x} bytes"
 
@@ -515,22 +615,38 @@ def _section_symbols(view: View) -> Iterator[Found]:
             yield where, path, f"{name} names section {view.names[symbol[3]]}"
 
 
+_HAS_CAPSULES = 2
+
+
+def _flags_at(view: View) -> int:
+    return 48 if view.elf.is_64 else 36
+
+
 @_rule(
     "CUB021",
-    "e_flags, the notes and .nv.compat agree about the file (ABI 8).",
-    "420 of 420 files of CUDA 13.0 and the census: bits 24-31 are the index of the note, the "
-    "virtual architecture is not above the real one, .nv.compat exists from sm_90 on",
-    "Set bits 24-31 of e_flags to the index of .note.nv.cuinfo (.note.nv.cuver).",
+    "e_flags, the notes, .nv.compat and the capsules agree about the file.",
+    "420 of 420 files of CUDA 13.0 and the census: bits 24-31 (ABI 8) are the index of the note, "
+    "the virtual architecture is not above the real one, no .nv.compat before sm_90, a file with "
+    "capsules says so in bit 1",
+    "Set bits 24-31 of e_flags to the index of .note.nv.cuinfo (.note.nv.cuver), bit 1 where there "
+    "are .nv.capmerc sections, and the virtual architecture to that of the PTX.",
 )
 def _flags(view: View) -> Iterator[Found]:
-    if not view.is_abi_8:
-        return
     flags = view.elf.ehdr[6]
+    if not view.is_abi_8:
+        virtual = flags >> 16 & 0xFF
+        if virtual > view.sm:
+            yield _flags_at(view), "header.e_flags", f"compute_{virtual} in sm_{view.sm}"
+        return
+    if not flags & _HAS_CAPSULES and view.of_type(bodies.SHT_CUDA_CAPMERC):
+        kind = f"bits 0-7 are {flags & 0xFF}, but there are capsules"
+        yield _flags_at(view), "header.e_flags", kind
     note = view.index(".note.nv.cuinfo") or view.index(".note.nv.cuver")
     if note and flags >> 24 not in (note, 0xFF):
-        yield 48, "header.e_flags", f"bits 24-31 are {flags >> 24}, the note is section {note}"
+        index = f"bits 24-31 are {flags >> 24}, the note is section {note}"
+        yield _flags_at(view), "header.e_flags", index
     if view.sm > MAX_SM:
-        yield 48, "header.e_flags", f"architecture sm_{view.sm}"
+        yield _flags_at(view), "header.e_flags", f"architecture sm_{view.sm}"
     body = view.body(note) if note else b""
     if view.names[note] == ".note.nv.cuinfo" and len(body) >= 28:
         virtual = int.from_bytes(body[26:28], "little")
@@ -608,7 +724,7 @@ def _segments(view: View) -> Iterator[Found]:
         if kind == PT_PHDR and (offset, filesz) != (ehdr[4], ehdr[8] * len(rows)):
             yield ehdr[4], path, "PT_PHDR is not the program header table"
         # CUDA 8 counts the padding behind the last section in the file size only
-        if offset + filesz > len(view.data) or memsz + layout.P_ALIGN <= filesz:
+        if offset + filesz > len(view.data) or memsz + segments.P_ALIGN <= filesz:
             yield ehdr[4], path, f"{filesz:#x} bytes at {offset:#x}, {memsz:#x} in memory"
         if not flags & PF_R:
             yield ehdr[4], path, "cannot be read"
@@ -657,8 +773,8 @@ def _parameters(view: View) -> Iterator[Found]:
     for index, records in view.infos.items():
         if view.is_mercury(index):
             continue
-        for at, (offset, form, code, _, payload) in enumerate(records):
-            if code != 0x0A or form != streams.EIFMT_SVAL or len(payload) != 8:
+        for at, (offset, _, code, _, payload) in enumerate(records):
+            if code != _PARAM_CBANK or len(payload) != _LEN_PARAM_CBANK:
                 continue
             symbol = int.from_bytes(payload[:4], "little")
             start, size = (int.from_bytes(payload[n : n + 2], "little") for n in (4, 6))
@@ -678,7 +794,7 @@ def _parameters(view: View) -> Iterator[Found]:
     "sh_flags SHF_ALLOC and SHF_EXECINSTR, type PROGBITS.",
 )
 def _code(view: View) -> Iterator[Found]:
-    needed = layout.SHF_ALLOC | layout.SHF_EXECINSTR
+    needed = segments.SHF_ALLOC | segments.SHF_EXECINSTR
     for index, row in enumerate(view.rows):
         code = view.names[index].startswith(".text.") and row[1] == elf.SHT_PROGBITS
         if code and row[2] & needed != needed:
@@ -707,3 +823,99 @@ def _padding(view: View) -> Iterator[Found]:
         if gap.count(0) != len(gap):
             yield at, "file", f"{len(gap)} bytes up to {start:#x}"
         at = max(at, end)
+
+
+@_rule(
+    "CUB030",
+    "A section has a type and the flags of its kind.",
+    "ksy/tables/sections.yaml; " + _CENSUS,
+    "Give sh_type and sh_flags the values of the table; tools find sections by type.",
+)
+def _section_kinds(view: View) -> Iterator[Found]:
+    for index, row in enumerate(view.rows):
+        _, kind, _, _, relocatable, executable, flags, *_ = _kind(view, index)
+        if not kind:
+            continue
+        if row[1] not in (relocatable, executable, *section_table.OTHER_TYPES.get(kind, ())):
+            yield _header_at(view, index), _section(view, index), f"sh_type {row[1]:#x}"
+        missing = flags & ~row[2] & ~section_table.OPTIONAL_FLAGS.get(kind, 0)
+        if missing:
+            yield _header_at(view, index), _section(view, index), f"sh_flags lacks {missing:#x}"
+
+
+_MODULE_INFO = (".nv.info", ".nv.merc.nv.info")
+
+
+@_rule(
+    "CUB031",
+    "An attribute stands where it belongs: with its function or with the module, in the Mercury "
+    "half if it is copied there.",
+    "ksy/tables/eiattr.yaml, places and mercury; " + _CENSUS,
+    "Move the record to .nv.info or .nv.info.<f>, or take it out of the wrong half.",
+)
+def _attribute_places(view: View) -> Iterator[Found]:
+    for index, records in view.attributes():
+        place = "module" if view.names[index] in _MODULE_INFO else "function"
+        wrong_half = "never" if view.is_mercury(index) else "only"
+        for at, (offset, _, code, _, _) in enumerate(records):
+            where = view.rows[index][4] + offset
+            path = f"{_section(view, index)}.records[{at}]"
+            name = eiattr.NAMES.get(code)
+            if place not in eiattr.PLACES.get(code, (place,)):
+                yield where, path, f"{name} is no attribute of a {place}"
+            if eiattr.MERCURY.get(code) == wrong_half:
+                yield where, path, f"{name} does not belong into this half"
+
+
+@_rule(
+    "CUB032",
+    "An attribute about certain instructions stands only in files for architectures that have "
+    "them.",
+    "ksy/tables/eiattr.yaml, min_sm: the targets that the PTX documentation gives; " + _CENSUS,
+    "Remove the attribute, or correct the architecture in e_flags.",
+)
+def _attribute_architectures(view: View) -> Iterator[Found]:
+    for index, records in view.attributes():
+        for at, (offset, _, code, _, _) in enumerate(records):
+            least = eiattr.MIN_SM.get(code, 0)
+            if view.sm < least:
+                where = view.rows[index][4] + offset
+                path = f"{_section(view, index)}.records[{at}]"
+                name = eiattr.NAMES.get(code)
+                yield where, path, f"{name} in sm_{view.sm}, it needs sm_{least}"
+
+
+@_rule(
+    "CUB033",
+    "The two attributes with the size of a kernel's parameters agree.",
+    "16,025 of 16,025 kernels of " + _CORPUS,
+    "Give EIATTR_CBANK_PARAM_SIZE and the last field of EIATTR_PARAM_CBANK the same value.",
+)
+def _parameter_sizes(view: View) -> Iterator[Found]:
+    for index, records in view.attributes():
+        sizes = [value for _, _, code, value, _ in records if code == _CBANK_PARAM_SIZE]
+        for at, (offset, _, code, _, payload) in enumerate(records):
+            if code != _PARAM_CBANK or len(payload) != _LEN_PARAM_CBANK or not sizes:
+                continue
+            stated = int.from_bytes(payload[6:8], "little")
+            if stated != sizes[0]:
+                where = view.rows[index][4] + offset
+                path = f"{_section(view, index)}.records[{at}]"
+                yield where, path, f"{stated} bytes, EIATTR_CBANK_PARAM_SIZE says {sizes[0]}"
+
+
+@_rule(
+    "CUB034",
+    "Names of symbols begin and end inside .strtab.",
+    _CENSUS,
+    "Correct st_name; string offsets change when names are added or removed.",
+)
+def _symbol_names(view: View) -> Iterator[Found]:
+    for table, symbols in (
+        (view.symtab, view.symbols),
+        (view.mercury_symtab, view.mercury_symbols),
+    ):
+        for at, symbol in enumerate(symbols):
+            if symbol[0] > view.last_string:
+                where = view.rows[table][4] + view.rows[table][9] * at
+                yield where, f"{view.names[table]}[{at}].st_name", f"no name at {symbol[0]:#x}"

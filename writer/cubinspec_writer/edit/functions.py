@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from cubinspec.errors import BadStructureError
 from cubinspec_writer.edit.references import mercury_symbols
-from cubinspec_writer.emit import layout
+from cubinspec_writer.emit import kinds
 from cubinspec_writer.emit.model import Section, Symbol
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def info_section(description: Description, code: Section) -> Section | None:
         if section.sh_type not in (0x70000000, 0x70000083):
             continue
         if section.info is code or (
-            section.info is None and layout.info_target(section) == code.name
+            section.info is None and kinds.info_target(section) == code.name
         ):
             return section
     return None

@@ -13,7 +13,7 @@ from cubinspec.errors import BadStructureError
 from cubinspec.reader import elf
 from cubinspec_writer.edit import frame, functions
 from cubinspec_writer.edit.references import SymbolTables, mercury_table
-from cubinspec_writer.emit import bodies, layout
+from cubinspec_writer.emit import bodies, kinds
 from cubinspec_writer.emit.model import Dropped, Section, Symbol
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def _closure(description: Description, sections: list[Section]) -> set[int]:
                 continue
             target = section.info
             if target is None:
-                name = layout.info_target(section)
+                name = kinds.info_target(section)
                 target = None if name is None else by_name.get(name)
             # the note that names .nv.compat by sh_info does not describe it
             describes = section.sh_type != elf.SHT_NOTE

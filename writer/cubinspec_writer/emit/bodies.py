@@ -6,7 +6,7 @@ same bytes again (a forged or truncated stream) stays a :class:`Blob`; ``decode`
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import starmap
 from struct import Struct, pack, unpack
 from struct import error as StructError
@@ -270,11 +270,17 @@ class CuverNote:
 
 @dataclass(slots=True)
 class Note:
-    """One note entry. ``owner`` is without its terminating NUL."""
+    """One note entry.
+
+    Attributes:
+        owner: without its terminating NUL.
+        overrides: ``len_owner``, ``len_description`` that say something else (broken files).
+    """
 
     kind: int
     owner: str
     descriptor: ToolNote | CuinfoNote | CuverNote | RawNote
+    overrides: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -293,7 +299,11 @@ class Notes:
         for index, note in enumerate(self.notes):
             owner = note.owner.encode("utf-8", "surrogateescape") + b"\0"
             descriptor = note.descriptor.encode()
-            parts += records.NOTE_HEADER.pack(len(owner), len(descriptor), note.kind)
+            parts += records.NOTE_HEADER.pack(
+                note.overrides.get("len_owner", len(owner)),
+                note.overrides.get("len_description", len(descriptor)),
+                note.kind,
+            )
             parts += owner + bytes(-len(owner) % 4) + descriptor
             if self.padded or index + 1 < len(self.notes):
                 parts += bytes(-len(descriptor) % 4)

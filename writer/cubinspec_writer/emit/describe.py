@@ -15,7 +15,8 @@ from cubinspec.errors import CubinError
 from cubinspec.reader import elf
 from cubinspec.reader.elf import Elf, StringTable
 from cubinspec_generated import records
-from cubinspec_writer.emit import bodies, layout
+from cubinspec_writer.emit import bodies, kinds, layout, strings
+from cubinspec_writer.emit.kinds import Kinds
 from cubinspec_writer.emit.model import (
     Description,
     Dropped,
@@ -272,7 +273,7 @@ class _Describer:
         self, profile: Profile
     ) -> tuple[list[Section | Symbol | Dropped], list[Symbol | Dropped]]:
         """Creation order, from the order of the names."""
-        offsets = layout.string_offsets(self.strtab.data)
+        offsets = strings.string_offsets(self.strtab.data)
         symbols, section_symbols = self._symbols(profile)
         self.symbols = symbols
         split = self._split(profile) if self.symtab else 0
@@ -329,7 +330,7 @@ class _Describer:
     ) -> Iterator[tuple[int, Dropped]]:
         """Strings that name nothing, and runs of NUL bytes that no renaming explains."""
         made_as = {
-            section.name: layout.made_as(section, profile)
+            section.name: kinds.made_as(section, profile)
             for section in self.sections
             if profile.names_patched and not section.name.startswith(".rel")
         }
@@ -367,7 +368,7 @@ class _Describer:
             for at, section in enumerate(self.sections):
                 keyed.append(((at - _END, 0), section))
             return keys
-        for name in layout.string_offsets(self.elf.shstrtab.data):
+        for name in strings.string_offsets(self.elf.shstrtab.data):
             if not name:
                 continue
             named = by_name.get(name)
@@ -375,8 +376,8 @@ class _Describer:
             if named is not None:
                 if profile.mercury_names:
                     self._find_texture_bank(named, offsets)
-                made_as = layout.made_as(named, profile)
-                late = layout.is_late(named, profile)
+                made_as = kinds.made_as(named, profile)
+                late = kinds.is_late(named, profile)
                 lookup = name if profile.names_patched and made_as not in offsets else made_as
             else:
                 lookup = name
@@ -423,7 +424,7 @@ class _Describer:
         placed = {id(entry) for entry in history}
         groups: dict[int, Section] = {}
         for section in self.sections:
-            group = layout.group(section, profile)
+            group = kinds.group(section, profile)
             if id(section) not in placed:
                 before = groups.get(group)
                 at = len(history) if before is None else history.index(before) + 1
@@ -474,7 +475,7 @@ class _Describer:
             else:
                 symbols.append(Symbol(name, info, other, self._refer(shndx), value, size))
         for index, section in enumerate(self.sections, 1):
-            wanted = layout.has_symbol(section) and not profile.table_first
+            wanted = kinds.has_symbol(section) and not profile.table_first
             if wanted != (index in seen):
                 section.has_symbol = index in seen
         return symbols, made
@@ -533,7 +534,7 @@ class _Describer:
         creation = description.sections
         positions = {id(section): at for at, section in enumerate(creation)}
         actual = [positions[id(section)] for section in self.sections]
-        computed = layout.index_order(creation, PROFILES[description.profile])
+        computed = Kinds(PROFILES[description.profile]).index_order(creation)
         return None if computed == actual else actual
 
     def _name_constant_relocations_early(
@@ -547,7 +548,7 @@ class _Describer:
             head, zero, _ = section.name.partition(".nv.constant0.")
             if zero and head in (".rel", ".rela") and previous is not None:
                 at = history.index(section)
-                made_as = layout.made_as(section, profile)
+                made_as = kinds.made_as(section, profile)
                 history[at] = Dropped(
                     section.name, True, None if made_as == section.name else made_as
                 )
@@ -643,7 +644,7 @@ class _Describer:
             section.registers = row[7] >> 24
         if planner.computed_info(section) != row[7]:
             section.registers = 0
-            section.info = self._refer(row[7]) if layout.info_is_section(section) else row[7]
+            section.info = self._refer(row[7]) if kinds.info_is_section(section) else row[7]
             if section.info != self._namesake(planner, section):
                 self.reasons.append(f"sh_info of {kind_of(name)}")
         if planner.computed_link(section) != row[6]:
@@ -656,7 +657,7 @@ class _Describer:
     def _namesake(self, planner: layout.Planner, section: Section) -> Section | int | None:
         """What ``sh_info`` refers to when several sections have the owner's name."""
         info = section.info
-        if isinstance(info, Section) and info.name == layout.info_target(section):
+        if isinstance(info, Section) and info.name == kinds.info_target(section):
             return info
         return None
 

@@ -14,6 +14,7 @@ from cubinspec_writer.emit.model import Description
 #: A description must not ask for more than the largest real files by an order of magnitude: an
 #: offset of 2**60 in a text file would otherwise be that many zeros.
 MAX_FILE_BYTES = 1 << 32
+_MAGIC = int.from_bytes(b"\x7fELF", "little")
 
 
 def emit(description: Description) -> bytes:
@@ -41,16 +42,17 @@ def _pieces(description: Description, laid_out: Plan) -> list[tuple[int, bytes]]
     """Offset and bytes of everything in the file."""
     header = description.header
     record = records.ELF_HEADER_64 if laid_out.is_64 else records.ELF_HEADER_32
-    ident = records.ELF_IDENT.pack(
-        b"\x7fELF",
-        header.ei_class,
-        header.overrides.get("ei_data", elf.ELFDATA2LSB),
-        header.ei_version,
-        header.ei_osabi,
-        header.ei_abiversion,
-        header.ei_pad,
-    )
-    pieces = [(0, ident + record.pack(*laid_out.ehdr))]
+    ident = {
+        "ei_magic": _MAGIC,
+        "ei_class": header.ei_class,
+        "ei_data": elf.ELFDATA2LSB,
+        "ei_version": header.ei_version,
+        "ei_osabi": header.ei_osabi,
+        "ei_abiversion": header.ei_abiversion,
+    }
+    magic, *rest = [header.overrides.get(name, value) for name, value in ident.items()]
+    head = records.ELF_IDENT.pack(magic.to_bytes(4, "little"), *rest, header.ei_pad)
+    pieces = [(0, head + record.pack(*laid_out.ehdr))]
     for section, offset in zip(laid_out.sections, laid_out.offsets, strict=True):
         if section is None or isinstance(section.body, bodies.NoBytes):
             continue

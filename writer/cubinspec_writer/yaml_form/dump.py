@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cubinspec.reader import elf
-from cubinspec_writer.emit import bodies, layout
+from cubinspec_writer.emit import bodies, layout, segments
 from cubinspec_writer.emit.describe import describe
-from cubinspec_writer.emit.model import Description, Dropped, Section, Symbol
-from cubinspec_writer.yaml_form import names
+from cubinspec_writer.emit.model import Description, Dropped, Header, Section, Symbol
+from cubinspec_writer.yaml_form import defaults, names
 from cubinspec_writer.yaml_form.text import Flow, Hex, quote_name, write
 
 if TYPE_CHECKING:
@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 FORMAT = 1
 #: Key of a section's place; ``sh_offset`` is the header field alone.
 _PLACE = "offset"
-#: Tables that every file has; left out when they stand first and have their usual headers.
-STANDARD = (".shstrtab", ".strtab", ".symtab")
+#: Code ends in at least this many equal instructions before they are written as padding.
+_PADDING_RUN = 3
+_INSTRUCTION = 16
 
 
 def to_yaml(
@@ -72,6 +73,9 @@ class _Dumper:
         planner = layout.Planner(description)
         planner.prepare()
         self.references = section_references(description.sections)
+        self.by_name: dict[str, Section] = {}
+        for section in description.sections:
+            self.by_name.setdefault(section.name, section)
         strings = {offset: text for text, offset in planner.strtab_offsets.items()}
         self.symbols = SymbolNames([strings.get(row[0], "") for row in planner.symbol_rows])
         self.mercury = self.symbols
@@ -88,15 +92,17 @@ class _Dumper:
             "header": self._header(),
         }
         history = description.history
-        if [e.name for e in history[:3]] == [*STANDARD] and all(
+        if [e.name for e in history[:3]] == [*defaults.STANDARD] and all(
             isinstance(entry, Section) and self._is_standard(entry) for entry in history[:3]
         ):
             history = history[3:]
         else:
             document["standard_tables"] = False
-        document["contents"] = [self._entry(entry) for entry in history]
+        document["contents"] = [self._entry(entry, 0) for entry in history]
         if description.symbols:
-            document["symbols"] = [self._entry(entry) for entry in description.symbols]
+            document["symbols"] = [
+                self._entry(entry, defaults.STB_GLOBAL) for entry in description.symbols
+            ]
         document.update(self._pins())
         if description.fills:
             document["fills"] = [
@@ -108,15 +114,21 @@ class _Dumper:
         return document
 
     def _header(self) -> Flow:
-        header = self.description.header
-        fields: dict[str, Any] = {
-            "class": 64 if header.ei_class == elf.ELFCLASS64 else 32,
-            "osabi": Hex(header.ei_osabi),
-            "abi": header.ei_abiversion,
-            "type": names.name_of(names.ELF_TYPES, header.e_type),
-            "version": Hex(header.e_version),
-            "flags": Hex(header.e_flags),
-        }
+        header, usual = self.description.header, Header()
+        fields: dict[str, Any] = {"type": names.name_of(names.ELF_TYPES, header.e_type)}
+        arch = defaults.arch_name(header, self.description.profile)
+        if arch is None:
+            fields["flags"] = Hex(header.e_flags)
+        else:
+            fields["arch"] = arch
+        if header.ei_class != usual.ei_class:
+            fields["class"] = 32
+        if header.ei_osabi != usual.ei_osabi:
+            fields["osabi"] = Hex(header.ei_osabi)
+        if header.ei_abiversion != usual.ei_abiversion:
+            fields["abi"] = header.ei_abiversion
+        if header.e_version != usual.e_version:
+            fields["version"] = Hex(header.e_version)
         if header.e_entry:
             fields["entry"] = Hex(header.e_entry)
         if header.ei_version != 1:
@@ -149,11 +161,11 @@ class _Dumper:
         shown = self._section(section)
         return set(shown) == {"section", "table"} and shown["table"] == section.name[1:]
 
-    def _entry(self, entry: Section | Symbol | Dropped) -> Any:
+    def _entry(self, entry: Section | Symbol | Dropped, bind: int) -> Any:
         if isinstance(entry, Section):
             return self._section(entry)
         if isinstance(entry, Symbol):
-            return self._symbol(entry)
+            return self._symbol(entry, bind)
         fields: dict[str, Any] = {}
         if entry.erased:
             return Flow({"erased": entry.erased})
@@ -167,27 +179,36 @@ class _Dumper:
     def _refer(self, section: Section | int) -> str | int:
         return Hex(section) if isinstance(section, int) else self.references[id(section)]
 
-    def _symbol(self, symbol: Symbol) -> Flow:
-        fields = self._symbol_fields(symbol)
+    def _symbol(self, symbol: Symbol, bind: int) -> Flow:
+        section = defaults.symbol_section(symbol.name, self.by_name)
+        shape = defaults.symbol_shape(symbol.name, symbol.section)
+        fields = self._symbol_fields(symbol, bind, section, shape)
         if symbol.in_globals is not None:
             fields["in_globals"] = symbol.in_globals
         if "st_name" in symbol.pins:
             fields["st_name"] = Hex(symbol.pins["st_name"])
         return Flow(fields)
 
-    def _symbol_fields(self, symbol: Symbol | bodies.MercurySymbol) -> dict[str, Any]:
+    def _symbol_fields(
+        self,
+        symbol: Symbol | bodies.MercurySymbol,
+        bind: int = 0,
+        section: Section | int = 0,
+        shape: tuple[int, int] = (0, 0),
+    ) -> dict[str, Any]:
+        """What differs from the usual binding, section, type and size."""
         fields: dict[str, Any] = {"symbol": quote_name(symbol.name)}
-        if symbol.st_info & 15:
+        if symbol.st_info & 15 != shape[0]:
             fields["type"] = names.name_of(names.SYMBOL_TYPES, symbol.st_info & 15)
-        if symbol.st_info >> 4:
+        if symbol.st_info >> 4 != bind:
             fields["bind"] = names.name_of(names.SYMBOL_BINDS, symbol.st_info >> 4)
         if symbol.st_other:
             fields["other"] = names.other_names(symbol.st_other)
-        if symbol.section != 0:
+        if symbol.section != section:
             fields["section"] = self._refer(symbol.section)
         if symbol.st_value:
             fields["value"] = Hex(symbol.st_value)
-        if symbol.st_size:
+        if symbol.st_size != shape[1]:
             fields["size"] = Hex(symbol.st_size)
         return fields
 
@@ -240,7 +261,10 @@ class _Dumper:
         if isinstance(body, bodies.NoBytes):
             return {"size": body.size}
         if isinstance(body, bodies.Blob):
-            return self._data(section.name, body.data)
+            bank = defaults.bank_size(section, self.description.header, self.by_name)
+            if bank == len(body.data) == body.data.count(0):
+                return {}
+            return self._data(section, body.data)
         if isinstance(body, bodies.InfoRecords):
             form = names.RecordForm(
                 section.sh_type == bodies.SHT_CUDA_COMPAT, symbols.to_name, _index_of(symbols)
@@ -249,9 +273,9 @@ class _Dumper:
         if isinstance(body, bodies.Relocations):
             return {"relocations": [self._relocation(row, symbols) for row in body.rows()]}
         if isinstance(body, bodies.Pairs):
-            return {"pairs": [self._pair(row, symbols) for row in body.rows]}
+            return self._pairs(section, body, symbols)
         if isinstance(body, bodies.Notes):
-            shown: dict[str, Any] = {"notes": [_note(note) for note in body.notes]}
+            shown: dict[str, Any] = {"notes": [_note(note, section.name) for note in body.notes]}
             if not body.padded:
                 shown["padded"] = False
             return shown
@@ -264,17 +288,24 @@ class _Dumper:
         if isinstance(body, bodies.UftEntries):
             return {"unified": [Flow([symbols.to_name(r[0]), *r[1:]]) for r in body.rows]}
         if isinstance(body, bodies.Capsule):
-            return {"text": self._refer(body.text), **self._data(section.name, body.data)}
+            return {"text": self._refer(body.text), **self._data(section, body.data)}
         assert isinstance(body, bodies.MercurySymbols)
         return {"symbols": [self._mercury_symbol(symbol) for symbol in body.symbols]}
 
-    def _data(self, name: str, data: bytes) -> dict[str, Any]:
+    def _data(self, section: Section, data: bytes) -> dict[str, Any]:
         if self.side_file is not None:
-            file = self.side_file(name, data)
+            file = self.side_file(section.name, data)
             if file is not None:
                 return {"file": file}
         if data and data.count(0) == len(data):
             return {"zeros": len(data)}
+        if section.sh_flags & segments.SHF_EXECINSTR:
+            last = data[-_INSTRUCTION:]
+            end = len(data)
+            while end >= _INSTRUCTION and data[end - _INSTRUCTION : end] == last:
+                end -= _INSTRUCTION
+            if len(data) - end >= _PADDING_RUN * _INSTRUCTION:
+                return {"data": data[:end], "padding": last, "size": len(data)}
         return {"data": data}
 
     def _mercury_symbol(self, symbol: bodies.MercurySymbol) -> Flow:
@@ -294,6 +325,18 @@ class _Dumper:
             shown.append(addend)
         return Flow(shown)
 
+    def _pairs(self, section: Section, body: bodies.Pairs, symbols: SymbolNames) -> dict[str, Any]:
+        lists = None
+        if section.sh_type in bodies.CALLGRAPH_TYPES:
+            lists = defaults.graph_lists(body.rows)
+        if lists is None:
+            return {"pairs": [self._pair(row, symbols) for row in body.rows]}
+        return {
+            key: [self._edge(row, symbols) for row in rows]
+            for key, rows in zip(defaults.GRAPH_LISTS, lists, strict=True)
+            if rows
+        }
+
     def _pair(self, row: tuple[int, int | str], symbols: SymbolNames) -> Flow:
         """A caller and a callee or signature; list markers and offsets stay numbers."""
         a, b = row
@@ -303,27 +346,37 @@ class _Dumper:
             return Flow([0, Hex(b)])
         return Flow([symbols.to_name(a), symbols.to_name(b)])
 
+    def _edge(self, row: tuple[int, int | str], symbols: SymbolNames) -> Flow:
+        a, b = row
+        shown = {"signature": quote_name(b)} if isinstance(b, str) else symbols.to_name(b)
+        return Flow([symbols.to_name(a), shown])
+
 
 def _index_of(symbols: SymbolNames) -> Callable[[str | int], int]:
     quoted = {quote_name(name): at for name, at in symbols.first.items()}
     return lambda name: name if isinstance(name, int) else quoted[name]
 
 
-def _note(note: bodies.Note) -> Any:
-    shown: dict[str, Any] = {"type": note.kind, "owner": quote_name(note.owner)}
+def _note(note: bodies.Note, section: str) -> Any:
+    shown: dict[str, Any] = {}
+    if note.kind != defaults.NOTE_TYPES.get(section):
+        shown["type"] = note.kind
+    if note.owner != defaults.NOTE_OWNER:
+        shown["owner"] = quote_name(note.owner)
+    shown |= {field: Hex(value) for field, value in note.overrides.items()}
     descriptor = note.descriptor
     if isinstance(descriptor, bodies.RawNote):
         shown["data"] = descriptor.data
         return shown
-    for field in _NOTE_FIELDS[type(descriptor)]:
+    usual = {"note_version": defaults.NOTE_VERSION, "reserved": 0, "padding": None}
+    for field in NOTE_FIELDS[type(descriptor)]:
         value = getattr(descriptor, field)
-        if value is None:
-            continue
-        shown[field] = quote_name(value) if isinstance(value, str) else value
+        if value != usual.get(field, ""):
+            shown[field] = quote_name(value) if isinstance(value, str) else value
     return shown
 
 
-_NOTE_FIELDS: dict[type, tuple[str, ...]] = {
+NOTE_FIELDS: dict[type, tuple[str, ...]] = {
     bodies.ToolNote: (
         "note_version",
         "object_file",

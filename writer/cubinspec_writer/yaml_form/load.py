@@ -20,8 +20,8 @@ from cubinspec_writer.emit.model import (
     Symbol,
 )
 from cubinspec_writer.emit.profiles import PROFILES
-from cubinspec_writer.yaml_form import names
-from cubinspec_writer.yaml_form.dump import STANDARD, SymbolNames, section_references
+from cubinspec_writer.yaml_form import defaults, names
+from cubinspec_writer.yaml_form.dump import NOTE_FIELDS, SymbolNames, section_references
 from cubinspec_writer.yaml_form.text import Document, YamlError, parse_hex, quote_name, unquote_name
 
 if TYPE_CHECKING:
@@ -30,13 +30,17 @@ if TYPE_CHECKING:
     Path_ = tuple[str | int, ...]
 
 SCHEMA = Path(__file__).with_name("cubin.schema.json")
-#: A document must not ask for more memory than any cubin has.
-MAX_ZEROS = 1 << 31
+#: A short document must not ask for more memory than any cubin has: all contents together.
+MAX_BYTES = 1 << 30
+#: More errors than this are not looked at to find the one that is shown.
+_MAX_ERRORS = 100
 #: Keys of a section that say what its contents are; exactly one stands in a section.
 _BODY_KEYS = (
     "table", "data", "zeros", "file", "size", "records", "relocations", "pairs", "notes",
-    "actions", "unified", "symbols",
+    "actions", "unified", "symbols", *defaults.GRAPH_LISTS,
 )  # fmt: skip
+_PAD_BYTES = 7
+_GRAPH = frozenset(defaults.GRAPH_LISTS)
 _HEADER_FIELDS = frozenset(records.SECTION_HEADER_64_FIELDS)
 
 
@@ -48,51 +52,52 @@ def from_yaml(text: str, file: str = "<yaml>", folder: Path | None = None) -> by
         folder: where side files are looked up; without it they are refused.
 
     Raises:
-        YamlError: the document breaks the schema or contradicts itself; the message names the
-            path in the document, line and column.
-        CubinError: what it says cannot be laid out.
+        YamlError: the document breaks the schema, contradicts itself or cannot be laid out; the
+            message names the path in the document, line and column.
     """
     document = Document(text, file)
-    _validate(document)
     loader = _Loader(document, folder)
     description = loader.run()
-    if description.fills:
+    try:
         loader.check_fills(description)
-    return emit(description)
+        return emit(description)
+    except YamlError:
+        raise
+    except CubinError as error:
+        raise document.error(loader.path(error), error.reason, error.expected) from error
 
 
 def load(text: str, file: str = "<yaml>", folder: Path | None = None) -> Description:
     """The description that a document stands for; see :func:`from_yaml`."""
-    document = Document(text, file)
-    _validate(document)
-    return _Loader(document, folder).run()
+    return _Loader(Document(text, file), folder).run()
 
 
 def _validate(document: Document) -> None:
+    """Compare with the schema.
+
+    Raises:
+        YamlError: it breaks the schema; of several faults the most telling one is named.
+    """
     import jsonschema
 
-    schema = json.loads(SCHEMA.read_text())
-    validator = jsonschema.Draft202012Validator(schema)
-    errors = list(islice(validator.iter_errors(document.value), 100))
+    validator = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text()))
+    errors = list(islice(validator.iter_errors(document.value), _MAX_ERRORS))
     if not errors:
         return
     # a misspelt key says more than that the right one is missing
     error = next((e for e in errors if e.validator == "additionalProperties"), errors[0])
-    while error.context:
-        error = min(error.context, key=lambda e: -len(e.absolute_path))
     path = tuple(error.absolute_path)
-    message = error.message
     if error.validator == "additionalProperties" and isinstance(error.instance, dict):
         known = error.schema.get("properties", {})
-        unknown = [key for key in error.instance if key not in known]
-        path = (*path, unknown[0])
-        message = f"no such key: {unknown[0]}"
-        raise document.error(path, message, f"one of {', '.join(known)}")
-    raise document.error(path, message[:200])
+        unknown = next(key for key in error.instance if key not in known)
+        expected = f"one of {', '.join(known)}"
+        raise document.error((*path, unknown), f"no such key: {unknown[:80]}", expected)
+    raise document.error(path, error.message[:200])
 
 
 class _Loader:
     def __init__(self, document: Document, folder: Path | None) -> None:
+        _validate(document)
         self.document = document
         self.value: dict[str, Any] = document.value
         self.folder = folder
@@ -103,26 +108,43 @@ class _Loader:
         self.late: list[Callable[[], None]] = []
         self.symbols = SymbolNames([])
         self.mercury: SymbolNames | None = None
+        #: Where each section stands in the document, by its name.
+        self.paths: dict[str, Path_] = {}
+        self.by_name: dict[str, Section] = {}
+        self.bytes_left = MAX_BYTES
+        #: What is resolved behind ``pending``: symbols, which are as long as their sections.
+        self.late_shapes: list[Callable[[], None]] = []
 
     def refuse(self, path: Path_, reason: str, expected: str | None = None) -> NoReturn:
         raise self.document.error(path, reason, expected)
+
+    def path(self, error: CubinError) -> Path_:
+        """Where the fault of the layout stands: at a section, or at a key of the document."""
+        field = error.field or ""
+        return self.paths.get(field, (field,) if field in self.value else ())
 
     # -- the whole -------------------------------------------------------------------------------
 
     def run(self) -> Description:
         value = self.value
-        profile = value.get("profile", "classic")
+        given = value.get("header", {})
+        sm = None
+        if "arch" in given:
+            sm = defaults.sm_of(given["arch"])
+            if sm is None:
+                self.refuse(("header", "arch"), f"no architecture is called {given['arch']}")
+        profile = value.get("profile", defaults.profile_of(sm))
         if profile not in PROFILES:
             self.refuse(("profile",), f"unknown profile {profile!r}", ", ".join(PROFILES))
-        header = self._header()
+        header = self._header(given, 0 if sm is None else defaults.arch_flags(sm, profile))
         history: list[Section | Symbol | Dropped] = []
         if value.get("standard_tables", True):
-            history.extend(self._standard(name, header.e_type) for name in STANDARD)
+            history.extend(self._standard(name, header.e_type) for name in defaults.STANDARD)
         for at, entry in enumerate(value["contents"]):
-            history.append(self._entry(entry, ("contents", at), header))
+            history.append(self._entry(entry, ("contents", at), header, 0))
         symbols: list[Symbol | Dropped] = []
         for at, entry in enumerate(value.get("symbols", ())):
-            made = self._entry(entry, ("symbols", at), header)
+            made = self._entry(entry, ("symbols", at), header, defaults.STB_GLOBAL)
             assert not isinstance(made, Section)
             symbols.append(made)
         description = Description(header, history, symbols, profile)
@@ -130,15 +152,16 @@ class _Loader:
         self._fills(description)
         references = section_references(description.sections)
         self.sections = {references[id(s)]: s for s in description.sections}
-        for resolve in self.pending:
+        for section in description.sections:
+            self.by_name.setdefault(section.name, section)
+        for resolve in (*self.pending, *self.late_shapes):
             resolve()
         self._name_symbols(description)
         for resolve in self.late:
             resolve()
         return description
 
-    def _header(self) -> Header:
-        given = self.value.get("header", {})
+    def _header(self, given: dict[str, Any], flags: int) -> Header:
         header = Header()
         header.ei_class = elf.ELFCLASS32 if given.get("class") == 32 else elf.ELFCLASS64
         header.ei_osabi = given.get("osabi", header.ei_osabi)
@@ -148,16 +171,14 @@ class _Loader:
             names.ELF_TYPES, given.get("type", header.e_type), ("header", "type")
         )
         header.e_version = given.get("version", header.e_version)
-        header.e_flags = given.get("flags", header.e_flags)
+        header.e_flags = given.get("flags", flags)
         header.e_entry = given.get("entry", header.e_entry)
         if "pad" in given:
             header.ei_pad = self._hex(given["pad"], ("header", "pad"))
+            if len(header.ei_pad) != _PAD_BYTES:
+                self.refuse(("header", "pad"), f"{len(header.ei_pad)} bytes", f"{_PAD_BYTES}")
         for key, fields in (("pinned", header.pins), ("overrides", header.overrides)):
-            for name, number in self.value.get(key, {}).items():
-                if name not in records.ELF_HEADER_64_FIELDS and name != "ei_data":
-                    expected = ", ".join(records.ELF_HEADER_64_FIELDS)
-                    self.refuse((key, name), f"no header field {name}", expected)
-                fields[name] = number
+            fields.update(self.value.get(key, {}))
         return header
 
     def _standard(self, name: str, e_type: int) -> Section:
@@ -188,16 +209,40 @@ class _Loader:
     def _fills(self, description: Description) -> None:
         spans: list[tuple[int, int, int]] = []
         for at, fill in enumerate(self.value.get("fills", ())):
-            data = self._hex(fill["data"], ("fills", at, "data"))
+            path: Path_ = ("fills", at)
+            data = self._hex(fill.get("data", ""), (*path, "data"))
+            if "size" in fill:
+                data = self._padded(data, fill, path)
             start, end = fill["offset"], fill["offset"] + len(data)
             for other, low, high in spans:
                 if start < high and low < end:
-                    self.refuse(("fills", at), f"overlaps fills[{other}] ({low:#x}..{high:#x})")
+                    self.refuse(path, f"overlaps fills[{other}] ({low:#x}..{high:#x})")
             spans.append((at, start, end))
             description.fills.append(Fill(start, data))
 
+    def _padded(self, data: bytes, entry: dict[str, Any], path: Path_) -> bytes:
+        """``data`` and as much ``padding`` (zeros) as ``size`` wants."""
+        size = entry["size"]
+        missing: int = size - len(data)
+        if missing < 0:
+            self.refuse((*path, "size"), f"{len(data)} bytes do not fit into {size}")
+        self._count(missing, (*path, "size"))
+        padding = self._hex(entry.get("padding", "00"), (*path, "padding"))
+        if not padding or missing % len(padding):
+            reason = f"{missing} bytes are no multiple of the padding's {len(padding)}"
+            self.refuse((*path, "padding"), reason)
+        return data + padding * (missing // len(padding))
+
+    def _count(self, size: int, path: Path_) -> None:
+        """Bytes that stand in no document: there must not be too many of them."""
+        self.bytes_left -= size
+        if self.bytes_left < 0:
+            self.refuse(path, "more bytes than a cubin has", f"at most {MAX_BYTES} in all")
+
     def check_fills(self, description: Description) -> None:
         """Fills must not touch what is laid out."""
+        if not description.fills:
+            return
         laid_out = layout.plan(description)
         spans = [(0, laid_out.ehdr[7], "the ELF header")]
         width = 64 if laid_out.is_64 else 40
@@ -209,6 +254,9 @@ class _Loader:
                 size = laid_out.context.size(section)
                 spans.append((offset, offset + size, section.name))
         for at, fill in enumerate(description.fills):
+            if fill.offset + len(fill.data) > laid_out.size:
+                reason = f"ends behind the file of {laid_out.size} bytes; file_size makes it longer"
+                self.refuse(("fills", at), reason)
             for start, end, what in spans:
                 if start < fill.offset + len(fill.data) and fill.offset < end:
                     self.refuse(("fills", at), f"overlaps {what} ({start:#x}..{end:#x})")
@@ -219,7 +267,7 @@ class _Loader:
             planner = layout.Planner(description)
             planner.prepare()
         except CubinError as error:
-            raise YamlError(error.reason, file=self.document.file, field=error.field) from error
+            self.refuse(self.path(error), error.reason, error.expected)
         strings = {offset: text for text, offset in planner.strtab_offsets.items()}
         rows = planner.symbol_rows
         self.symbols = SymbolNames([quote_name(strings.get(row[0], "")) for row in rows])
@@ -255,28 +303,27 @@ class _Loader:
             self.refuse(path, f"no section is called {reference}")
         return section
 
-    def _symbol_index(self, mercury: bool, path: Path_) -> Callable[[str | int], int]:
-        def find(reference: str | int) -> int:
-            if isinstance(reference, int):
-                return reference
-            table = self.mercury if mercury and self.mercury is not None else self.symbols
-            index = table.first.get(reference)
-            if index is None:
-                self.refuse(path, f"no symbol is called {reference}")
-            return index
-
-        return find
+    def _symbol(self, reference: str | int, mercury: bool, path: Path_) -> int:
+        """The index of a symbol."""
+        if isinstance(reference, int):
+            return reference
+        table = self.mercury if mercury and self.mercury is not None else self.symbols
+        index = table.first.get(reference) if isinstance(reference, str) else None
+        if index is None:
+            self.refuse(path, f"no symbol is called {reference}")
+        return index
 
     # -- entries ---------------------------------------------------------------------------------
 
     def _entry(
-        self, entry: dict[str, Any], path: Path_, header: Header
+        self, entry: dict[str, Any], path: Path_, header: Header, bind: int
     ) -> Section | Symbol | Dropped:
         if "section" in entry and "symbol" not in entry:
             return self._section(entry, path, header)
         if "symbol" in entry:
-            return self._symbol(entry, path)
+            return self._symbol_entry(entry, path, bind)
         if "erased" in entry:
+            self._count(entry["erased"], (*path, "erased"))
             return Dropped("", erased=entry["erased"])
         if "dropped" not in entry:
             self.refuse(path, "this is no section, symbol or dropped name")
@@ -287,33 +334,36 @@ class _Loader:
             None if made_as is None else self._name(made_as, (*path, "made_as")),
         )
 
-    def _symbol_fields(self, entry: dict[str, Any], path: Path_) -> tuple[int, int]:
-        kind = self._number(names.SYMBOL_TYPES, entry.get("type", 0), (*path, "type"))
-        bind = self._number(names.SYMBOL_BINDS, entry.get("bind", 0), (*path, "bind"))
-        if not (0 <= kind < 16 and 0 <= bind < 16):
-            self.refuse(path, "type and bind are numbers of four bits")
+    def _info_and_other(
+        self, entry: dict[str, Any], path: Path_, kind: int = 0, bind: int = 0
+    ) -> tuple[int, int]:
+        kind = self._number(names.SYMBOL_TYPES, entry.get("type", kind), (*path, "type"))
+        bind = self._number(names.SYMBOL_BINDS, entry.get("bind", bind), (*path, "bind"))
         other = names.other_value(entry.get("other", 0))
-        if other is None or not 0 <= other < 256:
+        if other is None:
             self.refuse((*path, "other"), f"unknown {entry['other']}")
         return bind << 4 | kind, other
 
-    def _symbol(self, entry: dict[str, Any], path: Path_) -> Symbol:
-        info, other = self._symbol_fields(entry, path)
+    def _symbol_entry(self, entry: dict[str, Any], path: Path_, bind: int) -> Symbol:
         symbol = Symbol(
             self._name(entry["symbol"], (*path, "symbol")),
-            info,
-            other,
-            0,
-            entry.get("value", 0),
-            entry.get("size", 0),
-            entry.get("in_globals"),
+            st_value=entry.get("value", 0),
+            in_globals=entry.get("in_globals"),
         )
         if "st_name" in entry:
             symbol.pins["st_name"] = entry["st_name"]
-        if "section" in entry:
-            self.pending.append(
-                lambda: setattr(symbol, "section", self._find(entry["section"], (*path, "section")))
-            )
+        # names and places are checked at once, what depends on sections when all are known
+        self._info_and_other(entry, path)
+
+        def resolve() -> None:
+            symbol.section = defaults.symbol_section(symbol.name, self.by_name)
+            if "section" in entry:
+                symbol.section = self._find(entry["section"], (*path, "section"))
+            kind, size = defaults.symbol_shape(symbol.name, symbol.section)
+            symbol.st_info, symbol.st_other = self._info_and_other(entry, path, kind, bind)
+            symbol.st_size = entry.get("size", size)
+
+        self.late_shapes.append(resolve)
         return symbol
 
     def _section(self, entry: dict[str, Any], path: Path_, header: Header) -> Section:
@@ -326,8 +376,10 @@ class _Loader:
         if "type" in entry:
             kind = self._number(names.SECTION_TYPES, entry["type"], (*path, "type"))
         align = entry.get("align", usual[2])
-        if align & (align - 1):
-            self.refuse((*path, "align"), f"{align} is no power of two")
+        if align & (align - 1) or align > MAX_BYTES:
+            self.refuse(
+                (*path, "align"), f"{align} is no alignment", f"a power of two to {MAX_BYTES}"
+            )
         section = Section(
             name,
             kind,
@@ -348,7 +400,8 @@ class _Loader:
         for key in ("link", "info", "shares"):
             if key in entry:
                 self.pending.append(self._reference(section, key, entry[key], (*path, key)))
-        section.body = self._body(section, entry, path, header.ei_class == elf.ELFCLASS64)
+        self.paths.setdefault(name, path)
+        section.body = self._body(section, entry, path, header)
         return section
 
     def _reference(
@@ -369,13 +422,18 @@ class _Loader:
     # -- bodies ----------------------------------------------------------------------------------
 
     def _body(
-        self, section: Section, entry: dict[str, Any], path: Path_, is_64: bool
+        self, section: Section, entry: dict[str, Any], path: Path_, header: Header
     ) -> bodies.Body:
         keys = [key for key in _BODY_KEYS if key in entry]
+        if "data" in keys and "size" in keys:
+            keys.remove("size")
+        if set(keys) <= _GRAPH:
+            return self._implied(section, entry, path, header)
         if len(keys) != 1:
-            found = " and ".join(keys) or "nothing"
-            self.refuse(path, f"a section needs one kind of contents, here is {found}")
+            reason = f"a section needs one kind of contents, here are {' and '.join(keys)}"
+            self.refuse(path, reason)
         key = keys[0]
+        is_64 = header.ei_class == elf.ELFCLASS64
         mercury = bool(section.sh_flags & elf.SHF_CUDA_MERCURY)
         where = (*path, key)
         if key == "table":
@@ -387,6 +445,8 @@ class _Loader:
             return bodies.NoBytes(entry["size"])
         if key in ("data", "zeros", "file"):
             data = self._data(key, entry[key], where)
+            if "size" in entry:
+                data = self._padded(data, entry, path)
             if "text" not in entry:
                 return bodies.Blob(data)
             capsule = bodies.Capsule(0, data)
@@ -396,18 +456,20 @@ class _Loader:
             return capsule
         if key == "records":
             info = bodies.InfoRecords([])
-            compat = section.sh_type == bodies.SHT_CUDA_COMPAT
             # sizes do not depend on the symbols: names are 32-bit indices in every layout
-            self._records(info, entry["records"], where, compat, lambda _: 0)
-            find = self._symbol_index(mercury, where)
-            self.late.append(lambda: self._records(info, entry["records"], where, compat, find))
+            self._records(section, info, entry["records"], where, resolved=False)
+            self.late.append(
+                lambda: self._records(section, info, entry["records"], where, resolved=True)
+            )
             return info
         if key == "relocations":
-            return self._relocations(section, entry["relocations"], where, mercury, is_64)
+            return self._relocations(section, entry["relocations"], where, is_64)
         if key == "pairs":
             return self._pairs(entry["pairs"], where, mercury)
         if key == "notes":
-            notes = [self._note(n, (*where, at)) for at, n in enumerate(entry["notes"])]
+            notes = [
+                self._note(section.name, n, (*where, at)) for at, n in enumerate(entry["notes"])
+            ]
             return bodies.Notes(notes, entry.get("padded", True))
         if key == "actions":
             base = self._number(
@@ -419,14 +481,27 @@ class _Loader:
             return self._unified(entry["unified"], where, mercury)
         return self._mercury_symbols(entry["symbols"], where, is_64)
 
+    def _implied(
+        self, section: Section, entry: dict[str, Any], path: Path_, header: Header
+    ) -> bodies.Body:
+        """The contents of a section that does not state them, or only lists of a call graph."""
+        if section.sh_type in bodies.CALLGRAPH_TYPES:
+            return self._graph(entry, path, bool(section.sh_flags & elf.SHF_CUDA_MERCURY))
+        if defaults.bank_size(section, header, {}) is None or _GRAPH & set(entry):
+            self.refuse(path, "a section needs one kind of contents, here is nothing")
+        bank = bodies.Blob(b"")
+
+        def resolve() -> None:
+            bank.data = bytes(defaults.bank_size(section, header, self.by_name) or 0)
+
+        self.pending.append(resolve)
+        return bank
+
     def _data(self, key: str, value: Any, path: Path_) -> bytes:
         if key == "data":
             return self._hex(value, path)
         if key == "zeros":
-            if value > MAX_ZEROS:
-                self.refuse(
-                    path, f"{value} bytes are more than a cubin has", f"at most {MAX_ZEROS}"
-                )
+            self._count(value, path)
             return bytes(value)
         if self.folder is None:
             self.refuse(path, "side files are not allowed here")
@@ -440,23 +515,32 @@ class _Loader:
 
     def _records(
         self,
+        section: Section,
         info: bodies.InfoRecords,
         entries: list[dict[str, Any]],
         path: Path_,
-        compat: bool,
-        find: Callable[[str | int], int],
+        *,
+        resolved: bool,
     ) -> None:
-        form = names.RecordForm(compat, int, find)
+        compat = section.sh_type == bodies.SHT_CUDA_COMPAT
+        mercury = bool(section.sh_flags & elf.SHF_CUDA_MERCURY)
         found: list[bodies.InfoRecord] = []
+        where = path
+
+        def find(reference: str | int) -> int:
+            return self._symbol(reference, mercury, where) if resolved else 0
+
+        form = names.RecordForm(compat, int, find)
         for at, entry in enumerate(entries):
             ((name, value),) = entry.items()
+            where = (*path, at, name)
             try:
                 if name == "record":
-                    found.append(self._raw_record(form, value, (*path, at, name)))
+                    found.append(self._raw_record(form, value, where))
                 else:
                     found.append(form.decode(name, value))
             except ValueError as error:
-                self.refuse((*path, at, name), str(error))
+                self.refuse(where, str(error))
         info.records = found
 
     def _raw_record(
@@ -467,8 +551,6 @@ class _Loader:
             if code not in form.codes:
                 self.refuse((*path, "code"), f"no attribute is called {code}")
             code = form.codes[code]
-        if not 0 <= code < 256:
-            self.refuse((*path, "code"), "a code is one byte")
         payload = self._hex(entry.get("payload", ""), (*path, "payload"))
         value = entry.get("value", len(payload))
         if value > 0xFFFF:
@@ -476,54 +558,77 @@ class _Loader:
         return entry["format"], code, value, payload
 
     def _relocations(
-        self,
-        section: Section,
-        entries: list[list[Any]],
-        path: Path_,
-        mercury: bool,
-        is_64: bool,
+        self, section: Section, entries: list[list[Any]], path: Path_, is_64: bool
     ) -> bodies.Relocations:
         rela = section.sh_type != elf.SHT_REL
+        mercury = bool(section.sh_flags & elf.SHF_CUDA_MERCURY)
         width = 4 if rela else 3
-        rows: list[tuple[int, int, int, int | None]] = []
+        kinds: list[int] = []
         for at, row in enumerate(entries):
             if len(row) != width:
-                self.refuse((*path, at), f"{len(row)} numbers, {width} are needed")
-            kind = self._number(names.RELOCATION_TYPES, row[1], (*path, at, 1))
-            rows.append((row[0], 0, kind, row[3] if rela else None))
-        body = bodies.Relocations.from_rows(rows, rela, is_64)
-        find = self._symbol_index(mercury, path)
+                self.refuse((*path, at), f"{len(row)} values", f"{width} values")
+            kinds.append(self._number(names.RELOCATION_TYPES, row[1], (*path, at, 1)))
+        words = len(entries) * (width - 1)
+        body = bodies.Relocations(rela, (0,) * words, is_64)
 
         def resolve() -> None:
-            named = [
-                (offset, find(entry[2]), kind, addend)
-                for (offset, _, kind, addend), entry in zip(rows, entries, strict=True)
+            rows: list[tuple[int, int, int, int | None]] = [
+                (
+                    entry[0],
+                    self._symbol(entry[2], mercury, (*path, at, 2)),
+                    kind,
+                    entry[3] if rela else None,
+                )
+                for at, (kind, entry) in enumerate(zip(kinds, entries, strict=True))
             ]
-            body.fields = bodies.Relocations.from_rows(named, rela, is_64).fields
+            body.fields = bodies.Relocations.from_rows(rows, rela, is_64).fields
 
         self.late.append(resolve)
         return body
 
     def _pairs(self, entries: list[list[Any]], path: Path_, mercury: bool) -> bodies.Pairs:
         body = bodies.Pairs([(0, 0)] * len(entries))
-        find = self._symbol_index(mercury, path)
+        self.late.append(
+            lambda: setattr(body, "rows", list(self._pair_rows(entries, path, mercury)))
+        )
+        return body
 
-        def rows() -> Iterator[tuple[int, int | str]]:
-            for a, b in entries:
-                if isinstance(b, dict):
-                    yield find(a), self._name(b["signature"], path)
-                else:
-                    yield find(a), find(b)
+    def _pair_rows(
+        self, entries: list[list[Any]], path: Path_, mercury: bool
+    ) -> Iterator[tuple[int, int | str]]:
+        for at, (a, b) in enumerate(entries):
+            where = (*path, at)
+            second = (
+                self._name(b["signature"], where)
+                if isinstance(b, dict)
+                else self._symbol(b, mercury, where)
+            )
+            yield self._symbol(a, mercury, where), second
 
-        self.late.append(lambda: setattr(body, "rows", list(rows())))
+    def _graph(self, entry: dict[str, Any], path: Path_, mercury: bool) -> bodies.Pairs:
+        """A call graph from its lists; absent ones are empty."""
+        lists = [(key, entry.get(key, [])) for key in defaults.GRAPH_LISTS]
+        body = bodies.Pairs([(0, 0)] * sum([len(rows) + 1 for _, rows in lists]))
+
+        def resolve() -> None:
+            body.rows = []
+            for marker, (key, rows) in zip(bodies.CALLGRAPH_MARKERS, lists, strict=True):
+                body.rows.append((0, marker))
+                body.rows.extend(self._pair_rows(rows, (*path, key), mercury))
+
+        self.late.append(resolve)
         return body
 
     def _unified(self, entries: list[list[Any]], path: Path_, mercury: bool) -> bodies.UftEntries:
         body = bodies.UftEntries([(0, 0, 0, 0, 0)] * len(entries))
-        find = self._symbol_index(mercury, path)
-        self.late.append(
-            lambda: setattr(body, "rows", [(find(row[0]), *row[1:]) for row in entries])
-        )
+
+        def resolve() -> None:
+            body.rows = [
+                (self._symbol(row[0], mercury, (*path, at, 0)), *row[1:])
+                for at, row in enumerate(entries)
+            ]
+
+        self.late.append(resolve)
         return body
 
     def _mercury_symbols(
@@ -531,7 +636,7 @@ class _Loader:
     ) -> bodies.MercurySymbols:
         symbols: list[bodies.MercurySymbol] = []
         for at, entry in enumerate(entries):
-            info, other = self._symbol_fields(entry, (*path, at))
+            info, other = self._info_and_other(entry, (*path, at))
             symbol = bodies.MercurySymbol(
                 self._name(entry["symbol"], (*path, at, "symbol")),
                 info,
@@ -555,23 +660,51 @@ class _Loader:
     ) -> Callable[[], None]:
         return lambda: setattr(symbol, "section", self._find(reference, path))
 
-    def _note(self, entry: dict[str, Any], path: Path_) -> bodies.Note:
-        owner = self._name(entry["owner"], (*path, "owner"))
-        fields: dict[str, Any] = {
-            key: self._name(value, (*path, key)) if isinstance(value, str) else value
-            for key, value in entry.items()
-            if key not in ("type", "owner", "data")
-        }
-        descriptor: bodies.ToolNote | bodies.CuinfoNote | bodies.CuverNote | bodies.RawNote
-        try:
-            if "data" in entry:
-                descriptor = bodies.RawNote(self._hex(entry["data"], (*path, "data")))
-            elif "toolkit_version" in fields:
-                descriptor = bodies.CuinfoNote(**fields)
-            elif "unknown_1" in fields:
-                descriptor = bodies.CuverNote(**fields)
-            else:
-                descriptor = bodies.ToolNote(**fields)
-        except TypeError:
-            self.refuse(path, "these are not the fields of one kind of note")
-        return bodies.Note(entry["type"], owner, descriptor)
+    def _note(self, section: str, entry: dict[str, Any], path: Path_) -> bodies.Note:
+        kind = entry.get("type", defaults.NOTE_TYPES.get(section))
+        if kind is None:
+            self.refuse(path, "a note of this section needs a type")
+        note = bodies.Note(
+            kind,
+            self._name(entry.get("owner", defaults.NOTE_OWNER), (*path, "owner")),
+            self._descriptor(section, entry, path),
+        )
+        note.overrides = {key: entry[key] for key in _NOTE_HEADER if key in entry}
+        return note
+
+    def _descriptor(
+        self, section: str, entry: dict[str, Any], path: Path_
+    ) -> bodies.ToolNote | bodies.CuinfoNote | bodies.CuverNote | bodies.RawNote:
+        fields = {key: value for key, value in entry.items() if key not in _NOTE_KEYS}
+        if "data" in fields:
+            if len(fields) > 1:
+                self.refuse(path, "a note has data or fields")
+            return bodies.RawNote(self._hex(fields["data"], (*path, "data")))
+        kind = _DESCRIPTORS.get(section)
+        if kind is None:
+            self.refuse(path, "a note of this section needs data")
+        known = NOTE_FIELDS[kind]
+        values: dict[str, Any] = {"note_version": defaults.NOTE_VERSION, "reserved": 0}
+        for key, value in fields.items():
+            if key not in known:
+                self.refuse((*path, key), f"no field of this note: {key}", ", ".join(known))
+            values[key] = self._name(value, (*path, key)) if isinstance(value, str) else value
+        if kind is bodies.ToolNote:
+            values = dict.fromkeys(_TOOL_TEXTS, "") | values
+        missing = [key for key in known if key not in values and key != "padding"]
+        if missing:
+            self.refuse(path, f"{missing[0]} is missing")
+        made: bodies.ToolNote | bodies.CuinfoNote | bodies.CuverNote = kind(
+            **{key: value for key, value in values.items() if key in known}
+        )
+        return made
+
+
+_NOTE_HEADER = ("len_owner", "len_description")
+_NOTE_KEYS = frozenset(("type", "owner", *_NOTE_HEADER))
+_TOOL_TEXTS = ("object_file", "tool_name", "tool_version", "tool_branch", "arguments")
+_DESCRIPTORS: dict[str, Any] = {
+    ".note.nv.tkinfo": bodies.ToolNote,
+    ".note.nv.cuinfo": bodies.CuinfoNote,
+    ".note.nv.cuver": bodies.CuverNote,
+}

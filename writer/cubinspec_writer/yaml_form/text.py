@@ -20,6 +20,12 @@ _PLAIN = re.compile(r"[A-Za-z_.$][A-Za-z0-9_.$@]*\Z")
 _RESERVED = frozenset(
     ("y", "n", "yes", "no", "on", "off", "true", "false", "null", "none", ".", "..", ".nan", ".inf")
 )
+_NUMBER = re.compile(r"[-+]?(?:0x[0-9A-Fa-f]+|[0-9]+)\Z")
+_LONGEST_NUMBER = 40
+_WORDS = {"": None, "~": None, "null": None, "true": True, "false": False}
+#: No description of a cubin is deeper; more would only be a way to exhaust the reader.
+MAX_DEPTH = 16
+_NO_KEY: Any = object()
 _HEX_LINE = 32
 #: A name that no YAML scalar can hold (bytes that are no text) is written as its bytes.
 HEX_NAME = "hex:"
@@ -126,70 +132,163 @@ def _sequence(value: list[Any], indent: str, lines: list[str]) -> None:
 
 
 class Document:
-    """A parsed document and the places of its nodes.
+    """A parsed document: plain values, and where they stand.
+
+    It is read event by event, so that neither depth nor references between nodes can exhaust
+    anything: a description of a cubin needs no anchors, aliases or tags, and few levels. Plain
+    scalars are whole numbers (decimal or ``0x…``, 64 bits), ``true``, ``false`` and ``null``;
+    everything else is text.
 
     Raises:
-        YamlError: it is no YAML, or a mapping has a key twice.
+        YamlError: it is no YAML, uses what is not needed, or has a key twice.
     """
 
     def __init__(self, text: str, file: str) -> None:
         self.file = file
-        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        try:
-            node = yaml.compose(text, Loader=loader)
-            if node is None:
-                raise YamlError("the document is empty", file=file)
-            self.node: yaml.Node = node
-            constructor = yaml.constructor.SafeConstructor()
-            self._refuse_duplicates(self.node, ())
-            self.value: Any = constructor.construct_document(self.node)
-        except yaml.MarkedYAMLError as error:
-            mark = error.problem_mark
-            where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-            raise YamlError(f"{where}{error.problem or 'no YAML'}", file=file) from error
-        except (yaml.YAMLError, ValueError, RecursionError) as error:
-            raise YamlError(f"no YAML: {error}", file=file) from error
-
-    def _refuse_duplicates(self, node: yaml.Node, path: tuple[str | int, ...]) -> None:
-        if isinstance(node, yaml.MappingNode):
-            seen: set[str] = set()
-            for key, value in node.value:
-                name = str(key.value)
-                if name in seen:
-                    raise self.error((*path, name), f"the key {name!r} stands here twice")
-                seen.add(name)
-                self._refuse_duplicates(value, (*path, name))
-        elif isinstance(node, yaml.SequenceNode):
-            for at, value in enumerate(node.value):
-                if not isinstance(value, yaml.ScalarNode):
-                    self._refuse_duplicates(value, (*path, at))
+        self.text = text
+        self.value: Any = _Reader(self).run()
 
     def error(self, path: Path, reason: str, expected: str | None = None) -> YamlError:
-        """An error at a path of the document."""
-        node = self.node
-        place = node.start_mark
-        for step in path:
-            found = None
-            if isinstance(node, yaml.MappingNode):
-                for key, value in node.value:
-                    if key.value == str(step):
-                        found, place = value, key.start_mark
-            elif (
-                isinstance(node, yaml.SequenceNode)
-                and isinstance(step, int)
-                and step < len(node.value)
-            ):
-                found = node.value[step]
-                place = found.start_mark
-            if found is None:
-                break
-            node = found
+        """An error at a path of the document, or as near to it as the document goes."""
+        # places are many and errors are few: the place is found by reading once more
+        reader = _Reader(self, tuple(path))
+        reader.run()
+        return self.error_at(reader.place, reason, dotted(path), expected)
+
+    def error_at(
+        self,
+        place: tuple[int, int],
+        reason: str,
+        field: str | None = None,
+        expected: str | None = None,
+    ) -> YamlError:
+        """An error at a line and column, both from 0."""
         return YamlError(
-            f"line {place.line + 1}, column {place.column + 1}: {reason}",
+            f"line {place[0] + 1}, column {place[1] + 1}: {reason}",
             file=self.file,
-            field=dotted(path),
+            field=field,
             expected=expected,
         )
+
+
+class _Reader:
+    """The values of a document; with ``wanted``, the place of that path."""
+
+    def __init__(self, document: Document, wanted: tuple[str | int, ...] | None = None) -> None:
+        self.document = document
+        self.wanted = wanted
+        self.place = (0, 0)
+        self._found = -1
+        #: Containers that are open, and in each the key that comes next (````_NO_KEY``: none).
+        self._open: list[Any] = []
+        self._keys: list[Any] = []
+        self._result: Any = _NO_KEY
+
+    def run(self) -> Any:
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        documents = 0
+        try:
+            for event in yaml.parse(self.document.text, Loader=loader):
+                if isinstance(event, yaml.ScalarEvent):
+                    self._scalar(event)
+                elif isinstance(event, yaml.CollectionStartEvent):
+                    self._start(event)
+                elif isinstance(event, yaml.CollectionEndEvent):
+                    self._end()
+                elif isinstance(event, yaml.AliasEvent):
+                    raise self._error(event, "aliases are not used here")
+                elif isinstance(event, yaml.DocumentStartEvent):
+                    documents += 1
+                    if documents > 1:
+                        raise self._error(event, "a second document stands here")
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            place = (mark.line, mark.column) if mark else (0, 0)
+            raise self.document.error_at(place, error.problem or "this is no YAML") from error
+        except yaml.reader.ReaderError as error:
+            head = self.document.text[: error.position]
+            place = (head.count("\n"), len(head) - head.rfind("\n") - 1)
+            raise self.document.error_at(place, f"this is no text: {error.reason}") from error
+        except (yaml.YAMLError, ValueError) as error:
+            raise self.document.error_at((0, 0), f"this is no YAML: {error}") from error
+        if self._result is _NO_KEY:
+            raise self.document.error_at((0, 0), "the document is empty")
+        return self._result
+
+    def _error(self, event: Any, reason: str) -> YamlError:
+        mark = event.start_mark
+        path = tuple([key for key in self._keys if key is not _NO_KEY])
+        return self.document.error_at((mark.line, mark.column), reason, dotted(path))
+
+    def _start(self, event: Any) -> None:
+        self._refuse_extras(event)
+        if len(self._open) == MAX_DEPTH:
+            raise self._error(event, f"more than {MAX_DEPTH} levels")
+        value: Any = {} if isinstance(event, yaml.MappingStartEvent) else []
+        self._put(event, value)
+        self._open.append(value)
+        self._keys.append(_NO_KEY if isinstance(value, dict) else 0)
+
+    def _end(self) -> None:
+        self._open.pop()
+        self._keys.pop()
+        self._complete()
+
+    def _complete(self) -> None:
+        """A value is whole: the next key or the next item follows."""
+        if self._open:
+            key = self._keys[-1]
+            self._keys[-1] = key + 1 if isinstance(self._open[-1], list) else _NO_KEY
+
+    def _scalar(self, event: Any) -> None:
+        self._refuse_extras(event)
+        if self._keys and self._keys[-1] is _NO_KEY:
+            key = self._keys[-1] = event.value
+            if key in self._open[-1]:
+                raise self._error(event, f"the key {key[:80]!r} stands here twice")
+            self._look(event)
+            return
+        self._put(event, self._plain(event) if event.implicit[0] else event.value)
+        self._complete()
+
+    def _refuse_extras(self, event: Any) -> None:
+        if event.anchor is not None or event.tag is not None:
+            raise self._error(event, "anchors and tags are not used here")
+
+    def _plain(self, event: Any) -> Any:
+        text = event.value
+        if text in _WORDS:
+            return _WORDS[text]
+        if not _NUMBER.match(text):
+            return text
+        # a longer one would be expensive to read
+        number = int(text, 16 if "x" in text else 10) if len(text) < _LONGEST_NUMBER else 1 << 64
+        if not -(1 << 63) <= number < 1 << 64:
+            raise self._error(event, "a number of more than 64 bits")
+        return number
+
+    def _put(self, event: Any, value: Any) -> None:
+        if not self._open:
+            self._result = value
+            self._look(event)
+            return
+        container = self._open[-1]
+        if isinstance(container, list):
+            self._look(event)
+            container.append(value)
+        elif self._keys[-1] is _NO_KEY:
+            raise self._error(event, "a key is one word")
+        else:
+            container[self._keys[-1]] = value
+
+    def _look(self, event: Any) -> None:
+        """Note the place of a node when it is the nearest one so far to the wanted path."""
+        depth = len(self._keys)
+        if self.wanted is None or depth <= self._found:
+            return
+        if tuple(self._keys) == self.wanted[:depth]:
+            self._found = depth
+            self.place = (event.start_mark.line, event.start_mark.column)
 
 
 def dotted(path: Path) -> str:

@@ -1,0 +1,271 @@
+"""The string tables: which names stand in ``.shstrtab`` and ``.strtab``, and where.
+
+Both get each name when it is first used, once, without sharing of suffixes; names of what was
+dropped later stay. ``.strtab`` also holds the section names, in the same order, and the names of
+the globals last. One irregularity: the name of a relocation section of ``.nv.constant0.<k>`` enters
+``.strtab`` before that of the section, ``.shstrtab`` after it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cubinspec.errors import BadStructureError
+from cubinspec.reader import elf
+from cubinspec_writer.emit import bodies
+from cubinspec_writer.emit.kinds import NAMED_BEHIND_RELOCATIONS, UFT_REL, Kinds
+from cubinspec_writer.emit.model import Description, Dropped, Section, Symbol
+
+if TYPE_CHECKING:
+    from cubinspec_writer.emit.profiles import Profile
+
+
+class _Names:
+    """A string table under construction."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = ["\0"]
+        self._end = 1
+        self.offsets: dict[str, int] = {"": 0}
+
+    def bytes(self) -> bytes:
+        """The table."""
+        return "".join(self._parts).encode("utf-8", "surrogateescape")
+
+    def erase(self, count: int) -> None:
+        """Append the NUL bytes of an overwritten name."""
+        self._parts.append("\0" * count)
+        self._end += count
+
+    def append(self, name: str) -> int:
+        """Append a name even if it is there already; its offset."""
+        at = self._end
+        self.offsets.setdefault(name, at)
+        self._put(name, 0)
+        return at
+
+    def add(self, name: str, room: int = 0) -> None:
+        """Append a name that is not there yet, with space for at least ``room`` bytes."""
+        if name not in self.offsets:
+            self.offsets[name] = self._end
+            self._put(name, room)
+
+    def _put(self, name: str, room: int) -> None:
+        size = length(name)
+        if "\0" in name:
+            raise BadStructureError(f"{name!r} is no name: it has a NUL", field=name)
+        padding = room - size if room > size else 0
+        self._parts.append(name)
+        self._parts.append("\0" * (padding + 1))
+        self._end += size + padding + 1
+
+
+def length(name: str) -> int:
+    """Bytes of a name."""
+    return len(name) if name.isascii() else len(name.encode("utf-8", "surrogateescape"))
+
+
+def string_offsets(table: bytes) -> dict[str, int]:
+    """Offset of the first occurrence of every string of a table."""
+    offsets: dict[str, int] = {}
+    text = table.decode("utf-8", "surrogateescape")
+    is_ascii = text.isascii()
+    at = 0
+    for name in text.split("\0")[:-1]:
+        if name not in offsets:
+            offsets[name] = at
+        at += (len(name) if is_ascii else length(name)) + 1
+    offsets[""] = 0
+    return offsets
+
+
+def section_names(description: Description, kinds: Kinds) -> tuple[bytes, dict[int, int]]:
+    """``.shstrtab``, and the offset of the name of every section by ``id``."""
+    profile = kinds.profile
+    table = _Names()
+    places: dict[int, int] = {}
+    if profile.names_by_index:
+        sections = description.sections
+        for at in kinds.index_order(sections):
+            places[id(sections[at])] = table.append(sections[at].name)
+        table.erase(shstrtab_hole(sections, profile))
+        return table.bytes(), places
+    entries: list[Section | Symbol | Dropped] = (
+        [*_table_first_order(description)] if profile.table_first else description.history
+    )
+    for entry in entries:
+        if isinstance(entry, Section):
+            name = entry.name
+            if kinds.of(entry).is_mercury and profile.late_constant0:
+                places[id(entry)] = table.append(name)
+            else:
+                made = kinds.made_as(entry)
+                table.add(name, 0 if made == name else length(made))
+                places[id(entry)] = table.offsets[name]
+        elif isinstance(entry, Dropped) and entry.in_shstrtab and not entry.erased:
+            table.add(entry.name, length(entry.made_as or entry.name))
+    return table.bytes(), places
+
+
+#: How the second writer orders its names: by these prefixes, the rest behind them, then the
+#: tables. The second row is that of files with ``.note.nv.cuinfo`` (CUDA 13).
+_TABLE_FIRST_RANKS = (
+    (".debug_", ".note.nv.cu", ".nv.info", ".nv.info.", ".nv.constant", ".text"),
+    (".text", ".note.nv.cu", ".note.nv.tkinfo", ".nv.compat", ".nv.info."),
+)
+
+
+#: The order in which the assembler names what belongs to one kernel.
+_KERNEL_PREFIXES = (".text.", ".nv.info.", ".nv.shared.", "", ".nv.constant0.")
+_ONCE = (".nv.callgraph", ".nv.info")
+
+
+def _assembler_order(sections: list[Section], position: dict[str, int]) -> list[Section]:
+    """Names of the assembler behind cuBLAS and cuDNN: kernel by kernel, module-wide ones once."""
+    code = [at for name, at in position.items() if name.startswith(".text.")]
+    first, last = min(code, default=0), len(sections)
+
+    def rank(section: Section) -> tuple[int, int, int]:
+        name = section.name
+        if section.sh_type in (elf.SHT_SYMTAB, elf.SHT_STRTAB):
+            return (last + 1, 0, 0)
+        if name in _ONCE:
+            return (first, _KERNEL_PREFIXES.index(""), _ONCE.index(name))
+        for at, prefix in enumerate(_KERNEL_PREFIXES):
+            if prefix and name.startswith(prefix):
+                kernel = name[len(prefix) :]
+                shared = position.get(".nv.shared." + kernel, -1)
+                # the bank is named where it stands: before or behind the shared memory
+                early = prefix == ".nv.constant0." and position[name] < shared
+                return (position.get(".text." + kernel, last), 0 if early else at, int(early))
+        return (last, position[name], 0)
+
+    return sorted(sections, key=rank)
+
+
+def _table_first_order(description: Description) -> list[Section]:
+    sections = description.sections
+    position = {section.name: at for at, section in enumerate(sections)}
+    if any(name.startswith(".nv.shared.") for name in position):
+        return _assembler_order(sections, position)
+    prefixes = _TABLE_FIRST_RANKS[".note.nv.cuinfo" in position]
+
+    def rank(section: Section) -> tuple[int, int]:
+        name = section.name
+        if section.sh_type in (elf.SHT_SYMTAB, elf.SHT_STRTAB):
+            return (len(prefixes) + 1, 0)
+        if name.startswith(".nv.info."):
+            owner = position.get(".text." + name[len(".nv.info.") :], 0)
+            return (prefixes.index(".nv.info."), owner)
+        for at, prefix in enumerate(prefixes):
+            if name.startswith(prefix):
+                return (at, position[name])
+        return (len(prefixes), position[name])
+
+    return sorted(sections, key=rank)
+
+
+def symbol_names(description: Description, kinds: Kinds) -> tuple[bytes, dict[str, int]]:
+    """``.strtab``, and the offset of every name in it."""
+    profile = kinds.profile
+    table = _Names()
+    if profile.table_first:
+        for entry in (*description.history, *description.symbols):
+            if isinstance(entry, Symbol):
+                table.add(entry.name)
+        return table.bytes(), table.offsets
+    if profile.names_by_index:
+        return _names_by_index(description, kinds)
+    renamed: list[str] = []
+    late: list[str] = []
+    pending: tuple[str, int, str] | None = None
+    for entry in description.history:
+        room = 0
+        name = made = entry.name
+        if isinstance(entry, Section):
+            kind = kinds.of(entry)
+            if kinds.is_late(entry):
+                if not kind.is_mercury:
+                    late.append(name)
+                continue
+            made = kinds.made_as(entry)
+            if made != name and not kind.is_relocation:
+                if profile.names_patched:
+                    room = length(made)
+                else:
+                    renamed.append(name)
+                    name = made
+            else:
+                name = made
+        elif isinstance(entry, Dropped) and entry.made_as:
+            name = entry.made_as
+        if pending is not None:
+            # the name of the relocation section precedes that of its .nv.constant0
+            first = profile.bank_relocations_first
+            if first and name in (".rel" + pending[2], ".rela" + pending[2]):
+                table.add(name, room)
+            table.add(pending[0], pending[1])
+            pending = None
+        if isinstance(entry, Dropped) and entry.erased:
+            table.erase(entry.erased)
+        elif isinstance(entry, Section) and name.startswith(NAMED_BEHIND_RELOCATIONS):
+            pending = (name, room, made)
+        else:
+            table.add(name, room)
+    if pending is not None:
+        table.add(pending[0], pending[1])
+    for symbol in description.symbols:
+        if isinstance(symbol, Dropped) and symbol.erased:
+            table.erase(symbol.erased)
+        else:
+            table.add(symbol.name)
+    for name in (*renamed, *late):
+        table.add(name)
+    return table.bytes(), table.offsets
+
+
+def _names_by_index(description: Description, kinds: Kinds) -> tuple[bytes, dict[str, int]]:
+    table = _Names()
+    late: list[str] = []
+    dropped: list[str] = []
+    mercury: list[str] = []
+    for entry in (*description.history, *description.symbols):
+        if isinstance(entry, Dropped):
+            dropped.append(entry.name)
+        elif isinstance(entry, Symbol):
+            table.add(entry.name)
+        elif isinstance(entry.body, bodies.MercurySymbols):
+            mercury.extend(symbol.name for symbol in entry.body.symbols)
+        elif kinds.has_symbol(entry):
+            if kinds.is_late(entry):
+                late.append(entry.name)
+            else:
+                table.add(entry.name)
+    for name in (*late, *mercury, *dropped):
+        table.add(name)
+    return table.bytes(), table.offsets
+
+
+def shstrtab_hole(sections: list[Section], profile: Profile) -> int:
+    """Bytes of the names that the finalizer counts and does not write."""
+    hole = profile.shstrtab_hole
+    if profile.hole_per_function:
+        hole += sum(
+            len(".nv.capmerc") + length(section.name) + 1
+            for section in sections
+            if section.name.startswith((".text.", UFT_REL))
+        )
+    return hole
+
+
+def strtab_hole(sections: list[Section], kinds: Kinds) -> int:
+    """Bytes of the replaced names that the finalizer counts and does not write."""
+    hole = 0
+    if kinds.profile.strtab_hole:
+        for section in sections:
+            made = kinds.made_as(section)
+            if made != section.name:
+                hole += length(made)
+                if section.sh_type not in bodies.RELOCATION_TYPES:
+                    hole -= length(section.name) + 1
+    return hole

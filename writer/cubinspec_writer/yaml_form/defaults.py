@@ -1,0 +1,97 @@
+"""What absent keys stand for. The dumper leaves out exactly what these rules give back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cubinspec.reader import elf
+from cubinspec_generated.tables import arch, eiattr
+from cubinspec_writer.emit import bodies
+from cubinspec_writer.emit.model import Header, Section
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+#: Tables that every file has; left out when they stand first and have their usual headers.
+STANDARD = (".shstrtab", ".strtab", ".symtab")
+NOTE_OWNER, NOTE_VERSION = "NVIDIA Corp", 2
+NOTE_TYPES = {".note.nv.tkinfo": 2000, ".note.nv.cuinfo": 1000, ".note.nv.cuver": 1000}
+#: The lists of a call graph, in the order of their markers.
+GRAPH_LISTS = ("calls", "address_taken", "indirect_calls", "references")
+STT_FUNC, STB_GLOBAL = 2, 1
+_OSABI_CUDA = 0x41
+_BANK = ".nv.constant0."
+_BANK_TYPES = frozenset((elf.SHT_PROGBITS, 0x70000064))
+_CBANK_PARAM_SIZE = next(
+    code for code, name in eiattr.NAMES.items() if name == "EIATTR_CBANK_PARAM_SIZE"
+)
+#: From these architectures on ptxas 13.0 writes files in another way (profiles.py).
+_FINALIZER_SM, _MERCURY_SM = 90, 100
+
+
+def sm_of(name: str) -> int | None:
+    """The number of an architecture such as ``sm_90a``; ``None``: there is none of that name."""
+    known = arch.ARCHES.get(name)
+    return None if known is None else known[0]
+
+
+def profile_of(sm: int | None) -> str:
+    """The profile of ptxas 13.0 for an architecture."""
+    if sm is None or sm < _FINALIZER_SM:
+        return "classic"
+    return "finalizer" if sm < _MERCURY_SM else "mercury"
+
+
+def arch_flags(sm: int, profile: str) -> int:
+    """``e_flags`` of ABI 8: which kind of code, and the architecture."""
+    return sm << 8 | (0x02 if profile.startswith("mercury") else 0x04)
+
+
+def arch_name(header: Header, profile: str) -> str | None:
+    """The architecture whose ``e_flags`` a header has; ``None`` when they say something else."""
+    sm = header.e_flags >> 8
+    is_usual = header.ei_osabi == _OSABI_CUDA and sm in arch.PARAM_BASE
+    return f"sm_{sm}" if is_usual and header.e_flags == arch_flags(sm, profile) else None
+
+
+def symbol_section(name: str, sections: Mapping[str, Section]) -> Section | int:
+    """Where a symbol is defined: a function in the section that is named after it."""
+    return sections.get(f".text.{name}", 0)
+
+
+def symbol_shape(name: str, section: Section | int) -> tuple[int, int]:
+    """Type and size of a symbol: a function is as long as the section named after it."""
+    if isinstance(section, Section) and section.name == f".text.{name}":
+        return STT_FUNC, section.body.size
+    return 0, 0
+
+
+def bank_size(section: Section, header: Header, sections: Mapping[str, Section]) -> int | None:
+    """Size of a kernel's parameter bank: what the architecture reserves, then the parameters.
+
+    ``None`` for other sections, and for architectures whose reserved part is not known.
+    """
+    if not section.name.startswith(_BANK) or section.sh_type not in _BANK_TYPES:
+        return None
+    flags = header.e_flags
+    base = arch.PARAM_BASE.get(flags >> 8 if header.ei_osabi == _OSABI_CUDA else flags & 0xFF)
+    info = sections.get(".nv.info." + section.name.removeprefix(_BANK))
+    if base is None or info is None or not isinstance(info.body, bodies.InfoRecords):
+        return base
+    sizes = [value for _, code, value, _ in info.body.records if code == _CBANK_PARAM_SIZE]
+    return base + sum(sizes)
+
+
+def graph_lists(rows: list[tuple[int, int | str]]) -> list[list[tuple[int, int | str]]] | None:
+    """A call graph as its four lists; ``None`` when the markers do not stand in their order."""
+    lists: list[list[tuple[int, int | str]]] = []
+    for row in rows:
+        if row[0] == 0 and row[1] in bodies.CALLGRAPH_MARKERS:
+            if row[1] != bodies.CALLGRAPH_MARKERS[min(len(lists), 3)] or len(lists) == 4:
+                return None
+            lists.append([])
+        elif not lists:
+            return None
+        else:
+            lists[-1].append(row)
+    return lists if len(lists) == len(GRAPH_LISTS) else None
