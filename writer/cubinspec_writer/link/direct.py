@@ -21,6 +21,7 @@ from .model import (
     SHF_ALLOC,
     SHF_EXECINSTR,
     SHF_WRITE,
+    SHN_COMMON,
     SHT_CUDA_CALLGRAPH,
     SHT_CUDA_COMPAT,
     SHT_CUDA_GLOBAL,
@@ -220,7 +221,6 @@ class _Writer:
         state, strtab = self.state, self.strtab
         pack = records.SYMBOL_64.pack
         rows = [bytes(records.SYMBOL_64.size)]
-        indices = [0]
         for symbol in self.half.symbols:
             section = symbol.section
             index = stored = section.index if section is not None else 0
@@ -228,21 +228,48 @@ class _Writer:
                 raise UnsupportedLinkError(
                     f"symbol '{symbol.name}' in section '{section.name}', which is not linked"
                 )
-            if index >= _SHN_LORESERVE:
+            if index >= _SHN_LORESERVE and index != SHN_COMMON:
                 stored = SHN_XINDEX
             if symbol.kind == STT_SECTION and section is not None:
                 rows.append(pack(strtab[section.name], STT_SECTION, 0, stored, 0, 0))
             else:
                 info, other, value = symbol_fields(state, symbol)
                 rows.append(pack(strtab[symbol.name], info, other, stored, value, symbol.size))
-            indices.append(index)
         self.tables[".symtab"] = b"".join(rows)
         if ".symtab_shndx" in self.by_name:
-            self.tables[".symtab_shndx"] = b"".join(
-                [(i if i >= _SHN_LORESERVE else 0).to_bytes(4, "little") for i in indices]
-            )
+            self.tables[".symtab_shndx"] = self._extended_indices()
         num_global = sum(not is_dropped(state, symbol) for symbol in state.globals)
         return len(rows) - num_global
+
+    def _extended_indices(self) -> bytes:
+        """`.symtab_shndx`, which exists when there are sections beyond 16 bits.
+
+        Symbols whose index fits have the number of their section in the order of creation here,
+        and a section of index 0xfff2 counts as one that fits (programs of 66,000 sections for
+        sm_80 and sm_90; ptxas does the same). What has the number behind the fixed sections never
+        shows.
+        """
+        fixed = set(self.half.fixed.values())
+        made: dict[OutSection, int] = {}
+        bare: set[str] = set()
+        number = 0
+        for entry in self.state.entries:
+            if isinstance(entry, OutSection):
+                number += 1
+                made[entry] = number if entry in fixed else number + 1
+            elif isinstance(entry, str) and entry not in bare:
+                bare.add(entry)
+                number += 1
+        indices = [0]
+        for symbol in self.half.symbols:
+            section = symbol.section
+            if section is None:
+                indices.append(0)
+            elif section.index >= _SHN_LORESERVE and section.index != SHN_COMMON:
+                indices.append(section.index)
+            else:
+                indices.append(made[section])
+        return b"".join([index.to_bytes(4, "little") for index in indices])
 
     # -- sections ----------------------------------------------------------------------------------
 

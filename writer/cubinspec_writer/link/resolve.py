@@ -102,7 +102,8 @@ def _define(symbol: Symbol, obj: InputObject, row: InSymbol) -> None:
     symbol.definition = (obj, row)
     symbol.bind = STB_WEAK if row.bind == STB_WEAK else STB_GLOBAL
     symbol.kind, symbol.other, symbol.size = row.kind, row.other, row.size
-    symbol.common = row.shndx == SHN_COMMON
+    # In a file of more sections than that, the number is that of a section of code.
+    symbol.common = row.shndx == SHN_COMMON and row.kind != STT_FUNC
     if symbol.common:
         symbol.alignment = row.value
 
