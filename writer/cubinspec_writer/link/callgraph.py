@@ -9,7 +9,7 @@ Fixed from here on: who calls whom, which later passes need for registers, stack
 
 from __future__ import annotations
 
-from .liveness import defined_here, function_at
+from .liveness import accepted_here, function_at
 from .model import SHT_CUDA_CALLGRAPH, SHT_CUDA_PROTOTYPE, InputObject, OutSection, Symbol
 from .plain import dataclass, field
 from .state import LinkState
@@ -122,7 +122,7 @@ def join_callgraphs(state: LinkState) -> Graph:
         for a, b in obj.callgraph.address_taken:
             _add_signature(state, graph.address_taken, obj, a, b)
         for a, b in obj.callgraph.indirect:
-            _add_signature(state, graph.indirect, obj, a, b)
+            _add_signature(state, graph.indirect, obj, a, b, of_call=True)
         _add_edges(graph.references, obj, obj.callgraph.references)
         for a, b in obj.prototypes:
             symbol, text = function_at(obj, a), obj.string(b)
@@ -135,13 +135,13 @@ def join_callgraphs(state: LinkState) -> Graph:
 def _add_edges(
     edges: dict[Symbol, list[Symbol]], obj: InputObject, pairs: list[tuple[int, int]]
 ) -> None:
-    """Add the edges between live functions of which the caller's copy here is linked."""
+    """Add the edges between live functions whose caller's copy here was linked for a time."""
     known: dict[Symbol, set[Symbol]] = {}
     for a, b in pairs:
         source, target = function_at(obj, a), function_at(obj, b)
         if source is None or target is None or not source.live or not target.live:
             continue
-        if not defined_here(obj, a):
+        if not accepted_here(obj, a):
             continue
         targets = edges.get(source)
         if targets is None:
@@ -156,13 +156,22 @@ def _add_edges(
 
 
 def _add_signature(
-    state: LinkState, table: dict[Symbol, list[str]], obj: InputObject, a: int, b: int
+    state: LinkState,
+    table: dict[Symbol, list[str]],
+    obj: InputObject,
+    a: int,
+    b: int,
+    *,
+    of_call: bool = False,
 ) -> None:
     symbol, text = function_at(obj, a), obj.string(b)
     state.signatures.setdefault(text)
-    if symbol is None or not symbol.live:
+    if symbol is None or not symbol.live or (of_call and not accepted_here(obj, a)):
         return
-    table.setdefault(symbol, []).append(text)
+    texts = table.setdefault(symbol, [])
+    # Calls of one signature are listed one by one, functions once per signature (virtual_call).
+    if of_call or text not in texts:
+        texts.append(text)
 
 
 def create_sections(state: LinkState, graph: Graph) -> tuple[OutSection, OutSection]:

@@ -220,7 +220,7 @@ class _Writer:
         """`.symtab`; returns the number of its first part."""
         state, strtab = self.state, self.strtab
         pack = records.SYMBOL_64.pack
-        rows = [bytes(records.SYMBOL_64.size)]
+        rows = [pack(0, 0, 0, 0, state.null_value, 0)]
         for symbol in self.half.symbols:
             section = symbol.section
             index = stored = section.index if section is not None else 0

@@ -163,10 +163,13 @@ def fill(
         assert demands is not None
         size = demands.stacks[kernel]
         if size is None:
-            if state.options.stack_warnings:
-                state.diagnostics.warning(
-                    f"Stack size for entry function '{kernel.name}' cannot be statically determined"
-                )
+            # Once for every callee of unknown depth, however often that one meets recursion.
+            for _ in [c for c in graph.callees(kernel) if demands.stacks[c] is None]:
+                if state.options.stack_warnings:
+                    state.diagnostics.warning(
+                        f"Stack size for entry function '{kernel.name}' cannot be statically "
+                        "determined"
+                    )
             size = _UNKNOWN_STACK
             recursive.add(kernel)
         rows.append(pack(SVAL, MIN_STACK_SIZE, 8, kernel.index, size))
@@ -188,7 +191,7 @@ def _renumber_fields(obj: InputObject, record: InfoRecord) -> InfoRecord:
 
 
 def _by_index(state: LinkState) -> list[Symbol]:
-    return sorted(state.functions, key=lambda s: s.index)
+    return sorted(state.functions, key=_index)
 
 
 #: What the records of a function are looked at for; all others only change places.
@@ -254,10 +257,8 @@ def _function_sections(
         if fragments and all(r.code != AT_ENTRY_FRAGMENTS for r in own.records):
             # Needs of device functions are the kernel's (case tcgen05 drops them there).
             own.records += [fragments[f] for f in reached if f in fragments][:1]
-        # Its own first, then in the order of the functions' sections.
         below = sorted((f for f in reached if f in position), key=position.__getitem__)
-        needed = dict.fromkeys(x for f in (kernel, *below) for x in externs.get(f, ()))
-        _replace(own.records, EXTERNS, external_record(list(needed)) if needed else None)
+        _fill_externs(kernel, own, below, externs, only=len(kernels) == 1)
     for kernel in recursive:
         if kernel in sections:
             crs = InfoRecord(SVAL, CRS_STACK_SIZE, 0, words(_UNKNOWN_STACK))
@@ -269,6 +270,33 @@ def _function_sections(
             codes_of_banks = (BINDLESS_TEXTURE_BANK, BINDLESS_SURFACE_BANK)
             section.records += [InfoRecord(BVAL, code, 0) for code in codes_of_banks]
         section.data += b"".join(section.records)
+
+
+def _fill_externs(
+    kernel: Symbol,
+    section: OutSection,
+    reached: list[Symbol],
+    externs: dict[Symbol, list[Symbol]],
+    *,
+    only: bool,
+) -> None:
+    """Join the external names of a kernel and of what it reaches, its own first.
+
+    Of several kernels each keeps its record, and the rest follows in the order of the functions'
+    sections. With one kernel in the program the record is made anew at the end when it grows, and
+    the rest follows in reverse (seeds 125, 204, 405).
+    """
+    own = externs.get(kernel, [])
+    lists = [externs.get(f, []) for f in reached]
+    if only and any(x not in own for names in lists for x in names):
+        _replace(section.records, EXTERNS, None)
+        lists.reverse()
+    needed = dict.fromkeys(x for names in (own, *lists) for x in names)
+    _replace(section.records, EXTERNS, external_record(list(needed)) if needed else None)
+
+
+def _index(symbol: Symbol) -> int:
+    return symbol.index
 
 
 def mercury_codes(state: LinkState) -> dict[str, list[set[int]]]:

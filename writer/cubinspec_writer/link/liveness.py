@@ -16,10 +16,13 @@ from .model import (
     SHF_ALLOC,
     SHF_EXECINSTR,
     SHF_INFO_LINK,
+    STB_GLOBAL,
+    STT_CUDA_OBJECT,
     STT_CUDA_SAMPLER,
     STT_CUDA_SURFACE,
     STT_CUDA_TEXTURE,
     STT_FUNC,
+    STT_OBJECT,
     InputObject,
     Space,
     Symbol,
@@ -70,17 +73,18 @@ def reference_graph(state: LinkState) -> tuple[Edges, list[Symbol]]:
             target = function_at(obj, a)
             if target is not None:
                 taken[obj.string(b)].append(target)
+                roots.append(target)
     for obj in state.objects:
         for a, b in obj.callgraph.indirect:
             source = function_at(obj, a)
-            if source is not None and defined_here(obj, a):
+            if source is not None and accepted_here(obj, a):
                 edges[source] += taken[obj.string(b)]
     for obj in state.objects:
-        owner = code_owners(obj)
+        owner = code_owners(obj, replaced=True)
         for pairs in (obj.callgraph.calls, obj.callgraph.references):
             for a, b in pairs:
                 source, target = function_at(obj, a), function_at(obj, b)
-                if source is not None and target is not None and defined_here(obj, a):
+                if source is not None and target is not None and accepted_here(obj, a):
                     edges[source].append(target)
         for relocs in obj.relocs:
             section = obj.sections[relocs.target]
@@ -123,6 +127,13 @@ def undefined_names(state: LinkState) -> list[str]:
                 symbol = obj.bound[row.symbol]
                 if symbol is not None and symbol not in seen and is_missing(symbol):
                     seen[symbol] = f"Undefined reference to '{symbol.name}' in '{obj.name}'"
+    for obj in state.objects:
+        for named, symbol in zip(obj.symbols, obj.bound, strict=True):
+            # Variables need a definition even when nothing uses them.
+            if symbol is None or symbol in seen or named.kind not in _VARIABLES:
+                continue
+            if named.bind == STB_GLOBAL and is_missing(symbol):
+                seen[symbol] = f"Undefined reference to '{symbol.name}' in '{obj.name}'"
     order = (
         symbol
         for obj in state.objects
@@ -156,6 +167,7 @@ _DEVICE_RUNTIME = frozenset(
 )  # fmt: skip
 #: System calls by prefix, unified tables, reserved shared memory, sizes of parameter banks.
 _SYSTEM_PREFIXES = ("__cuda_syscall", "__UFT", "__UDT", ".nv.reservedSmem.", ".nv.ptx.")
+_VARIABLES = frozenset((STT_OBJECT, STT_CUDA_OBJECT))
 _DRIVER_OBJECTS = frozenset((STT_CUDA_TEXTURE, STT_CUDA_SAMPLER, STT_CUDA_SURFACE))
 
 
@@ -173,12 +185,29 @@ def defined_here(obj: InputObject, index: int) -> bool:
     return symbol.definition[1] is obj.symbols[index]
 
 
-def code_owners(obj: InputObject) -> dict[int, Symbol]:
-    """Code section index -> its function, for functions whose copy here is linked."""
+def accepted_here(obj: InputObject, index: int) -> bool:
+    """Whether this input's copy of the symbol was in the output at least until a better one came.
+
+    Calls of such a copy stay in the call graph (case weak_replaced).
+    """
+    symbol = obj.bound[index]
+    if symbol is None or symbol.definition is None:
+        return False
+    row = obj.symbols[index]
+    return symbol.definition[1] is row or any(copy is row for _, copy in symbol.replaced)
+
+
+def code_owners(obj: InputObject, *, replaced: bool = False) -> dict[int, Symbol]:
+    """Code section index -> its function, for functions whose copy here is linked.
+
+    Args:
+        replaced: take copies that another one replaced, too.
+    """
     owners = {}
     for row, symbol in zip(obj.symbols, obj.bound, strict=True):
         if symbol is not None and row[3] == STT_FUNC and row[5]:
             definition = symbol.definition
-            if definition is not None and definition[1] is row:
+            here = definition is not None and definition[1] is row
+            if here or (replaced and accepted_here(obj, row[0])):
                 owners[row[5]] = symbol
     return owners

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from .diagnostics import UnsupportedLinkError
 from .frames import Frames, keep_frames
-from .liveness import defined_here
+from .liveness import accepted_here, defined_here
 from .model import (
     SHF_ALLOC,
     SHF_EXECINSTR,
@@ -27,6 +27,7 @@ from .model import (
     SHF_WRITE,
     SHN_COMMON,
     SHN_UNDEF,
+    SHT_CUDA_CONSTANT_B0,
     SHT_CUDA_GLOBAL_INIT,
     SHT_CUDA_INFO,
     SHT_CUDA_SHARED,
@@ -34,11 +35,13 @@ from .model import (
     SHT_CUDA_UDT_ENTRY,
     SHT_CUDA_UFT,
     SHT_PROGBITS,
+    STB_GLOBAL,
     STB_LOCAL,
     STT_FUNC,
     STT_NOTYPE,
     STT_SECTION,
     InputObject,
+    InReloc,
     InRelocs,
     InSection,
     InSymbol,
@@ -53,6 +56,7 @@ from .state import LinkState
 
 _FRAMES = ".debug_frame"
 SHARED_POOL = ".nv_debug.shared"
+SHARED = ".nv.shared."
 _SHARED_FLAGS = SHF_WRITE | SHF_ALLOC | SHF_INFO_LINK
 
 
@@ -68,8 +72,11 @@ class _Merger:
     def __init__(self, state: LinkState, obj: InputObject) -> None:
         self.state = state
         self.obj = obj
-        #: Code section index -> its function, for those copies that are linked.
+        #: Code section index -> its function, for copies that are linked or were for a time.
         self.owner: dict[int, Symbol] = {}
+        #: The same for copies that came too late; of these, constants and shared variables stay.
+        self.late: dict[int, Symbol] = {}
+        self.seen_late: set[int] = set()
         self.skipped: set[int] = set()
         #: What stayed of this input's frame entries, where dead ones are dropped.
         self.frames: Frames | None = None
@@ -88,10 +95,14 @@ class _Merger:
         for row, symbol in zip(self.obj.symbols, self.obj.bound, strict=True):
             if row.kind != STT_FUNC or row.shndx == SHN_UNDEF or symbol is None:
                 continue
-            if symbol.live and defined_here(self.obj, row.index):
+            if symbol.live and accepted_here(self.obj, row.index):
                 self.owner[row.shndx] = symbol
+                if row.bind == STB_GLOBAL:
+                    self.state.strong.add(symbol)
             else:
                 self.skipped.add(row.shndx)
+                if symbol.live:
+                    self.late[row.shndx] = symbol
 
     def _functions(self) -> None:
         state, obj = self.state, self.obj
@@ -107,9 +118,13 @@ class _Merger:
             if row.shndx not in self.owner or self.owner[row.shndx] is not symbol:
                 continue
             text = obj.sections[row.shndx]
-            section = state.create_section(
-                text.name, text.sh_type, text.flags, text.align, owner=symbol
-            )
+            if symbol.section is not None:
+                self._replace(symbol, row)
+                section = symbol.section
+            else:
+                section = state.create_section(
+                    text.name, text.sh_type, text.flags, text.align, owner=symbol
+                )
             section.data += text.data
             section.info_value = text.info & 0xFF000000
             symbol.section = section
@@ -118,10 +133,34 @@ class _Merger:
                 own = info.get(text.index)
                 if own is not None:
                     self._info_section(own, symbol)
+                if (SHARED + symbol.name, symbol) in state.by_key:
+                    continue
                 shared = state.create_section(
-                    ".nv.shared." + symbol.name, SHT_CUDA_SHARED, _SHARED_FLAGS, 0, owner=symbol
+                    SHARED + symbol.name, SHT_CUDA_SHARED, _SHARED_FLAGS, 0, owner=symbol
                 )
                 shared.info_section, shared.emitted = section, False
+
+    def _replace(self, symbol: Symbol, row: InSymbol) -> None:
+        """Empty what an earlier copy of a function left, so that this one takes its place.
+
+        Places in all lists stay, and so do shared variables. A parameter bank that a strong kernel
+        brings is appended (`_place`).
+        """
+        state = self.state
+        for section in (*state.sections, *state.hidden):
+            if section.owner is not symbol or section.sh_type == SHT_CUDA_CONSTANT_B0:
+                continue
+            if section.flags & SHF_EXECINSTR or is_constant(section.sh_type):
+                section.data.clear()
+                if section is symbol.section:
+                    section.align = self.obj.sections[row.shndx].align
+                section.relocs.clear()
+                state.hidden_relocs.pop(section, None)
+                state.members.pop(section, None)
+            for is_rela in (False, True):
+                relocs = state.reloc_section(section, is_rela)
+                if relocs is not None:
+                    relocs.relocs.clear()
 
     def _dead_kernel(self, kernel: Symbol) -> None:
         """A kernel that the host does not name leaves a name (case host_unused)."""
@@ -130,7 +169,7 @@ class _Merger:
             self.state.add_name(".nv.shared." + kernel.name)
 
     def _info_section(self, source: InSection, owner: Symbol) -> None:
-        section = self.state.create_section(
+        section = self.state.by_key.get((source.name, owner)) or self.state.create_section(
             source.name, source.sh_type, source.flags, source.align, owner=owner, with_symbol=False
         )
         section.info_section = owner.section
@@ -198,6 +237,8 @@ class _Merger:
             return None
         owner = None
         if source.flags & SHF_INFO_LINK:
+            if source.info in self.late:
+                return self._place_late(source, self.late[source.info])
             if source.info in self.skipped:
                 if source.sh_type == SHT_CUDA_SHARED:
                     # Variables of a kernel that an option removed leave this name (kernels_used).
@@ -228,9 +269,37 @@ class _Merger:
             section.emitted = True
             base = 0
         else:
-            base = section.append(source.data, source.size, source.align)
+            base = self._append(source, section)
         self.obj.placed[source.index] = (section, base)
         return section, base
+
+    def _append(self, source: InSection, section: OutSection) -> int:
+        """Append a block; a second parameter bank of a kernel that is only weak so far goes."""
+        second_bank = section.sh_type == SHT_CUDA_CONSTANT_B0 and section.data
+        if second_bank and section.owner is not None and section.owner not in self.state.strong:
+            return 0
+        return section.append(source.data, source.size, source.align)
+
+    def _place_late(self, source: InSection, owner: Symbol) -> tuple[OutSection, int] | None:
+        """Constants and shared variables of a function that another copy already defines.
+
+        nvlink leaves them behind the first copy's (seed 305). Between weak kernels the parameter
+        bank is the one exception (weak_funcs).
+        """
+        section = self.state.by_key.get((source.name, owner))
+        if section is None or source.index in self.seen_late:
+            return (section, 0) if section and source.sh_type == SHT_CUDA_SHARED else None
+        self.seen_late.add(source.index)
+        if source.sh_type == SHT_CUDA_SHARED:
+            section.append(b"", source.size, source.align)
+            section.emitted = True
+            return section, 0
+        if not is_constant(source.sh_type):
+            return None
+        at = self._append(source, section)
+        if section in self.state.hidden:
+            self.state.lost_constants.append((section, at))
+        return None
 
     def _frames(self, source: InSection, section: OutSection) -> int:
         """Append the frame entries of linked functions only."""
@@ -271,8 +340,6 @@ class _Merger:
         if place is None:
             return
         target, base = place
-        is_rela = relocs.is_rela
-        source = obj.sections[relocs.section]
         # Debug data of a duplicate function stays, but must not describe the other copy.
         unloaded = not target.flags & SHF_ALLOC
         for row in relocs.rows:
@@ -289,6 +356,9 @@ class _Merger:
             dead = symbol is None and self._is_dead(row.symbol) and is_clear(row.r_type)
             dead = dead and defined_here(obj, row.symbol)
             if symbol is None and not dead:
+                if target.flags & SHF_EXECINSTR and self._is_dead(row.symbol):
+                    # Code that only data names may call what is not linked: the names stay (86).
+                    self._reloc_names(relocs, row, target)
                 continue
             if target in state.hidden and symbol is not None:
                 if state.options.preserve_relocs and row is relocs.rows[0]:
@@ -297,21 +367,27 @@ class _Merger:
                     Reloc(base + offset, row.r_type, symbol, row.addend + shift)
                 )
                 continue
-            section = state.reloc_section(target, is_rela)
-            if section is None:
-                section = state.create_reloc_section(
-                    source.name, target, is_rela, source.align, source.entsize
-                )
-            if is_rela and row.addend == 0 and row is not relocs.rows[0]:
-                # Such a row asks for the REL section by name first (case debug_g shows that the
-                # first row of an input section does not).
-                state.add_name(".rel" + target.name)
+            section = self._reloc_names(relocs, row, target)
             if symbol is None:
                 clear(target, base + offset, row.r_type)
                 continue
             section.relocs.append(
                 Reloc(base + offset, row.r_type, symbol, row.addend + shift, state.next_serial())
             )
+
+    def _reloc_names(self, relocs: InRelocs, row: InReloc, target: OutSection) -> OutSection:
+        """The output section of a relocation; its names are entered when they are first needed."""
+        state, source = self.state, self.obj.sections[relocs.section]
+        section = state.reloc_section(target, relocs.is_rela)
+        if section is None:
+            section = state.create_reloc_section(
+                source.name, target, relocs.is_rela, source.align, source.entsize
+            )
+        if relocs.is_rela and row.addend == 0 and row is not relocs.rows[0]:
+            # Such a row asks for the REL section by name first (case debug_g shows that the
+            # first row of an input section does not).
+            state.add_name(".rel" + target.name)
+        return section
 
     def _check_lines(self, index: int) -> None:
         """The finalizer cuts line tables of functions that are not linked; this linker does not."""

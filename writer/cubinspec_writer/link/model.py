@@ -11,6 +11,10 @@ from struct import Struct
 
 from .plain import NamedTuple
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 STB_LOCAL, STB_GLOBAL, STB_WEAK = 0, 1, 2
 STT_NOTYPE, STT_OBJECT, STT_FUNC, STT_SECTION = 0, 1, 2, 3
 STT_CUDA_TEXTURE, STT_CUDA_SAMPLER, STT_CUDA_SURFACE, STT_CUDA_OBJECT = 10, 11, 12, 13
@@ -262,6 +266,7 @@ class Symbol:
 
     Attributes:
         definition: the winning definition: input object and its symbol row.
+        replaced: copies of a function that were in the output until a better one came.
         first: first input that mentions the name (for messages).
         internal: serves relocations only; executables do not list it.
         in_globals: in the second part of the symbol table, whatever the binding became.
@@ -281,6 +286,7 @@ class Symbol:
         "live",
         "name",
         "other",
+        "replaced",
         "section",
         "size",
         "value",
@@ -306,6 +312,7 @@ class Symbol:
         self.value = value
         self.section = section
         self.definition: tuple[InputObject, InSymbol] | None = None
+        self.replaced: Sequence[tuple[InputObject, InSymbol]] = ()
         self.first = first
         self.common = False
         self.alignment = 1

@@ -271,16 +271,24 @@ def _place_constants(state: LinkState, below: dict[Symbol, list[Symbol]]) -> Non
         targets = [_bank_of(state, k, part) for k in reversed(kernels)]
         if not targets:
             continue
-        at = align_up(max(t.size for t in targets), part.align)
+        # All of them take the largest alignment, and the copy is padded to it.
+        align = max(part.align, *(t.align for t in targets))
+        at = align_up(max(t.size for t in targets), align)
+        size = align_up(part.size, align)
         rows = state.hidden_relocs.get(part, [])
         state.copies[part] = [(target, at) for target in targets]
         for target in targets:
             _copy_relocs(state, rows, target, at)
-            target.align = max(target.align, part.align)
+            target.align = align
             target.data.extend(bytes(at - target.size))
             target.data += part.data
+            target.data.extend(bytes(size - part.size))
         for symbol in _variables_of(state, part):
             symbol.value += at
+        for section, offset in state.lost_constants:
+            if section is part:
+                # nvlink writes the place of these into the symbol that they do not have (305).
+                state.null_value = at + offset
 
 
 def _copy_relocs(state: LinkState, rows: list[Reloc], bank: OutSection, shift: int) -> None:

@@ -1,7 +1,8 @@
 """Pass 2: which definition every name means.
 
 Local symbols stay per input; global and weak ones are shared by name. A strong definition beats a
-weak one, either beats a common one, all beat references. Fixed from here on: `InputObject.bound`
+weak one; of weak functions the one with the fewest registers wins, of weak variables the first. Any
+of them beats a common one, all beat references. Fixed from here on: `InputObject.bound`
 (the output symbol of every input symbol) and the winning definition of every name.
 """
 
@@ -9,10 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from .info import REGCOUNT, global_records, word
 from .model import (
     HANDLE_KINDS,
     SHN_COMMON,
     SHN_UNDEF,
+    SHT_CUDA_CONSTANT_B0,
     STB_GLOBAL,
     STB_LOCAL,
     STB_WEAK,
@@ -28,9 +31,10 @@ from .state import LinkState
 def resolve(state: LinkState) -> None:
     """Bind every symbol of every input."""
     signatures: dict[Symbol, str] = {}
+    copies = _Copies()
     for obj in state.objects:
         conflicts: Conflicts = []
-        obj.bound = [_bind(state, obj, row, conflicts) for row in obj.symbols]
+        obj.bound = [_bind(state, obj, row, conflicts, copies) for row in obj.symbols]
         # Functions are merged before variables.
         for _, text in sorted(conflicts):
             state.diagnostics.error(text)
@@ -41,6 +45,34 @@ def resolve(state: LinkState) -> None:
 
 #: Messages about one input, each with its place in the order of merging.
 Conflicts = list[tuple[tuple[bool, int], str]]
+
+
+class _Copies:
+    """What decides between copies of a function, read once per input."""
+
+    def __init__(self) -> None:
+        self._registers: dict[InputObject, dict[int, int]] = {}
+        self._banks: dict[InputObject, dict[int, int]] = {}
+
+    def registers(self, obj: InputObject, row: InSymbol) -> int:
+        """Registers that a copy needs; 0 when its input says nothing."""
+        known = self._registers.get(obj)
+        if known is None:
+            known = self._registers[obj] = {
+                word(record, 0): word(record, 1)
+                for record in global_records(obj)
+                if record[1] == REGCOUNT
+            }
+        return known.get(row.index, 0)
+
+    def bank(self, obj: InputObject, row: InSymbol) -> int | None:
+        """Size of the parameter bank of a kernel's copy."""
+        known = self._banks.get(obj)
+        if known is None:
+            known = self._banks[obj] = {
+                s.info: s.size for s in obj.sections if s.sh_type == SHT_CUDA_CONSTANT_B0
+            }
+        return known.get(row.shndx)
 
 
 def _check_signatures(state: LinkState, obj: InputObject, known: dict[Symbol, str]) -> None:
@@ -56,7 +88,9 @@ def _check_signatures(state: LinkState, obj: InputObject, known: dict[Symbol, st
             )
 
 
-def _bind(state: LinkState, obj: InputObject, row: InSymbol, conflicts: Conflicts) -> Symbol | None:
+def _bind(
+    state: LinkState, obj: InputObject, row: InSymbol, conflicts: Conflicts, copies: _Copies
+) -> Symbol | None:
     if row.kind == STT_SECTION or not row.name:
         return None
     if row.bind == STB_LOCAL:
@@ -95,10 +129,19 @@ def _bind(state: LinkState, obj: InputObject, row: InSymbol, conflicts: Conflict
             conflicts.append((order, text))
             return known
         _define(known, obj, row)
+    elif row.kind == STT_FUNC and known.bind == STB_WEAK:
+        assert known.definition is not None
+        if copies.bank(*known.definition) != copies.bank(obj, row):
+            text = f"Duplicate weak parameter bank for '{row.name}' is not the same size"
+            conflicts.append(((True, row.index), text))
+        elif copies.registers(obj, row) < copies.registers(*known.definition):
+            _define(known, obj, row)
     return known
 
 
 def _define(symbol: Symbol, obj: InputObject, row: InSymbol) -> None:
+    if symbol.definition is not None and row.kind == STT_FUNC:
+        symbol.replaced = (*symbol.replaced, symbol.definition)
     symbol.definition = (obj, row)
     symbol.bind = STB_WEAK if row.bind == STB_WEAK else STB_GLOBAL
     symbol.kind, symbol.other, symbol.size = row.kind, row.other, row.size

@@ -56,6 +56,12 @@ class LinkState:
     copies: dict[OutSection, list[tuple[OutSection, int]]] = field(default_factory=dict)
     #: Relocations of hidden sections, until their bytes have moved.
     hidden_relocs: dict[OutSection, list[Reloc]] = field(default_factory=dict)
+    #: Functions of which a strong copy was merged.
+    strong: set[Symbol] = field(default_factory=set)
+    #: Where in a hidden section the constants of duplicate functions lie.
+    lost_constants: list[tuple[OutSection, int]] = field(default_factory=list)
+    #: `st_value` of the null symbol.
+    null_value: int = 0
     #: Where arrays of dynamic size start for the code of a function.
     dynamic_start: dict[Symbol, int] = field(default_factory=dict)
     serial: int = 0
