@@ -134,8 +134,6 @@ OPTIONS = (
            "draw the call graph into this file with Graphviz's dot", ours=True),
     Option("share-constants", "share-constants", Kind.FLAG,
            "equal constants of the compiler take their place once", ours=True),
-    Option("overlap-shared", "overlap-shared", Kind.FLAG,
-           "shared variables that no kernel needs together may have one place", ours=True),
 )  # fmt: skip
 _LONG = {option.name: option for option in OPTIONS}
 _SHORT = {option.short: option for option in OPTIONS if option.short}

@@ -199,7 +199,6 @@ def _options(line: Line, arch: str) -> LinkOptions:
         keep_system_libraries="keep-system-libraries" in flags,
         ptxas=line.last("ptxas") or "ptxas",
         share_constants="share-constants" in flags,
-        overlap_shared="overlap-shared" in flags,
         drop_debug="suppress-debug-info" in flags,
         verbose="verbose" in flags,
         dump_callgraph=bool(flags & {"dump-callgraph", "dump-callgraph-no-demangle"}),

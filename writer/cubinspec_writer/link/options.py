@@ -32,8 +32,6 @@ class LinkOptions:
         keep_system_libraries: keep the device runtime's code even when nothing refers to it.
         ptxas: the program that assembles PTX inputs.
         share_constants: equal constants of the compiler take their place once (`share`).
-        overlap_shared: shared variables that no kernel needs together may have one place
-            (`overlap`).
         drop_debug: ``--suppress-debug-info``: leave out names of shared variables, which
             ``debug`` keeps. Debug sections stay, as with nvlink.
         verbose: ``-v``: tell resources of kernels, and inputs that are ignored.
@@ -60,7 +58,6 @@ class LinkOptions:
     keep_system_libraries: bool = False
     ptxas: str = "ptxas"
     share_constants: bool = False
-    overlap_shared: bool = False
     drop_debug: bool = False
     verbose: bool = False
     dump_callgraph: bool = False

@@ -265,8 +265,18 @@ def _shared_uses(state: LinkState) -> dict[Symbol, list[Symbol]]:
 
 
 def _place_constants(state: LinkState, below: dict[Symbol, list[Symbol]]) -> None:
+    sharing = None
+    if state.options.share_constants and not state.profile.mercury:
+        from .share import Sharing
+
+        sharing = Sharing(state)
     for part in reversed([s for s in state.hidden if s.sh_type == _CONSTANT2]):
         kernels = [k for k, functions in below.items() if part.owner in functions]
+        aliases = sharing.reduce(part, frozenset(kernels)) if sharing and kernels else {}
+        if aliases and not part.data:
+            for symbol, offset in aliases.items():
+                symbol.value = offset
+            continue
         # Kernels without constants of their own get a bank, last kernel first (const2_order).
         targets = [_bank_of(state, k, part) for k in reversed(kernels)]
         if not targets:
@@ -284,11 +294,13 @@ def _place_constants(state: LinkState, below: dict[Symbol, list[Symbol]]) -> Non
             target.data += part.data
             target.data.extend(bytes(size - part.size))
         for symbol in _variables_of(state, part):
-            symbol.value += at
+            symbol.value = aliases[symbol] if symbol in aliases else symbol.value + at
         for section, offset in state.lost_constants:
             if section is part:
                 # nvlink writes the place of these into the symbol that they do not have (305).
                 state.null_value = at + offset
+        if sharing is not None:
+            sharing.placed(part, frozenset(kernels), at)
 
 
 def _copy_relocs(state: LinkState, rows: list[Reloc], bank: OutSection, shift: int) -> None:
