@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from cubinspec.cli.options import Arguments
 
 OUTPUT = Option("-o", "--output", value="OUT", help="write the result to OUT")
+NO_CHECK = Option("--no-check", help="write the result even if it breaks a rule of the spec")
 IN_PLACE = Option("-i", "--in-place", help="replace FILE by the result")
 
 
@@ -27,19 +28,20 @@ def target(arguments: Arguments, source: str) -> str:
     return source if output is None else output
 
 
-def write_file(path: str, data: bytes | memoryview) -> None:
+def write_file(path: str, data: bytes | memoryview | list[bytes]) -> None:
     """Write a whole file or nothing: a temporary file in the same folder, then a rename.
 
-    A link is followed, and the permissions of a file that is replaced are kept.
+    ``data`` may be in parts that follow each other. A link is followed, and the permissions of a file that is replaced are kept.
 
     Raises:
         FileAccessError: the file or its folder cannot be written.
     """
+    parts = data if isinstance(data, list) else [data]
     # a device or pipe (/dev/stdout) cannot be replaced
     if os.path.exists(path) and not os.path.isfile(path):
         try:
             with open(path, "wb") as stream:
-                stream.write(data)
+                stream.writelines(parts)
         except OSError as error:
             raise FileAccessError(_reason(error), file=path) from error
         return
@@ -48,7 +50,7 @@ def write_file(path: str, data: bytes | memoryview) -> None:
     try:
         try:
             with open(temporary, "xb") as stream:
-                stream.write(data)
+                stream.writelines(parts)
             if os.path.exists(path):
                 os.chmod(temporary, os.stat(path).st_mode & 0o7777)
             os.replace(temporary, path)

@@ -9,6 +9,6 @@ from __future__ import annotations
 from cubinspec_writer.emit.describe import describe
 from cubinspec_writer.emit.model import Description
 from cubinspec_writer.emit.roundtrip import RoundtripResult, roundtrip
-from cubinspec_writer.emit.serialise import emit
+from cubinspec_writer.emit.serialise import emit, emit_parts
 
-__all__ = ["Description", "RoundtripResult", "describe", "emit", "roundtrip"]
+__all__ = ["Description", "RoundtripResult", "describe", "emit", "emit_parts", "roundtrip"]

@@ -29,8 +29,8 @@ from cubinspec_writer.emit.profiles import HOLE_SHNDX, PROFILES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from os import PathLike
 
+    from cubinspec.reader.elf import Buffer
     from cubinspec_writer.emit.profiles import Profile
 
     SymbolRow = tuple[int, int, int, int, int, int]
@@ -59,11 +59,11 @@ _OWNER = re.compile(
 )
 
 
-def describe(data: bytes, file: str = "<bytes>") -> Description:
+def describe(data: Buffer, file: str = "<bytes>") -> Description:
     """The description from which :func:`cubinspec_writer.emit.emit` makes ``data`` again.
 
     Args:
-        data: a whole cubin.
+        data: a whole cubin; nothing of it is used once this returns.
         file: name for messages.
 
     Raises:
@@ -72,10 +72,16 @@ def describe(data: bytes, file: str = "<bytes>") -> Description:
     return _Describer(data, file).run()
 
 
-def describe_file(path: str | PathLike[str]) -> Description:
-    """:func:`describe` of a file."""
-    with open(path, "rb") as stream:
-        return describe(stream.read(), str(path))
+def describe_file(path: str) -> Description:
+    """:func:`describe` of a file, which is mapped instead of read.
+
+    Raises:
+        CubinError: it cannot be read, or is no well-formed cubin.
+    """
+    from cubinspec.model.cubin import Cubin
+
+    with Cubin.open(path) as cubin:
+        return describe(cubin.elf.data, path)
 
 
 def kind_of(name: str) -> str:
@@ -85,7 +91,7 @@ def kind_of(name: str) -> str:
 
 
 class _Describer:
-    def __init__(self, data: bytes, file: str) -> None:
+    def __init__(self, data: Buffer, file: str) -> None:
         self.data = data
         self.elf = Elf(data, file)
         self.rows = self.elf.section_rows
@@ -330,7 +336,7 @@ class _Describer:
     ) -> Iterator[tuple[int, Dropped]]:
         """Strings that name nothing, and runs of NUL bytes that no renaming explains."""
         made_as = {
-            section.name: kinds.made_as(section, profile)
+            section.name: self.kinds.made_as(section)
             for section in self.sections
             if profile.names_patched and not section.name.startswith(".rel")
         }
@@ -376,8 +382,8 @@ class _Describer:
             if named is not None:
                 if profile.mercury_names:
                     self._find_texture_bank(named, offsets)
-                made_as = kinds.made_as(named, profile)
-                late = kinds.is_late(named, profile)
+                made_as = self.kinds.made_as(named)
+                late = self.kinds.is_late(named)
                 lookup = name if profile.names_patched and made_as not in offsets else made_as
             else:
                 lookup = name
@@ -424,7 +430,7 @@ class _Describer:
         placed = {id(entry) for entry in history}
         groups: dict[int, Section] = {}
         for section in self.sections:
-            group = kinds.group(section, profile)
+            group = self.kinds.group(section)
             if id(section) not in placed:
                 before = groups.get(group)
                 at = len(history) if before is None else history.index(before) + 1
@@ -450,6 +456,7 @@ class _Describer:
 
     def _symbols(self, profile: Profile) -> tuple[list[Symbol | None], dict[int, Section]]:
         """Symbols by table index; ``None`` for those that the layout makes itself."""
+        found = self.kinds.found
         symbols: list[Symbol | None] = []
         made: dict[int, Section] = {}
         seen: set[int] = set()
@@ -475,7 +482,7 @@ class _Describer:
             else:
                 symbols.append(Symbol(name, info, other, self._refer(shndx), value, size))
         for index, section in enumerate(self.sections, 1):
-            wanted = kinds.has_symbol(section) and not profile.table_first
+            wanted = found[id(section)].has_symbol and not profile.table_first
             if wanted != (index in seen):
                 section.has_symbol = index in seen
         return symbols, made
@@ -491,6 +498,7 @@ class _Describer:
             ident[4], ident[7], ident[8], ident[9:16], ident[6], ehdr[0], ehdr[2], ehdr[3], ehdr[6]
         )
         name = self._profile()
+        self.kinds = Kinds(PROFILES[name], self.sections)
         history, symbols = self._history(PROFILES[name])
         description = Description(header, history, symbols, name, reasons=self.reasons)
         if ident[7] == 0x41 and {".note.nv.cuinfo", ".note.nv.cuver"} & set(self.names):
@@ -534,7 +542,7 @@ class _Describer:
         creation = description.sections
         positions = {id(section): at for at, section in enumerate(creation)}
         actual = [positions[id(section)] for section in self.sections]
-        computed = Kinds(PROFILES[description.profile]).index_order(creation)
+        computed = self.kinds.index_order(creation)
         return None if computed == actual else actual
 
     def _name_constant_relocations_early(
@@ -548,7 +556,7 @@ class _Describer:
             head, zero, _ = section.name.partition(".nv.constant0.")
             if zero and head in (".rel", ".rela") and previous is not None:
                 at = history.index(section)
-                made_as = kinds.made_as(section, profile)
+                made_as = self.kinds.made_as(section)
                 history[at] = Dropped(
                     section.name, True, None if made_as == section.name else made_as
                 )
@@ -556,7 +564,7 @@ class _Describer:
             previous = section
 
     def _check_names(self, description: Description) -> layout.Planner:
-        planner = layout.Planner(description)
+        planner = layout.Planner(description, self.kinds)
         pins = description.pins
         if planner.shstrtab != self.elf.shstrtab.data:
             pins.shstrtab = self.elf.shstrtab.data
@@ -565,7 +573,7 @@ class _Describer:
             pins.strtab = self.strtab.data
             self.reasons.append("symbol name table")
         if pins.shstrtab is not None or pins.strtab is not None:
-            planner = layout.Planner(description)
+            planner = layout.Planner(description, self.kinds)
         places = planner.name_places
         for section, row in zip(self.sections, self.rows[1:], strict=True):
             if places.get(id(section)) != row[0]:
@@ -597,7 +605,7 @@ class _Describer:
         else:
             self.sections[self.symtab - 1].body = bodies.Blob(self.elf.section_bytes(self.symtab))
             self.reasons.append("symbol table")
-        planner = layout.Planner(description)
+        planner = layout.Planner(description, self.kinds)
         planner.prepare()
         return planner
 
@@ -642,12 +650,13 @@ class _Describer:
         name, kind = section.name, section.sh_type
         if name.startswith(".text") and kind == elf.SHT_PROGBITS:
             section.registers = row[7] >> 24
-        if planner.computed_info(section) != row[7]:
+        rule = self.kinds.found[id(section)]
+        if planner.computed_info(section, rule) != row[7]:
             section.registers = 0
             section.info = self._refer(row[7]) if kinds.info_is_section(section) else row[7]
             if section.info != self._namesake(planner, section):
                 self.reasons.append(f"sh_info of {kind_of(name)}")
-        if planner.computed_link(section) != row[6]:
+        if planner.computed_link(rule) != row[6]:
             section.link = self._refer(row[6])
             self.reasons.append(f"sh_link of {kind_of(name)}")
         if planner.size(section) != row[5]:
@@ -698,7 +707,7 @@ class _Describer:
         at = 0
         for start, end in (*spans, (len(self.data), len(self.data))):
             if start > at:
-                gap = self.data[at:start]
+                gap = bytes(self.data[at:start])
                 if gap.count(0) != len(gap):
                     description.fills.append(Fill(at, gap))
                     self.reasons.append("bytes outside of sections")

@@ -253,25 +253,26 @@ class Kind:
 
 
 class Kinds:
-    """The kinds of one profile, found once."""
+    """The kinds of the sections of one file.
 
-    def __init__(self, profile: Profile) -> None:
+    Attributes:
+        found: the kind of each section by its ``id``. Name, type and flags of a section must not
+            change once it is in here.
+    """
+
+    def __init__(self, profile: Profile, sections: list[Section]) -> None:
         self.profile = profile
-        self._known: dict[tuple[str, int, int], Kind] = {}
-        self._found: dict[int, Kind] = {}
-
-    def of(self, section: Section) -> Kind:
-        """The kind of a section; its name, type and flags must not change any more."""
-        kind = self._found.get(id(section))
-        if kind is None:
-            match = _PREFIX(section.name)
-            prefix = match[0] if match else section.name
+        self.found: dict[int, Kind] = {}
+        known: dict[tuple[str, int, int], Kind] = {}
+        for section in sections:
+            name = section.name
+            match = _PREFIX(name)
+            prefix = match[0] if match else name
             key = (prefix, section.sh_type, section.sh_flags)
-            kind = self._known.get(key)
+            kind = known.get(key)
             if kind is None:
-                kind = self._known[key] = self._ask(prefix, section, bool(match))
-            self._found[id(section)] = kind
-        return kind
+                kind = known[key] = self._ask(prefix, section, bool(match))
+            self.found[id(section)] = kind
 
     def _ask(self, prefix: str, section: Section, owned: bool) -> Kind:
         any_name = prefix + _ANY if owned else prefix
@@ -296,27 +297,27 @@ class Kinds:
         """The name under which a section was made."""
         if section.made_as is not None:
             return section.made_as
-        kind = self.of(section)
+        kind = self.found[id(section)]
         return section.name if kind.made is None else kind.made + section.name[kind.cut :]
 
     def is_late(self, section: Section) -> bool:
         """Whether a section was made after the global symbols were named."""
         if section.late is not None:
             return section.late
-        kind = self.of(section)
+        kind = self.found[id(section)]
         return kind.is_late and (section.made_as is None or kind.is_mercury)
 
     def has_symbol(self, section: Section) -> bool:
         """Whether a section symbol is made."""
         if section.has_symbol is not None:
             return section.has_symbol
-        return self.of(section).has_symbol and not self.profile.table_first
+        return self.found[id(section)].has_symbol and not self.profile.table_first
 
     def group(self, section: Section) -> int:
         """Rank of a section in the index order."""
         if section.late is not None or section.made_as is not None:
             return group(section, self.profile)
-        return self.of(section).group
+        return self.found[id(section)].group
 
     def index_order(self, sections: list[Section]) -> list[int]:
         """Positions in creation order, in section index order (without the null section)."""

@@ -31,6 +31,7 @@ from cubinspec_writer.emit.kinds import (
     SHT_CUDA_UFT,
     STUB,
     UFT_REL,
+    Kind,
     Kinds,
 )
 from cubinspec_writer.emit.model import (
@@ -142,7 +143,7 @@ class Planner:
             profile = PROFILES.get(description.profile)
             if profile is None:
                 _refuse(f"unknown profile {description.profile!r}", "profile")
-            kinds = Kinds(profile)
+            kinds = Kinds(profile, description.sections)
         self.kinds = kinds
         self.profile: Profile = kinds.profile
         self.is_64 = description.header.ei_class == elf.ELFCLASS64
@@ -154,8 +155,13 @@ class Planner:
         self.sections = [creation[at] for at in order]
         self.indices = {id(section): at for at, section in enumerate(self.sections, 1)}
         self.by_name: dict[str, Section] = {}
-        for section in self.sections:
-            self.by_name.setdefault(section.name, section)
+        #: Index of the first section of each name.
+        self.index_of_name: dict[str, int] = {}
+        for at, section in enumerate(self.sections, 1):
+            name = section.name
+            if name not in self.by_name:
+                self.by_name[name] = section
+                self.index_of_name[name] = at
         self.shstrtab = b""
         self.name_places: dict[int, int] = {}
         if pins.shstrtab is None:
@@ -246,10 +252,14 @@ class Planner:
             entries.append(symbol)
 
         kinds = self.kinds
+        found = kinds.found
+        table_first = self.profile.table_first
         for entry in self.description.history:
             if isinstance(entry, Section):
-                if kinds.has_symbol(entry):
-                    if kinds.is_late(entry):
+                kind = found[id(entry)]
+                wanted = entry.has_symbol
+                if kind.has_symbol and not table_first if wanted is None else wanted:
+                    if (kind.is_late or entry.late) and kinds.is_late(entry):
                         tail.append(entry)
                     else:
                         section_symbol(entry)
@@ -281,21 +291,17 @@ class Planner:
 
     # -- sections --------------------------------------------------------------------------------
 
-    def computed_link(self, section: Section) -> int:
-        """``sh_link`` as the rules give it."""
-        target = self.kinds.of(section).link
+    def computed_link(self, kind: Kind) -> int:
+        """``sh_link`` of the sections of a kind as the rules give it."""
+        target = kind.link
         index = self.links.get(target)
         if index is None:
             if target == ".symtab" and self.profile.stale_link and self._drops_uft():
                 index = self.profile.stale_link
             else:
-                index = self._index_of_name(target)
+                index = 0 if target is None else self.index_of_name.get(target, 0)
             self.links[target] = index
         return index
-
-    def _index_of_name(self, name: str | None) -> int:
-        found = None if name is None else self.by_name.get(name)
-        return 0 if found is None else self.indices[id(found)]
 
     def _drops_uft(self) -> bool:
         if self.drops_uft is None:
@@ -305,9 +311,8 @@ class Planner:
             )
         return self.drops_uft
 
-    def computed_info(self, section: Section) -> int:
+    def computed_info(self, section: Section, kind: Kind) -> int:
         """``sh_info`` as the rules give it."""
-        kind = self.kinds.of(section)
         if kind.is_code:
             name = section.name
             function = name[6:]
@@ -329,7 +334,7 @@ class Planner:
         if info is None:
             return 0
         # a kind without functions has the whole name of its target
-        return self._index_of_name(info + section.name[kind.cut :])
+        return self.index_of_name.get(info + section.name[kind.cut :], 0)
 
     def _capsule_symbol(self, section: Section) -> int:
         table = self.by_name.get(".nv.merc.symtab")
@@ -541,11 +546,13 @@ class Planner:
 
     def _section_rows(self, offsets: list[int]) -> list[tuple[int, ...]]:
         rows: list[tuple[int, ...]] = []
-        places, sizes = self.name_places, self.size
+        places, found, sizes = self.name_places, self.kinds.found, self.sizes
         link_of, info_of = self.computed_link, self.computed_info
         for section, offset in zip(self.sections, offsets, strict=True):
-            place = places.get(id(section))
-            size = sizes(section)
+            key = id(section)
+            place = places.get(key)
+            size = sizes[key] if key in sizes else self.size(section)
+            kind = found[key]
             if section.pins or place is None:
                 place, size = self._pinned(section, place, size)
             link, info = section.link, section.info
@@ -557,8 +564,8 @@ class Planner:
                     section.sh_addr,
                     offset,
                     size,
-                    link_of(section) if link is None else self._index(link),
-                    info_of(section) if info is None else self._index(info),
+                    link_of(kind) if link is None else self._index(link),
+                    info_of(section, kind) if info is None else self._index(info),
                     section.sh_addralign,
                     section.sh_entsize,
                 )

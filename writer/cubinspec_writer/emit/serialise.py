@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import starmap
+from operator import itemgetter
+from struct import Struct
 from struct import error as StructError
 
 from cubinspec.errors import BadStructureError, LimitError
@@ -9,7 +12,7 @@ from cubinspec.reader import elf
 from cubinspec_generated import records
 from cubinspec_writer.emit import bodies
 from cubinspec_writer.emit.layout import Plan, plan
-from cubinspec_writer.emit.model import Description
+from cubinspec_writer.emit.model import Description, Section
 
 #: A description must not ask for more than the largest real files by an order of magnitude: an
 #: offset of 2**60 in a text file would otherwise be that many zeros.
@@ -26,6 +29,11 @@ def emit(description: Description) -> bytes:
     Raises:
         CubinError: the description contradicts itself, or a number does not fit its field.
     """
+    return b"".join(emit_parts(description))
+
+
+def emit_parts(description: Description) -> list[bytes]:
+    """:func:`emit` in parts that follow each other; large bodies are not copied."""
     laid_out = plan(description)
     if laid_out.size > MAX_FILE_BYTES:
         raise LimitError(
@@ -53,35 +61,47 @@ def _pieces(description: Description, laid_out: Plan) -> list[tuple[int, bytes]]
     magic, *rest = [header.overrides.get(name, value) for name, value in ident.items()]
     head = records.ELF_IDENT.pack(magic.to_bytes(4, "little"), *rest, header.ei_pad)
     pieces = [(0, head + record.pack(*laid_out.ehdr))]
+    encoded = laid_out.context.encoded
     for section, offset in zip(laid_out.sections, laid_out.offsets, strict=True):
         if section is None or isinstance(section.body, bodies.NoBytes):
             continue
-        body = section.body
-        if isinstance(body, bodies.Computed):
-            data = laid_out.tables[body.kind]
-        else:
-            data = body.encode(laid_out.context)
-        size = laid_out.context.size(section)
-        if len(data) != size:
-            raise BadStructureError(
-                f"{len(data)} bytes were written where {size} were laid out", field=section.name
-            )
+        data = encoded.get(id(section))
+        if data is None:
+            data = _contents(section, laid_out)
         if data:
             pieces.append((offset, data))
     table = records.SECTION_HEADER_64 if laid_out.is_64 else records.SECTION_HEADER_32
     rows = laid_out.section_rows
     shoff, phoff = laid_out.tables_at
     if len(rows) > 1 or shoff:
-        pieces.append((shoff, b"".join([table.pack(*row) for row in rows])))
+        pieces.append((shoff, _rows(table, rows)))
     if laid_out.segment_rows:
         pieces.append((phoff, _segments(laid_out)))
     pieces.extend((fill.offset, fill.data) for fill in description.fills)
     return pieces
 
 
+def _contents(section: Section, laid_out: Plan) -> bytes:
+    body = section.body
+    if isinstance(body, bodies.Computed):
+        return laid_out.tables[body.kind]
+    try:
+        data = body.encode(laid_out.context)
+    except StructError as error:
+        raise BadStructureError(
+            f"a number does not fit its field: {error}", field=section.name
+        ) from error
+    size = laid_out.context.size(section)
+    if len(data) != size:
+        raise BadStructureError(
+            f"{len(data)} bytes were written where {size} were laid out", field=section.name
+        )
+    return data
+
+
 def _segments(laid_out: Plan) -> bytes:
     if laid_out.is_64:
-        return b"".join([records.PROGRAM_HEADER_64.pack(*row) for row in laid_out.segment_rows])
+        return _rows(records.PROGRAM_HEADER_64, laid_out.segment_rows)
     pack = records.PROGRAM_HEADER_32.pack
     return b"".join(
         [
@@ -91,22 +111,25 @@ def _segments(laid_out: Plan) -> bytes:
     )
 
 
-def _assemble(pieces: list[tuple[int, bytes]], size: int) -> bytes:
-    """One byte string; zeros between the pieces."""
-    ordered = sorted(pieces, key=lambda piece: piece[0])
+def _rows(record: Struct, rows: list[tuple[int, ...]]) -> bytes:
+    return b"".join(starmap(record.pack, rows))
+
+
+def _assemble(pieces: list[tuple[int, bytes]], size: int) -> list[bytes]:
+    """Parts that follow each other; zeros between the pieces."""
     parts: list[bytes] = []
     at = 0
-    for offset, data in ordered:
+    for offset, data in sorted(pieces, key=itemgetter(0)):
         if offset < at:
-            return _overlay(pieces, size)
+            return [_overlay(pieces, size)]
         if offset > at:
             parts.append(bytes(offset - at))
         parts.append(data)
         at = offset + len(data)
-    if at < size:
-        parts.append(bytes(size - at))
-    result = b"".join(parts)
-    return result if at <= size else result[:size]
+    if at > size:
+        return [b"".join(parts)[:size]]
+    parts.append(bytes(size - at))
+    return parts
 
 
 def _overlay(pieces: list[tuple[int, bytes]], size: int) -> bytes:

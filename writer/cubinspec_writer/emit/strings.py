@@ -29,7 +29,14 @@ class _Names:
         self.offsets: dict[str, int] = {"": 0}
 
     def bytes(self) -> bytes:
-        """The table."""
+        """The table.
+
+        Raises:
+            BadStructureError: a name has a NUL inside.
+        """
+        for name in self.offsets:
+            if "\0" in name:
+                raise BadStructureError(f"{name!r} is no name: it has a NUL", field=name)
         return "".join(self._parts).encode("utf-8", "surrogateescape")
 
     def erase(self, count: int) -> None:
@@ -41,23 +48,25 @@ class _Names:
         """Append a name even if it is there already; its offset."""
         at = self._end
         self.offsets.setdefault(name, at)
-        self._put(name, 0)
+        self._parts.append(name)
+        self._parts.append("\0")
+        self._end = at + length(name) + 1
         return at
 
-    def add(self, name: str, room: int = 0) -> None:
-        """Append a name that is not there yet, with space for at least ``room`` bytes."""
-        if name not in self.offsets:
-            self.offsets[name] = self._end
-            self._put(name, room)
-
-    def _put(self, name: str, room: int) -> None:
-        size = length(name)
-        if "\0" in name:
-            raise BadStructureError(f"{name!r} is no name: it has a NUL", field=name)
-        padding = room - size if room > size else 0
-        self._parts.append(name)
-        self._parts.append("\0" * (padding + 1))
-        self._end += size + padding + 1
+    def add(self, name: str, room: int = 0) -> int:
+        """Make sure that a name is there, with space for at least ``room`` bytes; its offset."""
+        at = self.offsets.get(name)
+        if at is None:
+            at = self.offsets[name] = self._end
+            size = len(name) if name.isascii() else length(name)
+            self._parts.append(name)
+            if room > size:
+                self._parts.append("\0" * (room - size + 1))
+                size = room
+            else:
+                self._parts.append("\0")
+            self._end = at + size + 1
+        return at
 
 
 def length(name: str) -> int:
@@ -81,7 +90,7 @@ def string_offsets(table: bytes) -> dict[str, int]:
 
 def section_names(description: Description, kinds: Kinds) -> tuple[bytes, dict[int, int]]:
     """``.shstrtab``, and the offset of the name of every section by ``id``."""
-    profile = kinds.profile
+    profile, found = kinds.profile, kinds.found
     table = _Names()
     places: dict[int, int] = {}
     if profile.names_by_index:
@@ -95,13 +104,13 @@ def section_names(description: Description, kinds: Kinds) -> tuple[bytes, dict[i
     )
     for entry in entries:
         if isinstance(entry, Section):
-            name = entry.name
-            if kinds.of(entry).is_mercury and profile.late_constant0:
+            name, kind = entry.name, found[id(entry)]
+            if kind.is_mercury and profile.late_constant0:
                 places[id(entry)] = table.append(name)
+            elif kind.made is None and entry.made_as is None:
+                places[id(entry)] = table.add(name)
             else:
-                made = kinds.made_as(entry)
-                table.add(name, 0 if made == name else length(made))
-                places[id(entry)] = table.offsets[name]
+                places[id(entry)] = table.add(name, length(kinds.made_as(entry)))
         elif isinstance(entry, Dropped) and entry.in_shstrtab and not entry.erased:
             table.add(entry.name, length(entry.made_as or entry.name))
     return table.bytes(), places
@@ -167,7 +176,7 @@ def _table_first_order(description: Description) -> list[Section]:
 
 def symbol_names(description: Description, kinds: Kinds) -> tuple[bytes, dict[str, int]]:
     """``.strtab``, and the offset of every name in it."""
-    profile = kinds.profile
+    profile, found = kinds.profile, kinds.found
     table = _Names()
     if profile.table_first:
         for entry in (*description.history, *description.symbols):
@@ -183,12 +192,13 @@ def symbol_names(description: Description, kinds: Kinds) -> tuple[bytes, dict[st
         room = 0
         name = made = entry.name
         if isinstance(entry, Section):
-            kind = kinds.of(entry)
-            if kinds.is_late(entry):
+            kind = found[id(entry)]
+            if (kind.is_late or entry.late) and kinds.is_late(entry):
                 if not kind.is_mercury:
                     late.append(name)
                 continue
-            made = kinds.made_as(entry)
+            if kind.made is not None or entry.made_as is not None:
+                made = kinds.made_as(entry)
             if made != name and not kind.is_relocation:
                 if profile.names_patched:
                     room = length(made)
