@@ -16,9 +16,12 @@ if TYPE_CHECKING:
 
 EIFMT_SVAL = 4
 #: ``EIATTR_KPARAM_INFO`` and its second form.
-_PARAMETERS = frozenset((0x17, 0x45))
-_PARAMETER_HEAD = 0x17 << 8 | EIFMT_SVAL
+_PARAMETER, _PARAMETER_V2 = 0x17, 0x45
+_PARAMETERS = frozenset((_PARAMETER, _PARAMETER_V2))
+_PARAMETER_HEAD = _PARAMETER << 8 | EIFMT_SVAL
 _PARAMETER_BYTES = records.KPARAM_INFO.size
+#: A whole parameter record in units of two bytes.
+_PARAMETER_WORDS = (4 + _PARAMETER_BYTES) // 2
 _LITTLE = unpack_from("=H", b"\1\0")[0] == 1
 SHT_CUDA_COMPAT_INFO = 0x70000086
 #: Section types whose body is a stream of attribute records.
@@ -79,6 +82,9 @@ class InfoIndex:
     Finds each record without taking it apart, in a fifth of the time of :func:`info_rows`, and
     reads the few that are asked for. Of several records with one code the last one counts.
 
+    Most streams have their records where one before had them, and that is seen at once: if the
+    headers stand in the same places, they are all the records there are.
+
     Raises:
         TruncatedError: as :func:`info_rows` does.
     """
@@ -91,11 +97,20 @@ class InfoIndex:
         self.num_params = 0
         #: Code -> offset of the record.
         self._places: dict[int, int] = {}
+        known = _layouts.get(len(body))
+        if known is not None:
+            number = int.from_bytes(body, "little")
+            for mask, heads, places, params in known:
+                if number & mask == heads:
+                    self._places = places
+                    self.num_params = params
+                    return
         if len(body) & 1 or not _LITTLE or not self._scan():
             # Damaged, or with a payload of odd size: the thorough way finds it or says why not.
             rows = info_rows(body, base, file, field)
             self._places = {row[2]: row[0] for row in rows}
             self.num_params = sum(row[2] in _PARAMETERS for row in rows)
+        _remember(body, self._places, self.num_params)
 
     def _scan(self) -> bool:
         halves = memoryview(self._body).cast("H")
@@ -105,20 +120,22 @@ class InfoIndex:
         at = 0
         while at < end:
             head = halves[at]
-            # Half of all records are parameters, of which only the number is wanted here.
-            if head == _PARAMETER_HEAD and halves[at + 1] == _PARAMETER_BYTES:
-                params += 1
-                at += 2 + _PARAMETER_BYTES // 2
+            if head & 0xFF != EIFMT_SVAL:
+                places[head >> 8] = at << 1
+                at += 2
                 continue
-            places[head >> 8] = at << 1
-            if head >> 8 in _PARAMETERS:
+            size = halves[at + 1]
+            # Half of all records are parameters, of which only the number is wanted here.
+            if head == _PARAMETER_HEAD and size == _PARAMETER_BYTES:
                 params += 1
-            if head & 0xFF == EIFMT_SVAL:
-                size = halves[at + 1]
-                if size & 1:
-                    return False
-                at += size >> 1
-            at += 2
+                at += _PARAMETER_WORDS
+                continue
+            if size & 1:
+                return False
+            places[head >> 8] = at << 1
+            at += 2 + (size >> 1)
+        if _PARAMETER in places or _PARAMETER_V2 in places:
+            return False  # one of another form
         self._places = places
         self.num_params = params
         return at == end + 1
@@ -137,6 +154,36 @@ class InfoIndex:
         if body[at] != EIFMT_SVAL:
             return b""
         return body[at + 4 : at + 4 + int.from_bytes(body[at + 2 : at + 4], "little")]
+
+
+#: Size of a stream -> what picks the headers out of it as a number, the headers, and what
+#: :class:`InfoIndex` says of such a stream.
+_layouts: dict[int, list[tuple[int, int, dict[int, int], int]]] = {}
+#: Bounds of what is remembered: kinds of streams per size, sizes, bytes of a stream.
+_MAX_LAYOUTS, _MAX_LAYOUT_SIZES, _MAX_LAYOUT_BYTES = 4, 1024, 4096
+
+
+def _remember(body: bytes, places: dict[int, int], params: int) -> None:
+    if len(body) > _MAX_LAYOUT_BYTES:
+        return
+    known = _layouts.get(len(body))
+    if known is None:
+        if len(_layouts) >= _MAX_LAYOUT_SIZES:
+            return
+        known = _layouts[len(body)] = []
+    if len(known) >= _MAX_LAYOUTS:
+        return
+    mask = bytearray(len(body))
+    at = 0
+    while at < len(body):
+        if body[at] == EIFMT_SVAL:
+            mask[at : at + 4] = b"\xff\xff\xff\xff"
+            at += 4 + int.from_bytes(body[at + 2 : at + 4], "little")
+        else:
+            mask[at : at + 2] = b"\xff\xff"
+            at += 4
+    number = int.from_bytes(mask, "little")
+    known.append((number, int.from_bytes(body, "little") & number, places, params))
 
 
 def keyed_rows(body: bytes, base: int, file: str, field: str) -> list[tuple[int, int, int]]:

@@ -1,0 +1,81 @@
+"""The index of an attribute stream says what reading all of its records says."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from cubinspec import Cubin
+from cubinspec.errors import CubinError
+from cubinspec.reader import streams
+from cubinspec.reader.streams import EIFMT_SVAL, INFO_TYPES, InfoIndex, info_rows
+
+PARAMETERS = (0x17, 0x45)
+
+
+def agree(body: bytes) -> None:
+    rows = info_rows(body, 0, "x", "f")
+    index = InfoIndex(body, 0, "x", "f")
+    assert index.num_params == sum(row[2] in PARAMETERS for row in rows)
+    last = {row[2]: row for row in rows}
+    for code in range(256):
+        row = last.get(code)
+        if code == 0x17 and index.value(code) is None:
+            continue  # parameters are counted, their places are not kept
+        assert index.value(code) == (None if row is None else row[3]), code
+        assert index.payload(code) == (None if row is None else row[4]), code
+
+
+def record(form: int, code: int, value: int, payload: bytes) -> bytes:
+    return bytes((form, code)) + value.to_bytes(2, "little") + payload
+
+
+def any_stream(chance: random.Random) -> bytes:
+    records = []
+    for _ in range(chance.randrange(12)):
+        form = chance.choice((1, 2, 3, 4, 4, 4, 9))
+        code = chance.choice((0x17, 0x17, 0x45, 0x05, 0x19, 0x1C, 0x4C, 0xEE))
+        size = 12 if code in PARAMETERS else chance.choice((0, 2, 4, 8, 12, 13))
+        payload = chance.randbytes(size) if form == EIFMT_SVAL else b""
+        value = size if form == EIFMT_SVAL else chance.randrange(1 << 16)
+        records.append(record(form, code, value, payload))
+    return b"".join(records)
+
+
+def test_random_streams(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "_layouts", {})
+    chance = random.Random(3)
+    for _ in range(2000):
+        agree(any_stream(chance))
+    assert max(map(len, streams._layouts.values())) == streams._MAX_LAYOUTS
+
+
+def test_a_stream_of_a_known_size_with_other_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "_layouts", {})
+    one = record(4, 0x05, 12, bytes(12)) + record(3, 0x19, 7, b"")
+    agree(one)
+    agree(record(4, 0x05, 12, b"\xff" * 12) + record(3, 0x19, 9, b""))
+    agree(record(4, 0x05, 8, bytes(8)) + record(4, 0x19, 4, bytes(4)))
+    agree(record(3, 0x19, 1, b"") * 5)
+    with pytest.raises(CubinError):
+        InfoIndex(record(4, 0x05, 99, bytes(12)) + record(3, 0x19, 7, b""), 0, "x", "f")
+
+
+def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "_layouts", {})
+    monkeypatch.setattr(streams, "_MAX_LAYOUT_SIZES", 3)
+    for count in range(9):
+        agree(record(1, 4, 0, b"") * count)
+    assert len(streams._layouts) == 3
+    agree(record(4, 0x1C, 8192, bytes(8192)))
+    assert 8196 not in streams._layouts
+
+
+def test_the_streams_of_the_samples(samples: list[Path]) -> None:
+    for path in samples:
+        cubin = Cubin.parse(path.read_bytes())
+        for index, row in enumerate(cubin.elf.section_rows):
+            if row[1] in INFO_TYPES:
+                agree(cubin.elf.section_bytes(index))
