@@ -114,6 +114,32 @@ class Graph:
         return found
 
 
+class Below:
+    """What every kernel reaches; found for those kernels that are asked about."""
+
+    def __init__(self, graph: Graph, kernels: list[Symbol]) -> None:
+        self.graph = graph
+        self.kernels = kernels
+        self._found: dict[Symbol, list[Symbol]] = {}
+        self._reaching: dict[Symbol, list[Symbol]] | None = None
+
+    def __getitem__(self, kernel: Symbol) -> list[Symbol]:
+        """The kernel itself and all functions below it."""
+        found = self._found.get(kernel)
+        if found is None:
+            found = self._found[kernel] = self.graph.reachable(kernel)
+        return found
+
+    def reaching(self, function: Symbol) -> list[Symbol]:
+        """The kernels that reach a function, in their order."""
+        if self._reaching is None:
+            self._reaching = {}
+            for kernel in self.kernels:
+                for reached in self[kernel]:
+                    self._reaching.setdefault(reached, []).append(kernel)
+        return self._reaching.get(function, [])
+
+
 def join_callgraphs(state: LinkState) -> Graph:
     """Join the call graphs of all inputs over live functions and collect the signatures."""
     graph = Graph()

@@ -251,7 +251,7 @@ class _Writer:
         """
         fixed = set(self.half.fixed.values())
         made: dict[OutSection, int] = {}
-        bare: set[str] = set()
+        bare = {entry.name for entry in self.state.entries if isinstance(entry, OutSection)}
         number = 0
         for entry in self.state.entries:
             if isinstance(entry, OutSection):

@@ -78,6 +78,7 @@ class _Merger:
         self.late: dict[int, Symbol] = {}
         self.seen_late: set[int] = set()
         self.skipped: set[int] = set()
+        self.functions: list[tuple[InSymbol, Symbol]] = []
         #: What stayed of this input's frame entries, where dead ones are dropped.
         self.frames: Frames | None = None
         self.frame_section = -1
@@ -93,31 +94,32 @@ class _Merger:
 
     def _find_owners(self) -> None:
         for row, symbol in zip(self.obj.symbols, self.obj.bound, strict=True):
-            if row.kind != STT_FUNC or row.shndx == SHN_UNDEF or symbol is None:
+            if symbol is None or row[3] != STT_FUNC:
                 continue
-            if symbol.live and accepted_here(self.obj, row.index):
-                self.owner[row.shndx] = symbol
-                if row.bind == STB_GLOBAL:
+            self.functions.append((row, symbol))
+            shndx = row[5]
+            if shndx == SHN_UNDEF:
+                continue
+            if symbol.live and accepted_here(self.obj, row[0]):
+                self.owner[shndx] = symbol
+                if row[2] == STB_GLOBAL:
                     self.state.strong.add(symbol)
             else:
-                self.skipped.add(row.shndx)
+                self.skipped.add(shndx)
                 if symbol.live:
-                    self.late[row.shndx] = symbol
+                    self.late[shndx] = symbol
 
     def _functions(self) -> None:
         state, obj = self.state, self.obj
         info = {s.info: s for s in obj.sections if s.sh_type == SHT_CUDA_INFO and s.info}
-        for row in obj.symbols:
-            symbol = obj.bound[row.index]
-            if row.kind != STT_FUNC or symbol is None:
-                continue
+        for row, symbol in self.functions:
             if not symbol.live:
                 self._dead_kernel(symbol)
                 continue
             state.enter(symbol)
-            if row.shndx not in self.owner or self.owner[row.shndx] is not symbol:
+            if self.owner.get(row[5]) is not symbol:
                 continue
-            text = obj.sections[row.shndx]
+            text = obj.sections[row[5]]
             if symbol.section is not None:
                 self._replace(symbol, row)
                 section = symbol.section
@@ -147,8 +149,8 @@ class _Merger:
         brings is appended (`_place`).
         """
         state = self.state
-        for section in (*state.sections, *state.hidden):
-            if section.owner is not symbol or section.sh_type == SHT_CUDA_CONSTANT_B0:
+        for section in state.sections_of(symbol):
+            if section.sh_type == SHT_CUDA_CONSTANT_B0:
                 continue
             if section.flags & SHF_EXECINSTR or is_constant(section.sh_type):
                 section.data.clear()
@@ -178,9 +180,8 @@ class _Merger:
 
     def _symbols(self) -> None:
         obj = self.obj
-        for row in obj.symbols:
-            symbol = obj.bound[row.index]
-            if row.kind in (STT_FUNC, STT_SECTION) or symbol is None:
+        for row, symbol in zip(obj.symbols, obj.bound, strict=True):
+            if symbol is None or row[3] == STT_FUNC or row[3] == STT_SECTION:
                 continue
             if row.shndx == SHN_UNDEF and row.bind == STB_LOCAL:
                 continue  # a note of the compiler, such as `.nv.ptx.const0.size`
@@ -223,9 +224,8 @@ class _Merger:
 
     def _content(self) -> None:
         for section in self.obj.sections:
-            if (
-                section.sh_type == SHT_PROGBITS and not section.flags & SHF_EXECINSTR
-            ) or is_constant(section.sh_type):
+            sh_type = section[2]
+            if (sh_type == SHT_PROGBITS and not section[3] & SHF_EXECINSTR) or is_constant(sh_type):
                 self._place(section)
 
     def _place(self, source: InSection) -> tuple[OutSection, int] | None:
@@ -328,7 +328,7 @@ class _Merger:
 
     def _function_info(self) -> None:
         for section in self.obj.sections:
-            if section.sh_type != SHT_CUDA_INFO or not section.flags & SHF_INFO_LINK:
+            if section[2] != SHT_CUDA_INFO or not section[3] & SHF_INFO_LINK:
                 continue
             owner = self.owner.get(section.info)
             if owner is not None and section.index not in self.obj.placed:
@@ -342,52 +342,43 @@ class _Merger:
         target, base = place
         # Debug data of a duplicate function stays, but must not describe the other copy.
         unloaded = not target.flags & SHF_ALLOC
+        frames = self.frames if relocs.target == self.frame_section else None
+        lines = state.profile.drops_dead_frames and target.name in LINE_TABLES
+        hidden = not target.emitted and target in state.hidden
+        names = _RelocNames(state, obj, relocs, target)
         for row in relocs.rows:
-            offset = row.offset
-            if self.frames is not None and relocs.target == self.frame_section:
-                moved = self.frames.new_offset(offset)
-                if moved is None or obj.symbols[row.symbol].kind == STT_SECTION:
+            offset, r_type, index, addend = row
+            if frames is not None:
+                moved = frames.new_offset(offset)
+                if moved is None or obj.symbols[index].kind == STT_SECTION:
                     continue
                 offset = moved
-            if self.state.profile.drops_dead_frames and target.name in LINE_TABLES:
-                self._check_lines(row.symbol)
-            symbol, shift = self._reloc_symbol(row.symbol, unloaded)
-            # Data about a duplicate of a dead function stays as it is.
-            dead = symbol is None and self._is_dead(row.symbol) and is_clear(row.r_type)
-            dead = dead and defined_here(obj, row.symbol)
-            if symbol is None and not dead:
-                if target.flags & SHF_EXECINSTR and self._is_dead(row.symbol):
+            if lines:
+                self._check_lines(index)
+            symbol, shift = self._reloc_symbol(index, unloaded)
+            if symbol is None and not (
+                # Data about a duplicate of a dead function stays as it is.
+                is_clear(r_type) and self._is_dead(index) and defined_here(obj, index)
+            ):
+                if target.flags & SHF_EXECINSTR and self._is_dead(index):
                     # Code that only data names may call what is not linked: the names stay (86).
-                    self._reloc_names(relocs, row, target)
+                    names.section_for(row)
                 continue
-            if target in state.hidden and symbol is not None:
+            if hidden and symbol is not None:
                 if state.options.preserve_relocs and row is relocs.rows[0]:
                     state.add_name(".nv.resolvedrela" + target.name)
                 state.hidden_relocs.setdefault(target, []).append(
-                    Reloc(base + offset, row.r_type, symbol, row.addend + shift)
+                    Reloc(base + offset, r_type, symbol, addend + shift)
                 )
                 continue
-            section = self._reloc_names(relocs, row, target)
+            section = names.section_for(row)
             if symbol is None:
-                clear(target, base + offset, row.r_type)
+                clear(target, base + offset, r_type)
                 continue
+            state.serial += 1
             section.relocs.append(
-                Reloc(base + offset, row.r_type, symbol, row.addend + shift, state.next_serial())
+                Reloc(base + offset, r_type, symbol, addend + shift, state.serial)
             )
-
-    def _reloc_names(self, relocs: InRelocs, row: InReloc, target: OutSection) -> OutSection:
-        """The output section of a relocation; its names are entered when they are first needed."""
-        state, source = self.state, self.obj.sections[relocs.section]
-        section = state.reloc_section(target, relocs.is_rela)
-        if section is None:
-            section = state.create_reloc_section(
-                source.name, target, relocs.is_rela, source.align, source.entsize
-            )
-        if relocs.is_rela and row.addend == 0 and row is not relocs.rows[0]:
-            # Such a row asks for the REL section by name first (case debug_g shows that the
-            # first row of an input section does not).
-            state.add_name(".rel" + target.name)
-        return section
 
     def _check_lines(self, index: int) -> None:
         """The finalizer cuts line tables of functions that are not linked; this linker does not."""
@@ -414,6 +405,37 @@ class _Merger:
             # Relocations that change an instruction name no symbol (atomics_misc on sm_75).
             return Symbol("", STB_LOCAL, STT_NOTYPE, 0), 0
         return symbol, 0
+
+
+class _RelocNames:
+    """The output section of one input section's relocations, with the names it brings."""
+
+    __slots__ = ("obj", "relocs", "section", "state", "target", "without_rel")
+
+    def __init__(
+        self, state: LinkState, obj: InputObject, relocs: InRelocs, target: OutSection
+    ) -> None:
+        self.state = state
+        self.obj = obj
+        self.relocs = relocs
+        self.target = target
+        self.section = state.reloc_section(target, relocs.is_rela)
+        self.without_rel = relocs.is_rela
+
+    def section_for(self, row: InReloc) -> OutSection:
+        """The section; names are entered when a row first needs them."""
+        section, relocs = self.section, self.relocs
+        if section is None:
+            source = self.obj.sections[relocs.section]
+            section = self.section = self.state.create_reloc_section(
+                source.name, self.target, relocs.is_rela, source.align, source.entsize
+            )
+        if row[3] == 0 and self.without_rel and row is not relocs.rows[0]:
+            # Such a row asks for the REL section by name first (case debug_g shows that the
+            # first row of an input section does not).
+            self.state.add_name(".rel" + self.target.name)
+            self.without_rel = False
+        return section
 
 
 def is_internal(section: OutSection, symbol: Symbol) -> bool:

@@ -45,9 +45,11 @@ def has_symbol(state: LinkState, section: OutSection) -> bool:
 
     The finalizer adds the reserved bytes after symbols were made (shared_dyn on sm_90 and 100).
     """
-    size = section.nobits_size if state.profile.constant0_late else section.size
-    empty_shared = section.sh_type == SHT_CUDA_SHARED and size == 0
-    return section.symbol is not None and section.emitted and not empty_shared
+    if section.sh_type == SHT_CUDA_SHARED:
+        size = section.nobits_size if state.profile.constant0_late else section.size
+        if size == 0:
+            return False
+    return section.symbol is not None and section.emitted
 
 
 def is_hidden(state: LinkState, symbol: Symbol) -> bool:
@@ -75,13 +77,19 @@ def is_dropped(state: LinkState, symbol: Symbol) -> bool:
 def number_symbols(state: LinkState) -> list[Symbol]:
     """Give every symbol of the output its index; returns them in that order (null excluded)."""
     first: list[Symbol] = []
+    some_late = state.profile.constant0_late
     for entry in state.entries:
         if isinstance(entry, OutSection):
-            if has_symbol(state, entry) and entry.symbol and not is_late(state, entry):
-                first.append(entry.symbol)
+            symbol = entry.symbol
+            if symbol is None or not entry.emitted:
+                continue
+            if has_symbol(state, entry) and not (some_late and is_late(state, entry)):
+                first.append(symbol)
         elif isinstance(entry, Symbol) and not is_dropped(state, entry):
             first.append(entry)
-    late = [s.symbol for s in late_sections(state) if has_symbol(state, s) and s.symbol]
+    late = []
+    if some_late:
+        late = [s.symbol for s in late_sections(state) if has_symbol(state, s) and s.symbol]
     symbols = first + [s for s in state.globals if not is_dropped(state, s)] + late
     for index, symbol in enumerate(symbols, 1):
         symbol.index = index

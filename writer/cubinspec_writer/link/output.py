@@ -13,7 +13,7 @@ from collections import defaultdict
 from cubinspec_generated import records
 from cubinspec_writer.emit import Description, bodies, emit
 from cubinspec_writer.emit import model as out
-from cubinspec_writer.emit.layout import index_order
+from cubinspec_writer.emit.kinds import Kinds
 from cubinspec_writer.emit.profiles import PROFILES, final_name
 
 from . import capsule
@@ -301,7 +301,7 @@ class _Writer:
         )
         made = [*copies.values(), symtab]
         made.sort(key=lambda s: s.sh_type == SHT_CUDA_SHARED_RESERVED)
-        return [made[at] for at in index_order(made, PROFILES[_MERCURY_PROFILE])]
+        return [made[at] for at in Kinds(PROFILES[_MERCURY_PROFILE], made).index_order(made)]
 
     def _mercury_copy(
         self, section: OutSection, twins: dict[OutSection, OutSection]

@@ -20,7 +20,7 @@ from collections.abc import Callable
 
 from cubinspec_generated.tables.arch import ARCHES
 
-from .callgraph import Graph
+from .callgraph import Below, Graph
 from .merge import SHARED_POOL
 from .model import (
     SHF_ALLOC,
@@ -30,6 +30,7 @@ from .model import (
     SHT_CUDA_CONSTANT_B0,
     SHT_CUDA_GLOBAL,
     SHT_CUDA_SHARED,
+    STO_CUDA_SPACE,
     OutSection,
     Reloc,
     Space,
@@ -42,6 +43,7 @@ _GLOBAL = ".nv.global"
 _SHARED_LIMIT = 0xC000
 _CONSTANT_LIMIT = 0x10000
 _DYNAMIC_ALIGN = 16
+_SHARED_BITS = Space.SHARED << 5
 _CONSTANT2 = SHT_CUDA_CONSTANT_B0 + 2
 
 
@@ -61,18 +63,20 @@ def place_commons(state: LinkState) -> None:
 def place(state: LinkState, graph: Graph) -> None:
     """Lay out shared memory and compiler constants."""
     kernels = [f for f in state.functions if f.is_entry and f.section is not None]
-    below = {kernel: graph.reachable(kernel) for kernel in kernels}
+    below = Below(graph, kernels)
     if not state.options.relocatable:
         _place_shared(state, below)
         _place_constants(state, below)
         _check_limits(state)
 
 
-def _place_shared(state: LinkState, below: dict[Symbol, list[Symbol]]) -> None:
+def _place_shared(state: LinkState, below: Below) -> None:
     used_by_function = _shared_uses(state)
     uses = {
-        kernel: {v: None for f in functions for v in used_by_function.get(f, ())}
-        for kernel, functions in below.items()
+        kernel: {v: None for f in below[kernel] for v in used_by_function.get(f, ())}
+        if used_by_function
+        else {}
+        for kernel in below.kernels
     }
     users: dict[Symbol, list[Symbol]] = {}
     for kernel, variables in uses.items():
@@ -85,7 +89,7 @@ def _place_shared(state: LinkState, below: dict[Symbol, list[Symbol]]) -> None:
             if variable.space == Space.SHARED:
                 variable.value = 0  # what no kernel reaches stays there
     pooled = split_sort(_variables_of(state, pool), lambda a, b: a.size > b.size)
-    named = _named_in_code(state)
+    named = _named_in_code(state) if pooled else set()
     # What no kernel reaches takes up place among the rest when any code names it (seed 112).
     for variable in pooled:
         variable.live = variable in users or variable in named
@@ -188,7 +192,7 @@ def _allows_more_shared(state: LinkState) -> bool:
 
 def _place_dynamic(
     state: LinkState,
-    below: dict[Symbol, list[Symbol]],
+    below: Below,
     used: dict[Symbol, list[Symbol]],
     sizes: dict[Symbol, int],
     aligns: dict[Symbol, int],
@@ -201,7 +205,7 @@ def _place_dynamic(
     users = {f: None for f, variables in used.items() if any(not v.is_defined for v in variables)}
     groups: list[list[Symbol]] = []
     for function in users:
-        kernels = [k for k in below if function in below[k]]
+        kernels = below.reaching(function)
         joined = [g for g in groups if any(k in g for k in kernels)]
         groups = [g for g in groups if g not in joined]
         groups.append(list(dict.fromkeys(k for g in [*joined, kernels] for k in g)))
@@ -255,7 +259,7 @@ def _shared_uses(state: LinkState) -> dict[Symbol, list[Symbol]]:
         if target.owner is None:
             continue
         for reloc in relocs.relocs:
-            if reloc.symbol.space == Space.SHARED:
+            if reloc.symbol.other & STO_CUDA_SPACE == _SHARED_BITS:
                 uses.setdefault(target.owner, []).append(reloc.symbol)
     for section, variables in state.members.items():
         if section.sh_type == SHT_CUDA_SHARED and section.owner is not None:
@@ -264,14 +268,14 @@ def _shared_uses(state: LinkState) -> dict[Symbol, list[Symbol]]:
     return uses
 
 
-def _place_constants(state: LinkState, below: dict[Symbol, list[Symbol]]) -> None:
+def _place_constants(state: LinkState, below: Below) -> None:
     sharing = None
     if state.options.share_constants and not state.profile.mercury:
         from .share import Sharing
 
         sharing = Sharing(state)
     for part in reversed([s for s in state.hidden if s.sh_type == _CONSTANT2]):
-        kernels = [k for k, functions in below.items() if part.owner in functions]
+        kernels = below.reaching(part.owner) if part.owner is not None else []
         aliases = sharing.reduce(part, frozenset(kernels)) if sharing and kernels else {}
         if aliases and not part.data:
             for symbol, offset in aliases.items():

@@ -43,6 +43,11 @@ class Action(NamedTuple):
     shift: int
 
 
+#: Types that only clear a field, and only when its target is gone.
+_CLEARING = frozenset(t for t, when in relocations.APPLY.items() if when == "target_dropped")
+#: Kind of what the driver fills in whatever the type: Mercury code leaves reserved shared memory
+#: to it (tcgen05).
+_DRIVERS = "driver's"
 ACTIONS = {t: tuple(Action(*a) for a in rows) for t, rows in relocations.ACTIONS.items()}
 
 
@@ -60,6 +65,8 @@ _TABLES = ("__UFT", "__UDT")
 def relocate(state: LinkState) -> None:
     """Apply, retype or keep every relocation of every section."""
     final = not state.options.relocatable
+    keep, retype = relocations.KEEP, relocations.RETYPE
+    kinds: dict[Symbol, str] = {}
     for section in [s for s in state.sections if s.relocs]:
         target = section.info_section
         assert target is not None
@@ -67,17 +74,23 @@ def relocate(state: LinkState) -> None:
         # Mercury code is packed: `capsule` writes the values there.
         in_capsule = state.profile.keeps_symbols and bool(target.flags & SHF_EXECINSTR)
         for reloc in section.relocs:
-            if _is_kept(state, reloc):
-                if final:
-                    reloc.r_type = relocations.RETYPE.get(reloc.r_type, reloc.r_type)
-                kept.append(reloc)
-            elif is_clear(reloc.r_type):
+            r_type, symbol = reloc.r_type, reloc.symbol
+            if r_type in _CLEARING:
                 continue
+            kind = kinds.get(symbol)
+            if kind is None:
+                kind = kinds[symbol] = _kind_here(state, symbol)
+            if kind in keep.get(r_type, ()) or kind == _DRIVERS:
+                if final and r_type in retype:
+                    reloc.r_type = retype[r_type]
+                kept.append(reloc)
             else:
                 resolved.append(reloc)
                 if not in_capsule:
                     _apply(state, target, reloc, from_field=is_rel(section))
         section.relocs = kept
+        if not resolved:
+            continue
         state.applied.setdefault(target, []).extend(resolved)
         if target in state.resolved:
             state.resolved[target].relocs += [r for r in resolved if _is_listed(state, r)]
@@ -126,12 +139,10 @@ def is_table_placeholder(symbol: Symbol) -> bool:
     return not symbol.is_defined and symbol.name.startswith(_TABLES)
 
 
-def _is_kept(state: LinkState, reloc: Reloc) -> bool:
-    if is_clear(reloc.r_type):
-        return False
-    if reloc.symbol.space == Space.RESERVED_SHARED and state.profile.keeps_symbols:
-        return True  # Mercury code leaves reserved shared memory to the driver (tcgen05)
-    return target_kind(reloc.symbol) in relocations.KEEP.get(reloc.r_type, ())
+def _kind_here(state: LinkState, symbol: Symbol) -> str:
+    if symbol.space == Space.RESERVED_SHARED and state.profile.keeps_symbols:
+        return _DRIVERS
+    return target_kind(symbol)
 
 
 def _is_listed(state: LinkState, reloc: Reloc) -> bool:
@@ -153,7 +164,7 @@ def has_place(symbol: Symbol) -> bool:
 
 def is_clear(r_type: int) -> bool:
     """Whether the type only clears a field, and only when its target is gone."""
-    return relocations.APPLY.get(r_type) == "target_dropped"
+    return r_type in _CLEARING
 
 
 def clear(target: OutSection, offset: int, r_type: int) -> None:

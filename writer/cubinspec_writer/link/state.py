@@ -27,6 +27,14 @@ from .profile import Profile
 
 
 @dataclass(slots=True)
+class Owned:
+    """Sections by the function that they belong to, as far as anybody asked."""
+
+    count: int = 0
+    by_owner: dict[Symbol, list[OutSection]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
 class LinkState:
     """Everything known about the link so far."""
 
@@ -52,6 +60,8 @@ class LinkState:
     #: Defined data symbols of every section, in merging order.
     members: dict[OutSection, list[Symbol]] = field(default_factory=dict)
     hidden: list[OutSection] = field(default_factory=list)
+    owned: Owned = field(default_factory=Owned)
+    owned_hidden: Owned = field(default_factory=Owned)
     #: Where the bytes of a hidden section were copied to: bank and offset, for the link map.
     copies: dict[OutSection, list[tuple[OutSection, int]]] = field(default_factory=dict)
     #: Relocations of hidden sections, until their bytes have moved.
@@ -64,6 +74,7 @@ class LinkState:
     null_value: int = 0
     #: Where arrays of dynamic size start for the code of a function.
     dynamic_start: dict[Symbol, int] = field(default_factory=dict)
+    #: Number of relocations merged.
     serial: int = 0
     #: Target section -> its `.nv.resolvedrela` section (only with that option).
     resolved: dict[OutSection, OutSection] = field(default_factory=dict)
@@ -152,10 +163,14 @@ class LinkState:
             self.resolved[target] = listing
         return section
 
-    def next_serial(self) -> int:
-        """A number that grows with every relocation merged."""
-        self.serial += 1
-        return self.serial
+    def sections_of(self, owner: Symbol) -> list[OutSection]:
+        """Everything made so far that belongs to a function."""
+        for made, known in ((self.sections, self.owned), (self.hidden, self.owned_hidden)):
+            for section in made[known.count :]:
+                if section.owner is not None:
+                    known.by_owner.setdefault(section.owner, []).append(section)
+            known.count = len(made)
+        return self.owned.by_owner.get(owner, []) + self.owned_hidden.by_owner.get(owner, [])
 
     def reloc_section(self, target: OutSection, is_rela: bool) -> OutSection | None:
         """The relocation section of a target, if there is one."""
