@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 
+from cubinspec.containers.elf_host import cubin_arch
 from cubinspec.containers.sniff import SNIFF_BYTES, sniff
 from cubinspec.containers.walk import images
 from cubinspec.errors import CubinError
@@ -189,7 +190,7 @@ class _Gatherer:
                 f"Output is limited to run on SM Arch '{self.target[0]}' only due to limitations "
                 f"in input file {name}"
             )
-        if not self._matches((elf.ehdr[6] >> 8) & 0xFFFF):
+        if not self._matches(cubin_arch(data[:_EI_NIDENT], elf.ehdr[6])):
             raise self.diagnostics.fatal(
                 f"Input file '{name}' arch does not match target '{self.options.arch}'"
             )
@@ -288,7 +289,7 @@ class _Gatherer:
 
 #: First target for which PTX is assembled; nvlink ignores it below (case err_ptx_input).
 _PTX_FROM = 90
-_EI_CLASS = 4
+_EI_CLASS, _EI_NIDENT = 4, 16
 #: From this target on a broken input is an error (nvlink itself crashes there).
 _STRICT_FROM = 100
 

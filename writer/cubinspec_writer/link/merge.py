@@ -24,6 +24,7 @@ from .model import (
     SHF_EXECINSTR,
     SHF_INFO_LINK,
     SHF_MERCURY,
+    SHF_UNSAID,
     SHF_WRITE,
     SHN_COMMON,
     SHN_UNDEF,
@@ -252,7 +253,10 @@ class _Merger:
             # Constants of a device function move into the banks of kernels: no name, no section.
             nameless = is_constant(source.sh_type) and owner is not None and not owner.is_entry
             create = self.state.hidden_section if nameless else self.state.create_section
-            section = create(source.name, source.sh_type, source.flags, 0, owner=owner)
+            flags = source.flags
+            if flags & SHF_UNSAID:
+                flags &= ~(SHF_UNSAID | SHF_INFO_LINK)
+            section = create(source.name, source.sh_type, flags, 0, owner=owner)
             if owner is not None:
                 section.info_section = owner.section
         if self.state.profile.drops_dead_frames and source.name == _FRAMES:

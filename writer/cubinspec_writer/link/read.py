@@ -20,9 +20,12 @@ from .model import (
     SHF_EXECINSTR,
     SHF_INFO_LINK,
     SHF_MERCURY,
+    SHF_UNSAID,
     SHN_COMMON,
     SHT_CUDA_CALLGRAPH,
     SHT_CUDA_CONSTANT_B0,
+    SHT_CUDA_GLOBAL,
+    SHT_CUDA_GLOBAL_INIT,
     SHT_CUDA_INFO,
     SHT_CUDA_MERC_CODE,
     SHT_CUDA_MERC_CONSTANT_OPTIMIZER,
@@ -32,17 +35,23 @@ from .model import (
     SHT_CUDA_MERC_RELA,
     SHT_CUDA_MERC_SYMTAB,
     SHT_CUDA_PROTOTYPE,
+    SHT_CUDA_SHARED,
+    SHT_CUDA_SHARED_RESERVED,
+    SHT_NOBITS,
     SHT_NULL,
     SHT_PROGBITS,
     SHT_REL,
     SHT_RELA,
     SHT_SYMTAB,
     CallGraph,
+    InfoRecord,
     InputObject,
     InReloc,
     InRelocs,
     InSection,
     InSymbol,
+    info_records,
+    is_constant,
 )
 
 ET_REL = 1
@@ -96,7 +105,18 @@ def read_half(elf: Elf, *, mercury: bool) -> InputObject:
     strtab = elf.string_table(elf.section_rows[table][6])
     sections = _sections(elf, mercury)
     symbols = _symbols(elf, table, strtab, len(sections))
+    barriers = {s.index: s.flags >> 20 & _BARRIERS for s in sections if s.flags & _BARRIERS << 20}
+    if barriers:
+        sections = [
+            s._replace(flags=s.flags & ~(_BARRIERS << 20)) if s.index in barriers else s
+            for s in sections
+        ]
     obj = InputObject(elf.file, elf.ehdr[6], sections, symbols, strtab.data)
+    for section in sections if barriers else ():
+        if section.sh_type == SHT_CUDA_INFO and section.info in barriers:
+            # Barriers stood in the flags of code before they had an attribute (CUDA 12).
+            record = InfoRecord(2, NUM_BARRIERS, barriers[section.info])
+            obj.info[section.index] = [record, *info_records(section.data)]
     for section in sections:
         sh_type = section[2]
         if sh_type in _RELOCATIONS:
@@ -173,8 +193,51 @@ def _sections(elf: Elf, mercury: bool) -> list[InSection]:
     new = tuple.__new__
     sections = [new(InSection, row) for row in columns]
     if mercury:
-        sections = _point_at_capsules(elf, [_as_mercury(section) for section in sections])
+        return _point_at_capsules(elf, [_as_mercury(section) for section in sections])
+    if SHT_NOBITS in types or any(name.startswith(_BANK) for name in elf.section_names):
+        sections = [_classified(section) for section in sections]
     return sections
+
+
+def _classified(section: InSection) -> InSection:
+    """A section with the CUDA type that its name stands for.
+
+    Tools before CUDA 11 wrote types of ELF and did not say which number in `sh_info` is a section.
+    """
+    name, sh_type = section.name, section.sh_type
+    for plain, prefix, kind in _KINDS_BY_NAME:
+        if sh_type == plain and name.startswith(prefix):
+            sh_type = kind
+            break
+    else:
+        bank = name.removeprefix(_BANK).partition(".")[0]
+        if sh_type in _BANK_TYPES and name.startswith(_BANK) and bank.isdecimal():
+            sh_type = SHT_CUDA_CONSTANT_B0 + int(bank)
+    is_owned = section.info and name.startswith(_OWNED) and not section.flags & SHF_EXECINSTR
+    flags = section.flags
+    if is_owned and not flags & SHF_INFO_LINK:
+        flags |= SHF_INFO_LINK | (SHF_UNSAID if is_constant(sh_type) else 0)
+    if (sh_type, flags) == (section.sh_type, section.flags):
+        return section
+    return section._replace(sh_type=sh_type, flags=flags)
+
+
+#: Bits 20-26 of the flags of a code section.
+_BARRIERS = 0x7F
+NUM_BARRIERS = 0x4C
+_BANK = ".nv.constant"
+#: Types that a bank had before it had one for its number (CUDA 10 and 11.1).
+_BANK_TYPES = (SHT_PROGBITS, 0x70000006)
+#: Plain type, start of the name, CUDA type; the first that fits counts.
+_KINDS_BY_NAME = (
+    (SHT_PROGBITS, ".nv.global.init", SHT_CUDA_GLOBAL_INIT),
+    (SHT_NOBITS, ".nv.global", SHT_CUDA_GLOBAL),
+    (SHT_NOBITS, ".nv.shared.reserved.", SHT_CUDA_SHARED_RESERVED),
+    (SHT_NOBITS, ".nv.shared.", SHT_CUDA_SHARED),
+    (SHT_NOBITS, ".nv_debug.shared", SHT_CUDA_SHARED),
+)
+#: Sections that belong to the one in their `sh_info`.
+_OWNED = (".nv.info.", ".nv.constant", ".nv.shared.", ".rel")
 
 
 def _point_at_capsules(elf: Elf, sections: list[InSection]) -> list[InSection]:
