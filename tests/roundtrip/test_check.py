@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from struct import unpack
+from typing import Any
+from urllib.parse import unquote
 
+import jsonschema
 import pytest
 
 from cubinspec.cli import main
@@ -22,9 +26,99 @@ FIELDS = {
     "sh_link": (40, 4),
     "sh_info": (44, 4),
     "sh_addralign": (48, 8),
+    "sh_entsize": (56, 8),
 }
 SM75, SM90, SM100 = (f"calls.sm_{sm}.exe.cubin" for sm in (75, 90, 100))
-REL90 = "callee.sm_90.rel.cubin"
+REL90, CALLS90 = "callee.sm_90.rel.cubin", "calls.sm_90.rel.cubin"
+
+
+def _closed(required: list[str], **properties: Any) -> dict[str, Any]:
+    """The schema of an object without other properties."""
+    return {
+        "type": "object",
+        "required": required,
+        "properties": properties,
+        "additionalProperties": False,
+    }
+
+
+_TEXT = _closed(["text"], text={"type": "string", "minLength": 1})
+_LEVEL = {"enum": ["none", "note", "warning", "error"]}
+#: What SARIF 2.1.0 asks of the objects that are written: required properties, names, types.
+SARIF_SHAPE = _closed(
+    ["version", "runs"],
+    **{
+        "$schema": {"type": "string", "format": "uri"},
+        "version": {"const": "2.1.0"},
+        "runs": {
+            "type": "array",
+            "items": _closed(
+                ["tool"],
+                tool=_closed(
+                    ["driver"],
+                    driver=_closed(
+                        ["name"],
+                        name={"type": "string"},
+                        version={"type": "string"},
+                        rules={
+                            "type": "array",
+                            "uniqueItems": True,
+                            "items": _closed(
+                                ["id"],
+                                id={"type": "string", "pattern": "^CUB[0-9]{3}$"},
+                                shortDescription=_TEXT,
+                                fullDescription=_TEXT,
+                                help=_TEXT,
+                                defaultConfiguration=_closed([], level=_LEVEL),
+                            ),
+                        },
+                    ),
+                ),
+                invocations={
+                    "type": "array",
+                    "items": _closed(
+                        ["executionSuccessful"],
+                        executionSuccessful={"type": "boolean"},
+                        toolExecutionNotifications={
+                            "type": "array",
+                            "items": _closed(["message"], message=_TEXT, level=_LEVEL),
+                        },
+                    ),
+                },
+                results={
+                    "type": "array",
+                    "items": _closed(
+                        ["message"],
+                        ruleId={"type": "string"},
+                        ruleIndex={"type": "integer", "minimum": 0},
+                        level=_LEVEL,
+                        message=_TEXT,
+                        locations={
+                            "type": "array",
+                            "items": _closed(
+                                [],
+                                physicalLocation=_closed(
+                                    ["artifactLocation"],
+                                    artifactLocation=_closed(
+                                        ["uri"], uri={"type": "string", "pattern": "^[!-~]+$"}
+                                    ),
+                                    region=_closed(
+                                        ["byteOffset"],
+                                        byteOffset={"type": "integer", "minimum": 0},
+                                    ),
+                                ),
+                                logicalLocations={
+                                    "type": "array",
+                                    "items": _closed([], fullyQualifiedName={"type": "string"}),
+                                },
+                            ),
+                        },
+                    ),
+                },
+            ),
+        },
+    },
+)
 
 
 def test_samples_are_good(sample: Path) -> None:
@@ -73,52 +167,125 @@ class Patch:
     def symbol(self, index: int, at: int, value: int, size: int) -> Patch:
         return self.put(self.row(".symtab")[4] + 24 * index + at, value, size)
 
+    def edge(self, marker: int, at: int, value: int) -> Patch:
+        """Change one word of the first record behind a marker of the call graph."""
+        row = self.row(".nv.callgraph")
+        words = unpack(f"<{row[5] // 4}I", self.data[row[4] : row[4] + row[5]])
+        record = next(n for n in range(0, len(words), 2) if words[n : n + 2] == (0, marker))
+        assert words[record + 2], "the list is empty"
+        return self.body(".nv.callgraph", 4 * record + 8 + at, value)
+
+    def last_name(self, value: int) -> Patch:
+        """Change the byte that ends the last string of .strtab."""
+        return self.body(".strtab", self.row(".strtab")[5] - 1, value, 1)
+
+    def count(self) -> int:
+        """Number of symbols."""
+        return self.row(".symtab")[5] // 24
+
     def first(self, kind: int) -> int:
         rows = self.elf.symbol_rows(self.index(".symtab"))
         return next(at for at, row in enumerate(rows) if row[1] & 15 == kind and row[3])
 
 
-#: rule -> a file in which exactly that is wrong (other rules may see it too)
-FAULTS: dict[str, Callable[[], Patch]] = {
-    "CUB001": lambda: Patch(SM90).body(".note.nv.tkinfo", 0, 0x7FFFFFFF),
-    "CUB002": lambda: Patch(SM90).header(".nv.info.", "sh_info", 999),
-    "CUB003": lambda: Patch(SM90).header(".rela.debug_frame", "sh_link", 2),
-    "CUB004": lambda: Patch(SM90).header(".nv.info.", "sh_info", 1),
-    "CUB005": lambda: Patch(SM90).header(".text.", "sh_offset", 0x20),
-    "CUB006": lambda: (p := Patch(SM90)).header(".debug_frame", "sh_offset", p.row(".nv.info")[4]),
-    "CUB007": lambda: (p := Patch(SM90)).header(".text.", "sh_offset", p.row(".text.")[4] + 4),
-    "CUB008": lambda: (p := Patch(SM90)).header(".symtab", "sh_size", p.row(".symtab")[5] - 1),
-    "CUB009": lambda: Patch(SM90).record(".nv.info", 0x2F, 2, 0x4000, 2),
-    "CUB010": lambda: Patch(SM90).record(".nv.info.", 0x1B, 0, 2, 1),
-    "CUB011": lambda: Patch(SM90).record(".nv.info", 0x2F, 4, 4000),
-    "CUB012": lambda: Patch(SM90).record(".nv.info", 0x2F, 4, 1),
-    "CUB013": lambda: Patch(SM90).record(".nv.info.", 0x1C, 4, 0x100000),
-    "CUB014": lambda: Patch(SM90).body(".nv.callgraph", 4, 0xFFFFFFFE),
-    "CUB015": lambda: Patch(REL90).body(".nv.prototype", 4, 0x7FFFFFF),
-    "CUB016": lambda: Patch(SM90).body(".rela.debug_frame", 0, 0x100000),
-    "CUB017": lambda: Patch(SM100).body(".rela.debug_frame", 8, 0x10002),
-    "CUB018": lambda: Patch(SM90).symbol(0, 4, 1, 1),
-    "CUB019": lambda: (p := Patch(SM90)).symbol(p.first(2), 16, 0x100000, 8),
-    "CUB020": lambda: (p := Patch(SM90)).symbol(p.first(3), 6, 1, 2),
-    "CUB021": lambda: Patch(SM90).put(51, 3, 1),
-    "CUB022": lambda: Patch(SM90).body(".note.nv.cuinfo", 8, 2000),
-    "CUB023": lambda: Patch(SM90).header(".nv.constant0.", "sh_type", 0x70000064),
-    "CUB024": lambda: (p := Patch(SM90)).put(p.elf.ehdr[4] + 32, 8, 8),
-    "CUB025": lambda: Patch(SM100).body(".nv.capmerc.text.", 0, 1),
-    "CUB026": lambda: Patch(SM100).header(".nv.merc.debug_frame", "sh_flags", 0),
-    "CUB027": lambda: Patch(SM90).record(".nv.info.", 0x0A, 8, 0x8000, 2),
-    "CUB028": lambda: Patch(SM90).header(".text.", "sh_flags", 2),
-    "CUB029": lambda: (p := Patch(SM90)).put(p.row(".text.")[4] - 4, 1, 1),
-}
+#: Each a rule and a file in which exactly that is wrong (other rules may see it too).
+FAULTS: tuple[tuple[str, Callable[[], Patch]], ...] = (
+    ("CUB001", lambda: Patch(SM90).body(".note.nv.tkinfo", 0, 0x7FFFFFFF)),
+    ("CUB002", lambda: Patch(SM90).header(".nv.info.", "sh_info", 999)),
+    ("CUB002", lambda: Patch(SM90).header(".text.", "sh_link", 999)),
+    ("CUB002", lambda: (p := Patch(SM90)).symbol(p.first(2), 6, 999, 2)),
+    ("CUB003", lambda: Patch(SM90).header(".rela.debug_frame", "sh_link", 2)),
+    ("CUB003", lambda: Patch(SM90).header(".nv.info", "sh_link", 2)),
+    ("CUB003", lambda: Patch(SM90).header(".symtab", "sh_link", 0)),
+    ("CUB003", lambda: Patch(SM90).header(".note.nv.cuinfo", "sh_link", 1)),
+    ("CUB003", lambda: Patch(SM100).header(".nv.capmerc.text.", "sh_link", 2)),
+    ("CUB004", lambda: Patch(SM90).header(".nv.info.", "sh_info", 1)),
+    ("CUB004", lambda: Patch(SM90).header(".text.", "sh_info", 1)),
+    ("CUB004", lambda: Patch(SM90).header(".text.", "sh_info", 0xFFFF)),
+    ("CUB004", lambda: (p := Patch(SM90)).header(".text.", "sh_info", p.row(".text.n")[7])),
+    ("CUB004", lambda: Patch(SM100).header(".nv.capmerc.text.", "sh_info", 1)),
+    ("CUB005", lambda: Patch(SM90).header(".text.", "sh_offset", 0x20)),
+    ("CUB005", lambda: Patch(SM90).header(".text.", "sh_size", 0x1000000)),
+    (
+        "CUB006",
+        lambda: (p := Patch(SM90)).header(".debug_frame", "sh_offset", p.row(".nv.info")[4]),
+    ),
+    (
+        "CUB006",
+        lambda: (p := Patch(SM100)).header(
+            ".nv.merc.debug_frame", "sh_offset", p.row(".nv.info")[4]
+        ),
+    ),
+    ("CUB007", lambda: (p := Patch(SM90)).header(".text.", "sh_offset", p.row(".text.")[4] + 4)),
+    ("CUB007", lambda: Patch(SM90).header(".text.", "sh_addralign", 96)),
+    ("CUB008", lambda: (p := Patch(SM90)).header(".symtab", "sh_size", p.row(".symtab")[5] - 1)),
+    ("CUB008", lambda: Patch(SM90).header(".nv.callgraph", "sh_entsize", 4)),
+    ("CUB009", lambda: Patch(SM90).record(".nv.info", 0x2F, 2, 0x4000, 2)),
+    ("CUB010", lambda: Patch(SM90).record(".nv.info.", 0x1B, 0, 2, 1)),
+    ("CUB011", lambda: Patch(SM90).record(".nv.info", 0x2F, 4, 4000)),
+    ("CUB012", lambda: Patch(SM90).record(".nv.info", 0x2F, 4, 1)),
+    ("CUB013", lambda: Patch(SM90).record(".nv.info.", 0x1C, 4, 0x100000)),
+    ("CUB014", lambda: Patch(SM90).body(".nv.callgraph", 4, 0xFFFFFFFE)),
+    ("CUB014", lambda: Patch(CALLS90).edge(0xFFFFFFFF, 0, 999)),
+    ("CUB014", lambda: Patch(CALLS90).edge(0xFFFFFFFF, 4, 999)),
+    ("CUB014", lambda: (p := Patch(CALLS90)).edge(0xFFFFFFFF, 4, p.first(3))),
+    ("CUB014", lambda: Patch(CALLS90).edge(0xFFFFFFFE, 4, 2)),
+    ("CUB015", lambda: Patch(REL90).body(".nv.prototype", 4, 0x7FFFFFF)),
+    ("CUB015", lambda: Patch(REL90).body(".nv.prototype", 0, 1)),
+    ("CUB016", lambda: Patch(SM90).body(".rela.debug_frame", 0, 0x100000)),
+    ("CUB016", lambda: Patch(SM90).body(".rela.debug_frame", 12, 0x100000)),
+    (
+        "CUB016",
+        lambda: (p := Patch(SM90)).body(".rela.debug_frame", 0, p.row(".debug_frame")[5] - 1),
+    ),
+    ("CUB016", lambda: Patch(CALLS90).body(".rela.text.", 0, 0x14)),
+    ("CUB017", lambda: Patch(SM100).body(".rela.debug_frame", 8, 0x10002)),
+    ("CUB018", lambda: Patch(SM90).symbol(0, 4, 1, 1)),
+    ("CUB018", lambda: (p := Patch(SM75)).header(".symtab", "sh_info", p.count() + 1)),
+    ("CUB018", lambda: (p := Patch(SM75)).symbol(p.count() - 1, 4, 2, 1)),
+    ("CUB018", lambda: (p := Patch("data.sm_75.exe.cubin")).symbol(p.first(1), 4, 0x11, 1)),
+    ("CUB019", lambda: (p := Patch(SM90)).symbol(p.first(2), 16, 0x100000, 8)),
+    ("CUB019", lambda: (p := Patch("data.sm_90.exe.cubin")).symbol(p.first(1), 8, 0x10000, 8)),
+    ("CUB020", lambda: (p := Patch(SM90)).symbol(p.first(3), 6, 1, 2)),
+    ("CUB020", lambda: (p := Patch(SM90)).symbol(p.first(3), 8, 1, 8)),
+    ("CUB021", lambda: Patch(SM90).put(51, 3, 1)),
+    ("CUB021", lambda: Patch(SM90).put(50, 2, 1)),
+    ("CUB021", lambda: Patch(SM90).body(".note.nv.cuinfo", 26, 91, 2)),
+    ("CUB021", lambda: Patch(SM90).put(49, 80, 1)),
+    ("CUB021", lambda: Patch(SM100).put(48, 4, 1)),
+    ("CUB021", lambda: Patch("calls.sm_80.exe.11.8.89.cubin").put(50, 90, 1)),
+    ("CUB022", lambda: Patch(SM90).body(".note.nv.cuinfo", 8, 2000)),
+    ("CUB023", lambda: Patch(SM90).header(".nv.constant0.", "sh_type", 0x70000064)),
+    ("CUB024", lambda: (p := Patch(SM90)).put(p.elf.ehdr[4] + 32, 8, 8)),
+    ("CUB024", lambda: (p := Patch(SM90)).put(p.elf.ehdr[4] + 56, 3, 4)),
+    ("CUB024", lambda: Patch(SM90).put(16, 1, 2)),
+    ("CUB025", lambda: Patch(SM100).body(".nv.capmerc.text.", 0, 1)),
+    ("CUB026", lambda: Patch(SM100).header(".nv.merc.debug_frame", "sh_flags", 0)),
+    ("CUB026", lambda: Patch(SM100).put(49, 90, 1)),
+    ("CUB027", lambda: Patch(SM90).record(".nv.info.", 0x0A, 8, 0x8000, 2)),
+    ("CUB028", lambda: Patch(SM90).header(".text.", "sh_flags", 2)),
+    ("CUB029", lambda: (p := Patch(SM90)).put(p.row(".text.")[4] - 4, 1, 1)),
+    ("CUB030", lambda: Patch(SM90).header(".nv.callgraph", "sh_type", 1)),
+    ("CUB030", lambda: Patch(SM90).header(".nv.constant0.", "sh_flags", 0)),
+    ("CUB031", lambda: Patch(SM90).record(".nv.info.", 0x1B, 1, 0x2F, 1)),
+    ("CUB031", lambda: Patch(SM90).record(".nv.info", 0x2F, 1, 0x1B, 1)),
+    ("CUB031", lambda: Patch(SM100).record(".nv.merc.nv.info.", 0x1B, 1, 0x19, 1)),
+    ("CUB032", lambda: Patch(SM75).record(".nv.info.", 0x1B, 1, 0x38, 1)),
+    ("CUB033", lambda: Patch(SM90).record(".nv.info.", 0x0A, 10, 7, 2)),
+    ("CUB034", lambda: Patch(SM90).symbol(1, 0, 0x100000, 4)),
+    ("CUB034", lambda: Patch(SM90).last_name(0x41)),
+)
 
 
 def test_every_rule_has_a_fault() -> None:
-    assert sorted(FAULTS) == [rule.id for rule in RULES]
+    assert sorted({rule for rule, _ in FAULTS}) == [rule.id for rule in RULES]
 
 
-@pytest.mark.parametrize("rule", sorted(FAULTS))
-def test_planted_fault_is_seen(rule: str) -> None:
-    findings = check(bytes(FAULTS[rule]().data), "x")
+@pytest.mark.parametrize(
+    ("rule", "fault"), FAULTS, ids=[f"{rule}-{at}" for at, (rule, _) in enumerate(FAULTS)]
+)
+def test_planted_fault_is_seen(rule: str, fault: Callable[[], Patch]) -> None:
+    findings = check(bytes(fault().data), "x")
     assert rule in {finding.rule.id for finding in findings}, [str(f) for f in findings]
 
 
@@ -131,17 +298,35 @@ def test_rules_say_everything() -> None:
 
 def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bad = tmp_path / "bad.cubin"
-    bad.write_bytes(bytes(FAULTS["CUB021"]().data))
+    bad.write_bytes(bytes(Patch(SM90).put(51, 3, 1).data))
     assert main(["check", str(CUBINS / SM90)]) == 0
     assert main(["check", str(bad)]) == 1
     assert "CUB021 header.e_flags" in capsys.readouterr().out
     assert main(["check", "--json", str(bad)]) == 1
     (record,) = json.loads(capsys.readouterr().out)
     assert (record["rule"], record["offset"]) == ("CUB021", 48)
-    assert main(["check", "--sarif", str(bad)]) == 1
-    (run,) = json.loads(capsys.readouterr().out)["runs"]
-    assert len(run["tool"]["driver"]["rules"]) == len(RULES)
-    (result,) = run["results"]
-    assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == "CUB021"
     assert main(["check", "--rules"]) == 0
     assert capsys.readouterr().out.count("evidence:") == len(RULES)
+
+
+def test_sarif_has_the_required_shape(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bad = tmp_path / "with a space#and more.cubin"
+    bad.write_bytes(bytes(Patch(SM90).put(51, 3, 1).data))
+    no_cubin = tmp_path / "none.cubin"
+    no_cubin.write_bytes(b"#!/bin/sh\n")
+    assert main(["check", "--sarif", str(bad), str(no_cubin), str(CUBINS / SM90)]) == 1
+    log = json.loads(capsys.readouterr().out)
+    jsonschema.validate(log, SARIF_SHAPE)
+    (run,) = log["runs"]
+    driver = run["tool"]["driver"]
+    assert [rule["id"] for rule in driver["rules"]] == [rule.id for rule in RULES]
+    (result,) = run["results"]
+    assert driver["rules"][result["ruleIndex"]]["id"] == result["ruleId"] == "CUB021"
+    (location,) = result["locations"]
+    artifact = location["physicalLocation"]["artifactLocation"]
+    assert unquote(artifact["uri"]).endswith("/with a space#and more.cubin")
+    assert "#" not in artifact["uri"]
+    (invocation,) = run["invocations"]
+    assert not invocation["executionSuccessful"]
+    (notification,) = invocation["toolExecutionNotifications"]
+    assert "none.cubin" in notification["message"]["text"]

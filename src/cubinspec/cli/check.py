@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cubinspec.cli.options import JSON, Arguments, Option, UsageError
 from cubinspec.cli.output import for_each_file, write_json
+from cubinspec.errors import CubinError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,16 +35,23 @@ def run(arguments: Arguments) -> int:
     as_text = not (arguments.flag("--json") or arguments.flag("--sarif"))
     spec_read = not arguments.flag("--no-fields")
     findings: list[Finding] = []
-    status = for_each_file(
-        arguments.files(), lambda file: findings.extend(_check(file, spec_read, as_text))
-    )
+    errors: list[CubinError] = []
+
+    def check_one(file: str) -> None:
+        try:
+            findings.extend(_check(file, spec_read, as_text))
+        except CubinError as error:
+            errors.append(error)
+            raise
+
+    status = for_each_file(arguments.files(), check_one)
     if arguments.flag("--json"):
         write_json([_record(finding) for finding in findings])
     elif arguments.flag("--sarif"):
         from cubinspec import __version__
         from cubinspec_writer.check.sarif import to_sarif
 
-        write_json(to_sarif(findings, __version__))
+        write_json(to_sarif(findings, __version__, errors))
     return status or int(bool(findings))
 
 

@@ -32,7 +32,7 @@ def edit_file(arguments: Arguments, change: Callable[[Edit], None]) -> int:
     try:
         edit = Edit(_read(files[0]), files[0])
         change(edit)
-        write_file(output, edit.to_bytes())
+        write_file(output, edit.to_bytes(checked=not arguments.flag("--no-check")))
     except CubinError as error:
         error.file = error.file or files[0]
         report(error)

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from cubinspec.cli.options import Arguments, Option, UsageError
-from cubinspec.cli.output import for_each_file
-from cubinspec.errors import FileAccessError
+from cubinspec.cli.output import for_each_file, printable
+from cubinspec.errors import CubinError, FileAccessError
 
 SUMMARY = "make a cubin from YAML"
-USAGE = "FILE -o OUT"
-OPTIONS = (Option("-o", "--output", value="OUT", help="write the cubin to OUT"),)
+USAGE = "FILE -o OUT [--strict | --no-check]"
+OPTIONS = (
+    Option("-o", "--output", value="OUT", help="write the cubin to OUT"),
+    Option("--strict", help="write nothing when the cubin breaks a rule of the spec"),
+    Option("--no-check", help="do not compare the cubin with the rules of the spec"),
+)
+
+#: More warnings than this about one file help nobody.
+_MOST_WARNINGS = 5
 
 
 def run(arguments: Arguments) -> int:
@@ -19,10 +26,13 @@ def run(arguments: Arguments) -> int:
     output = arguments.value("--output")
     if output is None:
         raise UsageError("say where to write: -o OUT")
-    return for_each_file([file], lambda source: _convert(source, output))
+    strict, unchecked = arguments.flag("--strict"), arguments.flag("--no-check")
+    if strict and unchecked:
+        raise UsageError("say --strict or --no-check")
+    return for_each_file([file], lambda source: _convert(source, output, strict, unchecked))
 
 
-def _convert(source: str, output: str) -> None:
+def _convert(source: str, output: str, strict: bool, unchecked: bool) -> None:
     from pathlib import Path
 
     from cubinspec.cli.write import write_file
@@ -35,4 +45,28 @@ def _convert(source: str, output: str) -> None:
         raise FileAccessError(f"cannot be read: {error.strerror or error}", file=source) from error
     except UnicodeDecodeError as error:
         raise FileAccessError(f"is no UTF-8 text: {error.reason}", file=source) from error
-    write_file(output, from_yaml(text, source, path.parent))
+    data = from_yaml(text, source, path.parent)
+    if strict:
+        from cubinspec_writer.check import require_good
+
+        require_good(data, source)
+    write_file(output, data)
+    if not (strict or unchecked):
+        _warn(data, output)
+
+
+def _warn(data: bytes, output: str) -> None:
+    """Say what is wrong with a file that may have been described like that on purpose."""
+    import sys
+
+    from cubinspec_writer.check import check
+
+    try:
+        lines = [str(finding) for finding in check(data, output, spec_read=False)]
+    except CubinError as error:
+        lines = [str(error)]
+    for line in lines[:_MOST_WARNINGS]:
+        print(f"cubinspec: warning: {printable(line)}", file=sys.stderr)
+    if len(lines) > _MOST_WARNINGS:
+        more = f"{len(lines) - _MOST_WARNINGS} more (see cubinspec check)"
+        print(f"cubinspec: warning: {output}: {more}", file=sys.stderr)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from cubinspec.cli.editing import edit_file
 from cubinspec.cli.options import Arguments, UsageError
-from cubinspec.cli.write import IN_PLACE, OUTPUT
+from cubinspec.cli.write import IN_PLACE, NO_CHECK, OUTPUT
 
 SUMMARY = "remove all kernels but the named ones; device functions and data stay"
 USAGE = "FILE KERNEL... (-o OUT | -i)"
-OPTIONS = (OUTPUT, IN_PLACE)
+OPTIONS = (OUTPUT, IN_PLACE, NO_CHECK)
 
 
 def run(arguments: Arguments) -> int:

@@ -9,9 +9,23 @@ OPTIONS = ()
 TAKES_WORDS = True
 
 
+#: nvlink has no such option; off by default, as the rules take longer to load than a small link.
+CHECK = "--check-output"
+
+
 def run_words(words: list[str]) -> int:
     """Link; the exit status is nvlink's."""
     from cubinspec.cli.write import write_file
     from cubinspec_writer.link.command import run
 
-    return run(words, write_file)
+    if CHECK not in words:
+        return run(words, write_file)
+
+    def checked(path: str, data: bytes) -> None:
+        if data.startswith(b"\x7fELF"):
+            from cubinspec_writer.check import require_good
+
+            require_good(data, path)
+        write_file(path, data)
+
+    return run([word for word in words if word != CHECK], checked)

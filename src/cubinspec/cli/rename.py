@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from cubinspec.cli.editing import edit_file
 from cubinspec.cli.options import Arguments, UsageError
-from cubinspec.cli.write import IN_PLACE, OUTPUT
+from cubinspec.cli.write import IN_PLACE, NO_CHECK, OUTPUT
 
 SUMMARY = "rename a kernel, function or variable in symbols, sections and references"
 USAGE = "FILE OLD NEW (-o OUT | -i)"
-OPTIONS = (OUTPUT, IN_PLACE)
+OPTIONS = (OUTPUT, IN_PLACE, NO_CHECK)
 
 _WORDS = 3
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cubinspec.cli.editing import edit_file
 from cubinspec.cli.options import Arguments, Option, UsageError
-from cubinspec.cli.write import IN_PLACE, OUTPUT
+from cubinspec.cli.write import IN_PLACE, NO_CHECK, OUTPUT
 
 SUMMARY = "change virtual architecture, toolkit and tool texts in the notes"
 USAGE = "FILE [--virtual-sm N] [--toolkit MAJOR.MINOR] ... (-o OUT | -i)"
@@ -18,6 +18,7 @@ OPTIONS = (
     Option("--object-file", value="TEXT", help="object file in the tool note"),
     OUTPUT,
     IN_PLACE,
+    NO_CHECK,
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cubinspec.cli.editing import edit_file
 from cubinspec.cli.options import Arguments, Option, UsageError
-from cubinspec.cli.write import IN_PLACE, OUTPUT
+from cubinspec.cli.write import IN_PLACE, NO_CHECK, OUTPUT
 
 SUMMARY = "change registers, threads, stack, barriers or any attribute of a function"
 USAGE = "FILE --kernel NAME [--registers N] [--attribute NAME=VALUE] ... (-o OUT | -i)"
@@ -23,6 +23,7 @@ OPTIONS = (
     Option("--remove-attribute", value="NAME", help="take an attribute out"),
     OUTPUT,
     IN_PLACE,
+    NO_CHECK,
 )
 
 _AXES = 3

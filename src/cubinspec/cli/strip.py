@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cubinspec.cli.editing import edit_file
 from cubinspec.cli.options import Arguments, Option, UsageError
-from cubinspec.cli.write import IN_PLACE, OUTPUT
+from cubinspec.cli.write import IN_PLACE, NO_CHECK, OUTPUT
 
 SUMMARY = "remove debug data, line tables or the tool note"
 USAGE = "FILE [--debug] [--lineinfo] [--tkinfo] (-o OUT | -i)"
@@ -14,6 +14,7 @@ OPTIONS = (
     Option("--tkinfo", help="the note with the tool's name, version and arguments"),
     OUTPUT,
     IN_PLACE,
+    NO_CHECK,
 )
 
 

@@ -31,7 +31,8 @@ def target(arguments: Arguments, source: str) -> str:
 def write_file(path: str, data: bytes | memoryview | list[bytes]) -> None:
     """Write a whole file or nothing: a temporary file in the same folder, then a rename.
 
-    ``data`` may be in parts that follow each other. A link is followed, and the permissions of a file that is replaced are kept.
+    ``data`` may be in parts that follow each other. A link is followed, and the permissions of a
+    file that is replaced are kept.
 
     Raises:
         FileAccessError: the file or its folder cannot be written.

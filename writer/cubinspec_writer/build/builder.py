@@ -34,6 +34,7 @@ from cubinspec_writer.build.parts import (
     Tool,
     Variable,
 )
+from cubinspec_writer.check import require_good
 from cubinspec_writer.emit import bodies, emit
 from cubinspec_writer.emit.layout import Planner
 from cubinspec_writer.emit.model import Description, Dropped, Header, Section, Symbol
@@ -213,9 +214,12 @@ class CubinBuilder:
         """The file.
 
         Raises:
-            CubinError: as :meth:`description`, or a number does not fit its field.
+            CubinError: as :meth:`description`, a number does not fit its field, or the file would
+                break a rule of the spec.
         """
-        return emit(self.description())
+        data = emit(self.description())
+        require_good(data, "<built>")
+        return data
 
 
 class _Assembly:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cubinspec.errors import BadStructureError
 from cubinspec_writer.check.rules import RULES, Rule
 from cubinspec_writer.check.view import View
 
-__all__ = ["RULES", "Finding", "Rule", "check"]
+__all__ = ["RULES", "Finding", "Rule", "check", "require_good"]
 
 #: More findings of one rule say nothing new.
 MAX_PER_RULE = 20
@@ -62,3 +63,25 @@ def check(data: bytes, file: str = "<bytes>", *, spec_read: bool = True) -> list
                 break
             findings.append(Finding(rule, file, offset, field, message))
     return findings
+
+
+def require_good(data: bytes, file: str, before: bytes | None = None) -> None:
+    """Refuse a file, before it is written, that breaks a rule.
+
+    Args:
+        before: the file that ``data`` was made from; rules that it breaks already do not count.
+
+    Raises:
+        CubinError: the first violation, with the rule's sentence as what was expected.
+    """
+    findings = check(data, file, spec_read=False)
+    if findings and before is not None:
+        known = {finding.rule.id for finding in check(before, file, spec_read=False)}
+        findings = [finding for finding in findings if finding.rule.id not in known]
+    for finding in findings:
+        raise BadStructureError(
+            f"the result would break {finding.rule.id}: {finding.message}",
+            file=file,
+            field=finding.field,
+            expected=finding.rule.sentence,
+        )

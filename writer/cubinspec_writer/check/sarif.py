@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from cubinspec_writer.check.rules import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from cubinspec.errors import CubinError
     from cubinspec_writer.check import Finding
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def to_sarif(findings: Iterable[Finding], version: str) -> dict[str, Any]:
+def to_sarif(
+    findings: Iterable[Finding], version: str, errors: Iterable[CubinError] = ()
+) -> dict[str, Any]:
     """One run with all rules and the findings.
 
     Args:
         version: version of this package.
+        errors: why files could not be checked at all.
     """
+    notifications = [{"level": "error", "message": {"text": str(error)}} for error in errors]
     index = {rule.id: at for at, rule in enumerate(RULES)}
     return {
         "$schema": SCHEMA,
@@ -42,6 +48,12 @@ def to_sarif(findings: Iterable[Finding], version: str) -> dict[str, Any]:
                         ],
                     }
                 },
+                "invocations": [
+                    {
+                        "executionSuccessful": not notifications,
+                        "toolExecutionNotifications": notifications,
+                    }
+                ],
                 "results": [_result(finding, index) for finding in findings],
             }
         ],
@@ -49,7 +61,7 @@ def to_sarif(findings: Iterable[Finding], version: str) -> dict[str, Any]:
 
 
 def _result(finding: Finding, index: dict[str, int]) -> dict[str, Any]:
-    location: dict[str, Any] = {"artifactLocation": {"uri": finding.file}}
+    location: dict[str, Any] = {"artifactLocation": {"uri": _uri(finding.file)}}
     if finding.offset is not None:
         location["region"] = {"byteOffset": finding.offset}
     return {
@@ -64,3 +76,8 @@ def _result(finding: Finding, index: dict[str, int]) -> dict[str, Any]:
             }
         ],
     }
+
+
+def _uri(file: str) -> str:
+    """A file name as a URI reference; names that are no text keep their bytes."""
+    return quote(file.encode("utf-8", "surrogateescape"), safe="/:")

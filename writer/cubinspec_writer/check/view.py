@@ -11,11 +11,13 @@ from cubinspec_writer.emit import bodies
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from cubinspec.reader.elf import SectionRow, SymbolRow
     from cubinspec.reader.streams import InfoRow
 
 OSABI_8 = 0x41
-STT_FUNC, STT_SECTION = 2, 3
+STT_OBJECT, STT_FUNC, STT_SECTION, STT_CUDA_OBJECT = 1, 2, 3, 13
 STB_LOCAL, STB_GLOBAL, STB_WEAK = 0, 1, 2
 STO_ENTRY = 0x10
 
@@ -120,6 +122,12 @@ class View:
             return None
 
     @cached_property
+    def last_string(self) -> int:
+        """Offset of the last NUL byte of ``.strtab``; a string that begins behind it has no end."""
+        table = self.rows[self.symtab][6]
+        return self.body(table).rfind(b"\0") if table < len(self.rows) else -1
+
+    @cached_property
     def infos(self) -> dict[int, list[InfoRow]]:
         """Attribute streams by section index; those that cannot be read are left out."""
         found: dict[int, list[InfoRow]] = {}
@@ -129,6 +137,12 @@ class View:
             except CubinError:
                 continue
         return found
+
+    def attributes(self) -> Iterator[tuple[int, list[InfoRow]]]:
+        """Attribute streams with the index of their section, without ``.nv.compat``."""
+        for index, records in self.infos.items():
+            if self.rows[index][1] != bodies.SHT_CUDA_COMPAT:
+                yield index, records
 
     def pairs(self, index: int) -> list[tuple[int, int]]:
         """Two-word records of a call graph or prototype section."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cubinspec.errors import BadStructureError
+from cubinspec_writer.check import require_good
 from cubinspec_writer.edit import notes, removal, rename, resources, strip
 from cubinspec_writer.emit import describe, emit
 from cubinspec_writer.emit.layout import Planner, plan
@@ -38,6 +39,7 @@ class Edit:
             CubinError: it is no cubin, or it cannot be written back byte for byte.
         """
         self.file = file
+        self._data = data
         self.description = describe(data, file)
         self.remarks: list[str] = []
         if emit(self.description) != data:
@@ -86,16 +88,22 @@ class Edit:
         """Change what the notes say about target and toolkit."""
         self._run(lambda: notes.retarget(self.description, change))
 
-    def to_bytes(self) -> bytes:
+    def to_bytes(self, *, checked: bool = True) -> bytes:
         """The changed file.
 
+        Args:
+            checked: refuse a result that breaks a rule of the spec which the file kept before.
+
         Raises:
-            CubinError: the layout of this file follows no known rule and would have to change.
+            CubinError: the layout of this file follows no known rule and would have to change;
+                the result cannot be read, or breaks a rule.
         """
         self._restore_layout()
         data = emit(self.description)
         # what was written must be readable
         describe(data, self.file)
+        if checked and data != self._data:
+            require_good(data, self.file, self._data)
         return data
 
     def _run(self, change: Callable[[], None]) -> None:
