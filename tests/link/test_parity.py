@@ -75,9 +75,9 @@ def test_page_counts_every_link() -> None:
         [
             ("a", "90", page.IDENTICAL),
             ("b", "90", page.DIFFERENT),
-            ("tex_refs", "100", page.REFUSED),
+            ("truncated", "100", page.REFUSED),
         ]
     )
     assert "| sm_90 | 2 | 1 | 0 | 0 | 0 | 1 | 0 |" in text
     assert "* `b` (90): different." in text
-    assert "* `tex_refs` (100), refused:" in text
+    assert "* `truncated` (100), refused:" in text

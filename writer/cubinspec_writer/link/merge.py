@@ -17,7 +17,9 @@ Fixed from here on: which sections exist, both symbol lists, the place of every 
 from __future__ import annotations
 
 from .diagnostics import UnsupportedLinkError
-from .frames import Frames, keep_frames
+from .frames import keep_frames
+from .kept import Kept
+from .lines import keep_lines
 from .liveness import accepted_here, defined_here
 from .model import (
     SHF_ALLOC,
@@ -52,10 +54,12 @@ from .model import (
     Symbol,
     is_constant,
 )
+from .registers import REGISTER_TABLE, clear_places
 from .relocate import LINE_TABLES, clear, is_clear
 from .state import LinkState
 
-_FRAMES = ".debug_frame"
+#: Debug tables with an entry for every function, and what leaves entries out.
+_TABLES_OF_CODE = {".debug_frame": keep_frames} | dict.fromkeys(LINE_TABLES, keep_lines)
 SHARED_POOL = ".nv_debug.shared"
 SHARED = ".nv.shared."
 _SHARED_FLAGS = SHF_WRITE | SHF_ALLOC | SHF_INFO_LINK
@@ -80,9 +84,8 @@ class _Merger:
         self.seen_late: set[int] = set()
         self.skipped: set[int] = set()
         self.functions: list[tuple[InSymbol, Symbol]] = []
-        #: What stayed of this input's frame entries, where dead ones are dropped.
-        self.frames: Frames | None = None
-        self.frame_section = -1
+        #: What stayed of this input's debug tables, where dead entries are dropped.
+        self.cut: dict[int, Kept] = {}
 
     def run(self) -> None:
         self._find_owners()
@@ -259,8 +262,10 @@ class _Merger:
             section = create(source.name, source.sh_type, flags, 0, owner=owner)
             if owner is not None:
                 section.info_section = owner.section
-        if self.state.profile.drops_dead_frames and source.name == _FRAMES:
-            base = self._frames(source, section)
+        if self.state.profile.drops_dead_frames and source.name in _TABLES_OF_CODE:
+            base = self._table_of_code(source, section)
+        elif self.state.profile.drops_dead_frames and source.name == REGISTER_TABLE:
+            base = section.append(self._register_table(source), source.size, source.align)
         elif source.sh_type == SHT_CUDA_SHARED_RESERVED:
             section.align = max(section.align, source.align)
             if not self.state.options.relocatable:
@@ -305,8 +310,8 @@ class _Merger:
             self.state.lost_constants.append((section, at))
         return None
 
-    def _frames(self, source: InSection, section: OutSection) -> int:
-        """Append the frame entries of linked functions only."""
+    def _table_of_code(self, source: InSection, section: OutSection) -> int:
+        """Append the entries of linked functions only."""
         starts = {
             row.offset: row.symbol
             for relocs in self.obj.relocs
@@ -320,15 +325,18 @@ class _Merger:
                 return True
             return not self._is_dead(index) and self.obj.symbols[index].shndx not in self.skipped
 
-        kept = keep_frames(source.data, is_linked)
+        kept = _TABLES_OF_CODE[source.name](source.data, is_linked)
         if kept is None:
             return section.append(source.data, source.size, source.align)
         base = section.append(kept.data, len(kept.data), source.align)
         for place, cie in kept.pointers:
             section.data[base + place : base + place + 8] = (base + cie).to_bytes(8, "little")
-        self.frames = kept
-        self.frame_section = source.index
+        self.cut[source.index] = kept
         return base
+
+    def _register_table(self, source: InSection) -> bytes:
+        linked = {symbol.name for symbol in self.owner.values()}
+        return clear_places(source.data, linked.__contains__)
 
     def _function_info(self) -> None:
         for section in self.obj.sections:
@@ -344,25 +352,22 @@ class _Merger:
         if place is None:
             return
         target, base = place
-        # Debug data of a duplicate function stays, but must not describe the other copy.
-        unloaded = not target.flags & SHF_ALLOC
-        frames = self.frames if relocs.target == self.frame_section else None
-        lines = state.profile.drops_dead_frames and target.name in LINE_TABLES
+        # Entries of a duplicate function must not describe the other copy; other debug data does.
+        of_code = target.name in _TABLES_OF_CODE
+        cut = self.cut.get(relocs.target)
         hidden = not target.emitted and target in state.hidden
         names = _RelocNames(state, obj, relocs, target)
         for row in relocs.rows:
             offset, r_type, index, addend = row
-            if frames is not None:
-                moved = frames.new_offset(offset)
+            if cut is not None:
+                moved = cut.new_offset(offset)
                 if moved is None or obj.symbols[index].kind == STT_SECTION:
                     continue
                 offset = moved
-            if lines:
-                self._check_lines(index)
-            symbol, shift = self._reloc_symbol(index, unloaded)
+            symbol, shift = self._reloc_symbol(index, of_code)
             if symbol is None and not (
                 # Data about a duplicate of a dead function stays as it is.
-                is_clear(r_type) and self._is_dead(index) and defined_here(obj, index)
+                self._is_dead(index) and defined_here(obj, index)
             ):
                 if target.flags & SHF_EXECINSTR and self._is_dead(index):
                     # Code that only data names may call what is not linked: the names stay (86).
@@ -377,25 +382,19 @@ class _Merger:
                 continue
             section = names.section_for(row)
             if symbol is None:
-                clear(target, base + offset, r_type)
+                if is_clear(r_type):
+                    clear(target, base + offset, r_type)
                 continue
             state.serial += 1
             section.relocs.append(
                 Reloc(base + offset, r_type, symbol, addend + shift, state.serial)
             )
 
-    def _check_lines(self, index: int) -> None:
-        """The finalizer cuts line tables of functions that are not linked; this linker does not."""
-        if self._is_dead(index) or self.obj.symbols[index].shndx in self.skipped:
-            raise UnsupportedLinkError(
-                f"line tables of functions that are not linked ('{self.obj.name}')"
-            )
-
     def _is_dead(self, index: int) -> bool:
         symbol = self.obj.bound[index]
         return symbol is not None and symbol.is_function and not symbol.live
 
-    def _reloc_symbol(self, index: int, unloaded: bool) -> tuple[Symbol | None, int]:
+    def _reloc_symbol(self, index: int, of_code: bool) -> tuple[Symbol | None, int]:
         """The output symbol a relocation means, and what its addend grows by."""
         row, symbol = self.obj.symbols[index], self.obj.bound[index]
         if row.kind == STT_SECTION:
@@ -403,7 +402,7 @@ class _Merger:
             return (place[0].symbol, place[1]) if place else (None, 0)
         if symbol is not None and symbol.is_function and not symbol.live:
             return None, 0
-        if unloaded and row.shndx in self.skipped:
+        if of_code and row.shndx in self.skipped:
             return None, 0
         if symbol is None:
             # Relocations that change an instruction name no symbol (atomics_misc on sm_75).

@@ -55,6 +55,7 @@ from .state import LinkState
 
 ET_REL, ET_EXEC = 1, 2
 _MERCURY_PROFILE = "mercury"
+_DEBUG_INFO = ".debug_info"
 _RELOCATIONS = (SHT_REL, SHT_RELA, SHT_CUDA_RESOLVED_RELA)
 #: Kinds whose Mercury copy has a type of its own.
 _MERCURY_TYPE = {
@@ -313,6 +314,9 @@ class _Writer:
             body = _CapsuleBody(body.data, self.made[_twin(twins, section)])
         if section.sh_type == SHT_CUDA_SHARED_RESERVED:
             body = bodies.Blob(self._stale_headers(section.size))
+        # The bytes of two debug sections may be equal by chance; relocations keep them apart.
+        plain = twins.get(section)
+        apart = section.name == _DEBUG_INFO and plain is not None and plain in self.state.applied
         kind = (
             SHT_CUDA_MERC_CODE if is_code else _MERCURY_TYPE.get(section.sh_type, section.sh_type)
         )
@@ -326,6 +330,7 @@ class _Writer:
             section.align,
             section.entsize,
             has_symbol=False,
+            shares=False if apart else None,
         )
 
     def _stale_headers(self, size: int) -> bytes:

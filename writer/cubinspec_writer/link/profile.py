@@ -34,7 +34,7 @@ class Profile:
         keeps_symbols: kinds and spaces of symbols stay as in the inputs (Mercury symbols).
         keeps_aligned_shared: empty shared sections with more than that alignment of arrays of
             dynamic size stay, too.
-        drops_dead_frames: `.debug_frame` loses the entries of dead functions.
+        drops_dead_frames: frame and line tables lose the entries of dead functions.
         handle_relocs: kind of reference -> relocation type that writes its header index.
         slot_align: alignment of the slots of references behind the parameters.
     """
