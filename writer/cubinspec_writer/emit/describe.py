@@ -506,7 +506,7 @@ class _Describer:
         self._check_order(description)
         planner = self._check_names(description)
         planner = self._check_symbols(description, planner)
-        self._check_bodies(planner)
+        planner = self._check_bodies(description, planner)
         self._check_sections(planner)
         self._check_header(description, planner)
         self._find_fills(description)
@@ -616,15 +616,19 @@ class _Describer:
                 symbol.pins["st_name"] = name_at
                 self.reasons.append("place of a symbol name")
 
-    def _check_bodies(self, planner: layout.Planner) -> None:
+    def _check_bodies(self, description: Description, planner: layout.Planner) -> layout.Planner:
         """Tables that refer to strings and sections must give their bytes again."""
+        symbols_kept = False
         for index, section in enumerate(self.sections, 1):
             body = section.body
             if isinstance(body, _LOSSLESS):
                 continue
             data = self.elf.section_bytes(index)
             if isinstance(body, bodies.Computed):
-                same = planner.tables[body.kind] == data
+                same = planner.tables.get(body.kind) == data
+                same = same and not (symbols_kept and body.kind == "symtab_shndx")
+                if not same and not symbols_kept and body.kind == "symtab_shndx":
+                    same = self._pin_words(planner, data)
             else:
                 try:
                     same = body.encode(planner) == data
@@ -633,6 +637,21 @@ class _Describer:
             if not same:
                 section.body = bodies.Blob(data)
                 self.reasons.append(f"records of {kind_of(section.name)}")
+                symbols_kept |= isinstance(body, bodies.Computed) and body.kind == "symtab"
+        if symbols_kept:
+            # a table kept as it is has no symbols that anything could be computed from
+            planner = layout.Planner(description, self.kinds)
+            planner.prepare()
+        return planner
+
+    def _pin_words(self, planner: layout.Planner, data: bytes) -> bool:
+        """Keep the words of ``.symtab_shndx``; whether there is one for each symbol."""
+        if len(data) != bodies.WORD.size * len(planner.symbol_rows):
+            return False
+        planner.description.pins.symbol_words = [word for (word,) in bodies.WORD.iter_unpack(data)]
+        planner.tables["symtab_shndx"] = data
+        self.reasons.append("extended section indices")
+        return True
 
     def _check_sections(self, planner: layout.Planner) -> None:
         actual = [row[4] for row in self.rows[1:]]

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from struct import error as StructError
+from struct import pack
 from typing import TYPE_CHECKING, NoReturn
 
 from cubinspec.errors import BadStructureError, CubinError
@@ -35,6 +36,7 @@ from cubinspec_writer.emit.kinds import (
     Kinds,
 )
 from cubinspec_writer.emit.model import (
+    SHN_COMMON,
     SHN_LORESERVE,
     SHN_XINDEX,
     Description,
@@ -449,9 +451,70 @@ class Planner:
         """Make the tables whose sizes the offsets depend on."""
         if not self._by_kind("symtab"):
             return
-        self.symbol_rows = self.symbols()
-        self.tables["symtab"] = _stored_symbols(self.symbol_rows, self.is_64)
-        self.tables["symtab_shndx"] = _extended_indices(self.symbol_rows)
+        rows = self.symbol_rows = self.symbols()
+        words: list[int] = []
+        if self._by_kind("symtab_shndx"):
+            rows, words = self._extended()
+            words = self.description.pins.symbol_words or words
+        self.tables["symtab"] = bodies.encode_symbols(rows, self.is_64)
+        self.tables["symtab_shndx"] = pack(f"<{len(words)}I", *words)
+
+    def _extended(self) -> tuple[list[tuple[int, int, int, int, int, int]], list[int]]:
+        """``.symtab`` as it is stored beside ``.symtab_shndx``, and the words of that.
+
+        A symbol gets its word when it is made: the number of its section so far. Later the real
+        index replaces the word only where it needs it. Symbols of late sections are made with
+        their final index (files of ptxas 13.0 with 66,000 sections: sm_80, sm_90, sm_100).
+        """
+        made = self._numbers_when_made()
+        stored = list(self.symbol_rows)
+        words = []
+        late = len(stored) - self.num_tail
+        for at, (row, entry) in enumerate(zip(self.symbol_rows, self.symbol_entries, strict=True)):
+            section = entry.section if isinstance(entry, Symbol) else entry
+            index = row[3]
+            word = 0
+            if isinstance(section, Section):
+                is_late = isinstance(entry, Section) and at >= late
+                if is_late:
+                    is_far = index > SHN_LORESERVE
+                else:
+                    word = made.get(id(section), 0)
+                    # a real section 0xfff2 is taken for common symbols
+                    is_far = index >= SHN_LORESERVE and index != SHN_COMMON
+                if is_far:
+                    word = index
+                    stored[at] = (*row[:3], SHN_XINDEX, *row[4:])
+            elif index > SHN_XINDEX:
+                word = index
+                stored[at] = (*row[:3], SHN_XINDEX, *row[4:])
+            words.append(word)
+        return stored, words
+
+    def _numbers_when_made(self) -> dict[int, int]:
+        """The number of each section at the time it was made, when dropped ones were still there.
+
+        ``.nv.rel.action`` and, of the finalizer, a kernel's parameter bank were there from an
+        earlier time on than their names say.
+        """
+        numbers: dict[int, int] = {}
+        count = 0
+        bank = False
+        for entry in self.description.history:
+            if isinstance(entry, Symbol) or (isinstance(entry, Dropped) and not entry.in_shstrtab):
+                continue
+            if isinstance(entry, Section) and self.kinds.is_late(entry):
+                continue
+            name = entry.name
+            if name.startswith((".text.", ".debug_frame")):
+                count += bank
+                kernel = name.removeprefix(".text.")
+                bank = self.profile.late_constant0 and f".nv.constant0.{kernel}" in self.by_name
+            count += 1
+            numbers[id(entry)] = count
+            if name == ".nv.info" and ".nv.rel.action" in self.by_name:
+                count += 1
+        return numbers
 
     def run(self) -> Plan:
         """Everything."""
@@ -584,19 +647,6 @@ class Planner:
 def _overridden(row: tuple[int, ...], overrides: dict[str, int]) -> tuple[int, ...]:
     fields = zip(records.SECTION_HEADER_64_FIELDS, row, strict=True)
     return tuple([overrides.get(name, value) for name, value in fields])
-
-
-def _stored_symbols(rows: list[tuple[int, int, int, int, int, int]], is_64: bool) -> bytes:
-    if any(row[3] > SHN_XINDEX for row in rows):
-        rows = [
-            (*row[:3], SHN_XINDEX if row[3] >= SHN_LORESERVE else row[3], *row[4:]) for row in rows
-        ]
-    return bodies.encode_symbols(rows, is_64)
-
-
-def _extended_indices(rows: list[tuple[int, int, int, int, int, int]]) -> bytes:
-    word = bodies.WORD.pack
-    return b"".join([word(row[3] if row[3] >= SHN_LORESERVE else 0) for row in rows])
 
 
 def plan(description: Description) -> Plan:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cubinspec_writer.emit.bodies import Body
 
 SHN_LORESERVE = 0xFF00
+SHN_COMMON = 0xFFF2
 SHN_XINDEX = 0xFFFF
 
 
@@ -136,6 +137,7 @@ class Pins:
         index_order: positions in creation order, in section index order.
         shstrtab, strtab: the bytes of the tables.
         symbol_order: positions in the computed symbol order, in symbol table order.
+        symbol_words: ``.symtab_shndx``.
         segments: rows of the program header table.
         null_section: the ten fields of section header 0.
         file_size: the length of the file.
@@ -145,6 +147,7 @@ class Pins:
     shstrtab: bytes | None = None
     strtab: bytes | None = None
     symbol_order: list[int] | None = None
+    symbol_words: list[int] | None = None
     segments: list[tuple[int, ...]] | None = None
     null_section: tuple[int, ...] | None = None
     file_size: int | None = None

@@ -144,6 +144,8 @@ class _Dumper:
             found["index_order"] = Flow(list(pins.index_order))
         if pins.symbol_order is not None:
             found["symbol_order"] = Flow(list(pins.symbol_order))
+        if pins.symbol_words is not None:
+            found["symbol_words"] = Flow(list(pins.symbol_words))
         for key, table in (("section_names", pins.shstrtab), ("symbol_names", pins.strtab)):
             if table is not None:
                 found[key] = table

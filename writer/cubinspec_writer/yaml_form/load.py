@@ -197,6 +197,7 @@ class _Loader:
             pins.index_order = order
         if "symbol_order" in value:
             pins.symbol_order = value["symbol_order"]
+        pins.symbol_words = value.get("symbol_words")
         for key, field in (("section_names", "shstrtab"), ("symbol_names", "strtab")):
             if key in value:
                 setattr(pins, field, self._hex(value[key], (key,)))
