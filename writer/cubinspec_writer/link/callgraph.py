@@ -9,7 +9,7 @@ Fixed from here on: who calls whom, which later passes need for registers, stack
 
 from __future__ import annotations
 
-from .liveness import accepted_here, function_at
+from .liveness import accepted_here, function_at, takes_address
 from .model import SHT_CUDA_CALLGRAPH, SHT_CUDA_PROTOTYPE, InputObject, OutSection, Symbol
 from .plain import dataclass, field
 from .state import LinkState
@@ -169,16 +169,11 @@ def _add_edges(
             continue
         if not accepted_here(obj, a):
             continue
-        targets = edges.get(source)
-        if targets is None:
-            edges[source] = [target]
-            continue
-        seen = known.get(source)
-        if seen is None:
-            seen = known[source] = set(targets)
+        # Two copies of a caller list a common callee twice (case weak_replaced).
+        seen = known.setdefault(source, set())
         if target not in seen:
             seen.add(target)
-            targets.append(target)
+            edges.setdefault(source, []).append(target)
 
 
 def _add_signature(
@@ -192,7 +187,9 @@ def _add_signature(
 ) -> None:
     symbol, text = function_at(obj, a), obj.string(b)
     state.signatures.setdefault(text)
-    if symbol is None or not symbol.live or (of_call and not accepted_here(obj, a)):
+    if symbol is None or not symbol.live:
+        return
+    if not (accepted_here(obj, a) if of_call else takes_address(obj, a)):
         return
     texts = table.setdefault(symbol, [])
     # Calls of one signature are listed one by one, functions once per signature (virtual_call).

@@ -246,6 +246,9 @@ def _function_sections(
         own = sections.get(kernel)
         if own is None:
             continue
+        if kernel in recursive:
+            crs = InfoRecord(SVAL, CRS_STACK_SIZE, 0, words(_UNKNOWN_STACK))
+            _replace(own.records, CRS_STACK_SIZE, crs)
         if kernel in largest:
             _replace(own.records, NUM_BARRIERS, InfoRecord(BVAL, NUM_BARRIERS, largest[kernel]))
         if not named and not fragments:
@@ -259,10 +262,6 @@ def _function_sections(
             own.records += [fragments[f] for f in reached if f in fragments][:1]
         below = sorted((f for f in reached if f in position), key=position.__getitem__)
         _fill_externs(kernel, own, below, externs, only=len(kernels) == 1)
-    for kernel in recursive:
-        if kernel in sections:
-            crs = InfoRecord(SVAL, CRS_STACK_SIZE, 0, words(_UNKNOWN_STACK))
-            _replace(sections[kernel].records, CRS_STACK_SIZE, crs)
     for function, section in sections.items():
         if function in tails:
             section.records += [_renumber(function, r) for r in tails[function]]

@@ -16,6 +16,7 @@ from .model import (
     SHF_ALLOC,
     SHF_EXECINSTR,
     SHF_INFO_LINK,
+    SHN_UNDEF,
     STB_GLOBAL,
     STT_CUDA_OBJECT,
     STT_CUDA_SAMPLER,
@@ -71,7 +72,7 @@ def reference_graph(state: LinkState) -> tuple[Edges, list[Symbol]]:
     for obj in state.objects:
         for a, b in obj.callgraph.address_taken:
             target = function_at(obj, a)
-            if target is not None:
+            if target is not None and takes_address(obj, a):
                 taken[obj.string(b)].append(target)
                 roots.append(target)
     for obj in state.objects:
@@ -98,7 +99,7 @@ def reference_graph(state: LinkState) -> tuple[Edges, list[Symbol]]:
                 if section.flags & SHF_EXECINSTR or source is not None:
                     if source is not None:
                         edges[source].append(target)
-                else:
+                elif takes_address(obj, row.symbol):
                     roots.append(target)
     return edges, roots
 
@@ -195,6 +196,17 @@ def accepted_here(obj: InputObject, index: int) -> bool:
         return False
     row = obj.symbols[index]
     return symbol.definition[1] is row or any(copy is row for _, copy in symbol.replaced)
+
+
+def takes_address(obj: InputObject, index: int) -> bool:
+    """Whether an entry of address-taken functions counts.
+
+    That of a copy that came too late does only if code, linked or not, names it; data alone does
+    not (case weak_late).
+    """
+    if obj.symbols[index].shndx == SHN_UNDEF or accepted_here(obj, index):
+        return True
+    return any(b == index for _, b in obj.callgraph.references)
 
 
 def code_owners(obj: InputObject, *, replaced: bool = False) -> dict[int, Symbol]:

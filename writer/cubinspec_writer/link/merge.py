@@ -84,6 +84,8 @@ class _Merger:
         self.seen_late: set[int] = set()
         self.skipped: set[int] = set()
         self.functions: list[tuple[InSymbol, Symbol]] = []
+        #: All copies that are not the final one; debug data must not describe that one instead.
+        self.outdone: set[int] = set()
         #: What stayed of this input's debug tables, where dead entries are dropped.
         self.cut: dict[int, Kept] = {}
 
@@ -104,6 +106,8 @@ class _Merger:
             shndx = row[5]
             if shndx == SHN_UNDEF:
                 continue
+            if not symbol.live or not defined_here(self.obj, row[0]):
+                self.outdone.add(shndx)
             if symbol.live and accepted_here(self.obj, row[0]):
                 self.owner[shndx] = symbol
                 if row[2] == STB_GLOBAL:
@@ -230,10 +234,14 @@ class _Merger:
         for section in self.obj.sections:
             sh_type = section[2]
             if (sh_type == SHT_PROGBITS and not section[3] & SHF_EXECINSTR) or is_constant(sh_type):
-                self._place(section)
+                self._place(section, last=True)
 
-    def _place(self, source: InSection) -> tuple[OutSection, int] | None:
-        """Where an input section's bytes lie in the output, merging them at the first call."""
+    def _place(self, source: InSection, *, last: bool = False) -> tuple[OutSection, int] | None:
+        """Where an input section's bytes lie in the output, merging them at the first call.
+
+        Args:
+            last: no symbol will ask for this section.
+        """
         known = self.obj.placed.get(source.index)
         if known is not None:
             return known
@@ -242,7 +250,7 @@ class _Merger:
         owner = None
         if source.flags & SHF_INFO_LINK:
             if source.info in self.late:
-                return self._place_late(source, self.late[source.info])
+                return self._place_late(source, self.late[source.info], last)
             if source.info in self.skipped:
                 if source.sh_type == SHT_CUDA_SHARED:
                     # Variables of a kernel that an option removed leave this name (kernels_used).
@@ -284,18 +292,28 @@ class _Merger:
 
     def _append(self, source: InSection, section: OutSection) -> int:
         """Append a block; a second parameter bank of a kernel that is only weak so far goes."""
-        second_bank = section.sh_type == SHT_CUDA_CONSTANT_B0 and section.data
-        if second_bank and section.owner is not None and section.owner not in self.state.strong:
+        # Where the finalizer makes these banks, it makes them from one copy.
+        once = self.state.profile.constant0_late or section.owner not in self.state.strong
+        if section.sh_type == SHT_CUDA_CONSTANT_B0 and section.owner and section.data and once:
             return 0
         return section.append(source.data, source.size, source.align)
 
-    def _place_late(self, source: InSection, owner: Symbol) -> tuple[OutSection, int] | None:
+    def _place_late(
+        self, source: InSection, owner: Symbol, last: bool
+    ) -> tuple[OutSection, int] | None:
         """Constants and shared variables of a function that another copy already defines.
 
         nvlink leaves them behind the first copy's (seed 305). Between weak kernels the parameter
         bank is the one exception (weak_funcs).
         """
-        section = self.state.by_key.get((source.name, owner))
+        state = self.state
+        section = state.by_key.get((source.name, owner))
+        if section is None and last and is_constant(source.sh_type):
+            # The first copy has no constants: these get a section that nothing uses.
+            section = state.create_section(
+                source.name, source.sh_type, source.flags, 0, owner=owner
+            )
+            section.info_section = owner.section
         if section is None or source.index in self.seen_late:
             return (section, 0) if section and source.sh_type == SHT_CUDA_SHARED else None
         self.seen_late.add(source.index)
@@ -306,8 +324,8 @@ class _Merger:
         if not is_constant(source.sh_type):
             return None
         at = self._append(source, section)
-        if section in self.state.hidden:
-            self.state.lost_constants.append((section, at))
+        if section in state.hidden:
+            state.lost_constants.append((section, at))
         return None
 
     def _table_of_code(self, source: InSection, section: OutSection) -> int:
@@ -323,7 +341,7 @@ class _Merger:
             index = starts.get(offset)
             if index is None:
                 return True
-            return not self._is_dead(index) and self.obj.symbols[index].shndx not in self.skipped
+            return not self._is_dead(index) and self.obj.symbols[index].shndx not in self.outdone
 
         kept = _TABLES_OF_CODE[source.name](source.data, is_linked)
         if kept is None:
@@ -364,7 +382,7 @@ class _Merger:
                 if moved is None or obj.symbols[index].kind == STT_SECTION:
                     continue
                 offset = moved
-            symbol, shift = self._reloc_symbol(index, of_code)
+            symbol, shift = self._reloc_symbol(index, of_code, relocs.is_rela)
             if symbol is None and not (
                 # Data about a duplicate of a dead function stays as it is.
                 self._is_dead(index) and defined_here(obj, index)
@@ -394,7 +412,7 @@ class _Merger:
         symbol = self.obj.bound[index]
         return symbol is not None and symbol.is_function and not symbol.live
 
-    def _reloc_symbol(self, index: int, of_code: bool) -> tuple[Symbol | None, int]:
+    def _reloc_symbol(self, index: int, of_code: bool, is_rela: bool) -> tuple[Symbol | None, int]:
         """The output symbol a relocation means, and what its addend grows by."""
         row, symbol = self.obj.symbols[index], self.obj.bound[index]
         if row.kind == STT_SECTION:
@@ -402,7 +420,8 @@ class _Merger:
             return (place[0].symbol, place[1]) if place else (None, 0)
         if symbol is not None and symbol.is_function and not symbol.live:
             return None, 0
-        if of_code and row.shndx in self.skipped:
+        late = self.outdone if is_rela else self.skipped
+        if of_code and row.shndx in late:
             return None, 0
         if symbol is None:
             # Relocations that change an instruction name no symbol (atomics_misc on sm_75).
