@@ -94,8 +94,7 @@ class _Command:
         if not has_files:
             raise diagnostics.fatal(NO_INPUTS)
         _check_conflicts(line, diagnostics)
-        if line.last("uidx-file") is not None:
-            raise UnsupportedLinkError("option '--uidx-file'")
+        self._index()
         _append_times(line, diagnostics)
         _print(line, diagnostics.take())
         result = link(line.inputs, _options(line, arch))
@@ -104,6 +103,18 @@ class _Command:
             self._file(output, result.bytes)
         self._reports(result)
         return 0
+
+    def _index(self) -> None:
+        """Refuse the index file of unified tables."""
+        path = self.line.last("uidx-file")
+        if path is not None:
+            from . import unified
+
+            try:
+                data = _contents(path)
+            except OSError:
+                raise self.diagnostics.fatal(f"Could not open input file '{path}'") from None
+            unified.check_index(path, data, self.diagnostics)
 
     def _host_script(self, *, whole: bool) -> None:
         from . import host_script

@@ -6,7 +6,7 @@ SASS half, which `output` then joins.
 
 from __future__ import annotations
 
-from . import callgraph, info, notes
+from . import callgraph, info, notes, unified
 from .callgraph import Graph, join_callgraphs
 from .diagnostics import Diagnostics
 from .host import KernelFilter
@@ -83,6 +83,7 @@ def link_half(
         action.data += _REL_ACTION
     relocate(state)
     symbols = number_symbols(state)
+    unified.fill(state)
     info.fill(state, graph, fixed[".nv.info"], twin.state if twin else None)
     for text in undefined:
         diagnostics.error(text)

@@ -16,7 +16,7 @@ Fixed from here on: which sections exist, both symbol lists, the place of every 
 
 from __future__ import annotations
 
-from .diagnostics import UnsupportedLinkError
+from . import unified
 from .frames import keep_frames
 from .kept import Kept
 from .lines import keep_lines
@@ -35,8 +35,6 @@ from .model import (
     SHT_CUDA_INFO,
     SHT_CUDA_SHARED,
     SHT_CUDA_SHARED_RESERVED,
-    SHT_CUDA_UDT_ENTRY,
-    SHT_CUDA_UFT,
     SHT_PROGBITS,
     STB_GLOBAL,
     STB_LOCAL,
@@ -133,7 +131,12 @@ class _Merger:
                 section = symbol.section
             else:
                 section = state.create_section(
-                    text.name, text.sh_type, text.flags, text.align, owner=symbol
+                    text.name,
+                    text.sh_type,
+                    text.flags,
+                    text.align,
+                    owner=symbol,
+                    entsize=text.entsize,
                 )
             section.data += text.data
             section.info_value = text.info & 0xFF000000
@@ -232,6 +235,8 @@ class _Merger:
 
     def _content(self) -> None:
         for section in self.obj.sections:
+            if unified.is_entries(section.sh_type):
+                unified.merge_entries(self.state, self.obj, section)
             sh_type = section[2]
             if (sh_type == SHT_PROGBITS and not section[3] & SHF_EXECINSTR) or is_constant(sh_type):
                 self._place(section, last=True)
@@ -257,8 +262,6 @@ class _Merger:
                     self.state.add_name(source.name)
                 return None
             owner = self.owner.get(source.info)
-        if SHT_CUDA_UFT <= source.sh_type <= SHT_CUDA_UDT_ENTRY:
-            raise UnsupportedLinkError(f"unified function tables ('{self.obj.name}')")
         section = self.state.by_key.get((source.name, owner))
         if section is None:
             # Constants of a device function move into the banks of kernels: no name, no section.

@@ -38,6 +38,9 @@ from .model import (
     SHT_CUDA_MERC_SYMTAB,
     SHT_CUDA_RESOLVED_RELA,
     SHT_CUDA_SHARED_RESERVED,
+    SHT_CUDA_UDT,
+    SHT_CUDA_UDT_ENTRY,
+    SHT_CUDA_UFT_ENTRY,
     SHT_PROGBITS,
     SHT_REL,
     SHT_RELA,
@@ -54,6 +57,21 @@ from .plain import dataclass
 from .state import LinkState
 
 ET_REL, ET_EXEC = 1, 2
+#: Kinds that the Mercury half has too, beside constant banks.
+_COPIED = frozenset(
+    (
+        SHT_REL,
+        SHT_RELA,
+        SHT_CUDA_RESOLVED_RELA,
+        SHT_PROGBITS,
+        SHT_CUDA_INFO,
+        SHT_CUDA_GLOBAL_INIT,
+        SHT_CUDA_SHARED_RESERVED,
+        SHT_CUDA_UDT,
+        SHT_CUDA_UFT_ENTRY,
+        SHT_CUDA_UDT_ENTRY,
+    )
+)
 _MERCURY_PROFILE = "mercury"
 _DEBUG_INFO = ".debug_info"
 _RELOCATIONS = (SHT_REL, SHT_RELA, SHT_CUDA_RESOLVED_RELA)
@@ -385,9 +403,7 @@ class _CapsuleBody:
 
 def has_mercury_copy(section: OutSection) -> bool:
     """Whether a section of the Mercury half is written beside its SASS twin."""
-    if section.sh_type in (SHT_PROGBITS, SHT_CUDA_INFO, *_RELOCATIONS, SHT_CUDA_GLOBAL_INIT):
-        return True
-    return is_constant(section.sh_type) or section.sh_type == SHT_CUDA_SHARED_RESERVED
+    return section.sh_type in _COPIED or is_constant(section.sh_type)
 
 
 def plain_name(name: str) -> str:

@@ -75,6 +75,8 @@ _SASS_ONLY = (
     ".nv.info",
     ".nv.constant",
     ".nv.global.init",
+    ".nv.uft.",
+    ".nv.udt",
 )
 
 

@@ -142,6 +142,8 @@ def is_table_placeholder(symbol: Symbol) -> bool:
 def _kind_here(state: LinkState, symbol: Symbol) -> str:
     if symbol.space == Space.RESERVED_SHARED and state.profile.keeps_symbols:
         return _DRIVERS
+    if state.unified and is_table_placeholder(symbol):
+        return _DRIVERS
     return target_kind(symbol)
 
 

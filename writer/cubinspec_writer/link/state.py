@@ -85,6 +85,8 @@ class LinkState:
     #: Kernels whose parameter bank has those slots.
     slotted: set[Symbol] = field(default_factory=set)
     by_name: dict[str, Symbol] = field(default_factory=dict)
+    #: Rows of the tables of unified functions and data: symbol, flags, identifier (two words).
+    unified: dict[OutSection, list[tuple[Symbol, int, int, int]]] = field(default_factory=dict)
 
     def add_name(self, name: str) -> None:
         """Enter a section name that may never get a section into both string tables."""
