@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from cubinspec.errors import CubinError
 
 from .plain import dataclass, field
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 #: Exit code after errors that the link itself finds, and after a fatal error.
 EXIT_ERRORS, EXIT_FATAL = 255, 1

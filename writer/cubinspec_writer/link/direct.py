@@ -9,6 +9,7 @@ a test links the cases both ways and compares the bytes.
 
 from __future__ import annotations
 
+from itertools import accumulate
 from struct import error as StructError
 
 from cubinspec.errors import BadStructureError, LimitError
@@ -43,8 +44,10 @@ from .model import (
     SHT_RELA,
     SHT_STRTAB,
     SHT_SYMTAB,
+    STO_CUDA_SPACE,
     STT_SECTION,
     OutSection,
+    Space,
     Symbol,
     is_constant,
 )
@@ -62,6 +65,7 @@ _LARGEST_NOTE_INDEX = 0xFF
 #: No real file comes near; inputs that ask for more are broken.
 _LARGEST_FILE = 1 << 32
 _BANK = ".nv.constant0."
+_SHARED_BITS = Space.SHARED << 5
 
 #: Rank of a section in the index order, by what is known first: name, type, beginning of the name.
 _RANK_OF_NAME = {".shstrtab": 0, ".strtab": 1, ".symtab": 2, ".symtab_shndx": 2, ".nv.info": 5}
@@ -128,24 +132,60 @@ class _Writer:
         self.tables: dict[str, bytes] = {}
 
     def run(self) -> bytes:
-        self._order()
-        self._name_sections()
-        self._name_symbols()
+        self._order_and_names()
         num_local = self._symbols()
-        rows, parts, at = self._place(num_local)
-        return self._finish(rows, parts, at)
+        return self._finish(*self._place(num_local))
 
     # -- order and names ---------------------------------------------------------------------------
 
-    def _order(self) -> None:
-        """Index order: a stable sort of the order of creation."""
+    def _order_and_names(self) -> None:
+        """Index order, a stable sort of the order of creation, and both string tables.
+
+        `.shstrtab` has every section name in the order of creation, also of those left out;
+        `.strtab` signatures, then sections and symbols as they were made, globals last. A name
+        stands where it comes first.
+        """
+        state = self.state
         ranked: list[list[OutSection]] = [[] for _ in range(_LAST_RANK + 1)]
-        for section in self.state.entries:
-            if isinstance(section, OutSection) and section.emitted:
-                ranked[_rank(self.state, section)].append(section)
-        count = sum(map(len, ranked)) + 1
-        if count >= _SHN_LORESERVE:
-            # Symbols of higher sections keep their index there (66,000 sections).
+        sections: dict[str, None] = {}
+        strings: dict[str, None] = dict.fromkeys(state.signatures)
+        bank: str | None = None
+        for entry in state.entries:
+            if isinstance(entry, OutSection):
+                name = entry.name
+                sections[name] = None
+                if entry.emitted:
+                    ranked[_rank(state, entry)].append(entry)
+            elif isinstance(entry, Symbol):
+                # Only such names can be hidden, and few are: the call costs more than the look.
+                hides = entry.internal or entry.other & STO_CUDA_SPACE == _SHARED_BITS
+                if hides and is_hidden(state, entry):
+                    continue
+                name = entry.name
+            else:
+                name = entry
+                sections[name] = None
+            if bank is not None:
+                # The name of its relocation section precedes that of a bank.
+                if name.startswith(".rel") and name in (".rel" + bank, ".rela" + bank):
+                    strings[name] = None
+                strings[bank] = None
+                bank = None
+            if (
+                name.startswith(_BANK)
+                and name not in strings
+                and isinstance(entry, OutSection)
+                and entry.emitted
+            ):
+                bank = name
+            else:
+                strings[name] = None
+        if bank is not None:
+            strings[bank] = None
+        for symbol in state.globals:
+            if not is_hidden(state, symbol):
+                strings[symbol.name] = None
+        if sum(map(len, ranked)) + 1 >= _SHN_LORESERVE:
             ranked[_RANK_OF_NAME[".symtab_shndx"]].append(
                 OutSection(".symtab_shndx", SHT_SYMTAB_SHNDX, 0, 4, 4)
             )
@@ -153,72 +193,8 @@ class _Writer:
         for index, section in enumerate(self.sections, 1):
             section.index = index
             self.by_name.setdefault(section.name, index)
-
-    def _name_sections(self) -> None:
-        """`.shstrtab`: every section name in the order of creation, also of those left out."""
-        offsets: dict[str, int] = {"": 0}
-        names: list[str] = [""]
-        at = 1
-        for entry in self.state.entries:
-            name = entry if isinstance(entry, str) else entry.name
-            if name not in offsets and not isinstance(entry, Symbol):
-                offsets[name] = at
-                names.append(name)
-                at += (len(name) if name.isascii() else len(_raw(name))) + 1
-        names.append("")
-        self.shstrtab = offsets
-        self.tables[".shstrtab"] = _raw("\0".join(names))
-
-    def _name_symbols(self) -> None:
-        """`.strtab`: signatures, then sections and symbols as they were made, globals last."""
-        state = self.state
-        offsets: dict[str, int] = {"": 0}
-        names: list[str] = [""]
-        at = 1
-
-        def add(name: str) -> None:
-            nonlocal at
-            if name not in offsets:
-                offsets[name] = at
-                names.append(name)
-                at += (len(name) if name.isascii() else len(_raw(name))) + 1
-
-        for text in state.signatures:
-            if text:
-                add(text)
-            else:
-                names.append("")
-                at += 1
-        bank: str | None = None
-        for entry in state.entries:
-            if isinstance(entry, Symbol):
-                if is_hidden(state, entry):
-                    continue
-                name = entry.name
-            else:
-                name = entry if isinstance(entry, str) else entry.name
-            if bank is not None:
-                # The name of its relocation section precedes that of a bank.
-                if name.startswith(".rel") and name in (".rel" + bank, ".rela" + bank):
-                    add(name)
-                add(bank)
-                bank = None
-            if name in offsets:
-                continue
-            if name.startswith(_BANK) and isinstance(entry, OutSection) and entry.emitted:
-                bank = name
-            else:
-                offsets[name] = at
-                names.append(name)
-                at += (len(name) if name.isascii() else len(_raw(name))) + 1
-        if bank is not None:
-            add(bank)
-        for symbol in state.globals:
-            if not is_hidden(state, symbol):
-                add(symbol.name)
-        names.append("")
-        self.strtab = offsets
-        self.tables[".strtab"] = _raw("\0".join(names))
+        self.tables[".shstrtab"], self.shstrtab = _string_table(sections)
+        self.tables[".strtab"], self.strtab = _string_table(strings)
 
     def _signature(self, text: str) -> int:
         if text:
@@ -284,17 +260,20 @@ class _Writer:
 
     # -- sections ----------------------------------------------------------------------------------
 
-    def _place(self, num_local: int) -> tuple[list[Row], list[bytes | bytearray], int]:
-        """Section headers in index order, the bytes behind the ELF header, and where they end."""
-        state = self.state
-        final = not state.options.relocatable
+    def _place(self, num_local: int) -> tuple[list[bytes], list[Row], list[bytes | bytearray], int]:
+        """Section headers in index order (all, then type, flags, offset, size and alignment of
+        those to be loaded), the bytes behind the ELF header, and where they end."""
         symtab = self.by_name.get(".symtab", 0)
         links = {
             ".symtab": self.by_name.get(".strtab", 0),
             ".note.nv.cuinfo": self.by_name.get(".note.nv.tkinfo", 0),
         }
-        rows: list[Row] = []
+        headers: list[bytes] = []
+        loaded: list[Row] = []
         parts: list[bytes | bytearray] = []
+        types = self._types()
+        places = self.shstrtab
+        pack = records.SECTION_HEADER_64.pack
         at = 16 + records.ELF_HEADER_64.size
         for section in self.sections:
             name, sh_type, flags, align = (
@@ -306,12 +285,14 @@ class _Writer:
             if align > 1 and at % align:
                 parts.append(bytes(-at % align))
                 at += -at % align
-            size = section.nobits_size + section.reserved
             offset = at
-            if not section.is_nobits:
-                data = self._bytes(section)
+            final, is_stored, is_made, names_symbols = types[sh_type]
+            if section.is_nobits:
+                size = section.nobits_size + section.reserved
+            else:
+                data = self._bytes(section) if is_made else section.content
                 size = len(data)
-                if occupies_file(sh_type, flags):
+                if is_stored:
                     parts.append(data)
                     at += size
             owner = section.info_section
@@ -321,27 +302,29 @@ class _Writer:
                 info = section.info_value
             else:
                 info = num_local if sh_type == SHT_SYMTAB else self._owner_by_name(name)
-            if sh_type in _OF_SYMBOLS or name.startswith(".text"):
-                link = symtab
-            else:
-                link = links.get(name, 0)
-            if final:
-                sh_type = output_type(state, section)
-            rows.append(
-                (
-                    self.shstrtab[name],
-                    sh_type,
-                    flags,
-                    0,
-                    offset,
-                    size,
-                    link,
-                    info,
-                    align,
-                    section.entsize,
+            link = symtab if names_symbols or name.startswith(".text") else links.get(name, 0)
+            headers.append(
+                pack(
+                    places[name], final, flags, 0, offset, size, link, info, align, section.entsize
                 )
             )
-        return rows, parts, at
+            if flags & SHF_ALLOC:
+                loaded.append((final, flags, offset, size, align))
+        return headers, loaded, parts, at
+
+    def _types(self) -> dict[int, tuple[int, bool, bool, bool]]:
+        """By type: the type in the file, whether bytes are stored, made here, about symbols."""
+        state = self.state
+        made = (*_TABLES, *_RELOCATIONS, SHT_CUDA_CALLGRAPH, SHT_CUDA_PROTOTYPE)
+        return {
+            sh_type: (
+                output_type(state, sh_type),
+                occupies_file(sh_type, 0),
+                sh_type in made,
+                sh_type in _OF_SYMBOLS,
+            )
+            for sh_type in {section.sh_type for section in self.sections}
+        }
 
     def _bytes(self, section: OutSection) -> bytes | bytearray:
         table = self.tables.get(section.name) if section.sh_type in _TABLES else None
@@ -353,7 +336,7 @@ class _Writer:
             return self._callgraph()
         if section is self.half.prototype:
             return self._prototypes()
-        return section.data
+        return section.content
 
     def _owner_by_name(self, name: str) -> int:
         """`sh_info` of a section that belongs to a function of its own name only."""
@@ -405,14 +388,20 @@ class _Writer:
 
     # -- headers -----------------------------------------------------------------------------------
 
-    def _finish(self, rows: list[Row], parts: list[bytes | bytearray], at: int) -> bytes:
+    def _finish(
+        self,
+        headers: list[bytes],
+        loaded: list[Row],
+        parts: list[bytes | bytearray],
+        at: int,
+    ) -> bytes:
         state = self.state
         record, program = records.SECTION_HEADER_64, records.PROGRAM_HEADER_64
-        count = len(rows) + 1
+        count = len(headers) + 1
         shoff = -(-at // 8) * 8
         phoff = shoff + count * record.size
         is_final = not state.options.relocatable
-        segments = self._segments(rows, phoff, program.size) if is_final else []
+        segments = self._segments(loaded, phoff, program.size) if is_final else []
         size = phoff + len(segments) * program.size
         if size > _LARGEST_FILE:
             raise LimitError(f"the file would have {size} bytes", expected=f"{_LARGEST_FILE}")
@@ -437,31 +426,25 @@ class _Writer:
             0 if large else count,
             names,
         )
-        pack = record.pack
-        headers = [pack(*row) for row in rows]
         tables = [program.pack(*row) for row in segments]
         padding = bytes(shoff - at)
-        return b"".join([ident, ehdr, *parts, padding, pack(*null), *headers, *tables])
+        return b"".join([ident, ehdr, *parts, padding, record.pack(*null), *headers, *tables])
 
-    def _segments(self, rows: list[Row], at: int, entry: int) -> list[Row]:
+    def _segments(self, loaded: list[Row], at: int, entry: int) -> list[Row]:
         """PT_PHDR, one PT_LOAD for each run of sections of equal permissions, the table itself."""
         loads: list[Row] = []
-        access = run_access = start = end = reserved = 0
-        for row in rows:
-            flags = row[2]
-            if not flags & SHF_ALLOC:
-                continue
+        run_access = start = end = reserved = 0
+        for sh_type, flags, offset, size, align in loaded:
             access = _PF_R | _PF_W if flags & SHF_WRITE else _PF_R | _PF_X
             if access != run_access:
                 if run_access:
                     loads.append(_load(run_access, start, end, reserved))
-                run_access, start, end, reserved = access, row[4], row[4], 0
-            if row[1] == SHT_NOBITS:
-                end = max(end, row[4])
-                align = row[8]
-                reserved = (reserved if align < 2 else -(-reserved // align) * align) + row[5]
+                run_access, start, end, reserved = access, offset, offset, 0
+            if sh_type == SHT_NOBITS:
+                end = max(end, offset)
+                reserved = (reserved if align < 2 else -(-reserved // align) * align) + size
             else:
-                end = row[4] + row[5]
+                end = offset + size
         if run_access:
             loads.append(_load(run_access, start, end, reserved))
         size = (len(loads) + 2) * entry
@@ -477,8 +460,17 @@ def _load(access: int, start: int, end: int, reserved: int) -> Row:
     return (_PT_LOAD, access, start, 0, 0, size, size + reserved, _P_ALIGN)
 
 
-def _raw(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")
+def _string_table(names: dict[str, None]) -> tuple[bytes, dict[str, int]]:
+    """Names in their order, each with its NUL; an empty one is a NUL that nothing refers to."""
+    text = "\0".join(names)
+    raw = text.encode("utf-8", "surrogateescape")
+    if len(raw) == len(text):
+        sizes = [len(name) + 1 for name in names]
+    else:
+        sizes = [len(name.encode("utf-8", "surrogateescape")) + 1 for name in names]
+    offsets = dict(zip(names, accumulate(sizes, initial=1), strict=False))
+    offsets[""] = 0
+    return b"\0" + raw + b"\0" if names else b"\0", offsets
 
 
 def _rank(state: LinkState, section: OutSection) -> int:
@@ -488,7 +480,7 @@ def _rank(state: LinkState, section: OutSection) -> int:
         rank = _RANK_OF_TYPE.get(section.sh_type)
     if rank is not None:
         return rank
-    if name.startswith(_DEBUG) and output_type(state, section) == SHT_PROGBITS:
+    if name.startswith(_DEBUG) and output_type(state, section.sh_type) == SHT_PROGBITS:
         return _DEBUG_RANK
     for prefix, rank in _RANK_OF_PREFIX:
         if name.startswith(prefix):
@@ -509,12 +501,12 @@ def reloc_bytes(section: OutSection) -> bytes:
     )
 
 
-def output_type(state: LinkState, section: OutSection) -> int:
+def output_type(state: LinkState, sh_type: int) -> int:
     """Section type of an executable: CUDA types of data become PROGBITS and NOBITS."""
     if state.options.relocatable:
-        return section.sh_type
-    if section.sh_type in (SHT_CUDA_GLOBAL, SHT_CUDA_SHARED, SHT_CUDA_SHARED_RESERVED):
+        return sh_type
+    if sh_type in (SHT_CUDA_GLOBAL, SHT_CUDA_SHARED, SHT_CUDA_SHARED_RESERVED):
         return SHT_NOBITS
-    if section.sh_type == SHT_CUDA_GLOBAL_INIT or is_constant(section.sh_type):
+    if sh_type == SHT_CUDA_GLOBAL_INIT or is_constant(sh_type):
         return SHT_PROGBITS
-    return section.sh_type
+    return sh_type

@@ -7,9 +7,11 @@ FDE, in front of it; both go together.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from .kept import Kept
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _ESCAPE = 0xFFFFFFFF
 _CIE_ID = (1 << 64) - 1

@@ -12,11 +12,8 @@ from __future__ import annotations
 
 import os
 
-from cubinspec.containers.elf_host import cubin_arch
-from cubinspec.containers.sniff import SNIFF_BYTES, sniff
-from cubinspec.containers.walk import images
 from cubinspec.errors import CubinError
-from cubinspec.reader.elf import ELFCLASS64, Elf
+from cubinspec.reader.elf import ELFCLASS64, EM_CUDA, Elf
 from cubinspec_generated.tables.arch import ARCHES
 
 from .diagnostics import Diagnostics, UnsupportedLinkError
@@ -114,6 +111,27 @@ def gather(inputs: Iterable[Input], options: LinkOptions, diagnostics: Diagnosti
 NO_INPUTS = "No input files specified; use option --help for more information"
 
 
+def _is_cubin(data: bytes) -> bool:
+    """Whether bytes are a cubin at first sight; spares small links the import of `containers`."""
+    return (
+        data[:4] == b"\x7fELF"
+        and data[_EI_CLASS : _EI_DATA + 1] in (b"\1\1", b"\2\1")
+        and data[_E_MACHINE : _E_MACHINE + 2] == EM_CUDA.to_bytes(2, "little")
+    )
+
+
+def _sniffed(data: bytes) -> str:
+    from cubinspec.containers.sniff import SNIFF_BYTES, sniff
+
+    return sniff(data[:SNIFF_BYTES])
+
+
+def _arch_of(elf: Elf) -> int:
+    """The sm number in `e_flags`: bits 8-23 with EI_OSABI 0x41, bits 0-7 before."""
+    flags = elf.ehdr[6]
+    return (flags >> 8) & 0xFFFF if elf.ident[_EI_OSABI] == _OSABI_CUDA else flags & 0xFF
+
+
 class _Gatherer:
     def __init__(self, options: LinkOptions, diagnostics: Diagnostics) -> None:
         self.options = options
@@ -151,7 +169,7 @@ class _Gatherer:
         self.diagnostics.note(f"library '{name}' was not found; ignored")
 
     def _file(self, name: str, data: bytes) -> None:
-        kind = sniff(data[:SNIFF_BYTES])
+        kind = "cubin" if _is_cubin(data) else _sniffed(data)
         if kind == "empty":
             self.diagnostics.note(f"'{name}' is empty; ignored")
         elif kind == "cubin":
@@ -190,7 +208,7 @@ class _Gatherer:
                 f"Output is limited to run on SM Arch '{self.target[0]}' only due to limitations "
                 f"in input file {name}"
             )
-        if not self._matches(cubin_arch(data[:_EI_NIDENT], elf.ehdr[6])):
+        if not self._matches(_arch_of(elf)):
             raise self.diagnostics.fatal(
                 f"Input file '{name}' arch does not match target '{self.options.arch}'"
             )
@@ -219,6 +237,8 @@ class _Gatherer:
 
         groups: dict[tuple[str, ...], list[Image]] = {}
         with_code: set[tuple[str, ...]] = set()
+        from cubinspec.containers.walk import images
+
         for image in images(data, name=name, visit=look):
             if image.entry is None:
                 continue
@@ -289,7 +309,8 @@ class _Gatherer:
 
 #: First target for which PTX is assembled; nvlink ignores it below (case err_ptx_input).
 _PTX_FROM = 90
-_EI_CLASS, _EI_NIDENT = 4, 16
+_EI_CLASS, _EI_DATA, _EI_OSABI, _E_MACHINE = 4, 5, 7, 18
+_OSABI_CUDA = 0x41
 #: From this target on a broken input is an error (nvlink itself crashes there).
 _STRICT_FROM = 100
 

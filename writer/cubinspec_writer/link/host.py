@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 
-from cubinspec.containers.elf_host import ElfFrame
 from cubinspec.errors import CubinError
 
 from .model import STB_LOCAL, Symbol
@@ -47,6 +46,8 @@ class HostObject:
 
 def read_host_object(source: Source, path: str) -> HostObject:
     """What a host ELF file says; nothing but its path when it cannot be read."""
+    from cubinspec.containers.elf_host import ElfFrame
+
     found = HostObject(register_name(path))
     try:
         frame = ElfFrame(source)

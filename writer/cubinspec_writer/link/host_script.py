@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Sequence
 
 from .diagnostics import Diagnostics
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _SECTIONS = """\
 SECTIONS

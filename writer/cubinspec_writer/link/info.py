@@ -15,7 +15,6 @@ from cubinspec.errors import BadStructureError
 from cubinspec_generated.tables import eiattr
 
 from .callgraph import Graph
-from .liveness import defined_here
 from .model import SHT_CUDA_INFO, InfoRecord, InputObject, OutSection, Symbol
 from .state import LinkState
 
@@ -55,15 +54,16 @@ class FunctionFacts:
     def __init__(self, state: LinkState) -> None:
         self.registers: dict[Symbol, int] = {}
         self.frame: dict[Symbol, int] = {}
+        unpack = _FUNCTION_VALUE.unpack_from
         for obj in state.objects:
             for record in global_records(obj):
                 code = record[1]
-                if code != REGCOUNT and code != FRAME_SIZE:
+                if (code != REGCOUNT and code != FRAME_SIZE) or len(record) < _FUNCTION_VALUE.size:
                     continue
                 symbol = record_function(obj, record)
-                if symbol is not None and len(record) >= _FUNCTION_VALUE.size:
+                if symbol is not None:
                     known = self.registers if code == REGCOUNT else self.frame
-                    known[symbol] = word(record, 1)
+                    known[symbol] = unpack(record)[4]
 
 
 def global_records(obj: InputObject) -> list[InfoRecord]:
@@ -79,11 +79,11 @@ def record_function(obj: InputObject, record: InfoRecord) -> Symbol | None:
     """The function a global record is about, if that function's copy here is linked."""
     if record[1] not in _OF_FUNCTION or record[0] != SVAL or len(record) < 8:
         return None
-    index = word(record, 0)
-    if index >= len(obj.bound) or not defined_here(obj, index):
+    index = record[4] | record[5] << 8 | record[6] << 16 | record[7] << 24
+    symbol = obj.bound[index] if index < len(obj.bound) else None
+    if symbol is None or not symbol.live or symbol.definition is None:
         return None
-    symbol = obj.bound[index]
-    return symbol if symbol is not None and symbol.live else None
+    return symbol if symbol.definition[1] is obj.symbols[index] else None
 
 
 class Demands:
@@ -268,7 +268,7 @@ def _function_sections(
         if function in state.slotted:
             codes_of_banks = (BINDLESS_TEXTURE_BANK, BINDLESS_SURFACE_BANK)
             section.records += [InfoRecord(BVAL, code, 0) for code in codes_of_banks]
-        section.data += b"".join(section.records)
+        section.content = b"".join(section.records)
 
 
 def _fill_externs(
@@ -321,13 +321,14 @@ def split_added(
 
 def _renumber(function: Symbol, record: InfoRecord) -> InfoRecord:
     """Give the parameter bank its symbol number of the output."""
-    if record.code != PARAM_CBANK or function.definition is None:
+    if record[1] != PARAM_CBANK or function.definition is None:
         return record
     obj = function.definition[0]
-    place = obj.placed.get(obj.symbols[checked(obj, word(record, 0))].shndx)
+    place = obj.placed.get(obj.symbols[checked(obj, word(record, 0))][5])
     if place is None or place[0].symbol is None:
         return record
-    return InfoRecord(SVAL, PARAM_CBANK, 0, words(place[0].symbol.index) + record.payload[4:])
+    number = place[0].symbol.index.to_bytes(4, "little")
+    return bytes.__new__(InfoRecord, record[:4] + number + record[8:])
 
 
 def external_names(obj: InputObject, record: InfoRecord) -> list[Symbol]:

@@ -8,9 +8,11 @@ sequence.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from .kept import Kept
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _LENGTH, _FIXED = 4, 10
 #: Header fields behind the fixed part: number of the first special operation, operand counts.

@@ -117,7 +117,7 @@ class _Merger:
 
     def _functions(self) -> None:
         state, obj = self.state, self.obj
-        info = {s.info: s for s in obj.sections if s.sh_type == SHT_CUDA_INFO and s.info}
+        info = {s.info: s for s in obj.sections if s[2] == SHT_CUDA_INFO and s[6]}
         for row, symbol in self.functions:
             if not symbol.live:
                 self._dead_kernel(symbol)
@@ -138,7 +138,7 @@ class _Merger:
                     owner=symbol,
                     entsize=text.entsize,
                 )
-            section.data += text.data
+            section.append(text.data, text.size, 0)
             section.info_value = text.info & 0xFF000000
             symbol.section = section
             obj.placed[text.index] = (section, 0)
@@ -164,7 +164,7 @@ class _Merger:
             if section.sh_type == SHT_CUDA_CONSTANT_B0:
                 continue
             if section.flags & SHF_EXECINSTR or is_constant(section.sh_type):
-                section.data.clear()
+                section.content = b""
                 if section is symbol.section:
                     section.align = self.obj.sections[row.shndx].align
                 section.relocs.clear()
@@ -297,7 +297,7 @@ class _Merger:
         """Append a block; a second parameter bank of a kernel that is only weak so far goes."""
         # Where the finalizer makes these banks, it makes them from one copy.
         once = self.state.profile.constant0_late or section.owner not in self.state.strong
-        if section.sh_type == SHT_CUDA_CONSTANT_B0 and section.owner and section.data and once:
+        if section.sh_type == SHT_CUDA_CONSTANT_B0 and section.owner and section.content and once:
             return 0
         return section.append(source.data, source.size, source.align)
 

@@ -371,13 +371,14 @@ class OutSection:
         index: number of the section, set when the file is written.
         nobits_size: size when there are no bytes in the file; otherwise `len(data)` counts.
         reserved: bytes in front of `nobits_size` that the hardware keeps for itself.
+        content: bytes of the input as long as nobody changes them; `data` is for changes.
         info_section, info_value: `sh_info`: a section (its index), or a number made by a later
             pass.
     """
 
     __slots__ = (
         "align",
-        "data",
+        "content",
         "emitted",
         "entsize",
         "flags",
@@ -410,7 +411,7 @@ class OutSection:
         self.flags = flags
         self.align = align
         self.entsize = entsize
-        self.data = bytearray()
+        self.content: bytes | bytearray = b""
         self.nobits_size = 0
         self.reserved = 0
         self.owner = owner
@@ -424,17 +425,33 @@ class OutSection:
         self.is_nobits = sh_type in _WITHOUT_BYTES
 
     @property
+    def data(self) -> bytearray:
+        """The contents, to be changed in place."""
+        content = self.content
+        if not isinstance(content, bytearray):
+            content = self.content = bytearray(content)
+        return content
+
+    @data.setter
+    def data(self, data: bytes | bytearray) -> None:
+        self.content = data
+
+    @property
     def size(self) -> int:
-        return self.nobits_size + self.reserved if self.is_nobits else len(self.data)
+        return self.nobits_size + self.reserved if self.is_nobits else len(self.content)
 
     def append(self, data: bytes | bytearray, size: int, alignment: int) -> int:
         """Append one block and return its offset; a NOBITS section only grows."""
-        self.align = max(self.align, alignment)
-        at = align_up(self.size, alignment)
+        if alignment > self.align:
+            self.align = alignment
         if self.is_nobits:
+            at = align_up(self.size, alignment)
             self.nobits_size = at + size
+        elif not self.content:
+            at, self.content = 0, data
         else:
-            if at > len(self.data):
-                self.data.extend(bytes(at - len(self.data)))
-            self.data += data
+            content = self.data
+            at = align_up(len(content), alignment)
+            content.extend(bytes(at - len(content)))
+            content += data
         return at

@@ -205,7 +205,7 @@ class _Writer:
     def _section(self, section: OutSection) -> out.Section:
         return out.Section(
             section.name,
-            output_type(self.state, section),
+            output_type(self.state, section.sh_type),
             self._body(section),
             section.flags,
             0,

@@ -16,8 +16,6 @@ kernel that reaches the function, at one offset for all of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from cubinspec_generated.tables.arch import ARCHES
 
 from .callgraph import Below, Graph
@@ -38,6 +36,10 @@ from .model import (
     align_up,
 )
 from .state import LinkState
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _GLOBAL = ".nv.global"
 _SHARED_LIMIT = 0xC000
@@ -277,7 +279,7 @@ def _place_constants(state: LinkState, below: Below) -> None:
     for part in reversed([s for s in state.hidden if s.sh_type == _CONSTANT2]):
         kernels = below.reaching(part.owner) if part.owner is not None else []
         aliases = sharing.reduce(part, frozenset(kernels)) if sharing and kernels else {}
-        if aliases and not part.data:
+        if aliases and not part.content:
             for symbol, offset in aliases.items():
                 symbol.value = offset
             continue

@@ -107,7 +107,8 @@ def read_half(elf: Elf, *, mercury: bool) -> InputObject:
     strtab = elf.string_table(elf.section_rows[table][6])
     sections = _sections(elf, mercury)
     symbols = _symbols(elf, table, strtab, len(sections))
-    barriers = {s.index: s.flags >> 20 & _BARRIERS for s in sections if s.flags & _BARRIERS << 20}
+    in_flags = _BARRIERS << 20
+    barriers = {s[0]: s[3] >> 20 & _BARRIERS for s in sections if s[3] & in_flags}
     if barriers:
         sections = [
             s._replace(flags=s.flags & ~(_BARRIERS << 20)) if s.index in barriers else s

@@ -6,7 +6,10 @@ name of a PTX register, the register that holds it, start and end of the range o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 
 REGISTER_TABLE = ".nv_debug_info_reg_sass"
 _WORD, _RANGE = 4, 8

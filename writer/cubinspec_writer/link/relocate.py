@@ -12,8 +12,6 @@ Fixed from here on: all bytes of code and data.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from cubinspec_generated.tables import relocations
 
 from .model import (
@@ -30,6 +28,7 @@ from .model import (
     Space,
     Symbol,
 )
+from .plain import NamedTuple
 from .state import LinkState, is_rel
 
 

@@ -8,8 +8,6 @@ of them beats a common one, all beat references. Fixed from here on: `InputObjec
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from .info import REGCOUNT, global_records, word
 from .model import (
     HANDLE_KINDS,
@@ -26,6 +24,10 @@ from .model import (
     Symbol,
 )
 from .state import LinkState
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def resolve(state: LinkState) -> None:

@@ -104,14 +104,17 @@ class LinkState:
         with_symbol: bool = True,
     ) -> OutSection:
         """Create an output section, its names and (if the kind has one) its section symbol."""
-        final = not self.options.relocatable
-        section = OutSection(name, sh_type, flags, align, entsize, owner=owner)
+        section = OutSection(name, sh_type, flags, align, entsize, owner)
         if with_symbol:
-            section.symbol = Symbol("", STB_LOCAL, STT_SECTION, 0, section=section, entered=True)
+            section.symbol = Symbol("", STB_LOCAL, STT_SECTION, 0, 0, 0, section, None, True)
         self.sections.append(section)
         self.by_key[name, owner] = section
         self.entries.append(section)
-        if self.profile.constant0_companion and sh_type == SHT_CUDA_CONSTANT_B0 and final:
+        if (
+            sh_type == SHT_CUDA_CONSTANT_B0
+            and self.profile.constant0_companion
+            and not self.options.relocatable
+        ):
             companion = self.create_section(
                 ".rel" + name, SHT_REL, 0, 8, owner=owner, entsize=16, with_symbol=False
             )

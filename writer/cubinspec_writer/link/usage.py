@@ -8,7 +8,6 @@ Registers climb from functions to kernels in the order of the code sections, ker
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
 
 from cubinspec.report.names import readable
 
@@ -29,6 +28,10 @@ from .model import (
     info_records,
     is_constant,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 _HANDLES = (
     (STT_CUDA_TEXTURE, "textures"),
