@@ -46,6 +46,7 @@ def any_stream(chance: random.Random) -> bytes:
 
 def test_random_streams(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streams, "_layouts", {})
+    monkeypatch.setattr(streams, "_MAX_LAYOUTS", 5)
     chance = random.Random(3)
     for _ in range(2000):
         agree(any_stream(chance))
@@ -65,7 +66,8 @@ def test_a_stream_of_a_known_size_with_other_records(monkeypatch: pytest.MonkeyP
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streams, "_layouts", {})
-    monkeypatch.setattr(streams, "_MAX_LAYOUT_SIZES", 3)
+    monkeypatch.setattr(streams, "_remembered", 0)
+    monkeypatch.setattr(streams, "_MAX_ALL_LAYOUTS", 3)
     for count in range(9):
         agree(record(1, 4, 0, b"") * count)
     assert len(streams._layouts) == 3

@@ -100,10 +100,12 @@ class InfoIndex:
         known = _layouts.get(len(body))
         if known is not None:
             number = int.from_bytes(body, "little")
-            for mask, heads, places, params in known:
-                if number & mask == heads:
-                    self._places = places
-                    self.num_params = params
+            for nth, layout in enumerate(known):
+                if number & layout[0] == layout[1]:
+                    if nth:  # the next one is likely to be of the same kind
+                        known[nth] = known[0]
+                        known[0] = layout
+                    _, _, self._places, self.num_params = layout
                     return
         if len(body) & 1 or not _LITTLE or not self._scan():
             # Damaged, or with a payload of odd size: the thorough way finds it or says why not.
@@ -159,20 +161,19 @@ class InfoIndex:
 #: Size of a stream -> what picks the headers out of it as a number, the headers, and what
 #: :class:`InfoIndex` says of such a stream.
 _layouts: dict[int, list[tuple[int, int, dict[int, int], int]]] = {}
-#: Bounds of what is remembered: kinds of streams per size, sizes, bytes of a stream.
-_MAX_LAYOUTS, _MAX_LAYOUT_SIZES, _MAX_LAYOUT_BYTES = 4, 1024, 4096
+#: Bounds of what is remembered: kinds of streams per size, kinds in all, bytes of a stream.
+_MAX_LAYOUTS, _MAX_ALL_LAYOUTS, _MAX_LAYOUT_BYTES = 32, 8192, 2048
+_remembered = 0
 
 
 def _remember(body: bytes, places: dict[int, int], params: int) -> None:
-    if len(body) > _MAX_LAYOUT_BYTES:
+    global _remembered
+    if len(body) > _MAX_LAYOUT_BYTES or _remembered >= _MAX_ALL_LAYOUTS:
         return
-    known = _layouts.get(len(body))
-    if known is None:
-        if len(_layouts) >= _MAX_LAYOUT_SIZES:
-            return
-        known = _layouts[len(body)] = []
+    known = _layouts.setdefault(len(body), [])
     if len(known) >= _MAX_LAYOUTS:
         return
+    _remembered += 1
     mask = bytearray(len(body))
     at = 0
     while at < len(body):
