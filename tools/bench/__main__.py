@@ -270,7 +270,7 @@ def page(rows: list[Row], peaks: list[Row], about: list[str]) -> str:
         *(f"- {line}" for line in about),
         f"- {len(rows) + len(peaks)} promises: {missed} missed, {absent} not measured",
         "",
-        "Inputs, made by `ptxas` from generated PTX:",
+        "Inputs, made by `ptxas` from generated PTX, `library` from a public wheel:",
         "",
     ]
     for entry in INPUTS.values():

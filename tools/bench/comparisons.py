@@ -81,6 +81,24 @@ DESCRIBE = Command("cubinspec, described:", ("{python}", "{peers}/ours_emit.py",
 LIEF_WRITE = Command("LIEF, parsed and written:", ("{python}", "{peers}/lief_write.py"))
 COPY = Command("one write and a rename:", ("{python}", "{peers}/copy_file.py"))
 
+IMAGES = Command("cubinspec images", ("{cubinspec}", "images"))
+LIST_ELF = Command("cuobjdump -lelf", ("{cuobjdump}", "-lelf"))
+KERNELS_1 = Command("cubinspec kernels --jobs 1", ("{cubinspec}", "kernels", "--jobs", "1"))
+_FOLDER = "{scratch}/extracted"
+EXTRACT = Command(
+    "cubinspec extract --kind cubin",
+    ("{cubinspec}", "extract", "-q", "--kind", "cubin", "-o", _FOLDER),
+)
+EXTRACT_ELF = Command(
+    "cuobjdump -xelf all", ("env", "-C", "{scratch}", "{cuobjdump}", "-xelf", "all")
+)
+_PARQUET = ("-o", "{scratch}/scan.parquet")
+SCAN_1 = Command("cubinspec scan --jobs 1", ("{cubinspec}", "scan", "--jobs", "1", *_PARQUET))
+SCAN = Command("cubinspec scan", ("{cubinspec}", "scan", *_PARQUET))
+#: The same images decompressed by the same libraries and nothing else: what no scan can go below.
+DECOMPRESS = Command("decompression alone:", ("{python}", "{peers}/decompress_all.py"))
+
+CONTAINERS = "Containers"
 EMIT = "Emission"
 START, TABLE, ALL = "Start-up", "Kernel table", "Everything decoded"
 LINKING = "Linking"
@@ -107,9 +125,16 @@ COMPARISONS = (
     Comparison(LINKING, LINK.on("many"), NVLINK.on("many"), 3.0),
     Comparison(LINKING, LINK.on("objects"), NVLINK.on("objects"), 3.0),
     Comparison(LINKING, LINK.on("sections_66k"), NVLINK.on("sections_66k"), 2.0),
+    Comparison(CONTAINERS, IMAGES.on("library"), LIST_ELF.on("library"), 0.1),
+    Comparison(CONTAINERS, KERNELS_1.on("library"), RES_USAGE.on("library"), 1.0),
+    Comparison(CONTAINERS, KERNELS.on("library"), RES_USAGE.on("library"), 0.6),
+    Comparison(CONTAINERS, EXTRACT.on("library"), EXTRACT_ELF.on("library"), 1.0),
+    Comparison(CONTAINERS, SCAN_1.on("library"), DECOMPRESS.on("library"), None),
+    Comparison(CONTAINERS, SCAN.on("library"), DECOMPRESS.on("library"), None),
 )
 
 PEAK_LIMITS = (
+    PeakLimit(CONTAINERS, KERNELS.on("library"), times_peer=(0.25, RES_USAGE.on("library"))),
     PeakLimit(TABLE, KERNELS.on("big"), bytes=25 << 20),
     PeakLimit(ALL, DECODE.on("many"), times_file=(8.0, "many")),
     PeakLimit(EMIT, REEMIT.on("big"), times_file=(4.0, "big")),

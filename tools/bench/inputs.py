@@ -1,19 +1,21 @@
 """Inputs of the bench, made by the oracle's ptxas from generated PTX and kept in `.cache/bench`.
 
-Nothing here is committed: ptxas is deterministic, so a fresh machine gets the same bytes. The
-largest takes ptxas minutes, which is why they are cached.
+One is a public library. Nothing here is committed: ptxas is deterministic, so a fresh machine gets
+the same bytes. The largest takes ptxas minutes, which is why they are cached.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from tools import oracle
 from tools.bench import programs
+from tools.oracle.toolchains import fetch_wheel
 
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".cache" / "bench"
@@ -140,7 +142,49 @@ class Program:
         return sum(file.stat().st_size for file in files) if files else None
 
 
-INPUTS: dict[str, Input | Program] = {
+@dataclass(frozen=True)
+class Library:
+    """A file of a public wheel."""
+
+    name: str
+    about: str
+    package: str
+    version: str
+    sha256: str
+    """Of the wheel."""
+    member: str
+
+    @property
+    def path(self) -> Path:
+        """Where the file lies once it is fetched."""
+        return CACHE / f"{self.name}-{Path(self.member).name}"
+
+    def make(self) -> Path:
+        """The file, from the cache or from its wheel.
+
+        Raises:
+            OracleError: the wheel could not be fetched.
+        """
+        if not self.path.is_file():
+            wheel = fetch_wheel(self.package, self.version, self.sha256, CACHE / "wheels")
+            partial = CACHE / f"{self.name}.partial"
+            with (
+                zipfile.ZipFile(wheel) as book,
+                book.open(self.member) as member,
+                partial.open("wb") as file,
+            ):
+                shutil.copyfileobj(member, file)
+            wheel.unlink()
+            os.replace(partial, self.path)
+        return self.path
+
+    @property
+    def size(self) -> int | None:
+        """Bytes of the file; None while it is not fetched."""
+        return self.path.stat().st_size if self.path.is_file() else None
+
+
+INPUTS: dict[str, Input | Program | Library] = {
     entry.name: entry
     for entry in (
         Input("small", "one kernel, one device function", lambda: many_ptx(1)),
@@ -162,6 +206,15 @@ INPUTS: dict[str, Input | Program] = {
             "objects",
             "200 files of 20 functions each, every file calls the next",
             lambda: programs.chain(200, 20),
+        ),
+        Library(
+            "library",
+            "libcusparse of CUDA 13: 1,370 cubins compressed with zstd for 10 GPUs, "
+            "1.7 GB before compression",
+            "nvidia-cusparse",
+            "12.9.4.2",
+            "072667e58c851a318738f5527a12eb225cbf058803f2ea451c722d8cf8edddec",
+            "nvidia/cu13/lib/libcusparse.so.12",
         ),
     )
 }
