@@ -203,6 +203,8 @@ def _options(line: Line, arch: str) -> LinkOptions:
         warnings_are_errors="warning-as-error" in flags,
         stack_warnings="suppress-stack-size-warning" not in flags,
         arch_warnings="suppress-arch-warning" not in flags,
+        # So nvlink 13.0 does: -disable-infos hides warnings, -w hides nothing.
+        warnings="disable-infos" not in flags,
         report_arch="report-arch" in flags,
         tkinfo=linker_note(_contents(source), source) if source else None,
         arguments=f"-arch {arch}" + "".join(f" --{flag}" for flag in sorted(flags)),
@@ -256,13 +258,9 @@ _WORDS = {"note": "info", "usage": "info"}
 
 
 def _print(line: Line, messages: list[tuple[str, str]]) -> None:
-    hidden = set()
-    if "verbose" not in line.flags:
-        hidden |= {"note"}
-    if "disable-infos" in line.flags:
-        hidden |= {"note", "info"}
+    with_notes = "verbose" in line.flags and "disable-infos" not in line.flags
     for level, text in messages:
         if level == "text":
             print(text, file=sys.stderr)
-        elif level not in hidden:
+        elif level != "note" or with_notes:
             print(f"cubinspec link {_WORDS.get(level, level):<7} : {text}", file=sys.stderr)

@@ -41,6 +41,7 @@ class Diagnostics:
 
     Attributes:
         warnings_are_errors: `-Werror`.
+        has_warnings: whether warnings count at all.
         target: architecture to name behind every message (`-report-arch`); empty: none.
         messages: (level, text) of everything so far. Levels are nvlink's, and `note` for what
             nvlink passes over in silence, `usage` for resources, `text` for lines of a report.
@@ -48,6 +49,7 @@ class Diagnostics:
 
     warnings_are_errors: bool = False
     target: str = ""
+    has_warnings: bool = True
     messages: list[tuple[str, str]] = field(default_factory=list)
 
     def _add(self, level: str, text: str) -> None:
@@ -63,6 +65,8 @@ class Diagnostics:
 
     def warning(self, text: str) -> None:
         """A warning, which `-Werror` turns into an error."""
+        if not self.has_warnings:
+            return
         self._add("error" if self.warnings_are_errors else "warning", text)
 
     def report(self, level: str, lines: Iterable[str]) -> None:

@@ -25,6 +25,7 @@ class LinkOptions:
             all inputs are host objects that say what they use.
         warnings_are_errors: ``-Werror``.
         stack_warnings: warn when a kernel's stack size is unknown.
+        warnings: whether there are warnings at all.
         arch_warnings: warn about inputs without code for the target.
         report_arch: name the target in every message.
         tkinfo: the linker's own tool note as bytes (a whole note); None makes our own.
@@ -50,6 +51,7 @@ class LinkOptions:
     use_host_info: bool = False
     warnings_are_errors: bool = False
     stack_warnings: bool = True
+    warnings: bool = True
     arch_warnings: bool = True
     report_arch: bool = False
     tkinfo: bytes | None = None

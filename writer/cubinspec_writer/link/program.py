@@ -28,7 +28,7 @@ _RELOCS_UNFINISHED_FROM = 90
 def link_program(inputs: Iterable[Input], options: LinkOptions) -> LinkResult:
     """Link; see `cubinspec_writer.link`."""
     diagnostics = Diagnostics(
-        options.warnings_are_errors, options.arch if options.report_arch else ""
+        options.warnings_are_errors, options.arch if options.report_arch else "", options.warnings
     )
     if options.preserve_relocs and target_of(options, diagnostics)[0] >= _RELOCS_UNFINISHED_FROM:
         diagnostics.warning(

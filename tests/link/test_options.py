@@ -1,0 +1,308 @@
+"""Options are read, refused and obeyed as nvlink does: both run, and everything they say is
+compared."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from cubinspec_writer.link import LinkOptions, UnsupportedLinkError, host_script, link
+from cubinspec_writer.link.arguments import Line, read_line, split_options
+from cubinspec_writer.link.command import run
+from cubinspec_writer.link.diagnostics import Diagnostics
+from cubinspec_writer.link.host import Patterns, register_name
+from tools import oracle
+from tools.oracle import Tool
+
+pytestmark = pytest.mark.oracle("ptxas", "nvlink")
+A = """.version 8.0
+.target sm_75
+.address_size 64
+.extern .func (.param .b32 r) other(.param .b32 a);
+.visible .global .align 4 .b32 word = 5;
+.visible .func (.param .b32 r) again(.param .b32 a);
+.visible .func (.param .b32 r) again(.param .b32 a)
+{
+    .reg .b32 %r<3>;
+    ld.param.b32 %r1, [a];
+    { .param .b32 x; .param .b32 y; st.param.b32 [x], %r1; call (y), again, (x);
+      ld.param.b32 %r2, [y]; }
+    st.param.b32 [r], %r2;
+    ret;
+}
+.visible .entry k1(.param .u64 p)
+{
+    .reg .b32 %r<3>; .reg .b64 %d<2>;
+    ld.param.u64 %d1, [p]; ld.global.b32 %r1, [word];
+    { .param .b32 x; .param .b32 y; st.param.b32 [x], %r1; call (y), other, (x);
+      ld.param.b32 %r2, [y]; }
+    st.global.b32 [%d1], %r2;
+    ret;
+}
+.visible .entry k2(.param .u64 p)
+{
+    .reg .b32 %r<3>; .reg .b64 %d<2>;
+    ld.param.u64 %d1, [p];
+    { .param .b32 x; .param .b32 y; st.param.b32 [x], 3; call (y), again, (x);
+      ld.param.b32 %r2, [y]; }
+    st.global.b32 [%d1], %r2;
+    ret;
+}
+"""
+B = """.version 8.0
+.target sm_75
+.address_size 64
+.visible .func (.param .b32 r) other(.param .b32 a)
+{ .reg .b32 %r<3>; ld.param.b32 %r1, [a]; add.s32 %r2, %r1, 7; st.param.b32 [r], %r2; ret; }
+"""
+#: Command lines; I stands for inputs that link, ~ for a whole line that links.
+LINES = """
+
+-o
+-arch
+--arch
+-arch=
+-arch -v
+-arch=sm_42 -o x -o y
+-o x -o y -arch=sm_42
+-arch=lto_90 a.cubin -o out
+-arch=sm_90
+-arch=sm_90 -o out
+-arch=sm_90 -o out -lnothing
+-o out
+-nosuch -arch sm_42
+-m 64x
+-m=32 ~
+-m32 ~
+--machine=64 ~
+-m
+~ --arch sm_80
+~ -arch=sm_90
+~ -o other
+~ -o other -Werror
+~ -suppress-stack-size-warning
+~ --suppress-stack-size-warning -v
+~ -Werror
+~ --verbos
+~ -vv
+~ --v
+~ ---v
+~ --
+~ -
+~ ""
+~ --debug=true
+~ -w=x
+~ -w
+~ -disable-warnings
+~ -l nothing -l=nothing --library=nothing -L/tmp -L=/tmp -L x --library-path=x,y
+~ -l
+~ -cpu-arch foo
+~ -cpu-arch X86 -cpu-arch ARMv7
+~ -Ofc max
+~ -Ofc
+~ -emit-ptx
+~ -emit-ptx -suppress-debug-info
+~ -suppress-debug-info -Ofc 1
+~ -maxrregcount x
+~ -maxrregcount 0x20 -split-compile 2 -split-compile-extended 3 -Xptxas -v -Xnvvm a -nvvmpath b
+~ -extrawarn -device-stack-protector true --disable-infos --cpu-arch=X86_64
+~ -device-stack-protector=x
+~ -device-stack-protector
+~ -dlto
+~ -lto
+~ -ghls
+~ -ghls foo
+-ghls=lcs-aug
+-ghls=lcs-aug -o out
+-ghls=lcs-aug -o /nonexistent/f
+-ghls=lcs-aug -ghls=lcs-aug -v -r
+~ -register-link-binaries names.c
+~ --register-link-binaries
+~ --register-link-binaries=/nonexistent/f
+~ -report-arch
+-arch=sm_90 a.cubin -o out -report-arch
+-arch=sm_90 a.cubin -o out -v
+-arch=sm_80 a.cubin -o out -report-arch
+-arch=sm_90 nofile -o out
+-arch=sm_90 I -o /nonexistent/f
+-arch=sm_90 I -o folder
+~ -use-host-info -ignore-host-info
+~ -use-host-info -ignore-host-info -suppress-debug-info
+~ -use-host-info
+~ -ignore-host-info
+~ -use-host-info -kernels-used k1 -v
+~ -use-host-info -kernels-used k1 -disable-infos
+~ -kernels-used= -v
+~ -kernels-used
+~ -kernels-used k*2,,nothing -v
+~ -variables-used word -v
+~ -g
+~ -g -suppress-debug-info
+~ -keep-system-libraries
+~ -r -v
+~ -r -dump-callgraph
+~ -dump-callgraph
+~ -dump-callgraph -dump-callgraph-no-demangle
+~ -preserve-relocs
+~ -time -
+~ -time /nonexistent/f
+~ -uidx nofile
+~ -uidx empty
+~ -uidx a.cubin
+I -o out -optf options
+I -o out --options-file=options,options
+I -o out -optf nested
+I -o out -optf quoted
+I -o out -optf stray
+I -o out -optf nofile
+I -o out -optf
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two objects for sm_90 and files of options."""
+    place = tmp_path_factory.mktemp("options")
+    for name, text in (("a", A), ("b", B)):
+        (place / f"{name}.ptx").write_text(text)
+        oracle.find("ptxas").run(
+            "-arch=sm_90", "-c", f"{name}.ptx", "-o", f"{name}.cubin", cwd=place
+        ).check()
+    (place / "folder").mkdir()
+    (place / "empty").touch()
+    (place / "options").write_text("-arch=sm_90\n\t-v")
+    (place / "nested").write_text("-optf options")
+    (place / "quoted").write_text('-arch="sm_90" "no file" -v')
+    (place / "stray").write_text('-arch=sm_90 "no end')
+    return place
+
+
+@pytest.mark.parametrize("line", LINES.removeprefix("\n").splitlines())
+def test_both_say_and_write_the_same(line: str, folder: Path) -> None:
+    line = line.replace("~", "-arch=sm_90 I -o out").replace("I ", "a.cubin b.cubin ")
+    words = shlex.split(line)
+    out = folder / "out"
+    out.unlink(missing_ok=True)
+    theirs = subprocess.run(
+        [oracle.find("nvlink").path, *words],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+    expected = out.read_bytes() if out.exists() else None
+    if expected and expected.startswith(b"\x7fELF"):
+        (folder / "reference").write_bytes(expected)
+        words.append("--tkinfo-from=reference")
+    out.unlink(missing_ok=True)
+    said, printed = io.StringIO(), io.StringIO()
+    with (
+        contextlib.chdir(folder),
+        contextlib.redirect_stderr(said),
+        contextlib.redirect_stdout(printed),
+    ):
+        status = run(words)
+    assert said.getvalue() == theirs.stderr.replace("nvlink ", "cubinspec link ")
+    assert (status, printed.getvalue()) == (theirs.returncode, theirs.stdout)
+    assert (out.read_bytes() if out.exists() else None) == expected
+
+
+def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["-V", "-arch=sm_90"]) == run(["--help"]) == 0
+    said = capsys.readouterr().out
+    assert "release 13.0, V13.0.88" in said
+    for option in ("--kernels-used VALUE", "--output-file, -o VALUE", "--map VALUE"):
+        assert option in said
+
+
+def test_every_option_of_nvlink_is_known() -> None:
+    known = oracle.find("nvlink").run("--help").check().stdout
+    long = {word.split()[0] for word in known.splitlines() if word.startswith("--")}
+    line = Line()
+    for option in sorted(long):
+        diagnostics = Diagnostics()
+        with contextlib.suppress(Exception):
+            read_line([option], line, diagnostics)
+        assert not any("Unknown option" in text for _, text in diagnostics.messages), option
+    assert len(long) > 40
+
+
+def test_host_linker_script_is_that_of_the_host(folder: Path) -> None:
+    if not os.path.exists("/usr/bin/ld") or not os.path.exists("/usr/bin/gcc"):
+        pytest.skip("no host linker")
+    oracle.find("nvlink").run("-ghls=lcs-abs", "-o", "theirs", cwd=folder).check()
+    assert run(["-ghls=lcs-abs", "-o", str(folder / "ours")]) == 0
+    assert (folder / "ours").read_bytes() == (folder / "theirs").read_bytes()
+
+
+def test_no_host_linker_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert run(["-ghls"]) == 1
+    assert "fatal   : Host linker script creation failed." in capsys.readouterr().err
+    assert host_script.text(False, Diagnostics()).startswith("SECTIONS\n{\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('a "b c"\n\td', ["a", "b c", "d"]),
+        ("a\\ b \\\\ 'x y'", ["a b", "\\", "'x", "y'"]),
+        ('a"b c"d ""', ["ab cd", ""]),
+        ('"a', [None]),
+        ("", []),
+    ],
+)
+def test_words_of_an_options_file(text: str, words: list[str | None]) -> None:
+    assert list(split_options(text)) == words
+
+
+def test_options_files_that_name_themselves_end(tmp_path: Path) -> None:
+    path = tmp_path / "options"
+    path.write_text(f"-optf {path}")
+    assert run(["-optf", str(path)]) == 1
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name", "fits"),
+    [
+        ("_Z4kernPi", "_Z4kernPi", True),
+        ("_Z4kern*", "_Z4kernPi", True),
+        ("_Z4kern", "_Z4kernPi", False),
+        ("*kern*", "_Z4kernPi", True),
+        ("_Z4*Pi", "_Z4kernPi", True),
+        ("_Z4*Px", "_Z4kernPi", False),
+        ("_Z4**rn**Pi", "_Z4kernPi", True),
+        ("ab*bc", "abc", False),
+        ("*", "", True),
+    ],
+)
+def test_names_with_stars(pattern: str, name: str, fits: bool) -> None:
+    assert Patterns([pattern]).fits(name) is fits
+    assert Patterns(["other", pattern, "x*y"]).fits(name) is fits
+
+
+def test_register_names_are_identifiers() -> None:
+    assert register_name("/a b/c-d.o") == "_a_b_c_d_o"
+
+
+def test_ptx_is_assembled_or_refused(
+    folder: Path, tmp_path: Path, ptxas: Tool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    result = link(["b.ptx"], arch="sm_90", ptxas=str(ptxas.path))
+    plain = link(["b.cubin"], arch="sm_90")
+    assert [s["name"] for s in result.map["sections"]] == [s["name"] for s in plain.map["sections"]]
+    (tmp_path / "bad.ptx").write_text(".version 8.0\n.target sm_75\nnonsense\n")
+    with pytest.raises(Exception, match=r"ptxas failed on '.*bad\.ptx'"):
+        link([tmp_path / "bad.ptx"], arch="sm_90", ptxas=str(ptxas.path))
+    with pytest.raises(UnsupportedLinkError, match="without ptxas"):
+        link(["b.ptx"], LinkOptions("sm_90", ptxas="/nonexistent/ptxas"))
