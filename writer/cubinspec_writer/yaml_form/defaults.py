@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cubinspec.errors import CubinError
 from cubinspec.reader import elf
 from cubinspec_generated.tables import arch, eiattr
+from cubinspec_writer.build import facts
 from cubinspec_writer.emit import bodies
 from cubinspec_writer.emit.model import Header, Section
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from cubinspec_writer.emit.bodies import InfoRecord
 
 #: Tables that every file has; left out when they stand first and have their usual headers.
 STANDARD = (".shstrtab", ".strtab", ".symtab")
@@ -80,6 +84,16 @@ def bank_size(section: Section, header: Header, sections: Mapping[str, Section])
         return base
     sizes = [value for _, code, value, _ in info.body.records if code == _CBANK_PARAM_SIZE]
     return base + sum(sizes)
+
+
+def compat_records(section: Section, arch_: str | None) -> list[InfoRecord] | None:
+    """What ptxas 13.0 writes into ``.nv.compat``; ``None`` where no architecture says it."""
+    if section.name != ".nv.compat" or arch_ is None or section.sh_type != bodies.SHT_CUDA_COMPAT:
+        return None
+    try:
+        return facts.compat_records(facts.target(arch_))
+    except CubinError:
+        return None
 
 
 def graph_lists(rows: list[tuple[int, int | str]]) -> list[list[tuple[int, int | str]]] | None:

@@ -70,6 +70,7 @@ class _Dumper:
     ) -> None:
         self.description = description
         self.side_file = side_file
+        self.arch = defaults.arch_name(description.header, description.profile)
         planner = layout.Planner(description)
         planner.prepare()
         self.references = section_references(description.sections)
@@ -116,11 +117,10 @@ class _Dumper:
     def _header(self) -> Flow:
         header, usual = self.description.header, Header()
         fields: dict[str, Any] = {"type": names.name_of(names.ELF_TYPES, header.e_type)}
-        arch = defaults.arch_name(header, self.description.profile)
-        if arch is None:
+        if self.arch is None:
             fields["flags"] = Hex(header.e_flags)
         else:
-            fields["arch"] = arch
+            fields["arch"] = self.arch
         if header.ei_class != usual.ei_class:
             fields["class"] = 32
         if header.ei_osabi != usual.ei_osabi:
@@ -268,6 +268,8 @@ class _Dumper:
                 return {}
             return self._data(section, body.data)
         if isinstance(body, bodies.InfoRecords):
+            if body.records == defaults.compat_records(section, self.arch):
+                return {}
             form = names.RecordForm(
                 section.sh_type == bodies.SHT_CUDA_COMPAT, symbols.to_name, _index_of(symbols)
             )

@@ -281,9 +281,9 @@ class _Loader:
             self.refuse(path, f"unknown name {name}")
         return number
 
-    def _hex(self, text: str, path: Path_) -> bytes:
+    def _hex(self, text: str | list[str], path: Path_) -> bytes:
         try:
-            return parse_hex(text)
+            return parse_hex(text if isinstance(text, str) else " ".join(text))
         except CubinError as error:
             self.refuse(path, error.reason)
 
@@ -488,6 +488,9 @@ class _Loader:
         """The contents of a section that does not state them, or only lists of a call graph."""
         if section.sh_type in bodies.CALLGRAPH_TYPES:
             return self._graph(entry, path, bool(section.sh_flags & elf.SHF_CUDA_MERCURY))
+        compat = defaults.compat_records(section, self.value.get("header", {}).get("arch"))
+        if compat is not None:
+            return bodies.InfoRecords(compat)
         if defaults.bank_size(section, header, {}) is None or _GRAPH & set(entry):
             self.refuse(path, "a section needs one kind of contents, here is nothing")
         bank = bodies.Blob(b"")
