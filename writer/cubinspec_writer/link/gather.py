@@ -14,11 +14,13 @@ import os
 
 from cubinspec.errors import CubinError
 from cubinspec.reader.elf import ELFCLASS64, EM_CUDA, Elf
-from cubinspec_generated.tables.arch import ARCHES
+from cubinspec_generated.tables.arch import ARCHES, LINK_GROUP
 
 from .diagnostics import Diagnostics, UnsupportedLinkError
 from .host import HostObject, read_host_object, register_name
 from .inputs import Library, Named
+from .model import SHT_CUDA_COMPAT, info_records
+from .notes import TARGET
 from .options import LinkOptions
 from .plain import dataclass, field
 from .profile import profile_for
@@ -126,6 +128,13 @@ def _sniffed(data: bytes) -> str:
     return sniff(data[:SNIFF_BYTES])
 
 
+def _is_specific(elf: Elf) -> bool:
+    """Whether a cubin is for an `a` variant, as its `.nv.compat` says."""
+    index = elf.find_section(SHT_CUDA_COMPAT)
+    found = info_records(elf.section_bytes(index)) if index is not None else []
+    return any(record.code == TARGET and record.value & 0xFF for record in found)
+
+
 def _arch_of(elf: Elf) -> int:
     """The sm number in `e_flags`: bits 8-23 with EI_OSABI 0x41, bits 0-7 before."""
     flags = elf.ehdr[6]
@@ -208,16 +217,22 @@ class _Gatherer:
                 f"Output is limited to run on SM Arch '{self.target[0]}' only due to limitations "
                 f"in input file {name}"
             )
-        if not self._matches(_arch_of(elf)):
+        if not self._matches(_arch_of(elf), _is_specific(elf)):
             raise self.diagnostics.fatal(
                 f"Input file '{name}' arch does not match target '{self.options.arch}'"
             )
         self.found.candidates.append(Candidate(elf))
         self.found.hosts.append(HostObject(register_name(name)))
 
-    def _matches(self, sm: int) -> bool:
-        """Objects of the same generation run on the target when they are not newer."""
-        return sm // 10 == self.target[0] // 10 and sm <= self.target[0]
+    def _matches(self, sm: int, specific: bool) -> bool:
+        """Whether code for one sm number is accepted for the target.
+
+        Code of the same group is, unless it is newer; that of an `a` variant on its number only.
+        """
+        own = self.target[0]
+        if sm == own:
+            return True
+        return not specific and sm < own and LINK_GROUP.get(sm, sm) == LINK_GROUP.get(own, own)
 
     def _container(self, name: str, data: bytes) -> _Content:
         """Take the best image of every fatbin in a container."""
@@ -267,18 +282,25 @@ class _Gatherer:
         return content
 
     def _best(self, group: list[Image]) -> Image | None:
-        """The image for the target itself, else the newest one that runs on it, else PTX."""
+        """The image of the highest sm number that the target accepts.
+
+        Of the same number, cubins come before PTX, then `a` variants before `f` before plain ones.
+        """
         usable = []
         for image in group:
             arch = image.arch.replace("compute_", "sm_")
             if image.kind not in ("cubin", "ptx") or arch not in ARCHES:
                 continue
             sm, variant = ARCHES[arch]
-            same = variant == self.target[1]
-            if image.kind == "cubin" and self._matches(sm):
-                usable.append((True, sm, same, image))
-            elif image.kind == "ptx" and sm <= self.target[0] and (same or not variant):
-                usable.append((False, sm, same, image))
+            is_cubin = image.kind == "cubin"
+            if not is_cubin and variant == "a":
+                accepted = (sm, variant) == self.target
+            elif is_cubin or variant:
+                accepted = self._matches(sm, variant == "a")
+            else:
+                accepted = sm <= self.target[0]
+            if accepted:
+                usable.append((sm, is_cubin, _VARIANT_RANK[variant], image))
         if not usable:
             return None
         return max(usable, key=lambda u: u[:3])[3]
@@ -292,7 +314,9 @@ class _Gatherer:
         with tempfile.TemporaryDirectory() as folder:
             source, result = Path(folder) / "input.ptx", Path(folder) / "output.cubin"
             source.write_bytes(data)
-            command = [self.options.ptxas, f"-arch={self.options.arch}", "-m64", "-c", str(source)]
+            # Family variants are assembled as the plain one (err_ptx_input on sm_100f).
+            arch = self.options.arch.removesuffix("f")
+            command = [self.options.ptxas, f"-arch={arch}", "-m64", "-c", str(source)]
             try:
                 done = subprocess.run(
                     [*command, "-o", str(result)], capture_output=True, text=True, check=False
@@ -307,6 +331,7 @@ class _Gatherer:
             return result.read_bytes()
 
 
+_VARIANT_RANK = {"": 0, "f": 1, "a": 2}
 #: First target for which PTX is assembled; nvlink ignores it below (case err_ptx_input).
 _PTX_FROM = 90
 _EI_CLASS, _EI_DATA, _EI_OSABI, _E_MACHINE = 4, 5, 7, 18
