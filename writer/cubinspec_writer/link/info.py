@@ -174,6 +174,7 @@ def fill(
             recursive.add(kernel)
         rows.append(pack(SVAL, MIN_STACK_SIZE, 8, kernel.index, size))
     section.data += b"".join(rows)
+    section.emitted = section.emitted and bool(rows)
     _function_sections(state, demands, kernels if final else [], recursive, mercury)
 
 
@@ -240,6 +241,10 @@ def _function_sections(
             records = done
         section.records = records
     largest = demands.largest(barriers) if demands is not None and barriers else {}
+    # The only kernel of a program gets what any function asks for, reached or not.
+    only = len(kernels) == 1
+    if only and barriers:
+        largest = {kernels[0]: max(barriers.values())}
     named = any(externs.values())
     position = {function: at for at, function in enumerate(sections)} if named else {}
     for kernel in kernels:
@@ -261,7 +266,7 @@ def _function_sections(
             # Needs of device functions are the kernel's (case tcgen05 drops them there).
             own.records += [fragments[f] for f in reached if f in fragments][:1]
         below = sorted((f for f in reached if f in position), key=position.__getitem__)
-        _fill_externs(kernel, own, below, externs, only=len(kernels) == 1)
+        _fill_externs(kernel, own, list(sections) if only else below, externs, only=only)
     for function, section in sections.items():
         if function in tails:
             section.records += [_renumber(function, r) for r in tails[function]]

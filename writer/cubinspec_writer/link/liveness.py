@@ -127,14 +127,14 @@ def undefined_names(state: LinkState) -> list[str]:
             for row in relocs.rows:
                 symbol = obj.bound[row.symbol]
                 if symbol is not None and symbol not in seen and is_missing(symbol):
-                    seen[symbol] = f"Undefined reference to '{symbol.name}' in '{obj.name}'"
+                    seen[symbol] = _undefined(symbol)
     for obj in state.objects:
         for named, symbol in zip(obj.symbols, obj.bound, strict=True):
             # Variables need a definition even when nothing uses them.
             if symbol is None or symbol in seen or named.kind not in _VARIABLES:
                 continue
             if named.bind == STB_GLOBAL and is_missing(symbol):
-                seen[symbol] = f"Undefined reference to '{symbol.name}' in '{obj.name}'"
+                seen[symbol] = _undefined(symbol)
     order = (
         symbol
         for obj in state.objects
@@ -143,6 +143,12 @@ def undefined_names(state: LinkState) -> list[str]:
         if symbol in seen and (row.kind == STT_FUNC) == is_function
     )
     return [seen[symbol] for symbol in dict.fromkeys(order) if symbol is not None]
+
+
+def _undefined(symbol: Symbol) -> str:
+    """The message names the first input that mentions the name, whether it is linked or not."""
+    assert symbol.first is not None
+    return f"Undefined reference to '{symbol.name}' in '{symbol.first.name}'"
 
 
 def is_missing(symbol: Symbol) -> bool:

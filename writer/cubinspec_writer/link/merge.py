@@ -38,6 +38,7 @@ from .model import (
     SHT_PROGBITS,
     STB_GLOBAL,
     STB_LOCAL,
+    STB_WEAK,
     STT_FUNC,
     STT_NOTYPE,
     STT_SECTION,
@@ -349,6 +350,8 @@ class _Merger:
         kept = _TABLES_OF_CODE[source.name](source.data, is_linked)
         if kept is None:
             return section.append(source.data, source.size, source.align)
+        if source.size and not kept.data:
+            self.state.emptied.add(section)
         base = section.append(kept.data, len(kept.data), source.align)
         for place, cie in kept.pointers:
             section.data[base + place : base + place + 8] = (base + cie).to_bytes(8, "little")
@@ -390,9 +393,12 @@ class _Merger:
                 # Data about a duplicate of a dead function stays as it is.
                 self._is_dead(index) and defined_here(obj, index)
             ):
-                if target.flags & SHF_EXECINSTR and self._is_dead(index):
-                    # Code that only data names may call what is not linked: the names stay (86).
+                # Names stay of code that calls what is not linked (86), and of replaced copies.
+                is_call = target.flags & SHF_EXECINSTR and self._is_dead(index)
+                if is_call or (of_code and obj.symbols[index].shndx in self.owner):
                     names.section_for(row)
+                continue
+            if is_constant(target.sh_type) and self._is_outdone(index):
                 continue
             if hidden and symbol is not None:
                 if state.options.preserve_relocs and row is relocs.rows[0]:
@@ -410,6 +416,18 @@ class _Merger:
             section.relocs.append(
                 Reloc(base + offset, r_type, symbol, addend + shift, state.serial)
             )
+
+    def _is_outdone(self, index: int) -> bool:
+        """Whether constants that name a weak symbol lose it, as nvlink has it (weak_constants).
+
+        Of functions that happens to copies that came too late, of variables to all but the winner.
+        """
+        row, symbol = self.obj.symbols[index], self.obj.bound[index]
+        if symbol is None or row.bind != STB_WEAK or row.shndx == SHN_UNDEF:
+            return False
+        if row.kind == STT_FUNC:
+            return not accepted_here(self.obj, index)
+        return not defined_here(self.obj, index)
 
     def _is_dead(self, index: int) -> bool:
         symbol = self.obj.bound[index]

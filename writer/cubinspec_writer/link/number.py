@@ -12,6 +12,7 @@ from __future__ import annotations
 from .model import (
     SHT_CUDA_CONSTANT_B0,
     SHT_CUDA_SHARED,
+    SHT_PROGBITS,
     STO_CUDA_ENTRY,
     STO_CUDA_MANAGED,
     STT_CUDA_OBJECT,
@@ -41,7 +42,7 @@ def late_sections(state: LinkState) -> list[OutSection]:
 
 
 def has_symbol(state: LinkState, section: OutSection) -> bool:
-    """A shared section of size 0 is in the output without a section symbol.
+    """A section of size 0 is in the output without a section symbol (debug_frame without code).
 
     The finalizer adds the reserved bytes after symbols were made (shared_dyn on sm_90 and 100).
     """
@@ -49,6 +50,8 @@ def has_symbol(state: LinkState, section: OutSection) -> bool:
         size = section.nobits_size if state.profile.constant0_late else section.size
         if size == 0:
             return False
+    elif section.sh_type == SHT_PROGBITS and not section.data and section not in state.emptied:
+        return False
     return section.symbol is not None and section.emitted
 
 

@@ -66,6 +66,8 @@ class LinkState:
     copies: dict[OutSection, list[tuple[OutSection, int]]] = field(default_factory=dict)
     #: Relocations of hidden sections, until their bytes have moved.
     hidden_relocs: dict[OutSection, list[Reloc]] = field(default_factory=dict)
+    #: Tables of which no entry is left; they keep their section symbol.
+    emptied: set[OutSection] = field(default_factory=set)
     #: Functions of which a strong copy was merged.
     strong: set[Symbol] = field(default_factory=set)
     #: Where in a hidden section the constants of duplicate functions lie.
