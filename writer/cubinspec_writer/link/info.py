@@ -140,7 +140,11 @@ def fill(
     demands = Demands(graph, FunctionFacts(state), kernels) if final else None
     entries = set(kernels)
     rows: list[bytes] = []
-    pack = _FUNCTION_VALUE.pack
+    pack, unpack, width = (
+        _FUNCTION_VALUE.pack,
+        _FUNCTION_VALUE.unpack_from,
+        _FUNCTION_VALUE.size,
+    )
     for obj in reversed(state.objects):
         for record in reversed(global_records(obj)):
             code = record[1]
@@ -148,7 +152,7 @@ def fill(
                 symbol = record_function(obj, record)
                 if symbol is None or (code == MAX_STACK_SIZE and final):
                     continue
-                value = word(record, 1)
+                value = word(record, 1) if len(record) < width else unpack(record)[4]
                 if demands is not None and code == REGCOUNT and symbol in entries:
                     value = max(demands.registers.get(symbol, 0), value)
                 rows.append(pack(SVAL, code, max(len(record) - 4, 8), symbol.index, value))

@@ -10,8 +10,6 @@ Fixed from here on: `Symbol.live` and `Symbol.is_defined` of every function.
 
 from __future__ import annotations
 
-from collections import defaultdict
-
 from .model import (
     SHF_ALLOC,
     SHF_EXECINSTR,
@@ -66,27 +64,27 @@ def _entry_wanted(state: LinkState, entry: Symbol) -> bool:
 
 def reference_graph(state: LinkState) -> tuple[Edges, list[Symbol]]:
     """Function-to-function edges, and the functions whose address lies in data."""
-    edges: Edges = defaultdict(list)
+    edges: Edges = {}
     roots: list[Symbol] = []
-    taken: dict[str, list[Symbol]] = defaultdict(list)
+    taken: dict[str, list[Symbol]] = {}
     for obj in state.objects:
         for a, b in obj.callgraph.address_taken:
             target = function_at(obj, a)
             if target is not None and takes_address(obj, a):
-                taken[obj.string(b)].append(target)
+                taken.setdefault(obj.string(b), []).append(target)
                 roots.append(target)
     for obj in state.objects:
         for a, b in obj.callgraph.indirect:
             source = function_at(obj, a)
             if source is not None and accepted_here(obj, a):
-                edges[source] += taken[obj.string(b)]
+                edges.setdefault(source, []).extend(taken.get(obj.string(b), ()))
     for obj in state.objects:
         owner = code_owners(obj, replaced=True)
         for pairs in (obj.callgraph.calls, obj.callgraph.references):
             for a, b in pairs:
                 source, target = function_at(obj, a), function_at(obj, b)
                 if source is not None and target is not None and accepted_here(obj, a):
-                    edges[source].append(target)
+                    edges.setdefault(source, []).append(target)
         for relocs in obj.relocs:
             section = obj.sections[relocs.target]
             if not section.flags & SHF_ALLOC:
@@ -98,7 +96,7 @@ def reference_graph(state: LinkState) -> tuple[Edges, list[Symbol]]:
                     continue
                 if section.flags & SHF_EXECINSTR or source is not None:
                     if source is not None:
-                        edges[source].append(target)
+                        edges.setdefault(source, []).append(target)
                 elif takes_address(obj, row.symbol):
                     roots.append(target)
     return edges, roots

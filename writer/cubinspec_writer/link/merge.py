@@ -381,6 +381,7 @@ class _Merger:
         cut = self.cut.get(relocs.target)
         hidden = not target.emitted and target in state.hidden
         names = _RelocNames(state, obj, relocs, target)
+        bound = obj.bound
         for row in relocs.rows:
             offset, r_type, index, addend = row
             if cut is not None:
@@ -388,7 +389,9 @@ class _Merger:
                 if moved is None or obj.symbols[index].kind == STT_SECTION:
                     continue
                 offset = moved
-            symbol, shift = self._reloc_symbol(index, of_code, relocs.is_rela)
+            symbol, shift = bound[index], 0
+            if symbol is None or of_code or not symbol.live:
+                symbol, shift = self._reloc_symbol(index, of_code, relocs.is_rela)
             if symbol is None and not (
                 # Data about a duplicate of a dead function stays as it is.
                 self._is_dead(index) and defined_here(obj, index)
@@ -407,7 +410,9 @@ class _Merger:
                     Reloc(base + offset, r_type, symbol, addend + shift)
                 )
                 continue
-            section = names.section_for(row)
+            section = names.section
+            if section is None or (addend == 0 and names.without_rel):
+                section = names.section_for(row)
             if symbol is None:
                 if is_clear(r_type):
                     clear(target, base + offset, r_type)

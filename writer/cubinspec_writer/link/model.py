@@ -207,6 +207,7 @@ class InputObject:
     """
 
     __slots__ = (
+        "_split",
         "bound",
         "callgraph",
         "flags",
@@ -235,6 +236,7 @@ class InputObject:
         self.strtab = strtab
         self.relocs: list[InRelocs] = []
         self.info: dict[int, list[InfoRecord]] = {}
+        self._split: dict[bytes, list[InfoRecord]] = {}
         self.callgraph = CallGraph()
         self.prototypes: list[tuple[int, int]] = []
         self.bound: list[Symbol | None] = []
@@ -254,7 +256,12 @@ class InputObject:
         """The records of an attribute section, taken apart at the first call."""
         found = self.info.get(section)
         if found is None:
-            found = self.info[section] = info_records(self.sections[section].data)
+            # Most device functions have the same few records.
+            data = self.sections[section].data
+            found = self._split.get(data)
+            if found is None:
+                found = self._split[data] = info_records(data)
+            self.info[section] = found
         return found
 
     def find(self, name: str) -> InSection | None:

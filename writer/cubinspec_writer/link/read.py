@@ -198,7 +198,14 @@ def _sections(elf: Elf, mercury: bool) -> list[InSection]:
     if mercury:
         return _point_at_capsules(elf, [_as_mercury(section) for section in sections])
     if SHT_NOBITS in types or any(name.startswith(_BANK) for name in elf.section_names):
-        sections = [_classified(section) for section in sections]
+        # Only these can change: plain types, and numbers in sh_info that nothing explains.
+        sections = [
+            _classified(section)
+            if not section[3] & SHF_EXECINSTR
+            and (section[2] in _PLAIN_TYPES or (section[6] and not section[3] & SHF_INFO_LINK))
+            else section
+            for section in sections
+        ]
     return sections
 
 
@@ -239,6 +246,7 @@ _KINDS_BY_NAME = (
     (SHT_NOBITS, ".nv.shared.", SHT_CUDA_SHARED),
     (SHT_NOBITS, ".nv_debug.shared", SHT_CUDA_SHARED),
 )
+_PLAIN_TYPES = frozenset((*_BANK_TYPES, SHT_NOBITS))
 #: Sections that belong to the one in their `sh_info`.
 _OWNED = (".nv.info.", ".nv.constant", ".nv.shared.", ".rel")
 
