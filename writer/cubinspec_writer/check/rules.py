@@ -555,7 +555,8 @@ def _symbol_order(view: View) -> Iterator[Found]:
         if not symbols:
             continue
         row = view.rows[table]
-        if any(symbols[0]):
+        # nvlink writes a place of lost constants into the value of the null symbol
+        if any(symbols[0][:4]) or symbols[0][5]:
             yield row[4], f"{view.names[table]}[0]", "the first symbol is not the null symbol"
         info = row[7]
         if info > len(symbols):
