@@ -1,6 +1,14 @@
 """Broken cubins as recipes: a whole sample and what is changed in it.
 
-A recipe is a list of steps, each a mapping:
+``change`` is a piece of cubin YAML (docs/yaml.md) that is laid over the sample's own document, from
+which ``from_yaml`` then makes the broken file:
+
+* top-level keys (``overrides``, ``file_size``, …) are added; ``null_section`` may be a mapping of
+  fields
+* ``sections: {NAME: {KEY: VALUE}}`` and ``symbols: {NAME: {KEY: VALUE}}`` add to the entry of that
+  name; where a value is a list, ``{N: ITEM}`` changes its item N
+
+``patch`` is for what no document says, a list of steps on the bytes:
 
 * ``{header: e_shoff, set: V}``: a field of the ELF header; ``{ident: 4, set: V}``: a byte of it
 * ``{section: NAME, field: sh_size, set: V}``: a field of a section header (name or index)
@@ -15,21 +23,40 @@ A value is a number, or text ``WORD``, ``WORD + N``, ``WORD - N`` with one of th
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from struct import Struct
 from typing import Any
 
+import yaml
+
 from cubinspec import Cubin
 from cubinspec_generated import records
+from cubinspec_writer.yaml_form import from_yaml, to_yaml
 
 SAMPLES = Path(__file__).resolve().parents[1] / "data" / "cubins"
 _WIDTHS = {1: "<B", 2: "<H", 4: "<I", 8: "<Q"}
+_WORD = re.compile(r"(size|shoff|phoff|num_\w+|len_\w+|(at|header):\S+)( [+-] \w+)?\Z")
+_STANDARD = (".shstrtab", ".strtab", ".symtab")
+
+
+@lru_cache(maxsize=16)
+def _document(sample: str) -> str:
+    """The sample's own document, with the tables that stand in every file written out."""
+    text = to_yaml((SAMPLES / f"{sample}.cubin").read_bytes())
+    if "\nstandard_tables:" in text:
+        return text
+    tables = "".join(f"- {{section: {name}, table: {name[1:]}}}\n" for name in _STANDARD)
+    return text.replace("contents:\n", f"standard_tables: false\ncontents:\n{tables}", 1)
 
 
 class Recipe:
-    """Steps applied to one sample."""
+    """What is changed in one sample."""
 
     def __init__(self, sample: str) -> None:
+        self.sample = sample
         self.original = (SAMPLES / f"{sample}.cubin").read_bytes()
         self.cubin = Cubin.parse(self.original, sample)
         self.data = bytearray(self.original)
@@ -62,8 +89,45 @@ class Recipe:
         word, _, rest = text.partition(" ")
         return self.words()[word] + (int(rest.replace(" ", ""), 0) if rest else 0)
 
-    def apply(self, steps: list[dict[str, Any]]) -> bytes:
-        """The broken file."""
+    def make(self, change: dict[str, Any], patch: Sequence[dict[str, Any]] = ()) -> bytes:
+        """The broken file: the document with a change laid over it, then steps on its bytes."""
+        if change:
+            document = yaml.safe_load(_document(self.sample))
+            self._lay_over(document, self._expanded(change))
+            self.data = bytearray(from_yaml(yaml.safe_dump(document, sort_keys=False)))
+        return self.apply(patch)
+
+    def _expanded(self, value: Any) -> Any:
+        """A change with its words replaced by numbers."""
+        if isinstance(value, dict):
+            return {key: self._expanded(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self._expanded(item) for item in value]
+        return self.value(value) if isinstance(value, str) and _WORD.match(value) else value
+
+    @staticmethod
+    def _lay_over(document: dict[str, Any], change: dict[str, Any]) -> None:
+        entries = [*document["contents"], *document.get("symbols", ())]
+        for kind in ("section", "symbol"):
+            for name, fields in change.get(f"{kind}s", {}).items():
+                is_kind = [e for e in entries if (("symbol" in e) == (kind == "symbol"))]
+                entry = next(entry for entry in is_kind if entry.get(kind) == name)
+                for key, value in fields.items():
+                    if isinstance(value, dict) and isinstance(entry.get(key), list):
+                        for at, item in value.items():
+                            both = isinstance(item, dict) and key == "notes"
+                            entry[key][at] = entry[key][at] | item if both else item
+                    else:
+                        entry[key] = value
+        for key, value in change.items():
+            if key == "null_section":
+                fields = records.SECTION_HEADER_64_FIELDS
+                document[key] = [value.get(field, 0) for field in fields]
+            elif key not in ("sections", "symbols"):
+                document[key] = value
+
+    def apply(self, steps: Sequence[dict[str, Any]]) -> bytes:
+        """The broken file, by steps on its bytes alone."""
         for step in steps:
             self._apply(step)
         return bytes(self.data)
@@ -118,3 +182,20 @@ class Recipe:
         values = list(layout.unpack_from(self.data, at))
         values[names.index(field)] = self.value(value)
         layout.pack_into(self.data, at, *values)
+
+
+_MADE: dict[str, bytes] = {}
+
+
+def made(
+    sample: str,
+    change: dict[str, Any] | list[dict[str, Any]],
+    patch: Sequence[dict[str, Any]] = (),
+) -> bytes:
+    """The broken file, made once: by a change, or by a list of steps in its place."""
+    key = repr((sample, change, patch))
+    if key not in _MADE:
+        if isinstance(change, list):
+            change, patch = {}, change
+        _MADE[key] = Recipe(sample).make(change, patch)
+    return _MADE[key]

@@ -14,7 +14,7 @@ import yaml
 from cubinspec import Cubin, CubinError, errors
 from cubinspec.cli import main
 from cubinspec.report.dump import dump_record
-from tests.malformed.recipe import Recipe
+from tests.malformed.recipe import Recipe, made
 
 CASES: list[dict[str, Any]] = yaml.safe_load(
     Path(__file__).with_name("cases.yaml").read_text(encoding="utf-8")
@@ -26,8 +26,8 @@ by_name = pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in C
 
 
 def broken(case: dict[str, Any]) -> tuple[Recipe, bytes]:
-    recipe = Recipe(case["sample"])
-    return recipe, recipe.apply(case["patch"])
+    data = made(case["sample"], case.get("change", {}), case.get("patch", ()))
+    return Recipe(case["sample"]), data
 
 
 def test_every_case_has_a_name_and_a_story_of_its_own() -> None:

@@ -11,36 +11,37 @@ import pytest
 
 from cubinspec import Cubin
 from cubinspec.cli import main
-from tests.malformed.recipe import Recipe
+from tests.malformed.recipe import Recipe, made
 from tools.fuzz.walk import walk_everything
 
 Check = Callable[[Cubin], bool]
+Change = dict[str, Any] | list[dict[str, Any]]
 
-#: What is unknown -> sample, steps, what the model has to say.
-CASES: dict[str, tuple[str, list[dict[str, Any]], Check]] = {
+#: What is unknown -> sample; cubin YAML laid over it, or steps on its bytes; what the model says.
+CASES: dict[str, tuple[str, Change, Check]] = {
     "e_type": (
         "small.sm_90.exe",
-        [{"header": "e_type", "set": 0x1234}],
+        {"overrides": {"e_type": 0x1234}},
         lambda c: c.header.e_type == 0x1234 and c.header.type_name is None,
     ),
     "os_abi": (
         "small.sm_90.exe",
-        [{"ident": 7, "set": 0x99}],
+        {"overrides": {"ei_osabi": 153}},
         lambda c: c.header.os_abi == 0x99,
     ),
     "abi_version": (
         "small.sm_90.exe",
-        [{"ident": 8, "set": 0xFE}],
+        {"overrides": {"ei_abiversion": 254}},
         lambda c: c.header.abi_version == 0xFE,
     ),
     "e_version": (
         "small.sm_90.exe",
-        [{"header": "e_version", "set": 0xFFFFFFFF}],
+        {"overrides": {"e_version": 0xFFFFFFFF}},
         lambda c: c.header.e_version == 0xFFFFFFFF,
     ),
     "e_flags": (
         "small.sm_90.exe",
-        [{"header": "e_flags", "set": 0xFFFFFFFF}],
+        {"overrides": {"e_flags": 0xFFFFFFFF}},
         lambda c: c.header.e_flags == 0xFFFFFFFF and c.header.sm == 0xFFFF,
     ),
     "segment_type": (
@@ -50,22 +51,30 @@ CASES: dict[str, tuple[str, list[dict[str, Any]], Check]] = {
     ),
     "section_type": (
         "small.sm_90.exe",
-        [{"section": ".nv.callgraph", "field": "sh_type", "set": 0x7000FFFF}],
+        {"sections": {".nv.callgraph": {"sh_type": 0x7000FFFF}}},
         lambda c: c.sections[".nv.callgraph"].type_name is None and c.callgraph is None,
     ),
     "section_flags": (
         "small.sm_90.exe",
-        [{"section": ".nv.constant3", "field": "sh_flags", "set": 0xFFFF000000000000}],
+        {"sections": {".nv.constant3": {"sh_flags": 0xFFFF000000000000}}},
         lambda c: c.sections[".nv.constant3"].sh_flags == 0xFFFF000000000000,
     ),
     "section_name": (
         "small.sm_90.exe",
-        [{"section": ".nv.constant3", "field": "sh_name", "set": 2}],
+        {"sections": {".nv.constant3": {"sh_name": 2}}},
         lambda c: c.sections[13].kind is None and c.sections[13].body == "data",
     ),
     "attribute_code": (
         "small.sm_90.exe",
-        [{"body": ".nv.info.small", "at": 1, "width": 1, "set": 0xEE}],
+        {
+            "sections": {
+                ".nv.info.small": {
+                    "records": {
+                        0: {"record": {"code": 238, "format": 4, "value": 4, "payload": "82000000"}}
+                    }
+                }
+            }
+        },
         lambda c: _record(c) == (4, 0xEE, None, None) and _record_of(c).payload != b"",
     ),
     "attribute_format": (
@@ -77,7 +86,22 @@ CASES: dict[str, tuple[str, list[dict[str, Any]], Check]] = {
     "attribute_of_another_size": (
         "small.sm_90.exe",
         # EIATTR_MAX_THREADS needs twelve bytes; the code is given to the first record, of four
-        [{"body": ".nv.info.small", "at": 1, "width": 1, "set": 0x05}],
+        {
+            "sections": {
+                ".nv.info.small": {
+                    "records": {
+                        0: {
+                            "record": {
+                                "code": "EIATTR_MAX_THREADS",
+                                "format": 4,
+                                "value": 4,
+                                "payload": "82000000",
+                            }
+                        }
+                    }
+                }
+            }
+        },
         lambda c: _record_of(c).name == "EIATTR_MAX_THREADS" and _record_of(c).fields is None,
     ),
     "compat_code": (
@@ -87,7 +111,7 @@ CASES: dict[str, tuple[str, list[dict[str, Any]], Check]] = {
     ),
     "note_type": (
         "small.sm_90.exe",
-        [{"body": ".note.nv.tkinfo", "at": 8, "set": 77777}],
+        {"sections": {".note.nv.tkinfo": {"notes": {0: {"type": 0x12FD1}}}}},
         lambda c: c.notes[0].type == 77777 and c.notes[0].tool_name is None,
     ),
     "note_version": (
@@ -107,7 +131,7 @@ CASES: dict[str, tuple[str, list[dict[str, Any]], Check]] = {
     ),
     "symbol_type_and_binding": (
         "small.sm_90.exe",
-        [{"symbol": "factor", "field": "st_info", "set": 0xEF}],
+        {"symbols": {"factor": {"type": 15, "bind": 14}}},
         lambda c: (
             c.symbols["factor"].type_name is None
             and c.symbols["factor"].bind_name is None
@@ -116,27 +140,30 @@ CASES: dict[str, tuple[str, list[dict[str, Any]], Check]] = {
     ),
     "symbol_other": (
         "small.sm_90.exe",
-        [{"symbol": "factor", "field": "st_other", "set": 0xFF}],
+        {"symbols": {"factor": {"other": 255}}},
         lambda c: c.symbols["factor"].st_other == 0xFF,
     ),
     "symbol_in_no_section": (
         "small.sm_90.exe",
-        [{"symbol": "factor", "field": "st_shndx", "set": 0x7777}],
+        {"symbols": {"factor": {"section": 0x7777}}},
         lambda c: c.symbols["factor"].section is None and c.symbols["factor"].st_shndx == 0x7777,
     ),
     "kernel_in_no_section": (
         "small.sm_90.exe",
-        [{"symbol": "small", "field": "st_shndx", "set": 0x7777}],
+        {
+            "symbols": {"small": {"section": 0x7777, "type": "STT_FUNC", "size": 640}},
+            "sections": {".text.small": {"sh_info": 11}},
+        },
         lambda c: c.symbols["small"].is_entry and c.kernels == [],
     ),
     "extended_index_without_a_table": (
         "small.sm_90.exe",
-        [{"symbol": "factor", "field": "st_shndx", "set": 0xFFFF}],
+        {"symbols": {"factor": {"section": 0xFFFF}}},
         lambda c: c.symbols["factor"].section is None,
     ),
     "relocation_type": (
         "small.sm_90.rel",
-        [{"body": ".rela.text.small", "at": 8, "set": 0xFFFE}],
+        {"sections": {".rela.text.small": {"relocations": {0: [192, 0xFFFE, 17, 0]}}}},
         lambda c: (
             c.sections[".rela.text.small"].relocations[0].r_type == 0xFFFE
             and c.sections[".rela.text.small"].relocations[0].name is None
@@ -145,7 +172,7 @@ CASES: dict[str, tuple[str, list[dict[str, Any]], Check]] = {
     ),
     "relocation_of_no_symbol": (
         "small.sm_90.rel",
-        [{"body": ".rela.text.small", "at": 12, "set": 0x7FFFFFFF}],
+        {"sections": {".rela.text.small": {"relocations": {0: [192, 55, 0x7FFFFFFF, 0]}}}},
         lambda c: (
             c.sections[".rela.text.small"].relocations[0].symbol is None
             and c.sections[".rela.text.small"].relocations[0].symbol_index == 0x7FFFFFFF
@@ -153,27 +180,66 @@ CASES: dict[str, tuple[str, list[dict[str, Any]], Check]] = {
     ),
     "relocation_of_no_place": (
         "small.sm_90.rel",
-        [{"body": ".rela.text.small", "at": 0, "width": 8, "set": 0xFFFFFFFFFFFFFFFF}],
+        {"sections": {".rela.text.small": {"relocations": {0: [0xFFFFFFFFFFFFFFFF, 55, 17, 0]}}}},
         lambda c: c.sections[".rela.text.small"].relocations[0].r_offset == 0xFFFFFFFFFFFFFFFF,
     ),
     "relocations_of_no_section": (
         "small.sm_90.rel",
-        [{"section": ".rela.text.small", "field": "sh_info", "set": 0xFFFFFF}],
+        {"sections": {".rela.text.small": {"sh_info": 0xFFFFFF}}},
         lambda c: c.sections[".rela.text.small"].relocations[0].target is None,
     ),
     "attributes_of_no_section": (
         "small.sm_90.exe",
-        [{"section": ".nv.info.small", "field": "sh_info", "set": 0xFFFFFFFF}],
+        {"sections": {".nv.info.small": {"sh_info": 0xFFFFFFFF}}},
         lambda c: c.kernels[0].attributes == [] and c.kernels[0].registers is not None,
     ),
     "code_of_no_symbol": (
         "small.sm_90.exe",
-        [{"section": ".text.small", "field": "sh_info", "set": 0xFFFFFFFF}],
+        {"sections": {".text.small": {"sh_info": 0xFFFFFFFF}}},
         lambda c: c.kernels[0].name == "small" and c.kernels[0].shared == 0,
     ),
     "registers_of_no_symbol": (
         "small.sm_90.exe",
-        [{"body": ".nv.info", "at": n, "set": 0xFFFFFFF0} for n in (4, 16, 28, 40)],
+        {
+            "sections": {
+                ".nv.info": {
+                    "records": {
+                        0: {
+                            "record": {
+                                "code": "EIATTR_REGCOUNT",
+                                "format": 4,
+                                "value": 8,
+                                "payload": "f0ffffff0a000000",
+                            }
+                        },
+                        1: {
+                            "record": {
+                                "code": "EIATTR_FRAME_SIZE",
+                                "format": 4,
+                                "value": 8,
+                                "payload": "f0ffffff00000000",
+                            }
+                        },
+                        2: {
+                            "record": {
+                                "code": "EIATTR_FRAME_SIZE",
+                                "format": 4,
+                                "value": 8,
+                                "payload": "f0ffffff00000000",
+                            }
+                        },
+                        3: {
+                            "record": {
+                                "code": "EIATTR_MIN_STACK_SIZE",
+                                "format": 4,
+                                "value": 8,
+                                "payload": "f0ffffff00000000",
+                            }
+                        },
+                    }
+                }
+            }
+        },
         lambda c: c.kernels[0].frame_size is None,
     ),
     "callgraph_of_no_symbols": (
@@ -210,7 +276,7 @@ by_value = pytest.mark.parametrize("what", CASES)
 @by_value
 def test_the_number_is_kept_and_has_no_name(what: str) -> None:
     sample, steps, check = CASES[what]
-    assert check(Cubin.parse(Recipe(sample).apply(steps)))
+    assert check(Cubin.parse(made(sample, steps)))
 
 
 @by_value
@@ -222,7 +288,7 @@ def test_the_check_fails_on_the_untouched_sample(what: str) -> None:
 @by_value
 def test_nothing_is_refused(what: str) -> None:
     sample, steps, _ = CASES[what]
-    walk = walk_everything(Cubin.parse(Recipe(sample).apply(steps)))
+    walk = walk_everything(Cubin.parse(made(sample, steps)))
     assert walk.errors == []
 
 
@@ -233,7 +299,7 @@ def test_every_command_shows_the_file(
 ) -> None:
     sample, steps, _ = CASES[what]
     path = tmp_path / "unknown.cubin"
-    path.write_bytes(Recipe(sample).apply(steps))
+    path.write_bytes(made(sample, steps))
     assert main([command, str(path)]) == 0
     text = capsys.readouterr()
     assert text.out.strip()

@@ -77,8 +77,7 @@ class _Dumper:
         self.by_name: dict[str, Section] = {}
         for section in description.sections:
             self.by_name.setdefault(section.name, section)
-        strings = {offset: text for text, offset in planner.strtab_offsets.items()}
-        self.symbols = SymbolNames([strings.get(row[0], "") for row in planner.symbol_rows])
+        self.symbols = SymbolNames(symbol_names(planner))
         self.mercury = self.symbols
         for section in description.sections:
             if isinstance(section.body, bodies.MercurySymbols):
@@ -393,6 +392,11 @@ NOTE_FIELDS: dict[type, tuple[str, ...]] = {
     bodies.CuinfoNote: ("note_version", "virtual_sm", "toolkit_version", "reserved"),
     bodies.CuverNote: ("note_version", "virtual_sm", "unknown_1", "unknown_2"),
 }
+
+
+def symbol_names(planner: layout.Planner) -> list[str]:
+    """The names of the symbols of ``.symtab``, in its order."""
+    return ["" if entry is None else entry.name for entry in planner.symbol_entries]
 
 
 def section_references(sections: list[Section]) -> dict[int, str]:

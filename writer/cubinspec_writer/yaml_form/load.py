@@ -21,7 +21,12 @@ from cubinspec_writer.emit.model import (
 )
 from cubinspec_writer.emit.profiles import PROFILES
 from cubinspec_writer.yaml_form import defaults, names
-from cubinspec_writer.yaml_form.dump import NOTE_FIELDS, SymbolNames, section_references
+from cubinspec_writer.yaml_form.dump import (
+    NOTE_FIELDS,
+    SymbolNames,
+    section_references,
+    symbol_names,
+)
 from cubinspec_writer.yaml_form.text import Document, YamlError, parse_hex, quote_name, unquote_name
 
 if TYPE_CHECKING:
@@ -269,9 +274,7 @@ class _Loader:
             planner.prepare()
         except CubinError as error:
             self.refuse(self.path(error), error.reason, error.expected)
-        strings = {offset: text for text, offset in planner.strtab_offsets.items()}
-        rows = planner.symbol_rows
-        self.symbols = SymbolNames([quote_name(strings.get(row[0], "")) for row in rows])
+        self.symbols = SymbolNames([quote_name(name) for name in symbol_names(planner)])
 
     # -- small things ----------------------------------------------------------------------------
 
