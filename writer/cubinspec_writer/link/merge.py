@@ -230,6 +230,7 @@ class _Merger:
             symbol.value = row.value if self.state.options.relocatable else placed
         if symbol.space == Space.SHARED:
             symbol.alignment, symbol.value = row.value, row.value
+            section.align = max(section.align, row.value)
         symbol.internal = is_internal(section, symbol)
         self.state.members.setdefault(section, []).append(symbol)
         self.state.enter(symbol)
@@ -267,6 +268,7 @@ class _Merger:
         if section is None:
             # Constants of a device function move into the banks of kernels: no name, no section.
             nameless = is_constant(source.sh_type) and owner is not None and not owner.is_entry
+            nameless = nameless and not self.state.options.relocatable
             create = self.state.hidden_section if nameless else self.state.create_section
             flags = source.flags
             if flags & SHF_UNSAID:
@@ -286,7 +288,7 @@ class _Merger:
             base = 0
         elif source.sh_type == SHT_CUDA_SHARED:
             # Executables get their size from `place`, which packs the variables one by one.
-            section.append(b"", source.size, source.align)
+            section.align = max(section.align, source.align)
             section.emitted = True
             base = 0
         else:

@@ -66,10 +66,30 @@ def place(state: LinkState, graph: Graph) -> None:
     """Lay out shared memory and compiler constants."""
     kernels = [f for f in state.functions if f.is_entry and f.section is not None]
     below = Below(graph, kernels)
-    if not state.options.relocatable:
+    if state.options.relocatable:
+        _size_shared(state)
+    else:
         _place_shared(state, below)
         _place_constants(state, below)
         _check_limits(state)
+
+
+def _size_shared(state: LinkState) -> None:
+    """Sizes of shared sections with `-r`, where variables have no places yet.
+
+    The sum of the variables, and the alignment on top unless the sum is larger; every section has
+    at least the alignment of the pool.
+    """
+    pool = state.by_key.get((SHARED_POOL, None))
+    for section, members in state.members.items():
+        if section.sh_type == SHT_CUDA_SHARED and section.emitted:
+            section.align = max(section.align, pool.align if pool is not None else 0)
+            size = sum(v.size for v in members if v.is_defined)
+            section.nobits_size = size if size > section.align else size + section.align
+
+
+def _larger(a: Symbol, b: Symbol) -> bool:
+    return a.size > b.size
 
 
 def _place_shared(state: LinkState, below: Below) -> None:
@@ -90,7 +110,7 @@ def _place_shared(state: LinkState, below: Below) -> None:
         for variable in members:
             if variable.space == Space.SHARED:
                 variable.value = 0  # what no kernel reaches stays there
-    pooled = split_sort(_variables_of(state, pool), lambda a, b: a.size > b.size)
+    pooled = split_sort(_variables_of(state, pool), _larger)
     named = _named_in_code(state) if pooled else set()
     # What no kernel reaches takes up place among the rest when any code names it (seed 112).
     for variable in pooled:
