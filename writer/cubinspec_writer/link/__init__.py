@@ -13,7 +13,8 @@ parts, and `profile` what differs between architectures.
     relocate    relocations applied, changed or kept
     number      order of sections, numbers of symbols
     info        registers, barriers, stack, attributes
-    notes       tool notes and compatibility
+    notes       tool notes
+    compat      compatibility records
     output      the file, written by `cubinspec_writer.emit`
 
 Targets from sm_100 on carry each program twice, as SASS and as Mercury code: `half` runs the passes

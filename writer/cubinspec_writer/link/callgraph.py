@@ -47,6 +47,16 @@ class Graph:
             self.known[function] = found
         return found
 
+    def edges(self, function: Symbol) -> list[Symbol]:
+        """As `callees`, but what several indirect calls may reach is there for each of them."""
+        found = list(self.callees(function))
+        wanted = self.indirect.get(function, [])
+        if len(wanted) > 1:
+            found = list(self.calls.get(function, []))
+            for signature in wanted:
+                found += self._taken([signature])
+        return found
+
     def _taken(self, signatures: list[str]) -> list[Symbol]:
         if self.by_signature is None:
             self.by_signature = {}

@@ -16,11 +16,12 @@ from cubinspec.errors import CubinError
 from cubinspec.reader.elf import ELFCLASS64, EM_CUDA, Elf
 from cubinspec_generated.tables.arch import ARCHES, LINK_GROUP
 
+from .compat import TARGET
 from .diagnostics import Diagnostics, UnsupportedLinkError
 from .host import HostObject, read_host_object, register_name
 from .inputs import Library, Named
 from .model import SHT_CUDA_COMPAT, info_records
-from .notes import TARGET
+from .notes import CUINFO, TOOLKIT, toolkit_of
 from .options import LinkOptions
 from .plain import dataclass, field
 from .profile import profile_for
@@ -221,6 +222,7 @@ class _Gatherer:
             raise self.diagnostics.fatal(
                 f"Input file '{name}' arch does not match target '{self.options.arch}'"
             )
+        self._check_toolkit(elf, name)
         self.found.candidates.append(Candidate(elf))
         self.found.hosts.append(HostObject(register_name(name)))
 
@@ -233,6 +235,15 @@ class _Gatherer:
         if sm == own:
             return True
         return not specific and sm < own and LINK_GROUP.get(sm, sm) == LINK_GROUP.get(own, own)
+
+    def _check_toolkit(self, elf: Elf, name: str) -> None:
+        """Refuse what a newer toolkit made, as nvlink 13.0 does."""
+        if CUINFO in elf.section_names:
+            made_by = toolkit_of(elf.section_bytes(elf.section_names.index(CUINFO)))
+            if made_by > TOOLKIT:
+                raise self.diagnostics.fatal(
+                    f"Input file '{name}' newer than toolkit ({made_by} vs {TOOLKIT})"
+                )
 
     def _container(self, name: str, data: bytes) -> _Content:
         """Take the best image of every fatbin in a container."""
@@ -277,6 +288,7 @@ class _Gatherer:
             code = self._assemble(member, best.data) if best.kind == "ptx" else best.data
             elf = open_object(code, member)
             if elf.ehdr[0] == ET_REL:
+                self._check_toolkit(elf, member)
                 self.found.candidates.append(Candidate(elf, system))
                 content.is_taken = True
         return content

@@ -6,7 +6,7 @@ SASS half, which `output` then joins.
 
 from __future__ import annotations
 
-from . import callgraph, info, notes, unified
+from . import callgraph, compat, info, notes, unified
 from .callgraph import Graph, join_callgraphs
 from .diagnostics import Diagnostics
 from .host import KernelFilter
@@ -87,6 +87,8 @@ def link_half(
     info.fill(state, graph, fixed[".nv.info"], twin.state if twin else None)
     for text in undefined:
         diagnostics.error(text)
+    if not options.relocatable:
+        unified.check(objects, diagnostics)
     _fill_notes(state, fixed)
     for section in state.sections:
         if section.flags & SHF_EXECINSTR and section.owner is not None:
@@ -125,4 +127,4 @@ def _fill_notes(state: LinkState, fixed: dict[str, OutSection]) -> None:
     cuinfo.data += notes.cuda_note(state)
     cuinfo.info_section = fixed.get(".nv.compat")
     if cuinfo.info_section is not None:
-        cuinfo.info_section.data += notes.compat_bytes(state)
+        cuinfo.info_section.data += compat.compat_bytes(state)

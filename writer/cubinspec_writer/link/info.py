@@ -168,7 +168,7 @@ def fill(
         size = demands.stacks[kernel]
         if size is None:
             # Once for every callee of unknown depth, however often that one meets recursion.
-            for _ in [c for c in graph.callees(kernel) if demands.stacks[c] is None]:
+            for _ in [c for c in graph.edges(kernel) if demands.stacks[c] is None]:
                 if state.options.stack_warnings:
                     state.diagnostics.warning(
                         f"Stack size for entry function '{kernel.name}' cannot be statically "

@@ -28,7 +28,6 @@ class Profile:
         mercury: the cubin carries a Mercury half.
         flags_kind: low byte of `e_flags`.
         cuinfo_flags: `sh_flags` of `.note.nv.cuinfo`.
-        compat_keeps_finalizer: `.nv.compat` keeps the record about the finalizer.
         constant0_late: parameter banks are made by the finalizer, after everything else.
         reserved_start: where variables in reserved shared memory begin.
         keeps_symbols: kinds and spaces of symbols stay as in the inputs (Mercury symbols).
@@ -48,7 +47,6 @@ class Profile:
     mercury: bool
     flags_kind: int
     cuinfo_flags: int
-    compat_keeps_finalizer: bool
     constant0_late: bool
     handle_relocs: Mapping[int, int]
     slot_align: int = 4
@@ -72,7 +70,6 @@ _OLD = Profile(
     mercury=False,
     flags_kind=4,
     cuinfo_flags=0x1000000,
-    compat_keeps_finalizer=False,
     constant0_late=False,
     handle_relocs=_handles(6, 7, 52),
 )
@@ -86,7 +83,6 @@ _HOPPER = Profile(
     mercury=False,
     flags_kind=4,
     cuinfo_flags=0x1000040,
-    compat_keeps_finalizer=False,
     constant0_late=False,
     handle_relocs=_handles(6, 7, 52),
     keeps_aligned_shared=True,
@@ -101,7 +97,6 @@ _BLACKWELL = Profile(
     mercury=True,
     flags_kind=2,
     cuinfo_flags=0x1000040,
-    compat_keeps_finalizer=True,
     constant0_late=True,
     handle_relocs=_handles(6, 101, 52),
     slot_align=16,

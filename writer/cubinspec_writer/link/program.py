@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cubinspec.reader.elf import Elf
 
-from . import direct, unified
+from . import direct
 from .diagnostics import Diagnostics
 from .gather import Gathered, gather, target_of
 from .half import Half, link_half
@@ -39,8 +39,6 @@ def link_program(inputs: Iterable[Input], options: LinkOptions) -> LinkResult:
     kernels = _kernel_filter(gathered, options, diagnostics)
     profile = profile_for(target_of(options, diagnostics)[0])
     plain = [read_half(c.elf, mercury=False) for c in gathered.candidates]
-    if not options.relocatable:
-        unified.check(plain, diagnostics)
     mercury = None
     if profile.mercury:
         code = [read_half(c.elf, mercury=True) for c in gathered.candidates]

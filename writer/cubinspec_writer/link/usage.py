@@ -191,7 +191,7 @@ def callgraph_lines(half: Half, *, demangle: bool) -> Iterator[str]:
         marks = "^" if function.is_entry else ""
         marks += "&" if function in graph.address_taken else ""
         used = f" [{registers[function]}]" if function in registers else ""
-        callees = "".join(f" {numbers[c]}" for c in reversed(graph.callees(function)))
+        callees = "".join(f" {numbers[c]}" for c in reversed(graph.edges(function)))
         yield f"{number}: {marks}{name(function.name)}{used} ->{callees}"
     told: list[str] = []
     climbed_registers(
