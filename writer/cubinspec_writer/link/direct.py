@@ -25,6 +25,7 @@ from .model import (
     SHN_COMMON,
     SHT_CUDA_CALLGRAPH,
     SHT_CUDA_COMPAT,
+    SHT_CUDA_CONSTANT_B0,
     SHT_CUDA_GLOBAL,
     SHT_CUDA_GLOBAL_INIT,
     SHT_CUDA_INFO,
@@ -154,16 +155,22 @@ class _Writer:
             if isinstance(entry, OutSection):
                 name = entry.name
                 sections[name] = None
+                is_bank = False
                 if entry.emitted:
-                    ranked[_rank(state, entry)].append(entry)
+                    sh_type = entry.sh_type
+                    is_bank = sh_type == SHT_CUDA_CONSTANT_B0 and name.startswith(_BANK)
+                    rank = _RANK_OF_TYPE.get(sh_type)
+                    if rank is None or name == ".nv.info":
+                        rank = _rank(state, entry)
+                    ranked[rank].append(entry)
             elif isinstance(entry, Symbol):
                 # Only such names can be hidden, and few are: the call costs more than the look.
                 hides = entry.internal or entry.other & STO_CUDA_SPACE == _SHARED_BITS
                 if hides and is_hidden(state, entry):
                     continue
-                name = entry.name
+                name, is_bank = entry.name, False
             else:
-                name = entry
+                name, is_bank = entry, False
                 sections[name] = None
             if bank is not None:
                 # The name of its relocation section precedes that of a bank.
@@ -171,12 +178,7 @@ class _Writer:
                     strings[name] = None
                 strings[bank] = None
                 bank = None
-            if (
-                name.startswith(_BANK)
-                and name not in strings
-                and isinstance(entry, OutSection)
-                and entry.emitted
-            ):
+            if is_bank and name not in strings:
                 bank = name
             else:
                 strings[name] = None

@@ -49,21 +49,37 @@ def words(*values: int) -> bytes:
 
 
 class FunctionFacts:
-    """Registers and frame of every linked function, as its input states them."""
+    """Registers and frame of every linked function, as its input states them.
+
+    Attributes:
+        rows: the global records of every input, each with the function it is about; None when it
+            is about none or about one whose copy here is not linked.
+    """
 
     def __init__(self, state: LinkState) -> None:
         self.registers: dict[Symbol, int] = {}
         self.frame: dict[Symbol, int] = {}
-        unpack = _FUNCTION_VALUE.unpack_from
+        self.rows: list[tuple[InputObject, list[tuple[InfoRecord, Symbol | None]]]] = []
         for obj in state.objects:
+            bound, symbols = obj.bound, obj.symbols
+            rows: list[tuple[InfoRecord, Symbol | None]] = []
             for record in global_records(obj):
                 code = record[1]
-                if (code != REGCOUNT and code != FRAME_SIZE) or len(record) < _FUNCTION_VALUE.size:
-                    continue
-                symbol = record_function(obj, record)
-                if symbol is not None:
-                    known = self.registers if code == REGCOUNT else self.frame
-                    known[symbol] = unpack(record)[4]
+                symbol: Symbol | None = None
+                if code in _OF_FUNCTION and record[0] == SVAL and len(record) >= 8:
+                    index = record[4] | record[5] << 8 | record[6] << 16 | record[7] << 24
+                    symbol = bound[index] if index < len(bound) else None
+                    if symbol is not None:
+                        linked = symbol.live and symbol.definition
+                        if not linked or linked[1] is not symbols[index]:
+                            symbol = None
+                    if symbol is not None and len(record) >= _FUNCTION_VALUE.size:
+                        if code == REGCOUNT:
+                            self.registers[symbol] = word(record, 1)
+                        elif code == FRAME_SIZE:
+                            self.frame[symbol] = word(record, 1)
+                rows.append((record, symbol))
+            self.rows.append((obj, rows))
 
 
 def global_records(obj: InputObject) -> list[InfoRecord]:
@@ -73,17 +89,6 @@ def global_records(obj: InputObject) -> list[InfoRecord]:
 
 #: A record of a function and a number: format, code, size, symbol, number.
 _FUNCTION_VALUE = Struct("<BBHII")
-
-
-def record_function(obj: InputObject, record: InfoRecord) -> Symbol | None:
-    """The function a global record is about, if that function's copy here is linked."""
-    if record[1] not in _OF_FUNCTION or record[0] != SVAL or len(record) < 8:
-        return None
-    index = record[4] | record[5] << 8 | record[6] << 16 | record[7] << 24
-    symbol = obj.bound[index] if index < len(obj.bound) else None
-    if symbol is None or not symbol.live or symbol.definition is None:
-        return None
-    return symbol if symbol.definition[1] is obj.symbols[index] else None
 
 
 class Demands:
@@ -137,7 +142,8 @@ def fill(
     """Write the records of all `.nv.info` sections; symbols are numbered already."""
     final = not state.options.relocatable
     kernels = [s for s in _by_index(state) if s.is_entry and s.section is not None]
-    demands = Demands(graph, FunctionFacts(state), kernels) if final else None
+    facts = FunctionFacts(state)
+    demands = Demands(graph, facts, kernels) if final else None
     entries = set(kernels)
     rows: list[bytes] = []
     pack, unpack, width = (
@@ -145,11 +151,10 @@ def fill(
         _FUNCTION_VALUE.unpack_from,
         _FUNCTION_VALUE.size,
     )
-    for obj in reversed(state.objects):
-        for record in reversed(global_records(obj)):
+    for obj, found in reversed(facts.rows):
+        for record, symbol in reversed(found):
             code = record[1]
             if code in _OF_FUNCTION:
-                symbol = record_function(obj, record)
                 if symbol is None or (code == MAX_STACK_SIZE and final):
                     continue
                 value = word(record, 1) if len(record) < width else unpack(record)[4]
