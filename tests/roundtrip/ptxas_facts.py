@@ -23,7 +23,8 @@ from cubinspec_writer.build.facts import RESERVED_SHARED, Target, target
 from cubinspec_writer.build.parts import BINDINGS
 from cubinspec_writer.emit import bodies, describe
 from cubinspec_writer.emit.layout import Planner
-from cubinspec_writer.emit.model import Description, Section, Symbol
+from cubinspec_writer.emit.model import Description, Dropped, Section, Symbol
+from cubinspec_writer.emit.profiles import mercury_name
 
 STT_FUNC, STO_ENTRY, SHN_COMMON = 2, 0x10, 0xFFF2
 _BINDING = {number: name for name, number in BINDINGS.items()}
@@ -93,6 +94,12 @@ class _Facts:
                     addend = None
                 found.append(Relocation(offset, kind, self.name(symbol), addend))
         return found
+
+    def had_relocations(self, data: Section) -> bool:
+        """Whether all relocations of some data were applied: their section was then dropped."""
+        dropped = {entry.name for entry in self.file.history if isinstance(entry, Dropped)}
+        made = mercury_name(data.name) if self.goal.finalizer else None
+        return not self.relocatable and f".rel{made or data.name}" in dropped
 
     def code_relocations(self, function: str) -> list[Relocation]:
         rows = self.relocations(f".rel.text.{function}", f".rela.text.{function}")
@@ -187,7 +194,9 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
         function.constants_relocations = facts.relocations(
             f".rel.nv.constant2.{name}", f".rela.nv.constant2.{name}"
         )
-        function.constants_resolved = f".rela.nv.constant2.{name}" in facts.sections
+        function.constants_resolved = (
+            f".rela.nv.constant2.{name}" in facts.sections or facts.had_relocations(constants)
+        )
     function.relocations = facts.code_relocations(name)
     function.resolved = f".rela.text.{name}" in facts.sections
     function.inner = [
@@ -270,6 +279,7 @@ def _variables(facts: _Facts, builder: CubinBuilder) -> None:
         )
         variable.offset = start
         variable.binding = _BINDING[part.st_info >> 4]
+        variable.resolved = facts.had_relocations(section)
         variable.managed = bool(part.st_other & 0x04)
         variable.relocations = [
             Relocation(row.offset - start, row.kind, row.symbol, row.addend)

@@ -64,6 +64,11 @@ def insert(records: list[InfoRecord], record: InfoRecord, *, finalizer: bool) ->
     records.append(record)
 
 
+def code_of(name: str) -> int:
+    """Code of ``EIATTR_<name>``."""
+    return CODE[f"EIATTR_{name}"]
+
+
 def flag(code: int) -> InfoRecord:
     """A record without a value."""
     return EIFMT_NVAL, code, 0, b""

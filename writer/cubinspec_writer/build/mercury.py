@@ -13,7 +13,9 @@ from struct import pack
 from cubinspec.errors import BadStructureError
 from cubinspec_generated.tables import relocations as relocation_table
 from cubinspec_writer.build import attributes
+from cubinspec_writer.build.attributes import code_of
 from cubinspec_writer.build.frames import default_frame
+from cubinspec_writer.build.records import function_records, module_rows
 from cubinspec_writer.emit import bodies
 from cubinspec_writer.emit.layout import Planner
 from cubinspec_writer.emit.model import Section, Symbol
@@ -21,7 +23,7 @@ from cubinspec_writer.emit.profiles import mercury_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cubinspec_writer.build.builder import _Assembly
+    from cubinspec_writer.build.assembly import Assembly
     from cubinspec_writer.build.parts import Function, Relocation
     from cubinspec_writer.emit.bodies import InfoRecord
     from cubinspec_writer.emit.model import Description
@@ -42,7 +44,7 @@ _TEXT, _OPTIMIZER = ".nv.capmerc.text.", ".nv.constant.optimizer."
 class Mercury:
     """Makes the Mercury sections of an assembly."""
 
-    def __init__(self, assembly: _Assembly) -> None:
+    def __init__(self, assembly: Assembly) -> None:
         self.assembly = assembly
         self.made: dict[str, Section] = {}
         self.placed: list[tuple[Section, list[Relocation]]] = []
@@ -118,7 +120,10 @@ class Mercury:
         self.placed.append((section, rows))
 
     def _data(self) -> None:
-        for section, _ in self.assembly.data_sections:
+        # constants first, as in the index order of the plain half
+        for section, _ in sorted(
+            self.assembly.data_sections, key=lambda data: data[0].name == ".nv.global.init"
+        ):
             name = mercury_name(section.name) or section.name
             kind = _DATA_TYPES.get(name)
             data = None
@@ -141,7 +146,7 @@ class Mercury:
         replaced = {record[1] for record in own} | attributes.SASS_ONLY
         records = [
             record
-            for record in self.assembly.function_records(function)
+            for record in function_records(self.assembly.parts, self.assembly.target, function)
             if record[1] not in replaced
         ]
         records += own
@@ -154,8 +159,6 @@ class Mercury:
         ]
 
     def _module_rows(self) -> list[tuple[int, str, int]]:
-        from cubinspec_writer.build.builder import code_of
-
         frames = {
             part.name: part.mercury_frame for f in self.assembly.parts.functions for part in f.inner
         }
@@ -165,7 +168,7 @@ class Mercury:
                 function,
                 frames.get(function, value) if name == "FRAME_SIZE" else value,
             )
-            for name, function, value in self.assembly.module_rows()
+            for name, function, value in module_rows(self.assembly.parts)
         ]
 
     # -- numbers ---------------------------------------------------------------------------------

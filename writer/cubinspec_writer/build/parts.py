@@ -7,12 +7,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from cubinspec.errors import BadStructureError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec_writer.emit.bodies import InfoRecord
 
 GLOBAL, WEAK, LOCAL = "global", "weak", "local"
 BINDINGS = {LOCAL: 0, GLOBAL: 1, WEAK: 2}
+#: Memory of a symbol, in ``st_other``.
+SPACES = {"global": 0x20, "shared": 0x40, "constant": 0x80}
+#: The lists of a call graph.
+CALLS, ADDRESS_TAKEN, INDIRECT_CALLS, REFERENCES = range(4)
 #: ``cbank`` of a parameter that states no constant bank.
 NO_BANK = 0x1F
 
@@ -134,7 +140,7 @@ class Function:
             (``.nv.reservedSmem.cap``, sm_90 and up) by a relocation that is applied already.
         inner: functions inside the code.
         constants: contents of ``.nv.constant2.<f>``, with its alignment, symbol and relocations.
-        constants_resolved: as ``resolved``, for the constants.
+        constants_resolved: executables: the constants had relocations, all of them applied.
         capsule: Mercury half, sm_100 and up.
     """
 
@@ -182,6 +188,7 @@ class Variable:
         managed: whether it is ``__managed__``.
         common: whether the linker merges it with others of that name (``.common``).
         relocations: of the initial contents.
+        resolved: executables: the contents had relocations, all of them applied.
     """
 
     name: str
@@ -194,6 +201,7 @@ class Variable:
     managed: bool = False
     common: bool = False
     relocations: list[Relocation] = field(default_factory=list)
+    resolved: bool = False
 
 
 @dataclass(slots=True)
@@ -212,3 +220,25 @@ class Tool:
     version: str = ""
     branch: str = ""
     arguments: str = ""
+
+
+@dataclass(slots=True)
+class Bank:
+    """A constant bank of the module that is not made of variables."""
+
+    number: int
+    data: bytes
+    align: int
+    relocations: list[Relocation]
+
+
+def space_of(space: str) -> int:
+    """``st_other`` of a symbol in a kind of memory.
+
+    Raises:
+        CubinError: there is no such memory.
+    """
+    number = SPACES.get(space)
+    if number is None:
+        raise BadStructureError(f"no such memory {space!r}", expected=", ".join(SPACES))
+    return number
