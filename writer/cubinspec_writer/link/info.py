@@ -29,6 +29,8 @@ _OF_FUNCTION = frozenset({FRAME_SIZE, MIN_STACK_SIZE, CRS_STACK_SIZE, MAX_STACK_
 #: Records that a link itself adds or changes.
 _PROPAGATED = frozenset((NUM_BARRIERS, EXTERNS, CRS_STACK_SIZE, AT_ENTRY_FRAGMENTS))
 _UNKNOWN_STACK = 0xFFFFFFFF
+#: SPARSE_MMA_MASK of code that does not say it.
+_ANY_MASK = 0x8000
 
 
 def word(record: InfoRecord, index: int) -> int:
@@ -276,13 +278,39 @@ def _function_sections(
             own.records += [fragments[f] for f in reached if f in fragments][:1]
         below = sorted((f for f in reached if f in position), key=position.__getitem__)
         _fill_externs(kernel, own, list(sections) if only else below, externs, only=only)
+    old = _without_masks(sections)
     for function, section in sections.items():
         if function in tails:
             section.records += [_renumber(function, r) for r in tails[function]]
         if function in state.slotted:
             codes_of_banks = (BINDLESS_TEXTURE_BANK, BINDLESS_SURFACE_BANK)
             section.records += [InfoRecord(BVAL, code, 0) for code in codes_of_banks]
+        if function in old:
+            section.records.append(InfoRecord(HVAL, SPARSE_MMA_MASK, _ANY_MASK))
+        elif old and function in entries and demands is not None:
+            _join_mask(section.records, demands.graph.reachable(function), old)
         section.content = b"".join(section.records)
+
+
+def _without_masks(sections: dict[Symbol, OutSection]) -> set[Symbol]:
+    """Functions of inputs that are older than SPARSE_MMA_MASK, when others have that record."""
+    having: set[int] = set()
+    inputs: dict[Symbol, int] = {}
+    for function, section in sections.items():
+        if function.definition is not None:
+            inputs[function] = id(function.definition[0])
+            if any(record[1] == SPARSE_MMA_MASK for record in section.records):
+                having.add(inputs[function])
+    return {f for f, obj in inputs.items() if obj not in having} if having else set()
+
+
+def _join_mask(records: list[InfoRecord], reached: list[Symbol], old: set[Symbol]) -> None:
+    """A kernel that reaches code of unknown mask may use all of it."""
+    if old.isdisjoint(reached):
+        return
+    for at, record in enumerate(records):
+        if record[1] == SPARSE_MMA_MASK:
+            records[at] = InfoRecord(record.fmt, SPARSE_MMA_MASK, record.value | _ANY_MASK)
 
 
 def _fill_externs(
