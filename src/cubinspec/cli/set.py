@@ -12,13 +12,18 @@ OPTIONS = (
     Option("--kernel", value="NAME", help="the kernel or device function"),
     Option("--registers", value="N", help="registers per thread"),
     Option("--max-threads", value="X[,Y[,Z]]", help="most threads of a block (.maxntid)"),
-    Option("--stack", value="BYTES", help="stack of the whole call tree (MIN/MAX_STACK_SIZE)"),
+    Option(
+        "--stack",
+        value="BYTES",
+        help="stack of the whole call tree; before linking the most it may be",
+    ),
     Option("--frame", value="BYTES", help="the function's own stack frame (FRAME_SIZE)"),
     Option("--barriers", value="N", help="named barriers"),
     Option(
         "--attribute",
         value="NAME=VALUE",
-        help="any attribute: its numbers with commas, nothing for a flag, or hex:BYTES",
+        help="any attribute: numbers or names of symbols with commas, nothing for a flag, "
+        "or hex:BYTES; NAME[1] is the second of that name",
     ),
     Option("--remove-attribute", value="NAME", help="take an attribute out"),
     OUTPUT,

@@ -197,7 +197,7 @@ def _owners(view: View) -> Iterator[Found]:
         target = kinds.info_target_of(name, row[1])
         if target is None or name.startswith((".note.", ".nv.constant0")):
             continue
-        if target not in view.names or row[7] >= len(view.rows):
+        if target not in view.places or row[7] >= len(view.rows):
             continue
         if view.names[row[7]] != target:
             # two files of an early sm_100 compiler mix the halves

@@ -57,12 +57,17 @@ class View:
         """Indices of the sections of some types."""
         return [at for at, row in enumerate(self.rows) if row[1] in kinds]
 
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Index of the first section of each name."""
+        found: dict[str, int] = {}
+        for index, name in enumerate(self.names):
+            found.setdefault(name, index)
+        return found
+
     def index(self, name: str) -> int:
         """Index of the first section of a name, 0 when there is none."""
-        try:
-            return self.names.index(name)
-        except ValueError:
-            return 0
+        return self.places.get(name, 0)
 
     def is_mercury(self, index: int) -> bool:
         """Whether a section belongs to the Mercury half."""

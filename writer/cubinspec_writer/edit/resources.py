@@ -69,8 +69,9 @@ class Resources:
     Attributes:
         registers: registers per thread.
         max_threads: threads of a block in x, y, z (``.maxntid``).
-        stack: bytes of stack of the whole call tree (``EIATTR_MIN_STACK_SIZE`` in executables,
-            ``EIATTR_MAX_STACK_SIZE`` in relocatable files).
+        stack: bytes of stack of the whole call tree (``EIATTR_MIN_STACK_SIZE``); in relocatable
+            files, which do not know it, the most that it may be (``EIATTR_MAX_STACK_SIZE``, 0 for
+            no limit): nvlink refuses to link what needs more, or recursion.
         frame: bytes of the function's own stack frame.
         barriers: number of named barriers.
         attributes: name (with or without ``EIATTR_``) or number -> value, see
