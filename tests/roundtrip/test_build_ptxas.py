@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from cubinspec import Cubin
 from tests.roundtrip.ptxas_facts import builder_of
 from tests.roundtrip.symbolic import differences
 from tools.corpus import samples as recipes
@@ -78,19 +79,23 @@ def test_every_listed_difference_names_a_reason() -> None:
         assert len(row["reason"]) > 20
 
 
-def sample(name: str) -> bytes:
-    return (recipes.CUBINS / f"{name}.cubin").read_bytes()
-
-
-@pytest.mark.oracle("cuobjdump", "nvdisasm")
-@pytest.mark.parametrize("name", ["small.sm_75.rel", "small.sm_90.exe", "small.sm_100.exe"])
-def test_vendor_tools_read_a_file_with_the_builders_own_frames(
-    name: str, cuobjdump: Tool, nvdisasm: Tool, tmp_path: Path
+@pytest.mark.oracle("ptxas", "cuobjdump", "nvdisasm", "nvlink")
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("arch", ARCHES)
+def test_vendor_tools_take_a_file_with_the_builders_own_frames(
+    arch: str,
+    mode: str,
+    ptxas: Tool,
+    cuobjdump: Tool,
+    nvdisasm: Tool,
+    nvlink: Tool,
+    tmp_path: Path,
 ) -> None:
-    """Same code and same resources as in the file of ptxas; nothing is found wrong."""
+    """Same code and same resources as in the file of ptxas, before and behind nvlink."""
     original, built = tmp_path / "original.cubin", tmp_path / "built.cubin"
-    original.write_bytes(sample(name))
-    built.write_bytes(builder_of(sample(name), name.split(".")[1], frames=False).to_bytes())
+    source = SOURCES / "kernels.ptx"
+    ptxas.run(f"-arch={arch}", *MODES[mode], source, "-o", original).check()
+    built.write_bytes(builder_of(original.read_bytes(), arch, frames=False).to_bytes())
     for option in ("-sass", "-res-usage"):
         expected = cuobjdump.run(option, original).check().stdout
         assert cuobjdump.run(option, built).check().stdout == expected
@@ -98,23 +103,13 @@ def test_vendor_tools_read_a_file_with_the_builders_own_frames(
     assert ".debug_frame" in dump.stdout
     assert not dump.stderr
     assert "EXIT" in nvdisasm.run(built).check().stdout
+    if mode == "rel":
+        linked = [file.with_suffix(".linked") for file in (original, built)]
+        for file, output in zip((original, built), linked, strict=True):
+            nvlink.run(f"-arch={arch}", file, "-o", output).check()
+        assert _code(linked[0]) == _code(linked[1]) != {}
 
 
-@pytest.mark.oracle("nvlink")
-@pytest.mark.parametrize("name", ["small.sm_75.rel", "calls.sm_90.rel", "small.sm_100.rel"])
-def test_nvlink_links_it_to_the_same_code(name: str, nvlink: Tool, tmp_path: Path) -> None:
-    from cubinspec import Cubin
-
-    arch = name.split(".")[1]
-    linked = []
-    for frames in (True, False):
-        source = tmp_path / f"in{frames}.cubin"
-        source.write_bytes(builder_of(sample(name), arch, frames=frames).to_bytes())
-        output = tmp_path / f"out{frames}.cubin"
-        nvlink.run(f"-arch={arch}", source, "-o", output).check()
-        with Cubin.open(output) as cubin:
-            linked.append(
-                {s.name: bytes(s.data) for s in cubin.sections if s.name.startswith(".text.")}
-            )
-    assert linked[0]
-    assert linked[0] == linked[1]
+def _code(file: Path) -> dict[str, bytes]:
+    with Cubin.open(str(file)) as cubin:
+        return {s.name: bytes(s.data) for s in cubin.sections if s.name.startswith(".text.")}
