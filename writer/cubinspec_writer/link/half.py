@@ -10,6 +10,7 @@ from . import callgraph, compat, info, notes, unified
 from .callgraph import Graph, join_callgraphs
 from .diagnostics import Diagnostics
 from .host import KernelFilter
+from .lines import sort_sequences
 from .liveness import mark_live, undefined_names
 from .merge import merge
 from .model import (
@@ -31,7 +32,7 @@ from .options import LinkOptions
 from .place import place, place_commons
 from .plain import dataclass
 from .profile import Profile
-from .relocate import relocate
+from .relocate import LINE_TABLES, relocate
 from .resolve import resolve
 from .state import LinkState
 from .textures import place_textures
@@ -83,6 +84,10 @@ def link_half(
         action.data += _REL_ACTION
     relocate(state)
     symbols = number_symbols(state)
+    if profile.drops_dead_frames:
+        for (target, _), rows in state.reloc_sections.items():
+            if target.name in LINE_TABLES:
+                sort_sequences(target, rows)
     unified.fill(state)
     info.fill(state, graph, fixed[".nv.info"], twin.state if twin else None)
     for text in undefined:

@@ -9,6 +9,7 @@ sequence.
 from __future__ import annotations
 
 from .kept import Kept
+from .model import OutSection
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +28,50 @@ def keep_lines(data: bytes, is_linked: Callable[[int], bool]) -> Kept | None:
     Args:
         is_linked: told the offset of the address that a sequence starts with.
     """
+    units = _units(data)
+    if units is None:
+        return None
     kept = Kept()
+    for at, start, sequences in units:
+        unit = kept.copy(data, at, start)
+        for first, last, address in sequences:
+            if address is None or is_linked(address):
+                kept.copy(data, first, last)
+        size = len(kept.data) - unit - _LENGTH
+        kept.data[unit : unit + _LENGTH] = size.to_bytes(_LENGTH, "little")
+    return kept
+
+
+def sort_sequences(lines: OutSection, relocs: OutSection) -> None:
+    """Put the sequences of every unit into the order of their functions' symbols.
+
+    The finalizer makes them anew in that order (case lineinfo_order).
+
+    Args:
+        relocs: the relocations of the table, which say the functions; they move, too, and are in
+            descending order afterwards.
+    """
+    rows = {reloc.offset: reloc for reloc in relocs.relocs}
+    data = bytes(lines.content)
+    done = bytearray()
+    units = _units(data)
+    if units is None:
+        return
+    for at, start, sequences in units:
+        done += data[at:start]
+        order = [rows[a].symbol.index if a in rows else 0 for _, _, a in sequences]
+        for number in sorted(range(len(order)), key=order.__getitem__):
+            first, last, address = sequences[number]
+            if address in rows:
+                rows[address].offset += len(done) - first
+            done += data[first:last]
+    lines.data = done
+    relocs.relocs.sort(key=lambda reloc: -reloc.offset)
+
+
+def _units(data: bytes) -> list[tuple[int, int, list[tuple[int, int, int | None]]]] | None:
+    """(first byte, start of the program, sequences) of every unit; None: another form."""
+    found = []
     at = 0
     try:
         while at < len(data):
@@ -35,16 +79,11 @@ def keep_lines(data: bytes, is_linked: Callable[[int], bool]) -> Kept | None:
             start = at + _FIXED + int.from_bytes(data[at + 6 : at + _FIXED], "little")
             if not at + _OPCODE_BASE < start <= end <= len(data):
                 return None
-            unit = kept.copy(data, at, start)
-            for first, last, address in _sequences(data[:end], at, start):
-                if address is None or is_linked(address):
-                    kept.copy(data, first, last)
-            size = len(kept.data) - unit - _LENGTH
-            kept.data[unit : unit + _LENGTH] = size.to_bytes(_LENGTH, "little")
+            found.append((at, start, _sequences(data[:end], at, start)))
             at = end
     except IndexError:
         return None
-    return kept
+    return found
 
 
 def _sequences(data: bytes, unit: int, at: int) -> list[tuple[int, int, int | None]]:

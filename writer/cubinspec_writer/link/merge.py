@@ -195,7 +195,8 @@ class _Merger:
         for row, symbol in zip(obj.symbols, obj.bound, strict=True):
             if symbol is None or row[3] == STT_FUNC or row[3] == STT_SECTION:
                 continue
-            if row.shndx == SHN_UNDEF and row.bind == STB_LOCAL:
+            note = row.shndx == SHN_UNDEF and row.bind == STB_LOCAL
+            if note and not self.state.options.relocatable:
                 continue  # a note of the compiler, such as `.nv.ptx.const0.size`
             if row.shndx == SHN_UNDEF or row.shndx == SHN_COMMON:
                 if symbol.space == Space.SHARED and row.size == 0:
@@ -232,7 +233,11 @@ class _Merger:
             symbol.alignment, symbol.value = row.value, row.value
             section.align = max(section.align, row.value)
         symbol.internal = is_internal(section, symbol)
-        self.state.members.setdefault(section, []).append(symbol)
+        members = self.state.members.setdefault(section, [])
+        members.append(symbol)
+        if self.state.profile.mercury and is_constant(section.sh_type) and section.owner:
+            # Parts of a bank are counted (jump_tables with -r and with --preserve-relocs).
+            symbol.name = f".nv.constant.optimizer.{section.owner.name}.{len(members)}"
         self.state.enter(symbol)
 
     def _content(self) -> None:

@@ -22,10 +22,13 @@ from .model import (
     Space,
     Symbol,
 )
-from .relocate import has_place, is_table_placeholder
+from .place import debugger_sees
+from .relocate import BANK_SIZE, has_place, is_table_placeholder
 from .state import LinkState
 
 _VISIBILITY = 3
+#: Value of a variable that is not defined yet.
+_UNKNOWN_ADDRESS = (1 << 64) - 1
 
 
 def is_late(state: LinkState, section: OutSection) -> bool:
@@ -60,14 +63,9 @@ def is_hidden(state: LinkState, symbol: Symbol) -> bool:
     options = state.options
     if options.relocatable or not (symbol.internal or symbol.space == Space.SHARED):
         return False
-    if options.preserve_relocs:
-        return not has_place(symbol)
-    return symbol.space != Space.SHARED or not _debugger_sees(state)
-
-
-def _debugger_sees(state: LinkState) -> bool:
-    """Whether names of shared variables stay for a debugger (`-g`)."""
-    return state.options.debug and not state.options.drop_debug
+    if symbol.space == Space.SHARED and debugger_sees(state.options):
+        return symbol.is_defined and not has_place(symbol)
+    return not (options.preserve_relocs and has_place(symbol))
 
 
 def is_dropped(state: LinkState, symbol: Symbol) -> bool:
@@ -102,29 +100,41 @@ def number_symbols(state: LinkState) -> list[Symbol]:
 def symbol_fields(state: LinkState, symbol: Symbol) -> tuple[int, int, int]:
     """`st_info`, `st_other` and `st_value` as the output has them."""
     kind, other, value = symbol.kind, symbol.other, symbol.value
+    if state.options.relocatable and _is_wanted(symbol):
+        value = _UNKNOWN_ADDRESS
     if state.profile.keeps_symbols:
-        if symbol.internal and not state.options.relocatable:
+        seen = symbol.space == Space.SHARED and debugger_sees(state.options)
+        if symbol.internal and not state.options.relocatable and not seen:
             other |= STV_INTERNAL
         return symbol.bind << 4 | _reserved_kind(state, symbol), other, value
     if not state.options.relocatable:
         kind = STT_OBJECT if kind == STT_CUDA_OBJECT else kind
-        if symbol.internal and not (symbol.space == Space.SHARED and _debugger_sees(state)):
+        if symbol.internal and not (symbol.space == Space.SHARED and debugger_sees(state.options)):
             other = STV_INTERNAL
         elif symbol.is_function:
             other &= STO_CUDA_ENTRY | STO_CUDA_MANAGED | _VISIBILITY
         else:
             other &= STO_CUDA_MANAGED | _VISIBILITY
-        if symbol.space == Space.SHARED:
+        section = symbol.section
+        in_use = section is not None and section.nobits_size > 0
+        if symbol.space == Space.SHARED and (symbol.is_defined or in_use):
             value += state.profile.reserved_shared
     if symbol.kind in (STT_OBJECT, STT_CUDA_OBJECT) and not symbol.is_defined and not symbol.space:
         kind = _reserved_kind(state, symbol)
     return symbol.bind << 4 | kind, other, value
 
 
+def _is_wanted(symbol: Symbol) -> bool:
+    """Whether a variable has to come from another link (err_undef_var with -r)."""
+    if symbol.is_defined or symbol.common or symbol.kind not in (STT_OBJECT, STT_CUDA_OBJECT):
+        return False
+    return symbol.space in (Space.GLOBAL, Space.CONSTANT) or symbol.name == BANK_SIZE
+
+
 def _reserved_kind(state: LinkState, symbol: Symbol) -> int:
     """Undefined weak objects (reserved shared memory) become CUDA objects from sm_100 on."""
     if symbol.is_defined or symbol.space or symbol.kind not in (STT_OBJECT, STT_CUDA_OBJECT):
         return symbol.kind
-    if state.profile.constant0_late:
+    if state.profile.constant0_late or symbol.name == BANK_SIZE:
         return STT_CUDA_OBJECT
     return symbol.kind if state.options.relocatable else STT_OBJECT

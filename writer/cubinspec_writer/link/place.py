@@ -35,6 +35,7 @@ from .model import (
     Symbol,
     align_up,
 )
+from .options import LinkOptions
 from .state import LinkState
 
 TYPE_CHECKING = False
@@ -161,11 +162,13 @@ def _place_shared(state: LinkState, below: Below) -> None:
         if section.emitted:
             section.reserved = state.profile.reserved_shared
     if pool is not None:
-        listed = state.options.preserve_relocs and bool(common)
+        options = state.options
+        named_later = options.preserve_relocs or debugger_sees(options)
+        listed = named_later and bool(common)
         pool.emitted = (has_dynamic and taken <= _DYNAMIC_ALIGN) or listed
         pool.align = _DYNAMIC_ALIGN if has_dynamic else pool.align
         pool.nobits_size = end if listed else 0
-        if pool.emitted and (state.profile.constant0_late or state.options.preserve_relocs):
+        if pool.emitted and (state.profile.constant0_late or named_later):
             pool.reserved = state.profile.reserved_shared
 
 
@@ -231,13 +234,26 @@ def _place_dynamic(
         joined = [g for g in groups if any(k in g for k in kernels)]
         groups = [g for g in groups if g not in joined]
         groups.append(list(dict.fromkeys(k for g in [*joined, kernels] for k in g)))
+    if groups and debugger_sees(state.options):
+        groups = [list(dict.fromkeys(k for group in groups for k in group))]
     for group in groups:
         start = align_up(max((sizes[k] for k in group), default=0), _DYNAMIC_ALIGN)
+        if debugger_sees(state.options):
+            # The names have one place for all kernels (shared_dyn with -g).
+            for symbol in state.globals:
+                if symbol.space == Space.SHARED and not symbol.is_defined:
+                    symbol.section = state.by_key.get((SHARED_POOL, None))
+                    symbol.value = start
         for kernel in group:
             sizes[kernel] = start
             aligns[kernel] = max(aligns[kernel], _DYNAMIC_ALIGN)
             for function in below[kernel]:
                 state.dynamic_start[function] = start
+
+
+def debugger_sees(options: LinkOptions) -> bool:
+    """Whether names of shared variables stay for a debugger (`-g`)."""
+    return options.debug and not options.drop_debug
 
 
 def split_sort(items: list[Symbol], first_wins: Callable[[Symbol, Symbol], bool]) -> list[Symbol]:

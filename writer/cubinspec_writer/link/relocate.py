@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from cubinspec_generated.tables import relocations
 
+from .diagnostics import UnsupportedLinkError
 from .model import (
     SHF_EXECINSTR,
     SHT_CUDA_CONSTANT_B0,
@@ -50,8 +51,7 @@ _DRIVERS = "driver's"
 ACTIONS = {t: tuple(Action(*a) for a in rows) for t, rows in relocations.ACTIONS.items()}
 
 
-#: Line tables of the SASS half are made anew by the finalizer, so their relocations stay in input
-#: order instead of the reverse (case lineinfo on sm_100).
+#: Line tables; those of the SASS half are made anew by the finalizer.
 LINE_TABLES = (".debug_line", ".nv_debug_line_sass")
 #: Size of the parameter bank of the kernel that runs; a final link has none (devrt_memset).
 BANK_SIZE = ".nv.ptx.const0.size"
@@ -79,6 +79,8 @@ def relocate(state: LinkState) -> None:
             kind = kinds.get(symbol)
             if kind is None:
                 kind = kinds[symbol] = _kind_here(state, symbol)
+            if not final and is_lost(symbol):
+                raise UnsupportedLinkError(f"-r with '{symbol.name}', which no input defines")
             if kind in keep.get(r_type, ()) or kind == _DRIVERS:
                 if final and r_type in retype:
                     reloc.r_type = retype[r_type]
@@ -95,9 +97,6 @@ def relocate(state: LinkState) -> None:
             state.resolved[target].relocs += [r for r in resolved if _is_listed(state, r)]
     for section in state.reloc_sections.values():
         section.emitted = bool(section.relocs)
-    for (target, _), section in state.reloc_sections.items():
-        if state.profile.drops_dead_frames and target.name in LINE_TABLES:
-            section.relocs.reverse()
     for section in state.resolved.values():
         section.relocs.sort(key=lambda r: r.serial)
         section.emitted = bool(section.relocs)
@@ -143,6 +142,11 @@ def _kind_here(state: LinkState, symbol: Symbol) -> str:
         return _DRIVERS
     if state.unified and is_table_placeholder(symbol):
         return _DRIVERS
+    if state.options.relocatable and state.profile.drops_dead_frames:
+        # The finalizer of a later link has to know where line tables are meant (debug_g with -r).
+        section = symbol.section
+        if symbol.kind == STT_SECTION and section is not None and section.name in LINE_TABLES:
+            return _DRIVERS
     return target_kind(symbol)
 
 
@@ -152,6 +156,14 @@ def _is_listed(state: LinkState, reloc: Reloc) -> bool:
     if symbol.internal or symbol.space == Space.SHARED:
         return has_place(symbol) and (not state.profile.mercury or symbol.space == Space.SHARED)
     return not state.profile.mercury and symbol.section is not None
+
+
+def is_lost(symbol: Symbol) -> bool:
+    """Whether nothing would be left to resolve the name by after `-r`.
+
+    nvlink writes a wrong address for constants; arrays of dynamic size get names of their own.
+    """
+    return symbol.space in (Space.CONSTANT, Space.SHARED) and not symbol.is_defined
 
 
 def has_place(symbol: Symbol) -> bool:
@@ -188,8 +200,11 @@ def _apply(state: LinkState, target: OutSection, reloc: Reloc, *, from_field: bo
     address = state.slots.get(symbol, symbol.value)
     if symbol.name == BANK_SIZE:
         address = _NO_ADDRESS
-    if target.owner is not None and symbol.space == Space.SHARED and not symbol.is_defined:
-        address = state.dynamic_start.get(target.owner, _NO_ADDRESS)
+    if symbol.space == Space.SHARED and not symbol.is_defined:
+        # With -g the array has one place, which its symbol has, too.
+        address = symbol.value if symbol.section is not None else _NO_ADDRESS
+        if target.owner is not None:
+            address = state.dynamic_start.get(target.owner, address)
     values = {"abs": address + addend, "unified": address + addend, "zero": 0}
     if symbol in state.slots:
         values["const_bank"] = 0
