@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+import yaml
 
-from cubinspec.report.archs import NO_RULES, RULES, devices, verdict
+from cubinspec.report.archs import Facts
 
-KNOWN = {device.sm: device for device in devices()}
+FACTS = Facts()
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize(
@@ -37,9 +41,27 @@ KNOWN = {device.sm: device for device in devices()}
         ("ptx", "compute_90a", 100, False, "specific"),
         ("ptx", "compute_100f", 103, True, "ptx-family"),
         ("ptx", "compute_100f", 120, False, "other-family"),
+        ("ptx", "compute_103f", 100, False, "later"),
+        ("ptx", "compute_103f", 103, True, "ptx-family"),
+        ("cubin", "sm_999f", 90, False, "other-family"),
+        ("ptx", "compute_999", 90, False, "later"),
         ("cubin", "sm_999", 90, False, "later"),
     ],
 )
 def test_rule(kind: str, arch: str, gpu: int, runs: bool, rule: str) -> None:
-    assert verdict(kind, arch, KNOWN[gpu], KNOWN) == (runs, rule)
-    assert rule in (RULES if runs else NO_RULES)
+    found = FACTS.verdict(kind, arch, FACTS.devices[gpu])
+    assert (found.runs, found.name) == (runs, rule)
+
+
+def test_every_pair_is_decided_by_a_rule_of_the_table() -> None:
+    table = yaml.safe_load((ROOT / "ksy" / "tables" / "arch.yaml").read_text("utf-8"))
+    sentences = {row["id"]: row["meaning"] for row in table["running"]}
+    used = set()
+    for device in FACTS.devices.values():
+        for own in FACTS.devices.values():
+            for kind in ("cubin", "ptx"):
+                for variant in ("", "a", "f"):
+                    rule = FACTS.verdict(kind, f"sm_{own.sm}{variant}", device)
+                    assert rule.sentence == sentences[rule.name]
+                    used.add(rule.name)
+    assert used == set(sentences)

@@ -30,10 +30,10 @@ _CSV_HEAD = ("file", "gpu", "generation", "runs", "units", "served", "rules", "t
 
 def run(arguments: Arguments) -> int:
     """Print a table per file, the CSV or the JSON list; check what is required."""
-    from cubinspec.report.archs import device_record, devices, units
+    from cubinspec.report.archs import Facts, device_record, units
 
-    known = {device.sm: device for device in devices()}
-    required = _required(arguments, known)
+    facts = Facts()
+    required = _required(arguments, facts.devices)
     accepted = ("yes", "partly") if arguments.flag("--partly") else ("yes",)
     reports: list[dict[str, Any]] = []
     status = 0
@@ -49,7 +49,9 @@ def run(arguments: Arguments) -> int:
                 "file": file,
                 "units": len(grouped),
                 "targets": targets,
-                "gpus": [device_record(device, grouped, known) for device in known.values()],
+                "gpus": [
+                    device_record(device, grouped, facts) for device in facts.devices.values()
+                ],
             }
         )
     if arguments.flag("--json"):

@@ -1,12 +1,8 @@
 """Which GPUs a file runs on, and by which rule.
 
-The facts come from ``ksy/tables/arch.yaml``: the known architectures, which of them are embedded
-devices, and which form a family (``link_group``). What is applied here:
-
-* A cubin runs on its own architecture; plain ones also on later ones of the same major number, as
-  long as neither is an embedded device; ``f`` ones on later ones of their family.
-* PTX is compiled by the driver for its own architecture and every later one; ``a`` PTX only for
-  its own, ``f`` PTX for its family.
+All facts come from ``ksy/tables/arch.yaml``: the known architectures, which of them are embedded
+devices, which form a family (``link_group``), and the rules (``running``), of which the first that
+fits an image and a device decides.
 """
 
 from __future__ import annotations
@@ -18,24 +14,6 @@ if TYPE_CHECKING:
 
     from cubinspec.containers import Image
 
-#: Rule -> sentence, best first: what a driver prefers when several images would do.
-RULES = {
-    "native": "a cubin for exactly this architecture",
-    "same-major": "a plain cubin of the same major number and a lower minor number",
-    "family": "a cubin for this family (f) and a lower architecture of it",
-    "ptx": "PTX of this or a lower architecture, compiled when it is loaded",
-    "ptx-family": "family-specific PTX (f), compiled when it is loaded",
-    "ptx-specific": "architecture-specific PTX (a) of exactly this architecture, compiled when "
-    "it is loaded",
-}
-NO_RULES = {
-    "other-major": "cubins of another major number do not run here",
-    "later": "code of a later architecture does not run on an earlier one",
-    "embedded": "embedded devices run only cubins made for them, and these run nowhere else",
-    "specific": "architecture-specific code (a) runs on its own architecture only",
-    "other-family": "family-specific code (f) runs in its own family only",
-    "nothing": "there is no cubin and no PTX",
-}
 SOURCE = "ksy/tables/arch.yaml"
 
 
@@ -56,19 +34,6 @@ class Device:
         return f"sm_{self.sm}"
 
 
-def devices() -> list[Device]:
-    """All known architectures, ascending."""
-    import json
-    import os
-
-    import cubinspec_generated
-
-    path = os.path.join(os.path.dirname(cubinspec_generated.__file__), "json", "arch.json")
-    with open(path, encoding="utf-8") as file:
-        rows = json.load(file)["architectures"]
-    return sorted((Device(row) for row in rows), key=lambda device: device.sm)
-
-
 def split_arch(arch: str) -> tuple[int, str]:
     """Number and variant of ``sm_90a`` or ``compute_90a``; number 0 when there is none."""
     name = arch.rsplit("_", 1)[-1]
@@ -81,38 +46,83 @@ def major(sm: int) -> int:
     return sm // 10
 
 
-def verdict(kind: str, arch: str, device: Device, known: dict[int, Device]) -> tuple[bool, str]:
-    """Whether an image runs on a device, and the id of the rule that decides.
+class Rule:
+    """One rule of ``arch.yaml``: its conditions, and what it says when they hold.
 
-    Args:
-        kind: ``cubin`` or ``ptx``.
-        arch: target of the image, ``sm_90a`` or ``compute_90a``.
-        known: devices by number; an image for a number that is not in it belongs to no family.
+    Attributes:
+        name: its id.
+        runs: whether the image runs.
+        rank: what a driver prefers comes first; 0 where nothing runs.
+        sentence: the rule in words.
     """
-    sm, variant = split_arch(arch)
-    own = known.get(sm)
-    if kind == "ptx":
-        if variant == "a":
-            return (True, "ptx-specific") if sm == device.sm else (False, "specific")
-        if sm > device.sm:
-            return False, "later"
-        if variant == "f":
-            same = sm == device.sm or (own is not None and own.family == device.family)
-            return (True, "ptx-family") if same else (False, "other-family")
-        return True, "ptx"
-    if sm == device.sm:
-        return True, "native"
-    if variant == "a":
-        return False, "specific"
-    if device.embedded or (own is not None and own.embedded):
-        return False, "embedded"
-    if variant == "f" and (own is None or own.family != device.family):
-        return False, "other-family"
-    if sm > device.sm:
-        return False, "later"
-    if variant == "f":
-        return True, "family"
-    return (True, "same-major") if major(sm) == major(device.sm) else (False, "other-major")
+
+    __slots__ = ("_conditions", "_images", "name", "rank", "runs", "sentence")
+
+    def __init__(self, row: dict[str, Any]) -> None:
+        self.name: str = row["id"]
+        self.runs: bool = row["runs"]
+        self.rank: int = row.get("rank", 0)
+        self.sentence: str = row["meaning"]
+        self._images: list[str] = row["images"]
+        keys = ("variants", "number", "major", "family", "embedded")
+        self._conditions = {key: row[key] for key in keys if key in row}
+
+    def decides(self, kind: str, sm: int, variant: str, device: Device, own: Device | None) -> bool:
+        """Whether all conditions hold for an image of ``kind`` for ``sm`` on a device.
+
+        Args:
+            own: what is known of the image's architecture.
+        """
+        if kind not in self._images:
+            return False
+        family = sm == device.sm or (own is not None and own.family == device.family)
+        number = "same" if sm == device.sm else "higher" if sm > device.sm else "lower"
+        embedded = device.embedded or (own is not None and own.embedded)
+        is_so = {
+            "number": number,
+            "major": "same" if major(sm) == major(device.sm) else "other",
+            "family": "same" if family else "other",
+            "embedded": "either" if embedded else "neither",
+        }
+        return all(
+            variant in wanted if key == "variants" else is_so[key] == wanted
+            for key, wanted in self._conditions.items()
+        )
+
+
+class Facts:
+    """What ``arch.yaml`` says of running.
+
+    Attributes:
+        devices: all known architectures by number, ascending.
+        rules: in the order in which they are tried.
+    """
+
+    __slots__ = ("devices", "rules")
+
+    def __init__(self) -> None:
+        import json
+        import os
+
+        import cubinspec_generated
+
+        folder = os.path.dirname(cubinspec_generated.__file__)
+        with open(os.path.join(folder, "json", "arch.json"), encoding="utf-8") as file:
+            table = json.load(file)
+        devices = sorted(map(Device, table["architectures"]), key=lambda device: device.sm)
+        self.devices = {device.sm: device for device in devices}
+        self.rules = [Rule(row) for row in table["running"]]
+
+    def verdict(self, kind: str, arch: str, device: Device) -> Rule:
+        """The rule that decides whether an image runs on a device.
+
+        Args:
+            kind: ``cubin`` or ``ptx``.
+            arch: target of the image, ``sm_90a`` or ``compute_90a``.
+        """
+        sm, variant = split_arch(arch)
+        own = self.devices.get(sm)
+        return next(rule for rule in self.rules if rule.decides(kind, sm, variant, device, own))
 
 
 #: Section of the inputs of a device link; PE names end after eight characters.
@@ -162,51 +172,43 @@ def units(images: Iterable[Image]) -> list[Unit]:
     return [unit for unit in found.values() if unit.linked or origin[unit.name] not in results]
 
 
-def device_record(
-    device: Device, all_units: list[Unit], known: dict[int, Device]
-) -> dict[str, Any]:
-    """What can be said about one device, ready for JSON."""
-    order = list(RULES)
-    ways: dict[tuple[str, str], int] = {}
-    reasons: dict[str, int] = {}
+def device_record(device: Device, all_units: list[Unit], facts: Facts) -> dict[str, Any]:
+    """What can be said about one device, ready for JSON (schema ``archs.schema.json``)."""
+    ways: dict[tuple[int, str], list[Any]] = {}
+    reasons: dict[str, list[Any]] = {}
     missing: list[str] = []
     for unit in all_units:
-        best: tuple[int, int, str] | None = None
-        nearest: tuple[bool, int, str] | None = None
+        best: tuple[int, int, str, Rule] | None = None
+        nearest: tuple[bool, int, str, Rule] | None = None
         for kind, arch in unit.targets:
-            runs, rule = verdict(kind, arch, device, known)
-            if runs:
-                rank = (order.index(rule), -split_arch(arch)[0], arch)
-                best = rank if best is None else min(best, rank)
+            rule = facts.verdict(kind, arch, device)
+            sm = split_arch(arch)[0]
+            if rule.runs:
+                way = (rule.rank, -sm, arch, rule)
+                best = way if best is None or way[:3] < best[:3] else best
             else:
                 # what is said is why the nearest one does not do, a lower one if there is any
-                sm = split_arch(arch)[0]
-                near = (sm <= device.sm, -abs(sm - device.sm), rule)
-                nearest = near if nearest is None else max(nearest, near)
-        if best is None:
+                near = (sm <= device.sm, -abs(sm - device.sm), rule.name, rule)
+                nearest = near if nearest is None or near[:3] > nearest[:3] else nearest
+        if best is not None:
+            ways.setdefault((best[0], best[2]), [best[3], 0])[1] += 1
+        elif nearest is not None:
             missing.append(unit.name)
-            refusal = nearest[2] if nearest else "nothing"
-            reasons[refusal] = reasons.get(refusal, 0) + 1
-        else:
-            way = (order[best[0]], best[2])
-            ways[way] = ways.get(way, 0) + 1
+            reasons.setdefault(nearest[2], [nearest[3], 0])[1] += 1
     served = len(all_units) - len(missing)
-    answer = "no" if not served else "yes" if not missing else "partly"
     return {
         "gpu": device.name,
         "generation": device.generation,
-        "runs": answer,
+        "runs": "no" if not served else "yes" if not missing else "partly",
         "units": len(all_units),
         "served": served,
         "by": [
-            {"rule": rule, "target": target, "units": count, "because": RULES[rule]}
-            for (rule, target), count in sorted(
-                ways.items(), key=lambda item: (order.index(item[0][0]), item[0][1])
-            )
+            {"rule": rule.name, "target": target, "units": count, "because": rule.sentence}
+            for (_, target), (rule, count) in sorted(ways.items(), key=lambda item: item[0])
         ],
         "without": [
-            {"rule": rule, "units": count, "because": NO_RULES[rule]}
-            for rule, count in sorted(reasons.items())
+            {"rule": name, "units": count, "because": rule.sentence}
+            for name, (rule, count) in sorted(reasons.items())
         ],
         "missing": missing,
         "source": SOURCE,

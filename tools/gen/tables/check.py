@@ -7,7 +7,7 @@ what a schema cannot say. Every rule has a test that plants the fault.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -435,6 +435,21 @@ def arch_rules(tables: Tables) -> Iterator[Fault]:
     for index, arch in enumerate(archs[1:], 1):
         if arch["sm"] <= archs[index - 1]["sm"]:
             yield ("architectures", index), "architectures stand in the order of their numbers"
+    yield from _running_faults(data["running"])
+
+
+_RUNNING_CONDITIONS = ("variants", "number", "major", "family", "embedded")
+
+
+def _running_faults(rules: Sequence[Mapping[str, Any]]) -> Iterator[Fault]:
+    """Rules of running: each has a name and a rank of its own, and none is left undecided."""
+    yield from duplicates(rules, "id", ("running",))
+    yield from duplicates([rule for rule in rules if "rank" in rule], "rank", ("running",))
+    for image in ("cubin", "ptx"):
+        own = [rule for rule in rules if image in rule["images"]]
+        last = [index for index, rule in enumerate(own) if not set(_RUNNING_CONDITIONS) & set(rule)]
+        if last != [len(own) - 1]:
+            yield ("running",), f"the last rule of {image}, and no other, is without conditions"
 
 
 def _limit_faults(have: Mapping[str, int], path: DataPath) -> Iterator[Fault]:

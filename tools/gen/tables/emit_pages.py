@@ -267,12 +267,31 @@ def _arch(data: Mapping[str, Any]) -> list[str]:
     names = [limit["name"] for limit in data["limits"]]
     limits: list[Column] = [("sm", _get("sm"))]
     limits += [(name.replace("_", " "), _limit(name)) for name in names]
+    running: list[Column] = [
+        ("rule", lambda e: f"`{e['id']}`"),
+        ("images", lambda e: ", ".join(e["images"])),
+        ("when", _running_condition),
+        ("runs", lambda e: f"yes, rank {e['rank']}" if e["runs"] else "no"),
+        ("meaning", _get("meaning")),
+        ("evidence", _evidence),
+    ]
     return [
         *_section("Architectures", layout, data["architectures"]),
+        *_section("Which code runs where", running, data["running"]),
         *_section("Limits", limits, data["architectures"]),
         *_section("What the limits mean", _WORDS, data["limits"]),
         *_section("What the fields mean", _WORDS, data["fields"]),
     ]
+
+
+def _running_condition(rule: Mapping[str, Any]) -> str:
+    words = []
+    if "variants" in rule:
+        words.append(f"variant {' or '.join(rule['variants'])}")
+    for key in ("number", "major", "family", "embedded"):
+        if key in rule:
+            words.append(f"{key}: {rule[key]}")
+    return ", ".join(words)
 
 
 def _limit(name: str) -> Callable[[Mapping[str, Any]], str]:

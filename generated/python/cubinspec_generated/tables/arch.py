@@ -1,4 +1,4 @@
-# Generated from ksy/tables/arch.yaml (sha256 1621750226885439) by tools.gen; do not edit.
+# Generated from ksy/tables/arch.yaml (sha256 33f4dff08010f1af) by tools.gen; do not edit.
 """Architectures."""
 
 ARCHES: dict[str, tuple[int, str]] = {

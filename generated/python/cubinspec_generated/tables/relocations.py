@@ -1,4 +1,4 @@
-# Generated from ksy/tables/relocations.yaml (sha256 67132a3271e5c0e5) by tools.gen; do not edit.
+# Generated from ksy/tables/relocations.yaml (sha256 35cee416d09c055f) by tools.gen; do not edit.
 """Relocation types."""
 
 NAMES: dict[int, str] = {
@@ -861,8 +861,8 @@ RETYPE: dict[int, int] = {
 """Type that a kept entry gets."""
 
 APPLY: dict[int, str] = {
-    0x44: 'never',
-    0x45: 'never',
+    0x44: 'lockstep',
+    0x45: 'lockstep',
     0x48: 'target_dropped',
     0x49: 'target_dropped',
     0x1000e: 'target_dropped',
