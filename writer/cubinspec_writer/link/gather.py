@@ -200,7 +200,7 @@ class _Gatherer:
 
     def _cubin(self, name: str, data: bytes) -> None:
         if len(data) > _EI_CLASS and data[_EI_CLASS] != ELFCLASS64:
-            self.diagnostics.note(f"'{name}' is not a 64-bit file; ignored")
+            self._narrow(name, data)
             return
         try:
             elf = open_object(data, name)
@@ -225,6 +225,17 @@ class _Gatherer:
         self._check_toolkit(elf, name)
         self.found.candidates.append(Candidate(elf))
         self.found.hosts.append(HostObject(register_name(name)))
+
+    def _narrow(self, name: str, data: bytes) -> None:
+        """Refuse 32-bit objects; pass over what only says that it is one (err_class32)."""
+        try:
+            narrow = Elf(data, name)
+            is_object = not narrow.is_64 and narrow.ehdr[0] == ET_REL and bool(narrow.section_names)
+        except CubinError:
+            is_object = False
+        if is_object:
+            raise self.diagnostics.fatal(f"Input file '{name}' size does not match target '-m64'")
+        self.diagnostics.note(f"'{name}' is not a 64-bit file; ignored")
 
     def _matches(self, sm: int, specific: bool) -> bool:
         """Whether code for one sm number is accepted for the target.

@@ -279,6 +279,7 @@ def _function_sections(
         below = sorted((f for f in reached if f in position), key=position.__getitem__)
         _fill_externs(kernel, own, list(sections) if only else below, externs, only=only)
     old = _without_masks(sections)
+    unsaid = _reach_unknown_masks(kernels, demands, sections, old) if demands is not None else set()
     for function, section in sections.items():
         if function in tails:
             section.records += [_renumber(function, r) for r in tails[function]]
@@ -287,8 +288,8 @@ def _function_sections(
             section.records += [InfoRecord(BVAL, code, 0) for code in codes_of_banks]
         if function in old:
             section.records.append(InfoRecord(HVAL, SPARSE_MMA_MASK, _ANY_MASK))
-        elif old and function in entries and demands is not None:
-            _join_mask(section.records, demands.graph.reachable(function), old)
+        elif function in unsaid and demands is not None:
+            _open_mask(section.records)
         section.content = b"".join(section.records)
 
 
@@ -304,10 +305,23 @@ def _without_masks(sections: dict[Symbol, OutSection]) -> set[Symbol]:
     return {f for f, obj in inputs.items() if obj not in having} if having else set()
 
 
-def _join_mask(records: list[InfoRecord], reached: list[Symbol], old: set[Symbol]) -> None:
-    """A kernel that reaches code of unknown mask may use all of it."""
-    if old.isdisjoint(reached):
-        return
+def _reach_unknown_masks(
+    kernels: list[Symbol],
+    demands: Demands,
+    sections: dict[Symbol, OutSection],
+    old: set[Symbol],
+) -> set[Symbol]:
+    """Kernels that reach code of which no record says a mask: old code and aliases."""
+    unknown = {f: 1 for members in demands.components for f in members if f.is_defined}
+    unknown = {f: 1 for f in unknown if f in old or f not in sections}
+    if not unknown:
+        return set()
+    reaching = demands.largest(unknown)
+    return {kernel for kernel in kernels if kernel in reaching}
+
+
+def _open_mask(records: list[InfoRecord]) -> None:
+    """Code of unknown mask may use all of it."""
     for at, record in enumerate(records):
         if record[1] == SPARSE_MMA_MASK:
             records[at] = InfoRecord(record.fmt, SPARSE_MMA_MASK, record.value | _ANY_MASK)

@@ -14,6 +14,7 @@ from .model import (
     SHF_ALLOC,
     SHF_EXECINSTR,
     SHF_INFO_LINK,
+    SHN_COMMON,
     SHN_UNDEF,
     STB_GLOBAL,
     STT_CUDA_OBJECT,
@@ -27,6 +28,10 @@ from .model import (
     Symbol,
 )
 from .state import LinkState
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Edges = dict[Symbol, list[Symbol]]
 
@@ -80,6 +85,9 @@ def reference_graph(state: LinkState) -> tuple[Edges, list[Symbol]]:
                 edges.setdefault(source, []).extend(taken.get(obj.string(b), ()))
     for obj in state.objects:
         owner = code_owners(obj, replaced=True)
+        for alias, function in aliases(obj):
+            edges.setdefault(alias, []).append(function)
+            edges.setdefault(function, []).append(alias)
         for pairs in (obj.callgraph.calls, obj.callgraph.references):
             for a, b in pairs:
                 source, target = function_at(obj, a), function_at(obj, b)
@@ -224,6 +232,19 @@ def code_owners(obj: InputObject, *, replaced: bool = False) -> dict[int, Symbol
         if symbol is not None and row[3] == STT_FUNC and row[5]:
             definition = symbol.definition
             here = definition is not None and definition[1] is row
-            if here or (replaced and accepted_here(obj, row[0])):
+            if row[5] not in owners and (here or (replaced and accepted_here(obj, row[0]))):
                 owners[row[5]] = symbol
     return owners
+
+
+def aliases(obj: InputObject) -> Iterator[tuple[Symbol, Symbol]]:
+    """Functions of which the code is that of another one (`.alias`), and that one.
+
+    The first symbol of a code section is the function itself.
+    """
+    first: dict[int, Symbol] = {}
+    for row, symbol in zip(obj.symbols, obj.bound, strict=True):
+        if symbol is not None and row[3] == STT_FUNC and row[5] and row[5] != SHN_COMMON:
+            known = first.setdefault(row[5], symbol)
+            if known is not symbol:
+                yield symbol, known

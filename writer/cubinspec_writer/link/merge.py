@@ -83,6 +83,8 @@ class _Merger:
         self.seen_late: set[int] = set()
         self.skipped: set[int] = set()
         self.functions: list[tuple[InSymbol, Symbol]] = []
+        #: Functions of which the code is that of another one.
+        self.aliases: list[tuple[Symbol, InSymbol]] = []
         #: All copies that are not the final one; debug data must not describe that one instead.
         self.outdone: set[int] = set()
         #: What stayed of this input's debug tables, where dead entries are dropped.
@@ -104,6 +106,9 @@ class _Merger:
             self.functions.append((row, symbol))
             shndx = row[5]
             if shndx == SHN_UNDEF:
+                continue
+            if shndx in self.owner:
+                self.aliases.append((symbol, row))
                 continue
             if not symbol.live or not defined_here(self.obj, row[0]):
                 self.outdone.add(shndx)
@@ -153,6 +158,9 @@ class _Merger:
                     SHARED + symbol.name, SHT_CUDA_SHARED, _SHARED_FLAGS, 0, owner=symbol
                 )
                 shared.info_section, shared.emitted = section, False
+        for alias, row in self.aliases:
+            if alias.live and defined_here(obj, row[0]):
+                alias.section, alias.value = self.owner[row[5]].section, row[6]
 
     def _replace(self, symbol: Symbol, row: InSymbol) -> None:
         """Empty what an earlier copy of a function left, so that this one takes its place.

@@ -29,6 +29,7 @@ from .model import (
     Space,
     Symbol,
 )
+from .notes import virtual_target
 from .plain import NamedTuple
 from .state import LinkState, is_rel
 
@@ -188,9 +189,12 @@ def clear(target: OutSection, offset: int, r_type: int) -> None:
 
 def _apply(state: LinkState, target: OutSection, reloc: Reloc, *, from_field: bool) -> None:
     """Write the value into the bytes of the target."""
-    if relocations.APPLY.get(reloc.r_type) == "never":
-        return
     actions = ACTIONS.get(reloc.r_type, ())
+    if relocations.APPLY.get(reloc.r_type) == "lockstep":
+        for action in actions if runs_in_lockstep(state) else ():
+            value = reloc.addend if action.value == "addend" else 0
+            write_field(target.data, reloc.offset, action, value)
+        return
     symbol = reloc.symbol
     addend = reloc.addend
     if from_field:
@@ -215,6 +219,18 @@ def _apply(state: LinkState, target: OutSection, reloc: Reloc, *, from_field: bo
             write_field(
                 target.data, reloc.offset, action, field_value(action, values[action.value])
             )
+
+
+def runs_in_lockstep(state: LinkState) -> bool:
+    """Whether all inputs were compiled for targets without independent thread scheduling."""
+    if state.lockstep is None:
+        found = [virtual_target(obj) or _FIRST_INDEPENDENT for obj in state.objects]
+        state.lockstep = max(found, default=_FIRST_INDEPENDENT) < _FIRST_INDEPENDENT
+    return state.lockstep
+
+
+#: First architecture whose threads do not run in lockstep.
+_FIRST_INDEPENDENT = 70
 
 
 def field_value(action: Action, value: int) -> int:
