@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from importlib.resources import files
 from pathlib import Path
 from struct import unpack
 from typing import Any
@@ -303,7 +304,11 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", str(bad)]) == 1
     assert "CUB021 header.e_flags" in capsys.readouterr().out
     assert main(["check", "--json", str(bad)]) == 1
-    (record,) = json.loads(capsys.readouterr().out)
+    found = json.loads(capsys.readouterr().out)
+    schema = files("cubinspec").joinpath("schema", "check.schema.json").read_text("utf-8")
+    jsonschema.Draft202012Validator.check_schema(json.loads(schema))
+    jsonschema.validate(found, json.loads(schema))
+    (record,) = found
     assert (record["rule"], record["offset"]) == ("CUB021", 48)
     assert main(["check", "--rules"]) == 0
     assert capsys.readouterr().out.count("evidence:") == len(RULES)
