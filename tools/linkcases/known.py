@@ -25,10 +25,13 @@ class Known:
 
 
 _SCHEDULING = (
-    "the finalizer inside nvlink translates these functions anew and chooses other scheduling bits"
-    " for a few instructions; here the SASS of ptxas stays"
+    "the finalizer inside nvlink translates these functions anew and gives some instructions other"
+    " numbers of barriers to set or to wait for (bits 110 to 121); here the SASS of ptxas stays"
 )
-_STALE = "the section's bytes are left-overs of nvlink's memory on this target"
+_STALE = (
+    "the bytes of reserved shared memory are those at its place in a file inside nvlink, which is not"
+    " computed here"
+)
 _EVERYWHERE: frozenset[str] = frozenset()
 
 KNOWN = {
@@ -36,7 +39,6 @@ KNOWN = {
     "devrt_query": Known(page.EXCEPTION, _SCHEDULING),
     "dyn_parallel": Known(page.EXCEPTION, _SCHEDULING),
     "devrt_memset": Known(page.EXCEPTION, _SCHEDULING),
-    "globals_align": Known(page.EXCEPTION, _STALE, frozenset(("110",))),
     "shared_static": Known(page.EXCEPTION, _STALE, frozenset(("110",))),
     "truncated": Known(page.REFUSED, "nvlink crashes on this input", _EVERYWHERE),
     "err_corrupt_shoff": Known(page.REFUSED, "nvlink crashes on this input", _EVERYWHERE),

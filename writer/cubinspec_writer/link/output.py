@@ -49,6 +49,7 @@ from .model import (
     STT_SECTION,
     OutSection,
     Symbol,
+    align_up,
     is_constant,
 )
 from .notes import target_sm
@@ -354,8 +355,8 @@ class _Writer:
     def _stale_headers(self, size: int) -> bytes:
         """Bytes of the Mercury copy of reserved shared memory.
 
-        nothing was ever stored there; what shows is the start of the section headers of the file
-        that the finalizer read: the null header and that of its `.shstrtab`.
+        nothing was ever stored there; what shows is what follows in the file that the finalizer
+        read: padding, the null section header and that of `.shstrtab`.
         """
         assert self.mercury is not None
         names: dict[str, None] = {}
@@ -364,7 +365,8 @@ class _Writer:
                 names.setdefault(entry if isinstance(entry, str) else entry.name)
         length = 1 + sum(len(name.encode("utf-8", "surrogateescape")) + 1 for name in names)
         row = records.SECTION_HEADER_64
-        stale = bytes(row.size) + row.pack(1, SHT_STRTAB, 0, 0, row.size, length, 0, 0, 1, 0)
+        stale = bytes(_padding_behind_reserved(self.mercury.state) + row.size)
+        stale += row.pack(1, SHT_STRTAB, 0, 0, row.size, length, 0, 0, 1, 0)
         if size > len(stale):
             raise UnsupportedLinkError(f"{size} bytes of reserved shared memory")
         return stale[:size]
@@ -384,6 +386,31 @@ class _Writer:
             place = copies[section] if section in copies else self.made[_twin(twins, section)]
             name = section.name if symbol.kind == STT_SECTION else name
         return bodies.MercurySymbol(name, st_info, st_other, place, st_value, symbol.size)
+
+
+def _padding_behind_reserved(state: LinkState) -> int:
+    """Bytes between reserved shared memory and the section headers of the Mercury file.
+
+    Sections without bytes are aligned, too. Initialised data in front of them says where they are
+    as far as its alignment goes; beyond that nothing is known, and no padding is assumed.
+    """
+    sections = [s for s in state.sections if s.emitted]
+    data = [s for s in sections if s.sh_type == SHT_CUDA_GLOBAL_INIT]
+    at = known = 0
+    for section in data:
+        at, known = align_up(at, section.align) + section.size, max(known, section.align)
+    reserved: int | None = None
+    for section in sections:
+        if not section.is_nobits:
+            continue
+        if section.sh_type == SHT_CUDA_SHARED_RESERVED:
+            known = max(known, section.align)
+        at = align_up(at, section.align)
+        if section.sh_type == SHT_CUDA_SHARED_RESERVED:
+            reserved = at
+        elif reserved is not None and section.align > known:
+            return 0
+    return align_up(at, 8) - reserved if reserved is not None else 0
 
 
 @dataclass(slots=True)
