@@ -279,17 +279,18 @@ def _function_sections(
         below = sorted((f for f in reached if f in position), key=position.__getitem__)
         _fill_externs(kernel, own, list(sections) if only else below, externs, only=only)
     old = _without_masks(sections)
+    aliased = _with_alias(state) if demands is not None else set()
     unsaid = _reach_unknown_masks(kernels, demands, sections, old) if demands is not None else set()
     for function, section in sections.items():
+        if function in old or function in aliased:
+            section.records.append(InfoRecord(HVAL, SPARSE_MMA_MASK, _ANY_MASK))
+        elif function in unsaid and demands is not None:
+            _open_mask(section.records)
         if function in tails:
             section.records += [_renumber(function, r) for r in tails[function]]
         if function in state.slotted:
             codes_of_banks = (BINDLESS_TEXTURE_BANK, BINDLESS_SURFACE_BANK)
             section.records += [InfoRecord(BVAL, code, 0) for code in codes_of_banks]
-        if function in old:
-            section.records.append(InfoRecord(HVAL, SPARSE_MMA_MASK, _ANY_MASK))
-        elif function in unsaid and demands is not None:
-            _open_mask(section.records)
         section.content = b"".join(section.records)
 
 
@@ -303,6 +304,13 @@ def _without_masks(sections: dict[Symbol, OutSection]) -> set[Symbol]:
             if any(record[1] == SPARSE_MMA_MASK for record in section.records):
                 having.add(inputs[function])
     return {f for f, obj in inputs.items() if obj not in having} if having else set()
+
+
+def _with_alias(state: LinkState) -> set[Symbol]:
+    """Functions that have a second name, if masks are said at all; that name has none."""
+    names = [f for f in state.functions if f.section is not None and f.section.owner is not f]
+    said = names and any(r[1] == SPARSE_MMA_MASK for s in state.sections for r in s.records or ())
+    return {f.section.owner for f in names if f.section and f.section.owner} if said else set()
 
 
 def _reach_unknown_masks(
