@@ -29,8 +29,8 @@ _SCHEDULING = (
     " numbers of barriers to set or to wait for (bits 110 to 121); here the SASS of ptxas stays"
 )
 _STALE = (
-    "the bytes of reserved shared memory are those at its place in a file inside nvlink, which is not"
-    " computed here"
+    "the bytes of reserved shared memory are those at its place in a file inside nvlink, which is"
+    " not computed here"
 )
 _EVERYWHERE: frozenset[str] = frozenset()
 
