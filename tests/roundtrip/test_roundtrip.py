@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from cubinspec.reader.elf import Elf
+from cubinspec_generated import records
 from cubinspec_writer.emit import bodies, describe, emit, layout, roundtrip
+from cubinspec_writer.emit.model import Description, Dropped, Header, Section, Symbol
 
 NAMED_KINDS = (
     bodies.INFO_TYPES
@@ -74,9 +77,6 @@ def test_removed_twin_keeps_the_plain_section(samples: list[Path]) -> None:
 
 def test_more_sections_than_a_header_field_holds() -> None:
     """From 65280 sections on, the counts stand in section header 0 and .symtab_shndx."""
-    from cubinspec.reader.elf import Elf
-    from cubinspec_writer.emit.model import Description, Header, Section, Symbol
-
     history: list[Section | Symbol] = [
         Section(".shstrtab", 3, bodies.Computed("shstrtab")),
         Section(".strtab", 3, bodies.Computed("strtab")),
@@ -97,3 +97,32 @@ def test_more_sections_than_a_header_field_holds() -> None:
     result = roundtrip(data)
     assert result.identical
     assert result.layout == "computed", result.reasons
+
+
+def test_extended_indices_keep_what_was_written_first() -> None:
+    """As in files of ptxas 13.0 with 66,000 sections.
+
+    A symbol's word is the number that its section had when it was made; the final index replaces
+    it where st_shndx cannot hold it. 0xfff2 is taken for common symbols.
+    """
+    history: list[Section | Symbol | Dropped] = [
+        Section(".shstrtab", 3, bodies.Computed("shstrtab")),
+        Section(".strtab", 3, bodies.Computed("strtab")),
+        Section(".symtab", 2, bodies.Computed("symtab"), sh_addralign=8, sh_entsize=24),
+        Section(".symtab_shndx", 18, bodies.Computed("symtab_shndx"), sh_addralign=4, sh_entsize=4),
+    ]
+    for number in range(33000):
+        history.append(Section(f".text.k{number}", 1, bodies.Blob(b"\1"), 6))
+        history.append(Dropped(f".nv.shared.k{number}", in_shstrtab=True))
+        history.append(Section(f".nv.constant0.k{number}", 0x70000064, bodies.Blob(b"\1"), 2))
+    data = emit(Description(Header(e_type=1, e_flags=0x5004), history, [], "classic"))
+    read = Elf(data, "x")
+    stored = list(records.SYMBOL_64.iter_unpack(read.section_bytes(3)))
+    words = [word for (word,) in bodies.WORD.iter_unpack(read.section_bytes(4))]
+    by_name = {read.section_names[row[3]]: at for at, row in enumerate(read.symbol_rows(3))}
+    first, far = by_name[".text.k0"], by_name[".text.k32999"]
+    assert (stored[first][3], words[first]) == (33005, 5)
+    assert (stored[far][3], words[far]) == (0xFFFF, 66004)
+    odd = next(at for at, row in enumerate(stored) if row[3] == 0xFFF2)
+    assert words[odd] == 5 + 3 * (0xFFF2 - 33005)
+    assert roundtrip(data).layout == "computed"

@@ -139,7 +139,10 @@ class _Describer:
             body, malformed = bodies.decode(data, name, kind, self.strtab, self.elf.is_64)
             if malformed:
                 self.reasons.append(f"malformed {malformed}")
-        return Section(name, kind, body, flags, addr, align, entsize)
+        section = Section(name, kind, body, flags, addr, align, entsize)
+        if align & (align - 1):
+            section.pins["sh_offset"] = row[4]  # no rule says where such a section would stand
+        return section
 
     def _is_window(self, index: int) -> bool:
         """Whether reserved shared memory has no bytes although its Mercury flag says so.

@@ -440,6 +440,7 @@ class Planner:
             and self.size(section) == self.size(twin)
         ):
             section.shares = twin
+            section.pins.pop("sh_offset", None)
             before.append(offset)
             return True
         section.pins["sh_offset"] = offset

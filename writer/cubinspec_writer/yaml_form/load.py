@@ -252,7 +252,8 @@ class _Loader:
         laid_out = layout.plan(description)
         spans = [(0, laid_out.ehdr[7], "the ELF header")]
         width = 64 if laid_out.is_64 else 40
-        count = len(laid_out.section_rows)
+        # without sections there is no table, whatever e_shoff says
+        count = len(laid_out.section_rows) if laid_out.sections[1:] else 0
         shoff = laid_out.tables_at[0]
         spans.append((shoff, shoff + width * count, "the section headers"))
         for section, offset in zip(laid_out.sections, laid_out.offsets, strict=True):
@@ -380,7 +381,8 @@ class _Loader:
         if "type" in entry:
             kind = self._number(names.SECTION_TYPES, entry["type"], (*path, "type"))
         align = entry.get("align", usual[2])
-        if align & (align - 1) or align > MAX_BYTES:
+        is_placed = "offset" in entry or "shares" in entry
+        if (align & (align - 1) or align > MAX_BYTES) and not is_placed:
             self.refuse(
                 (*path, "align"), f"{align} is no alignment", f"a power of two to {MAX_BYTES}"
             )
