@@ -98,11 +98,39 @@ def remove_functions(
         parts += raw
     frame.body = bodies.Blob(bytes(parts))
     kept = [entry for entry in entries if entry.start in new_start]
+    left = {key: _move(some, kept, new_start, (itself, moved)) for key, some in rows.items()}
+    _drop_zero_addends(relocations, left, itself, parts)
     for section in relocations:
         body = section.body
         assert isinstance(body, bodies.Relocations)
-        left = _move(rows[id(section)], kept, new_start, (itself, moved))
-        section.body = bodies.Relocations.from_rows(left, body.rela, body.is_64)
+        section.body = bodies.Relocations.from_rows(left[id(section)], body.rela, body.is_64)
+
+
+def _drop_zero_addends(
+    relocations: list[Section], left: dict[int, list[Row]], itself: int | None, data: bytearray
+) -> None:
+    """Files with both kinds of relocations (up to sm_89) have those without addend in ``.rel``.
+
+    The CIE that moved to the start of the section is such a one.
+    """
+    rel = [s for s in relocations if isinstance(s.body, bodies.Relocations) and not s.body.rela]
+    if len(rel) != 1:
+        return
+    without = left[id(rel[0])]
+    descending = len(without) < 2 or without[0][0] > without[-1][0]
+    for section in relocations:
+        if section is rel[0]:
+            continue
+        rows = left[id(section)]
+        zero = [
+            row
+            for row in rows
+            if row[1] == itself and row[3] == 0 and not any(data[row[0] : row[0] + _WORD.size])
+        ]
+        if zero:
+            left[id(section)] = [row for row in rows if row not in zero]
+            without += [(offset, symbol, kind, None) for offset, symbol, kind, _ in zero]
+            without.sort(key=lambda row: row[0], reverse=descending)
 
 
 def _cies(entries: list[_Entry], stated: dict[int, int]) -> dict[int, int]:
