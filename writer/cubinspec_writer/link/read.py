@@ -24,8 +24,6 @@ from .model import (
     SHN_COMMON,
     SHT_CUDA_CALLGRAPH,
     SHT_CUDA_CONSTANT_B0,
-    SHT_CUDA_GLOBAL,
-    SHT_CUDA_GLOBAL_INIT,
     SHT_CUDA_INFO,
     SHT_CUDA_MERC_CODE,
     SHT_CUDA_MERC_CONSTANT_OPTIMIZER,
@@ -35,8 +33,6 @@ from .model import (
     SHT_CUDA_MERC_RELA,
     SHT_CUDA_MERC_SYMTAB,
     SHT_CUDA_PROTOTYPE,
-    SHT_CUDA_SHARED,
-    SHT_CUDA_SHARED_RESERVED,
     SHT_NOBITS,
     SHT_NULL,
     SHT_PROGBITS,
@@ -197,58 +193,44 @@ def _sections(elf: Elf, mercury: bool) -> list[InSection]:
     sections = [new(InSection, row) for row in columns]
     if mercury:
         return _point_at_capsules(elf, [_as_mercury(section) for section in sections])
-    if SHT_NOBITS in types or any(name.startswith(_BANK) for name in elf.section_names):
-        # Only these can change: plain types, and numbers in sh_info that nothing explains.
-        sections = [
-            _classified(section)
-            if not section[3] & SHF_EXECINSTR
-            and (section[2] in _PLAIN_TYPES or (section[6] and not section[3] & SHF_INFO_LINK))
-            else section
-            for section in sections
-        ]
+    if data[_EI_OSABI] != _OSABI_CUDA:
+        return [_classified(section) for section in sections]
     return sections
 
 
-def _classified(section: InSection) -> InSection:
-    """A section with the CUDA type that its name stands for.
+_EI_OSABI = 7
+#: EI_OSABI since CUDA 12.
+_OSABI_CUDA = 0x41
 
-    Tools before CUDA 11 wrote types of ELF and did not say which number in `sh_info` is a section.
+
+def _classified(section: InSection) -> InSection:
+    """A section with the type that the spec's table gives its name.
+
+    CUDA 10 wrote types of ELF, CUDA 11 one type for all constant banks; before CUDA 12 flags did
+    not say that `sh_info` is a section.
     """
-    name, sh_type = section.name, section.sh_type
-    for plain, prefix, kind in _KINDS_BY_NAME:
-        if sh_type == plain and name.startswith(prefix):
-            sh_type = kind
-            break
-    else:
-        bank = name.removeprefix(_BANK).partition(".")[0]
-        if sh_type in _BANK_TYPES and name.startswith(_BANK) and bank.isdecimal():
-            sh_type = SHT_CUDA_CONSTANT_B0 + int(bank)
-    is_owned = section.info and name.startswith(_OWNED) and not section.flags & SHF_EXECINSTR
-    flags = section.flags
-    if is_owned and not flags & SHF_INFO_LINK:
-        flags |= SHF_INFO_LINK | (SHF_UNSAID if is_constant(sh_type) else 0)
-    if (sh_type, flags) == (section.sh_type, section.flags):
+    from cubinspec_generated.tables import sections as table
+
+    row = table.EXACT.get(section.name)
+    if row is None:
+        found = (at for prefix, at in table.PREFIXES if section.name.startswith(prefix))
+        row = next(found, None)
+    if row is None:
         return section
+    _, kind, _, _, usual, _, usual_flags, *_ = table.KINDS[row]
+    sh_type, flags = section.sh_type, section.flags
+    if sh_type != usual and (sh_type in table.OTHER_TYPES.get(kind, ()) or sh_type in _PLAIN_TYPES):
+        sh_type = usual
+    optional = table.OPTIONAL_FLAGS.get(kind, 0) & usual_flags & SHF_INFO_LINK
+    if section.info and optional and not flags & SHF_INFO_LINK:
+        flags |= SHF_INFO_LINK | (SHF_UNSAID if is_constant(sh_type) else 0)
     return section._replace(sh_type=sh_type, flags=flags)
 
 
+_PLAIN_TYPES = (SHT_PROGBITS, SHT_NOBITS)
 #: Bits 20-26 of the flags of a code section.
 _BARRIERS = 0x7F
 NUM_BARRIERS = 0x4C
-_BANK = ".nv.constant"
-#: Types that a bank had before it had one for its number (CUDA 10 and 11.1).
-_BANK_TYPES = (SHT_PROGBITS, 0x70000006)
-#: Plain type, start of the name, CUDA type; the first that fits counts.
-_KINDS_BY_NAME = (
-    (SHT_PROGBITS, ".nv.global.init", SHT_CUDA_GLOBAL_INIT),
-    (SHT_NOBITS, ".nv.global", SHT_CUDA_GLOBAL),
-    (SHT_NOBITS, ".nv.shared.reserved.", SHT_CUDA_SHARED_RESERVED),
-    (SHT_NOBITS, ".nv.shared.", SHT_CUDA_SHARED),
-    (SHT_NOBITS, ".nv_debug.shared", SHT_CUDA_SHARED),
-)
-_PLAIN_TYPES = frozenset((*_BANK_TYPES, SHT_NOBITS))
-#: Sections that belong to the one in their `sh_info`.
-_OWNED = (".nv.info.", ".nv.constant", ".nv.shared.", ".rel")
 
 
 def _point_at_capsules(elf: Elf, sections: list[InSection]) -> list[InSection]:
