@@ -649,7 +649,7 @@ def _flags(view: View) -> Iterator[Found]:
     if view.sm > MAX_SM:
         yield _flags_at(view), "header.e_flags", f"architecture sm_{view.sm}"
     body = view.body(note) if note else b""
-    if view.names[note] == ".note.nv.cuinfo" and len(body) >= 28:
+    if len(body) >= 28:
         virtual = int.from_bytes(body[26:28], "little")
         if virtual > view.sm:
             yield view.rows[note][4] + 26, view.names[note], f"compute_{virtual} in sm_{view.sm}"
