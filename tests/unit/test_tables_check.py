@@ -408,6 +408,18 @@ CASES: dict[str, tuple[str, str, str, str]] = {
         "  compat_section: false\n  capsule: true\n",
         "a cubin with a capsule has .nv.compat",
     ),
+    "arch: rule of running twice": (
+        "arch",
+        "- {id: other-major,",
+        "- {id: same-major,",
+        "id same-major is used twice",
+    ),
+    "arch: images that no rule decides": (
+        "arch",
+        "- {id: ptx, images: [ptx],",
+        "- {id: ptx, images: [ptx], number: same,",
+        "the last rule of ptx",
+    ),
     "elf_header: flag bits overlap": (
         "elf_header",
         "- {name: sm, bit: 8, width: 16,",
