@@ -407,6 +407,8 @@ class _Merger:
             symbol, shift = bound[index], 0
             if symbol is None or of_code or not symbol.live:
                 symbol, shift = self._reloc_symbol(index, of_code, relocs.is_rela)
+            if self.cut and obj.symbols[index].kind == STT_SECTION:
+                shift += self._moved(obj.symbols[index].shndx, addend)
             if symbol is None and not (
                 # Data about a duplicate of a dead function stays as it is.
                 self._is_dead(index) and defined_here(obj, index)
@@ -448,6 +450,12 @@ class _Merger:
         if row.kind == STT_FUNC:
             return not accepted_here(self.obj, index)
         return not defined_here(self.obj, index)
+
+    def _moved(self, section: int, offset: int) -> int:
+        """How far a byte of a debug table moved because entries in front of it are gone."""
+        table = self.cut.get(section)
+        new = table.new_offset(offset) if table is not None else None
+        return new - offset if new is not None else 0
 
     def _is_dead(self, index: int) -> bool:
         symbol = self.obj.bound[index]
