@@ -160,6 +160,10 @@ def _kind_conflicts(known: Symbol, obj: InputObject, row: InSymbol) -> Iterator[
         return
     if (known.kind == STT_FUNC) != (row.kind == STT_FUNC) or known.space != row.space:
         yield _conflict("Memory space doesn't match for", known, obj, "first specified in")
+    elif row.kind == STT_FUNC and known.is_entry != row.is_entry:
+        yield f"Function '{row.name}' not declared __global__ in all source files"
+        if known.is_defined and row.shndx and STB_WEAK not in (known.bind, row.bind):
+            yield _conflict("Multiple definition of", known, obj, "first defined in")
     is_common = known.common or row.shndx == SHN_COMMON
     sized = row.kind != STT_FUNC and known.size and row.size
     if sized and known.size != row.size and not is_common:
