@@ -188,7 +188,7 @@ def symbol_table(description: Description) -> list[tuple[object, ...]]:
 
 
 @given(descriptions())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_random_models_read_back(description: Description) -> None:
     """Everything that a model says is found again in its file."""
     data = emit(description)
@@ -233,7 +233,7 @@ def mutations(draw: st.DrawFn) -> bytes:
 
 
 @given(mutations())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_mutated_files(data: bytes) -> None:
     try:
         again = emit(describe(data))

@@ -52,6 +52,7 @@ class SymbolNames:
         self.first: dict[str, int] = {}
         for at, name in enumerate(table):
             self.first.setdefault(name, at)
+        self._quoted: dict[str, int] | None = None
 
     def to_name(self, index: int) -> str | int:
         """A name, or the index when the name is empty or names an earlier symbol."""
@@ -60,6 +61,14 @@ class SymbolNames:
             if name and self.first[name] == index:
                 return quote_name(name)
         return index
+
+    def to_index(self, name: str | int) -> int:
+        """The inverse of :meth:`to_name`."""
+        if isinstance(name, int):
+            return name
+        if self._quoted is None:
+            self._quoted = {quote_name(known): at for known, at in self.first.items()}
+        return self._quoted[name]
 
 
 class _Dumper:
@@ -270,7 +279,7 @@ class _Dumper:
             if body.records == defaults.compat_records(section, self.arch):
                 return {}
             form = names.RecordForm(
-                section.sh_type == bodies.SHT_CUDA_COMPAT, symbols.to_name, _index_of(symbols)
+                section.sh_type == bodies.SHT_CUDA_COMPAT, symbols.to_name, symbols.to_index
             )
             return {"records": [form.encode(record) for record in body.records]}
         if isinstance(body, bodies.Relocations):
@@ -353,11 +362,6 @@ class _Dumper:
         a, b = row
         shown = {"signature": quote_name(b)} if isinstance(b, str) else symbols.to_name(b)
         return Flow([symbols.to_name(a), shown])
-
-
-def _index_of(symbols: SymbolNames) -> Callable[[str | int], int]:
-    quoted = {quote_name(name): at for name, at in symbols.first.items()}
-    return lambda name: name if isinstance(name, int) else quoted[name]
 
 
 def _note(note: bodies.Note, section: str) -> Any:
