@@ -67,6 +67,10 @@ def patch(
                 f"Mercury relocation of '{reloc.symbol.name}' without a twin in SASS code"
             )
         number = waiting.pop(0)
+        if number >= int.from_bytes(code.data[8:12], "little"):
+            raise UnsupportedLinkError(
+                f"Mercury relocation of '{reloc.symbol.name}' behind calls that SASS expands"
+            )
         if code.data[_HEAD + number // 8] >> number % 8 & 1:
             continue
         if known is None:

@@ -174,19 +174,28 @@ def fill(
         assert demands is not None
         size = demands.stacks[kernel]
         if size is None:
-            # Once for every callee of unknown depth, however often that one meets recursion.
-            for _ in [c for c in graph.edges(kernel) if demands.stacks[c] is None]:
-                if state.options.stack_warnings:
-                    state.diagnostics.warning(
-                        f"Stack size for entry function '{kernel.name}' cannot be statically "
-                        "determined"
-                    )
             size = _UNKNOWN_STACK
             recursive.add(kernel)
         rows.append(pack(SVAL, MIN_STACK_SIZE, 8, kernel.index, size))
+    if demands is not None and recursive and state.options.stack_warnings:
+        _warn(state, demands, recursive)
     section.data += b"".join(rows)
     section.emitted = section.emitted and bool(rows)
     _function_sections(state, demands, kernels if final else [], recursive, mercury)
+
+
+def _warn(state: LinkState, demands: Demands, kernels: set[Symbol]) -> None:
+    """Warn of kernels whose stack is unknown, in the order of registration.
+
+    Once for every callee of unknown depth, however often that one meets recursion.
+    """
+    for kernel in state.functions:
+        if kernel not in kernels:
+            continue
+        for _ in [c for c in demands.graph.edges(kernel) if demands.stacks[c] is None]:
+            state.diagnostics.warning(
+                f"Stack size for entry function '{kernel.name}' cannot be statically determined"
+            )
 
 
 def _renumber_fields(obj: InputObject, record: InfoRecord) -> InfoRecord:

@@ -81,6 +81,7 @@ class _Merger:
         #: The same for copies that came too late; of these, constants and shared variables stay.
         self.late: dict[int, Symbol] = {}
         self.seen_late: set[int] = set()
+        self.emptied: list[OutSection] = []
         self.skipped: set[int] = set()
         self.functions: list[tuple[InSymbol, Symbol]] = []
         #: Functions of which the code is that of another one.
@@ -98,6 +99,10 @@ class _Merger:
         self._function_info()
         for relocs in self.obj.relocs:
             self._relocations(relocs)
+        # Constants that the new copy of a function does not have leave no name either.
+        gone = {section for section in self.emptied if not section.emitted}
+        if gone:
+            self.state.entries = [entry for entry in self.state.entries if entry not in gone]
 
     def _find_owners(self) -> None:
         for row, symbol in zip(self.obj.symbols, self.obj.bound, strict=True):
@@ -174,6 +179,9 @@ class _Merger:
                 continue
             if section.flags & SHF_EXECINSTR or is_constant(section.sh_type):
                 section.content = b""
+                if section is not symbol.section and section not in state.hidden:
+                    section.emitted = False
+                    self.emptied.append(section)
                 if section is symbol.section:
                     section.align = self.obj.sections[row.shndx].align
                 section.relocs.clear()
@@ -315,6 +323,7 @@ class _Merger:
         once = self.state.profile.constant0_late or section.owner not in self.state.strong
         if section.sh_type == SHT_CUDA_CONSTANT_B0 and section.owner and section.content and once:
             return 0
+        section.emitted = section.emitted or section not in self.state.hidden
         return section.append(source.data, source.size, source.align)
 
     def _place_late(

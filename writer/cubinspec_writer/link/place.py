@@ -19,6 +19,7 @@ from __future__ import annotations
 from cubinspec_generated.tables.arch import ARCHES
 
 from .callgraph import Below, Graph
+from .liveness import accepted_here
 from .merge import SHARED_POOL
 from .model import (
     SHF_ALLOC,
@@ -28,7 +29,9 @@ from .model import (
     SHT_CUDA_CONSTANT_B0,
     SHT_CUDA_GLOBAL,
     SHT_CUDA_SHARED,
+    STB_WEAK,
     STO_CUDA_SPACE,
+    STT_FUNC,
     OutSection,
     Reloc,
     Space,
@@ -199,15 +202,25 @@ def _place_common(common: list[Symbol], users: dict[Symbol, list[Symbol]]) -> in
 
 
 def _named_in_code(state: LinkState) -> set[Symbol]:
-    """Shared variables that any code of the inputs names, linked or not."""
-    return {
-        symbol
-        for obj in state.objects
-        for relocs in obj.relocs
-        if obj.sections[relocs.target].flags & SHF_EXECINSTR
-        for row in relocs.rows
-        if (symbol := obj.bound[row.symbol]) is not None and symbol.space == Space.SHARED
-    }
+    """Shared variables that code of the inputs names, linked or not.
+
+    What only a copy of a function names that came too late does not count (wide seed 430).
+    """
+    found: set[Symbol] = set()
+    for obj in state.objects:
+        late = {
+            row.shndx
+            for row in obj.symbols
+            if row.kind == STT_FUNC and row.bind == STB_WEAK and not accepted_here(obj, row.index)
+        }
+        for relocs in obj.relocs:
+            if not obj.sections[relocs.target].flags & SHF_EXECINSTR or relocs.target in late:
+                continue
+            for row in relocs.rows:
+                symbol = obj.bound[row.symbol]
+                if symbol is not None and symbol.space == Space.SHARED:
+                    found.add(symbol)
+    return found
 
 
 def _allows_more_shared(state: LinkState) -> bool:
