@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import http.server
 import json
 import os
+import re
 import signal
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -181,6 +185,40 @@ def test_urls_of_any_file_system(folder: Path) -> None:
             flat(scan(["nosuch://x/y"]))
     finally:
         system.rm("/bucket", recursive=True)
+
+
+def test_files_of_a_web_server(folder: Path) -> None:
+    pytest.importorskip("fsspec")
+    pytest.importorskip("aiohttp")
+    handler = functools.partial(Quiet, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        url = f"http://127.0.0.1:{server.server_port}/lib0.so"
+        remote = flat(scan([url]))
+        server.shutdown()
+    local = flat(scan([str(folder / "lib0.so")]))
+    assert [row.get("sha256") for row in remote] == [row.get("sha256") for row in local]
+    assert {row["file"] for row in remote} == {url}
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    """A web server that does not tell what it is asked for."""
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+def test_the_queries_of_the_guide_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    pytest.importorskip("pyarrow")
+    monkeypatch.chdir(folder)
+    assert main(["scan", str(folder), "-o", "inventory.parquet", "--jobs", "1"]) == 1
+    guide = Path(__file__).resolve().parents[2] / "docs" / "scan.md"
+    queries = re.findall(r"```sql\n(.*?)```", guide.read_text("utf-8"), re.DOTALL)
+    assert len(queries) >= 5
+    answers = [duckdb.sql(query).fetchall() for query in queries]
+    assert all(answers[:3])
 
 
 def test_parquet_has_the_documented_columns(
