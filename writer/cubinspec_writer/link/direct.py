@@ -45,15 +45,13 @@ from .model import (
     SHT_RELA,
     SHT_STRTAB,
     SHT_SYMTAB,
-    STO_CUDA_SPACE,
     STT_SECTION,
     OutSection,
-    Space,
     Symbol,
     is_constant,
 )
 from .notes import target_sm
-from .number import is_dropped, is_hidden, symbol_fields
+from .number import is_hidden, is_plain, symbol_fields
 from .state import LinkState
 
 ET_REL, ET_EXEC = 1, 2
@@ -66,7 +64,6 @@ _LARGEST_NOTE_INDEX = 0xFF
 #: No real file comes near; inputs that ask for more are broken.
 _LARGEST_FILE = 1 << 32
 _BANK = ".nv.constant0."
-_SHARED_BITS = Space.SHARED << 5
 
 #: Rank of a section in the index order, by what is known first: name, type, beginning of the name.
 _RANK_OF_NAME = {".shstrtab": 0, ".strtab": 1, ".symtab": 2, ".symtab_shndx": 2, ".nv.info": 5}
@@ -164,9 +161,7 @@ class _Writer:
                         rank = _rank(state, entry)
                     ranked[rank].append(entry)
             elif isinstance(entry, Symbol):
-                # Only such names can be hidden, and few are: the call costs more than the look.
-                hides = entry.internal or entry.other & STO_CUDA_SPACE == _SHARED_BITS
-                if hides and is_hidden(state, entry):
+                if not is_plain(entry) and is_hidden(state, entry):
                     continue
                 name, is_bank = entry.name, False
             else:
@@ -185,7 +180,7 @@ class _Writer:
         if bank is not None:
             strings[bank] = None
         for symbol in state.globals:
-            if not is_hidden(state, symbol):
+            if is_plain(symbol) or not is_hidden(state, symbol):
                 strings[symbol.name] = None
         if sum(map(len, ranked)) + 1 >= _SHN_LORESERVE:
             ranked[_RANK_OF_NAME[".symtab_shndx"]].append(
@@ -227,8 +222,7 @@ class _Writer:
         self.tables[".symtab"] = b"".join(rows)
         if ".symtab_shndx" in self.by_name:
             self.tables[".symtab_shndx"] = self._extended_indices()
-        num_global = sum(not is_dropped(state, symbol) for symbol in state.globals)
-        return len(rows) - num_global
+        return len(rows) - sum([symbol.in_globals for symbol in self.half.symbols])
 
     def _extended_indices(self) -> bytes:
         """`.symtab_shndx`, which exists when there are sections beyond 16 bits.

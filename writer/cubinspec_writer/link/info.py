@@ -62,6 +62,7 @@ class FunctionFacts:
         self.registers: dict[Symbol, int] = {}
         self.frame: dict[Symbol, int] = {}
         self.rows: list[tuple[InputObject, list[tuple[InfoRecord, Symbol | None]]]] = []
+        unpack = _FUNCTION_VALUE.unpack_from
         for obj in state.objects:
             bound, symbols = obj.bound, obj.symbols
             rows: list[tuple[InfoRecord, Symbol | None]] = []
@@ -77,9 +78,9 @@ class FunctionFacts:
                             symbol = None
                     if symbol is not None and len(record) >= _FUNCTION_VALUE.size:
                         if code == REGCOUNT:
-                            self.registers[symbol] = word(record, 1)
+                            self.registers[symbol] = unpack(record)[4]
                         elif code == FRAME_SIZE:
-                            self.frame[symbol] = word(record, 1)
+                            self.frame[symbol] = unpack(record)[4]
                 rows.append((record, symbol))
             self.rows.append((obj, rows))
 

@@ -31,6 +31,7 @@ from .model import (
     SHN_COMMON,
     SHN_UNDEF,
     SHT_CUDA_CONSTANT_B0,
+    SHT_CUDA_CONSTANT_B17,
     SHT_CUDA_GLOBAL_INIT,
     SHT_CUDA_INFO,
     SHT_CUDA_SHARED,
@@ -62,6 +63,16 @@ _TABLES_OF_CODE = {".debug_frame": keep_frames} | dict.fromkeys(LINE_TABLES, kee
 SHARED_POOL = ".nv_debug.shared"
 SHARED = ".nv.shared."
 _SHARED_FLAGS = SHF_WRITE | SHF_ALLOC | SHF_INFO_LINK
+
+
+#: Types of sections that are looked at again when all symbols are merged.
+_WITH_CONTENT = frozenset(
+    (
+        SHT_PROGBITS,
+        *range(SHT_CUDA_CONSTANT_B0, SHT_CUDA_CONSTANT_B17 + 1),
+        *unified.ENTRY_TYPES,
+    )
+)
 
 
 def merge(state: LinkState) -> None:
@@ -258,9 +269,11 @@ class _Merger:
 
     def _content(self) -> None:
         for section in self.obj.sections:
-            if unified.is_entries(section.sh_type):
-                unified.merge_entries(self.state, self.obj, section)
             sh_type = section[2]
+            if sh_type not in _WITH_CONTENT:
+                continue
+            if unified.is_entries(sh_type):
+                unified.merge_entries(self.state, self.obj, section)
             if (sh_type == SHT_PROGBITS and not section[3] & SHF_EXECINSTR) or is_constant(sh_type):
                 self._place(section, last=True)
 

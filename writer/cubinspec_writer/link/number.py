@@ -15,6 +15,7 @@ from .model import (
     SHT_PROGBITS,
     STO_CUDA_ENTRY,
     STO_CUDA_MANAGED,
+    STO_CUDA_SPACE,
     STT_CUDA_OBJECT,
     STT_OBJECT,
     STV_INTERNAL,
@@ -29,6 +30,7 @@ from .state import LinkState
 _VISIBILITY = 3
 #: Value of a variable that is not defined yet.
 _UNKNOWN_ADDRESS = (1 << 64) - 1
+_SHARED_BITS = Space.SHARED << 5
 
 
 def is_late(state: LinkState, section: OutSection) -> bool:
@@ -68,6 +70,12 @@ def is_hidden(state: LinkState, symbol: Symbol) -> bool:
     return not (options.preserve_relocs and has_place(symbol))
 
 
+def is_plain(symbol: Symbol) -> bool:
+    """Whether a symbol is of the common kind that no rule drops or hides."""
+    shared = symbol.other & STO_CUDA_SPACE == _SHARED_BITS
+    return symbol.definition is not None and not symbol.internal and not shared
+
+
 def is_dropped(state: LinkState, symbol: Symbol) -> bool:
     """Whether a symbol that was entered is left out of the symbol table of an executable."""
     if state.options.relocatable:
@@ -86,12 +94,13 @@ def number_symbols(state: LinkState) -> list[Symbol]:
                 continue
             if has_symbol(state, entry) and not (some_late and is_late(state, entry)):
                 first.append(symbol)
-        elif isinstance(entry, Symbol) and not is_dropped(state, entry):
+        elif isinstance(entry, Symbol) and (is_plain(entry) or not is_dropped(state, entry)):
             first.append(entry)
     late = []
     if some_late:
         late = [s.symbol for s in late_sections(state) if has_symbol(state, s) and s.symbol]
-    symbols = first + [s for s in state.globals if not is_dropped(state, s)] + late
+    kept = [s for s in state.globals if is_plain(s) or not is_dropped(state, s)]
+    symbols = first + kept + late
     for index, symbol in enumerate(symbols, 1):
         symbol.index = index
     return symbols

@@ -136,7 +136,7 @@ def _symbols(elf: Elf, table: int, strtab: StringTable, num_sections: int) -> li
     if not rows:
         return []
     st_names, infos, others, shndxs, values, sizes = zip(*rows, strict=True)
-    for index, shndx in enumerate(shndxs):
+    for index, shndx in enumerate(shndxs) if max(shndxs) >= num_sections else ():
         if shndx >= num_sections and shndx != SHN_COMMON:
             raise BadStructureError(
                 f"symbol {index} is in section {shndx} of {num_sections}", file=elf.file

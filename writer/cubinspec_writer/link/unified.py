@@ -20,7 +20,7 @@ from .state import LinkState
 _ROW = Struct("<IIQQQ")
 #: Flags that a link adds to a row.
 _LINKED = 6
-_ENTRIES = (SHT_CUDA_UFT_ENTRY, SHT_CUDA_UDT_ENTRY)
+ENTRY_TYPES = (SHT_CUDA_UFT_ENTRY, SHT_CUDA_UDT_ENTRY)
 _INDEX = b".nv.uidx\0"
 
 Row = tuple[Symbol, int, int, int]
@@ -28,7 +28,7 @@ Row = tuple[Symbol, int, int, int]
 
 def is_entries(sh_type: int) -> bool:
     """Whether a section is one of the two tables of identifiers."""
-    return sh_type in _ENTRIES
+    return sh_type in ENTRY_TYPES
 
 
 def check(objects: list[InputObject], diagnostics: Diagnostics) -> None:
@@ -37,7 +37,7 @@ def check(objects: list[InputObject], diagnostics: Diagnostics) -> None:
     Raises:
         LinkError: an input has unified functions or data.
     """
-    if any(is_entries(s.sh_type) and s.size for obj in objects for s in obj.sections):
+    if any(s[2] in ENTRY_TYPES and s.size for obj in objects for s in obj.sections):
         raise diagnostics.fatal("Unified symbols found but index file not specified.")
 
 
