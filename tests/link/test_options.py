@@ -100,7 +100,7 @@ LINES = """
 ~ -w=x
 ~ -w
 ~ -disable-warnings
-~ -l nothing -l=nothing --library=nothing -L/tmp -L=/tmp -L x --library-path=x,y
+~ -l nothing -l=nothing --library=nothing -L. -L=. -L x --library-path=x,y
 ~ -l
 ~ -cpu-arch foo
 ~ -cpu-arch X86 -cpu-arch ARMv7
