@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from cubinspec.containers import images, source
+from cubinspec.containers import images, source, wrappers
 from cubinspec.containers.fatbin_write import container, entry_for
 from tests.unit.containers_kit import (
     PTX,
@@ -237,6 +237,35 @@ def test_links_in_archives_are_not_followed(tmp_path: Path) -> None:
             info.linkname = "/etc/passwd"
             book.addfile(info)
     assert list(images(out.getvalue())) == []
+
+
+def test_links_in_zip_archives_are_not_followed() -> None:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as book:
+        info = zipfile.ZipInfo("link.cubin")
+        info.external_attr = 0xA1FF << 16
+        book.writestr(info, "../../etc/passwd")
+        book.writestr("k.cubin", cubin())
+    (image,) = images(out.getvalue())
+    assert image.data == cubin()
+
+
+def test_debug_information_is_not_searched_and_loaded_data_always_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(wrappers, "_TABLE_BYTES", 64)
+    hidden = simple_fatbin()
+    plain = elf_host({".debug_str": hidden, ".nv_fatbin": simple_fatbin()})
+    assert archs(plain) == EXPECTED * 2  # an object file has no segments that tell
+    host = bytearray(linked_host([simple_fatbin()], [1]))
+    # its section of strings, made large, and a container in it
+    offset = int.from_bytes(host[40:48], "little")
+    row = offset + 3 * 64
+    struct.pack_into("<QQQQ", host, row + 8, 0, 0, len(host), len(hidden))
+    assert archs(bytes(host) + hidden) == EXPECTED
+    # a table that claims bytes which a segment loads hides nothing
+    struct.pack_into("<QQQQ", host, row + 8, 0, 0, 64, len(host) - 64)
+    assert archs(bytes(host)) == EXPECTED
 
 
 def test_images_do_not_hold_what_they_were_found_in(monkeypatch: pytest.MonkeyPatch) -> None:
