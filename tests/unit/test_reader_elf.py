@@ -263,3 +263,16 @@ def test_errors_of_strings_name_the_place_in_the_file() -> None:
     with pytest.raises(BadIndexError) as refused:
         table.get(4)
     assert (refused.value.offset, refused.value.expected) == (0x500, "an index below 0x4")
+
+
+def test_many_names_are_those_asked_for_one_by_one() -> None:
+    names = [f"name_{i}" for i in range(200)]
+    data = b"\0" + b"\0".join(name.encode() for name in names) + b"\0"
+    starts = [data.index(f"\0{name}\0".encode()) + 1 for name in names]
+    for indices in (starts, [*starts, 0, len(data) - 1], [*starts, starts[7] + 3]):
+        table = StringTable(data, 0, "", "")
+        assert table.get_many(indices) == [table.get(index) for index in indices]
+    with pytest.raises(BadStringError):
+        StringTable(data + b"unended", 0, "", "").get_many([*starts, len(data)])
+    with pytest.raises(BadIndexError):
+        StringTable(data, 0, "", "").get_many([*starts, len(data)])
