@@ -97,7 +97,7 @@ class _Merger:
         self.functions: list[tuple[InSymbol, Symbol]] = []
         #: Functions of which the code is that of another one.
         self.aliases: list[tuple[Symbol, InSymbol]] = []
-        #: All copies that are not the final one; debug data must not describe that one instead.
+        #: These, and copies that another one replaced: debug data must not describe that one.
         self.outdone: set[int] = set()
         #: What stayed of this input's debug tables, where dead entries are dropped.
         self.cut: dict[int, Kept] = {}
@@ -114,6 +114,8 @@ class _Merger:
         gone = {section for section in self.emptied if not section.emitted}
         if gone:
             self.state.entries = [entry for entry in self.state.entries if entry not in gone]
+            for section in gone:
+                del self.state.by_key[section.name, section.owner]
 
     def _find_owners(self) -> None:
         for row, symbol in zip(self.obj.symbols, self.obj.bound, strict=True):
@@ -126,14 +128,15 @@ class _Merger:
             if shndx in self.owner:
                 self.aliases.append((symbol, row))
                 continue
-            if not symbol.live or not defined_here(self.obj, row[0]):
-                self.outdone.add(shndx)
             if symbol.live and accepted_here(self.obj, row[0]):
                 self.owner[shndx] = symbol
+                if not defined_here(self.obj, row[0]):
+                    self.outdone.add(shndx)
                 if row[2] == STB_GLOBAL:
                     self.state.strong.add(symbol)
             else:
                 self.skipped.add(shndx)
+                self.outdone.add(shndx)
                 if symbol.live:
                     self.late[shndx] = symbol
 
@@ -441,6 +444,7 @@ class _Merger:
                     names.section_for(row)
                 continue
             if is_constant(target.sh_type) and self._is_outdone(index):
+                names.skip(row)
                 continue
             if hidden and symbol is not None:
                 if state.options.preserve_relocs and row is relocs.rows[0]:
@@ -503,7 +507,7 @@ class _Merger:
 class _RelocNames:
     """The output section of one input section's relocations, with the names it brings."""
 
-    __slots__ = ("obj", "relocs", "section", "state", "target", "without_rel")
+    __slots__ = ("first", "obj", "relocs", "section", "state", "target", "without_rel")
 
     def __init__(
         self, state: LinkState, obj: InputObject, relocs: InRelocs, target: OutSection
@@ -514,16 +518,25 @@ class _RelocNames:
         self.target = target
         self.section = state.reloc_section(target, relocs.is_rela)
         self.without_rel = relocs.is_rela
+        #: The row that does not bring the second name; None: the next one.
+        self.first = relocs.rows[0] if relocs.rows else None
+
+    def skip(self, row: InReloc) -> None:
+        """Pass over a row as if the input did not have it."""
+        if self.first is row:
+            self.first = None
 
     def section_for(self, row: InReloc) -> OutSection:
         """The section; names are entered when a row first needs them."""
         section, relocs = self.section, self.relocs
+        if self.first is None:
+            self.first = row
         if section is None:
             source = self.obj.sections[relocs.section]
             section = self.section = self.state.create_reloc_section(
                 source.name, self.target, relocs.is_rela, source.align, source.entsize
             )
-        if row[3] == 0 and self.without_rel and row is not relocs.rows[0]:
+        if row[3] == 0 and self.without_rel and row is not self.first:
             # Such a row asks for the REL section by name first (case debug_g shows that the
             # first row of an input section does not).
             self.state.add_name(".rel" + self.target.name)

@@ -229,10 +229,17 @@ class _Writer:
             return bodies.Blob(reloc_bytes(section))
         return bodies.Blob(bytes(section.data))
 
+    def _made(self, section: OutSection) -> out.Section:
+        """The description of a section that something else refers to."""
+        made = self.made.get(section)
+        if made is None:
+            raise UnsupportedLinkError(f"references to section '{section.name}', which is empty")
+        return made
+
     def _refer(self, section: OutSection, made: out.Section) -> None:
         """Sections of one name may be several, so owners are named as objects."""
         if section.info_section is not None:
-            made.info = self.made[section.info_section]
+            made.info = self._made(section.info_section)
         elif section.flags & SHF_EXECINSTR:
             made.info = section.info_value
 
@@ -244,7 +251,7 @@ class _Writer:
             symbol = self.half.symbols[symbol.index - 1]
             section = symbol.section
         st_info, st_other, st_value = symbol_fields(self.state, symbol)
-        place = self.made[section] if section is not None else 0
+        place = self._made(section) if section is not None else 0
         return out.Symbol(
             symbol.name, st_info, st_other, place, st_value, symbol.size, symbol.in_globals
         )
@@ -330,7 +337,7 @@ class _Writer:
         prefix = ".nv.capmerc" if is_code else ".nv.merc"
         body = self._body(section)
         if is_code and isinstance(body, bodies.Blob):
-            body = _CapsuleBody(body.data, self.made[_twin(twins, section)])
+            body = _CapsuleBody(body.data, self._made(_twin(twins, section)))
         if section.sh_type == SHT_CUDA_SHARED_RESERVED:
             body = bodies.Blob(self._stale_headers(section.size))
         # The bytes of two debug sections may be equal by chance; relocations keep them apart.
@@ -383,7 +390,7 @@ class _Writer:
         place: out.Section | int = 0
         name = symbol.name
         if section is not None:
-            place = copies[section] if section in copies else self.made[_twin(twins, section)]
+            place = copies[section] if section in copies else self._made(_twin(twins, section))
             name = section.name if symbol.kind == STT_SECTION else name
         return bodies.MercurySymbol(name, st_info, st_other, place, st_value, symbol.size)
 
