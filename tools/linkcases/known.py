@@ -28,10 +28,6 @@ _SCHEDULING = (
     "the finalizer inside nvlink translates these functions anew and gives some instructions other"
     " numbers of barriers to set or to wait for (bits 110 to 121); here the SASS of ptxas stays"
 )
-_STALE = (
-    "the bytes of reserved shared memory are those at its place in a file inside nvlink, which is"
-    " not computed here"
-)
 _EVERYWHERE: frozenset[str] = frozenset()
 
 KNOWN = {
@@ -39,7 +35,6 @@ KNOWN = {
     "devrt_query": Known(page.EXCEPTION, _SCHEDULING),
     "dyn_parallel": Known(page.EXCEPTION, _SCHEDULING),
     "devrt_memset": Known(page.EXCEPTION, _SCHEDULING),
-    "shared_static": Known(page.EXCEPTION, _STALE, frozenset(("110",))),
     "truncated": Known(page.REFUSED, "nvlink crashes on this input", _EVERYWHERE),
     "err_corrupt_shoff": Known(page.REFUSED, "nvlink crashes on this input", _EVERYWHERE),
 }

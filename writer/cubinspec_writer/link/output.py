@@ -14,6 +14,7 @@ from cubinspec_generated import records
 from cubinspec_writer.emit import Description, bodies, emit
 from cubinspec_writer.emit import model as out
 from cubinspec_writer.emit.kinds import Kinds
+from cubinspec_writer.emit.layout import plan
 from cubinspec_writer.emit.profiles import PROFILES, final_name
 
 from . import capsule
@@ -24,6 +25,7 @@ from .half import Half
 from .model import (
     SHF_EXECINSTR,
     SHF_MERCURY,
+    SHT_CUDA_COMPAT,
     SHT_CUDA_CONSTANT_B0,
     SHT_CUDA_GLOBAL_INIT,
     SHT_CUDA_INFO,
@@ -41,6 +43,7 @@ from .model import (
     SHT_CUDA_UDT,
     SHT_CUDA_UDT_ENTRY,
     SHT_CUDA_UFT_ENTRY,
+    SHT_NOBITS,
     SHT_PROGBITS,
     SHT_REL,
     SHT_RELA,
@@ -75,6 +78,8 @@ _COPIED = frozenset(
 )
 _MERCURY_PROFILE = "mercury"
 _DEBUG_INFO = ".debug_info"
+#: Size of the record of `.nv.compat` that is the finalizer's.
+_FASTPATH_RECORD = 12
 _RELOCATIONS = (SHT_REL, SHT_RELA, SHT_CUDA_RESOLVED_RELA)
 #: Kinds whose Mercury copy has a type of its own.
 _MERCURY_TYPE = {
@@ -372,7 +377,7 @@ class _Writer:
                 names.setdefault(entry if isinstance(entry, str) else entry.name)
         length = 1 + sum(len(name.encode("utf-8", "surrogateescape")) + 1 for name in names)
         row = records.SECTION_HEADER_64
-        stale = bytes(_padding_behind_reserved(self.mercury.state) + row.size)
+        stale = bytes(_padding_behind_reserved(self.mercury) + row.size)
         stale += row.pack(1, SHT_STRTAB, 0, 0, row.size, length, 0, 0, 1, 0)
         if size > len(stale):
             raise UnsupportedLinkError(f"{size} bytes of reserved shared memory")
@@ -395,29 +400,34 @@ class _Writer:
         return bodies.MercurySymbol(name, st_info, st_other, place, st_value, symbol.size)
 
 
-def _padding_behind_reserved(state: LinkState) -> int:
+def _padding_behind_reserved(mercury: Half) -> int:
     """Bytes between reserved shared memory and the section headers of the Mercury file.
 
-    Sections without bytes are aligned, too. Initialised data in front of them says where they are
-    as far as its alignment goes; beyond that nothing is known, and no padding is assumed.
+    Sections without bytes are aligned, too, so the place in that file counts where one behind has
+    more alignment: the file is laid out with code as long as its symbols say, and without the
+    record that the finalizer adds to `.nv.compat`.
     """
-    sections = [s for s in state.sections if s.emitted]
-    data = [s for s in sections if s.sh_type == SHT_CUDA_GLOBAL_INIT]
-    at = known = 0
-    for section in data:
-        at, known = align_up(at, section.align) + section.size, max(known, section.align)
-    reserved: int | None = None
-    for section in sections:
-        if not section.is_nobits:
-            continue
-        if section.sh_type == SHT_CUDA_SHARED_RESERVED:
-            known = max(known, section.align)
-        at = align_up(at, section.align)
-        if section.sh_type == SHT_CUDA_SHARED_RESERVED:
-            reserved = at
-        elif reserved is not None and section.align > known:
-            return 0
-    return align_up(at, 8) - reserved if reserved is not None else 0
+    kinds = [s for s in mercury.state.sections if s.emitted and s.is_nobits]
+    reserved = [s for s in kinds if s.sh_type == SHT_CUDA_SHARED_RESERVED]
+    behind = kinds[kinds.index(reserved[0]) + 1 :] if reserved else []
+    if all(s.align <= reserved[0].align for s in behind):
+        return 0
+    writer = _Writer(mercury, None)
+    description = writer.description()
+    for section, made in writer.made.items():
+        if section.flags & SHF_EXECINSTR and section.owner is not None:
+            made.body = bodies.Blob(bytes(section.owner.size))
+        elif section.sh_type == SHT_CUDA_COMPAT:
+            made.body = bodies.Blob(bytes(len(section.content) - _FASTPATH_RECORD))
+    rows = {id(s): row for s, row in zip(*_planned(description), strict=True)}
+    offset = rows[id(writer.made[reserved[0]])][4]
+    return align_up(max(row[4] for row in rows.values() if row[1] == SHT_NOBITS), 8) - offset
+
+
+def _planned(description: Description) -> tuple[list[out.Section], list[tuple[int, ...]]]:
+    """Sections of a file and their headers, in index order."""
+    made = plan(description)
+    return [s for s in made.sections if s is not None], list(made.section_rows[1:])
 
 
 @dataclass(slots=True)
