@@ -247,12 +247,12 @@ LAUGHS = "".join(f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}]\n" for i in range(1, 40))
     ],
 )
 def test_hostile_documents_are_refused_at_once(text: str, message: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(YamlError) as caught:
         from_yaml(text, "x.yaml")
     assert message in str(caught.value), str(caught.value)
     assert "line " in str(caught.value)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 def test_side_files_stay_in_their_folder(tmp_path: Path) -> None:
