@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from cubinspec.reader.elf import Elf, occupies_file
+from cubinspec_writer.link import callgraph, info, place, relocate, resolve
+from cubinspec_writer.link.model import Symbol
 from tools.linkcases import build, page
 from tools.linkcases.__main__ import CASES, compare_built, run_case
 from tools.linkcases.build import STEPS
 from tools.linkcases.known import KNOWN
-from tools.linkcases.randomly import compare_one
+from tools.linkcases.randomly import GOOD, KINDS, compare_one, known_differences
+from tools.linkcases.randomly import build as build_random
 
 ARCHES = ["80", "90", "100"]
 #: What needs only ptxas and nvlink: quick to build.
@@ -34,31 +39,104 @@ def test_case_is_linked_as_nvlink_does(case: build.Case, tmp_path: Path) -> None
     assert outcome.kind in accepted, outcome.detail
 
 
+#: Seeds of random programs, by kind: how many, and the first one for each architecture. Together
+#: over 200; every run of `tools.linkcases.randomly` takes whatever seeds it is told.
+_RANDOM = {
+    "plain": (20, {"80": 0, "90": 0, "100": 0}),
+    "wide": (67, {"80": 0, "90": 67, "100": 134}),
+}
+
+
 @pytest.mark.oracle("ptxas", "nvlink")
+@pytest.mark.parametrize("kind", list(_RANDOM))
 @pytest.mark.parametrize("arch", ARCHES)
-def test_random_programs_are_linked_as_nvlink_does(arch: str, tmp_path: Path) -> None:
-    for seed in range(20):
-        outcome, detail = compare_one(seed, arch, tmp_path)
-        assert outcome in ("identical", "not assembled"), f"seed {seed}: {detail}"
+def test_random_programs_are_linked_as_nvlink_does(arch: str, kind: str, tmp_path: Path) -> None:
+    count, first = _RANDOM[kind]
+    tally: Counter[str] = Counter()
+    for seed in range(first[arch], first[arch] + count):
+        outcome, detail = compare_one(seed, arch, tmp_path / "program", kind)
+        assert outcome in GOOD, f"seed {seed}: {detail}"
+        tally[outcome] += 1
+    assert tally["identical"] > count * 0.7, tally
+
+
+def test_known_differences_have_a_cause() -> None:
+    known = known_differences()
+    assert all(kind in KINDS and arch in ARCHES for kind, arch, _ in known)
+    assert all(len(cause) > 20 for cause in known.values())
+
+
+@pytest.fixture
+def linked(tmp_path: Path) -> Path:
+    """A program with code, data, constants and calls, linked by nvlink; our link is the same."""
+    assert build_random("wide", 1340, "80", tmp_path / "program") is None
+    assert compare_built(tmp_path / "program") == (page.IDENTICAL, "")
+    return tmp_path / "program"
 
 
 @pytest.mark.oracle("ptxas", "nvlink")
-@pytest.mark.parametrize("place", ["text", "message", "status"])
-def test_comparison_sees_a_planted_difference(place: str, tmp_path: Path) -> None:
-    (case,) = build.find(CASES, ["90"], ["two_file_call"])
-    folder = build.build(case, tmp_path)
-    assert compare_built(folder) == (page.IDENTICAL, "")
-    if place == "text":
-        data = bytearray((folder / "expected.cubin").read_bytes())
-        data[-1] ^= 1
-        (folder / "expected.cubin").write_bytes(data)
-    else:
-        record = json.loads((folder / "cmd.json").read_text())
-        record.update({"stderr": "nvlink warning : x\n"} if place == "message" else {"exit": 1})
-        (folder / "cmd.json").write_text(json.dumps(record))
-    kind, detail = compare_built(folder)
+def test_comparison_sees_one_changed_byte_anywhere(linked: Path) -> None:
+    expected = linked / "expected.cubin"
+    whole = expected.read_bytes()
+    elf = Elf(whole, "expected")
+    note = elf.section_names.index(".note.nv.tkinfo")
+    places = {
+        "machine": 18,
+        "flags": 48,
+        "program headers": elf.ehdr[4] + 8,
+        "last": len(whole) - 1,
+    }
+    for index, row in enumerate(elf.section_rows):
+        places[f"header of {elf.section_names[index]}"] = elf.ehdr[5] + 64 * index + 32
+        if index != note and occupies_file(row[1], row[2]) and row[5]:
+            places[elf.section_names[index]] = row[4] + row[5] // 2
+    assert {".text.k0", ".nv.info.k0", ".nv.constant3", ".symtab", ".strtab"} <= places.keys()
+    for name, at in places.items():
+        data = bytearray(whole)
+        data[at] ^= 0x10
+        expected.write_bytes(data)
+        assert compare_built(linked)[0] == page.DIFFERENT, name
+
+
+@pytest.mark.oracle("ptxas", "nvlink")
+@pytest.mark.parametrize("place", ["message", "status"])
+def test_comparison_sees_another_message_or_status(place: str, linked: Path) -> None:
+    record = json.loads((linked / "cmd.json").read_text())
+    record.update({"stderr": "nvlink warning : x\n"} if place == "message" else {"exit": 1})
+    (linked / "cmd.json").write_text(json.dumps(record))
+    kind, detail = compare_built(linked)
     assert kind == page.DIFFERENT
     assert detail
+
+
+def _side_by_side(common: list[Symbol], _users: object) -> int:
+    end = 0
+    for variable in common:
+        variable.value, end = end, end + variable.size
+    return end
+
+
+#: Rules of the linker, each with something wrong in its place and the seed of a wide program that
+#: shows it on sm_80.
+_FAULTS = {
+    "field": (relocate, "field_value", lambda action, value: (value >> action.shift) + 1, 0),
+    "sort": (place, "split_sort", lambda items, _first: list(items), 0),
+    "groups": (place, "_place_common", _side_by_side, 0),
+    "registers": (resolve._Copies, "registers", lambda *_: 0, 123),
+    "externs": (info, "_fill_externs", lambda *_, **__: None, 6),
+    "late copies": (callgraph, "takes_address", lambda *_: True, 8),
+}
+
+
+@pytest.mark.oracle("ptxas", "nvlink")
+@pytest.mark.parametrize("rule", list(_FAULTS))
+def test_random_programs_see_a_wrong_rule(
+    rule: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner, name, wrong, seed = _FAULTS[rule]
+    assert compare_one(seed, "80", tmp_path / "program", "wide")[0] == "identical"
+    monkeypatch.setattr(owner, name, wrong)
+    assert compare_one(seed, "80", tmp_path / "program", "wide")[0] == "DIFFERENT"
 
 
 def test_recipes_use_known_steps_and_exceptions_name_cases() -> None:

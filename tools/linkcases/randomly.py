@@ -1,83 +1,138 @@
 """Links random programs with nvlink and with this linker and compares every byte.
 
-    python -m tools.linkcases.randomly --arch 80,90,100 --first 0 --count 200
+    python -m tools.linkcases.randomly --kind wide --arch 80,90,100 --first 0 --count 200
 
-Prints one line per difference with the seed and where the files differ first; the exit status is 1
-when there was any. Links that this linker refuses with a typed error are counted apart.
+Files, messages and exit statuses are compared. Prints one line per difference with the seed and
+where the files differ first, and counts at the end; the exit status is 1 when there was a
+difference that `random_known.yaml` does not name. With `--cache` inputs and nvlink's outputs are
+kept.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
+import json
+import shutil
 import sys
 import tempfile
 from collections import Counter
+from functools import cache
 from pathlib import Path
+from typing import Any
 
-from cubinspec.errors import CubinError
-from cubinspec_writer.link import LinkError, LinkOptions, Named, UnsupportedLinkError, link
-from cubinspec_writer.link.command import linker_note
+import yaml
+
 from tools import oracle
-from tools.linkcases.compare import first_difference
+from tools.linkcases import page
 from tools.linkcases.programs import Program
+from tools.linkcases.wide import WideProgram
+
+KINDS = ("plain", "wide")
+IDENTICAL, SAME_ERROR, REFUSED = "identical", "same error", "refused"
+KNOWN, DIFFERENT, NOT_ASSEMBLED = "known", "DIFFERENT", "not assembled"
+#: Outcomes that a run may have without failing.
+GOOD = frozenset((IDENTICAL, SAME_ERROR, REFUSED, KNOWN, NOT_ASSEMBLED))
+#: What a refusal by this linker says.
+_UNSUPPORTED = "not supported by this linker"
+_KNOWN = Path(__file__).with_name("random_known.yaml")
 
 
-def compare_one(seed: int, arch: str, folder: Path) -> tuple[str, str]:
-    """(outcome, detail) of one program on one architecture."""
-    program = Program(seed)
+@cache
+def known_differences() -> dict[tuple[str, str, int], str]:
+    """(kind, architecture, seed) -> cause, for all seeds that are known to differ."""
+    found = {}
+    for entry in yaml.safe_load(_KNOWN.read_text(encoding="utf-8")):
+        for arch, seeds in entry["seeds"].items():
+            for seed in seeds:
+                found[entry["kind"], str(arch), seed] = entry["cause"]
+    return found
+
+
+def build(kind: str, seed: int, arch: str, folder: Path) -> str | None:
+    """Make the inputs, nvlink's output and `cmd.json` of a program, unless they are there.
+
+    Returns:
+        what ptxas said when it refused a file.
+    """
+    program: Program | WideProgram = Program(seed)
+    options: list[str] = []
+    if kind == "wide":
+        program = WideProgram(seed, int(arch.rstrip("af")))
+        options = program.options
+    digest = hashlib.sha256("\0".join([*program.files, *options]).encode()).hexdigest()
+    record = folder / "cmd.json"
+    if record.exists():
+        made: dict[str, Any] = json.loads(record.read_text(encoding="utf-8"))
+        if made["digest"] == digest:
+            refused: str | None = made.get("refused")
+            return refused
+    shutil.rmtree(folder, ignore_errors=True)
+    inputs = folder / "inputs"
+    inputs.mkdir(parents=True)
     names = []
+    found: dict[str, Any] = {"digest": digest}
     for number, text in enumerate(program.files):
-        source = folder / f"p{number}.ptx"
-        source.write_text(text)
+        source = inputs / f"p{number}.ptx"
+        source.write_text(text, encoding="utf-8")
         names.append(f"p{number}.cubin")
         ptxas = oracle.find("ptxas")
-        done = ptxas.run(f"-arch=sm_{arch}", "-c", source.name, "-o", names[-1], cwd=folder)
+        done = ptxas.run(f"-arch=sm_{arch}", "-c", source.name, "-o", names[-1], cwd=inputs)
         if done.returncode:
-            return "not assembled", done.stderr.strip().splitlines()[0][:120]
-    expected = folder / "expected.cubin"
-    expected.unlink(missing_ok=True)
-    nvlink = oracle.find("nvlink")
-    done = nvlink.run(f"-arch=sm_{arch}", *names, "-o", expected.name, cwd=folder)
-    reference = expected.read_bytes() if expected.exists() and done.returncode == 0 else None
-    note = linker_note(reference, "expected") if reference else None
-    try:
-        result = link(
-            [Named(name, (folder / name).read_bytes()) for name in names],
-            LinkOptions(f"sm_{arch}", tkinfo=note),
-        )
-    except UnsupportedLinkError as error:
-        return "refused", str(error)
-    except LinkError as error:
-        lines = "".join(f"nvlink {level:<7} : {text}\n" for level, text in error.messages)
-        same = done.returncode == error.exit_code and lines == done.stdout + done.stderr
-        return ("identical", "") if same else ("DIFFERENT", f"{lines!r} / {done.stderr!r}")
-    except CubinError as error:
-        return "DIFFERENT", f"error {error}"
-    if reference is None:
-        return "DIFFERENT", f"nvlink refused: {done.stderr.strip()[:150]}"
-    if result.bytes == reference:
-        return "identical", ""
-    return "DIFFERENT", first_difference(reference, result.bytes)
+            found["refused"] = done.stderr.strip().splitlines()[0][:120]
+            record.write_text(json.dumps(found), encoding="utf-8")
+            return str(found["refused"])
+    words = [f"-arch=sm_{arch}", *options, *names, "-o", "../expected.cubin"]
+    done = oracle.find("nvlink").run(*words, cwd=inputs)
+    if done.returncode:
+        (folder / "expected.cubin").unlink(missing_ok=True)
+    found |= {"argv": ["nvlink", *words], "exit": done.returncode}
+    found |= {"stdout": done.stdout, "stderr": done.stderr}
+    record.write_text(json.dumps(found), encoding="utf-8")
+    return None
+
+
+def compare_one(seed: int, arch: str, folder: Path, kind: str = "plain") -> tuple[str, str]:
+    """(outcome, detail) of one program on one architecture; `folder` is used for this one only."""
+    from tools.linkcases.__main__ import compare_built
+
+    refused = build(kind, seed, arch, folder)
+    if refused is not None:
+        return NOT_ASSEMBLED, refused
+    result, detail = compare_built(folder)
+    if result == page.IDENTICAL:
+        return IDENTICAL, ""
+    if result == page.SAME_ERROR:
+        return SAME_ERROR, ""
+    if _UNSUPPORTED in detail:
+        return REFUSED, detail
+    cause = known_differences().get((kind, arch, seed))
+    return (KNOWN, cause) if cause else (DIFFERENT, detail)
 
 
 def main() -> int:
     """Run a range of seeds."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kind", choices=KINDS, default="plain")
     parser.add_argument("--arch", default="80,90,100")
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--cache", type=Path)
     options = parser.parse_args()
     failed = False
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as temporary:
         for arch in options.arch.split(","):
             tally: Counter[str] = Counter()
             for seed in range(options.first, options.first + options.count):
-                outcome, detail = compare_one(seed, arch, Path(folder))
+                folder = Path(temporary) / "program"
+                if options.cache is not None:
+                    folder = options.cache / options.kind / arch / str(seed)
+                outcome, detail = compare_one(seed, arch, folder, options.kind)
                 tally[outcome] += 1
-                if outcome != "identical":
-                    print(f"sm_{arch} seed {seed}: {outcome}: {detail}")
-                failed |= outcome == "DIFFERENT"
-            print(f"sm_{arch}:", dict(tally))
+                if outcome not in (IDENTICAL, SAME_ERROR):
+                    print(f"sm_{arch} seed {seed}: {outcome}: {detail[:200]}", flush=True)
+                failed |= outcome not in GOOD
+            print(f"sm_{arch}:", dict(sorted(tally.items())), flush=True)
     return int(failed)
 
 
