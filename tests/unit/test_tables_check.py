@@ -203,7 +203,7 @@ CASES: dict[str, tuple[str, str, str, str]] = {
         "clear and the value zero belong together",
     ),
     "relocations: keep rule": ("relocations", "keep: pcrel", "keep: never", "keep rule 'never'"),
-    "relocations: apply rule": ("relocations", "apply: never", "apply: later", "'later'"),
+    "relocations: apply rule": ("relocations", "apply: lockstep", "apply: later", "'later'"),
     "relocations: resolver": (
         "relocations",
         "resolver: finalizer",

@@ -184,8 +184,9 @@ def expected(r_type: int, target: Target, address: int, fill: int) -> Linked | N
     if target.kind in table.KEEP.get(r_type, ()):
         return Linked(unchanged, (table.RETYPE.get(r_type, r_type), ADDEND))
     rule = table.APPLY.get(r_type, "always")
-    # of the targets here only the shared variable loses its symbol in the link
-    if rule == "never" or (rule == "target_dropped" and target.kind != "shared"):
+    # The input is for a virtual architecture from sm_70 on, and of the targets here only the
+    # shared variable loses its symbol in the link.
+    if rule == "lockstep" or (rule == "target_dropped" and target.kind != "shared"):
         return Linked(unchanged, None)
     values = {
         "abs": address + ADDEND,
