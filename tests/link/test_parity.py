@@ -11,7 +11,7 @@ import pytest
 from cubinspec.reader.elf import Elf, occupies_file
 from cubinspec_writer.link import callgraph, info, place, relocate, resolve
 from cubinspec_writer.link.model import Symbol
-from tools.linkcases import build, page
+from tools.linkcases import build, kinds, page
 from tools.linkcases.__main__ import CASES, compare_built, run_case
 from tools.linkcases.build import STEPS
 from tools.linkcases.known import KNOWN
@@ -35,7 +35,7 @@ def _quick_cases() -> list[build.Case]:
 @pytest.mark.parametrize("case", _quick_cases(), ids=lambda case: f"{case.name}-{case.arch}")
 def test_case_is_linked_as_nvlink_does(case: build.Case, tmp_path: Path) -> None:
     outcome = run_case(case, tmp_path)
-    accepted = {page.IDENTICAL, page.SAME_ERROR, page.EXCEPTION, page.REFUSED}
+    accepted = {kinds.IDENTICAL, kinds.SAME_ERROR, kinds.EXCEPTION, kinds.REFUSED}
     assert outcome.kind in accepted, outcome.detail
 
 
@@ -70,7 +70,7 @@ def test_known_differences_have_a_cause() -> None:
 def linked(tmp_path: Path) -> Path:
     """A program with code, data, constants and calls, linked by nvlink; our link is the same."""
     assert build_random("wide", 1340, "80", tmp_path / "program") is None
-    assert compare_built(tmp_path / "program") == (page.IDENTICAL, "")
+    assert compare_built(tmp_path / "program") == (kinds.IDENTICAL, "")
     return tmp_path / "program"
 
 
@@ -95,7 +95,7 @@ def test_comparison_sees_one_changed_byte_anywhere(linked: Path) -> None:
         data = bytearray(whole)
         data[at] ^= 0x10
         expected.write_bytes(data)
-        assert compare_built(linked)[0] == page.DIFFERENT, name
+        assert compare_built(linked)[0] == kinds.DIFFERENT, name
 
 
 @pytest.mark.oracle("ptxas", "nvlink")
@@ -105,7 +105,7 @@ def test_comparison_sees_another_message_or_status(place: str, linked: Path) -> 
     record.update({"stderr": "nvlink warning : x\n"} if place == "message" else {"exit": 1})
     (linked / "cmd.json").write_text(json.dumps(record))
     kind, detail = compare_built(linked)
-    assert kind == page.DIFFERENT
+    assert kind == kinds.DIFFERENT
     assert detail
 
 
@@ -151,9 +151,9 @@ def test_recipes_use_known_steps_and_exceptions_name_cases() -> None:
 def test_page_counts_every_link() -> None:
     text = page.render(
         [
-            ("a", "90", page.IDENTICAL),
-            ("b", "90", page.DIFFERENT),
-            ("truncated", "100", page.REFUSED),
+            ("a", "90", kinds.IDENTICAL),
+            ("b", "90", kinds.DIFFERENT),
+            ("truncated", "100", kinds.REFUSED),
         ]
     )
     assert "| sm_90 | 2 | 1 | 0 | 0 | 0 | 1 | 0 |" in text

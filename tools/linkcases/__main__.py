@@ -22,7 +22,7 @@ from pathlib import Path
 
 from cubinspec_writer.link import command
 from tools import oracle
-from tools.linkcases import build, page
+from tools.linkcases import build, kinds, page
 from tools.linkcases.compare import first_difference
 from tools.linkcases.known import KNOWN
 
@@ -46,9 +46,9 @@ def run_case(case: build.Case, cache: Path) -> Outcome:
     try:
         folder = build.build(case, cache)
     except oracle.OracleError as error:
-        return Outcome(case.name, case.arch, page.NOT_BUILT, str(error).splitlines()[-1][:100])
+        return Outcome(case.name, case.arch, kinds.NOT_BUILT, str(error).splitlines()[-1][:100])
     kind, detail = compare_built(folder)
-    if kind == page.DIFFERENT:
+    if kind == kinds.DIFFERENT:
         kind = KNOWN[case.name].kind if _is_known(case) else kind
     return Outcome(case.name, case.arch, kind, detail)
 
@@ -72,13 +72,13 @@ def compare_built(folder: Path) -> tuple[str, str]:
         wanted = (record["stdout"] + record["stderr"]).replace("nvlink ", "cubinspec link ")
         if (status, messages) != (record["exit"], wanted):
             theirs_said = f"{record['exit']}, {wanted!r}"
-            return page.DIFFERENT, f"exit {status}, {messages!r}; nvlink {theirs_said}"
+            return kinds.DIFFERENT, f"exit {status}, {messages!r}; nvlink {theirs_said}"
         if not expected.exists():
-            return page.SAME_ERROR, ""
+            return kinds.SAME_ERROR, ""
         theirs, ours = expected.read_bytes(), actual.read_bytes()
         if theirs == ours:
-            return page.IDENTICAL, ""
-        return page.DIFFERENT, first_difference(theirs, ours)
+            return kinds.IDENTICAL, ""
+        return kinds.DIFFERENT, first_difference(theirs, ours)
 
 
 def _link(words: list[str], folder: Path) -> tuple[int, str]:
@@ -107,13 +107,13 @@ def main() -> int:
     with ProcessPoolExecutor(options.jobs) as pool:
         outcomes = list(pool.map(run_case, cases, [options.cache] * len(cases)))
     for o in outcomes:
-        if o.kind not in (page.IDENTICAL, page.SAME_ERROR):
+        if o.kind not in (kinds.IDENTICAL, kinds.SAME_ERROR):
             print(f"{o.case} sm_{o.arch}: {o.kind}: {o.detail}")
     for arch in dict.fromkeys(o.arch for o in outcomes):
         print(f"sm_{arch}:", dict(Counter(o.kind for o in outcomes if o.arch == arch)))
     if arches is None and names is None and options.cases == CASES:
         PAGE.write_text(page.render([(o.case, o.arch, o.kind) for o in outcomes]), encoding="utf-8")
-    return int(any(o.kind == page.DIFFERENT for o in outcomes))
+    return int(any(o.kind == kinds.DIFFERENT for o in outcomes))
 
 
 if __name__ == "__main__":

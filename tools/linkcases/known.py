@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tools.linkcases import page
+from tools.linkcases import kinds
 
 _FIRST_WITH_MERCURY = 100
 
@@ -31,10 +31,10 @@ _SCHEDULING = (
 _EVERYWHERE: frozenset[str] = frozenset()
 
 KNOWN = {
-    "jump_tables": Known(page.EXCEPTION, _SCHEDULING),
-    "devrt_query": Known(page.EXCEPTION, _SCHEDULING),
-    "dyn_parallel": Known(page.EXCEPTION, _SCHEDULING),
-    "devrt_memset": Known(page.EXCEPTION, _SCHEDULING),
-    "truncated": Known(page.REFUSED, "nvlink crashes on this input", _EVERYWHERE),
-    "err_corrupt_shoff": Known(page.REFUSED, "nvlink crashes on this input", _EVERYWHERE),
+    "jump_tables": Known(kinds.EXCEPTION, _SCHEDULING),
+    "devrt_query": Known(kinds.EXCEPTION, _SCHEDULING),
+    "dyn_parallel": Known(kinds.EXCEPTION, _SCHEDULING),
+    "devrt_memset": Known(kinds.EXCEPTION, _SCHEDULING),
+    "truncated": Known(kinds.REFUSED, "nvlink crashes on this input", _EVERYWHERE),
+    "err_corrupt_shoff": Known(kinds.REFUSED, "nvlink crashes on this input", _EVERYWHERE),
 }

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-IDENTICAL = "identical"
-SAME_ERROR = "same error"
-EXCEPTION = "named exception"
-REFUSED = "refused"
-DIFFERENT = "different"
-NOT_BUILT = "not built"
-_KINDS = (IDENTICAL, SAME_ERROR, EXCEPTION, REFUSED, DIFFERENT, NOT_BUILT)
+from tools.linkcases import kinds
+from tools.linkcases.known import KNOWN
+
 _HEAD = """\
 # Parity with nvlink
 
@@ -30,24 +26,25 @@ every byte of the file can be the same.
 
 def render(outcomes: list[tuple[str, str, str]]) -> str:
     """The page for (case, architecture, kind) of all links."""
-    from tools.linkcases.known import KNOWN  # the list of exceptions uses the kinds above
-
     arches = list(dict.fromkeys(arch for _, arch, _ in outcomes))
     arches.sort(key=lambda arch: (int(arch.rstrip("abcdef")), arch))
-    lines = ["| target | cases | " + " | ".join(_KINDS) + " |", "|---" * (len(_KINDS) + 2) + "|"]
+    lines = [
+        "| target | cases | " + " | ".join(kinds.ALL) + " |",
+        "|---" * (len(kinds.ALL) + 2) + "|",
+    ]
     for arch in arches:
         count = Counter(kind for _, a, kind in outcomes if a == arch)
-        cells = " | ".join(str(count[kind]) for kind in _KINDS)
+        cells = " | ".join(str(count[kind]) for kind in kinds.ALL)
         lines.append(f"| sm_{arch} | {sum(count.values())} | {cells} |")
     lines += ["", "## Exceptions", ""]
     for name, known in KNOWN.items():
         where = [a for c, a, kind in outcomes if c == name and kind == known.kind]
         if where:
             lines.append(f"* `{name}` ({', '.join(where)}), {known.kind}: {known.why}.")
-    other = [(c, a, k) for c, a, k in outcomes if k in (DIFFERENT, NOT_BUILT)]
+    other = [(c, a, k) for c, a, k in outcomes if k in (kinds.DIFFERENT, kinds.NOT_BUILT)]
     if other:
         lines += ["", "## Everything else", ""]
-        for kind in (DIFFERENT, NOT_BUILT):
+        for kind in (kinds.DIFFERENT, kinds.NOT_BUILT):
             for name in dict.fromkeys(c for c, _, k in other if k == kind):
                 where = [a for c, a, k in other if c == name and k == kind]
                 lines.append(f"* `{name}` ({', '.join(where)}): {kind}.")

@@ -24,7 +24,7 @@ from typing import Any
 import yaml
 
 from tools import oracle
-from tools.linkcases import page
+from tools.linkcases import kinds
 from tools.linkcases.programs import Program
 from tools.linkcases.wide import WideProgram
 
@@ -100,9 +100,9 @@ def compare_one(seed: int, arch: str, folder: Path, kind: str = "plain") -> tupl
     if refused is not None:
         return NOT_ASSEMBLED, refused
     result, detail = compare_built(folder)
-    if result == page.IDENTICAL:
+    if result == kinds.IDENTICAL:
         return IDENTICAL, ""
-    if result == page.SAME_ERROR:
+    if result == kinds.SAME_ERROR:
         return SAME_ERROR, ""
     if _UNSUPPORTED in detail:
         return REFUSED, detail
