@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -253,7 +254,17 @@ def test_vendor_tools_accept_every_kind_of_edit(
 
 def test_commands_run_as_a_process(source: Path) -> None:
     out = source.with_name("out.cubin")
-    words = ["cubinspec", "rename", source, "bounded", "unbounded", "-o", "/dev/stdout"]
+    words = [
+        sys.executable,
+        "-m",
+        "cubinspec",
+        "rename",
+        source,
+        "bounded",
+        "unbounded",
+        "-o",
+        "/dev/stdout",
+    ]
     done = subprocess.run(words, capture_output=True, check=True)
     assert main(["rename", str(source), "bounded", "unbounded", "-o", str(out)]) == 0
     assert done.stdout == out.read_bytes()

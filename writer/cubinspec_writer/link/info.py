@@ -19,6 +19,7 @@ from .model import SHT_CUDA_INFO, InfoRecord, InputObject, OutSection, Symbol
 from .state import LinkState
 
 PARAM_CBANK, EXTERNS, FRAME_SIZE, MIN_STACK_SIZE = 0x0A, 0x0F, 0x11, 0x12
+KPARAM_INFO, KPARAM_INFO_V2 = 0x17, 0x45
 CRS_STACK_SIZE, MAX_STACK_SIZE, REGCOUNT = 0x1E, 0x23, 0x2F
 AT_ENTRY_FRAGMENTS = 0x4F
 NUM_MBARRIERS, NUM_BARRIERS, SPARSE_MMA_MASK = 0x38, 0x4C, 0x50
@@ -216,8 +217,11 @@ def _by_index(state: LinkState) -> list[Symbol]:
     return sorted(state.functions, key=_index)
 
 
+#: A parameter that is a texture, surface or sampler names a symbol.
+_PARAMETERS = frozenset((KPARAM_INFO, KPARAM_INFO_V2))
+_NO_SYMBOL = bytes(4)
 #: What the records of a function are looked at for; all others only change places.
-_DECIDED = frozenset((PARAM_CBANK, EXTERNS, AT_ENTRY_FRAGMENTS, NUM_BARRIERS))
+_DECIDED = _PARAMETERS | {PARAM_CBANK, EXTERNS, AT_ENTRY_FRAGMENTS, NUM_BARRIERS}
 
 
 def _function_sections(
@@ -258,6 +262,8 @@ def _function_sections(
                     barriers[function] = max(record.value & 0xFF, barriers.get(function, 0))
                 elif code == PARAM_CBANK:
                     record = _renumber(function, record)
+                elif code in _PARAMETERS and record[4:8] != _NO_SYMBOL:
+                    record = _renumber_fields(obj, record)
                 done.append(record)
             records = done
         section.records = records

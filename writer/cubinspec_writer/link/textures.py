@@ -1,11 +1,12 @@
 """Pass 6a: slots of texture, surface and sampler references.
 
 Code finds the header index of a reference in a slot of 4 bytes behind the parameters of its kernel.
-All references of the program have slots, at one offset behind the largest parameter bank: textures,
-then samplers, then surfaces, each the last name first, in the order that nvlink's merge sort gives
-to equal items. A kernel that reaches any reference gets all slots; where there is only one kernel,
-code that is not linked counts, too. The driver fills no sampler in for a kernel that uses textures
-without samplers (unified mode).
+All references of the program have slots, kernels' parameters of these kinds among them, at one
+offset behind the largest parameter bank: textures, then samplers, then surfaces, each the last met
+first, in the order that nvlink's merge sort gives to equal items. A kernel that reaches any
+reference gets all slots, but no other kernel's parameters are filled in; where there is only one
+kernel, code that is not linked counts, too. The driver fills no sampler in for a kernel that uses
+textures without samplers (unified mode).
 
 From sm_100 on the Mercury half has the slots in a section of their own, which the finalizer puts
 behind the parameters (aligned to 16).
@@ -41,7 +42,7 @@ _MERCURY_BANK = ".nv.constant.entry_image_header_indices."
 
 def place_textures(state: LinkState, graph: Graph) -> None:
     """Give every reference a slot, and the slots to the kernels that need them."""
-    references = [s for kind in HANDLE_KINDS for s in reversed(state.globals) if s.kind == kind]
+    references = _references(state)
     if not references or state.options.relocatable:
         return
     in_mercury = state.profile.keeps_symbols
@@ -79,7 +80,18 @@ def place_textures(state: LinkState, graph: Graph) -> None:
             Reloc(at, types[r.kind], r, 0)
             for r, at in state.slots.items()
             if not (unified and r.kind == STT_CUDA_SAMPLER)
+            and (r.in_globals or r.section is kernel.section)
         ]
+
+
+def _references(state: LinkState) -> list[Symbol]:
+    """By kind, the last met first: file by file, parameters (local symbols) before the others."""
+    locals_ = [entry for entry in state.entries if isinstance(entry, Symbol)]
+    named = {symbol for symbol in (*locals_, *state.globals) if symbol.kind in HANDLE_KINDS}
+    if not named:
+        return []
+    met = dict.fromkeys(s for obj in state.objects for s in obj.bound if s in named)
+    return [s for kind in HANDLE_KINDS for s in reversed(met) if s.kind == kind]
 
 
 def _named_in_code(state: LinkState) -> bool:
