@@ -11,7 +11,7 @@ from cubinspec_generated.tables import compat
 from cubinspec_generated.tables.arch import ARCHES
 
 from .liveness import defined_here
-from .model import SHT_CUDA_COMPAT, STT_FUNC, SVAL, InfoRecord, InputObject, info_records
+from .model import SHT_CUDA_COMPAT, STT_FUNC, SVAL, InfoRecord, InputObject, immediate, info_record, info_records
 from .state import LinkState
 
 _BVAL, _HVAL = 2, 3
@@ -45,13 +45,13 @@ def compat_bytes(state: LinkState) -> bytes:
 def _records(obj: InputObject) -> dict[int, InfoRecord] | None:
     """The records of an input; None when it has no such section, as sm_90 before CUDA 13."""
     section = next((s for s in obj.sections if s.sh_type == SHT_CUDA_COMPAT), None)
-    return None if section is None else {r.code: r for r in info_records(section.data)}
+    return None if section is None else {r[1]: r for r in info_records(section.data)}
 
 
 def _value(record: InfoRecord) -> int:
-    if record.fmt == SVAL:
-        return int.from_bytes(record.payload, "little")
-    return record.value & 0xFF if record.fmt == _BVAL else record.value
+    if record[0] == SVAL:
+        return int.from_bytes(record[4:], "little")
+    return immediate(record) & 0xFF if record[0] == _BVAL else immediate(record)
 
 
 def _merge(state: LinkState, code: int, values: list[int]) -> int | None:
@@ -87,8 +87,8 @@ def _merge(state: LinkState, code: int, values: list[int]) -> int | None:
 def _encode(code: int, value: int) -> InfoRecord:
     kind, layout, *_ = compat.LAYOUTS[code]
     if kind == "struct":
-        return InfoRecord(SVAL, code, 0, value.to_bytes(8, "little"))
-    return InfoRecord(_FORMATS[layout], code, value)
+        return info_record(SVAL, code, 0, value.to_bytes(8, "little"))
+    return info_record(_FORMATS[layout], code, value)
 
 
 def _fast_path(state: LinkState, unrestricted: int) -> int:
@@ -107,8 +107,8 @@ def _fast_path(state: LinkState, unrestricted: int) -> int:
         own = (_records(obj) or {}).get(_FASTPATH)
         code = [
             (row, symbol)
-            for row, symbol in zip(obj.symbols, obj.bound, strict=True)
-            if row.kind == STT_FUNC and row.shndx and symbol is not None
+            for row in obj.functions
+            if row.shndx and (symbol := obj.bound[row.index]) is not None
         ]
         linked = [row for row, symbol in code if symbol.live and defined_here(obj, row.index)]
         if own is None or not linked:
@@ -116,7 +116,7 @@ def _fast_path(state: LinkState, unrestricted: int) -> int:
         found = True
         partly = len(linked) < len(code)
         if not partly or any(_restricts(obj.sections[row.shndx].data) for row in linked):
-            allowed &= int.from_bytes(own.payload, "little")
+            allowed &= int.from_bytes(own[4:], "little")
     return allowed if found else 0
 
 

@@ -82,7 +82,8 @@ _RANK_OF_TYPE = {
     SHT_CUDA_UFT: 14,
     SHT_CUDA_UDT: 15,
 }
-_RANK_OF_PREFIX = ((".nv.constant", 12), (".text", 14), (".nv.global.init", 15))
+_TEXT, _TEXT_RANK, _BANK_RANK = ".text", 14, 12
+_RANK_OF_PREFIX = ((".nv.constant", _BANK_RANK), (_TEXT, _TEXT_RANK), (".nv.global.init", 15))
 _DEBUG, _DEBUG_RANK = (".debug_", ".nv_debug"), 3
 _LAST_RANK = 16
 
@@ -148,32 +149,36 @@ class _Writer:
         sections: dict[str, None] = {}
         strings: dict[str, None] = dict.fromkeys(state.signatures)
         bank: str | None = None
+        rank_of = _RANK_OF_TYPE.get
         for entry in state.entries:
+            is_bank = False
             if isinstance(entry, OutSection):
                 name = entry.name
                 sections[name] = None
-                is_bank = False
                 if entry.emitted:
                     sh_type = entry.sh_type
-                    is_bank = sh_type == SHT_CUDA_CONSTANT_B0 and name.startswith(_BANK)
-                    rank = _RANK_OF_TYPE.get(sh_type)
-                    if rank is None or name == ".nv.info":
+                    rank = rank_of(sh_type)
+                    if sh_type == SHT_PROGBITS and name.startswith(_TEXT):
+                        rank = _TEXT_RANK
+                    elif sh_type == SHT_CUDA_CONSTANT_B0 and name.startswith(_BANK):
+                        rank, is_bank = _BANK_RANK, name not in strings
+                    elif rank is None or name == ".nv.info":
                         rank = _rank(state, entry)
                     ranked[rank].append(entry)
-            elif isinstance(entry, Symbol):
+            elif isinstance(entry, str):
+                name = entry
+                sections[name] = None
+            else:
                 if not is_plain(entry) and is_hidden(state, entry):
                     continue
-                name, is_bank = entry.name, False
-            else:
-                name, is_bank = entry, False
-                sections[name] = None
+                name = entry.name
             if bank is not None:
                 # The name of its relocation section precedes that of a bank.
                 if name.startswith(".rel") and name in (".rel" + bank, ".rela" + bank):
                     strings[name] = None
                 strings[bank] = None
                 bank = None
-            if is_bank and name not in strings:
+            if is_bank:
                 bank = name
             else:
                 strings[name] = None
@@ -205,24 +210,27 @@ class _Writer:
         state, strtab = self.state, self.strtab
         pack = records.SYMBOL_64.pack
         rows = [pack(0, 0, 0, 0, state.null_value, 0)]
-        for symbol in self.half.symbols:
-            section = symbol.section
+        in_globals = 0
+        for item in self.half.symbols:
+            symbol = item if isinstance(item, Symbol) else None
+            section = item.section if isinstance(item, Symbol) else item
             index = stored = section.index if section is not None else 0
             if section is not None and not index:
                 raise UnsupportedLinkError(
-                    f"symbol '{symbol.name}' in section '{section.name}', which is not linked"
+                    f"symbol '{item.name}' in section '{section.name}', which is not linked"
                 )
             if index >= _SHN_LORESERVE and index != SHN_COMMON:
                 stored = SHN_XINDEX
-            if symbol.kind == STT_SECTION and section is not None:
-                rows.append(pack(strtab[section.name], STT_SECTION, 0, stored, 0, 0))
-            else:
-                info, other, value = symbol_fields(state, symbol)
-                rows.append(pack(strtab[symbol.name], info, other, stored, value, symbol.size))
+            if symbol is None:
+                rows.append(pack(strtab[item.name], STT_SECTION, 0, stored, 0, 0))
+                continue
+            in_globals += symbol.in_globals
+            info, other, value = symbol_fields(state, symbol)
+            rows.append(pack(strtab[symbol.name], info, other, stored, value, symbol.size))
         self.tables[".symtab"] = b"".join(rows)
         if ".symtab_shndx" in self.by_name:
             self.tables[".symtab_shndx"] = self._extended_indices()
-        return len(rows) - sum([symbol.in_globals for symbol in self.half.symbols])
+        return len(rows) - in_globals
 
     def _extended_indices(self) -> bytes:
         """`.symtab_shndx`, which exists when there are sections beyond 16 bits.
@@ -235,17 +243,18 @@ class _Writer:
         fixed = set(self.half.fixed.values())
         made: dict[OutSection, int] = {}
         bare = {entry.name for entry in self.state.entries if isinstance(entry, OutSection)}
+        reserved = set(self.state.reserved.values())
         number = 0
-        for entry in self.state.entries:
+        for at, entry in enumerate(self.state.entries):
             if isinstance(entry, OutSection):
                 number += 1
                 made[entry] = number if entry in fixed else number + 1
-            elif isinstance(entry, str) and entry not in bare:
+            elif isinstance(entry, str) and (at in reserved or entry not in bare):
                 bare.add(entry)
                 number += 1
         indices = [0]
-        for symbol in self.half.symbols:
-            section = symbol.section
+        for item in self.half.symbols:
+            section = item.section if isinstance(item, Symbol) else item
             if section is None:
                 indices.append(0)
             elif section.index >= _SHN_LORESERVE and section.index != SHN_COMMON:
@@ -272,17 +281,14 @@ class _Writer:
         pack = records.SECTION_HEADER_64.pack
         at = 16 + records.ELF_HEADER_64.size
         for section in self.sections:
-            name, sh_type, flags, align = (
-                section.name,
-                section.sh_type,
-                section.flags,
-                section.align,
-            )
-            if align > 1 and at % align:
-                parts.append(bytes(-at % align))
-                at += -at % align
+            name, flags, align = section.name, section.flags, section.align
+            final, is_stored, is_made, link = types[section.sh_type]
+            if align > 1:
+                padding = -at % align
+                if padding:
+                    parts.append(bytes(padding))
+                    at += padding
             offset = at
-            final, is_stored, is_made, names_symbols = types[sh_type]
             if section.is_nobits:
                 size = section.nobits_size + section.reserved
             else:
@@ -297,27 +303,29 @@ class _Writer:
             elif flags & SHF_EXECINSTR:
                 info = section.info_value
             else:
-                info = num_local if sh_type == SHT_SYMTAB else self._owner_by_name(name)
-            link = symtab if names_symbols or name.startswith(".text") else links.get(name, 0)
+                info = num_local if final == SHT_SYMTAB else self._owner_by_name(name)
+            if not link:
+                link = symtab if name.startswith(_TEXT) else links.get(name, 0)
+            entsize = section.entsize
             headers.append(
-                pack(
-                    places[name], final, flags, 0, offset, size, link, info, align, section.entsize
-                )
+                pack(places[name], final, flags, 0, offset, size, link, info, align, entsize)
             )
             if flags & SHF_ALLOC:
                 loaded.append((final, flags, offset, size, align))
         return headers, loaded, parts, at
 
-    def _types(self) -> dict[int, tuple[int, bool, bool, bool]]:
-        """By type: the type in the file, whether bytes are stored, made here, about symbols."""
+    def _types(self) -> dict[int, tuple[int, bool, bool, int]]:
+        """By type: the type in the file, whether bytes are stored, whether they are made here, and
+        the section that rows about symbols link to."""
         state = self.state
         made = (*_TABLES, *_RELOCATIONS, SHT_CUDA_CALLGRAPH, SHT_CUDA_PROTOTYPE)
+        symtab = self.by_name.get(".symtab", 0)
         return {
             sh_type: (
                 output_type(state, sh_type),
                 occupies_file(sh_type, 0),
                 sh_type in made,
-                sh_type in _OF_SYMBOLS,
+                symtab if sh_type in _OF_SYMBOLS else 0,
             )
             for sh_type in {section.sh_type for section in self.sections}
         }
@@ -486,14 +494,13 @@ def _rank(state: LinkState, section: OutSection) -> int:
 
 def reloc_bytes(section: OutSection) -> bytes:
     """Relocations in reverse order of merging, as nvlink writes them."""
+    rows = reversed(section.relocs)
     if section.sh_type == SHT_REL:
         pack = records.REL_64.pack
-        return b"".join(
-            [pack(r.offset, r.r_type, r.symbol.index) for r in reversed(section.relocs)]
-        )
+        return b"".join([pack(offset, kind, symbol.index) for offset, kind, symbol, _, _ in rows])
     pack = records.RELA_64.pack
     return b"".join(
-        [pack(r.offset, r.r_type, r.symbol.index, r.addend) for r in reversed(section.relocs)]
+        [pack(offset, kind, symbol.index, addend) for offset, kind, symbol, addend, _ in rows]
     )
 
 

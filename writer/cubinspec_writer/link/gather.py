@@ -20,7 +20,7 @@ from .compat import TARGET
 from .diagnostics import Diagnostics, UnsupportedLinkError
 from .host import HostObject, read_host_object, register_name
 from .inputs import Library, Named
-from .model import SHT_CUDA_COMPAT, info_records
+from .model import SHT_CUDA_COMPAT, immediate, info_records
 from .notes import CUINFO, TOOLKIT, toolkit_of
 from .options import LinkOptions
 from .plain import dataclass, field
@@ -133,7 +133,7 @@ def _is_specific(elf: Elf) -> bool:
     """Whether a cubin is for an `a` variant, as its `.nv.compat` says."""
     index = elf.find_section(SHT_CUDA_COMPAT)
     found = info_records(elf.section_bytes(index)) if index is not None else []
-    return any(record.code == TARGET and record.value & 0xFF for record in found)
+    return any(record[1] == TARGET and immediate(record) & 0xFF for record in found)
 
 
 def _arch_of(elf: Elf) -> int:

@@ -51,7 +51,8 @@ class Half:
     fixed: dict[str, OutSection]
     callgraph: OutSection
     prototype: OutSection
-    symbols: list[Symbol]
+    #: In the order of their numbers; a section stands for its section symbol.
+    symbols: list[Symbol | OutSection]
 
 
 def link_half(
@@ -117,8 +118,7 @@ def _name_fixed_sections(state: LinkState) -> dict[str, OutSection]:
     if not state.profile.has_compat:
         del fixed[".nv.compat"]
     for name, section in fixed.items():
-        if section.sh_type == SHT_NOTE:
-            section.symbol = Symbol("", STB_LOCAL, STT_SECTION, 0, section=section, entered=True)
+        section.has_symbol = section.sh_type == SHT_NOTE
         state.entries.append(section)
         if name == ".symtab":
             state.entries.append(".symtab_shndx")

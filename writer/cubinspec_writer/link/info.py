@@ -15,8 +15,21 @@ from cubinspec.errors import BadStructureError
 from cubinspec_generated.tables import eiattr
 
 from .callgraph import Graph
-from .model import SHT_CUDA_INFO, InfoRecord, InputObject, OutSection, Symbol
+from .model import (
+    SHT_CUDA_INFO,
+    SVAL,
+    InfoRecord,
+    InputObject,
+    OutSection,
+    Symbol,
+    immediate,
+    info_record,
+)
 from .state import LinkState
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 PARAM_CBANK, EXTERNS, FRAME_SIZE, MIN_STACK_SIZE = 0x0A, 0x0F, 0x11, 0x12
 KPARAM_INFO, KPARAM_INFO_V2 = 0x17, 0x45
@@ -24,7 +37,7 @@ CRS_STACK_SIZE, MAX_STACK_SIZE, REGCOUNT = 0x1E, 0x23, 0x2F
 AT_ENTRY_FRAGMENTS = 0x4F
 NUM_MBARRIERS, NUM_BARRIERS, SPARSE_MMA_MASK = 0x38, 0x4C, 0x50
 BINDLESS_TEXTURE_BANK, BINDLESS_SURFACE_BANK = 0x15, 0x16
-BVAL, HVAL, SVAL = 2, 3, 4
+BVAL, HVAL = 2, 3
 #: Records of the global section whose payload starts with a function symbol.
 _OF_FUNCTION = frozenset({FRAME_SIZE, MIN_STACK_SIZE, CRS_STACK_SIZE, MAX_STACK_SIZE, REGCOUNT})
 #: Records that a link itself adds or changes.
@@ -51,48 +64,76 @@ def words(*values: int) -> bytes:
     return b"".join(v.to_bytes(4, "little") for v in values)
 
 
+#: A record of a function and a number: format, code, size, symbol, number.
+_FUNCTION_VALUE = Struct("<BBHII")
+#: A row of the global section: attribute code, function, number, further bytes; without a function
+#: the record itself is in place of these.
+GlobalRow = tuple[int, "Symbol | None", int, bytes]
+
+
 class FunctionFacts:
     """Registers and frame of every linked function, as its input states them.
 
     Attributes:
-        rows: the global records of every input, each with the function it is about; None when it
-            is about none or about one whose copy here is not linked.
+        rows: the global rows of every input; those of functions only where the copy here is linked.
     """
 
     def __init__(self, state: LinkState) -> None:
         self.registers: dict[Symbol, int] = {}
         self.frame: dict[Symbol, int] = {}
-        self.rows: list[tuple[InputObject, list[tuple[InfoRecord, Symbol | None]]]] = []
-        unpack = _FUNCTION_VALUE.unpack_from
+        self.rows: list[tuple[InputObject, list[GlobalRow]]] = []
         for obj in state.objects:
-            bound, symbols = obj.bound, obj.symbols
-            rows: list[tuple[InfoRecord, Symbol | None]] = []
-            for record in global_records(obj):
-                code = record[1]
-                symbol: Symbol | None = None
-                if code in _OF_FUNCTION and record[0] == SVAL and len(record) >= 8:
-                    index = record[4] | record[5] << 8 | record[6] << 16 | record[7] << 24
-                    symbol = bound[index] if index < len(bound) else None
-                    if symbol is not None:
-                        linked = symbol.live and symbol.definition
-                        if not linked or linked[1] is not symbols[index]:
-                            symbol = None
-                    if symbol is not None and len(record) >= _FUNCTION_VALUE.size:
-                        if code == REGCOUNT:
-                            self.registers[symbol] = unpack(record)[4]
-                        elif code == FRAME_SIZE:
-                            self.frame[symbol] = unpack(record)[4]
-                rows.append((record, symbol))
+            linked: dict[int, Symbol] = {}
+            for row in obj.functions:
+                symbol = obj.bound[row[0]]
+                if symbol is not None and symbol.live and symbol.definition:
+                    if symbol.definition[1] is row:
+                        linked[row[0]] = symbol
+            rows: list[GlobalRow] = []
+            for code, index, value, rest in _global_rows(obj):
+                if index is None:
+                    rows.append((code, None, value, rest))
+                    continue
+                symbol = linked.get(index)
+                if symbol is None:
+                    continue
+                rows.append((code, symbol, value, rest))
+                if code == REGCOUNT:
+                    self.registers[symbol] = value
+                elif code == FRAME_SIZE:
+                    self.frame[symbol] = value
             self.rows.append((obj, rows))
+
+
+def _global_rows(obj: InputObject) -> Iterable[tuple[int, int | None, int, bytes]]:
+    """The global records of an input: code, symbol number, number, further bytes.
+
+    Without a symbol number (None) the record is in place of the further bytes.
+    """
+    section = obj.find(".nv.info")
+    if section is None:
+        return []
+    if section.data and len(section.data) % _FUNCTION_VALUE.size == 0:
+        # Mostly there is nothing but such records, which are cut at once.
+        cut = list(_FUNCTION_VALUE.iter_unpack(section.data))
+        heads = {row[:3] for row in cut}
+        if all(fmt == SVAL and size == 8 and code in _OF_FUNCTION for fmt, code, size in heads):
+            return [(code, index, value, b"") for _, code, _, index, value in cut]
+    return [_global_row(record) for record in obj.records(section.index)]
+
+
+def _global_row(record: InfoRecord) -> tuple[int, int | None, int, bytes]:
+    code = record[1]
+    if code not in _OF_FUNCTION:
+        return code, None, 0, record
+    if record[0] != SVAL or len(record) < 8:
+        return code, -1, 0, b""
+    return code, word(record, 0), word(record, 1), record[_FUNCTION_VALUE.size :]
 
 
 def global_records(obj: InputObject) -> list[InfoRecord]:
     section = obj.find(".nv.info")
     return obj.records(section.index) if section else []
-
-
-#: A record of a function and a number: format, code, size, symbol, number.
-_FUNCTION_VALUE = Struct("<BBHII")
 
 
 class Demands:
@@ -108,33 +149,35 @@ class Demands:
         self.components = graph.components(kernels)
         self.registers = self.largest(facts.registers)
         self.stacks: dict[Symbol, int | None] = {}
+        stacks, frame, known = self.stacks, facts.frame, graph.known
         for members in self.components:
             depth: int | None = None
             if len(members) == 1:
                 function = members[0]
                 depth = below = 0
-                for callee in graph.callees(function):
-                    deeper = self.stacks.get(callee)
+                for callee in known[function]:
+                    deeper = stacks.get(callee)
                     if deeper is None:
                         depth = None
                         break
-                    below = max(below, deeper)
+                    if deeper > below:
+                        below = deeper
                 if depth is not None:
-                    depth = facts.frame.get(function, 0) + below
+                    depth = frame.get(function, 0) + below
             for function in members:
-                self.stacks[function] = depth
+                stacks[function] = depth
 
     def largest(self, own: dict[Symbol, int]) -> dict[Symbol, int]:
         """The largest of some values at or below every function; absent where there is none."""
         found: dict[Symbol, int] = {}
+        known = self.graph.known
         for members in self.components:
-            values = [own[function] for function in members if function in own]
+            largest: int | None = None
             for function in members:
-                for callee in self.graph.callees(function):
-                    if callee in found:
-                        values.append(found[callee])
-            if values:
-                largest = max(values)
+                for value in (own.get(function), *map(found.get, known[function])):
+                    if value is not None and (largest is None or value > largest):
+                        largest = value
+            if largest is not None:
                 for function in members:
                     found[function] = largest
         return found
@@ -150,27 +193,21 @@ def fill(
     demands = Demands(graph, facts, kernels) if final else None
     entries = set(kernels)
     rows: list[bytes] = []
-    pack, unpack, width = (
-        _FUNCTION_VALUE.pack,
-        _FUNCTION_VALUE.unpack_from,
-        _FUNCTION_VALUE.size,
-    )
+    pack = _FUNCTION_VALUE.pack
     for obj, found in reversed(facts.rows):
-        for record, symbol in reversed(found):
-            code = record[1]
-            if code in _OF_FUNCTION:
-                if symbol is None or (code == MAX_STACK_SIZE and final):
-                    continue
-                value = word(record, 1) if len(record) < width else unpack(record)[4]
-                if demands is not None and code == REGCOUNT and symbol in entries:
-                    value = max(demands.registers.get(symbol, 0), value)
-                rows.append(pack(SVAL, code, max(len(record) - 4, 8), symbol.index, value))
-                if len(record) > _FUNCTION_VALUE.size:
-                    rows.append(record[_FUNCTION_VALUE.size :])
+        for code, symbol, value, rest in reversed(found):
+            if symbol is None:
+                if rest[0] == SVAL and code in eiattr.SYMBOL_FIELDS:
+                    rest = _renumber_fields(obj, rest)
+                rows.append(rest)
                 continue
-            if record[0] == SVAL and code in eiattr.SYMBOL_FIELDS:
-                record = _renumber_fields(obj, record)
-            rows.append(record)
+            if code == MAX_STACK_SIZE and final:
+                continue
+            if demands is not None and code == REGCOUNT and symbol in entries:
+                value = max(demands.registers.get(symbol, 0), value)
+            rows.append(pack(SVAL, code, 8 + len(rest), symbol.index, value))
+            if rest:
+                rows.append(rest)
     recursive: set[Symbol] = set()
     for kernel in kernels if demands is not None else ():
         assert demands is not None
@@ -202,15 +239,15 @@ def _warn(state: LinkState, demands: Demands, kernels: set[Symbol]) -> None:
 
 def _renumber_fields(obj: InputObject, record: InfoRecord) -> InfoRecord:
     """Give every symbol that a record names its number of the output (samplers, images)."""
-    payload = bytearray(record.payload)
-    for at in eiattr.SYMBOL_FIELDS[record.code]:
+    payload = bytearray(record[4:])
+    for at in eiattr.SYMBOL_FIELDS[record[1]]:
         if at + 4 > len(payload):
             continue
         number = checked(obj, int.from_bytes(payload[at : at + 4], "little"))
         symbol = obj.bound[number]
         if symbol is not None:
             payload[at : at + 4] = words(symbol.index)
-    return InfoRecord(record.fmt, record.code, record.value, bytes(payload))
+    return record[:4] + payload
 
 
 def _by_index(state: LinkState) -> list[Symbol]:
@@ -238,32 +275,40 @@ def _function_sections(
     barriers: dict[Symbol, int] = {}
     codes = mercury_codes(mercury) if mercury else None
     sections = {s.owner: s for s in state.sections if s.records and s.owner is not None}
+    #: Functions whose records say a mask.
+    masked: set[Symbol] = set()
     for function, section in sections.items():
         if codes is None:
             records = section.records[::-1]
         else:
             records, tails[function] = split_added(section, function, codes)
             records.reverse()
-        if not _DECIDED.isdisjoint([record[1] for record in records]):
+        here = {record[1] for record in records}
+        if SPARSE_MMA_MASK in here:
+            masked.add(function)
+        if not _DECIDED.isdisjoint(here):
             obj = function.definition[0] if function.definition else None
             assert obj is not None
             done: list[InfoRecord] = []
             for record in records:
                 code = record[1]
-                if code == EXTERNS:
+                if code not in _DECIDED:
+                    pass
+                elif code in _PARAMETERS:
+                    if record[4:8] != _NO_SYMBOL:
+                        record = _renumber_fields(obj, record)
+                elif code == PARAM_CBANK:
+                    record = _renumber(function, record)
+                elif code == EXTERNS:
                     externs[function] = external_names(obj, record)
                     if not externs[function] and function not in entries:
                         continue
                     record = external_record(externs[function])
-                elif code == AT_ENTRY_FRAGMENTS and entries and not function.is_entry:
+                elif code == NUM_BARRIERS:
+                    barriers[function] = max(immediate(record) & 0xFF, barriers.get(function, 0))
+                elif entries and not function.is_entry:
                     fragments[function] = record
                     continue
-                elif code == NUM_BARRIERS:
-                    barriers[function] = max(record.value & 0xFF, barriers.get(function, 0))
-                elif code == PARAM_CBANK:
-                    record = _renumber(function, record)
-                elif code in _PARAMETERS and record[4:8] != _NO_SYMBOL:
-                    record = _renumber_fields(obj, record)
                 done.append(record)
             records = done
         section.records = records
@@ -279,47 +324,43 @@ def _function_sections(
         if own is None:
             continue
         if kernel in recursive:
-            crs = InfoRecord(SVAL, CRS_STACK_SIZE, 0, words(_UNKNOWN_STACK))
+            crs = info_record(SVAL, CRS_STACK_SIZE, 0, words(_UNKNOWN_STACK))
             _replace(own.records, CRS_STACK_SIZE, crs)
         if kernel in largest:
-            _replace(own.records, NUM_BARRIERS, InfoRecord(BVAL, NUM_BARRIERS, largest[kernel]))
+            _replace(own.records, NUM_BARRIERS, info_record(BVAL, NUM_BARRIERS, largest[kernel]))
         if not named and not fragments:
             if kernel in externs:
                 _replace(own.records, EXTERNS, None)
             continue
         assert demands is not None
         reached = demands.graph.reachable(kernel)
-        if fragments and all(r.code != AT_ENTRY_FRAGMENTS for r in own.records):
+        if fragments and all(r[1] != AT_ENTRY_FRAGMENTS for r in own.records):
             # Needs of device functions are the kernel's (case tcgen05 drops them there).
             own.records += [fragments[f] for f in reached if f in fragments][:1]
         below = sorted((f for f in reached if f in position), key=position.__getitem__)
         _fill_externs(kernel, own, list(sections) if only else below, externs, only=only)
-    old = _without_masks(sections)
+    old = _without_masks(sections, masked)
     aliased = _with_alias(state) if demands is not None else set()
     unsaid = _reach_unknown_masks(kernels, demands, sections, old) if demands is not None else set()
     for function, section in sections.items():
         if function in old or function in aliased:
-            section.records.append(InfoRecord(HVAL, SPARSE_MMA_MASK, _ANY_MASK))
+            section.records.append(info_record(HVAL, SPARSE_MMA_MASK, _ANY_MASK))
         elif function in unsaid and demands is not None:
             _open_mask(section.records)
         if function in tails:
             section.records += [_renumber(function, r) for r in tails[function]]
         if function in state.slotted:
             codes_of_banks = (BINDLESS_TEXTURE_BANK, BINDLESS_SURFACE_BANK)
-            section.records += [InfoRecord(BVAL, code, 0) for code in codes_of_banks]
+            section.records += [info_record(BVAL, code, 0) for code in codes_of_banks]
         section.content = b"".join(section.records)
 
 
-def _without_masks(sections: dict[Symbol, OutSection]) -> set[Symbol]:
+def _without_masks(sections: Iterable[Symbol], masked: set[Symbol]) -> set[Symbol]:
     """Functions of inputs that are older than SPARSE_MMA_MASK, when others have that record."""
-    having: set[int] = set()
-    inputs: dict[Symbol, int] = {}
-    for function, section in sections.items():
-        if function.definition is not None:
-            inputs[function] = id(function.definition[0])
-            if any(record[1] == SPARSE_MMA_MASK for record in section.records):
-                having.add(inputs[function])
-    return {f for f, obj in inputs.items() if obj not in having} if having else set()
+    having = {id(f.definition[0]) for f in masked if f.definition is not None}
+    if not having:
+        return set()
+    return {f for f in sections if f.definition and id(f.definition[0]) not in having}
 
 
 def _with_alias(state: LinkState) -> set[Symbol]:
@@ -348,7 +389,7 @@ def _open_mask(records: list[InfoRecord]) -> None:
     """Code of unknown mask may use all of it."""
     for at, record in enumerate(records):
         if record[1] == SPARSE_MMA_MASK:
-            records[at] = InfoRecord(record.fmt, SPARSE_MMA_MASK, record.value | _ANY_MASK)
+            records[at] = info_record(record[0], SPARSE_MMA_MASK, immediate(record) | _ANY_MASK)
 
 
 def _fill_externs(
@@ -383,7 +424,7 @@ def mercury_codes(state: LinkState) -> dict[str, list[set[int]]]:
     codes: dict[str, list[set[int]]] = {}
     for section in state.sections:
         if section.owner is not None and section.sh_type == SHT_CUDA_INFO:
-            found = {r.code for r in section.records}
+            found = {r[1] for r in section.records}
             codes.setdefault(section.owner.name, []).append(found)
     return codes
 
@@ -395,8 +436,8 @@ def split_added(
     if codes is None or function.name not in codes:
         return list(section.records), []
     known = codes[function.name][0] | _PROPAGATED
-    kept = [r for r in section.records if r.code in known]
-    return kept, [r for r in section.records if r.code not in known]
+    kept = [r for r in section.records if r[1] in known]
+    return kept, [r for r in section.records if r[1] not in known]
 
 
 def _renumber(function: Symbol, record: InfoRecord) -> InfoRecord:
@@ -405,26 +446,25 @@ def _renumber(function: Symbol, record: InfoRecord) -> InfoRecord:
         return record
     obj = function.definition[0]
     place = obj.placed.get(obj.symbols[checked(obj, word(record, 0))][5])
-    if place is None or place[0].symbol is None:
+    if place is None or not place[0].has_symbol:
         return record
-    number = place[0].symbol.index.to_bytes(4, "little")
-    return bytes.__new__(InfoRecord, record[:4] + number + record[8:])
+    return record[:4] + place[0].symbol_index.to_bytes(4, "little") + record[8:]
 
 
 def external_names(obj: InputObject, record: InfoRecord) -> list[Symbol]:
     """What of an EXTERNS record a link cannot settle: undefined functions, and kernels."""
-    found = (obj.bound[checked(obj, word(record, i))] for i in range(len(record.payload) // 4))
+    found = (obj.bound[checked(obj, word(record, i))] for i in range((len(record) - 4) // 4))
     return [s for s in found if s is not None and (not s.is_defined or s.is_entry)]
 
 
 def external_record(symbols: list[Symbol]) -> InfoRecord:
-    return InfoRecord(SVAL, EXTERNS, 0, words(*(s.index for s in symbols)))
+    return info_record(SVAL, EXTERNS, 0, words(*(s.index for s in symbols)))
 
 
 def _replace(records: list[InfoRecord], code: int, new: InfoRecord | None) -> None:
     """Put a record where the one of its code is, or at the end; None removes it."""
     for i, record in enumerate(records):
-        if record.code == code:
+        if record[1] == code:
             records[i : i + 1] = [new] if new else []
             return
     if new:

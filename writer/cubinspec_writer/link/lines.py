@@ -54,6 +54,7 @@ def sort_sequences(lines: OutSection, relocs: OutSection) -> None:
     rows = {reloc.offset: reloc for reloc in relocs.relocs}
     data = bytes(lines.content)
     done = bytearray()
+    moved: dict[int, int] = {}
     units = _units(data)
     if units is None:
         return
@@ -63,10 +64,12 @@ def sort_sequences(lines: OutSection, relocs: OutSection) -> None:
         for number in sorted(range(len(order)), key=order.__getitem__):
             first, last, address = sequences[number]
             if address in rows:
-                rows[address].offset += len(done) - first
+                assert address is not None
+                moved[address] = address + len(done) - first
             done += data[first:last]
     lines.data = done
-    relocs.relocs.sort(key=lambda reloc: -reloc.offset)
+    found = [reloc._replace(offset=moved.get(reloc.offset, reloc.offset)) for reloc in relocs.relocs]
+    relocs.relocs = sorted(found, key=lambda reloc: -reloc.offset)
 
 
 def _units(data: bytes) -> list[tuple[int, int, list[tuple[int, int, int | None]]]] | None:

@@ -41,8 +41,8 @@ def mark_live(state: LinkState) -> None:
     functions = {
         symbol
         for obj in state.objects
-        for symbol in obj.bound
-        if symbol is not None and symbol.kind == STT_FUNC
+        for row in obj.named
+        if (symbol := obj.bound[row[0]]) is not None and symbol.kind == STT_FUNC
     }
     options = state.options
     if options.relocatable or options.debug or options.preserve_relocs:
@@ -84,7 +84,7 @@ def reference_graph(state: LinkState) -> tuple[Edges, list[Symbol]]:
             if source is not None and accepted_here(obj, a):
                 edges.setdefault(source, []).extend(taken.get(obj.string(b), ()))
     for obj in state.objects:
-        owner = code_owners(obj, replaced=True)
+        owner, bound = code_owners(obj, replaced=True), obj.bound
         for alias, function in aliases(obj):
             edges.setdefault(alias, []).append(function)
             edges.setdefault(function, []).append(alias)
@@ -98,14 +98,14 @@ def reference_graph(state: LinkState) -> tuple[Edges, list[Symbol]]:
             if not section.flags & SHF_ALLOC:
                 continue
             source = owner.get(relocs.target if section.flags & SHF_EXECINSTR else section.info)
-            for row in relocs.rows:
-                target = obj.bound[row.symbol]
+            for _, _, index, _ in relocs.rows:
+                target = bound[index]
                 if target is None or target.kind != STT_FUNC:
                     continue
                 if section.flags & SHF_EXECINSTR or source is not None:
                     if source is not None:
                         edges.setdefault(source, []).append(target)
-                elif takes_address(obj, row.symbol):
+                elif takes_address(obj, index):
                     roots.append(target)
     return edges, roots
 
@@ -120,6 +120,14 @@ def undefined_names(state: LinkState) -> list[str]:
         return []
     seen: dict[Symbol, str] = {}
     for obj in state.objects:
+        bound = obj.bound
+        missing = {
+            row[0]
+            for row in obj.named
+            if (symbol := bound[row[0]]) is not None and is_missing(symbol)
+        }
+        if not missing:
+            continue
         owner = code_owners(obj)
         for relocs in obj.relocs:
             section = obj.sections[relocs.target]
@@ -130,23 +138,26 @@ def undefined_names(state: LinkState) -> list[str]:
                 function = owner.get(code)
                 if function is None or not function.live:
                     continue
-            for row in relocs.rows:
-                symbol = obj.bound[row.symbol]
-                if symbol is not None and symbol not in seen and is_missing(symbol):
+            for _, _, index, _ in relocs.rows:
+                symbol = bound[index]
+                if index in missing and symbol is not None and symbol not in seen:
                     seen[symbol] = _undefined(symbol)
     for obj in state.objects:
-        for named, symbol in zip(obj.symbols, obj.bound, strict=True):
+        for named in obj.named:
             # Variables need a definition even when nothing uses them.
-            if symbol is None or symbol in seen or named.kind not in _VARIABLES:
+            symbol = obj.bound[named[0]]
+            if named[3] not in _VARIABLES or symbol is None or symbol in seen:
                 continue
             if named.bind == STB_GLOBAL and is_missing(symbol):
                 seen[symbol] = _undefined(symbol)
+    if not seen:
+        return []
     order = (
         symbol
         for obj in state.objects
         for is_function in (True, False)
-        for row, symbol in zip(obj.symbols, obj.bound, strict=True)
-        if symbol in seen and (row.kind == STT_FUNC) == is_function
+        for row in obj.named
+        if (symbol := obj.bound[row.index]) in seen and (row.kind == STT_FUNC) == is_function
     )
     return [seen[symbol] for symbol in dict.fromkeys(order) if symbol is not None]
 
@@ -159,7 +170,7 @@ def _undefined(symbol: Symbol) -> str:
 
 def is_missing(symbol: Symbol) -> bool:
     """Whether a name must have a definition and has none."""
-    if symbol.is_defined or symbol.kind in _DRIVER_OBJECTS or symbol.space == Space.SHARED:
+    if symbol.definition is not None or symbol.kind in _DRIVER_OBJECTS or symbol.space == Space.SHARED:
         return False
     known = symbol.name in _SYSTEM_CALLS or symbol.name in _DEVICE_RUNTIME
     return not known and not symbol.name.startswith(_SYSTEM_PREFIXES)
@@ -227,13 +238,16 @@ def code_owners(obj: InputObject, *, replaced: bool = False) -> dict[int, Symbol
     Args:
         replaced: take copies that another one replaced, too.
     """
-    owners = {}
-    for row, symbol in zip(obj.symbols, obj.bound, strict=True):
-        if symbol is not None and row[3] == STT_FUNC and row[5]:
-            definition = symbol.definition
-            here = definition is not None and definition[1] is row
-            if row[5] not in owners and (here or (replaced and accepted_here(obj, row[0]))):
-                owners[row[5]] = symbol
+    owners: dict[int, Symbol] = {}
+    for row in obj.functions:
+        index, _, _, _, _, shndx, _, _ = row
+        symbol = obj.bound[index]
+        if symbol is None or not shndx or shndx in owners:
+            continue
+        definition = symbol.definition
+        here = definition is not None and definition[1] is row
+        if here or (replaced and accepted_here(obj, index)):
+            owners[shndx] = symbol
     return owners
 
 
@@ -243,8 +257,9 @@ def aliases(obj: InputObject) -> Iterator[tuple[Symbol, Symbol]]:
     The first symbol of a code section is the function itself.
     """
     first: dict[int, Symbol] = {}
-    for row, symbol in zip(obj.symbols, obj.bound, strict=True):
-        if symbol is not None and row[3] == STT_FUNC and row[5] and row[5] != SHN_COMMON:
+    for row in obj.functions:
+        symbol = obj.bound[row[0]]
+        if symbol is not None and row[5] and row[5] != SHN_COMMON:
             known = first.setdefault(row[5], symbol)
             if known is not symbol:
                 yield symbol, known

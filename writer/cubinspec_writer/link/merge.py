@@ -58,11 +58,16 @@ from .registers import REGISTER_TABLE, clear_places
 from .relocate import LINE_TABLES, clear, is_clear
 from .state import LinkState
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+#: Makes a named tuple of a tuple without a call of its constructor.
+_NEW = tuple.__new__
 #: Debug tables with an entry for every function, and what leaves entries out.
 _TABLES_OF_CODE = {".debug_frame": keep_frames} | dict.fromkeys(LINE_TABLES, keep_lines)
 SHARED_POOL = ".nv_debug.shared"
 SHARED = ".nv.shared."
-_SHARED_FLAGS = SHF_WRITE | SHF_ALLOC | SHF_INFO_LINK
 
 
 #: Types of sections that are looked at again when all symbols are merged.
@@ -113,13 +118,14 @@ class _Merger:
         # Constants that the new copy of a function does not have leave no name either.
         gone = {section for section in self.emptied if not section.emitted}
         if gone:
-            self.state.entries = [entry for entry in self.state.entries if entry not in gone]
+            self.state.drop_entries(gone)
             for section in gone:
                 del self.state.by_key[section.name, section.owner]
 
     def _find_owners(self) -> None:
-        for row, symbol in zip(self.obj.symbols, self.obj.bound, strict=True):
-            if symbol is None or row[3] != STT_FUNC:
+        for row in self.obj.functions:
+            symbol = self.obj.bound[row[0]]
+            if symbol is None:
                 continue
             self.functions.append((row, symbol))
             shndx = row[5]
@@ -171,12 +177,9 @@ class _Merger:
                 own = info.get(text.index)
                 if own is not None:
                     self._info_section(own, symbol)
-                if (SHARED + symbol.name, symbol) in state.by_key:
-                    continue
-                shared = state.create_section(
-                    SHARED + symbol.name, SHT_CUDA_SHARED, _SHARED_FLAGS, 0, owner=symbol
-                )
-                shared.info_section, shared.emitted = section, False
+                key = SHARED + symbol.name, symbol
+                if key not in state.by_key and key not in state.reserved:
+                    state.reserve(*key)
         for alias, row in self.aliases:
             if alias.live and defined_here(obj, row[0]):
                 alias.section, alias.value = self.owner[row[5]].section, row[6]
@@ -222,8 +225,9 @@ class _Merger:
 
     def _symbols(self) -> None:
         obj = self.obj
-        for row, symbol in zip(obj.symbols, obj.bound, strict=True):
-            if symbol is None or row[3] == STT_FUNC or row[3] == STT_SECTION:
+        for row in obj.named:
+            symbol = obj.bound[row[0]]
+            if symbol is None or row[3] == STT_FUNC:
                 continue
             note = row.shndx == SHN_UNDEF and row.bind == STB_LOCAL
             if note and not self.state.options.relocatable:
@@ -301,7 +305,7 @@ class _Merger:
                     self.state.add_name(source.name)
                 return None
             owner = self.owner.get(source.info)
-        section = self.state.by_key.get((source.name, owner))
+        section = self._known_section(source, owner)
         if section is None:
             # Constants of a device function move into the banks of kernels: no name, no section.
             nameless = is_constant(source.sh_type) and owner is not None and not owner.is_entry
@@ -333,6 +337,14 @@ class _Merger:
         self.obj.placed[source.index] = (section, base)
         return section, base
 
+    def _known_section(self, source: InSection, owner: Symbol | None) -> OutSection | None:
+        """The output section that an input section goes to, if there is one so far."""
+        key = source.name, owner
+        section = self.state.by_key.get(key)
+        if section is None and owner is not None and key in self.state.reserved:
+            section = self.state.shared_section(owner)
+        return section
+
     def _append(self, source: InSection, section: OutSection) -> int:
         """Append a block; a second parameter bank of a kernel that is only weak so far goes."""
         # Where the finalizer makes these banks, it makes them from one copy.
@@ -351,7 +363,7 @@ class _Merger:
         bank is the one exception (weak_funcs).
         """
         state = self.state
-        section = state.by_key.get((source.name, owner))
+        section = self._known_section(source, owner)
         if section is None and last and is_constant(source.sh_type):
             # The first copy has no constants: these get a section that nothing uses.
             section = state.create_section(
@@ -375,10 +387,10 @@ class _Merger:
     def _table_of_code(self, source: InSection, section: OutSection) -> int:
         """Append the entries of linked functions only."""
         starts = {
-            row.offset: row.symbol
+            offset: index
             for relocs in self.obj.relocs
             if relocs.target == source.index
-            for row in relocs.rows
+            for offset, _, index, _ in relocs.rows
         }
 
         def is_linked(offset: int) -> bool:
@@ -418,39 +430,48 @@ class _Merger:
         target, base = place
         # Entries of a duplicate function must not describe the other copy; other debug data does.
         of_code = target.name in _TABLES_OF_CODE
+        foreign: Collection[int] = ()
+        if of_code:
+            foreign = self.outdone if relocs.is_rela else self.skipped
         cut = self.cut.get(relocs.target)
         hidden = not target.emitted and target in state.hidden
+        is_bank = is_constant(target.sh_type)
         names = _RelocNames(state, obj, relocs, target)
-        bound = obj.bound
+        bound, symbols = obj.bound, obj.symbols
+        slow: dict[int, tuple[Symbol | None, int]] = {}
+        serial = state.serial
         for row in relocs.rows:
             offset, r_type, index, addend = row
             if cut is not None:
                 moved = cut.new_offset(offset)
-                if moved is None or obj.symbols[index].kind == STT_SECTION:
+                if moved is None or symbols[index].kind == STT_SECTION:
                     continue
                 offset = moved
             symbol, shift = bound[index], 0
-            if symbol is None or of_code or not symbol.live:
-                symbol, shift = self._reloc_symbol(index, of_code, relocs.is_rela)
-            if self.cut and obj.symbols[index].kind == STT_SECTION:
-                shift += self._moved(obj.symbols[index].shndx, addend)
+            if symbol is None or not symbol.live or symbols[index][5] in foreign:
+                found = slow.get(index)
+                if found is None:
+                    found = slow[index] = self._reloc_symbol(index, foreign)
+                symbol, shift = found
+            if self.cut and symbols[index].kind == STT_SECTION:
+                shift += self._moved(symbols[index].shndx, addend)
             if symbol is None and not (
                 # Data about a duplicate of a dead function stays as it is.
                 self._is_dead(index) and defined_here(obj, index)
             ):
                 # Names stay of code that calls what is not linked (86), and of replaced copies.
                 is_call = target.flags & SHF_EXECINSTR and self._is_dead(index)
-                if is_call or (of_code and obj.symbols[index].shndx in self.owner):
+                if is_call or (of_code and symbols[index].shndx in self.owner):
                     names.section_for(row)
                 continue
-            if is_constant(target.sh_type) and self._is_outdone(index):
+            if is_bank and self._is_outdone(index):
                 names.skip(row)
                 continue
             if hidden and symbol is not None:
                 if state.options.preserve_relocs and row is relocs.rows[0]:
                     state.add_name(".nv.resolvedrela" + target.name)
                 state.hidden_relocs.setdefault(target, []).append(
-                    Reloc(base + offset, r_type, symbol, addend + shift)
+                    Reloc(base + offset, r_type, symbol, addend + shift, 0)
                 )
                 continue
             section = names.section
@@ -460,10 +481,11 @@ class _Merger:
                 if is_clear(r_type):
                     clear(target, base + offset, r_type)
                 continue
-            state.serial += 1
+            serial += 1
             section.relocs.append(
-                Reloc(base + offset, r_type, symbol, addend + shift, state.serial)
+                _NEW(Reloc, (base + offset, r_type, symbol, addend + shift, serial))
             )
+        state.serial = serial
 
     def _is_outdone(self, index: int) -> bool:
         """Whether constants that name a weak symbol lose it, as nvlink has it (weak_constants).
@@ -487,16 +509,19 @@ class _Merger:
         symbol = self.obj.bound[index]
         return symbol is not None and symbol.is_function and not symbol.live
 
-    def _reloc_symbol(self, index: int, of_code: bool, is_rela: bool) -> tuple[Symbol | None, int]:
-        """The output symbol a relocation means, and what its addend grows by."""
+    def _reloc_symbol(self, index: int, foreign: Collection[int]) -> tuple[Symbol | None, int]:
+        """The output symbol a relocation means, and what its addend grows by.
+
+        Args:
+            foreign: code sections that the target must not describe.
+        """
         row, symbol = self.obj.symbols[index], self.obj.bound[index]
         if row.kind == STT_SECTION:
             place = self.obj.placed.get(row.shndx)
             return (place[0].symbol, place[1]) if place else (None, 0)
         if symbol is not None and symbol.is_function and not symbol.live:
             return None, 0
-        late = self.outdone if is_rela else self.skipped
-        if of_code and row.shndx in late:
+        if row.shndx in foreign:
             return None, 0
         if symbol is None:
             # Relocations that change an instruction name no symbol (atomics_misc on sm_75).

@@ -109,13 +109,8 @@ class InSymbol(NamedTuple):
         return (self.other & STO_CUDA_SPACE) >> 5
 
 
-class InReloc(NamedTuple):
-    """One relocation row; `addend` is 0 for rows of a REL section."""
-
-    offset: int
-    r_type: int
-    symbol: int
-    addend: int
+#: One relocation row: offset, type, symbol number, addend (0 in a REL section).
+InReloc = tuple[int, int, int, int]
 
 
 class InRelocs(NamedTuple):
@@ -127,58 +122,42 @@ class InRelocs(NamedTuple):
     rows: list[InReloc]
 
 
+#: One `.nv.info` record as it stands: format, attribute code, then two bytes of value, or the size
+#: of the payload and the payload.
+InfoRecord = bytes
 _RECORD_HEAD = Struct("<BBH")
 #: Record format with a sized payload; all others hold their value in the record.
 SVAL = 4
 
 
-class InfoRecord(bytes):
-    """One `.nv.info` record as it stands: format, attribute code, immediate value or payload."""
+def info_record(fmt: int, code: int, value: int, payload: bytes = b"") -> InfoRecord:
+    """One record; the value counts only in a format without payload."""
+    if fmt == SVAL:
+        return _RECORD_HEAD.pack(fmt, code, len(payload)) + payload
+    return _RECORD_HEAD.pack(fmt, code, value)
 
-    __slots__ = ()
 
-    def __new__(cls, fmt: int, code: int, value: int, payload: bytes = b"") -> InfoRecord:
-        head = _RECORD_HEAD.pack(fmt, code, len(payload) if fmt == 4 else value)
-        return bytes.__new__(cls, head + payload if fmt == 4 else head)
-
-    @property
-    def fmt(self) -> int:
-        return self[0]
-
-    @property
-    def code(self) -> int:
-        return self[1]
-
-    @property
-    def value(self) -> int:
-        """The immediate value; 0 with a payload."""
-        return 0 if self[0] == 4 else self[2] | self[3] << 8
-
-    @property
-    def payload(self) -> bytes:
-        return self[4:]
-
-    def encode(self) -> bytes:
-        return self
+def immediate(record: InfoRecord) -> int:
+    """The value of a record without payload; 0 of one with it."""
+    return 0 if record[0] == SVAL else record[2] | record[3] << 8
 
 
 def info_records(data: bytes) -> list[InfoRecord]:
     """Split the bytes of a `.nv.info` or `.nv.compat` section into records."""
     found: list[InfoRecord] = []
     at, end = 0, len(data)
-    new = bytes.__new__
     while at + 4 <= end:
         fmt = data[at]
         if fmt == SVAL:
             after = at + 4 + (data[at + 2] | data[at + 3] << 8)
             if after > end:
-                found.append(InfoRecord(SVAL, data[at + 1], 0, data[at + 4 :]))
+                found.append(info_record(SVAL, data[at + 1], 0, data[at + 4 :]))
             else:
-                found.append(new(InfoRecord, data[at:after]))
+                found.append(data[at:after])
             at = after
         else:
             if fmt:
-                found.append(new(InfoRecord, data[at : at + 4]))
+                found.append(data[at : at + 4])
             at += 4
     return found
 
@@ -199,6 +178,8 @@ class InputObject:
     """One relocatable cubin as read: rows only.
 
     Attributes:
+        named: rows of `symbols` that can be bound: not of sections, not without a name.
+        functions: those of functions.
         info: records of attribute sections that were asked for, by section; see `records`.
         bound: output symbol of every input symbol, filled by `resolve`; None for symbols without
             a place.
@@ -211,8 +192,10 @@ class InputObject:
         "bound",
         "callgraph",
         "flags",
+        "functions",
         "info",
         "name",
+        "named",
         "placed",
         "prototypes",
         "relocs",
@@ -233,6 +216,8 @@ class InputObject:
         self.flags = flags
         self.sections = sections
         self.symbols = symbols
+        self.named = [row for row in symbols if row[3] != STT_SECTION and row[1]]
+        self.functions = [row for row in self.named if row[3] == STT_FUNC]
         self.strtab = strtab
         self.relocs: list[InRelocs] = []
         self.info: dict[int, list[InfoRecord]] = {}
@@ -349,23 +334,15 @@ class Symbol:
         return (self.other & STO_CUDA_SPACE) >> 5
 
 
-class Reloc:
-    """One relocation of the output, against a place inside an output section.
+class Reloc(NamedTuple):
+    """One relocation of the output, against a place inside an output section."""
 
-    Attributes:
-        serial: running number in the order of merging.
-    """
-
-    __slots__ = ("addend", "offset", "r_type", "serial", "symbol")
-
-    def __init__(
-        self, offset: int, r_type: int, symbol: Symbol, addend: int, serial: int = 0
-    ) -> None:
-        self.offset = offset
-        self.r_type = r_type
-        self.symbol = symbol
-        self.addend = addend
-        self.serial = serial
+    offset: int
+    r_type: int
+    symbol: Symbol
+    addend: int
+    #: Running number in the order of merging.
+    serial: int
 
 
 _WITHOUT_BYTES = frozenset((SHT_NOBITS, SHT_CUDA_GLOBAL, SHT_CUDA_SHARED, SHT_CUDA_SHARED_RESERVED))
@@ -376,6 +353,8 @@ class OutSection:
 
     Attributes:
         index: number of the section, set when the file is written.
+        has_symbol: whether the kind of section has a section symbol.
+        symbol_index: number of that symbol.
         nobits_size: size when there are no bytes in the file; otherwise `len(data)` counts.
         reserved: bytes in front of `nobits_size` that the hardware keeps for itself.
         content: bytes of the input as long as nobody changes them; `data` is for changes.
@@ -389,10 +368,12 @@ class OutSection:
         "emitted",
         "entsize",
         "flags",
+        "has_symbol",
         "index",
         "info_section",
         "info_value",
         "is_nobits",
+        "known_symbol",
         "name",
         "nobits_size",
         "owner",
@@ -400,7 +381,7 @@ class OutSection:
         "relocs",
         "reserved",
         "sh_type",
-        "symbol",
+        "symbol_index",
     )
 
     def __init__(
@@ -412,6 +393,7 @@ class OutSection:
         entsize: int = 0,
         owner: Symbol | None = None,
         emitted: bool = True,
+        has_symbol: bool = False,
     ) -> None:
         self.name = name
         self.sh_type = sh_type
@@ -422,7 +404,9 @@ class OutSection:
         self.nobits_size = 0
         self.reserved = 0
         self.owner = owner
-        self.symbol: Symbol | None = None
+        self.has_symbol = has_symbol
+        self.symbol_index = 0
+        self.known_symbol: Symbol | None = None
         self.info_section: OutSection | None = None
         self.info_value = 0
         self.relocs: list[Reloc] = []
@@ -430,6 +414,16 @@ class OutSection:
         self.emitted = emitted
         self.index = 0
         self.is_nobits = sh_type in _WITHOUT_BYTES
+
+    @property
+    def symbol(self) -> Symbol | None:
+        """The section symbol, made when somebody needs more than its number."""
+        symbol = self.known_symbol
+        if symbol is None and self.has_symbol:
+            symbol = Symbol("", STB_LOCAL, STT_SECTION, 0, section=self, entered=True)
+            symbol.index = self.symbol_index
+            self.known_symbol = symbol
+        return symbol
 
     @property
     def data(self) -> bytearray:

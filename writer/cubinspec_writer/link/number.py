@@ -55,9 +55,9 @@ def has_symbol(state: LinkState, section: OutSection) -> bool:
         size = section.nobits_size if state.profile.constant0_late else section.size
         if size == 0:
             return False
-    elif section.sh_type == SHT_PROGBITS and not section.data and section not in state.emptied:
+    elif section.sh_type == SHT_PROGBITS and not section.content and section not in state.emptied:
         return False
-    return section.symbol is not None and section.emitted
+    return section.has_symbol and section.emitted
 
 
 def is_hidden(state: LinkState, symbol: Symbol) -> bool:
@@ -83,26 +83,32 @@ def is_dropped(state: LinkState, symbol: Symbol) -> bool:
     return is_table_placeholder(symbol) or is_hidden(state, symbol)
 
 
-def number_symbols(state: LinkState) -> list[Symbol]:
-    """Give every symbol of the output its index; returns them in that order (null excluded)."""
-    first: list[Symbol] = []
+def number_symbols(state: LinkState) -> list[Symbol | OutSection]:
+    """Give every symbol of the output its number.
+
+    Returns:
+        The symbols in that order (null excluded); a section stands for its section symbol.
+    """
+    symbols: list[Symbol | OutSection] = []
     some_late = state.profile.constant0_late
     for entry in state.entries:
         if isinstance(entry, OutSection):
-            symbol = entry.symbol
-            if symbol is None or not entry.emitted:
+            if not entry.emitted or not entry.has_symbol:
                 continue
             if has_symbol(state, entry) and not (some_late and is_late(state, entry)):
-                first.append(symbol)
+                symbols.append(entry)
         elif isinstance(entry, Symbol) and (is_plain(entry) or not is_dropped(state, entry)):
-            first.append(entry)
-    late = []
+            symbols.append(entry)
+    symbols += [s for s in state.globals if is_plain(s) or not is_dropped(state, s)]
     if some_late:
-        late = [s.symbol for s in late_sections(state) if has_symbol(state, s) and s.symbol]
-    kept = [s for s in state.globals if is_plain(s) or not is_dropped(state, s)]
-    symbols = first + kept + late
-    for index, symbol in enumerate(symbols, 1):
-        symbol.index = index
+        symbols += [s for s in late_sections(state) if has_symbol(state, s)]
+    for index, item in enumerate(symbols, 1):
+        if isinstance(item, Symbol):
+            item.index = index
+            continue
+        item.symbol_index = index
+        if item.known_symbol is not None:
+            item.known_symbol.index = index
     return symbols
 
 

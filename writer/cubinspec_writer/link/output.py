@@ -253,8 +253,9 @@ class _Writer:
             return out.Dropped(symbol.name)
         section = symbol.section
         if state is not self.state:
-            symbol = self.half.symbols[symbol.index - 1]
-            section = symbol.section
+            twin = self.half.symbols[symbol.index - 1]
+            assert isinstance(twin, Symbol)
+            symbol, section = twin, twin.section
         st_info, st_other, st_value = symbol_fields(self.state, symbol)
         place = self._made(section) if section is not None else 0
         return out.Symbol(
@@ -386,10 +387,12 @@ class _Writer:
     def _mercury_symbol(
         self,
         state: LinkState,
-        symbol: Symbol,
+        item: Symbol | OutSection,
         copies: dict[OutSection, out.Section],
         twins: dict[OutSection, OutSection],
     ) -> bodies.MercurySymbol:
+        symbol = item if isinstance(item, Symbol) else item.symbol
+        assert symbol is not None
         section = symbol.section
         st_info, st_other, st_value = symbol_fields(state, symbol)
         place: out.Section | int = 0

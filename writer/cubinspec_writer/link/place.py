@@ -133,13 +133,16 @@ def _place_shared(state: LinkState, below: Below) -> None:
     sizes: dict[Symbol, int] = {}
     aligns: dict[Symbol, int] = {}
     for kernel, variables in uses.items():
-        section = state.by_key.get((".nv.shared." + kernel.name, kernel))
-        if section is None:
+        key = ".nv.shared." + kernel.name, kernel
+        section = state.by_key.get(key)
+        if section is None and key not in state.reserved:
             continue
         shared = [v for v in variables if len(users[v]) > 1]
         size = max((v.value + v.size for v in shared if v.is_defined), default=0)
         own = list(_variables_of(state, section))
         own += [v for v in pooled if v in variables and len(users[v]) == 1]
+        if own and section is None:
+            section = state.shared_section(kernel)
         for variable in split_sort(own, _larger_alignment):
             variable.value = align_up(size, variable.alignment)
             size = variable.value + variable.size
@@ -149,14 +152,17 @@ def _place_shared(state: LinkState, below: Below) -> None:
         aligns[kernel] = max(aligns[kernel], taken)
     _place_dynamic(state, below, used_by_function, sizes, aligns)
     for kernel, variables in uses.items():
-        section = state.by_key.get((".nv.shared." + kernel.name, kernel))
+        if kernel not in sizes:
+            continue
+        dynamic = aligns[kernel] == _DYNAMIC_ALIGN and any(not v.is_defined for v in variables)
+        emitted = bool(sizes[kernel]) or dynamic or everywhere
+        key = ".nv.shared." + kernel.name, kernel
+        section = state.shared_section(kernel) if emitted else state.by_key.get(key)
         if section is None:
             continue
         section.align = aligns[kernel]
         section.nobits_size = sizes[kernel]
-        dynamic = any(not v.is_defined for v in variables)
-        dynamic = dynamic and section.align == _DYNAMIC_ALIGN
-        section.emitted = bool(sizes[kernel]) or dynamic or everywhere
+        section.emitted = emitted
         if sizes[kernel] > _SHARED_LIMIT and not _allows_more_shared(state):
             state.diagnostics.error(
                 f"Entry function '{kernel.name}' uses too much shared data "
@@ -210,14 +216,14 @@ def _named_in_code(state: LinkState) -> set[Symbol]:
     for obj in state.objects:
         late = {
             row.shndx
-            for row in obj.symbols
-            if row.kind == STT_FUNC and row.bind == STB_WEAK and not accepted_here(obj, row.index)
+            for row in obj.functions
+            if row.bind == STB_WEAK and not accepted_here(obj, row.index)
         }
         for relocs in obj.relocs:
             if not obj.sections[relocs.target].flags & SHF_EXECINSTR or relocs.target in late:
                 continue
-            for row in relocs.rows:
-                symbol = obj.bound[row.symbol]
+            for _, _, index, _ in relocs.rows:
+                symbol = obj.bound[index]
                 if symbol is not None and symbol.space == Space.SHARED:
                     found.add(symbol)
     return found

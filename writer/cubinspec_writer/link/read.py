@@ -11,6 +11,9 @@ order follows from it.
 
 from __future__ import annotations
 
+from itertools import repeat
+from operator import add, getitem
+
 from cubinspec.errors import BadStructureError, NotCubinError
 from cubinspec.reader.elf import Elf, StringTable, occupies_file
 from cubinspec_generated import records
@@ -40,17 +43,19 @@ from .model import (
     SHT_RELA,
     SHT_SYMTAB,
     CallGraph,
-    InfoRecord,
     InputObject,
     InReloc,
     InRelocs,
     InSection,
     InSymbol,
+    info_record,
     info_records,
     is_constant,
 )
 
 ET_REL = 1
+#: Makes a named tuple of a tuple without a call of its constructor.
+_NEW = tuple.__new__
 _CODE_PREFIX, _PREFIX = ".nv.capmerc", ".nv.merc"
 #: Mercury section type -> the type that the same contents have in the SASS half.
 PLAIN_TYPE = {
@@ -114,7 +119,7 @@ def read_half(elf: Elf, *, mercury: bool) -> InputObject:
     for section in sections if barriers else ():
         if section.sh_type == SHT_CUDA_INFO and section.info in barriers:
             # Barriers stood in the flags of code before they had an attribute (CUDA 12).
-            record = InfoRecord(2, NUM_BARRIERS, barriers[section.info])
+            record = info_record(2, NUM_BARRIERS, barriers[section.info])
             obj.info[section.index] = [record, *info_records(section.data)]
     for section in sections:
         sh_type = section[2]
@@ -144,8 +149,7 @@ def _symbols(elf: Elf, table: int, strtab: StringTable, num_sections: int) -> li
     names = strtab.get_many(list(st_names))
     binds, kinds = [info >> 4 for info in infos], [info & 15 for info in infos]
     columns = zip(range(len(rows)), names, binds, kinds, others, shndxs, values, sizes, strict=True)
-    new = tuple.__new__
-    return [new(InSymbol, row) for row in columns]
+    return list(map(_NEW, repeat(InSymbol), columns))
 
 
 def _sections(elf: Elf, mercury: bool) -> list[InSection]:
@@ -165,12 +169,13 @@ def _sections(elf: Elf, mercury: bool) -> list[InSection]:
     stored = {kind for kind in kinds if occupies_file(*kind)}
     if len(stored) < len(kinds):
         spans = zip(types, flags, offsets, sizes, strict=True)
-        bodies = [
-            bytes(data[offset : offset + size]) if (kind, flag) in stored else b""
+        ends = [
+            offset + size if (kind, flag) in stored else offset
             for kind, flag, offset, size in spans
         ]
     else:
-        bodies = [bytes(data[a : a + n]) for a, n in zip(offsets, sizes, strict=True)]
+        ends = list(map(add, offsets, sizes))
+    bodies = map(getitem, repeat(data), map(slice, offsets, ends))
     if not mercury:
         hidden = [flag & SHF_MERCURY for flag in flags]
         if any(hidden):
@@ -189,8 +194,7 @@ def _sections(elf: Elf, mercury: bool) -> list[InSection]:
         bodies,
         strict=True,
     )
-    new = tuple.__new__
-    sections = [new(InSection, row) for row in columns]
+    sections = list(map(_NEW, repeat(InSection), columns))
     if mercury:
         return _point_at_capsules(elf, [_as_mercury(section) for section in sections])
     if data[_EI_OSABI] != _OSABI_CUDA:
@@ -266,16 +270,16 @@ def _as_mercury(section: InSection) -> InSection:
 
 def _relocs(elf: Elf, obj: InputObject, section: InSection) -> InRelocs:
     index, _, sh_type, _, _, _, target, _, _, data = section
-    elf.section_row(target, f"sections[{index}].sh_info")
+    if target >= len(obj.sections):
+        elf.section_row(target, f"sections[{index}].sh_info")  # says what is wrong
     is_rela = sh_type == SHT_RELA
     record = records.RELA_64 if is_rela else records.REL_64
     if len(data) % record.size:
         elf.rows_of(index, record, "relocations")  # says what is wrong
-    new = tuple.__new__
-    if is_rela:
-        rows = [new(InReloc, row) for row in record.iter_unpack(data)]
-    else:
-        rows = [new(InReloc, (*row, 0)) for row in record.iter_unpack(data)]
+    cut = record.iter_unpack(data)
+    if not is_rela:
+        cut = ((*row, 0) for row in cut)
+    rows: list[InReloc] = list(cut)
     highest = max([row[2] for row in rows], default=0)
     if rows and highest >= len(obj.symbols):
         raise BadStructureError(

@@ -75,8 +75,8 @@ class Reasons:
                 section = obj.sections[relocs.target]
                 if section.flags & (SHF_ALLOC | SHF_EXECINSTR) != SHF_ALLOC:
                     continue
-                for row in relocs.rows:
-                    target = obj.bound[row.symbol]
+                for _, _, index, _ in relocs.rows:
+                    target = obj.bound[index]
                     if target is not None and target.kind == STT_FUNC and target.live:
                         self._holders.setdefault(target, f"{section.name} of {obj.name}")
 

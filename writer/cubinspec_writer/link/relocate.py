@@ -51,7 +51,17 @@ _CLEARING = frozenset(t for t, when in relocations.APPLY.items() if when == "tar
 _DRIVERS = "driver's"
 ACTIONS = {t: tuple(Action(*a) for a in rows) for t, rows in relocations.ACTIONS.items()}
 
-
+#: Types that write an address into whole bytes at their offset, and how many.
+_WHOLE = {
+    r_type: actions[0].width // 8
+    for r_type, actions in ACTIONS.items()
+    if len(actions) == 1
+    and actions[0][3:] == ("abs", 0)
+    and actions[0].kind != "clear"
+    and actions[0].bit == 0
+    and actions[0].width % 8 == 0
+    and r_type not in relocations.APPLY
+}
 #: Line tables; those of the SASS half are made anew by the finalizer.
 LINE_TABLES = (".debug_line", ".nv_debug_line_sass")
 #: Size of the parameter bank of the kernel that runs; a final link has none (devrt_memset).
@@ -65,16 +75,15 @@ _TABLES = ("__UFT", "__UDT")
 def relocate(state: LinkState) -> None:
     """Apply, retype or keep every relocation of every section."""
     final = not state.options.relocatable
-    keep, retype = relocations.KEEP, relocations.RETYPE
+    keep, retype = relocations.KEEP, relocations.RETYPE if final else {}
     kinds: dict[Symbol, str] = {}
     for section in [s for s in state.sections if s.relocs]:
         target = section.info_section
         assert target is not None
-        kept, resolved = [], []
-        # Mercury code is packed: `capsule` writes the values there.
-        in_capsule = state.profile.keeps_symbols and bool(target.flags & SHF_EXECINSTR)
+        kept: list[Reloc] = []
+        resolved: list[Reloc] = []
         for reloc in section.relocs:
-            r_type, symbol = reloc.r_type, reloc.symbol
+            _, r_type, symbol, _, _ = reloc
             if r_type in _CLEARING:
                 continue
             kind = kinds.get(symbol)
@@ -83,16 +92,17 @@ def relocate(state: LinkState) -> None:
             if not final and is_lost(symbol):
                 raise UnsupportedLinkError(f"-r with '{symbol.name}', which no input defines")
             if kind in keep.get(r_type, ()) or kind == _DRIVERS:
-                if final and r_type in retype:
-                    reloc.r_type = retype[r_type]
+                if r_type in retype:
+                    reloc = reloc._replace(r_type=retype[r_type])
                 kept.append(reloc)
             else:
                 resolved.append(reloc)
-                if not in_capsule:
-                    _apply(state, target, reloc, from_field=is_rel(section))
         section.relocs = kept
         if not resolved:
             continue
+        # Mercury code is packed: `capsule` writes the values there.
+        if not (state.profile.keeps_symbols and target.flags & SHF_EXECINSTR):
+            _apply(state, target, resolved, from_field=is_rel(section))
         state.applied.setdefault(target, []).extend(resolved)
         if target in state.resolved:
             state.resolved[target].relocs += [r for r in resolved if _is_listed(state, r)]
@@ -187,38 +197,52 @@ def clear(target: OutSection, offset: int, r_type: int) -> None:
         write_field(target.data, offset, action, 0)
 
 
-def _apply(state: LinkState, target: OutSection, reloc: Reloc, *, from_field: bool) -> None:
-    """Write the value into the bytes of the target."""
-    actions = ACTIONS.get(reloc.r_type, ())
-    if relocations.APPLY.get(reloc.r_type) == "lockstep":
-        for action in actions if runs_in_lockstep(state) else ():
-            value = reloc.addend if action.value == "addend" else 0
-            write_field(target.data, reloc.offset, action, value)
-        return
-    symbol = reloc.symbol
-    addend = reloc.addend
-    if from_field:
-        addend += sum(
-            _read(target.data, reloc.offset, a) << a.shift for a in actions if a.value == "abs"
-        )
-    address = state.slots.get(symbol, symbol.value)
+def _apply(
+    state: LinkState, target: OutSection, relocs: list[Reloc], *, from_field: bool
+) -> None:
+    """Write the values into the bytes of the target."""
+    data = target.data
+    addresses: dict[Symbol, int] = {}
+    for offset, r_type, symbol, addend, _ in relocs:
+        address = addresses.get(symbol)
+        if address is None:
+            address = addresses[symbol] = _address(state, target, symbol)
+        width = _WHOLE.get(r_type)
+        if width is not None:
+            if from_field:
+                addend += int.from_bytes(data[offset : offset + width], "little")
+            value = (address + addend) & ((1 << 8 * width) - 1)
+            data[offset : offset + width] = value.to_bytes(width, "little")
+            continue
+        actions = ACTIONS.get(r_type, ())
+        if relocations.APPLY.get(r_type) == "lockstep":
+            for action in actions if runs_in_lockstep(state) else ():
+                value = addend if action.value == "addend" else 0
+                write_field(data, offset, action, value)
+            continue
+        if from_field:
+            addend += sum(_read(data, offset, a) << a.shift for a in actions if a.value == "abs")
+        values = {"abs": address + addend, "unified": address + addend, "zero": 0}
+        if symbol in state.slots:
+            values["const_bank"] = 0
+        elif symbol.section is not None:
+            values["const_bank"] = symbol.section.sh_type - SHT_CUDA_CONSTANT_B0
+        for action in actions:
+            if action.kind != "clear" and action.value in values:
+                write_field(data, offset, action, field_value(action, values[action.value]))
+
+
+def _address(state: LinkState, target: OutSection, symbol: Symbol) -> int:
+    """What a symbol stands for in the bytes of a target."""
     if symbol.name == BANK_SIZE:
-        address = _NO_ADDRESS
+        return _NO_ADDRESS
     if symbol.space == Space.SHARED and not symbol.is_defined:
         # With -g the array has one place, which its symbol has, too.
         address = symbol.value if symbol.section is not None else _NO_ADDRESS
         if target.owner is not None:
             address = state.dynamic_start.get(target.owner, address)
-    values = {"abs": address + addend, "unified": address + addend, "zero": 0}
-    if symbol in state.slots:
-        values["const_bank"] = 0
-    elif symbol.section is not None:
-        values["const_bank"] = symbol.section.sh_type - SHT_CUDA_CONSTANT_B0
-    for action in actions:
-        if action.kind != "clear" and action.value in values:
-            write_field(
-                target.data, reloc.offset, action, field_value(action, values[action.value])
-            )
+        return address
+    return state.slots.get(symbol, symbol.value)
 
 
 def runs_in_lockstep(state: LinkState) -> bool:

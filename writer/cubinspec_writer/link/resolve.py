@@ -36,7 +36,10 @@ def resolve(state: LinkState) -> None:
     copies = _Copies()
     for obj in state.objects:
         conflicts: Conflicts = []
-        obj.bound = [_bind(state, obj, row, conflicts, copies) for row in obj.symbols]
+        bound: list[Symbol | None] = [None] * len(obj.symbols)
+        for row in obj.named:
+            bound[row[0]] = _bind(state, obj, row, conflicts, copies)
+        obj.bound = bound
         # Functions are merged before variables.
         for _, text in sorted(conflicts):
             state.diagnostics.error(text)
@@ -92,9 +95,7 @@ def _check_signatures(state: LinkState, obj: InputObject, known: dict[Symbol, st
 
 def _bind(
     state: LinkState, obj: InputObject, row: InSymbol, conflicts: Conflicts, copies: _Copies
-) -> Symbol | None:
-    if row.kind == STT_SECTION or not row.name:
-        return None
+) -> Symbol:
     if row.bind == STB_LOCAL:
         symbol = Symbol(row.name, STB_LOCAL, row.kind, row.other, row.size, first=obj)
         if row.shndx != SHN_UNDEF:

@@ -83,11 +83,8 @@ class Sharing:
         section.data[:] = data
         for symbol, offset in values.items():
             symbol.value = offset
-        for reloc in self._relocs(section):
-            for first, size, start in moved:
-                if first <= reloc.offset < first + size:
-                    reloc.offset += start - first
-                    break
+        for rows in self._reloc_lists(section):
+            rows[:] = [reloc._replace(offset=_new_offset(reloc.offset, moved)) for reloc in rows]
         return aliases
 
     def placed(self, section: OutSection, kernels: frozenset[Symbol], at: int) -> None:
@@ -115,10 +112,10 @@ class Sharing:
             if s.size and at <= s.value and s.value - at + s.size <= len(section.data)
         ]
         symbols.sort(key=lambda s: (s.value, s.size))
-        if section.symbol in self.named or not symbols:
+        if section.known_symbol in self.named or not symbols:
             return None
         end = at
-        written = [reloc.offset + at for reloc in self._relocs(section)]
+        written = [r.offset + at for rows in self._reloc_lists(section) for r in rows]
         nodes: list[tuple[Symbol, bool]] = []
         for symbol in symbols:
             is_plain = symbol.internal and symbol in self.named and symbol.kind != STT_SECTION
@@ -132,14 +129,22 @@ class Sharing:
             nodes.append((symbol, any(_hits(symbol, w) for w in written)))
         return None if any(section.data[end - at :]) else nodes
 
-    def _relocs(self, section: OutSection) -> list[Reloc]:
+    def _reloc_lists(self, section: OutSection) -> list[list[Reloc]]:
         """Relocations of the section's own bytes."""
-        found = list(self.state.hidden_relocs.get(section, ()))
+        found = [self.state.hidden_relocs.get(section, [])]
         for is_rela in (False, True):
             rows = self.state.reloc_section(section, is_rela)
             if rows is not None:
-                found += rows.relocs
+                found.append(rows.relocs)
         return found
+
+
+def _new_offset(offset: int, moved: list[tuple[int, int, int]]) -> int:
+    """Where a byte is after blocks moved: first byte, size and new first byte of each."""
+    for first, size, start in moved:
+        if first <= offset < first + size:
+            return offset + start - first
+    return offset
 
 
 def _hits(symbol: Symbol, offset: int) -> bool:

@@ -9,13 +9,14 @@ from __future__ import annotations
 from .diagnostics import Diagnostics
 from .host import KernelFilter
 from .model import (
+    SHF_ALLOC,
     SHF_INFO_LINK,
+    SHF_WRITE,
     SHT_CUDA_CONSTANT_B0,
     SHT_CUDA_RESOLVED_RELA,
+    SHT_CUDA_SHARED,
     SHT_REL,
     SHT_RELA,
-    STB_LOCAL,
-    STT_SECTION,
     InputObject,
     OutSection,
     Reloc,
@@ -49,6 +50,8 @@ class LinkState:
     entries: list[OutSection | Symbol | str] = field(default_factory=list)
     #: The second part of `.symtab`.
     globals: list[Symbol] = field(default_factory=list)
+    #: Sections that have a name but were not made yet: where their name is in `entries`.
+    reserved: dict[tuple[str, Symbol | None], int] = field(default_factory=dict)
     #: Signature strings in the order they were first seen.
     signatures: dict[str, None] = field(default_factory=dict)
     sections: list[OutSection] = field(default_factory=list)
@@ -108,22 +111,44 @@ class LinkState:
         with_symbol: bool = True,
     ) -> OutSection:
         """Create an output section, its names and (if the kind has one) its section symbol."""
-        section = OutSection(name, sh_type, flags, align, entsize, owner)
-        if with_symbol:
-            section.symbol = Symbol("", STB_LOCAL, STT_SECTION, 0, 0, 0, section, None, True)
+        section = OutSection(name, sh_type, flags, align, entsize, owner, True, with_symbol)
+        key = name, owner
         self.sections.append(section)
-        self.by_key[name, owner] = section
-        self.entries.append(section)
+        self.by_key[key] = section
+        place = self.reserved.pop(key, None)
+        if place is None:
+            self.entries.append(section)
+        else:
+            self.entries[place] = section
         if (
             sh_type == SHT_CUDA_CONSTANT_B0
             and self.profile.constant0_companion
             and not self.options.relocatable
         ):
-            companion = self.create_section(
-                ".rel" + name, SHT_REL, 0, 8, owner=owner, entsize=16, with_symbol=False
-            )
-            companion.info_section, companion.emitted = section, False
-            self.reloc_sections[section, False] = companion
+            self.reserve(".rel" + name, owner)
+        return section
+
+    def reserve(self, name: str, owner: Symbol | None) -> None:
+        """Enter the name of a section that is made only when something goes into it."""
+        self.reserved[name, owner] = len(self.entries)
+        self.entries.append(name)
+
+    def drop_entries(self, gone: set[OutSection]) -> None:
+        """Take sections, and what was reserved for them, back as if they had not been made."""
+        entries = self.entries
+        kept = [at for at, entry in enumerate(entries) if entry not in gone]
+        moved = {old: new for new, old in enumerate(kept)}
+        self.entries = [entries[at] for at in kept]
+        self.reserved = {key: moved[at] for key, at in self.reserved.items()}
+
+    def shared_section(self, kernel: Symbol) -> OutSection | None:
+        """The section of a kernel's shared memory, if the kernel is linked."""
+        key = ".nv.shared." + kernel.name, kernel
+        section = self.by_key.get(key)
+        if section is None and key in self.reserved:
+            flags = SHF_WRITE | SHF_ALLOC | SHF_INFO_LINK
+            section = self.create_section(key[0], SHT_CUDA_SHARED, flags, 0, owner=kernel)
+            section.info_section, section.emitted = kernel.section, False
         return section
 
     def hidden_section(
@@ -183,7 +208,15 @@ class LinkState:
 
     def reloc_section(self, target: OutSection, is_rela: bool) -> OutSection | None:
         """The relocation section of a target, if there is one."""
-        return self.reloc_sections.get((target, is_rela))
+        section = self.reloc_sections.get((target, is_rela))
+        key = ".rel" + target.name, target.owner
+        if section is None and not is_rela and key in self.reserved:
+            section = self.create_section(
+                key[0], SHT_REL, 0, 8, owner=target.owner, entsize=16, with_symbol=False
+            )
+            section.info_section, section.emitted = target, False
+            self.reloc_sections[target, False] = section
+        return section
 
     def enter(self, symbol: Symbol) -> None:
         """Give a symbol its place in one of the two symbol lists, once."""

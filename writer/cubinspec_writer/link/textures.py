@@ -77,7 +77,7 @@ def place_textures(state: LinkState, graph: Graph) -> None:
         types = state.profile.handle_relocs
         unified = STT_CUDA_TEXTURE in kinds[kernel] and STT_CUDA_SAMPLER not in kinds[kernel]
         rows.relocs += [
-            Reloc(at, types[r.kind], r, 0)
+            Reloc(at, types[r.kind], r, 0, 0)
             for r, at in state.slots.items()
             if not (unified and r.kind == STT_CUDA_SAMPLER)
             and (r.in_globals or r.section is kernel.section)
@@ -101,8 +101,8 @@ def _named_in_code(state: LinkState) -> bool:
         for obj in state.objects
         for relocs in obj.relocs
         if obj.sections[relocs.target].flags & SHF_EXECINSTR
-        for row in relocs.rows
-        if (symbol := obj.bound[row.symbol]) is not None
+        for _, _, index, _ in relocs.rows
+        if (symbol := obj.bound[index]) is not None
     )
 
 
@@ -134,6 +134,6 @@ def _make_again(state: LinkState, bank: OutSection) -> None:
     assert bank.owner is not None
     state.slotted.add(bank.owner)
     state.sections.remove(bank)
-    state.entries.remove(bank)
+    state.drop_entries({bank})
     state.sections.append(bank)
     state.entries.append(bank)

@@ -25,6 +25,7 @@ from .model import (
     STT_FUNC,
     OutSection,
     Symbol,
+    immediate,
     info_records,
     is_constant,
 )
@@ -101,7 +102,7 @@ def _shared_bytes(half: Half, sections: list[OutSection]) -> int:
 
 
 def _barriers(sections: list[OutSection]) -> int:
-    found = [r.value & 0xFF for s in sections for r in s.records if r.code == NUM_BARRIERS]
+    found = [immediate(r) & 0xFF for s in sections for r in s.records if r[1] == NUM_BARRIERS]
     return max(found, default=0)
 
 
@@ -123,7 +124,7 @@ def _handle_counts(half: Half, sections: list[OutSection]) -> Iterator[str]:
 def _stacks(half: Half) -> dict[int, int]:
     """Symbol number of a kernel -> its stack; 0 when it is unknown."""
     records = info_records(bytes(half.fixed[".nv.info"].data))
-    found = {word(r, 0): word(r, 1) for r in records if r.code == MIN_STACK_SIZE}
+    found = {word(r, 0): word(r, 1) for r in records if r[1] == MIN_STACK_SIZE}
     if half.state.options.relocatable:
         return {}
     return {number: 0 if size == _UNKNOWN else size for number, size in found.items()}
@@ -170,8 +171,9 @@ def all_functions(half: Half) -> dict[Symbol, int]:
     """Every function that an input names -> its number from 1, linked or not."""
     functions: dict[Symbol, None] = {}
     for obj in half.state.objects:
-        for row, symbol in zip(obj.symbols, obj.bound, strict=True):
-            if row.kind == STT_FUNC and symbol is not None:
+        for row in obj.functions:
+            symbol = obj.bound[row.index]
+            if symbol is not None:
                 functions.setdefault(symbol)
     return {function: number for number, function in enumerate(functions, 1)}
 
