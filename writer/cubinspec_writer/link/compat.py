@@ -44,7 +44,7 @@ def compat_bytes(state: LinkState) -> bytes:
 
 def _records(obj: InputObject) -> dict[int, InfoRecord] | None:
     """The records of an input; None when it has no such section, as sm_90 before CUDA 13."""
-    section = next((s for s in obj.sections if s.sh_type == SHT_CUDA_COMPAT), None)
+    section = next(iter(obj.of_types((SHT_CUDA_COMPAT,))), None)
     return None if section is None else {r[1]: r for r in info_records(section.data)}
 
 

@@ -10,6 +10,7 @@ a test links the cases both ways and compares the bytes.
 from __future__ import annotations
 
 from itertools import accumulate
+from struct import Struct
 from struct import error as StructError
 
 from cubinspec.errors import BadStructureError, LimitError
@@ -194,7 +195,8 @@ class _Writer:
         self.sections = [section for group in ranked for section in group]
         for index, section in enumerate(self.sections, 1):
             section.index = index
-            self.by_name.setdefault(section.name, index)
+        # Of several sections with one name, the first counts.
+        self.by_name = {section.name: section.index for section in reversed(self.sections)}
         self.tables[".shstrtab"], self.shstrtab = _string_table(sections)
         self.tables[".strtab"], self.strtab = _string_table(strings)
 
@@ -241,14 +243,16 @@ class _Writer:
         shows.
         """
         fixed = set(self.half.fixed.values())
-        made: dict[OutSection, int] = {}
-        bare = {entry.name for entry in self.state.entries if isinstance(entry, OutSection)}
+        entries = self.state.entries
+        bare = {entry.name for entry in entries if isinstance(entry, OutSection)}
         reserved = set(self.state.reserved.values())
+        made: dict[OutSection, int] = {}
         number = 0
-        for at, entry in enumerate(self.state.entries):
+        for at, entry in enumerate(entries):
             if isinstance(entry, OutSection):
                 number += 1
-                made[entry] = number if entry in fixed else number + 1
+                if entry.index < _SHN_LORESERVE or entry.index == SHN_COMMON:
+                    made[entry] = number if entry in fixed else number + 1
             elif isinstance(entry, str) and (at in reserved or entry not in bare):
                 bare.add(entry)
                 number += 1
@@ -257,11 +261,9 @@ class _Writer:
             section = item.section if isinstance(item, Symbol) else item
             if section is None:
                 indices.append(0)
-            elif section.index >= _SHN_LORESERVE and section.index != SHN_COMMON:
-                indices.append(section.index)
             else:
-                indices.append(made[section])
-        return b"".join([index.to_bytes(4, "little") for index in indices])
+                indices.append(made.get(section) or section.index)
+        return Struct(f"<{len(indices)}I").pack(*indices)
 
     # -- sections ----------------------------------------------------------------------------------
 

@@ -90,49 +90,42 @@ class FunctionFacts:
                     if symbol.definition[1] is row:
                         linked[row[0]] = symbol
             rows: list[GlobalRow] = []
-            for code, index, value, rest in _global_rows(obj):
-                if index is None:
-                    rows.append((code, None, value, rest))
-                    continue
+            values = _function_values(obj)
+            for _, code, _, index, value in values or ():
                 symbol = linked.get(index)
-                if symbol is None:
-                    continue
-                rows.append((code, symbol, value, rest))
-                if code == REGCOUNT:
+                if symbol is not None:
+                    rows.append((code, symbol, value, b""))
+            for record in () if values else global_records(obj):
+                code = record[1]
+                if code not in _OF_FUNCTION:
+                    rows.append((code, None, 0, record))
+                elif record[0] == SVAL and len(record) >= 8:
+                    symbol = linked.get(word(record, 0))
+                    if symbol is not None:
+                        rest = record[_FUNCTION_VALUE.size :]
+                        rows.append((code, symbol, word(record, 1), rest))
+            for code, symbol, value, _ in rows:
+                if symbol is not None and code == REGCOUNT:
                     self.registers[symbol] = value
-                elif code == FRAME_SIZE:
+                elif symbol is not None and code == FRAME_SIZE:
                     self.frame[symbol] = value
             self.rows.append((obj, rows))
 
 
-def _global_rows(obj: InputObject) -> Iterable[tuple[int, int | None, int, bytes]]:
-    """The global records of an input: code, symbol number, number, further bytes.
-
-    Without a symbol number (None) the record is in place of the further bytes.
-    """
-    section = obj.find(".nv.info")
-    if section is None:
-        return []
-    if section.data and len(section.data) % _FUNCTION_VALUE.size == 0:
-        # Mostly there is nothing but such records, which are cut at once.
-        cut = list(_FUNCTION_VALUE.iter_unpack(section.data))
-        heads = {row[:3] for row in cut}
-        if all(fmt == SVAL and size == 8 and code in _OF_FUNCTION for fmt, code, size in heads):
-            return [(code, index, value, b"") for _, code, _, index, value in cut]
-    return [_global_row(record) for record in obj.records(section.index)]
-
-
-def _global_row(record: InfoRecord) -> tuple[int, int | None, int, bytes]:
-    code = record[1]
-    if code not in _OF_FUNCTION:
-        return code, None, 0, record
-    if record[0] != SVAL or len(record) < 8:
-        return code, -1, 0, b""
-    return code, word(record, 0), word(record, 1), record[_FUNCTION_VALUE.size :]
+def _function_values(obj: InputObject) -> list[tuple[int, ...]] | None:
+    """The global records of an input cut at once, if all are of a function and a number."""
+    section = obj.find(SHT_CUDA_INFO, ".nv.info")
+    size = _FUNCTION_VALUE.size
+    data = section.data if section is not None else b""
+    if len(data) % size or not _OF_FUNCTION.issuperset(data[1::size]):
+        return None
+    plain = data[::size].count(SVAL) == data[2::size].count(8) == data[3::size].count(0)
+    plain = plain and data[::size].count(SVAL) * size == len(data)
+    return list(_FUNCTION_VALUE.iter_unpack(data)) if plain else None
 
 
 def global_records(obj: InputObject) -> list[InfoRecord]:
-    section = obj.find(".nv.info")
+    section = obj.find(SHT_CUDA_INFO, ".nv.info")
     return obj.records(section.index) if section else []
 
 
@@ -258,7 +251,13 @@ def _by_index(state: LinkState) -> list[Symbol]:
 _PARAMETERS = frozenset((KPARAM_INFO, KPARAM_INFO_V2))
 _NO_SYMBOL = bytes(4)
 #: What the records of a function are looked at for; all others only change places.
-_DECIDED = _PARAMETERS | {PARAM_CBANK, EXTERNS, AT_ENTRY_FRAGMENTS, NUM_BARRIERS}
+_DECIDED = _PARAMETERS | {
+    PARAM_CBANK,
+    EXTERNS,
+    AT_ENTRY_FRAGMENTS,
+    NUM_BARRIERS,
+    SPARSE_MMA_MASK,
+}
 
 
 def _function_sections(
@@ -283,35 +282,30 @@ def _function_sections(
         else:
             records, tails[function] = split_added(section, function, codes)
             records.reverse()
-        here = {record[1] for record in records}
-        if SPARSE_MMA_MASK in here:
-            masked.add(function)
-        if not _DECIDED.isdisjoint(here):
-            obj = function.definition[0] if function.definition else None
-            assert obj is not None
-            done: list[InfoRecord] = []
-            for record in records:
-                code = record[1]
-                if code not in _DECIDED:
-                    pass
-                elif code in _PARAMETERS:
-                    if record[4:8] != _NO_SYMBOL:
-                        record = _renumber_fields(obj, record)
-                elif code == PARAM_CBANK:
-                    record = _renumber(function, record)
-                elif code == EXTERNS:
-                    externs[function] = external_names(obj, record)
-                    if not externs[function] and function not in entries:
-                        continue
-                    record = external_record(externs[function])
-                elif code == NUM_BARRIERS:
-                    barriers[function] = max(immediate(record) & 0xFF, barriers.get(function, 0))
-                elif entries and not function.is_entry:
-                    fragments[function] = record
+        done: list[InfoRecord] = []
+        for record in records:
+            code = record[1]
+            if code not in _DECIDED:
+                pass
+            elif code == SPARSE_MMA_MASK:
+                masked.add(function)
+            elif code in _PARAMETERS:
+                if record[4:8] != _NO_SYMBOL:
+                    record = _renumber_fields(_input_of(function), record)
+            elif code == PARAM_CBANK:
+                record = _renumber(function, record)
+            elif code == EXTERNS:
+                externs[function] = external_names(_input_of(function), record)
+                if not externs[function] and function not in entries:
                     continue
-                done.append(record)
-            records = done
-        section.records = records
+                record = external_record(externs[function])
+            elif code == NUM_BARRIERS:
+                barriers[function] = max(immediate(record) & 0xFF, barriers.get(function, 0))
+            elif entries and not function.is_entry:
+                fragments[function] = record
+                continue
+            done.append(record)
+        section.records = done
     largest = demands.largest(barriers) if demands is not None and barriers else {}
     # The only kernel of a program gets what any function asks for, reached or not.
     only = len(kernels) == 1
@@ -353,6 +347,11 @@ def _function_sections(
             codes_of_banks = (BINDLESS_TEXTURE_BANK, BINDLESS_SURFACE_BANK)
             section.records += [info_record(BVAL, code, 0) for code in codes_of_banks]
         section.content = b"".join(section.records)
+
+
+def _input_of(function: Symbol) -> InputObject:
+    assert function.definition is not None
+    return function.definition[0]
 
 
 def _without_masks(sections: Iterable[Symbol], masked: set[Symbol]) -> set[Symbol]:

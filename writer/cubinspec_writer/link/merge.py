@@ -120,7 +120,7 @@ class _Merger:
         if gone:
             self.state.drop_entries(gone)
             for section in gone:
-                del self.state.by_key[section.name, section.owner]
+                self.state.forget(section)
 
     def _find_owners(self) -> None:
         for row in self.obj.functions:
@@ -148,7 +148,7 @@ class _Merger:
 
     def _functions(self) -> None:
         state, obj = self.state, self.obj
-        info = {s.info: s for s in obj.sections if s[2] == SHT_CUDA_INFO and s[6]}
+        info = {s[6]: s for s in obj.of_types((SHT_CUDA_INFO,)) if s[6]}
         for row, symbol in self.functions:
             if not symbol.live:
                 self._dead_kernel(symbol)
@@ -177,9 +177,9 @@ class _Merger:
                 own = info.get(text.index)
                 if own is not None:
                     self._info_section(own, symbol)
-                key = SHARED + symbol.name, symbol
-                if key not in state.by_key and key not in state.reserved:
-                    state.reserve(*key)
+                name = SHARED + symbol.name
+                if (name, symbol) not in state.reserved and not state.find(name, symbol):
+                    state.reserve(name, symbol)
         for alias, row in self.aliases:
             if alias.live and defined_here(obj, row[0]):
                 alias.section, alias.value = self.owner[row[5]].section, row[6]
@@ -191,7 +191,7 @@ class _Merger:
         brings is appended (`_place`).
         """
         state = self.state
-        for section in state.sections_of(symbol):
+        for section in symbol.parts:
             if section.sh_type == SHT_CUDA_CONSTANT_B0:
                 continue
             if section.flags & SHF_EXECINSTR or is_constant(section.sh_type):
@@ -216,7 +216,7 @@ class _Merger:
             self.state.add_name(".nv.shared." + kernel.name)
 
     def _info_section(self, source: InSection, owner: Symbol) -> None:
-        section = self.state.by_key.get((source.name, owner)) or self.state.create_section(
+        section = self.state.find(source.name, owner) or self.state.create_section(
             source.name, source.sh_type, source.flags, source.align, owner=owner, with_symbol=False
         )
         section.info_section = owner.section
@@ -245,7 +245,7 @@ class _Merger:
     def _dynamic_array(self, symbol: Symbol) -> None:
         """Arrays of dynamic size live in the pool of variables that no kernel owns."""
         state = self.state
-        pool = state.by_key.get((SHARED_POOL, None)) or state.create_section(
+        pool = state.find(SHARED_POOL) or state.create_section(
             SHARED_POOL, SHT_CUDA_SHARED, SHF_WRITE | SHF_ALLOC, 0
         )
         if not symbol.entered:
@@ -275,10 +275,8 @@ class _Merger:
         self.state.enter(symbol)
 
     def _content(self) -> None:
-        for section in self.obj.sections:
+        for section in self.obj.of_types(_WITH_CONTENT):
             sh_type = section[2]
-            if sh_type not in _WITH_CONTENT:
-                continue
             if unified.is_entries(sh_type):
                 unified.merge_entries(self.state, self.obj, section)
             if (sh_type == SHT_PROGBITS and not section[3] & SHF_EXECINSTR) or is_constant(sh_type):
@@ -339,9 +337,8 @@ class _Merger:
 
     def _known_section(self, source: InSection, owner: Symbol | None) -> OutSection | None:
         """The output section that an input section goes to, if there is one so far."""
-        key = source.name, owner
-        section = self.state.by_key.get(key)
-        if section is None and owner is not None and key in self.state.reserved:
+        section = self.state.find(source.name, owner)
+        if section is None and owner and (source.name, owner) in self.state.reserved:
             section = self.state.shared_section(owner)
         return section
 
@@ -415,11 +412,11 @@ class _Merger:
         return clear_places(source.data, linked.__contains__)
 
     def _function_info(self) -> None:
-        for section in self.obj.sections:
-            if section[2] != SHT_CUDA_INFO or not section[3] & SHF_INFO_LINK:
+        for section in self.obj.of_types((SHT_CUDA_INFO,)):
+            if not section[3] & SHF_INFO_LINK:
                 continue
-            owner = self.owner.get(section.info)
-            if owner is not None and section.index not in self.obj.placed:
+            owner = self.owner.get(section[6])
+            if owner is not None and section[0] not in self.obj.placed:
                 self._info_section(section, owner)
 
     def _relocations(self, relocs: InRelocs) -> None:
@@ -439,7 +436,7 @@ class _Merger:
         names = _RelocNames(state, obj, relocs, target)
         bound, symbols = obj.bound, obj.symbols
         slow: dict[int, tuple[Symbol | None, int]] = {}
-        serial = state.serial
+        serial, counted = state.serial, int(state.options.preserve_relocs)
         for row in relocs.rows:
             offset, r_type, index, addend = row
             if cut is not None:
@@ -481,10 +478,13 @@ class _Merger:
                 if is_clear(r_type):
                     clear(target, base + offset, r_type)
                 continue
-            serial += 1
-            section.relocs.append(
-                _NEW(Reloc, (base + offset, r_type, symbol, addend + shift, serial))
-            )
+            serial += counted
+            # Most blocks and entries stay where they are: no new numbers then.
+            if base:
+                offset += base
+            if shift:
+                addend += shift
+            section.relocs.append(_NEW(Reloc, (offset, r_type, symbol, addend, serial)))
         state.serial = serial
 
     def _is_outdone(self, index: int) -> bool:

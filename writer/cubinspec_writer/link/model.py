@@ -13,7 +13,7 @@ from .plain import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 STB_LOCAL, STB_GLOBAL, STB_WEAK = 0, 1, 2
 STT_NOTYPE, STT_OBJECT, STT_FUNC, STT_SECTION = 0, 1, 2, 3
@@ -188,6 +188,7 @@ class InputObject:
     """
 
     __slots__ = (
+        "_by_type",
         "_split",
         "bound",
         "callgraph",
@@ -221,6 +222,7 @@ class InputObject:
         self.strtab = strtab
         self.relocs: list[InRelocs] = []
         self.info: dict[int, list[InfoRecord]] = {}
+        self._by_type: dict[int, list[InSection]] = {}
         self._split: dict[bytes, list[InfoRecord]] = {}
         self.callgraph = CallGraph()
         self.prototypes: list[tuple[int, int]] = []
@@ -249,8 +251,22 @@ class InputObject:
             self.info[section] = found
         return found
 
-    def find(self, name: str) -> InSection | None:
-        return next((s for s in self.sections if s.name == name and s.sh_type != SHT_NULL), None)
+    def of_types(self, types: Iterable[int]) -> list[InSection]:
+        """The sections of some types, in index order."""
+        by_type = self._by_type
+        if not by_type:
+            for section in self.sections:
+                known = by_type.get(section[2])
+                if known is None:
+                    by_type[section[2]] = [section]
+                else:
+                    known.append(section)
+        lists = [by_type[sh_type] for sh_type in types if sh_type in by_type]
+        return lists[0] if len(lists) == 1 else sorted(s for part in lists for s in part)
+
+    def find(self, sh_type: int, name: str) -> InSection | None:
+        """The first section of a type and a name."""
+        return next((s for s in self.of_types((sh_type,)) if s[1] == name), None)
 
 
 # ---------------------------------------------------------------- outputs
@@ -263,6 +279,7 @@ class Symbol:
         definition: the winning definition: input object and its symbol row.
         replaced: copies of a function that were in the output until a better one came.
         first: first input that mentions the name (for messages).
+        parts: sections that belong to this function, as they were made.
         internal: serves relocations only; executables do not list it.
         in_globals: in the second part of the symbol table, whatever the binding became.
     """
@@ -281,6 +298,7 @@ class Symbol:
         "live",
         "name",
         "other",
+        "parts",
         "replaced",
         "section",
         "size",
@@ -308,6 +326,7 @@ class Symbol:
         self.section = section
         self.definition: tuple[InputObject, InSymbol] | None = None
         self.replaced: Sequence[tuple[InputObject, InSymbol]] = ()
+        self.parts: Sequence[OutSection] = ()
         self.first = first
         self.common = False
         self.alignment = 1
@@ -341,7 +360,7 @@ class Reloc(NamedTuple):
     r_type: int
     symbol: Symbol
     addend: int
-    #: Running number in the order of merging.
+    #: Running number in the order of merging, with `--preserve-relocs`; else 0.
     serial: int
 
 

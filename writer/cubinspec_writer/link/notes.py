@@ -11,7 +11,7 @@ import struct
 
 from cubinspec_generated.tables.arch import ARCHES
 
-from .model import InputObject, align_up
+from .model import SHT_NOTE, InputObject, align_up
 from .state import LinkState
 
 OWNER = b"NVIDIA Corp\0"
@@ -55,7 +55,7 @@ def tool_notes(state: LinkState) -> bytes:
     """Contents of `.note.nv.tkinfo`."""
     first = state.options.tkinfo or own_tkinfo(state.options.arguments)
     inputs = [] if state.options.relocatable else state.objects
-    rest = (s.data for o in inputs for s in o.sections if s.name == ".note.nv.tkinfo")
+    rest = (s.data for o in inputs for s in o.of_types((SHT_NOTE,)) if s.name == ".note.nv.tkinfo")
     return first + b"".join(rest)
 
 
@@ -71,7 +71,7 @@ def virtual_target(obj: InputObject) -> int | None:
 
     It is in `.note.nv.cuinfo`, before CUDA 13 in `.note.nv.cuver` or in bits 16-23 of `e_flags`.
     """
-    for section in obj.sections:
+    for section in obj.of_types((SHT_NOTE,)):
         if section.name in _CUDA_NOTES and len(section.data) >= 32:
             return int.from_bytes(section.data[26:28], "little")
     return (obj.flags >> 16 & 0xFF) or None

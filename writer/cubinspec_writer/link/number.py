@@ -17,6 +17,7 @@ from .model import (
     STO_CUDA_MANAGED,
     STO_CUDA_SPACE,
     STT_CUDA_OBJECT,
+    STT_FUNC,
     STT_OBJECT,
     STV_INTERNAL,
     OutSection,
@@ -115,6 +116,10 @@ def number_symbols(state: LinkState) -> list[Symbol | OutSection]:
 def symbol_fields(state: LinkState, symbol: Symbol) -> tuple[int, int, int]:
     """`st_info`, `st_other` and `st_value` as the output has them."""
     kind, other, value = symbol.kind, symbol.other, symbol.value
+    if kind == STT_FUNC and not state.profile.keeps_symbols:
+        if not state.options.relocatable:
+            other &= STO_CUDA_ENTRY | STO_CUDA_MANAGED | _VISIBILITY
+        return symbol.bind << 4 | kind, other, value
     if state.options.relocatable and _is_wanted(symbol):
         value = _UNKNOWN_ADDRESS
     if state.profile.keeps_symbols:
@@ -126,8 +131,6 @@ def symbol_fields(state: LinkState, symbol: Symbol) -> tuple[int, int, int]:
         kind = STT_OBJECT if kind == STT_CUDA_OBJECT else kind
         if symbol.internal and not (symbol.space == Space.SHARED and debugger_sees(state.options)):
             other = STV_INTERNAL
-        elif symbol.is_function:
-            other &= STO_CUDA_ENTRY | STO_CUDA_MANAGED | _VISIBILITY
         else:
             other &= STO_CUDA_MANAGED | _VISIBILITY
         section = symbol.section

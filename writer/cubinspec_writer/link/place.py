@@ -58,7 +58,7 @@ def place_commons(state: LinkState) -> None:
     commons = [s for s in state.globals if s.common]
     if not commons:
         return
-    section = state.by_key.get((_GLOBAL, None)) or state.create_section(
+    section = state.find(_GLOBAL) or state.create_section(
         _GLOBAL, SHT_CUDA_GLOBAL, SHF_ALLOC | SHF_WRITE, 0
     )
     for symbol in reversed(commons):
@@ -84,7 +84,7 @@ def _size_shared(state: LinkState) -> None:
     The sum of the variables, and the alignment on top unless the sum is larger; every section has
     at least the alignment of the pool.
     """
-    pool = state.by_key.get((SHARED_POOL, None))
+    pool = state.find(SHARED_POOL)
     for section, members in state.members.items():
         if section.sh_type == SHT_CUDA_SHARED and section.emitted:
             section.align = max(section.align, pool.align if pool is not None else 0)
@@ -109,7 +109,7 @@ def _place_shared(state: LinkState, below: Below) -> None:
         for variable in variables:
             users.setdefault(variable, []).append(kernel)
     end = 0
-    pool = state.by_key.get((SHARED_POOL, None))
+    pool = state.find(SHARED_POOL)
     for members in state.members.values():
         for variable in members:
             if variable.space == Space.SHARED:
@@ -132,37 +132,32 @@ def _place_shared(state: LinkState, below: Below) -> None:
     end = _place_common(common, users)
     sizes: dict[Symbol, int] = {}
     aligns: dict[Symbol, int] = {}
+    placed: dict[Symbol, OutSection] = {}
+    made = {s.owner: s for s in state.sections if s.sh_type == SHT_CUDA_SHARED}
     for kernel, variables in uses.items():
-        key = ".nv.shared." + kernel.name, kernel
-        section = state.by_key.get(key)
-        if section is None and key not in state.reserved:
+        if not variables and kernel not in made and not everywhere:
+            continue
+        section = made.get(kernel) or state.shared_section(kernel)
+        if section is None:
             continue
         shared = [v for v in variables if len(users[v]) > 1]
         size = max((v.value + v.size for v in shared if v.is_defined), default=0)
         own = list(_variables_of(state, section))
         own += [v for v in pooled if v in variables and len(users[v]) == 1]
-        if own and section is None:
-            section = state.shared_section(kernel)
         for variable in split_sort(own, _larger_alignment):
             variable.value = align_up(size, variable.alignment)
             size = variable.value + variable.size
             variable.section = section
-        sizes[kernel] = size
+        placed[kernel], sizes[kernel] = section, size
         aligns[kernel] = max((v.alignment for v in own), default=0)
         aligns[kernel] = max(aligns[kernel], taken)
     _place_dynamic(state, below, used_by_function, sizes, aligns)
-    for kernel, variables in uses.items():
-        if kernel not in sizes:
-            continue
-        dynamic = aligns[kernel] == _DYNAMIC_ALIGN and any(not v.is_defined for v in variables)
-        emitted = bool(sizes[kernel]) or dynamic or everywhere
-        key = ".nv.shared." + kernel.name, kernel
-        section = state.shared_section(kernel) if emitted else state.by_key.get(key)
-        if section is None:
-            continue
+    for kernel, section in placed.items():
         section.align = aligns[kernel]
         section.nobits_size = sizes[kernel]
-        section.emitted = emitted
+        dynamic = any(not v.is_defined for v in uses[kernel])
+        dynamic = dynamic and section.align == _DYNAMIC_ALIGN
+        section.emitted = bool(sizes[kernel]) or dynamic or everywhere
         if sizes[kernel] > _SHARED_LIMIT and not _allows_more_shared(state):
             state.diagnostics.error(
                 f"Entry function '{kernel.name}' uses too much shared data "
@@ -261,7 +256,7 @@ def _place_dynamic(
             # The names have one place for all kernels (shared_dyn with -g).
             for symbol in state.globals:
                 if symbol.space == Space.SHARED and not symbol.is_defined:
-                    symbol.section = state.by_key.get((SHARED_POOL, None))
+                    symbol.section = state.find(SHARED_POOL)
                     symbol.value = start
         for kernel in group:
             sizes[kernel] = start
@@ -312,6 +307,10 @@ def _variables_of(state: LinkState, section: OutSection | None) -> list[Symbol]:
 def _shared_uses(state: LinkState) -> dict[Symbol, list[Symbol]]:
     """Function -> shared variables that its code names, in order of first use."""
     uses: dict[Symbol, list[Symbol]] = {}
+    if not any(
+        row[4] & STO_CUDA_SPACE == _SHARED_BITS for obj in state.objects for row in obj.named
+    ):
+        return uses
     for (target, _), relocs in state.reloc_sections.items():
         if target.owner is None:
             continue
@@ -379,7 +378,7 @@ def _copy_relocs(state: LinkState, rows: list[Reloc], bank: OutSection, shift: i
 def _bank_of(state: LinkState, kernel: Symbol, like: OutSection) -> OutSection:
     assert like.owner is not None
     name = like.name.removesuffix(like.owner.name) + kernel.name
-    section = state.by_key.get((name, kernel))
+    section = state.find(name, kernel)
     if section is None:
         section = state.create_section(
             name, like.sh_type, SHF_ALLOC | SHF_INFO_LINK, like.align, owner=kernel

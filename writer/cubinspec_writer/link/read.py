@@ -121,19 +121,13 @@ def read_half(elf: Elf, *, mercury: bool) -> InputObject:
             # Barriers stood in the flags of code before they had an attribute (CUDA 12).
             record = info_record(2, NUM_BARRIERS, barriers[section.info])
             obj.info[section.index] = [record, *info_records(section.data)]
-    for section in sections:
-        sh_type = section[2]
-        if sh_type in _RELOCATIONS:
-            obj.relocs.append(_relocs(elf, obj, section))
-        elif sh_type == SHT_CUDA_CALLGRAPH:
-            obj.callgraph = _callgraph(elf, section.index)
-        elif sh_type == SHT_CUDA_PROTOTYPE:
-            rows = elf.rows_of(section.index, records.PROTOTYPE_ENTRY, "prototype")
-            obj.prototypes = [(a, b) for a, b in rows]
+    obj.relocs = [_relocs(elf, obj, section) for section in obj.of_types((SHT_RELA, SHT_REL))]
+    for section in obj.of_types((SHT_CUDA_CALLGRAPH,)):
+        obj.callgraph = _callgraph(elf, section.index)
+    for section in obj.of_types((SHT_CUDA_PROTOTYPE,)):
+        rows = elf.rows_of(section.index, records.PROTOTYPE_ENTRY, "prototype")
+        obj.prototypes = [(a, b) for a, b in rows]
     return obj
-
-
-_RELOCATIONS = (SHT_RELA, SHT_REL)
 
 
 def _symbols(elf: Elf, table: int, strtab: StringTable, num_sections: int) -> list[InSymbol]:

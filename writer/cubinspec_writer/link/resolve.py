@@ -75,7 +75,7 @@ class _Copies:
         known = self._banks.get(obj)
         if known is None:
             known = self._banks[obj] = {
-                s.info: s.size for s in obj.sections if s.sh_type == SHT_CUDA_CONSTANT_B0
+                s.info: s.size for s in obj.of_types((SHT_CUDA_CONSTANT_B0,))
             }
         return known.get(row.shndx)
 

@@ -17,6 +17,7 @@ from .model import (
     SHT_CUDA_SHARED,
     SHT_REL,
     SHT_RELA,
+    STT_FUNC,
     InputObject,
     OutSection,
     Reloc,
@@ -25,14 +26,6 @@ from .model import (
 from .options import LinkOptions
 from .plain import dataclass, field
 from .profile import Profile
-
-
-@dataclass(slots=True)
-class Owned:
-    """Sections by the function that they belong to, as far as anybody asked."""
-
-    count: int = 0
-    by_owner: dict[Symbol, list[OutSection]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -55,7 +48,8 @@ class LinkState:
     #: Signature strings in the order they were first seen.
     signatures: dict[str, None] = field(default_factory=dict)
     sections: list[OutSection] = field(default_factory=list)
-    by_key: dict[tuple[str, Symbol | None], OutSection] = field(default_factory=dict)
+    #: Those that belong to no function, by name.
+    unowned: dict[str, OutSection] = field(default_factory=dict)
     #: Live functions in registration order.
     functions: list[Symbol] = field(default_factory=list)
     #: Relocation sections of a target, by (target, kind).
@@ -63,8 +57,6 @@ class LinkState:
     #: Defined data symbols of every section, in merging order.
     members: dict[OutSection, list[Symbol]] = field(default_factory=dict)
     hidden: list[OutSection] = field(default_factory=list)
-    owned: Owned = field(default_factory=Owned)
-    owned_hidden: Owned = field(default_factory=Owned)
     #: Where the bytes of a hidden section were copied to: bank and offset, for the link map.
     copies: dict[OutSection, list[tuple[OutSection, int]]] = field(default_factory=dict)
     #: Relocations of hidden sections, until their bytes have moved.
@@ -112,10 +104,9 @@ class LinkState:
     ) -> OutSection:
         """Create an output section, its names and (if the kind has one) its section symbol."""
         section = OutSection(name, sh_type, flags, align, entsize, owner, True, with_symbol)
-        key = name, owner
         self.sections.append(section)
-        self.by_key[key] = section
-        place = self.reserved.pop(key, None)
+        self._know(section)
+        place = self.reserved.pop((name, owner), None) if owner is not None else None
         if place is None:
             self.entries.append(section)
         else:
@@ -143,11 +134,11 @@ class LinkState:
 
     def shared_section(self, kernel: Symbol) -> OutSection | None:
         """The section of a kernel's shared memory, if the kernel is linked."""
-        key = ".nv.shared." + kernel.name, kernel
-        section = self.by_key.get(key)
-        if section is None and key in self.reserved:
+        name = ".nv.shared." + kernel.name
+        section = self.find(name, kernel)
+        if section is None and (name, kernel) in self.reserved:
             flags = SHF_WRITE | SHF_ALLOC | SHF_INFO_LINK
-            section = self.create_section(key[0], SHT_CUDA_SHARED, flags, 0, owner=kernel)
+            section = self.create_section(name, SHT_CUDA_SHARED, flags, 0, owner=kernel)
             section.info_section, section.emitted = kernel.section, False
         return section
 
@@ -156,7 +147,7 @@ class LinkState:
     ) -> OutSection:
         """A section that holds bytes until they move elsewhere; it leaves no name behind."""
         section = OutSection(name, sh_type, flags, align, owner=owner, emitted=False)
-        self.by_key[name, owner] = section
+        self._know(section)
         self.hidden.append(section)
         return section
 
@@ -197,14 +188,28 @@ class LinkState:
             self.resolved[target] = listing
         return section
 
-    def sections_of(self, owner: Symbol) -> list[OutSection]:
-        """Everything made so far that belongs to a function."""
-        for made, known in ((self.sections, self.owned), (self.hidden, self.owned_hidden)):
-            for section in made[known.count :]:
-                if section.owner is not None:
-                    known.by_owner.setdefault(section.owner, []).append(section)
-            known.count = len(made)
-        return self.owned.by_owner.get(owner, []) + self.owned_hidden.by_owner.get(owner, [])
+    def _know(self, section: OutSection) -> None:
+        owner = section.owner
+        if owner is None:
+            self.unowned[section.name] = section
+        elif isinstance(owner.parts, list):
+            owner.parts.append(section)
+        else:
+            owner.parts = [section]
+
+    def forget(self, section: OutSection) -> None:
+        """Take a function's section back as if it had not been made."""
+        assert section.owner is not None
+        section.owner.parts = [part for part in section.owner.parts if part is not section]
+
+    def find(self, name: str, owner: Symbol | None = None) -> OutSection | None:
+        """The section of a name."""
+        if owner is None:
+            return self.unowned.get(name)
+        for part in owner.parts:
+            if part.name == name:
+                return part
+        return None
 
     def reloc_section(self, target: OutSection, is_rela: bool) -> OutSection | None:
         """The relocation section of a target, if there is one."""
@@ -223,7 +228,7 @@ class LinkState:
         if symbol.entered:
             return
         symbol.entered = True
-        if symbol.is_function:
+        if symbol.kind == STT_FUNC:
             self.functions.append(symbol)
         if symbol.in_globals:
             self.globals.append(symbol)

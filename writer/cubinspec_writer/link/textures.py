@@ -86,10 +86,10 @@ def place_textures(state: LinkState, graph: Graph) -> None:
 
 def _references(state: LinkState) -> list[Symbol]:
     """By kind, the last met first: file by file, parameters (local symbols) before the others."""
+    if not any(row[3] in HANDLE_KINDS for obj in state.objects for row in obj.named):
+        return []
     locals_ = [entry for entry in state.entries if isinstance(entry, Symbol)]
     named = {symbol for symbol in (*locals_, *state.globals) if symbol.kind in HANDLE_KINDS}
-    if not named:
-        return []
     met = dict.fromkeys(s for obj in state.objects for s in obj.bound if s in named)
     return [s for kind in HANDLE_KINDS for s in reversed(met) if s.kind == kind]
 

@@ -37,7 +37,7 @@ def check(objects: list[InputObject], diagnostics: Diagnostics) -> None:
     Raises:
         LinkError: an input has unified functions or data.
     """
-    if any(s[2] in ENTRY_TYPES and s.size for obj in objects for s in obj.sections):
+    if any(s.size for obj in objects for s in obj.of_types(ENTRY_TYPES)):
         raise diagnostics.fatal("Unified symbols found but index file not specified.")
 
 
@@ -60,7 +60,7 @@ def merge_entries(state: LinkState, obj: InputObject, source: InSection) -> None
     Raises:
         CubinError: a row names a symbol that the input does not have.
     """
-    section = state.by_key.get((source.name, None)) or state.create_section(
+    section = state.find(source.name) or state.create_section(
         source.name, source.sh_type, source.flags, source.align, entsize=source.entsize
     )
     if len(source.data) % _ROW.size:
