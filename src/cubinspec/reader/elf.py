@@ -115,13 +115,14 @@ class StringTable:
     def _cut(self, indices: list[int]) -> list[str | None]:
         """What :meth:`get_many` gives, with the table cut at its NULs once; None where no name
         starts or none ends."""
-        from itertools import accumulate
+        from itertools import accumulate, count
+        from operator import add
 
-        texts: list[str | None] = [*self.data.decode("ascii").split("\0")]
-        starts = accumulate([len(text) + 1 for text in texts if text is not None], initial=0)
-        texts[-1] = None  # what no NUL ends
+        texts = self.data.decode("ascii").split("\0")
+        texts.pop()  # what no NUL ends
+        starts = map(add, accumulate(map(len, texts), initial=0), count())
         names = dict(zip(starts, texts, strict=False))
-        return [names.get(index) for index in indices]
+        return list(map(names.get, indices))
 
     def get(self, index: int) -> str:
         """The string that starts at ``index``.

@@ -11,7 +11,15 @@ from cubinspec_generated.tables import compat
 from cubinspec_generated.tables.arch import ARCHES
 
 from .liveness import defined_here
-from .model import SHT_CUDA_COMPAT, STT_FUNC, SVAL, InfoRecord, InputObject, immediate, info_record, info_records
+from .model import (
+    SHT_CUDA_COMPAT,
+    SVAL,
+    InfoRecord,
+    InputObject,
+    immediate,
+    info_record,
+    info_records,
+)
 from .state import LinkState
 
 _BVAL, _HVAL = 2, 3

@@ -9,7 +9,8 @@ a test links the cases both ways and compares the bytes.
 
 from __future__ import annotations
 
-from itertools import accumulate
+from itertools import accumulate, count
+from operator import add
 from struct import Struct
 from struct import error as StructError
 
@@ -54,6 +55,10 @@ from .model import (
 from .notes import target_sm
 from .number import is_hidden, is_plain, symbol_fields
 from .state import LinkState
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 ET_REL, ET_EXEC = 1, 2
 _SHN_LORESERVE = 0xFF00
@@ -470,11 +475,11 @@ def _string_table(names: dict[str, None]) -> tuple[bytes, dict[str, int]]:
     """Names in their order, each with its NUL; an empty one is a NUL that nothing refers to."""
     text = "\0".join(names)
     raw = text.encode("utf-8", "surrogateescape")
-    if len(raw) == len(text):
-        sizes = [len(name) + 1 for name in names]
-    else:
-        sizes = [len(name.encode("utf-8", "surrogateescape")) + 1 for name in names]
-    offsets = dict(zip(names, accumulate(sizes, initial=1), strict=False))
+    texts: Iterable[str | bytes] = names
+    if len(raw) != len(text):
+        texts = [name.encode("utf-8", "surrogateescape") for name in names]
+    places = map(add, accumulate(map(len, texts), initial=1), count())
+    offsets = dict(zip(names, places, strict=False))
     offsets[""] = 0
     return b"\0" + raw + b"\0" if names else b"\0", offsets
 

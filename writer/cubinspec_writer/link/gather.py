@@ -29,6 +29,7 @@ from .read import ET_REL, has_mercury, open_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import mmap
     from collections.abc import Iterable
 
     from cubinspec.containers.image import Image, Step
@@ -158,7 +159,11 @@ class _Gatherer:
             self._file(f"<input {len(self.found.candidates) + 1}>", item)
         else:
             path = os.fspath(item)
-            self._file(path, self._read(path))
+            mapped = self._mapped(path)
+            if mapped is not None:
+                self._cubin(path, mapped)
+            else:
+                self._file(path, self._read(path))
 
     def _read(self, path: str) -> bytes:
         try:
@@ -166,6 +171,20 @@ class _Gatherer:
                 return file.read()
         except OSError:
             raise self.diagnostics.fatal(f"Could not open input file '{path}'") from None
+
+    def _mapped(self, path: str) -> mmap.mmap | None:
+        """A large cubin without a copy of it: its sections are copied one by one anyway."""
+        try:
+            if os.path.getsize(path) < _LARGE:
+                return None
+            with open(path, "rb") as file:
+                if not _is_cubin(file.read(_E_MACHINE + 2)):
+                    return None
+                import mmap
+
+                return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except OSError:
+            return None
 
     def _library(self, name: str) -> None:
         for folder in self.options.library_paths:
@@ -198,7 +217,7 @@ class _Gatherer:
         else:
             raise self.diagnostics.fatal(f"Could not open input file '{name}'")
 
-    def _cubin(self, name: str, data: bytes) -> None:
+    def _cubin(self, name: str, data: bytes | mmap.mmap) -> None:
         if len(data) > _EI_CLASS and data[_EI_CLASS] != ELFCLASS64:
             self._narrow(name, data)
             return
@@ -226,7 +245,7 @@ class _Gatherer:
         self.found.candidates.append(Candidate(elf))
         self.found.hosts.append(HostObject(register_name(name)))
 
-    def _narrow(self, name: str, data: bytes) -> None:
+    def _narrow(self, name: str, data: bytes | mmap.mmap) -> None:
         """Refuse 32-bit objects; pass over what only says that it is one (err_class32)."""
         try:
             narrow = Elf(data, name)
@@ -358,6 +377,8 @@ _VARIANT_RANK = {"": 0, "f": 1, "a": 2}
 #: First target for which PTX is assembled; nvlink ignores it below (case err_ptx_input).
 _PTX_FROM = 90
 _EI_CLASS, _EI_DATA, _EI_OSABI, _E_MACHINE = 4, 5, 7, 18
+#: Bytes from which on a file is mapped instead of read.
+_LARGE = 1 << 20
 _OSABI_CUDA = 0x41
 #: From this target on a broken input is an error (nvlink itself crashes there).
 _STRICT_FROM = 100

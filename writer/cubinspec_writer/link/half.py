@@ -21,8 +21,6 @@ from .model import (
     SHT_NOTE,
     SHT_STRTAB,
     SHT_SYMTAB,
-    STB_LOCAL,
-    STT_SECTION,
     InputObject,
     OutSection,
     Symbol,

@@ -86,9 +86,9 @@ class FunctionFacts:
             linked: dict[int, Symbol] = {}
             for row in obj.functions:
                 symbol = obj.bound[row[0]]
-                if symbol is not None and symbol.live and symbol.definition:
-                    if symbol.definition[1] is row:
-                        linked[row[0]] = symbol
+                definition = symbol.definition if symbol is not None and symbol.live else None
+                if symbol is not None and definition and definition[1] is row:
+                    linked[row[0]] = symbol
             rows: list[GlobalRow] = []
             values = _function_values(obj)
             for _, code, _, index, value in values or ():
@@ -181,7 +181,7 @@ def fill(
 ) -> None:
     """Write the records of all `.nv.info` sections; symbols are numbered already."""
     final = not state.options.relocatable
-    kernels = [s for s in _by_index(state) if s.is_entry and s.section is not None]
+    kernels = sorted(state.linked_kernels(), key=_index)
     facts = FunctionFacts(state)
     demands = Demands(graph, facts, kernels) if final else None
     entries = set(kernels)
@@ -241,10 +241,6 @@ def _renumber_fields(obj: InputObject, record: InfoRecord) -> InfoRecord:
         if symbol is not None:
             payload[at : at + 4] = words(symbol.index)
     return record[:4] + payload
-
-
-def _by_index(state: LinkState) -> list[Symbol]:
-    return sorted(state.functions, key=_index)
 
 
 #: A parameter that is a texture, surface or sampler names a symbol.

@@ -93,20 +93,22 @@ def reference_graph(state: LinkState) -> tuple[Edges, list[Symbol]]:
                 source, target = function_at(obj, a), function_at(obj, b)
                 if source is not None and target is not None and accepted_here(obj, a):
                     edges.setdefault(source, []).append(target)
-        for relocs in obj.relocs:
-            section = obj.sections[relocs.target]
-            if not section.flags & SHF_ALLOC:
+        functions = {
+            row[0]: symbol
+            for row in obj.named
+            if (symbol := bound[row[0]]) is not None and symbol.kind == STT_FUNC
+        }
+        for _, at, _, rows in obj.relocs:
+            named = [index for _, _, index, _ in rows if index in functions]
+            section = obj.sections[at]
+            if not named or not section.flags & SHF_ALLOC:
                 continue
-            source = owner.get(relocs.target if section.flags & SHF_EXECINSTR else section.info)
-            for _, _, index, _ in relocs.rows:
-                target = bound[index]
-                if target is None or target.kind != STT_FUNC:
-                    continue
-                if section.flags & SHF_EXECINSTR or source is not None:
-                    if source is not None:
-                        edges.setdefault(source, []).append(target)
-                elif takes_address(obj, index):
-                    roots.append(target)
+            is_code = section.flags & SHF_EXECINSTR
+            source = owner.get(at if is_code else section.info)
+            if source is not None:
+                edges.setdefault(source, []).extend([functions[index] for index in named])
+            elif not is_code:
+                roots += [functions[index] for index in named if takes_address(obj, index)]
     return edges, roots
 
 
@@ -170,7 +172,11 @@ def _undefined(symbol: Symbol) -> str:
 
 def is_missing(symbol: Symbol) -> bool:
     """Whether a name must have a definition and has none."""
-    if symbol.definition is not None or symbol.kind in _DRIVER_OBJECTS or symbol.space == Space.SHARED:
+    if (
+        symbol.definition is not None
+        or symbol.kind in _DRIVER_OBJECTS
+        or symbol.space == Space.SHARED
+    ):
         return False
     known = symbol.name in _SYSTEM_CALLS or symbol.name in _DEVICE_RUNTIME
     return not known and not symbol.name.startswith(_SYSTEM_PREFIXES)

@@ -161,14 +161,8 @@ class _Merger:
                 self._replace(symbol, row)
                 section = symbol.section
             else:
-                section = state.create_section(
-                    text.name,
-                    text.sh_type,
-                    text.flags,
-                    text.align,
-                    owner=symbol,
-                    entsize=text.entsize,
-                )
+                _, name, sh_type, flags, _, _, _, align, entsize, _ = text
+                section = state.create_section(name, sh_type, flags, align, symbol, entsize)
             section.append(text.data, text.size, 0)
             section.info_value = text.info & 0xFF000000
             symbol.section = section
@@ -216,8 +210,9 @@ class _Merger:
             self.state.add_name(".nv.shared." + kernel.name)
 
     def _info_section(self, source: InSection, owner: Symbol) -> None:
-        section = self.state.find(source.name, owner) or self.state.create_section(
-            source.name, source.sh_type, source.flags, source.align, owner=owner, with_symbol=False
+        _, name, sh_type, flags, _, _, _, align, _, _ = source
+        section = self.state.find(name, owner) or self.state.create_section(
+            name, sh_type, flags, align, owner, 0, False
         )
         section.info_section = owner.section
         section.records = self.obj.records(source.index)
@@ -312,7 +307,7 @@ class _Merger:
             flags = source.flags
             if flags & SHF_UNSAID:
                 flags &= ~(SHF_UNSAID | SHF_INFO_LINK)
-            section = create(source.name, source.sh_type, flags, 0, owner=owner)
+            section = create(source.name, source.sh_type, flags, 0, owner)
             if owner is not None:
                 section.info_section = owner.section
         if self.state.profile.drops_dead_frames and source.name in _TABLES_OF_CODE:
@@ -338,9 +333,9 @@ class _Merger:
     def _known_section(self, source: InSection, owner: Symbol | None) -> OutSection | None:
         """The output section that an input section goes to, if there is one so far."""
         section = self.state.find(source.name, owner)
-        if section is None and owner and (source.name, owner) in self.state.reserved:
-            section = self.state.shared_section(owner)
-        return section
+        if section is not None or owner is None or source.name != SHARED + owner.name:
+            return section
+        return self.state.shared_section(owner)
 
     def _append(self, source: InSection, section: OutSection) -> int:
         """Append a block; a second parameter bank of a kernel that is only weak so far goes."""
@@ -363,9 +358,7 @@ class _Merger:
         section = self._known_section(source, owner)
         if section is None and last and is_constant(source.sh_type):
             # The first copy has no constants: these get a section that nothing uses.
-            section = state.create_section(
-                source.name, source.sh_type, source.flags, 0, owner=owner
-            )
+            section = state.create_section(source.name, source.sh_type, source.flags, 0, owner)
             section.info_section = owner.section
         if section is None or source.index in self.seen_late:
             return (section, 0) if section and source.sh_type == SHT_CUDA_SHARED else None
@@ -434,9 +427,12 @@ class _Merger:
         hidden = not target.emitted and target in state.hidden
         is_bank = is_constant(target.sh_type)
         names = _RelocNames(state, obj, relocs, target)
+        section = names.section
         bound, symbols = obj.bound, obj.symbols
         slow: dict[int, tuple[Symbol | None, int]] = {}
         serial, counted = state.serial, int(state.options.preserve_relocs)
+        #: Whether some entries move, go elsewhere or are left out.
+        special = cut is not None or bool(self.cut) or hidden or is_bank
         for row in relocs.rows:
             offset, r_type, index, addend = row
             if cut is not None:
@@ -445,12 +441,12 @@ class _Merger:
                     continue
                 offset = moved
             symbol, shift = bound[index], 0
-            if symbol is None or not symbol.live or symbols[index][5] in foreign:
+            if symbol is None or not symbol.live or (foreign and symbols[index][5] in foreign):
                 found = slow.get(index)
                 if found is None:
                     found = slow[index] = self._reloc_symbol(index, foreign)
                 symbol, shift = found
-            if self.cut and symbols[index].kind == STT_SECTION:
+            if special and self.cut and symbols[index].kind == STT_SECTION:
                 shift += self._moved(symbols[index].shndx, addend)
             if symbol is None and not (
                 # Data about a duplicate of a dead function stays as it is.
@@ -461,17 +457,16 @@ class _Merger:
                 if is_call or (of_code and symbols[index].shndx in self.owner):
                     names.section_for(row)
                 continue
-            if is_bank and self._is_outdone(index):
+            if special and is_bank and self._is_outdone(index):
                 names.skip(row)
                 continue
-            if hidden and symbol is not None:
+            if special and hidden and symbol is not None:
                 if state.options.preserve_relocs and row is relocs.rows[0]:
                     state.add_name(".nv.resolvedrela" + target.name)
                 state.hidden_relocs.setdefault(target, []).append(
                     Reloc(base + offset, r_type, symbol, addend + shift, 0)
                 )
                 continue
-            section = names.section
             if section is None or (addend == 0 and names.without_rel):
                 section = names.section_for(row)
             if symbol is None:

@@ -190,6 +190,7 @@ class InputObject:
     __slots__ = (
         "_by_type",
         "_split",
+        "_texts",
         "bound",
         "callgraph",
         "flags",
@@ -223,6 +224,7 @@ class InputObject:
         self.relocs: list[InRelocs] = []
         self.info: dict[int, list[InfoRecord]] = {}
         self._by_type: dict[int, list[InSection]] = {}
+        self._texts: dict[int, str] = {}
         self._split: dict[bytes, list[InfoRecord]] = {}
         self.callgraph = CallGraph()
         self.prototypes: list[tuple[int, int]] = []
@@ -234,6 +236,13 @@ class InputObject:
         return (self.flags >> 8) & 0xFFFF
 
     def string(self, offset: int) -> str:
+        """A text of the string table; few signatures serve many functions."""
+        text = self._texts.get(offset)
+        if text is None:
+            text = self._texts[offset] = self._string(offset)
+        return text
+
+    def _string(self, offset: int) -> str:
         end = self.strtab.find(b"\0", offset)
         return self.strtab[offset : end if end >= 0 else len(self.strtab)].decode(
             "utf-8", "surrogateescape"
@@ -326,7 +335,7 @@ class Symbol:
         self.section = section
         self.definition: tuple[InputObject, InSymbol] | None = None
         self.replaced: Sequence[tuple[InputObject, InSymbol]] = ()
-        self.parts: Sequence[OutSection] = ()
+        self.parts: list[OutSection] = []
         self.first = first
         self.common = False
         self.alignment = 1

@@ -91,18 +91,18 @@ def number_symbols(state: LinkState) -> list[Symbol | OutSection]:
         The symbols in that order (null excluded); a section stands for its section symbol.
     """
     symbols: list[Symbol | OutSection] = []
-    some_late = state.profile.constant0_late
+    late = late_sections(state) if state.profile.constant0_late else []
+    unnumbered = set(late)
     for entry in state.entries:
         if isinstance(entry, OutSection):
             if not entry.emitted or not entry.has_symbol:
                 continue
-            if has_symbol(state, entry) and not (some_late and is_late(state, entry)):
+            if has_symbol(state, entry) and entry not in unnumbered:
                 symbols.append(entry)
         elif isinstance(entry, Symbol) and (is_plain(entry) or not is_dropped(state, entry)):
             symbols.append(entry)
     symbols += [s for s in state.globals if is_plain(s) or not is_dropped(state, s)]
-    if some_late:
-        symbols += [s for s in late_sections(state) if has_symbol(state, s)]
+    symbols += [s for s in late if has_symbol(state, s)]
     for index, item in enumerate(symbols, 1):
         if isinstance(item, Symbol):
             item.index = index

@@ -31,7 +31,6 @@ from .model import (
     SHT_CUDA_SHARED,
     STB_WEAK,
     STO_CUDA_SPACE,
-    STT_FUNC,
     OutSection,
     Reloc,
     Space,
@@ -68,7 +67,7 @@ def place_commons(state: LinkState) -> None:
 
 def place(state: LinkState, graph: Graph) -> None:
     """Lay out shared memory and compiler constants."""
-    kernels = [f for f in state.functions if f.is_entry and f.section is not None]
+    kernels = state.linked_kernels()
     below = Below(graph, kernels)
     if state.options.relocatable:
         _size_shared(state)

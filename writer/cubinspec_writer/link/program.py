@@ -54,10 +54,12 @@ def _link(inputs: Iterable[Input], options: LinkOptions) -> LinkResult:
     gathered = without_idle_system_objects(gather(inputs, options, diagnostics), options)
     kernels = _kernel_filter(gathered, options, diagnostics)
     profile = profile_for(target_of(options, diagnostics)[0])
-    plain = [read_half(c.elf, mercury=False) for c in gathered.candidates]
+    candidates = gathered.candidates
+    plain = [read_half(c.elf, mercury=False) for c in candidates]
+    code = [read_half(c.elf, mercury=True) for c in candidates] if profile.mercury else []
+    candidates.clear()  # nobody needs the tables of the files any more
     mercury = None
     if profile.mercury:
-        code = [read_half(c.elf, mercury=True) for c in gathered.candidates]
         mercury = link_half(code, options, MERCURY_HALF, diagnostics, kernels=kernels)
         _report(mercury, options, diagnostics)
     again = Diagnostics() if mercury else diagnostics

@@ -12,7 +12,7 @@ order follows from it.
 from __future__ import annotations
 
 from itertools import repeat
-from operator import add, getitem
+from operator import add
 
 from cubinspec.errors import BadStructureError, NotCubinError
 from cubinspec.reader.elf import Elf, StringTable, occupies_file
@@ -53,6 +53,10 @@ from .model import (
     is_constant,
 )
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import mmap
+
 ET_REL = 1
 #: Makes a named tuple of a tuple without a call of its constructor.
 _NEW = tuple.__new__
@@ -81,7 +85,7 @@ _SASS_ONLY = (
 )
 
 
-def open_object(data: bytes, name: str) -> Elf:
+def open_object(data: bytes | mmap.mmap, name: str) -> Elf:
     """Check that the bytes are a 64-bit cubin with a symbol table.
 
     Raises:
@@ -169,7 +173,7 @@ def _sections(elf: Elf, mercury: bool) -> list[InSection]:
         ]
     else:
         ends = list(map(add, offsets, sizes))
-    bodies = map(getitem, repeat(data), map(slice, offsets, ends))
+    bodies = [data[start:end] for start, end in zip(offsets, ends, strict=True)]
     if not mercury:
         hidden = [flag & SHF_MERCURY for flag in flags]
         if any(hidden):

@@ -23,6 +23,7 @@ from .model import (
     STT_CUDA_SAMPLER,
     STT_CUDA_SURFACE,
     STT_CUDA_TEXTURE,
+    STT_FUNC,
     STT_SECTION,
     OutSection,
     Reloc,
@@ -88,7 +89,8 @@ def relocate(state: LinkState) -> None:
                 continue
             kind = kinds.get(symbol)
             if kind is None:
-                kind = kinds[symbol] = _kind_here(state, symbol)
+                is_code = symbol.kind == STT_FUNC and symbol.is_defined
+                kind = kinds[symbol] = "function" if is_code else _kind_here(state, symbol)
             if not final and is_lost(symbol):
                 raise UnsupportedLinkError(f"-r with '{symbol.name}', which no input defines")
             if kind in keep.get(r_type, ()) or kind == _DRIVERS:
@@ -197,9 +199,7 @@ def clear(target: OutSection, offset: int, r_type: int) -> None:
         write_field(target.data, offset, action, 0)
 
 
-def _apply(
-    state: LinkState, target: OutSection, relocs: list[Reloc], *, from_field: bool
-) -> None:
+def _apply(state: LinkState, target: OutSection, relocs: list[Reloc], *, from_field: bool) -> None:
     """Write the values into the bytes of the target."""
     data = target.data
     addresses: dict[Symbol, int] = {}

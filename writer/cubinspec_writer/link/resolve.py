@@ -18,7 +18,6 @@ from .model import (
     STB_LOCAL,
     STB_WEAK,
     STT_FUNC,
-    STT_SECTION,
     InputObject,
     InSymbol,
     Symbol,

@@ -84,6 +84,7 @@ class LinkState:
     by_name: dict[str, Symbol] = field(default_factory=dict)
     #: Whether threads of the program run in lockstep; None: nobody asked.
     lockstep: bool | None = None
+    _kernels: list[Symbol] | None = None
     #: Rows of the tables of unified functions and data: symbol, flags, identifier (two words).
     unified: dict[OutSection, list[tuple[Symbol, int, int, int]]] = field(default_factory=dict)
 
@@ -97,16 +98,22 @@ class LinkState:
         sh_type: int,
         flags: int,
         align: int,
-        *,
         owner: Symbol | None = None,
         entsize: int = 0,
         with_symbol: bool = True,
+        place: int | None = None,
     ) -> OutSection:
-        """Create an output section, its names and (if the kind has one) its section symbol."""
+        """Create an output section, its names and (if the kind has one) its section symbol.
+
+        Args:
+            place: where its name was entered before; None: it comes last.
+        """
         section = OutSection(name, sh_type, flags, align, entsize, owner, True, with_symbol)
         self.sections.append(section)
-        self._know(section)
-        place = self.reserved.pop((name, owner), None) if owner is not None else None
+        if owner is None:
+            self.unowned[name] = section
+        else:
+            owner.parts.append(section)
         if place is None:
             self.entries.append(section)
         else:
@@ -136,18 +143,22 @@ class LinkState:
         """The section of a kernel's shared memory, if the kernel is linked."""
         name = ".nv.shared." + kernel.name
         section = self.find(name, kernel)
-        if section is None and (name, kernel) in self.reserved:
+        place = self.reserved.pop((name, kernel), None) if section is None else None
+        if place is not None:
             flags = SHF_WRITE | SHF_ALLOC | SHF_INFO_LINK
-            section = self.create_section(name, SHT_CUDA_SHARED, flags, 0, owner=kernel)
+            section = self.create_section(name, SHT_CUDA_SHARED, flags, 0, kernel, place=place)
             section.info_section, section.emitted = kernel.section, False
         return section
 
     def hidden_section(
-        self, name: str, sh_type: int, flags: int, align: int, *, owner: Symbol | None = None
+        self, name: str, sh_type: int, flags: int, align: int, owner: Symbol | None = None
     ) -> OutSection:
         """A section that holds bytes until they move elsewhere; it leaves no name behind."""
         section = OutSection(name, sh_type, flags, align, owner=owner, emitted=False)
-        self._know(section)
+        if owner is None:
+            self.unowned[name] = section
+        else:
+            owner.parts.append(section)
         self.hidden.append(section)
         return section
 
@@ -162,14 +173,9 @@ class LinkState:
         listed: bool = True,
     ) -> OutSection:
         """Create `.rela.X` or `.rel.X`; the first one of a target brings `.nv.resolvedrela.X`."""
+        sh_type = SHT_RELA if is_rela else SHT_REL
         section = self.create_section(
-            name,
-            SHT_RELA if is_rela else SHT_REL,
-            SHF_INFO_LINK,
-            align,
-            owner=target.owner,
-            entsize=entsize,
-            with_symbol=False,
+            name, sh_type, SHF_INFO_LINK, align, target.owner, entsize, False
         )
         section.info_section = target
         self.reloc_sections[target, is_rela] = section
@@ -188,15 +194,6 @@ class LinkState:
             self.resolved[target] = listing
         return section
 
-    def _know(self, section: OutSection) -> None:
-        owner = section.owner
-        if owner is None:
-            self.unowned[section.name] = section
-        elif isinstance(owner.parts, list):
-            owner.parts.append(section)
-        else:
-            owner.parts = [section]
-
     def forget(self, section: OutSection) -> None:
         """Take a function's section back as if it had not been made."""
         assert section.owner is not None
@@ -214,14 +211,21 @@ class LinkState:
     def reloc_section(self, target: OutSection, is_rela: bool) -> OutSection | None:
         """The relocation section of a target, if there is one."""
         section = self.reloc_sections.get((target, is_rela))
-        key = ".rel" + target.name, target.owner
-        if section is None and not is_rela and key in self.reserved:
-            section = self.create_section(
-                key[0], SHT_REL, 0, 8, owner=target.owner, entsize=16, with_symbol=False
-            )
+        if section is not None or is_rela:
+            return section
+        name = ".rel" + target.name
+        place = self.reserved.pop((name, target.owner), None)
+        if place is not None:
+            section = self.create_section(name, SHT_REL, 0, 8, target.owner, 16, False, place)
             section.info_section, section.emitted = target, False
             self.reloc_sections[target, False] = section
         return section
+
+    def linked_kernels(self) -> list[Symbol]:
+        """Kernels with code in the output, in registration order; merging is over."""
+        if self._kernels is None:
+            self._kernels = [f for f in self.functions if f.is_entry and f.section is not None]
+        return self._kernels
 
     def enter(self, symbol: Symbol) -> None:
         """Give a symbol its place in one of the two symbol lists, once."""

@@ -48,7 +48,7 @@ def place_textures(state: LinkState, graph: Graph) -> None:
     in_mercury = state.profile.keeps_symbols
     is_late = state.profile.constant0_late and not in_mercury
     references = split_sort(references, lambda _a, _b: True)
-    kernels = [f for f in state.functions if f.is_entry and f.section is not None]
+    kernels = state.linked_kernels()
     kinds_of = _kinds_used(state)
     kinds = {k: set().union(*(kinds_of.get(f, ()) for f in graph.reachable(k))) for k in kernels}
     chosen = [k for k in kernels if kinds[k] or (len(kernels) == 1 and _named_in_code(state))]

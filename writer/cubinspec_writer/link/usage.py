@@ -22,7 +22,6 @@ from .model import (
     STT_CUDA_SAMPLER,
     STT_CUDA_SURFACE,
     STT_CUDA_TEXTURE,
-    STT_FUNC,
     OutSection,
     Symbol,
     immediate,
