@@ -20,6 +20,7 @@ from .state import LinkState
 
 PARAM_CBANK, EXTERNS, FRAME_SIZE, MIN_STACK_SIZE = 0x0A, 0x0F, 0x11, 0x12
 KPARAM_INFO, KPARAM_INFO_V2 = 0x17, 0x45
+MAXREG_COUNT = 0x1B
 CRS_STACK_SIZE, MAX_STACK_SIZE, REGCOUNT = 0x1E, 0x23, 0x2F
 AT_ENTRY_FRAGMENTS = 0x4F
 NUM_MBARRIERS, NUM_BARRIERS, SPARSE_MMA_MASK = 0x38, 0x4C, 0x50
@@ -274,6 +275,7 @@ def _function_sections(
         largest = {kernels[0]: max(barriers.values())}
     named = any(externs.values())
     position = {function: at for at, function in enumerate(sections)} if named else {}
+    everyone = _in_input_order(state) if only and named else None
     for kernel in kernels:
         own = sections.get(kernel)
         if own is None:
@@ -293,7 +295,7 @@ def _function_sections(
             # Needs of device functions are the kernel's (case tcgen05 drops them there).
             own.records += [fragments[f] for f in reached if f in fragments][:1]
         below = sorted((f for f in reached if f in position), key=position.__getitem__)
-        _fill_externs(kernel, own, list(sections) if only else below, externs, only=only)
+        _fill_externs(kernel, own, below, externs, everyone)
     old = _without_masks(sections)
     aliased = _with_alias(state) if demands is not None else set()
     unsaid = _reach_unknown_masks(kernels, demands, sections, old) if demands is not None else set()
@@ -356,22 +358,37 @@ def _fill_externs(
     section: OutSection,
     reached: list[Symbol],
     externs: dict[Symbol, list[Symbol]],
-    *,
-    only: bool,
+    everyone: list[Symbol] | None,
 ) -> None:
     """Join the external names of a kernel and of what it reaches, its own first.
 
     Of several kernels each keeps its record, and the rest follows in the order of the functions'
-    sections. With one kernel in the program the record is made anew at the end when it grows, and
-    the rest follows in reverse (seeds 125, 204, 405).
+    sections. With one kernel in the program the record is made anew at the end when it grows, from
+    all functions and the kernel in the order of the inputs, last name first
+    (case externs_in_order).
+
+    Args:
+        everyone: for the only kernel of a program, all functions in the order of the inputs.
     """
     own = externs.get(kernel, [])
-    lists = [externs.get(f, []) for f in reached]
-    if only and any(x not in own for names in lists for x in names):
+    lists = [own, *(externs.get(f, []) for f in everyone or reached)]
+    needed = list(dict.fromkeys(x for names in lists for x in names))
+    if everyone and any(x not in own for x in needed):
         _replace(section.records, EXTERNS, None)
-        lists.reverse()
-    needed = dict.fromkeys(x for names in (own, *lists) for x in names)
-    _replace(section.records, EXTERNS, external_record(list(needed)) if needed else None)
+        needed = list(dict.fromkeys(x for f in everyone for x in externs.get(f, ())))
+        needed.reverse()
+    _replace(section.records, EXTERNS, external_record(needed) if needed else None)
+
+
+def _in_input_order(state: LinkState) -> list[Symbol]:
+    """Functions with attributes, in the order of the inputs' sections."""
+    places = (
+        obj.placed[s.index][0].owner
+        for obj in state.objects
+        for s in obj.sections
+        if s[2] == SHT_CUDA_INFO and s.index in obj.placed
+    )
+    return [owner for owner in dict.fromkeys(places) if owner is not None]
 
 
 def _index(symbol: Symbol) -> int:

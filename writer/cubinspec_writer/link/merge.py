@@ -69,6 +69,7 @@ _SHARED_FLAGS = SHF_WRITE | SHF_ALLOC | SHF_INFO_LINK
 _WITH_CONTENT = frozenset(
     (
         SHT_PROGBITS,
+        SHT_CUDA_GLOBAL_INIT,
         *range(SHT_CUDA_CONSTANT_B0, SHT_CUDA_CONSTANT_B17 + 1),
         *unified.ENTRY_TYPES,
     )
@@ -232,11 +233,8 @@ class _Merger:
                 if symbol.space == Space.SHARED and row.size == 0:
                     self._dynamic_array(symbol)
                 self.state.enter(symbol)
-            elif defined_here(obj, row.index):
+            elif accepted_here(obj, row.index):
                 self._defined_symbol(row, symbol)
-            elif obj.sections[row.shndx].sh_type == SHT_CUDA_GLOBAL_INIT:
-                # Bytes of a duplicate stay, nothing names them (weak_vars).
-                self._place(obj.sections[row.shndx])
 
     def _dynamic_array(self, symbol: Symbol) -> None:
         """Arrays of dynamic size live in the pool of variables that no kernel owns."""
@@ -246,6 +244,10 @@ class _Merger:
         )
         if not symbol.entered:
             state.members.setdefault(pool, []).append(symbol)
+        if not defined_here(self.obj, row.index):
+            # A strong variable takes over later; this is where the name stands.
+            self.state.enter(symbol)
+            return
 
     def _defined_symbol(self, row: InSymbol, symbol: Symbol) -> None:
         source = self.obj.sections[row.shndx]
@@ -277,7 +279,8 @@ class _Merger:
                 continue
             if unified.is_entries(sh_type):
                 unified.merge_entries(self.state, self.obj, section)
-            if (sh_type == SHT_PROGBITS and not section[3] & SHF_EXECINSTR) or is_constant(sh_type):
+            elif not section[3] & SHF_EXECINSTR:
+                # Initial values come, too, where nothing names them (weak_vars).
                 self._place(section, last=True)
 
     def _place(self, source: InSection, *, last: bool = False) -> tuple[OutSection, int] | None:
@@ -416,8 +419,13 @@ class _Merger:
         if place is None:
             return
         target, base = place
+        # Initial values that only repeat a weak variable point nowhere (weak_tables).
+        is_initial = target.sh_type == SHT_CUDA_GLOBAL_INIT
+        repeats = obj.repeats.get(relocs.target, ()) if is_initial else ()
         # Entries of a duplicate function must not describe the other copy; other debug data does.
         of_code = target.name in _TABLES_OF_CODE
+            if repeats and any(start <= offset < end for start, end in repeats):
+                continue
         cut = self.cut.get(relocs.target)
         hidden = not target.emitted and target in state.hidden
         names = _RelocNames(state, obj, relocs, target)

@@ -204,6 +204,8 @@ class InputObject:
             a place.
         placed: where an input section went: output section and offset inside it, filled by
             `merge`.
+        repeats: parts of sections, (start, end), that only repeat a weak variable, by section;
+            filled by `resolve`.
     """
 
     __slots__ = (
@@ -216,6 +218,7 @@ class InputObject:
         "placed",
         "prototypes",
         "relocs",
+        "repeats",
         "sections",
         "strtab",
         "symbols",
@@ -241,6 +244,7 @@ class InputObject:
         self.prototypes: list[tuple[int, int]] = []
         self.bound: list[Symbol | None] = []
         self.placed: dict[int, tuple[OutSection, int]] = {}
+        self.repeats: dict[int, list[tuple[int, int]]] = {}
 
     @property
     def sm(self) -> int:

@@ -139,11 +139,13 @@ def _bind(
             conflicts.append(((True, row.index), text))
         elif copies.registers(obj, row) < copies.registers(*known.definition):
             _define(known, obj, row)
+    elif row.kind != STT_FUNC and known.bind == STB_WEAK:
+        obj.repeats.setdefault(row.shndx, []).append((row.value, row.value + row.size))
     return known
 
 
 def _define(symbol: Symbol, obj: InputObject, row: InSymbol) -> None:
-    if symbol.definition is not None and row.kind == STT_FUNC:
+    if symbol.definition is not None:
         symbol.replaced = (*symbol.replaced, symbol.definition)
     symbol.definition = (obj, row)
     symbol.bind = STB_WEAK if row.bind == STB_WEAK else STB_GLOBAL
