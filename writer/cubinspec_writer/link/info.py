@@ -274,7 +274,8 @@ def _function_sections(
     if only and barriers:
         largest = {kernels[0]: max(barriers.values())}
     named = any(externs.values())
-    position = {function: at for at, function in enumerate(sections)} if named else {}
+    met = [function for function in state.attributed if function in sections] if named else []
+    position = {function: at for at, function in enumerate(met)}
     everyone = _in_input_order(state) if only and named else None
     for kernel in kernels:
         own = sections.get(kernel)
@@ -296,6 +297,13 @@ def _function_sections(
             own.records += [fragments[f] for f in reached if f in fragments][:1]
         below = sorted((f for f in reached if f in position), key=position.__getitem__)
         _fill_externs(kernel, own, below, externs, everyone)
+        if kernel in largest and not everyone and kernel not in externs and kernel not in barriers:
+            # The kernel has neither record: they come in the order in which those below ask for
+            # them, in one function barriers first (weak_externs).
+            asks = (f in barriers for f in below if f in barriers or f in externs)
+            if not next(asks, True):
+                _replace(own.records, NUM_BARRIERS, None)
+                own.records.append(InfoRecord(BVAL, NUM_BARRIERS, largest[kernel]))
     old = _without_masks(sections)
     aliased = _with_alias(state) if demands is not None else set()
     unsaid = _reach_unknown_masks(kernels, demands, sections, old) if demands is not None else set()
@@ -381,14 +389,15 @@ def _fill_externs(
 
 
 def _in_input_order(state: LinkState) -> list[Symbol]:
-    """Functions with attributes, in the order of the inputs' sections."""
-    places = (
+    """Functions with attributes, in the order of the inputs' sections, by the last copy."""
+    places = [
         obj.placed[s.index][0].owner
         for obj in state.objects
         for s in obj.sections
         if s[2] == SHT_CUDA_INFO and s.index in obj.placed
-    )
-    return [owner for owner in dict.fromkeys(places) if owner is not None]
+    ]
+    met = dict.fromkeys(owner for owner in reversed(places) if owner is not None)
+    return list(reversed(met))
 
 
 def _index(symbol: Symbol) -> int:

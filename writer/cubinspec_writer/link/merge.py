@@ -93,13 +93,10 @@ class _Merger:
         #: The same for copies that came too late; of these, constants and shared variables stay.
         self.late: dict[int, Symbol] = {}
         self.seen_late: set[int] = set()
-        self.emptied: list[OutSection] = []
         self.skipped: set[int] = set()
         self.functions: list[tuple[InSymbol, Symbol]] = []
         #: Functions of which the code is that of another one.
         self.aliases: list[tuple[Symbol, InSymbol]] = []
-        #: These, and copies that another one replaced: debug data must not describe that one.
-        self.outdone: set[int] = set()
         #: What stayed of this input's debug tables, where dead entries are dropped.
         self.cut: dict[int, Kept] = {}
 
@@ -111,12 +108,6 @@ class _Merger:
         self._function_info()
         for relocs in self.obj.relocs:
             self._relocations(relocs)
-        # Constants that the new copy of a function does not have leave no name either.
-        gone = {section for section in self.emptied if not section.emitted}
-        if gone:
-            self.state.entries = [entry for entry in self.state.entries if entry not in gone]
-            for section in gone:
-                del self.state.by_key[section.name, section.owner]
 
     def _find_owners(self) -> None:
         for row, symbol in zip(self.obj.symbols, self.obj.bound, strict=True):
@@ -131,13 +122,10 @@ class _Merger:
                 continue
             if symbol.live and accepted_here(self.obj, row[0]):
                 self.owner[shndx] = symbol
-                if not defined_here(self.obj, row[0]):
-                    self.outdone.add(shndx)
                 if row[2] == STB_GLOBAL:
                     self.state.strong.add(symbol)
             else:
                 self.skipped.add(shndx)
-                self.outdone.add(shndx)
                 if symbol.live:
                     self.late[shndx] = symbol
 
@@ -196,7 +184,8 @@ class _Merger:
                 section.content = b""
                 if section is not symbol.section and section not in state.hidden:
                     section.emitted = False
-                    self.emptied.append(section)
+                    state.vacated.append(section)
+                state.lost_constants = [x for x in state.lost_constants if x[0] is not section]
                 if section is symbol.section:
                     section.align = self.obj.sections[row.shndx].align
                 section.relocs.clear()
@@ -219,6 +208,8 @@ class _Merger:
         )
         section.info_section = owner.section
         section.records = self.obj.records(source.index)
+        self.state.attributed.pop(owner, None)
+        self.state.attributed[owner] = None
         self.obj.placed[source.index] = (section, 0)
 
     def _symbols(self) -> None:
@@ -244,15 +235,18 @@ class _Merger:
         )
         if not symbol.entered:
             state.members.setdefault(pool, []).append(symbol)
-        if not defined_here(self.obj, row.index):
-            # A strong variable takes over later; this is where the name stands.
-            self.state.enter(symbol)
-            return
 
     def _defined_symbol(self, row: InSymbol, symbol: Symbol) -> None:
         source = self.obj.sections[row.shndx]
         place = self._place(source)
         if place is None:
+            return
+        if not defined_here(self.obj, row.index):
+            # Another one takes over later; this is where the name stands. In shared memory the
+            # variable takes up place twice (shared_names).
+            if symbol.space == Space.SHARED:
+                self.state.members.setdefault(place[0], []).append(symbol)
+            self.state.enter(symbol)
             return
         section, base = place
         symbol.section = section
@@ -388,7 +382,7 @@ class _Merger:
             index = starts.get(offset)
             if index is None:
                 return True
-            return not self._is_dead(index) and self.obj.symbols[index].shndx not in self.outdone
+            return defined_here(self.obj, index) and not self._is_dead(index)
 
         kept = _TABLES_OF_CODE[source.name](source.data, is_linked)
         if kept is None:
@@ -419,19 +413,19 @@ class _Merger:
         if place is None:
             return
         target, base = place
-        # Initial values that only repeat a weak variable point nowhere (weak_tables).
-        is_initial = target.sh_type == SHT_CUDA_GLOBAL_INIT
-        repeats = obj.repeats.get(relocs.target, ()) if is_initial else ()
         # Entries of a duplicate function must not describe the other copy; other debug data does.
         of_code = target.name in _TABLES_OF_CODE
-            if repeats and any(start <= offset < end for start, end in repeats):
-                continue
         cut = self.cut.get(relocs.target)
         hidden = not target.emitted and target in state.hidden
         names = _RelocNames(state, obj, relocs, target)
         bound = obj.bound
+        # Initial values that only repeat a weak variable point nowhere (weak_tables).
+        is_initial = target.sh_type == SHT_CUDA_GLOBAL_INIT
+        repeats = obj.repeats.get(relocs.target, ()) if is_initial else ()
         for row in relocs.rows:
             offset, r_type, index, addend = row
+            if repeats and any(start <= offset < end for start, end in repeats):
+                continue
             if cut is not None:
                 moved = cut.new_offset(offset)
                 if moved is None or obj.symbols[index].kind == STT_SECTION:
@@ -439,20 +433,21 @@ class _Merger:
                 offset = moved
             symbol, shift = bound[index], 0
             if symbol is None or of_code or not symbol.live:
-                symbol, shift = self._reloc_symbol(index, of_code, relocs.is_rela)
+                symbol, shift = self._reloc_symbol(index, of_code)
             if self.cut and obj.symbols[index].kind == STT_SECTION:
                 shift += self._moved(obj.symbols[index].shndx, addend)
-            if symbol is None and not (
-                # Data about a duplicate of a dead function stays as it is.
-                self._is_dead(index) and defined_here(obj, index)
-            ):
-                # Names stay of code that calls what is not linked (86), and of replaced copies.
-                is_call = target.flags & SHF_EXECINSTR and self._is_dead(index)
-                if is_call or (of_code and obj.symbols[index].shndx in self.owner):
-                    names.section_for(row)
+            if of_code and relocs.is_rela and self._is_forgotten(index):
+                names.section_for(row)
                 continue
             if is_constant(target.sh_type) and self._is_outdone(index):
                 names.skip(row)
+                continue
+            if symbol is None and not (self._is_dead(index) and accepted_here(obj, index)):
+                # Names stay of what names functions that are not linked (86, 435).
+                if self._is_dead(index) and not of_code:
+                    names.section_for(row)
+                elif obj.symbols[index].shndx in self.skipped:
+                    names.skip(row)
                 continue
             if hidden and symbol is not None:
                 if state.options.preserve_relocs and row is relocs.rows[0]:
@@ -472,6 +467,23 @@ class _Merger:
             section.relocs.append(
                 Reloc(base + offset, r_type, symbol, addend + shift, state.serial)
             )
+
+    def _is_forgotten(self, index: int) -> bool:
+        """Whether the entry of a copy that gave way loses its relocations.
+
+        nvlink takes them from frame and line tables, of those with addends, when the code of any
+        copy that gave way had relocations with addends (weak_replaced, weak_frames).
+        """
+        symbol = self.obj.bound[index]
+        if symbol is None or not symbol.replaced or defined_here(self.obj, index):
+            return False
+        if not accepted_here(self.obj, index):
+            return False
+        return any(
+            relocs.target == row.shndx and relocs.is_rela and relocs.rows
+            for obj, row in symbol.replaced
+            for relocs in obj.relocs
+        )
 
     def _is_outdone(self, index: int) -> bool:
         """Whether constants that name a weak symbol lose it, as nvlink has it (weak_constants).
@@ -495,7 +507,7 @@ class _Merger:
         symbol = self.obj.bound[index]
         return symbol is not None and symbol.is_function and not symbol.live
 
-    def _reloc_symbol(self, index: int, of_code: bool, is_rela: bool) -> tuple[Symbol | None, int]:
+    def _reloc_symbol(self, index: int, of_code: bool) -> tuple[Symbol | None, int]:
         """The output symbol a relocation means, and what its addend grows by."""
         row, symbol = self.obj.symbols[index], self.obj.bound[index]
         if row.kind == STT_SECTION:
@@ -503,8 +515,7 @@ class _Merger:
             return (place[0].symbol, place[1]) if place else (None, 0)
         if symbol is not None and symbol.is_function and not symbol.live:
             return None, 0
-        late = self.outdone if is_rela else self.skipped
-        if of_code and row.shndx in late:
+        if of_code and row.shndx in self.skipped:
             return None, 0
         if symbol is None:
             # Relocations that change an instruction name no symbol (atomics_misc on sm_75).

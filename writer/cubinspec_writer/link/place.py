@@ -19,19 +19,16 @@ from __future__ import annotations
 from cubinspec_generated.tables.arch import ARCHES
 
 from .callgraph import Below, Graph
-from .liveness import accepted_here
+from .liveness import code_relocations
 from .merge import SHARED_POOL
 from .model import (
     SHF_ALLOC,
-    SHF_EXECINSTR,
     SHF_INFO_LINK,
     SHF_WRITE,
     SHT_CUDA_CONSTANT_B0,
     SHT_CUDA_GLOBAL,
     SHT_CUDA_SHARED,
-    STB_WEAK,
     STO_CUDA_SPACE,
-    STT_FUNC,
     OutSection,
     Reloc,
     Space,
@@ -55,7 +52,8 @@ _CONSTANT2 = SHT_CUDA_CONSTANT_B0 + 2
 
 def place_commons(state: LinkState) -> None:
     """Allocate common variables, in reverse order of their first appearance."""
-    commons = [s for s in state.globals if s.common]
+    weak = [s for s in state.entries if isinstance(s, Symbol) and s.common]
+    commons = [*weak, *(s for s in state.globals if s.common)]
     if not commons:
         return
     section = state.by_key.get((_GLOBAL, None)) or state.create_section(
@@ -76,6 +74,12 @@ def place(state: LinkState, graph: Graph) -> None:
         _place_shared(state, below)
         _place_constants(state, below)
         _check_limits(state)
+    # Banks that stay empty leave no name either (weak_replaced, wide seed 199).
+    for section in state.vacated:
+        section.emitted = bool(section.content)
+    gone = {section for section in state.vacated if not section.emitted}
+    if gone:
+        state.entries = [entry for entry in state.entries if entry not in gone]
 
 
 def _size_shared(state: LinkState) -> None:
@@ -202,25 +206,10 @@ def _place_common(common: list[Symbol], users: dict[Symbol, list[Symbol]]) -> in
 
 
 def _named_in_code(state: LinkState) -> set[Symbol]:
-    """Shared variables that code of the inputs names, linked or not.
-
-    What only a copy of a function names that came too late does not count (wide seed 430).
-    """
-    found: set[Symbol] = set()
-    for obj in state.objects:
-        late = {
-            row.shndx
-            for row in obj.symbols
-            if row.kind == STT_FUNC and row.bind == STB_WEAK and not accepted_here(obj, row.index)
-        }
-        for relocs in obj.relocs:
-            if not obj.sections[relocs.target].flags & SHF_EXECINSTR or relocs.target in late:
-                continue
-            for row in relocs.rows:
-                symbol = obj.bound[row.symbol]
-                if symbol is not None and symbol.space == Space.SHARED:
-                    found.add(symbol)
-    return found
+    """Shared variables that code of the inputs names, linked or not."""
+    rows = ((obj, row) for obj in state.objects for row in code_relocations(obj))
+    symbols = (obj.bound[row.symbol] for obj, row in rows)
+    return {s for s in symbols if s is not None and s.space == Space.SHARED}
 
 
 def _allows_more_shared(state: LinkState) -> bool:
@@ -379,6 +368,8 @@ def _bank_of(state: LinkState, kernel: Symbol, like: OutSection) -> OutSection:
             name, like.sh_type, SHF_ALLOC | SHF_INFO_LINK, like.align, owner=kernel
         )
         section.info_section = kernel.section
+        # It goes again when nothing comes: the linked copy of the function may have no constants.
+        state.vacated.append(section)
     return section
 
 

@@ -68,6 +68,10 @@ class LinkState:
     hidden_relocs: dict[OutSection, list[Reloc]] = field(default_factory=dict)
     #: Tables of which no entry is left; they keep their section symbol.
     emptied: set[OutSection] = field(default_factory=set)
+    #: Functions in the order in which the attributes of their linked copies were met.
+    attributed: dict[Symbol, None] = field(default_factory=dict)
+    #: Constant banks of kernels that are in the output only when something fills them.
+    vacated: list[OutSection] = field(default_factory=list)
     #: Functions of which a strong copy was merged.
     strong: set[Symbol] = field(default_factory=set)
     #: Where in a hidden section the constants of duplicate functions lie.

@@ -19,10 +19,10 @@ from __future__ import annotations
 from cubinspec_generated.tables.arch import PARAM_BASE
 
 from .callgraph import Graph
+from .liveness import code_relocations
 from .model import (
     HANDLE_KINDS,
     SHF_ALLOC,
-    SHF_EXECINSTR,
     SHF_INFO_LINK,
     SHT_CUDA_CONSTANT_B0,
     STT_CUDA_SAMPLER,
@@ -99,9 +99,7 @@ def _named_in_code(state: LinkState) -> bool:
     return any(
         symbol.kind in HANDLE_KINDS
         for obj in state.objects
-        for relocs in obj.relocs
-        if obj.sections[relocs.target].flags & SHF_EXECINSTR
-        for row in relocs.rows
+        for row in code_relocations(obj)
         if (symbol := obj.bound[row.symbol]) is not None
     )
 
