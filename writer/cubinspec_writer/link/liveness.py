@@ -137,10 +137,12 @@ def undefined_names(state: LinkState) -> list[str]:
                     seen[symbol] = _undefined(symbol)
     for obj in state.objects:
         for named, symbol in zip(obj.symbols, obj.bound, strict=True):
-            # Variables need a definition even when nothing uses them.
-            if symbol is None or symbol in seen or named.kind not in _VARIABLES:
+            # Variables need a definition even when nothing uses them, functions also when only code
+            # that is not linked takes their address or a copy that gave way calls them.
+            if symbol is None or symbol in seen:
                 continue
-            if named.bind == STB_GLOBAL and is_missing(symbol):
+            wanted = named.kind in _VARIABLES or (named.kind == STT_FUNC and symbol.live)
+            if wanted and named.bind == STB_GLOBAL and is_missing(symbol):
                 seen[symbol] = _undefined(symbol)
     order = (
         symbol
