@@ -93,6 +93,8 @@ class _Merger:
         #: The same for copies that came too late; of these, constants and shared variables stay.
         self.late: dict[int, Symbol] = {}
         self.seen_late: set[int] = set()
+        #: Where constants of late copies went; only their relocations ask.
+        self.late_places: dict[int, tuple[OutSection, int]] = {}
         self.skipped: set[int] = set()
         self.functions: list[tuple[InSymbol, Symbol]] = []
         #: Functions of which the code is that of another one.
@@ -174,11 +176,13 @@ class _Merger:
         """Empty what an earlier copy of a function left, so that this one takes its place.
 
         Places in all lists stay, and so do shared variables. A parameter bank that a strong kernel
-        brings is appended (`_place`).
+        brings is appended (`_place`), except where the finalizer makes it.
         """
         state = self.state
         for section in state.sections_of(symbol):
             if section.sh_type == SHT_CUDA_CONSTANT_B0:
+                if state.profile.constant0_late:
+                    section.content = b""
                 continue
             if section.flags & SHF_EXECINSTR or is_constant(section.sh_type):
                 section.content = b""
@@ -189,8 +193,12 @@ class _Merger:
                 if section is symbol.section:
                     section.align = self.obj.sections[row.shndx].align
                 section.relocs.clear()
-                state.hidden_relocs.pop(section, None)
                 state.members.pop(section, None)
+            if is_constant(section.sh_type):
+                # Relocations of a kernel's own bank stay (weak_jump_tables).
+                state.mixed_constants.add(section)
+                state.hidden_relocs.pop(section, None)
+                continue
             for is_rela in (False, True):
                 relocs = state.reloc_section(section, is_rela)
                 if relocs is not None:
@@ -365,6 +373,8 @@ class _Merger:
         if not is_constant(source.sh_type):
             return None
         at = self._append(source, section)
+        state.mixed_constants.add(section)
+        self.late_places[source.index] = (section, at)
         if section in state.hidden:
             state.lost_constants.append((section, at))
         return None
@@ -409,7 +419,7 @@ class _Merger:
 
     def _relocations(self, relocs: InRelocs) -> None:
         state, obj = self.state, self.obj
-        place = obj.placed.get(relocs.target)
+        place = obj.placed.get(relocs.target) or self.late_places.get(relocs.target)
         if place is None:
             return
         target, base = place
@@ -439,7 +449,7 @@ class _Merger:
             if of_code and relocs.is_rela and self._is_forgotten(index):
                 names.section_for(row)
                 continue
-            if is_constant(target.sh_type) and self._is_outdone(index):
+            if is_constant(target.sh_type) and not target.owner and self._is_outdone(index):
                 names.skip(row)
                 continue
             if symbol is None and not (self._is_dead(index) and accepted_here(obj, index)):

@@ -17,7 +17,7 @@ from cubinspec_writer.emit.kinds import Kinds
 from cubinspec_writer.emit.layout import plan
 from cubinspec_writer.emit.profiles import PROFILES, final_name
 
-from . import capsule
+from . import capsule, jumps
 from .callgraph import Graph
 from .diagnostics import UnsupportedLinkError
 from .direct import output_type, reloc_bytes
@@ -78,6 +78,7 @@ _COPIED = frozenset(
 )
 _MERCURY_PROFILE = "mercury"
 _DEBUG_INFO = ".debug_info"
+_CONSTANT2 = SHT_CUDA_CONSTANT_B0 + 2
 #: Size of the record of `.nv.compat` that is the finalizer's.
 _FASTPATH_RECORD = 12
 _RELOCATIONS = (SHT_REL, SHT_RELA, SHT_CUDA_RESOLVED_RELA)
@@ -171,6 +172,7 @@ class _Writer:
         twins = self._twins()
         if self.mercury is not None:
             self._patch_capsules(self.mercury, twins)
+            jumps.fill(self.mercury.state, twins)
             self._keep_empty_relocations(self.mercury, twins)
         for section in (*half.fixed.values(), *state.sections):
             if section.emitted:
@@ -345,9 +347,13 @@ class _Writer:
             body = _CapsuleBody(body.data, self._made(_twin(twins, section)))
         if section.sh_type == SHT_CUDA_SHARED_RESERVED:
             body = bodies.Blob(self._stale_headers(section.size))
-        # The bytes of two debug sections may be equal by chance; relocations keep them apart.
+        # Bytes that the finalizer writes anew may be equal by chance; relocations keep them apart.
         plain = twins.get(section)
         apart = section.name == _DEBUG_INFO and plain is not None and plain in self.state.applied
+        if section.sh_type == _CONSTANT2:
+            assert self.mercury is not None
+            rows = self.mercury.state.reloc_section(section, is_rela=True)
+            apart = rows is not None and bool(rows.relocs)
         kind = (
             SHT_CUDA_MERC_CODE if is_code else _MERCURY_TYPE.get(section.sh_type, section.sh_type)
         )

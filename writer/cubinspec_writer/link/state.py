@@ -76,6 +76,8 @@ class LinkState:
     strong: set[Symbol] = field(default_factory=set)
     #: Where in a hidden section the constants of duplicate functions lie.
     lost_constants: list[tuple[OutSection, int]] = field(default_factory=list)
+    #: Compiler constants with parts or relocations of copies of functions that are not linked.
+    mixed_constants: set[OutSection] = field(default_factory=set)
     #: `st_value` of the null symbol.
     null_value: int = 0
     #: Where arrays of dynamic size start for the code of a function.
