@@ -251,7 +251,7 @@ class _Merger:
             return
         if not defined_here(self.obj, row.index):
             # Another one takes over later; this is where the name stands. In shared memory the
-            # variable takes up place twice (shared_names).
+            # variable takes up place twice (weak_shared).
             if symbol.space == Space.SHARED:
                 self.state.members.setdefault(place[0], []).append(symbol)
             self.state.enter(symbol)

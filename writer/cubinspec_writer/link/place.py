@@ -51,9 +51,8 @@ _CONSTANT2 = SHT_CUDA_CONSTANT_B0 + 2
 
 
 def place_commons(state: LinkState) -> None:
-    """Allocate common variables, in reverse order of their first appearance."""
-    weak = [s for s in state.entries if isinstance(s, Symbol) and s.common]
-    commons = [*weak, *(s for s in state.globals if s.common)]
+    """Allocate common variables, the one that was first met as common last."""
+    commons = [symbol for name in state.commons if (symbol := state.by_name[name]).common]
     if not commons:
         return
     section = state.by_key.get((_GLOBAL, None)) or state.create_section(

@@ -94,6 +94,8 @@ class LinkState:
     slotted: set[Symbol] = field(default_factory=set)
     by_name: dict[str, Symbol] = field(default_factory=dict)
     #: Whether threads of the program run in lockstep; None: nobody asked.
+    #: Names of variables that an input has as common ones.
+    commons: dict[str, None] = field(default_factory=dict)
     lockstep: bool | None = None
     #: Rows of the tables of unified functions and data: symbol, flags, identifier (two words).
     unified: dict[OutSection, list[tuple[Symbol, int, int, int]]] = field(default_factory=dict)
