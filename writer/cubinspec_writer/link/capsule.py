@@ -41,7 +41,7 @@ def records(data: bytes | bytearray) -> dict[int, tuple[int, int]]:
     """
     items = int.from_bytes(data[8:12], "little")
     at = _HEAD + -(-items // 32) * _WORD
-    found = {}
+    found: dict[int, tuple[int, int]] = {}
     number = 0
     for item in range(items):
         if data[_HEAD + item // 8] >> item % 8 & 1:

@@ -405,7 +405,10 @@ def _index(symbol: Symbol) -> int:
 
 
 def mercury_codes(state: LinkState) -> dict[str, list[set[int]]]:
-    """Attribute codes of every function's Mercury records, by function name."""
+    """Attribute codes of every function's Mercury records, by function name.
+
+    Several files may have a function of one name; both halves have these in one order.
+    """
     codes: dict[str, list[set[int]]] = {}
     for section in state.sections:
         if section.owner is not None and section.sh_type == SHT_CUDA_INFO:
@@ -418,9 +421,9 @@ def split_added(
     section: OutSection, function: Symbol, codes: dict[str, list[set[int]]] | None
 ) -> tuple[list[InfoRecord], list[InfoRecord]]:
     """The records that the Mercury half has too, and those that the finalizer added."""
-    if codes is None or function.name not in codes:
+    if codes is None or not codes.get(function.name):
         return list(section.records), []
-    known = codes[function.name][0] | _PROPAGATED
+    known = codes[function.name].pop(0) | _PROPAGATED
     kept = [r for r in section.records if r.code in known]
     return kept, [r for r in section.records if r.code not in known]
 

@@ -208,7 +208,7 @@ class _Writer:
             e_flags=target_sm(state.options.arch) << 8 | state.profile.flags_kind,
         )
         profile = _MERCURY_PROFILE if self.mercury is not None else "classic"
-        return Description(header, history, symbols, profile)
+        return Description(header, history, symbols, profile, null_value=state.null_value)
 
     def _section(self, section: OutSection) -> out.Section:
         return out.Section(
@@ -325,7 +325,8 @@ class _Writer:
             ".nv.merc.symtab",
             SHT_CUDA_MERC_SYMTAB,
             bodies.MercurySymbols(
-                [self._mercury_symbol(state, s, copies, twins) for s in mercury.symbols]
+                [self._mercury_symbol(state, s, copies, twins) for s in mercury.symbols],
+                null_value=state.null_value,
             ),
             SHF_MERCURY,
             0,
