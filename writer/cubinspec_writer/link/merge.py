@@ -373,6 +373,10 @@ class _Merger:
         if not is_constant(source.sh_type):
             return None
         at = self._append(source, section)
+        if source.sh_type == SHT_CUDA_CONSTANT_B0:
+            # The name of the parameters shows with `-r` and `--preserve-relocs`.
+            self.obj.placed[source.index] = (section, at)
+            return section, at
         state.mixed_constants.add(section)
         self.late_places[source.index] = (section, at)
         if section in state.hidden:

@@ -172,7 +172,8 @@ def _place_shared(state: LinkState, below: Below) -> None:
         named_later = options.preserve_relocs or debugger_sees(options)
         listed = named_later and bool(common)
         pool.emitted = (has_dynamic and taken <= _DYNAMIC_ALIGN) or listed
-        pool.align = _DYNAMIC_ALIGN if has_dynamic else pool.align
+        if has_dynamic:
+            pool.align = max(_DYNAMIC_ALIGN, pool.align if listed else 0)
         pool.nobits_size = end if listed else 0
         if pool.emitted and (state.profile.constant0_late or named_later):
             pool.reserved = state.profile.reserved_shared

@@ -86,6 +86,7 @@ class LinkState:
     serial: int = 0
     #: Target section -> its `.nv.resolvedrela` section (only with that option).
     resolved: dict[OutSection, OutSection] = field(default_factory=dict)
+    listings: dict[str, OutSection] = field(default_factory=dict)
     #: Relocations that were applied, by target.
     applied: dict[OutSection, list[Reloc]] = field(default_factory=dict)
     #: Offset in every user's parameter bank of the slot of a texture, surface or sampler.
@@ -93,9 +94,9 @@ class LinkState:
     #: Kernels whose parameter bank has those slots.
     slotted: set[Symbol] = field(default_factory=set)
     by_name: dict[str, Symbol] = field(default_factory=dict)
-    #: Whether threads of the program run in lockstep; None: nobody asked.
     #: Names of variables that an input has as common ones.
     commons: dict[str, None] = field(default_factory=dict)
+    #: Whether threads of the program run in lockstep; None: nobody asked.
     lockstep: bool | None = None
     #: Rows of the tables of unified functions and data: symbol, flags, identifier (two words).
     unified: dict[OutSection, list[tuple[Symbol, int, int, int]]] = field(default_factory=dict)
@@ -167,18 +168,25 @@ class LinkState:
         self.reloc_sections[target, is_rela] = section
         options = self.options
         if options.preserve_relocs and listed and target not in self.resolved:
-            listing = self.create_section(
-                ".nv.resolvedrela" + target.name,
-                SHT_CUDA_RESOLVED_RELA,
-                SHF_INFO_LINK,
-                8,
-                owner=target.owner,
-                entsize=24,
-                with_symbol=False,
-            )
-            listing.info_section, listing.emitted = target, False
-            self.resolved[target] = listing
+            # Functions of one name in several files share the list of the first (preserve_statics).
+            name = ".nv.resolvedrela" + target.name
+            if name not in self.listings:
+                self.listings[name] = self._listing(name, target)
+            self.resolved[target] = self.listings[name]
         return section
+
+    def _listing(self, name: str, target: OutSection) -> OutSection:
+        listing = self.create_section(
+            name,
+            SHT_CUDA_RESOLVED_RELA,
+            SHF_INFO_LINK,
+            8,
+            owner=target.owner,
+            entsize=24,
+            with_symbol=False,
+        )
+        listing.info_section, listing.emitted = target, False
+        return listing
 
     def sections_of(self, owner: Symbol) -> list[OutSection]:
         """Everything made so far that belongs to a function."""
