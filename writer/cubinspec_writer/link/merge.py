@@ -62,6 +62,7 @@ from .state import LinkState
 _TABLES_OF_CODE = {".debug_frame": keep_frames} | dict.fromkeys(LINE_TABLES, keep_lines)
 SHARED_POOL = ".nv_debug.shared"
 SHARED = ".nv.shared."
+_OPTIMIZER = SHT_CUDA_CONSTANT_B0 + 2
 _SHARED_FLAGS = SHF_WRITE | SHF_ALLOC | SHF_INFO_LINK
 
 
@@ -95,6 +96,8 @@ class _Merger:
         self.seen_late: set[int] = set()
         #: Where constants of late copies went; only their relocations ask.
         self.late_places: dict[int, tuple[OutSection, int]] = {}
+        #: Parts of banks of compiler constants so far.
+        self.num_parts = 0
         self.skipped: set[int] = set()
         self.functions: list[tuple[InSymbol, Symbol]] = []
         #: Functions of which the code is that of another one.
@@ -246,6 +249,8 @@ class _Merger:
 
     def _defined_symbol(self, row: InSymbol, symbol: Symbol) -> None:
         source = self.obj.sections[row.shndx]
+        # Those of copies that came too late count, too (optimizer_parts).
+        self.num_parts += source.sh_type == _OPTIMIZER
         place = self._place(source)
         if place is None:
             return
@@ -270,8 +275,7 @@ class _Merger:
         members = self.state.members.setdefault(section, [])
         members.append(symbol)
         if self.state.profile.mercury and is_constant(section.sh_type) and section.owner:
-            # Parts of a bank are counted (jump_tables with -r and with --preserve-relocs).
-            symbol.name = f".nv.constant.optimizer.{section.owner.name}.{len(members)}"
+            symbol.name = f".nv.constant.optimizer.{section.owner.name}.{self.num_parts}"
         self.state.enter(symbol)
 
     def _content(self) -> None:
