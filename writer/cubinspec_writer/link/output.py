@@ -348,13 +348,10 @@ class _Writer:
             body = _CapsuleBody(body.data, self._made(_twin(twins, section)))
         if section.sh_type == SHT_CUDA_SHARED_RESERVED:
             body = bodies.Blob(self._stale_headers(section.size))
-        # Bytes that the finalizer writes anew may be equal by chance; relocations keep them apart.
+        # Bytes that the finalizer writes anew may be equal by chance and are apart even so.
         plain = twins.get(section)
         apart = section.name == _DEBUG_INFO and plain is not None and plain in self.state.applied
-        if section.sh_type == _CONSTANT2:
-            assert self.mercury is not None
-            rows = self.mercury.state.reloc_section(section, is_rela=True)
-            apart = rows is not None and bool(rows.relocs)
+        apart = apart or section.sh_type == _CONSTANT2
         kind = (
             SHT_CUDA_MERC_CODE if is_code else _MERCURY_TYPE.get(section.sh_type, section.sh_type)
         )

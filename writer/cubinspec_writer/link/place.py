@@ -77,6 +77,12 @@ def place(state: LinkState, graph: Graph) -> None:
     for section in state.vacated:
         section.emitted = bool(section.content)
     gone = {section for section in state.vacated if not section.emitted}
+    for section in list(gone):
+        # Relocations of the copy that gave way (weak_jump_tables).
+        relocs = state.reloc_section(section, is_rela=True)
+        if relocs is not None:
+            relocs.relocs.clear()
+            gone.add(relocs)
     if gone:
         state.entries = [entry for entry in state.entries if entry not in gone]
 
