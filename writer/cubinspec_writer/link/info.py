@@ -305,11 +305,13 @@ def _function_sections(
                 _replace(own.records, NUM_BARRIERS, None)
                 own.records.append(InfoRecord(BVAL, NUM_BARRIERS, largest[kernel]))
     old = _without_masks(sections)
-    aliased = _with_alias(state) if demands is not None else set()
-    unsaid = _reach_unknown_masks(kernels, demands, sections, old) if demands is not None else set()
+    aliased = _count_aliases(state) if demands is not None else {}
+    unknown = old | set(aliased)
+    unsaid = _reach_unknown_masks(kernels, demands, sections, unknown) if demands else set()
     for function, section in sections.items():
-        if function in old or function in aliased:
-            section.records.append(InfoRecord(HVAL, SPARSE_MMA_MASK, _ANY_MASK))
+        if function in unknown:
+            count = aliased.get(function, 1)
+            section.records += [InfoRecord(HVAL, SPARSE_MMA_MASK, _ANY_MASK)] * count
         elif function in unsaid and demands is not None:
             _open_mask(section.records)
         if function in tails:
@@ -332,11 +334,13 @@ def _without_masks(sections: dict[Symbol, OutSection]) -> set[Symbol]:
     return {f for f, obj in inputs.items() if obj not in having} if having else set()
 
 
-def _with_alias(state: LinkState) -> set[Symbol]:
-    """Functions that have a second name, if masks are said at all; that name has none."""
+def _count_aliases(state: LinkState) -> dict[Symbol, int]:
+    """Functions that have more names, and how many, if masks are said at all (alias_elsewhere)."""
     names = [f for f in state.functions if f.section is not None and f.section.owner is not f]
-    said = names and any(r[1] == SPARSE_MMA_MASK for s in state.sections for r in s.records or ())
-    return {f.section.owner for f in names if f.section and f.section.owner} if said else set()
+    if not any(r[1] == SPARSE_MMA_MASK for s in state.sections if names for r in s.records or ()):
+        return {}
+    owners = [f.section.owner for f in names if f.section and f.section.owner]
+    return {owner: owners.count(owner) for owner in owners}
 
 
 def _reach_unknown_masks(

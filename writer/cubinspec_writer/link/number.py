@@ -103,7 +103,27 @@ def number_symbols(state: LinkState) -> list[Symbol]:
     symbols = first + kept + late
     for index, symbol in enumerate(symbols, 1):
         symbol.index = index
+    if some_late and not state.profile.keeps_symbols and not state.options.relocatable:
+        _size_aliases(state)
     return symbols
+
+
+def _size_aliases(state: LinkState) -> None:
+    """The finalizer gives the size of code to the first symbol of its section, too."""
+    aliases = [
+        (f, owner)
+        for f in state.functions
+        if f.section is not None and (owner := f.section.owner) is not None and owner is not f
+    ]
+    sized: set[Symbol] = set()
+    for alias, owner in sorted(aliases, key=_number_of_alias):
+        if alias.index < owner.index and owner not in sized:
+            alias.size = owner.size
+            sized.add(owner)
+
+
+def _number_of_alias(pair: tuple[Symbol, Symbol]) -> int:
+    return pair[0].index
 
 
 def symbol_fields(state: LinkState, symbol: Symbol) -> tuple[int, int, int]:

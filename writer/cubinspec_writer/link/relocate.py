@@ -64,6 +64,7 @@ _TABLES = ("__UFT", "__UDT")
 
 def relocate(state: LinkState) -> None:
     """Apply, retype or keep every relocation of every section."""
+    _drop_aliases(state)
     final = not state.options.relocatable
     keep, retype = relocations.KEEP, relocations.RETYPE
     kinds: dict[Symbol, str] = {}
@@ -101,6 +102,18 @@ def relocate(state: LinkState) -> None:
     for section in state.resolved.values():
         section.relocs.sort(key=lambda r: r.serial)
         section.emitted = bool(section.relocs)
+
+
+def _drop_aliases(state: LinkState) -> None:
+    """Relocations name a function itself, not its alias (case alias_elsewhere)."""
+    named = {
+        alias: alias.section.owner
+        for alias in state.functions
+        if alias.section is not None and alias.section.owner is not alias
+    }
+    for section in state.sections if named else ():
+        for reloc in section.relocs:
+            reloc.symbol = named.get(reloc.symbol) or reloc.symbol
 
 
 def target_kind(symbol: Symbol) -> str:
