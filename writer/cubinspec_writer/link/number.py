@@ -9,6 +9,7 @@ Fixed from here on: `Symbol.index`, which records, relocations and the call grap
 
 from __future__ import annotations
 
+from .instances import has_variables
 from .model import (
     SHT_CUDA_CONSTANT_B0,
     SHT_CUDA_SHARED,
@@ -53,7 +54,7 @@ def has_symbol(state: LinkState, section: OutSection) -> bool:
     """
     if section.sh_type == SHT_CUDA_SHARED:
         size = section.nobits_size if state.profile.constant0_late else section.size
-        if size == 0:
+        if size == 0 or (state.options.relocatable and not has_variables(state, section)):
             return False
     elif section.sh_type == SHT_PROGBITS and not section.data and section not in state.emptied:
         return False

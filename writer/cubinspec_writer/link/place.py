@@ -19,6 +19,7 @@ from __future__ import annotations
 from cubinspec_generated.tables.arch import ARCHES
 
 from .callgraph import Below, Graph
+from .instances import size_shared
 from .liveness import code_relocations
 from .merge import SHARED_POOL
 from .model import (
@@ -68,7 +69,7 @@ def place(state: LinkState, graph: Graph) -> None:
     kernels = [f for f in state.functions if f.is_entry and f.section is not None]
     below = Below(graph, kernels)
     if state.options.relocatable:
-        _size_shared(state)
+        size_shared(state)
     else:
         _place_shared(state, below)
         _place_constants(state, below)
@@ -85,20 +86,6 @@ def place(state: LinkState, graph: Graph) -> None:
             gone.add(relocs)
     if gone:
         state.entries = [entry for entry in state.entries if entry not in gone]
-
-
-def _size_shared(state: LinkState) -> None:
-    """Sizes of shared sections with `-r`, where variables have no places yet.
-
-    The sum of the variables, and the alignment on top unless the sum is larger; every section has
-    at least the alignment of the pool.
-    """
-    pool = state.by_key.get((SHARED_POOL, None))
-    for section, members in state.members.items():
-        if section.sh_type == SHT_CUDA_SHARED and section.emitted:
-            section.align = max(section.align, pool.align if pool is not None else 0)
-            size = sum(v.size for v in members if v.is_defined)
-            section.nobits_size = size if size > section.align else size + section.align
 
 
 def _larger(a: Symbol, b: Symbol) -> bool:

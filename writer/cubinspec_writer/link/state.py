@@ -82,6 +82,8 @@ class LinkState:
     null_value: int = 0
     #: Where arrays of dynamic size start for the code of a function.
     dynamic_start: dict[Symbol, int] = field(default_factory=dict)
+    #: With `-r`: what kernels name instead of arrays of dynamic size.
+    instances: set[Symbol] = field(default_factory=set)
     #: Number of relocations merged.
     serial: int = 0
     #: Target section -> its `.nv.resolvedrela` section (only with that option).

@@ -43,10 +43,11 @@ _MERCURY_BANK = ".nv.constant.entry_image_header_indices."
 def place_textures(state: LinkState, graph: Graph) -> None:
     """Give every reference a slot, and the slots to the kernels that need them."""
     references = _references(state)
-    if not references or state.options.relocatable:
-        return
     in_mercury = state.profile.keeps_symbols
     is_late = state.profile.constant0_late and not in_mercury
+    # With `-r`, the finalizer writes where the slots would begin (reloc_textures).
+    if not references or (state.options.relocatable and not is_late):
+        return
     references = split_sort(references, lambda _a, _b: True)
     kernels = [f for f in state.functions if f.is_entry and f.section is not None]
     kinds_of = _kinds_used(state)
@@ -60,8 +61,9 @@ def place_textures(state: LinkState, graph: Graph) -> None:
     empty = PARAM_BASE[target_sm(state.options.arch)] if is_late else 0
     end = max((s.size for s in banks.values()), default=empty)
     start = align_up(end, state.profile.slot_align)
-    state.slots = {r: start + _SLOT * i for i, r in enumerate(references)}
-    for kernel in chosen:
+    step = 0 if state.options.relocatable else _SLOT
+    state.slots = {r: start + step * i for i, r in enumerate(references)}
+    for kernel in () if state.options.relocatable else chosen:
         bank = banks.get(kernel)
         if in_mercury:
             bank = _slot_section(state, kernel)
