@@ -70,6 +70,11 @@ LINES = """
 -arch=
 -arch -v
 -arch=sm_42 -o x -o y
+~ --shared -host-ccbin gcc --verbose-tkinfo false
+~ --host-ccbin=x --host-ccbin=y -shared -shared
+~ -verbose-tkinfo=maybe
+~ -verbose-tkinfo
+~ -shared=true
 -o x -o y -arch=sm_42
 -arch=lto_90 a.cubin -o out
 -arch=sm_90

@@ -15,12 +15,14 @@ its words, exit status and output. What is there already is not built again.
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,28 +68,41 @@ def build(case: Case, cache: Path) -> Path:
         OracleError: an input could not be built.
     """
     target = cache / case.name / case.arch
-    if (target / "cmd.json").exists():
-        return target
     # nvcc writes the working folder into host objects: a name that every run shares
     work = Path(tempfile.gettempdir()) / "linkcases" / f"{case.name}.{case.arch}"
+    with _alone(work.with_name(work.name + ".lock")):
+        if not (target / "cmd.json").exists():
+            try:
+                _build(case, work, target)
+            finally:
+                shutil.rmtree(work, ignore_errors=True)
+    return target
+
+
+def _build(case: Case, work: Path, target: Path) -> None:
     shutil.rmtree(work, ignore_errors=True)
     shutil.copytree(case.folder, work)
-    try:
-        inputs = work / "inputs"
-        inputs.mkdir()
-        for step in case.recipe["inputs"]:
-            _Step(case, step, work, inputs).run()
-        for name in case.recipe.get("drop", []):
-            (inputs / name).unlink()
-        record = _link(case, inputs)
-        shutil.rmtree(target, ignore_errors=True)
-        shutil.copytree(inputs, target / "inputs")
-        if (work / "expected.cubin").exists():
-            shutil.copy(work / "expected.cubin", target)
-        (target / "cmd.json").write_text(json.dumps(record, indent=1), encoding="utf-8")
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-    return target
+    inputs = work / "inputs"
+    inputs.mkdir()
+    for step in case.recipe["inputs"]:
+        _Step(case, step, work, inputs).run()
+    for name in case.recipe.get("drop", []):
+        (inputs / name).unlink()
+    record = _link(case, inputs)
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(inputs, target / "inputs")
+    if (work / "expected.cubin").exists():
+        shutil.copy(work / "expected.cubin", target)
+    (target / "cmd.json").write_text(json.dumps(record, indent=1), encoding="utf-8")
+
+
+@contextlib.contextmanager
+def _alone(lock: Path) -> Iterator[None]:
+    """Keep other runs out of a case's working folder."""
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def _link(case: Case, inputs: Path) -> dict[str, Any]:

@@ -14,7 +14,8 @@ def text(name: str) -> str:
         return _one_of_many(int(argument))
     if kind == "long_names":
         return _long_names(argument)
-    return {"many_funcs": _many_functions, "many_kernels": _many_kernels}[kind]()
+    whole = {"many_funcs": _many_functions, "many_kernels": _many_kernels, "heavy": _heavy}
+    return whole[kind]()
 
 
 def _call(name: str) -> str:
@@ -54,6 +55,25 @@ def _many_kernels(count: int = 300) -> str:
             " st.global.u32 [%d1],%r1; ret;}\n"
         )
     return "".join(parts)
+
+
+def _heavy() -> str:
+    """Functions that hold many values at a time: `f` about 40, `heavy` about 80."""
+    return HEAD + _holds("f", 40) + _holds("heavy", 80)
+
+
+def _holds(name: str, count: int) -> str:
+    table = f"values_{name}"
+    loads = "".join(f"ld.global.u32 %v{i},[{table}+{4 * i}];\n" for i in range(count))
+    turns = "".join(f"mad.lo.s32 %v{i},%v{(i + 1) % count},%r1,%v{i};\n" for i in range(count))
+    adds = "".join(f"xor.b32 %r1,%r1,%v{i};\n" for i in range(count))
+    return (
+        f".global .align 4 .b8 {table}[{4 * count}];\n"
+        f".visible .func (.param .b32 r) {name}(.param .b32 a){{.reg .b32 %r<3>,%v<{count}>;"
+        f" .reg .pred %p;\nld.param.b32 %r1,[a];\n{loads}again:\n{turns}"
+        f"shr.u32 %r1,%r1,1; setp.ne.s32 %p,%r1,0; @%p bra again;\n"
+        f"{adds}st.param.b32 [r],%r1; ret;}}\n"
+    )
 
 
 def _one_of_many(number: int) -> str:

@@ -120,17 +120,19 @@ class MercurySymbols:
     Attributes:
         symbols: without the null symbol.
         num_locals: index of the first global, for ``sh_info``.
+        null_value: ``st_value`` of the null symbol.
     """
 
     symbols: list[MercurySymbol]
     entry_size: int = records.SYMBOL_64.size
+    null_value: int = 0
 
     @property
     def size(self) -> int:
         return (len(self.symbols) + 1) * self.entry_size
 
     def encode(self, context: Context) -> bytes:
-        rows = [(0, 0, 0, 0, 0, 0)]
+        rows = [(0, 0, 0, 0, self.null_value, 0)]
         for symbol in self.symbols:
             section = symbol.section
             rows.append(

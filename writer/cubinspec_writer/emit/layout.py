@@ -223,7 +223,8 @@ class Planner:
 
     def symbols(self) -> list[tuple[int, int, int, int, int, int]]:
         """``.symtab``."""
-        rows: list[tuple[int, int, int, int, int, int]] = [(0, 0, 0, 0, 0, 0)]
+        null = (0, 0, 0, 0, self.description.null_value, 0)
+        rows: list[tuple[int, int, int, int, int, int]] = [null]
         entries: list[Section | Symbol | None] = [None]
         names, indices = self.strtab_offsets, self.indices
         functions = self.function_symbols

@@ -163,6 +163,7 @@ class Description:
         symbols: global symbols (and dropped names of such) in symbol table order.
         profile: key of ``profiles.PROFILES``.
         fills: bytes outside of sections that are not zero.
+        null_value: ``st_value`` of the null symbol; nvlink leaves something there at times.
         reasons: why the file is not fully computed, filled by ``describe``.
     """
 
@@ -172,6 +173,7 @@ class Description:
     profile: str
     pins: Pins = field(default_factory=Pins)
     fills: list[Fill] = field(default_factory=list)
+    null_value: int = 0
     reasons: list[str] = field(default_factory=list)
 
     @property

@@ -154,12 +154,12 @@ def join_callgraphs(state: LinkState) -> Graph:
     """Join the call graphs of all inputs over live functions and collect the signatures."""
     graph = Graph()
     for obj in state.objects:
-        _add_edges(graph.calls, obj, obj.callgraph.calls)
+        _add_edges(state, graph.calls, obj, obj.callgraph.calls)
         for a, b in obj.callgraph.address_taken:
             _add_signature(state, graph.address_taken, obj, a, b)
         for a, b in obj.callgraph.indirect:
             _add_signature(state, graph.indirect, obj, a, b, of_call=True)
-        _add_edges(graph.references, obj, obj.callgraph.references)
+        _add_edges(state, graph.references, obj, obj.callgraph.references)
         for a, b in obj.prototypes:
             symbol, text = function_at(obj, a), obj.string(b)
             state.signatures.setdefault(text)
@@ -169,7 +169,10 @@ def join_callgraphs(state: LinkState) -> Graph:
 
 
 def _add_edges(
-    edges: dict[Symbol, list[Symbol]], obj: InputObject, pairs: list[tuple[int, int]]
+    state: LinkState,
+    edges: dict[Symbol, list[Symbol]],
+    obj: InputObject,
+    pairs: list[tuple[int, int]],
 ) -> None:
     """Add the edges between live functions whose caller's copy here was linked for a time."""
     known: dict[Symbol, set[Symbol]] = {}
@@ -179,8 +182,11 @@ def _add_edges(
             continue
         if not accepted_here(obj, a):
             continue
-        # Two copies of a caller list a common callee twice (case weak_replaced).
-        seen = known.setdefault(source, set())
+        # Two copies of a caller list a common callee twice (case weak_replaced), but not with `-r`.
+        seen = known.get(source)
+        if seen is None:
+            before = edges.get(source, ()) if state.options.relocatable else ()
+            seen = known[source] = set(before)
         if target not in seen:
             seen.add(target)
             edges.setdefault(source, []).append(target)

@@ -1,14 +1,20 @@
 """Mercury code: values of applied relocations go into the capsule.
 
-A capsule is: word 0 the SASS section's index, word 1 a version, word 2 the number of instructions,
-a bitmap with one bit per instruction, records. An instruction whose bit is one is taken from the
-SASS code and needs nothing here; every other one has a record, in order. The first byte of a record
-tells its length; a prefix of two bytes may precede a record.
+A capsule is: word 0 the SASS section's index, word 1 a version, word 2 the number of items, a
+bitmap with one bit per item, records. An item whose bit is one is an instruction that is taken from
+the SASS code and needs nothing here; every other one has a record, in order.
 
-Relocation offsets count in Mercury code, where an instruction takes 16 or 32 bytes; where it starts
-is not said. The instruction is found by its number, which is the number of the SASS instruction
-that has the same relocation (observed for every relocated record of the cases const_files,
-jump_tables and tex_refs), and a relocation lies in the last 16 bytes of its instruction.
+The low nibble of a record's first byte is the length of its Mercury instruction in units of 16
+bytes. Bit 6 means that only 4 bytes of it are told; without it the whole instruction is. Bits 4 and
+6 together begin a word of which bits 7 to 15 count SASS instructions: with the nibble 0 (the
+padding behind the code) this is the whole record, with 1 the Mercury instruction of the record
+behind it becomes that many SASS instructions. All other items are one SASS instruction each. So the
+items are as many SASS instructions as the section has (16,174 of 16,174 functions of ptxas).
+
+Relocation offsets count in Mercury code; where an instruction starts there is not said, because the
+length of one that is taken from the SASS code is not. The item is found by the SASS relocation that
+has the same symbol, counted from the start, and a relocation lies in the last unit of its
+instruction.
 """
 
 from __future__ import annotations
@@ -20,29 +26,42 @@ from .model import OutSection, Reloc, Symbol
 from .relocate import ACTIONS, field_value, write_field
 
 _HEAD, _WORD, _UNIT = 12, 4, 16
-#: First byte of a record -> its length, and the first bytes of prefixes.
-_LENGTHS = {0x01: 16, 0x02: 32, 0x41: 4, 0x42: 4, 0x50: 2, 0xD0: 2}
-_PREFIXES = {0x51: 2, 0xD1: 2}
+#: Bits of a record's first byte.
+_UNITS, _MARK, _SHORT = 0x0F, 0x10, 0x40
+_COUNT_BIT = 7
+_COUNTED, _KINDS = _MARK | _SHORT, _UNITS | _MARK | _SHORT
+_LEN_SHORT, _LEN_COUNT = 4, 2
 
 
 def records(data: bytes | bytearray) -> dict[int, tuple[int, int]]:
-    """Instruction number -> (offset, length) of its record.
+    """Number of a SASS instruction -> (offset, length) of the record that it comes from.
 
     Raises:
         UnsupportedLinkError: the capsule has a kind of record that is not known.
     """
-    count = int.from_bytes(data[8:12], "little")
-    at = _HEAD + -(-count // 32) * _WORD
-    found = {}
-    for number in range(count):
-        if data[_HEAD + number // 8] >> number % 8 & 1:
+    items = int.from_bytes(data[8:12], "little")
+    at = _HEAD + -(-items // 32) * _WORD
+    found: dict[int, tuple[int, int]] = {}
+    number = 0
+    for item in range(items):
+        if data[_HEAD + item // 8] >> item % 8 & 1:
+            number += 1
             continue
-        if at < len(data) and data[at] in _PREFIXES:
-            at += _PREFIXES[data[at]]
-        length = _LENGTHS.get(data[at]) if at < len(data) else None
-        if length is None:
+        count = 1
+        kind = data[at] & _KINDS if at < len(data) else 0
+        if kind & ~_UNITS == _COUNTED:
+            count = int.from_bytes(data[at : at + _LEN_COUNT], "little") >> _COUNT_BIT
+            at += _LEN_COUNT
+            if kind == _COUNTED:
+                number += count
+                continue
+            kind = data[at] if at < len(data) else 0
+        units = kind & _UNITS
+        length = _LEN_SHORT if kind & _SHORT else units * _UNIT
+        if units not in (1, 2) or kind & ~_KINDS or at + length > len(data):
             raise UnsupportedLinkError("a relocation in Mercury code of an unknown form")
-        found[number] = (at, length)
+        found |= dict.fromkeys(range(number, number + count), (at, length))
+        number += count
         at += length
     return found
 
@@ -59,28 +78,17 @@ def patch(
     numbers: dict[str, list[int]] = defaultdict(list)
     for reloc in sorted(plain, key=lambda r: r.offset):
         numbers[reloc.symbol.name].append(reloc.offset // _UNIT)
-    known: dict[int, tuple[int, int]] | None = None
+    known = records(code.data)
     for reloc in sorted(applied, key=lambda r: r.offset):
         waiting = numbers[reloc.symbol.name]
         if not waiting:
             raise UnsupportedLinkError(
                 f"Mercury relocation of '{reloc.symbol.name}' without a twin in SASS code"
             )
-        number = waiting.pop(0)
-        if number >= int.from_bytes(code.data[8:12], "little"):
-            raise UnsupportedLinkError(
-                f"Mercury relocation of '{reloc.symbol.name}' behind calls that SASS expands"
-            )
-        if code.data[_HEAD + number // 8] >> number % 8 & 1:
+        at, length = known.get(waiting.pop(0), (0, 0))
+        if length < _UNIT:
             continue
-        if known is None:
-            known = records(code.data)
-        at, length = known[number]
         place = at + length - _UNIT + reloc.offset % _UNIT
-        # Behind a call that SASS expands the numbers drift; a field that holds something already
-        # belongs to another instruction (case mbarrier).
-        if length < _UNIT or any(code.data[place : place + _WORD]):
-            continue
         for action in ACTIONS[reloc.r_type]:
             value = slots.get(reloc.symbol, reloc.symbol.value) + reloc.addend
             write_field(code.data, place, action, field_value(action, value))

@@ -103,8 +103,7 @@ def _fast_path(state: LinkState, unrestricted: int) -> int:
     """What the finalizer may do fast: bits that all linked code allows.
 
     An input says it for all its functions together. Where only some of them are linked, the answer
-    is that of the linked ones: arithmetic in double precision and the slow paths of division and
-    square root in single precision forbid something, other code nothing.
+    is that of the linked ones.
 
     Args:
         unrestricted: the value of code that forbids nothing.
@@ -129,11 +128,19 @@ def _fast_path(state: LinkState, unrestricted: int) -> int:
 
 
 def _restricts(code: bytes) -> bool:
-    """Whether SASS has an operation that is not finalized fast (low nine bits of the opcode)."""
-    return any(
-        (code[at] | (code[at + 1] & 1) << 8) in _SLOW_OPCODES for at in range(0, len(code) - 1, 16)
-    )
+    """Whether SASS has an operation that is not finalized fast.
+
+    Found by assembling single PTX instructions for sm_100 (some hundred kinds) and reading what
+    ptxas says: arithmetic in double precision, matrices of integers or doubles, and comparing a
+    float with an immediate forbid it.
+    """
+    for at in range(0, len(code) - 1, 16):
+        opcode = code[at] | (code[at + 1] & 0x0F) << 8
+        if opcode & 0x1FF in _SLOW_OPCODES or opcode == _FSETP_IMMEDIATE:
+            return True
+    return False
 
 
-#: DMUL, DADD, DFMA; FFMA, which the slow paths of division and square root have.
-_SLOW_OPCODES = frozenset((0x28, 0x29, 0x2B, 0x23))
+#: DMUL, DADD, DSETP, DFMA; IMMA, DMMA (low nine bits of the opcode, whatever the operands are).
+_SLOW_OPCODES = frozenset((0x28, 0x29, 0x2A, 0x2B, 0x37, 0x3F))
+_FSETP_IMMEDIATE = 0x80B

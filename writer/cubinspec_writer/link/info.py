@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 PARAM_CBANK, EXTERNS, FRAME_SIZE, MIN_STACK_SIZE = 0x0A, 0x0F, 0x11, 0x12
 KPARAM_INFO, KPARAM_INFO_V2 = 0x17, 0x45
+MAXREG_COUNT = 0x1B
 CRS_STACK_SIZE, MAX_STACK_SIZE, REGCOUNT = 0x1E, 0x23, 0x2F
 AT_ENTRY_FRAGMENTS = 0x4F
 NUM_MBARRIERS, NUM_BARRIERS, SPARSE_MMA_MASK = 0x38, 0x4C, 0x50
@@ -251,9 +252,12 @@ _DECIDED = _PARAMETERS | {
     PARAM_CBANK,
     EXTERNS,
     AT_ENTRY_FRAGMENTS,
+    MAXREG_COUNT,
     NUM_BARRIERS,
     SPARSE_MMA_MASK,
 }
+#: MAXREG_COUNT of a kernel that may have all registers.
+_NO_LIMIT = (0, 0xFF)
 
 
 def _function_sections(
@@ -285,6 +289,10 @@ def _function_sections(
                 pass
             elif code == SPARSE_MMA_MASK:
                 masked.add(function)
+            elif code == MAXREG_COUNT:
+                limit = immediate(record) & 0xFF
+                if limit not in _NO_LIMIT and function.is_entry:
+                    state.register_limits[function] = limit
             elif code in _PARAMETERS:
                 if record[4:8] != _NO_SYMBOL:
                     record = _renumber_fields(_input_of(function), record)
@@ -308,7 +316,9 @@ def _function_sections(
     if only and barriers:
         largest = {kernels[0]: max(barriers.values())}
     named = any(externs.values())
-    position = {function: at for at, function in enumerate(sections)} if named else {}
+    met = [function for function in state.attributed if function in sections] if named else []
+    position = {function: at for at, function in enumerate(met)}
+    everyone = _in_input_order(state) if only and named else None
     for kernel in kernels:
         own = sections.get(kernel)
         if own is None:
@@ -328,13 +338,22 @@ def _function_sections(
             # Needs of device functions are the kernel's (case tcgen05 drops them there).
             own.records += [fragments[f] for f in reached if f in fragments][:1]
         below = sorted((f for f in reached if f in position), key=position.__getitem__)
-        _fill_externs(kernel, own, list(sections) if only else below, externs, only=only)
+        _fill_externs(kernel, own, below, externs, everyone)
+        if kernel in largest and not everyone and kernel not in externs and kernel not in barriers:
+            # The kernel has neither record: they come in the order in which those below ask for
+            # them, in one function barriers first (weak_externs).
+            asks = (f in barriers for f in below if f in barriers or f in externs)
+            if not next(asks, True):
+                _replace(own.records, NUM_BARRIERS, None)
+                own.records.append(info_record(BVAL, NUM_BARRIERS, largest[kernel]))
     old = _without_masks(sections, masked)
-    aliased = _with_alias(state) if demands is not None else set()
-    unsaid = _reach_unknown_masks(kernels, demands, sections, old) if demands is not None else set()
+    aliased = _count_aliases(state) if demands is not None and masked else {}
+    unknown = old | set(aliased)
+    unsaid = _reach_unknown_masks(kernels, demands, sections, unknown) if demands else set()
     for function, section in sections.items():
-        if function in old or function in aliased:
-            section.records.append(info_record(HVAL, SPARSE_MMA_MASK, _ANY_MASK))
+        if function in unknown:
+            count = aliased.get(function, 1)
+            section.records += [info_record(HVAL, SPARSE_MMA_MASK, _ANY_MASK)] * count
         elif function in unsaid and demands is not None:
             _open_mask(section.records)
         if function in tails:
@@ -358,11 +377,13 @@ def _without_masks(sections: Iterable[Symbol], masked: set[Symbol]) -> set[Symbo
     return {f for f in sections if f.definition and id(f.definition[0]) not in having}
 
 
-def _with_alias(state: LinkState) -> set[Symbol]:
-    """Functions that have a second name, if masks are said at all; that name has none."""
+def _count_aliases(state: LinkState) -> dict[Symbol, int]:
+    """Functions that have more names, and how many, if masks are said at all (alias_elsewhere)."""
     names = [f for f in state.functions if f.section is not None and f.section.owner is not f]
-    said = names and any(r[1] == SPARSE_MMA_MASK for s in state.sections for r in s.records or ())
-    return {f.section.owner for f in names if f.section and f.section.owner} if said else set()
+    if not any(r[1] == SPARSE_MMA_MASK for s in state.sections if names for r in s.records or ()):
+        return {}
+    owners = [f.section.owner for f in names if f.section and f.section.owner]
+    return {owner: owners.count(owner) for owner in owners}
 
 
 def _reach_unknown_masks(
@@ -392,22 +413,38 @@ def _fill_externs(
     section: OutSection,
     reached: list[Symbol],
     externs: dict[Symbol, list[Symbol]],
-    *,
-    only: bool,
+    everyone: list[Symbol] | None,
 ) -> None:
     """Join the external names of a kernel and of what it reaches, its own first.
 
     Of several kernels each keeps its record, and the rest follows in the order of the functions'
-    sections. With one kernel in the program the record is made anew at the end when it grows, and
-    the rest follows in reverse (seeds 125, 204, 405).
+    sections. With one kernel in the program the record is made anew at the end when it grows, from
+    all functions and the kernel in the order of the inputs, last name first
+    (case externs_in_order).
+
+    Args:
+        everyone: for the only kernel of a program, all functions in the order of the inputs.
     """
     own = externs.get(kernel, [])
-    lists = [externs.get(f, []) for f in reached]
-    if only and any(x not in own for names in lists for x in names):
+    lists = [own, *(externs.get(f, []) for f in everyone or reached)]
+    needed = list(dict.fromkeys(x for names in lists for x in names))
+    if everyone and any(x not in own for x in needed):
         _replace(section.records, EXTERNS, None)
-        lists.reverse()
-    needed = dict.fromkeys(x for names in (own, *lists) for x in names)
-    _replace(section.records, EXTERNS, external_record(list(needed)) if needed else None)
+        needed = list(dict.fromkeys(x for f in everyone for x in externs.get(f, ())))
+        needed.reverse()
+    _replace(section.records, EXTERNS, external_record(needed) if needed else None)
+
+
+def _in_input_order(state: LinkState) -> list[Symbol]:
+    """Functions with attributes, in the order of the inputs' sections, by the last copy."""
+    places = [
+        obj.placed[s.index][0].owner
+        for obj in state.objects
+        for s in obj.sections
+        if s[2] == SHT_CUDA_INFO and s.index in obj.placed
+    ]
+    met = dict.fromkeys(owner for owner in reversed(places) if owner is not None)
+    return list(reversed(met))
 
 
 def _index(symbol: Symbol) -> int:
@@ -415,7 +452,10 @@ def _index(symbol: Symbol) -> int:
 
 
 def mercury_codes(state: LinkState) -> dict[str, list[set[int]]]:
-    """Attribute codes of every function's Mercury records, by function name."""
+    """Attribute codes of every function's Mercury records, by function name.
+
+    Several files may have a function of one name; both halves have these in one order.
+    """
     codes: dict[str, list[set[int]]] = {}
     for section in state.sections:
         if section.owner is not None and section.sh_type == SHT_CUDA_INFO:
@@ -428,9 +468,9 @@ def split_added(
     section: OutSection, function: Symbol, codes: dict[str, list[set[int]]] | None
 ) -> tuple[list[InfoRecord], list[InfoRecord]]:
     """The records that the Mercury half has too, and those that the finalizer added."""
-    if codes is None or function.name not in codes:
+    if codes is None or not codes.get(function.name):
         return list(section.records), []
-    known = codes[function.name][0] | _PROPAGATED
+    known = codes[function.name].pop(0) | _PROPAGATED
     kept = [r for r in section.records if r[1] in known]
     return kept, [r for r in section.records if r[1] not in known]
 

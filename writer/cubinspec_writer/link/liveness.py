@@ -24,6 +24,7 @@ from .model import (
     STT_FUNC,
     STT_OBJECT,
     InputObject,
+    InReloc,
     Space,
     Symbol,
 )
@@ -146,11 +147,13 @@ def undefined_names(state: LinkState) -> list[str]:
                     seen[symbol] = _undefined(symbol)
     for obj in state.objects:
         for named in obj.named:
-            # Variables need a definition even when nothing uses them.
+            # Variables need a definition even when nothing uses them, functions also when only code
+            # that is not linked takes their address or a copy that gave way calls them.
             symbol = obj.bound[named[0]]
-            if named[3] not in _VARIABLES or symbol is None or symbol in seen:
+            if symbol is None or symbol in seen:
                 continue
-            if named.bind == STB_GLOBAL and is_missing(symbol):
+            wanted = named.kind in _VARIABLES or (named.kind == STT_FUNC and symbol.live)
+            if wanted and named.bind == STB_GLOBAL and is_missing(symbol):
                 seen[symbol] = _undefined(symbol)
     if not seen:
         return []
@@ -172,12 +175,10 @@ def _undefined(symbol: Symbol) -> str:
 
 def is_missing(symbol: Symbol) -> bool:
     """Whether a name must have a definition and has none."""
-    if (
-        symbol.definition is not None
-        or symbol.kind in _DRIVER_OBJECTS
-        or symbol.space == Space.SHARED
-    ):
+    if symbol.definition is not None or symbol.kind in _DRIVER_OBJECTS:
         return False
+    if symbol.space == Space.SHARED and not symbol.size:
+        return False  # an array of dynamic size
     known = symbol.name in _SYSTEM_CALLS or symbol.name in _DEVICE_RUNTIME
     return not known and not symbol.name.startswith(_SYSTEM_PREFIXES)
 
@@ -230,12 +231,12 @@ def accepted_here(obj: InputObject, index: int) -> bool:
 def takes_address(obj: InputObject, index: int) -> bool:
     """Whether an entry of address-taken functions counts.
 
-    That of a copy that came too late does only if code, linked or not, names it; data alone does
-    not (case weak_late).
+    That of a copy that came too late does only if code, linked or not, names it; data alone and
+    code that came too late itself do not (weak_late, wide seeds 144, 496).
     """
     if obj.symbols[index].shndx == SHN_UNDEF or accepted_here(obj, index):
         return True
-    return any(b == index for _, b in obj.callgraph.references)
+    return any(b == index and accepted_here(obj, a) for a, b in obj.callgraph.references)
 
 
 def code_owners(obj: InputObject, *, replaced: bool = False) -> dict[int, Symbol]:
@@ -255,6 +256,17 @@ def code_owners(obj: InputObject, *, replaced: bool = False) -> dict[int, Symbol
         if here or (replaced and accepted_here(obj, index)):
             owners[shndx] = symbol
     return owners
+
+
+def code_relocations(obj: InputObject) -> Iterator[InReloc]:
+    """What the code of an input names, linked or not.
+
+    Copies of weak functions that gave way or came too late do not count (wide seeds 430, 459).
+    """
+    outdone = {row.shndx for row in obj.functions if row.shndx and not defined_here(obj, row.index)}
+    for relocs in obj.relocs:
+        if obj.sections[relocs.target].flags & SHF_EXECINSTR and relocs.target not in outdone:
+            yield from relocs.rows
 
 
 def aliases(obj: InputObject) -> Iterator[tuple[Symbol, Symbol]]:

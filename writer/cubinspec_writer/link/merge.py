@@ -68,12 +68,14 @@ _NEW = tuple.__new__
 _TABLES_OF_CODE = {".debug_frame": keep_frames} | dict.fromkeys(LINE_TABLES, keep_lines)
 SHARED_POOL = ".nv_debug.shared"
 SHARED = ".nv.shared."
+_OPTIMIZER = SHT_CUDA_CONSTANT_B0 + 2
 
 
 #: Types of sections that are looked at again when all symbols are merged.
 _WITH_CONTENT = frozenset(
     (
         SHT_PROGBITS,
+        SHT_CUDA_GLOBAL_INIT,
         *range(SHT_CUDA_CONSTANT_B0, SHT_CUDA_CONSTANT_B17 + 1),
         *unified.ENTRY_TYPES,
     )
@@ -97,13 +99,14 @@ class _Merger:
         #: The same for copies that came too late; of these, constants and shared variables stay.
         self.late: dict[int, Symbol] = {}
         self.seen_late: set[int] = set()
-        self.emptied: list[OutSection] = []
+        #: Where constants of late copies went; only their relocations ask.
+        self.late_places: dict[int, tuple[OutSection, int]] = {}
+        #: Parts of banks of compiler constants so far.
+        self.num_parts = 0
         self.skipped: set[int] = set()
         self.functions: list[tuple[InSymbol, Symbol]] = []
         #: Functions of which the code is that of another one.
         self.aliases: list[tuple[Symbol, InSymbol]] = []
-        #: These, and copies that another one replaced: debug data must not describe that one.
-        self.outdone: set[int] = set()
         #: What stayed of this input's debug tables, where dead entries are dropped.
         self.cut: dict[int, Kept] = {}
 
@@ -115,12 +118,6 @@ class _Merger:
         self._function_info()
         for relocs in self.obj.relocs:
             self._relocations(relocs)
-        # Constants that the new copy of a function does not have leave no name either.
-        gone = {section for section in self.emptied if not section.emitted}
-        if gone:
-            self.state.drop_entries(gone)
-            for section in gone:
-                self.state.forget(section)
 
     def _find_owners(self) -> None:
         for row in self.obj.functions:
@@ -136,13 +133,10 @@ class _Merger:
                 continue
             if symbol.live and accepted_here(self.obj, row[0]):
                 self.owner[shndx] = symbol
-                if not defined_here(self.obj, row[0]):
-                    self.outdone.add(shndx)
                 if row[2] == STB_GLOBAL:
                     self.state.strong.add(symbol)
             else:
                 self.skipped.add(shndx)
-                self.outdone.add(shndx)
                 if symbol.live:
                     self.late[shndx] = symbol
 
@@ -182,22 +176,29 @@ class _Merger:
         """Empty what an earlier copy of a function left, so that this one takes its place.
 
         Places in all lists stay, and so do shared variables. A parameter bank that a strong kernel
-        brings is appended (`_place`).
+        brings is appended (`_place`), except where the finalizer makes it.
         """
         state = self.state
         for section in symbol.parts:
             if section.sh_type == SHT_CUDA_CONSTANT_B0:
+                if state.profile.constant0_late:
+                    section.content = b""
                 continue
             if section.flags & SHF_EXECINSTR or is_constant(section.sh_type):
                 section.content = b""
                 if section is not symbol.section and section not in state.hidden:
                     section.emitted = False
-                    self.emptied.append(section)
+                    state.vacated.append(section)
+                state.lost_constants = [x for x in state.lost_constants if x[0] is not section]
                 if section is symbol.section:
                     section.align = self.obj.sections[row.shndx].align
                 section.relocs.clear()
-                state.hidden_relocs.pop(section, None)
                 state.members.pop(section, None)
+            if is_constant(section.sh_type):
+                # Relocations of a kernel's own bank stay (weak_jump_tables).
+                state.mixed_constants.add(section)
+                state.hidden_relocs.pop(section, None)
+                continue
             for is_rela in (False, True):
                 relocs = state.reloc_section(section, is_rela)
                 if relocs is not None:
@@ -216,6 +217,8 @@ class _Merger:
         )
         section.info_section = owner.section
         section.records = self.obj.records(source.index)
+        self.state.attributed.pop(owner, None)
+        self.state.attributed[owner] = None
         self.obj.placed[source.index] = (section, 0)
 
     def _symbols(self) -> None:
@@ -231,11 +234,8 @@ class _Merger:
                 if symbol.space == Space.SHARED and row.size == 0:
                     self._dynamic_array(symbol)
                 self.state.enter(symbol)
-            elif defined_here(obj, row.index):
+            elif accepted_here(obj, row.index):
                 self._defined_symbol(row, symbol)
-            elif obj.sections[row.shndx].sh_type == SHT_CUDA_GLOBAL_INIT:
-                # Bytes of a duplicate stay, nothing names them (weak_vars).
-                self._place(obj.sections[row.shndx])
 
     def _dynamic_array(self, symbol: Symbol) -> None:
         """Arrays of dynamic size live in the pool of variables that no kernel owns."""
@@ -248,8 +248,17 @@ class _Merger:
 
     def _defined_symbol(self, row: InSymbol, symbol: Symbol) -> None:
         source = self.obj.sections[row.shndx]
+        # Those of copies that came too late count, too (optimizer_parts).
+        self.num_parts += source.sh_type == _OPTIMIZER
         place = self._place(source)
         if place is None:
+            return
+        if not defined_here(self.obj, row.index):
+            # Another one takes over later; this is where the name stands. In shared memory the
+            # variable takes up place twice (weak_shared).
+            if symbol.space == Space.SHARED:
+                self.state.members.setdefault(place[0], []).append(symbol)
+            self.state.enter(symbol)
             return
         section, base = place
         symbol.section = section
@@ -265,8 +274,7 @@ class _Merger:
         members = self.state.members.setdefault(section, [])
         members.append(symbol)
         if self.state.profile.mercury and is_constant(section.sh_type) and section.owner:
-            # Parts of a bank are counted (jump_tables with -r and with --preserve-relocs).
-            symbol.name = f".nv.constant.optimizer.{section.owner.name}.{len(members)}"
+            symbol.name = f".nv.constant.optimizer.{section.owner.name}.{self.num_parts}"
         self.state.enter(symbol)
 
     def _content(self) -> None:
@@ -274,7 +282,8 @@ class _Merger:
             sh_type = section[2]
             if unified.is_entries(sh_type):
                 unified.merge_entries(self.state, self.obj, section)
-            if (sh_type == SHT_PROGBITS and not section[3] & SHF_EXECINSTR) or is_constant(sh_type):
+            elif not section[3] & SHF_EXECINSTR:
+                # Initial values come, too, where nothing names them (weak_vars).
                 self._place(section, last=True)
 
     def _place(self, source: InSection, *, last: bool = False) -> tuple[OutSection, int] | None:
@@ -370,6 +379,12 @@ class _Merger:
         if not is_constant(source.sh_type):
             return None
         at = self._append(source, section)
+        if source.sh_type == SHT_CUDA_CONSTANT_B0:
+            # The name of the parameters shows with `-r` and `--preserve-relocs`.
+            self.obj.placed[source.index] = (section, at)
+            return section, at
+        state.mixed_constants.add(section)
+        self.late_places[source.index] = (section, at)
         if section in state.hidden:
             state.lost_constants.append((section, at))
         return None
@@ -387,7 +402,7 @@ class _Merger:
             index = starts.get(offset)
             if index is None:
                 return True
-            return not self._is_dead(index) and self.obj.symbols[index].shndx not in self.outdone
+            return defined_here(self.obj, index) and not self._is_dead(index)
 
         kept = _TABLES_OF_CODE[source.name](source.data, is_linked)
         if kept is None:
@@ -414,27 +429,30 @@ class _Merger:
 
     def _relocations(self, relocs: InRelocs) -> None:
         state, obj = self.state, self.obj
-        place = obj.placed.get(relocs.target)
+        place = obj.placed.get(relocs.target) or self.late_places.get(relocs.target)
         if place is None:
             return
         target, base = place
         # Entries of a duplicate function must not describe the other copy; other debug data does.
         of_code = target.name in _TABLES_OF_CODE
-        foreign: Collection[int] = ()
-        if of_code:
-            foreign = self.outdone if relocs.is_rela else self.skipped
+        foreign: Collection[int] = self.skipped if of_code else ()
         cut = self.cut.get(relocs.target)
         hidden = not target.emitted and target in state.hidden
-        is_bank = is_constant(target.sh_type)
+        is_bank = is_constant(target.sh_type) and not target.owner
         names = _RelocNames(state, obj, relocs, target)
         section = names.section
         bound, symbols = obj.bound, obj.symbols
         slow: dict[int, tuple[Symbol | None, int]] = {}
         serial, counted = state.serial, int(state.options.preserve_relocs)
+        # Initial values that only repeat a weak variable point nowhere (weak_tables).
+        is_initial = target.sh_type == SHT_CUDA_GLOBAL_INIT
+        repeats = obj.repeats.get(relocs.target, ()) if is_initial else ()
         #: Whether some entries move, go elsewhere or are left out.
         special = cut is not None or bool(self.cut) or hidden or is_bank
         for row in relocs.rows:
             offset, r_type, index, addend = row
+            if repeats and any(start <= offset < end for start, end in repeats):
+                continue
             if cut is not None:
                 moved = cut.new_offset(offset)
                 if moved is None or symbols[index].kind == STT_SECTION:
@@ -448,17 +466,18 @@ class _Merger:
                 symbol, shift = found
             if special and self.cut and symbols[index].kind == STT_SECTION:
                 shift += self._moved(symbols[index].shndx, addend)
-            if symbol is None and not (
-                # Data about a duplicate of a dead function stays as it is.
-                self._is_dead(index) and defined_here(obj, index)
-            ):
-                # Names stay of code that calls what is not linked (86), and of replaced copies.
-                is_call = target.flags & SHF_EXECINSTR and self._is_dead(index)
-                if is_call or (of_code and symbols[index].shndx in self.owner):
-                    names.section_for(row)
+            if of_code and relocs.is_rela and self._is_forgotten(index):
+                names.section_for(row)
                 continue
             if special and is_bank and self._is_outdone(index):
                 names.skip(row)
+                continue
+            if symbol is None and not (self._is_dead(index) and accepted_here(obj, index)):
+                # Names stay of what names functions that are not linked (86, 435).
+                if self._is_dead(index) and not of_code:
+                    names.section_for(row)
+                elif symbols[index].shndx in self.skipped:
+                    names.skip(row)
                 continue
             if special and hidden and symbol is not None:
                 if state.options.preserve_relocs and row is relocs.rows[0]:
@@ -481,6 +500,23 @@ class _Merger:
                 addend += shift
             section.relocs.append(_NEW(Reloc, (offset, r_type, symbol, addend, serial)))
         state.serial = serial
+
+    def _is_forgotten(self, index: int) -> bool:
+        """Whether the entry of a copy that gave way loses its relocations.
+
+        nvlink takes them from frame and line tables, of those with addends, when the code of any
+        copy that gave way had relocations with addends (weak_replaced, weak_frames).
+        """
+        symbol = self.obj.bound[index]
+        if symbol is None or not symbol.replaced or defined_here(self.obj, index):
+            return False
+        if not accepted_here(self.obj, index):
+            return False
+        return any(
+            relocs.target == row.shndx and relocs.is_rela and relocs.rows
+            for obj, row in symbol.replaced
+            for relocs in obj.relocs
+        )
 
     def _is_outdone(self, index: int) -> bool:
         """Whether constants that name a weak symbol lose it, as nvlink has it (weak_constants).

@@ -185,6 +185,8 @@ class InputObject:
             a place.
         placed: where an input section went: output section and offset inside it, filled by
             `merge`.
+        repeats: parts of sections, (start, end), that only repeat a weak variable, by section;
+            filled by `resolve`.
     """
 
     __slots__ = (
@@ -201,6 +203,7 @@ class InputObject:
         "placed",
         "prototypes",
         "relocs",
+        "repeats",
         "sections",
         "strtab",
         "symbols",
@@ -230,6 +233,7 @@ class InputObject:
         self.prototypes: list[tuple[int, int]] = []
         self.bound: list[Symbol | None] = []
         self.placed: dict[int, tuple[OutSection, int]] = {}
+        self.repeats: dict[int, list[tuple[int, int]]] = {}
 
     @property
     def sm(self) -> int:

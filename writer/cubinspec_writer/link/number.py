@@ -9,6 +9,7 @@ Fixed from here on: `Symbol.index`, which records, relocations and the call grap
 
 from __future__ import annotations
 
+from .instances import has_variables
 from .model import (
     SHT_CUDA_CONSTANT_B0,
     SHT_CUDA_SHARED,
@@ -54,7 +55,7 @@ def has_symbol(state: LinkState, section: OutSection) -> bool:
     """
     if section.sh_type == SHT_CUDA_SHARED:
         size = section.nobits_size if state.profile.constant0_late else section.size
-        if size == 0:
+        if size == 0 or (state.options.relocatable and not has_variables(state, section)):
             return False
     elif section.sh_type == SHT_PROGBITS and not section.content and section not in state.emptied:
         return False
@@ -110,7 +111,31 @@ def number_symbols(state: LinkState) -> list[Symbol | OutSection]:
         item.symbol_index = index
         if item.known_symbol is not None:
             item.known_symbol.index = index
+    if (
+        state.profile.constant0_late
+        and not state.profile.keeps_symbols
+        and not state.options.relocatable
+    ):
+        _size_aliases(state)
     return symbols
+
+
+def _size_aliases(state: LinkState) -> None:
+    """The finalizer gives the size of code to the first symbol of its section, too."""
+    aliases = [
+        (f, owner)
+        for f in state.functions
+        if f.section is not None and (owner := f.section.owner) is not None and owner is not f
+    ]
+    sized: set[Symbol] = set()
+    for alias, owner in sorted(aliases, key=_number_of_alias):
+        if alias.index < owner.index and owner not in sized:
+            alias.size = owner.size
+            sized.add(owner)
+
+
+def _number_of_alias(pair: tuple[Symbol, Symbol]) -> int:
+    return pair[0].index
 
 
 def symbol_fields(state: LinkState, symbol: Symbol) -> tuple[int, int, int]:

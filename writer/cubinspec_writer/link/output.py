@@ -17,7 +17,7 @@ from cubinspec_writer.emit.kinds import Kinds
 from cubinspec_writer.emit.layout import plan
 from cubinspec_writer.emit.profiles import PROFILES, final_name
 
-from . import capsule
+from . import capsule, jumps
 from .callgraph import Graph
 from .diagnostics import UnsupportedLinkError
 from .direct import output_type, reloc_bytes
@@ -78,6 +78,7 @@ _COPIED = frozenset(
 )
 _MERCURY_PROFILE = "mercury"
 _DEBUG_INFO = ".debug_info"
+_CONSTANT2 = SHT_CUDA_CONSTANT_B0 + 2
 #: Size of the record of `.nv.compat` that is the finalizer's.
 _FASTPATH_RECORD = 12
 _RELOCATIONS = (SHT_REL, SHT_RELA, SHT_CUDA_RESOLVED_RELA)
@@ -171,6 +172,7 @@ class _Writer:
         twins = self._twins()
         if self.mercury is not None:
             self._patch_capsules(self.mercury, twins)
+            jumps.fill(self.mercury.state, twins)
             self._keep_empty_relocations(self.mercury, twins)
         for section in (*half.fixed.values(), *state.sections):
             if section.emitted:
@@ -206,7 +208,7 @@ class _Writer:
             e_flags=target_sm(state.options.arch) << 8 | state.profile.flags_kind,
         )
         profile = _MERCURY_PROFILE if self.mercury is not None else "classic"
-        return Description(header, history, symbols, profile)
+        return Description(header, history, symbols, profile, null_value=state.null_value)
 
     def _section(self, section: OutSection) -> out.Section:
         return out.Section(
@@ -324,7 +326,8 @@ class _Writer:
             ".nv.merc.symtab",
             SHT_CUDA_MERC_SYMTAB,
             bodies.MercurySymbols(
-                [self._mercury_symbol(state, s, copies, twins) for s in mercury.symbols]
+                [self._mercury_symbol(state, s, copies, twins) for s in mercury.symbols],
+                null_value=state.null_value,
             ),
             SHF_MERCURY,
             0,
@@ -346,9 +349,10 @@ class _Writer:
             body = _CapsuleBody(body.data, self._made(_twin(twins, section)))
         if section.sh_type == SHT_CUDA_SHARED_RESERVED:
             body = bodies.Blob(self._stale_headers(section.size))
-        # The bytes of two debug sections may be equal by chance; relocations keep them apart.
+        # Bytes that the finalizer writes anew may be equal by chance and are apart even so.
         plain = twins.get(section)
         apart = section.name == _DEBUG_INFO and plain is not None and plain in self.state.applied
+        apart = apart or section.sh_type == _CONSTANT2
         kind = (
             SHT_CUDA_MERC_CODE if is_code else _MERCURY_TYPE.get(section.sh_type, section.sh_type)
         )

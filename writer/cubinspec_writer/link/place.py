@@ -19,17 +19,16 @@ from __future__ import annotations
 from cubinspec_generated.tables.arch import ARCHES
 
 from .callgraph import Below, Graph
-from .liveness import accepted_here
+from .instances import size_shared
+from .liveness import code_relocations
 from .merge import SHARED_POOL
 from .model import (
     SHF_ALLOC,
-    SHF_EXECINSTR,
     SHF_INFO_LINK,
     SHF_WRITE,
     SHT_CUDA_CONSTANT_B0,
     SHT_CUDA_GLOBAL,
     SHT_CUDA_SHARED,
-    STB_WEAK,
     STO_CUDA_SPACE,
     OutSection,
     Reloc,
@@ -53,8 +52,8 @@ _CONSTANT2 = SHT_CUDA_CONSTANT_B0 + 2
 
 
 def place_commons(state: LinkState) -> None:
-    """Allocate common variables, in reverse order of their first appearance."""
-    commons = [s for s in state.globals if s.common]
+    """Allocate common variables, the one that was first met as common last."""
+    commons = [symbol for name in state.commons if (symbol := state.by_name[name]).common]
     if not commons:
         return
     section = state.find(_GLOBAL) or state.create_section(
@@ -70,25 +69,23 @@ def place(state: LinkState, graph: Graph) -> None:
     kernels = state.linked_kernels()
     below = Below(graph, kernels)
     if state.options.relocatable:
-        _size_shared(state)
+        size_shared(state)
     else:
         _place_shared(state, below)
         _place_constants(state, below)
         _check_limits(state)
-
-
-def _size_shared(state: LinkState) -> None:
-    """Sizes of shared sections with `-r`, where variables have no places yet.
-
-    The sum of the variables, and the alignment on top unless the sum is larger; every section has
-    at least the alignment of the pool.
-    """
-    pool = state.find(SHARED_POOL)
-    for section, members in state.members.items():
-        if section.sh_type == SHT_CUDA_SHARED and section.emitted:
-            section.align = max(section.align, pool.align if pool is not None else 0)
-            size = sum(v.size for v in members if v.is_defined)
-            section.nobits_size = size if size > section.align else size + section.align
+    # Banks that stay empty leave no name either (weak_replaced, wide seed 199).
+    for section in state.vacated:
+        section.emitted = bool(section.content)
+    gone = {section for section in state.vacated if not section.emitted}
+    for section in list(gone):
+        # Relocations of the copy that gave way (weak_jump_tables).
+        relocs = state.reloc_section(section, is_rela=True)
+        if relocs is not None:
+            relocs.relocs.clear()
+            gone.add(relocs)
+    if gone:
+        state.drop_entries(gone)
 
 
 def _larger(a: Symbol, b: Symbol) -> bool:
@@ -169,7 +166,8 @@ def _place_shared(state: LinkState, below: Below) -> None:
         named_later = options.preserve_relocs or debugger_sees(options)
         listed = named_later and bool(common)
         pool.emitted = (has_dynamic and taken <= _DYNAMIC_ALIGN) or listed
-        pool.align = _DYNAMIC_ALIGN if has_dynamic else pool.align
+        if has_dynamic:
+            pool.align = max(_DYNAMIC_ALIGN, pool.align if listed else 0)
         pool.nobits_size = end if listed else 0
         if pool.emitted and (state.profile.constant0_late or named_later):
             pool.reserved = state.profile.reserved_shared
@@ -202,25 +200,10 @@ def _place_common(common: list[Symbol], users: dict[Symbol, list[Symbol]]) -> in
 
 
 def _named_in_code(state: LinkState) -> set[Symbol]:
-    """Shared variables that code of the inputs names, linked or not.
-
-    What only a copy of a function names that came too late does not count (wide seed 430).
-    """
-    found: set[Symbol] = set()
-    for obj in state.objects:
-        late = {
-            row.shndx
-            for row in obj.functions
-            if row.bind == STB_WEAK and not accepted_here(obj, row.index)
-        }
-        for relocs in obj.relocs:
-            if not obj.sections[relocs.target].flags & SHF_EXECINSTR or relocs.target in late:
-                continue
-            for _, _, index, _ in relocs.rows:
-                symbol = obj.bound[index]
-                if symbol is not None and symbol.space == Space.SHARED:
-                    found.add(symbol)
-    return found
+    """Shared variables that code of the inputs names, linked or not."""
+    rows = ((obj, row) for obj in state.objects for row in code_relocations(obj))
+    symbols = (obj.bound[index] for obj, (_, _, index, _) in rows)
+    return {s for s in symbols if s is not None and s.space == Space.SHARED}
 
 
 def _allows_more_shared(state: LinkState) -> bool:
@@ -383,6 +366,8 @@ def _bank_of(state: LinkState, kernel: Symbol, like: OutSection) -> OutSection:
             name, like.sh_type, SHF_ALLOC | SHF_INFO_LINK, like.align, owner=kernel
         )
         section.info_section = kernel.section
+        # It goes again when nothing comes: the linked copy of the function may have no constants.
+        state.vacated.append(section)
     return section
 
 

@@ -7,6 +7,7 @@ import gc
 from cubinspec.reader.elf import Elf
 
 from . import direct
+from .climb import check_registers
 from .diagnostics import Diagnostics
 from .gather import Gathered, gather, target_of
 from .half import Half, link_half
@@ -77,13 +78,17 @@ def _link(inputs: Iterable[Input], options: LinkOptions) -> LinkResult:
 
 def _report(half: Half, options: LinkOptions, diagnostics: Diagnostics) -> None:
     """Tell what options ask for; then end if there were errors."""
-    if options.verbose or options.dump_callgraph:
+    if options.dump_callgraph and not options.relocatable:
         from . import usage
 
-        if options.dump_callgraph and not options.relocatable:
-            diagnostics.report("text", usage.callgraph_lines(half, demangle=options.demangle))
-        if options.verbose:
-            diagnostics.report("usage", usage.resource_lines(half))
+        for level, line in usage.callgraph_lines(half, demangle=options.demangle):
+            diagnostics.report(level, (line,))
+    else:
+        check_registers(half)
+    if options.verbose:
+        from . import usage
+
+        diagnostics.report("usage", usage.resource_lines(half))
     diagnostics.stop_on_errors()
 
 

@@ -279,6 +279,13 @@ def _relocs(elf: Elf, obj: InputObject, section: InSection) -> InRelocs:
         cut = ((*row, 0) for row in cut)
     rows: list[InReloc] = list(cut)
     highest = max([row[2] for row in rows], default=0)
+    farthest = max([row[0] for row in rows], default=0)
+    if farthest > _LARGEST_OFFSET:
+        raise BadStructureError(
+            f"relocation at {farthest:#x} of section {target}",
+            file=obj.name,
+            expected=f"at most {_LARGEST_OFFSET:#x}",
+        )
     if rows and highest >= len(obj.symbols):
         raise BadStructureError(
             f"relocation names symbol {highest} of {len(obj.symbols)}", file=obj.name
@@ -288,6 +295,8 @@ def _relocs(elf: Elf, obj: InputObject, section: InSection) -> InRelocs:
 
 #: No input has more; a larger value is a broken file, not a wish for gigabytes of padding.
 _LARGEST_ALIGNMENT = 1 << 20
+#: Offsets in capsules count in Mercury code, so that the section's size is no limit.
+_LARGEST_OFFSET = (1 << 32) - 1
 
 
 def _callgraph(elf: Elf, index: int) -> CallGraph:

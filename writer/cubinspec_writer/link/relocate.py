@@ -16,6 +16,7 @@ from cubinspec_generated.tables import relocations
 
 from .diagnostics import UnsupportedLinkError
 from .model import (
+    HANDLE_KINDS,
     SHF_EXECINSTR,
     SHT_CUDA_CONSTANT_B0,
     SHT_CUDA_GLOBAL,
@@ -75,6 +76,7 @@ _TABLES = ("__UFT", "__UDT")
 
 def relocate(state: LinkState) -> None:
     """Apply, retype or keep every relocation of every section."""
+    _drop_aliases(state)
     final = not state.options.relocatable
     keep, retype = relocations.KEEP, relocations.RETYPE if final else {}
     kinds: dict[Symbol, str] = {}
@@ -96,6 +98,8 @@ def relocate(state: LinkState) -> None:
             if kind in keep.get(r_type, ()) or kind == _DRIVERS:
                 if r_type in retype:
                     reloc = reloc._replace(r_type=retype[r_type])
+                elif not final and symbol in state.slots:
+                    _apply(state, target, [reloc], from_field=False)
                 kept.append(reloc)
             else:
                 resolved.append(reloc)
@@ -113,6 +117,20 @@ def relocate(state: LinkState) -> None:
     for section in state.resolved.values():
         section.relocs.sort(key=lambda r: r.serial)
         section.emitted = bool(section.relocs)
+
+
+def _drop_aliases(state: LinkState) -> None:
+    """Relocations name a function itself, not its alias (case alias_elsewhere)."""
+    named = {
+        alias: alias.section.owner
+        for alias in state.functions
+        if alias.section is not None and alias.section.owner is not alias
+    }
+    for section in state.sections if named else ():
+        section.relocs = [
+            reloc._replace(symbol=named.get(reloc.symbol) or reloc.symbol)
+            for reloc in section.relocs
+        ]
 
 
 def target_kind(symbol: Symbol) -> str:
@@ -155,6 +173,10 @@ def _kind_here(state: LinkState, symbol: Symbol) -> str:
         return _DRIVERS
     if state.unified and is_table_placeholder(symbol):
         return _DRIVERS
+    if symbol in state.instances:
+        return _DRIVERS
+    if state.options.relocatable and state.profile.mercury and symbol.kind in HANDLE_KINDS:
+        return _DRIVERS  # the finalizer of a later link fills them in (reloc_replaced)
     if state.options.relocatable and state.profile.drops_dead_frames:
         # The finalizer of a later link has to know where line tables are meant (debug_g with -r).
         section = symbol.section
@@ -172,11 +194,9 @@ def _is_listed(state: LinkState, reloc: Reloc) -> bool:
 
 
 def is_lost(symbol: Symbol) -> bool:
-    """Whether nothing would be left to resolve the name by after `-r`.
-
-    nvlink writes a wrong address for constants; arrays of dynamic size get names of their own.
-    """
-    return symbol.space in (Space.CONSTANT, Space.SHARED) and not symbol.is_defined
+    """Whether nothing would be left to resolve the name by after `-r`: nvlink writes nonsense."""
+    is_array = symbol.space == Space.SHARED and symbol.size == 0
+    return symbol.space in (Space.CONSTANT, Space.SHARED) and not (symbol.is_defined or is_array)
 
 
 def has_place(symbol: Symbol) -> bool:
@@ -225,8 +245,10 @@ def _apply(state: LinkState, target: OutSection, relocs: list[Reloc], *, from_fi
         values = {"abs": address + addend, "unified": address + addend, "zero": 0}
         if symbol in state.slots:
             values["const_bank"] = 0
-        elif symbol.section is not None:
-            values["const_bank"] = symbol.section.sh_type - SHT_CUDA_CONSTANT_B0
+        elif symbol.section is not None or state.options.relocatable:
+            # With `-r`, a reference has no section, whose type is 0 (tex_refs_reloc).
+            sh_type = symbol.section.sh_type if symbol.section is not None else 0
+            values["const_bank"] = sh_type - SHT_CUDA_CONSTANT_B0
         for action in actions:
             if action.kind != "clear" and action.value in values:
                 write_field(data, offset, action, field_value(action, values[action.value]))

@@ -14,19 +14,22 @@ from .model import (
     SHN_COMMON,
     SHN_UNDEF,
     SHT_CUDA_CONSTANT_B0,
+    SHT_CUDA_GLOBAL_INIT,
     STB_GLOBAL,
     STB_LOCAL,
     STB_WEAK,
+    STO_CUDA_MANAGED,
     STT_FUNC,
     InputObject,
     InSymbol,
+    Space,
     Symbol,
 )
 from .state import LinkState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 
 def resolve(state: LinkState) -> None:
@@ -40,7 +43,9 @@ def resolve(state: LinkState) -> None:
             bound[row[0]] = _bind(state, obj, row, conflicts, copies)
         obj.bound = bound
         # Functions are merged before variables.
-        for _, text in sorted(conflicts):
+        for _, text in sorted(conflicts, key=_place):
+            if text in (_NO_REGISTERS, _NO_NODE):
+                raise state.diagnostics.fatal(text)
             state.diagnostics.error(text)
         _check_signatures(state, obj, signatures)
         if any(level == "error" for level, _ in state.diagnostics.messages):
@@ -49,6 +54,14 @@ def resolve(state: LinkState) -> None:
 
 #: Messages about one input, each with its place in the order of merging.
 Conflicts = list[tuple[tuple[bool, int], str]]
+#: How nvlink ends when a function has the name of a variable (err_function_as_data).
+_NO_REGISTERS = "Internal error: no such original reg count"
+_NO_NODE = "Internal error: no callgraph node"
+_AT_LAST = (True, 1 << 32)
+
+
+def _place(conflict: tuple[tuple[bool, int], str]) -> tuple[bool, int]:
+    return conflict[0]
 
 
 class _Copies:
@@ -87,9 +100,10 @@ def _check_signatures(state: LinkState, obj: InputObject, known: dict[Symbol, st
         if symbol is None or not text:
             continue
         if known.setdefault(symbol, text) != text:
-            state.diagnostics.error(
-                _conflict("Prototype doesn't match for", symbol, obj, "first defined in")
-            )
+            # The file of a weak copy that this input replaces.
+            first = symbol.replaced[:1] if symbol.definition and symbol.definition[0] is obj else ()
+            text = _conflict("Prototype doesn't match for", symbol, obj, "first defined in", first)
+            state.diagnostics.error(text)
 
 
 def _bind(
@@ -100,6 +114,8 @@ def _bind(
         if row.shndx != SHN_UNDEF:
             symbol.definition = (obj, row)
         return symbol
+    if row.shndx == SHN_COMMON and row.kind != STT_FUNC:
+        state.commons.setdefault(row.name)
     known = state.by_name.get(row.name)
     if known is None:
         known = state.by_name[row.name] = Symbol(
@@ -111,25 +127,25 @@ def _bind(
         else:
             _define(known, obj, row)
         return known
-    order = (row.kind != STT_FUNC, row.index)
-    wrong = [(order, text) for text in _kind_conflicts(known, obj, row)]
+    wrong = list(_conflicts(known, obj, row))
     if wrong:
-        conflicts += wrong
+        order = (row.kind != STT_FUNC, row.index)
+        conflicts += [(order, text) for text in wrong]
+        if known.kind != STT_FUNC and row.kind == STT_FUNC:
+            weak = known.bind == row.bind == STB_WEAK and row.shndx != SHN_UNDEF
+            if weak or not row.is_entry:
+                # nvlink compares registers, and looks for the variable in the call graph.
+                conflicts.append((order, _NO_REGISTERS) if weak else (_AT_LAST, _NO_NODE))
         return known
     if row.shndx == SHN_UNDEF:
         return known
     if not known.is_defined:
-        _define(known, obj, row)
-    elif row.shndx == SHN_COMMON:
-        if known.common:
-            known.size = max(known.size, row.size)
-    elif known.common:
-        _define(known, obj, row)
+        # An array of dynamic size stays one; nvlink gives it no place at all.
+        if not _is_dynamic(known):
+            _define(known, obj, row)
+    elif row.shndx == SHN_COMMON or known.common:
+        _join_common(known, obj, row)
     elif row.bind == STB_GLOBAL:
-        if known.bind == STB_GLOBAL:
-            text = _conflict("Multiple definition of", known, obj, "first defined in")
-            conflicts.append((order, text))
-            return known
         _define(known, obj, row)
     elif row.kind == STT_FUNC and known.bind == STB_WEAK:
         assert known.definition is not None
@@ -139,11 +155,30 @@ def _bind(
             conflicts.append(((True, row.index), text))
         elif copies.registers(obj, row) < copies.registers(*known.definition):
             _define(known, obj, row)
+    elif row.kind != STT_FUNC and known.bind == STB_WEAK:
+        obj.repeats.setdefault(row.shndx, []).append((row.value, row.value + row.size))
     return known
 
 
+def _join_common(known: Symbol, obj: InputObject, row: InSymbol) -> None:
+    """A common variable gives way to an initial value only (common_zero)."""
+    if known.common and row.shndx == SHN_COMMON:
+        if row.size > known.size:
+            known.size, known.definition = row.size, (obj, row)
+    elif _joins_initial(known, obj, row):
+        if known.common:
+            _define(known, obj, row)
+    elif not known.common:
+        bind = known.bind
+        _define(known, obj, row)
+        known.bind = bind
+    elif row.bind == STB_GLOBAL:
+        # What it would have without the common one is left unused.
+        known.replaced = (*known.replaced, (obj, row))
+
+
 def _define(symbol: Symbol, obj: InputObject, row: InSymbol) -> None:
-    if symbol.definition is not None and row.kind == STT_FUNC:
+    if symbol.definition is not None:
         symbol.replaced = (*symbol.replaced, symbol.definition)
     symbol.definition = (obj, row)
     symbol.bind = STB_WEAK if row.bind == STB_WEAK else STB_GLOBAL
@@ -154,24 +189,72 @@ def _define(symbol: Symbol, obj: InputObject, row: InSymbol) -> None:
         symbol.alignment = row.value
 
 
-def _kind_conflicts(known: Symbol, obj: InputObject, row: InSymbol) -> Iterator[str]:
+def _conflicts(known: Symbol, obj: InputObject, row: InSymbol) -> Iterator[str]:
+    """What speaks against taking two symbols of one name for the same thing.
+
+    From a table of 34 kinds of declarations in the first file and in the second (cases
+    err_mismatches, err_function_as_data).
+    """
     if row.kind in HANDLE_KINDS and known.kind != row.kind:
         yield _conflict("Multiple definition of", known, obj, "first defined in")
         return
-    if (known.kind == STT_FUNC) != (row.kind == STT_FUNC) or known.space != row.space:
-        yield _conflict("Memory space doesn't match for", known, obj, "first specified in")
-    elif row.kind == STT_FUNC and known.is_entry != row.is_entry:
+    is_function = row.kind == STT_FUNC
+    if is_function and known.is_entry != row.is_entry:
         yield f"Function '{row.name}' not declared __global__ in all source files"
-        if known.is_defined and row.shndx and STB_WEAK not in (known.bind, row.bind):
-            yield _conflict("Multiple definition of", known, obj, "first defined in")
-    is_common = known.common or row.shndx == SHN_COMMON
-    sized = row.kind != STT_FUNC and known.size and row.size
-    if sized and known.size != row.size and not is_common:
-        yield _conflict("Size doesn't match for", known, obj, "first specified in")
+    if (known.kind == STT_FUNC) != is_function or known.space != row.space:
+        yield _conflict("Memory space doesn't match for", known, obj, "first specified in")
+    initial = False
+    if not is_function:
+        if (known.other ^ row.other) & STO_CUDA_MANAGED:
+            yield _conflict("Managed attribute doesn't match for", known, obj, "first specified in")
+        initial = _joins_initial(known, obj, row)
+        if not (initial and known.common and row.bind == STB_WEAK):
+            yield from _size_conflicts(known, obj, row, initial)
+    if row.shndx == SHN_UNDEF or STB_WEAK in (known.bind, row.bind):
+        return
+    if not known.is_defined and (known.space == row.space or not _is_dynamic(known)):
+        return
+    if not known.common and not (initial and row.shndx == SHN_COMMON):
+        yield _conflict("Multiple definition of", known, obj, "first defined in")
 
 
-def _conflict(what: str, known: Symbol, obj: InputObject, first: str) -> str:
-    place = known.definition[0] if known.definition else known.first
+def _is_dynamic(known: Symbol) -> bool:
+    """Whether a name stands for shared memory whose size the launch decides."""
+    return not known.is_defined and known.space == Space.SHARED and not known.size
+
+
+def _size_conflicts(known: Symbol, obj: InputObject, row: InSymbol, initial: bool) -> Iterator[str]:
+    """A common variable must fit into the one with an initial value; other sizes are equal."""
+    if known.common and row.shndx == SHN_COMMON:
+        return
+    if not initial:
+        if known.size and row.size and known.size != row.size:
+            yield _conflict("Size doesn't match for", known, obj, "first specified in")
+    elif (known.size > row.size) if known.common else (row.size > known.size):
+        assert known.definition is not None
+        file = known.definition[0].name if known.common else obj.name
+        yield f"Common symbol '{row.name}' in file '{file}' has larger size than initialization"
+
+
+def _joins_initial(known: Symbol, obj: InputObject, row: InSymbol) -> bool:
+    """Whether one of them is a common variable and the other one has an initial value."""
+    if known.common == (row.shndx == SHN_COMMON) or known.definition is None:
+        return False
+    owner, initial = (obj, row) if known.common else known.definition
+    if initial.shndx == SHN_UNDEF:
+        return False
+    return owner.sections[initial.shndx].sh_type == SHT_CUDA_GLOBAL_INIT
+
+
+def _conflict(
+    what: str,
+    known: Symbol,
+    obj: InputObject,
+    first: str,
+    replaced: Sequence[tuple[InputObject, InSymbol]] = (),
+) -> str:
+    definition = replaced[0] if replaced else known.definition
+    place = definition[0] if definition else known.first
     assert place is not None
     # No file is kept for a name that only the driver can define.
     file = "<input>" if known.kind in HANDLE_KINDS else place.name

@@ -63,18 +63,27 @@ class LinkState:
     hidden_relocs: dict[OutSection, list[Reloc]] = field(default_factory=dict)
     #: Tables of which no entry is left; they keep their section symbol.
     emptied: set[OutSection] = field(default_factory=set)
+    #: Functions in the order in which the attributes of their linked copies were met.
+    attributed: dict[Symbol, None] = field(default_factory=dict)
+    #: Constant banks of kernels that are in the output only when something fills them.
+    vacated: list[OutSection] = field(default_factory=list)
     #: Functions of which a strong copy was merged.
     strong: set[Symbol] = field(default_factory=set)
     #: Where in a hidden section the constants of duplicate functions lie.
     lost_constants: list[tuple[OutSection, int]] = field(default_factory=list)
+    #: Compiler constants with parts or relocations of copies of functions that are not linked.
+    mixed_constants: set[OutSection] = field(default_factory=set)
     #: `st_value` of the null symbol.
     null_value: int = 0
     #: Where arrays of dynamic size start for the code of a function.
     dynamic_start: dict[Symbol, int] = field(default_factory=dict)
+    #: With `-r`: what kernels name instead of arrays of dynamic size.
+    instances: set[Symbol] = field(default_factory=set)
     #: Number of relocations merged.
     serial: int = 0
     #: Target section -> its `.nv.resolvedrela` section (only with that option).
     resolved: dict[OutSection, OutSection] = field(default_factory=dict)
+    listings: dict[str, OutSection] = field(default_factory=dict)
     #: Relocations that were applied, by target.
     applied: dict[OutSection, list[Reloc]] = field(default_factory=dict)
     #: Offset in every user's parameter bank of the slot of a texture, surface or sampler.
@@ -82,6 +91,10 @@ class LinkState:
     #: Kernels whose parameter bank has those slots.
     slotted: set[Symbol] = field(default_factory=set)
     by_name: dict[str, Symbol] = field(default_factory=dict)
+    #: Kernels that may not have all registers, and how many they may have.
+    register_limits: dict[Symbol, int] = field(default_factory=dict)
+    #: Names of variables that an input has as common ones.
+    commons: dict[str, None] = field(default_factory=dict)
     #: Whether threads of the program run in lockstep; None: nobody asked.
     lockstep: bool | None = None
     _kernels: list[Symbol] | None = None
@@ -181,23 +194,19 @@ class LinkState:
         self.reloc_sections[target, is_rela] = section
         options = self.options
         if options.preserve_relocs and listed and target not in self.resolved:
-            listing = self.create_section(
-                ".nv.resolvedrela" + target.name,
-                SHT_CUDA_RESOLVED_RELA,
-                SHF_INFO_LINK,
-                8,
-                owner=target.owner,
-                entsize=24,
-                with_symbol=False,
-            )
-            listing.info_section, listing.emitted = target, False
-            self.resolved[target] = listing
+            # Functions of one name in several files share the list of the first (preserve_statics).
+            name = ".nv.resolvedrela" + target.name
+            if name not in self.listings:
+                self.listings[name] = self._listing(name, target)
+            self.resolved[target] = self.listings[name]
         return section
 
-    def forget(self, section: OutSection) -> None:
-        """Take a function's section back as if it had not been made."""
-        assert section.owner is not None
-        section.owner.parts = [part for part in section.owner.parts if part is not section]
+    def _listing(self, name: str, target: OutSection) -> OutSection:
+        listing = self.create_section(
+            name, SHT_CUDA_RESOLVED_RELA, SHF_INFO_LINK, 8, target.owner, 24, False
+        )
+        listing.info_section, listing.emitted = target, False
+        return listing
 
     def find(self, name: str, owner: Symbol | None = None) -> OutSection | None:
         """The section of a name."""

@@ -19,10 +19,10 @@ from __future__ import annotations
 from cubinspec_generated.tables.arch import PARAM_BASE
 
 from .callgraph import Graph
+from .liveness import code_relocations
 from .model import (
     HANDLE_KINDS,
     SHF_ALLOC,
-    SHF_EXECINSTR,
     SHF_INFO_LINK,
     SHT_CUDA_CONSTANT_B0,
     STT_CUDA_SAMPLER,
@@ -43,10 +43,11 @@ _MERCURY_BANK = ".nv.constant.entry_image_header_indices."
 def place_textures(state: LinkState, graph: Graph) -> None:
     """Give every reference a slot, and the slots to the kernels that need them."""
     references = _references(state)
-    if not references or state.options.relocatable:
-        return
     in_mercury = state.profile.keeps_symbols
     is_late = state.profile.constant0_late and not in_mercury
+    # With `-r`, the finalizer writes where the slots would begin (reloc_textures).
+    if not references or (state.options.relocatable and not is_late):
+        return
     references = split_sort(references, lambda _a, _b: True)
     kernels = state.linked_kernels()
     kinds_of = _kinds_used(state)
@@ -60,8 +61,9 @@ def place_textures(state: LinkState, graph: Graph) -> None:
     empty = PARAM_BASE[target_sm(state.options.arch)] if is_late else 0
     end = max((s.size for s in banks.values()), default=empty)
     start = align_up(end, state.profile.slot_align)
-    state.slots = {r: start + _SLOT * i for i, r in enumerate(references)}
-    for kernel in chosen:
+    step = 0 if state.options.relocatable else _SLOT
+    state.slots = {r: start + step * i for i, r in enumerate(references)}
+    for kernel in () if state.options.relocatable else chosen:
         bank = banks.get(kernel)
         if in_mercury:
             bank = _slot_section(state, kernel)
@@ -99,9 +101,7 @@ def _named_in_code(state: LinkState) -> bool:
     return any(
         symbol.kind in HANDLE_KINDS
         for obj in state.objects
-        for relocs in obj.relocs
-        if obj.sections[relocs.target].flags & SHF_EXECINSTR
-        for _, _, index, _ in relocs.rows
+        for _, _, index, _ in code_relocations(obj)
         if (symbol := obj.bound[index]) is not None
     )
 

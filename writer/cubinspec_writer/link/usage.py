@@ -1,8 +1,6 @@
 """Reports on a linked program: resources of kernels (`-v`) and the call graph, in nvlink's words.
 
 Functions are numbered in the order in which inputs name them, also those that are not linked.
-Registers climb from functions to kernels in the order of the code sections, kernels last first
-(seen with patched register counts: chains, two files, local functions).
 """
 
 from __future__ import annotations
@@ -11,10 +9,10 @@ import re
 
 from cubinspec.report.names import readable
 
+from .climb import climbed_registers, code_order, limit_error, register_limits
 from .half import Half
 from .info import MIN_STACK_SIZE, NUM_BARRIERS, FunctionFacts, word
 from .model import (
-    SHF_EXECINSTR,
     SHT_CUDA_CONSTANT_B0,
     SHT_CUDA_GLOBAL,
     SHT_CUDA_GLOBAL_INIT,
@@ -31,7 +29,7 @@ from .model import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 _HANDLES = (
     (STT_CUDA_TEXTURE, "textures"),
@@ -129,43 +127,6 @@ def _stacks(half: Half) -> dict[int, int]:
     return {number: 0 if size == _UNKNOWN else size for number, size in found.items()}
 
 
-def code_order(half: Half) -> list[Symbol]:
-    """Linked functions with code, in the order of their sections."""
-    return [
-        s.owner
-        for s in half.state.sections
-        if s.flags & SHF_EXECINSTR and s.owner is not None and s.owner.is_function
-    ]
-
-
-def climbed_registers(
-    half: Half, tell: Callable[[int, Symbol, Symbol], None] | None = None
-) -> dict[Symbol, int]:
-    """Registers of every linked function, those of kernels with what they call.
-
-    Args:
-        tell: called with a count, the function it comes from and the kernel that takes it over.
-    """
-    order = code_order(half)
-    registers = dict.fromkeys(order, 0) | FunctionFacts(half.state).registers
-    if half.state.options.relocatable:
-        return registers
-    kernels = [f for f in reversed(order) if f.is_entry]
-    reached_by: dict[Symbol, list[Symbol]] = {}
-    for kernel in kernels:
-        for function in half.graph.reachable(kernel):
-            reached_by.setdefault(function, []).append(kernel)
-    for function in order:
-        if function.is_entry:
-            continue
-        for kernel in reached_by.get(function, ()):
-            if registers[function] > registers[kernel]:
-                registers[kernel] = registers[function]
-                if tell is not None:
-                    tell(registers[function], function, kernel)
-    return registers
-
-
 def all_functions(half: Half) -> dict[Symbol, int]:
     """Every function that an input names -> its number from 1, linked or not."""
     functions: dict[Symbol, None] = {}
@@ -177,30 +138,34 @@ def all_functions(half: Half) -> dict[Symbol, int]:
     return {function: number for number, function in enumerate(functions, 1)}
 
 
-def callgraph_lines(half: Half, *, demangle: bool) -> Iterator[str]:
-    """What `--dump-callgraph` prints."""
+def callgraph_lines(half: Half, *, demangle: bool) -> Iterator[tuple[str, str]]:
+    """What `--dump-callgraph` prints, as (level, line): text, and errors about registers."""
     name = _demangled if demangle else _plain
     graph = half.graph
     registers = FunctionFacts(half.state).registers
     numbers = all_functions(half)
-    yield f"callgraph for {half.state.options.arch.rstrip('af')}:"
-    yield from _LEGEND
+    yield "text", f"callgraph for {half.state.options.arch.rstrip('af')}:"
+    yield from (("text", line) for line in _LEGEND)
     for function, number in numbers.items():
         if not function.live:
-            yield f"{number}: "
+            yield "text", f"{number}: "
             continue
         marks = "^" if function.is_entry else ""
         marks += "&" if function in graph.address_taken else ""
         used = f" [{registers[function]}]" if function in registers else ""
         callees = "".join(f" {numbers[c]}" for c in reversed(graph.edges(function)))
-        yield f"{number}: {marks}{name(function.name)}{used} ->{callees}"
-    told: list[str] = []
-    climbed_registers(
-        half,
-        lambda count, function, kernel: told.append(
-            f"regcount {count} for {name(function.name)} propagated to entry {name(kernel.name)}"
-        ),
-    )
+        yield "text", f"{number}: {marks}{name(function.name)}{used} ->{callees}"
+    told: list[tuple[str, str]] = []
+    limits = register_limits(half)
+
+    def tell(count: int, function: Symbol, kernel: Symbol) -> None:
+        error = limit_error(limits, count, function, kernel)
+        if error is not None:
+            told.append(("error", error))
+        to = f"{name(function.name)} propagated to entry {name(kernel.name)}"
+        told.append(("text", f"regcount {count} for {to}"))
+
+    climbed_registers(half, tell)
     yield from told
 
 
