@@ -56,6 +56,7 @@ from .model import (
 )
 from .registers import REGISTER_TABLE, clear_places
 from .relocate import LINE_TABLES, clear, is_clear
+from .resolve import checked_alignment
 from .state import LinkState
 
 #: Debug tables with an entry for every function.
@@ -268,10 +269,10 @@ class _Merger:
         symbol.value = base + row.value
         if source.sh_type == SHT_CUDA_SHARED_RESERVED:
             # As for shared variables, the row holds the alignment.
-            placed = section.append(b"", row.size, row.value)
+            placed = section.append(b"", row.size, checked_alignment(self.obj, row))
             symbol.value = row.value if self.state.options.relocatable else placed
         if symbol.space == Space.SHARED:
-            symbol.alignment, symbol.value = row.value, row.value
+            symbol.alignment = symbol.value = checked_alignment(self.obj, row)
             section.align = max(section.align, row.value)
         symbol.internal = is_internal(section, symbol)
         members = self.state.members.setdefault(section, [])
