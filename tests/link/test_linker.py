@@ -27,8 +27,8 @@ PTX = """.version 8.0
 .address_size 64
 .extern .func (.param .b32 r) f(.param .b32 a);
 .visible .entry k(.param .u64 p) {
-.reg .b32 %r<3>; .reg .b64 %d<2>;
-ld.param.u64 %d1,[p]; ld.global.u32 %r1,[%d1];
+.reg .b32 %r<3>; .reg .b64 %d<2>; .shared .align 4 .b8 s[8];
+ld.param.u64 %d1,[p]; ld.global.u32 %r1,[%d1]; st.shared.u32 [s+4],%r1;
 { .param .b32 x; .param .b32 y; st.param.b32 [x],%r1; call (y),f,(x); ld.param.b32 %r1,[y]; }
 st.global.u32 [%d1],%r1; ret; }
 """
@@ -124,7 +124,11 @@ def test_broken_inputs_end_in_typed_errors(arch: str, objects: dict[str, list[Pa
     for _ in range(150):
         data = bytearray(whole)
         for _ in range(pick.choice((1, 2, 4))):
-            data[pick.randrange(len(data))] = pick.choice((0, 1, 0x7F, 0xFF))
+            if pick.random() < 0.5:
+                data[pick.randrange(len(data))] = pick.choice((0, 1, 0x7F, 0xFF))
+            else:
+                at = pick.randrange(len(data) // 8) * 8
+                data[at : at + 8] = pick.choice((b"\xff" * 8, pick.randbytes(8)))
         if pick.random() < 0.1:
             del data[pick.randrange(len(data)) :]
         with contextlib.suppress(LinkError, CubinError):

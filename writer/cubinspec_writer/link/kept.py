@@ -28,6 +28,13 @@ class Kept:
         self.moved.append((first, end, new))
         return new
 
+    def put(self, first: int, end: int, data: bytes) -> int:
+        """Keep other bytes in place of the old ones; returns where they are."""
+        new = len(self.data)
+        self.data += data
+        self.moved.append((first, end, new))
+        return new
+
     def new_offset(self, offset: int) -> int | None:
         """Where a byte of the old table is now; None when its entry is gone."""
         at = bisect_right(self.moved, offset, key=lambda entry: entry[0]) - 1

@@ -17,7 +17,7 @@ Fixed from here on: which sections exist, both symbol lists, the place of every 
 from __future__ import annotations
 
 from . import unified
-from .frames import keep_frames
+from .frames import FRAMES, keep_frames, shared_frame
 from .kept import Kept
 from .lines import keep_lines
 from .liveness import accepted_here, defined_here
@@ -56,6 +56,7 @@ from .model import (
 )
 from .registers import REGISTER_TABLE, clear_places
 from .relocate import LINE_TABLES, clear, is_clear
+from .resolve import checked_alignment
 from .state import LinkState
 
 TYPE_CHECKING = False
@@ -64,8 +65,8 @@ if TYPE_CHECKING:
 
 #: Makes a named tuple of a tuple without a call of its constructor.
 _NEW = tuple.__new__
-#: Debug tables with an entry for every function, and what leaves entries out.
-_TABLES_OF_CODE = {".debug_frame": keep_frames} | dict.fromkeys(LINE_TABLES, keep_lines)
+#: Debug tables with an entry for every function.
+_TABLES_OF_CODE = (FRAMES, *LINE_TABLES)
 SHARED_POOL = ".nv_debug.shared"
 SHARED = ".nv.shared."
 _OPTIMIZER = SHT_CUDA_CONSTANT_B0 + 2
@@ -195,9 +196,9 @@ class _Merger:
                 section.relocs.clear()
                 state.members.pop(section, None)
             if is_constant(section.sh_type):
-                # Relocations of a kernel's own bank stay (weak_jump_tables).
+                # Their relocations stay (weak_jump_tables).
                 state.mixed_constants.add(section)
-                state.hidden_relocs.pop(section, None)
+                state.tables.pop(section, None)
                 continue
             for is_rela in (False, True):
                 relocs = state.reloc_section(section, is_rela)
@@ -253,6 +254,8 @@ class _Merger:
         place = self._place(source)
         if place is None:
             return
+        if source.sh_type == _OPTIMIZER:
+            self.state.tables.setdefault(place[0], []).append((place[1] + row.value, row.size))
         if not defined_here(self.obj, row.index):
             # Another one takes over later; this is where the name stands. In shared memory the
             # variable takes up place twice (weak_shared).
@@ -265,10 +268,10 @@ class _Merger:
         symbol.value = base + row.value
         if source.sh_type == SHT_CUDA_SHARED_RESERVED:
             # As for shared variables, the row holds the alignment.
-            placed = section.append(b"", row.size, row.value)
+            placed = section.append(b"", row.size, checked_alignment(self.obj, row))
             symbol.value = row.value if self.state.options.relocatable else placed
         if symbol.space == Space.SHARED:
-            symbol.alignment, symbol.value = row.value, row.value
+            symbol.alignment = symbol.value = checked_alignment(self.obj, row)
             section.align = max(section.align, row.value)
         symbol.internal = is_internal(section, symbol)
         members = self.state.members.setdefault(section, [])
@@ -384,6 +387,7 @@ class _Merger:
             self.obj.placed[source.index] = (section, at)
             return section, at
         state.mixed_constants.add(section)
+        state.tables.setdefault(section, []).append((at, source.size))
         self.late_places[source.index] = (section, at)
         if section in state.hidden:
             state.lost_constants.append((section, at))
@@ -402,9 +406,28 @@ class _Merger:
             index = starts.get(offset)
             if index is None:
                 return True
-            return defined_here(self.obj, index) and not self._is_dead(index)
+            here = defined_here(self.obj, index) or (
+                source.name == FRAMES
+                and accepted_here(self.obj, index)
+                and not self._is_forgotten(index)
+            )
+            return here and not self._is_dead(index)
 
-        kept = _TABLES_OF_CODE[source.name](source.data, is_linked)
+        def other(offset: int) -> bytes:
+            index = starts.get(offset)
+            symbol = self.obj.bound[index] if index is not None else None
+            if index is None or symbol is None or not symbol.replaced:
+                return b""
+            is_first = symbol not in self.state.framed
+            self.state.framed.add(symbol)
+            if is_first and defined_here(self.obj, index):
+                return b""
+            return shared_frame(self.obj, index, is_first=is_first)
+
+        if source.name == FRAMES:
+            kept = keep_frames(source.data, is_linked, other)
+        else:
+            kept = keep_lines(source.data, is_linked)
         if kept is None:
             return section.append(source.data, source.size, source.align)
         if source.size and not kept.data:

@@ -9,7 +9,9 @@ those of the SASS half, and the Mercury sections follow at the end.
 from __future__ import annotations
 
 from collections import defaultdict
+from struct import error as StructError
 
+from cubinspec.errors import BadStructureError
 from cubinspec_generated import records
 from cubinspec_writer.emit import Description, bodies, emit
 from cubinspec_writer.emit import model as out
@@ -155,9 +157,15 @@ class _PrototypeBody:
 
 
 def write(half: Half, mercury: Half | None = None) -> bytes:
-    """The cubin of one program, or of its SASS and Mercury halves."""
-    writer = _Writer(half, mercury)
-    return emit(writer.description())
+    """The cubin of one program, or of its SASS and Mercury halves.
+
+    Raises:
+        CubinError: the halves do not belong together, or a number does not fit its field.
+    """
+    try:
+        return emit(_Writer(half, mercury).description())
+    except StructError as error:
+        raise BadStructureError(f"a number does not fit its field: {error}") from error
 
 
 class _Writer:
@@ -319,6 +327,10 @@ class _Writer:
                 copies[section] = self._mercury_copy(section, twins)
         for section, copy in copies.items():
             if section.info_section is not None:
+                if section.info_section not in copies:
+                    raise UnsupportedLinkError(
+                        f"section '{section.name}' without '{section.info_section.name}'"
+                    )
                 copy.info = copies[section.info_section]
             elif section.flags & SHF_EXECINSTR and section.owner is not None:
                 copy.info = section.owner.index

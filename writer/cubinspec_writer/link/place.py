@@ -327,7 +327,13 @@ def _place_constants(state: LinkState, below: Below) -> None:
         align = max(part.align, *(t.align for t in targets))
         at = align_up(max(t.size for t in targets), align)
         size = align_up(part.size, align)
-        rows = state.hidden_relocs.get(part, [])
+        # Tables are copied one by one, with what has a place in them (weak_jump_tables).
+        rows = [
+            row
+            for start, size in state.tables.get(part, ())
+            for row in state.hidden_relocs.get(part, ())
+            if start <= row.offset < start + size
+        ]
         state.copies[part] = [(target, at) for target in targets]
         for target in targets:
             _copy_relocs(state, rows, target, at)

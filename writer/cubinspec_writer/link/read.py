@@ -19,6 +19,7 @@ from cubinspec.reader.elf import Elf, StringTable, occupies_file
 from cubinspec_generated import records
 
 from .model import (
+    LARGEST_ALIGNMENT,
     SHF_ALLOC,
     SHF_EXECINSTR,
     SHF_INFO_LINK,
@@ -154,10 +155,10 @@ def _sections(elf: Elf, mercury: bool) -> list[InSection]:
     rows = elf.section_rows
     _, types, flags, _, offsets, sizes, links, infos, aligns, entsizes = zip(*rows, strict=True)
     for align in set(aligns):
-        if align & (align - 1) or align > _LARGEST_ALIGNMENT:
+        if align & (align - 1) or align > LARGEST_ALIGNMENT:
             raise BadStructureError(
                 f"section {aligns.index(align)} has alignment {align:#x}, which is not a power of "
-                f"two up to {_LARGEST_ALIGNMENT:#x}",
+                f"two up to {LARGEST_ALIGNMENT:#x}",
                 file=elf.file,
             )
     elf.check_bodies()
@@ -293,8 +294,6 @@ def _relocs(elf: Elf, obj: InputObject, section: InSection) -> InRelocs:
     return InRelocs(index, target, is_rela, rows)
 
 
-#: No input has more; a larger value is a broken file, not a wish for gigabytes of padding.
-_LARGEST_ALIGNMENT = 1 << 20
 #: Offsets in capsules count in Mercury code, so that the section's size is no limit.
 _LARGEST_OFFSET = (1 << 32) - 1
 

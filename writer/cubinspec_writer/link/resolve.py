@@ -8,9 +8,12 @@ of them beats a common one, all beat references. Fixed from here on: `InputObjec
 
 from __future__ import annotations
 
+from cubinspec.errors import BadStructureError
+
 from .info import REGCOUNT, global_records, word
 from .model import (
     HANDLE_KINDS,
+    LARGEST_ALIGNMENT,
     SHN_COMMON,
     SHN_UNDEF,
     SHT_CUDA_CONSTANT_B0,
@@ -186,7 +189,7 @@ def _define(symbol: Symbol, obj: InputObject, row: InSymbol) -> None:
     # In a file of more sections than that, the number is that of a section of code.
     symbol.common = row.shndx == SHN_COMMON and row.kind != STT_FUNC
     if symbol.common:
-        symbol.alignment = row.value
+        symbol.alignment = checked_alignment(obj, row)
 
 
 def _conflicts(known: Symbol, obj: InputObject, row: InSymbol) -> Iterator[str]:
@@ -216,6 +219,21 @@ def _conflicts(known: Symbol, obj: InputObject, row: InSymbol) -> Iterator[str]:
         return
     if not known.common and not (initial and row.shndx == SHN_COMMON):
         yield _conflict("Multiple definition of", known, obj, "first defined in")
+
+
+def checked_alignment(obj: InputObject, row: InSymbol) -> int:
+    """The alignment that a symbol's value is: of commons, and of shared variables.
+
+    Raises:
+        BadStructureError: it is no power of two, or larger than any input has.
+    """
+    if row.value & (row.value - 1) or row.value > LARGEST_ALIGNMENT:
+        raise BadStructureError(
+            f"symbol {row.index} has alignment {row.value:#x}",
+            file=obj.name,
+            expected=f"a power of two up to {LARGEST_ALIGNMENT:#x}",
+        )
+    return row.value
 
 
 def _is_dynamic(known: Symbol) -> bool:

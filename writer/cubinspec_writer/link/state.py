@@ -59,8 +59,12 @@ class LinkState:
     hidden: list[OutSection] = field(default_factory=list)
     #: Where the bytes of a hidden section were copied to: bank and offset, for the link map.
     copies: dict[OutSection, list[tuple[OutSection, int]]] = field(default_factory=dict)
+    #: Offset and size of the tables in compiler constants; those of a late copy count as one.
+    tables: dict[OutSection, list[tuple[int, int]]] = field(default_factory=dict)
     #: Relocations of hidden sections, until their bytes have moved.
     hidden_relocs: dict[OutSection, list[Reloc]] = field(default_factory=dict)
+    #: Functions with several copies that have an entry in `.debug_frame` already.
+    framed: set[Symbol] = field(default_factory=set)
     #: Tables of which no entry is left; they keep their section symbol.
     emptied: set[OutSection] = field(default_factory=set)
     #: Functions in the order in which the attributes of their linked copies were met.
