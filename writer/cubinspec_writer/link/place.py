@@ -327,10 +327,11 @@ def _place_constants(state: LinkState, below: Below) -> None:
         align = max(part.align, *(t.align for t in targets))
         at = align_up(max(t.size for t in targets), align)
         size = align_up(part.size, align)
-        # Tables are copied one by one, with what has a place in them (weak_jump_tables).
+        # Tables are copied one by one, with what has a place in them (weak_jump_tables), in the
+        # order of their places (jump_tables_apart).
         rows = [
             row
-            for start, size in state.tables.get(part, ())
+            for start, size in sorted(state.tables.get(part, ()))
             for row in state.hidden_relocs.get(part, ())
             if start <= row.offset < start + size
         ]

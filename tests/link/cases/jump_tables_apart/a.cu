@@ -1,0 +1,1 @@
+extern __device__ int sel(int,int); __global__ void k(int*o){ int x=o[0]; switch(x){case 0:o[1]=sel(x,1);break;case 1:o[2]=3;break;case 2:o[3]=sel(4,x);break;case 3:o[4]=5;break;case 4:o[5]=6;break;case 5: o[6]=o[7];break;case 6:o[7]=sel(x,x);break;case 7:o[1]=7; break; default:o[8]=9;} }

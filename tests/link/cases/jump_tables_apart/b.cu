@@ -1,0 +1,1 @@
+__device__ int sel(int a,int b){ switch(a){case 0:return b*3;case 1:return b/5;case 2:return b%7;case 3:return b^9;case 4: return b<<a;case 5:return ~b;case 6:return __popc(b);case 7:return b*b;case 8: return -b;} return a; }
