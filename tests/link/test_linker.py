@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from cubinspec.errors import CubinError
+from cubinspec.reader.elf import Elf
 from cubinspec_writer.link import (
     LinkError,
     LinkOptions,
@@ -109,6 +110,28 @@ def test_undefined_name_is_an_error(objects: dict[str, list[Path]]) -> None:
     with pytest.raises(LinkError) as caught:
         link([Named("kernel.cubin", objects["90"][0].read_bytes())], arch="sm_90")
     assert ("error", "Undefined reference to 'f' in 'kernel.cubin'") in caught.value.messages
+
+
+EQUAL = """.version 8.0
+.target sm_75
+.address_size 64
+.const .align 4 .b8 data[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+.visible .entry %s(.param .u64 p) {
+.reg .b32 %%r<2>; .reg .b64 %%d<2>;
+ld.param.u64 %%d1,[p]; ld.const.u32 %%r1,[data]; st.global.u32 [%%d1],%%r1; ret; }
+"""
+
+
+@pytest.mark.oracle("ptxas")
+def test_equal_constants_stay_when_kernels_are_removed(ptxas: Tool, tmp_path: Path) -> None:
+    # nvlink leaves the second block out, and code reads behind the section.
+    for name in ("k1", "k2"):
+        (tmp_path / f"{name}.ptx").write_text(EQUAL % name)
+        ptxas.run("-arch=sm_80", "-c", f"{name}.ptx", "-o", name, cwd=tmp_path).check()
+    inputs = [tmp_path / "k1", tmp_path / "k2"]
+    elf = Elf(link(inputs, arch="sm_80", kernels_used=["k"]).bytes, "linked")
+    constants = elf.section_bytes(elf.section_names.index(".nv.constant3"))
+    assert constants == bytes(range(1, 13)) * 2
 
 
 def test_what_cannot_be_linked_right_is_refused() -> None:

@@ -30,6 +30,7 @@ from .model import (
     SHT_CUDA_GLOBAL,
     SHT_CUDA_SHARED,
     STO_CUDA_SPACE,
+    InSection,
     OutSection,
     Reloc,
     Space,
@@ -48,7 +49,7 @@ _SHARED_LIMIT = 0xC000
 _CONSTANT_LIMIT = 0x10000
 _DYNAMIC_ALIGN = 16
 _SHARED_BITS = Space.SHARED << 5
-_CONSTANT2 = SHT_CUDA_CONSTANT_B0 + 2
+_CONSTANT2, _CONSTANT3 = SHT_CUDA_CONSTANT_B0 + 2, SHT_CUDA_CONSTANT_B0 + 3
 
 
 def place_commons(state: LinkState) -> None:
@@ -73,6 +74,7 @@ def place(state: LinkState, graph: Graph) -> None:
     else:
         _place_shared(state, below)
         _place_constants(state, below)
+        _mark_last_block(state)
         _check_limits(state)
     # Banks that stay empty leave no name either (weak_replaced, wide seed 199).
     for section in state.vacated:
@@ -352,6 +354,36 @@ def _place_constants(state: LinkState, below: Below) -> None:
             sharing.placed(part, frozenset(kernels), at)
 
 
+def _mark_last_block(state: LinkState) -> None:
+    """With options that remove kernels, the null symbol has the place of some constant data.
+
+    nvlink then looks for equal blocks among the `.nv.constant3` of all inputs, and leaves the
+    second of two out while code goes on to read its old place, behind the section's end. So nothing
+    is left out here; the place of the last block that is a new one is harmless (kernels_constants).
+    """
+    if state.kernels is None or state.options.debug:
+        return
+    known: set[tuple[int, bytes]] = set()
+    for obj in state.objects:
+        for source in obj.sections:
+            place = obj.placed.get(source.index)
+            if source.sh_type != _CONSTANT3 or place is None or not _is_shared_size(source):
+                continue
+            is_new = (source.align, source.data) not in known
+            if is_new or (source.size in _WORDS and not any(source.data)):
+                state.null_value = place[1]
+            known.add((source.align, source.data))
+
+
+def _is_shared_size(block: InSection) -> bool:
+    return block.size in _BLOCKS or (block.size in _WORDS and block.align == block.size)
+
+
+#: Sizes of blocks of which nvlink looks for equal ones, whatever their alignment, and those whose
+#: alignment has to be as large.
+_BLOCKS, _WORDS = frozenset((12, 16, 20, 24, 32, 48, 64)), frozenset((4, 8))
+
+
 def _copy_relocs(state: LinkState, rows: list[Reloc], bank: OutSection, shift: int) -> None:
     """Give a bank the relocations of constants that were copied into it, before its own."""
     if not rows:
@@ -380,7 +412,7 @@ def _bank_of(state: LinkState, kernel: Symbol, like: OutSection) -> OutSection:
 
 def _check_limits(state: LinkState) -> None:
     for section in state.sections:
-        if section.sh_type == SHT_CUDA_CONSTANT_B0 + 3 and section.size > _CONSTANT_LIMIT:
+        if section.sh_type == _CONSTANT3 and section.size > _CONSTANT_LIMIT:
             state.diagnostics.error(
                 f"File uses too much global constant data ({section.size:#x} bytes, "
                 f"{_CONSTANT_LIMIT:#x} max)"
