@@ -174,10 +174,10 @@ class _Writer:
             elif isinstance(entry, str):
                 name = entry
                 sections[name] = None
-            else:
-                if not is_plain(entry) and is_hidden(state, entry):
-                    continue
+            elif is_plain(entry) or not is_hidden(state, entry):
                 name = entry.name
+            else:
+                continue
             if bank is not None:
                 # The name of its relocation section precedes that of a bank.
                 if name.startswith(".rel") and name in (".rel" + bank, ".rela" + bank):

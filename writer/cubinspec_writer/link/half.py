@@ -94,11 +94,11 @@ def link_half(
     if not options.relocatable:
         unified.check(objects, diagnostics)
     _fill_notes(state, fixed)
-    for section in state.sections:
-        if section.flags & SHF_EXECINSTR and section.owner is not None:
-            section.info_value = section.owner.index | (
-                section.info_value if profile.register_count_in_text else 0
-            )
+    for function in state.functions:
+        section = function.section
+        if section is not None and section.owner is function and section.flags & SHF_EXECINSTR:
+            count = section.info_value if profile.register_count_in_text else 0
+            section.info_value = function.index | count
     return Half(state, graph, fixed, *graph_sections, symbols)
 
 
@@ -120,7 +120,7 @@ def _name_fixed_sections(state: LinkState) -> dict[str, OutSection]:
         state.entries.append(section)
         if name == ".symtab":
             state.entries.append(".symtab_shndx")
-    fixed[".nv.info"].emitted = any(info.global_records(obj) for obj in state.objects)
+    fixed[".nv.info"].emitted = any(info.has_globals(obj) for obj in state.objects)
     return fixed
 
 

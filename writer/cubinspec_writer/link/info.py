@@ -65,6 +65,7 @@ def words(*values: int) -> bytes:
     return b"".join(v.to_bytes(4, "little") for v in values)
 
 
+_LEAST_RECORD = 4
 #: A record of a function and a number: format, code, size, symbol, number.
 _FUNCTION_VALUE = Struct("<BBHII")
 #: A row of the global section: attribute code, function, number, further bytes; without a function
@@ -123,6 +124,11 @@ def _function_values(obj: InputObject) -> list[tuple[int, ...]] | None:
     plain = data[::size].count(SVAL) == data[2::size].count(8) == data[3::size].count(0)
     plain = plain and data[::size].count(SVAL) * size == len(data)
     return list(_FUNCTION_VALUE.iter_unpack(data)) if plain else None
+
+
+def has_globals(obj: InputObject) -> bool:
+    section = obj.find(SHT_CUDA_INFO, ".nv.info")
+    return section is not None and len(section.data) >= _LEAST_RECORD
 
 
 def global_records(obj: InputObject) -> list[InfoRecord]:
@@ -287,15 +293,15 @@ def _function_sections(
             code = record[1]
             if code not in _DECIDED:
                 pass
+            elif code in _PARAMETERS:
+                if record[4:8] != _NO_SYMBOL:
+                    record = _renumber_fields(_input_of(function), record)
             elif code == SPARSE_MMA_MASK:
                 masked.add(function)
             elif code == MAXREG_COUNT:
                 limit = immediate(record) & 0xFF
                 if limit not in _NO_LIMIT and function.is_entry:
                     state.register_limits[function] = limit
-            elif code in _PARAMETERS:
-                if record[4:8] != _NO_SYMBOL:
-                    record = _renumber_fields(_input_of(function), record)
             elif code == PARAM_CBANK:
                 record = _renumber(function, record)
             elif code == EXTERNS:

@@ -63,6 +63,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+#: From this many relocations on, a look at all symbols first is worth it.
+_MANY = 32
 #: Makes a named tuple of a tuple without a call of its constructor.
 _NEW = tuple.__new__
 #: Debug tables with an entry for every function.
@@ -463,66 +465,92 @@ class _Merger:
         hidden = not target.emitted and target in state.hidden
         is_bank = is_constant(target.sh_type) and not target.owner
         names = _RelocNames(state, obj, relocs, target)
-        section = names.section
-        bound, symbols = obj.bound, obj.symbols
-        slow: dict[int, tuple[Symbol | None, int]] = {}
-        serial, counted = state.serial, int(state.options.preserve_relocs)
         # Initial values that only repeat a weak variable point nowhere (weak_tables).
         is_initial = target.sh_type == SHT_CUDA_GLOBAL_INIT
         repeats = obj.repeats.get(relocs.target, ()) if is_initial else ()
         #: Whether some entries move, go elsewhere or are left out.
         special = cut is not None or bool(self.cut) or hidden or is_bank
+        is_long = len(relocs.rows) >= _MANY
+        if is_long and not (special or repeats or base or state.options.preserve_relocs):
+            known = self._plain_targets(relocs, foreign)
+            if known is not None:
+                names.add_all(known)
+                return
+        section = names.section
+        bound, symbols = obj.bound, obj.symbols
+        slow: dict[int, tuple[Symbol | None, int]] = {}
+        serial, counted = state.serial, int(state.options.preserve_relocs)
+        odd = special or of_code or bool(repeats)
         for row in relocs.rows:
             offset, r_type, index, addend = row
-            if repeats and any(start <= offset < end for start, end in repeats):
-                continue
-            if cut is not None:
-                moved = cut.new_offset(offset)
-                if moved is None or symbols[index].kind == STT_SECTION:
+            symbol = bound[index]
+            if odd or symbol is None or not symbol.live:
+                if repeats and any(start <= offset < end for start, end in repeats):
                     continue
-                offset = moved
-            symbol, shift = bound[index], 0
-            if symbol is None or not symbol.live or (foreign and symbols[index][5] in foreign):
-                found = slow.get(index)
-                if found is None:
-                    found = slow[index] = self._reloc_symbol(index, foreign)
-                symbol, shift = found
-            if special and self.cut and symbols[index].kind == STT_SECTION:
-                shift += self._moved(symbols[index].shndx, addend)
-            if of_code and relocs.is_rela and self._is_forgotten(index):
-                names.section_for(row)
-                continue
-            if special and is_bank and self._is_outdone(index):
-                names.skip(row)
-                continue
-            if symbol is None and not (self._is_dead(index) and accepted_here(obj, index)):
-                # Names stay of what names functions that are not linked (86, 435).
-                if self._is_dead(index) and not of_code:
+                if cut is not None:
+                    moved = cut.new_offset(offset)
+                    if moved is None or symbols[index].kind == STT_SECTION:
+                        continue
+                    offset = moved
+                shift = 0
+                if symbol is None or not symbol.live or symbols[index].shndx in foreign:
+                    found = slow.get(index)
+                    if found is None:
+                        found = slow[index] = self._reloc_symbol(index, foreign)
+                    symbol, shift = found
+                if self.cut and symbols[index].kind == STT_SECTION:
+                    shift += self._moved(symbols[index].shndx, addend)
+                addend += shift
+                if of_code and relocs.is_rela and self._is_forgotten(index):
                     names.section_for(row)
-                elif symbols[index].shndx in self.skipped:
+                    continue
+                if is_bank and self._is_outdone(index):
                     names.skip(row)
-                continue
-            if special and hidden and symbol is not None:
-                if state.options.preserve_relocs and row is relocs.rows[0]:
-                    state.add_name(".nv.resolvedrela" + target.name)
-                state.hidden_relocs.setdefault(target, []).append(
-                    Reloc(base + offset, r_type, symbol, addend + shift, 0)
-                )
-                continue
-            if section is None or (addend == 0 and names.without_rel):
+                    continue
+                if symbol is None and not (self._is_dead(index) and accepted_here(obj, index)):
+                    # Names stay of what names functions that are not linked (86, 435).
+                    if self._is_dead(index) and not of_code:
+                        names.section_for(row)
+                    elif symbols[index].shndx in self.skipped:
+                        names.skip(row)
+                    continue
+                if hidden and symbol is not None:
+                    if state.options.preserve_relocs and row is relocs.rows[0]:
+                        state.add_name(".nv.resolvedrela" + target.name)
+                    state.hidden_relocs.setdefault(target, []).append(
+                        Reloc(base + offset, r_type, symbol, addend, 0)
+                    )
+                    continue
+            if section is None or (row[3] == 0 and names.without_rel):
                 section = names.section_for(row)
             if symbol is None:
                 if is_clear(r_type):
                     clear(target, base + offset, r_type)
                 continue
             serial += counted
-            # Most blocks and entries stay where they are: no new numbers then.
             if base:
-                offset += base
-            if shift:
-                addend += shift
+                offset += base  # most blocks stay where they are: no new number then
             section.relocs.append(_NEW(Reloc, (offset, r_type, symbol, addend, serial)))
         state.serial = serial
+
+    def _plain_targets(
+        self, relocs: InRelocs, foreign: Collection[int]
+    ) -> dict[int, Symbol] | None:
+        """What the rows name, by symbol number, if all of it is linked as it stands here."""
+        obj, bound = self.obj, self.obj.bound
+        known: dict[int, Symbol] = {}
+        for index in {row[2] for row in relocs.rows}:
+            symbol = bound[index]
+            if symbol is None and obj.symbols[index].kind == STT_SECTION:
+                symbol, shift = self._reloc_symbol(index, foreign)
+                if shift:
+                    return None
+            if symbol is None or not symbol.live or symbol.replaced:
+                return None
+            if foreign and obj.symbols[index][5] in foreign:
+                return None
+            known[index] = symbol
+        return known
 
     def _is_forgotten(self, index: int) -> bool:
         """Whether the entry of a copy that gave way loses its relocations.
@@ -604,6 +632,21 @@ class _RelocNames:
         """Pass over a row as if the input did not have it."""
         if self.first is row:
             self.first = None
+
+    def add_all(self, known: dict[int, Symbol]) -> None:
+        """Take all rows over, none of which changes but for its symbol."""
+        rows = self.relocs.rows
+        if not rows:
+            return
+        section = self.section or self.section_for(rows[0])
+        if self.without_rel:
+            second = next((row for row in rows[1:] if row[3] == 0), None)
+            if second is not None:
+                self.section_for(second)
+        section.relocs += [
+            _NEW(Reloc, (offset, r_type, known[index], addend, 0))
+            for offset, r_type, index, addend in rows
+        ]
 
     def section_for(self, row: InReloc) -> OutSection:
         """The section; names are entered when a row first needs them."""

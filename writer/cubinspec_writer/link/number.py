@@ -30,6 +30,8 @@ from .relocate import BANK_SIZE, has_place, is_table_placeholder
 from .state import LinkState
 
 _VISIBILITY = 3
+#: Types of sections that have no section symbol when they are empty.
+_MAYBE_EMPTY = (SHT_CUDA_SHARED, SHT_PROGBITS)
 #: Value of a variable that is not defined yet.
 _UNKNOWN_ADDRESS = (1 << 64) - 1
 _SHARED_BITS = Space.SHARED << 5
@@ -98,7 +100,9 @@ def number_symbols(state: LinkState) -> list[Symbol | OutSection]:
         if isinstance(entry, OutSection):
             if not entry.emitted or not entry.has_symbol:
                 continue
-            if has_symbol(state, entry) and entry not in unnumbered:
+            if entry.sh_type in _MAYBE_EMPTY and not has_symbol(state, entry):
+                continue
+            if not late or entry not in unnumbered:
                 symbols.append(entry)
         elif isinstance(entry, Symbol) and (is_plain(entry) or not is_dropped(state, entry)):
             symbols.append(entry)

@@ -411,8 +411,8 @@ def _bank_of(state: LinkState, kernel: Symbol, like: OutSection) -> OutSection:
 
 
 def _check_limits(state: LinkState) -> None:
-    for section in state.sections:
-        if section.sh_type == _CONSTANT3 and section.size > _CONSTANT_LIMIT:
+    for section in [s for s in state.sections if s.sh_type == _CONSTANT3]:
+        if section.size > _CONSTANT_LIMIT:
             state.diagnostics.error(
                 f"File uses too much global constant data ({section.size:#x} bytes, "
                 f"{_CONSTANT_LIMIT:#x} max)"

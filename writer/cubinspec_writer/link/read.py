@@ -161,7 +161,8 @@ def _sections(elf: Elf, mercury: bool) -> list[InSection]:
                 f"two up to {LARGEST_ALIGNMENT:#x}",
                 file=elf.file,
             )
-    elf.check_bodies()
+    if max(map(add, offsets, sizes)) > elf.size:
+        elf.check_bodies()
     data = elf.data
     # A body that is empty or not in the file is cut as nothing.
     kinds = set(zip(types, flags, strict=True))

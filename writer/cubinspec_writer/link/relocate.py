@@ -35,6 +35,10 @@ from .notes import virtual_target
 from .plain import NamedTuple
 from .state import LinkState, is_rel
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Container
+
 
 class Action(NamedTuple):
     """One bit field of a relocation type, as the table has it."""
@@ -51,6 +55,11 @@ _CLEARING = frozenset(t for t, when in relocations.APPLY.items() if when == "tar
 #: Kind of what the driver fills in whatever the type: Mercury code leaves reserved shared memory
 #: to it (tcgen05).
 _DRIVERS = "driver's"
+#: Kind of target -> types that stay with it.
+_STAYING = {
+    kind: frozenset(t for t, kinds in relocations.KEEP.items() if kind in kinds)
+    for kind in {kind for kinds in relocations.KEEP.values() for kind in kinds}
+}
 ACTIONS = {t: tuple(Action(*a) for a in rows) for t, rows in relocations.ACTIONS.items()}
 
 #: Types that write an address into whole bytes at their offset, and how many.
@@ -78,8 +87,9 @@ def relocate(state: LinkState) -> None:
     """Apply, retype or keep every relocation of every section."""
     _drop_aliases(state)
     final = not state.options.relocatable
-    keep, retype = relocations.KEEP, relocations.RETYPE if final else {}
-    kinds: dict[Symbol, str] = {}
+    retype = relocations.RETYPE if final else {}
+    slots: Container[Symbol] = () if final else state.slots
+    stays: dict[Symbol, Container[int]] = {}
     for section in [s for s in state.sections if s.relocs]:
         target = section.info_section
         assert target is not None
@@ -89,16 +99,15 @@ def relocate(state: LinkState) -> None:
             _, r_type, symbol, _, _ = reloc
             if r_type in _CLEARING:
                 continue
-            kind = kinds.get(symbol)
-            if kind is None:
-                is_code = symbol.kind == STT_FUNC and symbol.is_defined
-                kind = kinds[symbol] = "function" if is_code else _kind_here(state, symbol)
-            if not final and is_lost(symbol):
-                raise UnsupportedLinkError(f"-r with '{symbol.name}', which no input defines")
-            if kind in keep.get(r_type, ()) or kind == _DRIVERS:
+            stay = stays.get(symbol)
+            if stay is None:
+                if not final and is_lost(symbol):
+                    raise UnsupportedLinkError(f"-r with '{symbol.name}', which no input defines")
+                stay = stays[symbol] = _types_kept(state, symbol)
+            if r_type in stay:
                 if r_type in retype:
                     reloc = reloc._replace(r_type=retype[r_type])
-                elif not final and symbol in state.slots:
+                elif symbol in slots:
                     _apply(state, target, [reloc], from_field=False)
                 kept.append(reloc)
             else:
@@ -131,6 +140,14 @@ def _drop_aliases(state: LinkState) -> None:
             reloc._replace(symbol=named.get(reloc.symbol) or reloc.symbol)
             for reloc in section.relocs
         ]
+
+
+def _types_kept(state: LinkState, symbol: Symbol) -> Container[int]:
+    """The relocation types that stay when they name a symbol."""
+    if symbol.kind == STT_FUNC and symbol.is_defined:
+        return _STAYING["function"]
+    kind = _kind_here(state, symbol)
+    return range(1 << 32) if kind == _DRIVERS else _STAYING.get(kind, ())
 
 
 def target_kind(symbol: Symbol) -> str:
