@@ -26,17 +26,25 @@ from .model import (
     info_record,
 )
 from .state import LinkState
+from .takeover import (
+    AT_ENTRY_FRAGMENTS,
+    EXTERNS,
+    NUM_BARRIERS,
+    SPARSE_MMA_MASK,
+    TAKEN,
+    Asked,
+    Taker,
+    is_asking,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-PARAM_CBANK, EXTERNS, FRAME_SIZE, MIN_STACK_SIZE = 0x0A, 0x0F, 0x11, 0x12
+PARAM_CBANK, FRAME_SIZE, MIN_STACK_SIZE = 0x0A, 0x11, 0x12
 KPARAM_INFO, KPARAM_INFO_V2 = 0x17, 0x45
 MAXREG_COUNT = 0x1B
 CRS_STACK_SIZE, MAX_STACK_SIZE, REGCOUNT = 0x1E, 0x23, 0x2F
-AT_ENTRY_FRAGMENTS = 0x4F
-NUM_MBARRIERS, NUM_BARRIERS, SPARSE_MMA_MASK = 0x38, 0x4C, 0x50
 BINDLESS_TEXTURE_BANK, BINDLESS_SURFACE_BANK = 0x15, 0x16
 BVAL, HVAL = 2, 3
 #: Records of the global section whose payload starts with a function symbol.
@@ -254,14 +262,7 @@ def _renumber_fields(obj: InputObject, record: InfoRecord) -> InfoRecord:
 _PARAMETERS = frozenset((KPARAM_INFO, KPARAM_INFO_V2))
 _NO_SYMBOL = bytes(4)
 #: What the records of a function are looked at for; all others only change places.
-_DECIDED = _PARAMETERS | {
-    PARAM_CBANK,
-    EXTERNS,
-    AT_ENTRY_FRAGMENTS,
-    MAXREG_COUNT,
-    NUM_BARRIERS,
-    SPARSE_MMA_MASK,
-}
+_DECIDED = _PARAMETERS | TAKEN | {PARAM_CBANK, MAXREG_COUNT}
 #: MAXREG_COUNT of a kernel that may have all registers.
 _NO_LIMIT = (0, 0xFF)
 
@@ -276,8 +277,7 @@ def _function_sections(
     entries = set(kernels)
     externs: dict[Symbol, list[Symbol]] = {}
     tails: dict[Symbol, list[InfoRecord]] = {}
-    fragments: dict[Symbol, InfoRecord] = {}
-    barriers: dict[Symbol, int] = {}
+    asked: Asked = {}
     codes = mercury_codes(mercury) if mercury else None
     sections = {s.owner: s for s in state.sections if s.records and s.owner is not None}
     #: Functions whose records say a mask.
@@ -306,25 +306,24 @@ def _function_sections(
                 record = _renumber(function, record)
             elif code == EXTERNS:
                 externs[function] = external_names(_input_of(function), record)
-                if not externs[function] and function not in entries:
-                    continue
                 record = external_record(externs[function])
-            elif code == NUM_BARRIERS:
-                barriers[function] = max(immediate(record) & 0xFF, barriers.get(function, 0))
-            elif entries and not function.is_entry:
-                fragments[function] = record
+            if code in TAKEN and not state.is_kernel(function) and is_asking(record):
+                # Names that are settled by now still have their turn (weak_externs).
+                asked.setdefault(function, []).append(record)
+                if code == AT_ENTRY_FRAGMENTS and entries:
+                    continue  # needs of device functions are the kernels' (tcgen05)
+            if code == EXTERNS and not externs[function] and function not in entries:
                 continue
             done.append(record)
         section.records = done
-    largest = demands.largest(barriers) if demands is not None and barriers else {}
+        if function in asked:
+            asked[function].reverse()  # as the input has them
     # The only kernel of a program gets what any function asks for, reached or not.
     only = len(kernels) == 1
-    if only and barriers:
-        largest = {kernels[0]: max(barriers.values())}
-    named = any(externs.values())
-    met = [function for function in state.attributed if function in sections] if named else []
+    wanted = any(externs.values()) or any(r[1] != EXTERNS for rows in asked.values() for r in rows)
+    met = [function for function in state.attributed if function in sections] if wanted else []
     position = {function: at for at, function in enumerate(met)}
-    everyone = _in_input_order(state) if only and named else None
+    everyone = _in_input_order(state) if only and wanted else None
     for kernel in kernels:
         own = sections.get(kernel)
         if own is None:
@@ -332,26 +331,21 @@ def _function_sections(
         if kernel in recursive:
             crs = info_record(SVAL, CRS_STACK_SIZE, 0, words(_UNKNOWN_STACK))
             _replace(own.records, CRS_STACK_SIZE, crs)
-        if kernel in largest:
-            _replace(own.records, NUM_BARRIERS, info_record(BVAL, NUM_BARRIERS, largest[kernel]))
-        if not named and not fragments:
+        if not wanted:
             if kernel in externs:
                 _replace(own.records, EXTERNS, None)
             continue
         assert demands is not None
-        reached = demands.graph.reachable(kernel)
-        if fragments and all(r[1] != AT_ENTRY_FRAGMENTS for r in own.records):
-            # Needs of device functions are the kernel's (case tcgen05 drops them there).
-            own.records += [fragments[f] for f in reached if f in fragments][:1]
-        below = sorted((f for f in reached if f in position), key=position.__getitem__)
-        _fill_externs(kernel, own, below, externs, everyone)
-        if kernel in largest and not everyone and kernel not in externs and kernel not in barriers:
-            # The kernel has neither record: they come in the order in which those below ask for
-            # them, in one function barriers first (weak_externs).
-            asks = (f in barriers for f in below if f in barriers or f in externs)
-            if not next(asks, True):
-                _replace(own.records, NUM_BARRIERS, None)
-                own.records.append(info_record(BVAL, NUM_BARRIERS, largest[kernel]))
+        taker = Taker(state, kernel, own.records)
+        if everyone is not None:
+            taker.alone(everyone, asked)
+            _fill_externs(kernel, own, [], externs, everyone)
+            taker.fragments(everyone, asked)
+        else:
+            reached = demands.graph.reachable(kernel)
+            below = sorted((f for f in reached if f in position), key=position.__getitem__)
+            taker.from_below(below, asked)
+            _fill_externs(kernel, own, below, externs, None)
     old = _without_masks(sections, masked)
     aliased = _count_aliases(state) if demands is not None and masked else {}
     unknown = old | set(aliased)

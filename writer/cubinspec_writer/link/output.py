@@ -45,7 +45,6 @@ from .model import (
     SHT_CUDA_UDT,
     SHT_CUDA_UDT_ENTRY,
     SHT_CUDA_UFT_ENTRY,
-    SHT_NOBITS,
     SHT_PROGBITS,
     SHT_REL,
     SHT_RELA,
@@ -440,7 +439,7 @@ def _padding_behind_reserved(mercury: Half) -> int:
             made.body = bodies.Blob(bytes(len(section.content) - _FASTPATH_RECORD))
     rows = {id(s): row for s, row in zip(*_planned(description), strict=True)}
     offset = rows[id(writer.made[reserved[0]])][4]
-    return align_up(max(row[4] for row in rows.values() if row[1] == SHT_NOBITS), 8) - offset
+    return align_up(max(rows[id(writer.made[s])][4] for s in kinds), 8) - offset
 
 
 def _planned(description: Description) -> tuple[list[out.Section], list[tuple[int, ...]]]:

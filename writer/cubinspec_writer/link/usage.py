@@ -11,7 +11,7 @@ from cubinspec.report.names import readable
 
 from .climb import climbed_registers, code_order, limit_error, register_limits
 from .half import Half
-from .info import MIN_STACK_SIZE, NUM_BARRIERS, FunctionFacts, word
+from .info import MIN_STACK_SIZE, FunctionFacts, word
 from .model import (
     SHT_CUDA_CONSTANT_B0,
     SHT_CUDA_GLOBAL,
@@ -26,6 +26,7 @@ from .model import (
     info_records,
     is_constant,
 )
+from .takeover import NUM_BARRIERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
