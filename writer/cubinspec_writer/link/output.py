@@ -384,7 +384,8 @@ class _Writer:
         """Bytes of the Mercury copy of reserved shared memory.
 
         nothing was ever stored there; what shows is what follows in the file that the finalizer
-        read: padding, the null section header and that of `.shstrtab`.
+        read: padding, the null section header, that of `.shstrtab` and the first half of that of
+        `.strtab` (tcgen05_thor).
         """
         assert self.mercury is not None
         names: dict[str, None] = {}
@@ -395,6 +396,9 @@ class _Writer:
         row = records.SECTION_HEADER_64
         stale = bytes(_padding_behind_reserved(self.mercury) + row.size)
         stale += row.pack(1, SHT_STRTAB, 0, 0, row.size, length, 0, 0, 1, 0)
+        # The size, in the second half, is not made here.
+        second = row.pack(1 + len(".shstrtab\0"), SHT_STRTAB, 0, 0, row.size + length, 0, 0, 0, 1, 0)
+        stale += second[: row.size // 2]
         if size > len(stale):
             raise UnsupportedLinkError(f"{size} bytes of reserved shared memory")
         return stale[:size]
