@@ -143,6 +143,8 @@ class _Merger:
 
     def _functions(self) -> None:
         state, obj = self.state, self.obj
+        # What the host says takes effect when all is merged (kernels_preserved).
+        by_host = state.kernels is not None and state.kernels.by_host
         info = {s[6]: s for s in obj.of_types((SHT_CUDA_INFO,)) if s[6]}
         for row, symbol in self.functions:
             if not symbol.live:
@@ -162,7 +164,7 @@ class _Merger:
             section.info_value = text.info & 0xFF000000
             symbol.section = section
             obj.placed[text.index] = (section, 0)
-            if symbol.is_entry:
+            if symbol.is_entry and (by_host or state.is_kernel(symbol)):
                 own = info.get(text.index)
                 if own is not None:
                     self._info_section(own, symbol)
@@ -466,7 +468,8 @@ class _Merger:
         section = names.section
         bound, symbols = obj.bound, obj.symbols
         slow: dict[int, tuple[Symbol | None, int]] = {}
-        serial, counted = state.serial, int(state.options.preserve_relocs)
+        options = state.options
+        serial, counted = state.serial, int(options.preserve_relocs or options.relocatable)
         # Initial values that only repeat a weak variable point nowhere (weak_tables).
         is_initial = target.sh_type == SHT_CUDA_GLOBAL_INIT
         repeats = obj.repeats.get(relocs.target, ()) if is_initial else ()
