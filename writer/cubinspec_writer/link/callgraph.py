@@ -125,11 +125,15 @@ class Graph:
 
 
 class Below:
-    """What every kernel reaches; found for those kernels that are asked about."""
+    """What every kernel reaches; found for those kernels that are asked about.
 
-    def __init__(self, graph: Graph, kernels: list[Symbol]) -> None:
+    Kernels that are not wanted but stay are only asked about themselves (kernels_preserved).
+    """
+
+    def __init__(self, graph: Graph, state: LinkState) -> None:
         self.graph = graph
-        self.kernels = kernels
+        self.kernels = [f for f in state.functions if f.is_entry and f.section is not None]
+        self.is_wanted = state.is_kernel
         self._found: dict[Symbol, list[Symbol]] = {}
         self._reaching: dict[Symbol, list[Symbol]] | None = None
 
@@ -137,7 +141,8 @@ class Below:
         """The kernel itself and all functions below it."""
         found = self._found.get(kernel)
         if found is None:
-            found = self._found[kernel] = self.graph.reachable(kernel)
+            reached = self.graph.reachable(kernel) if self.is_wanted(kernel) else [kernel]
+            found = self._found[kernel] = reached
         return found
 
     def reaching(self, function: Symbol) -> list[Symbol]:

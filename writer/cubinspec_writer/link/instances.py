@@ -50,6 +50,14 @@ def size_shared(state: LinkState) -> None:
         if own is not None and not own.emitted:
             # As in a final link, this alignment says that there are such arrays.
             own.emitted, own.align, own.nobits_size = True, least, _sized(0, least)
+    naming: dict[Symbol, int] = {}
+    for (target, _), relocs in state.reloc_sections.items():
+        owner = target.owner
+        if owner is not None and owner.is_entry and target is owner.section:
+            first = min((r.serial for r in relocs.relocs if r.symbol in arrays), default=None)
+            if first is not None:
+                naming[owner] = min(first, naming.get(owner, first))
+    for kernel in sorted(naming, key=naming.__getitem__):
         _make_instance(state, kernel, arrays, least)
 
 
@@ -60,27 +68,21 @@ def is_array(symbol: Symbol) -> bool:
 
 def _make_instance(state: LinkState, kernel: Symbol, arrays: set[Symbol], least: int) -> None:
     """Point a kernel's relocations at its instance, behind its own variables."""
-    if kernel.section is None:
-        return
+    assert kernel.section is not None
     listed = [state.reloc_section(kernel.section, is_rela) for is_rela in (True, False)]
-    naming = [
-        relocs for relocs in listed if relocs and any(r.symbol in arrays for r in relocs.relocs)
-    ]
-    if not naming:
-        return
     other = Space.SHARED << 5 | STV_INTERNAL
     instance = Symbol(_NAME, STB_WEAK, STT_CUDA_OBJECT, other, entered=True)
     state.entries.append(instance)
     state.instances.add(instance)
-    for relocs in naming:
-        relocs.relocs = [
-            r._replace(symbol=instance) if r.symbol in arrays else r for r in relocs.relocs
-        ]
-    section = state.shared_section(kernel)
-    if section is None:
-        return
+    for relocs in listed:
+        if relocs is not None:
+            relocs.relocs = [
+                r._replace(symbol=instance) if r.symbol in arrays else r for r in relocs.relocs
+            ]
+    section = state.shared_section(kernel, make=True)
+    assert section is not None
     instance.value = align_up(_static_size(state.members.get(section, [])), _ALIGN)
-    align = max(section.align, least, _ALIGN)
+    align = max(section.align, least if state.is_kernel(kernel) else 0, _ALIGN)
     # And a larger one of the pool that there are none.
     section.emitted = section.emitted or align == _ALIGN
     if section.emitted:

@@ -50,7 +50,7 @@ def mark_live(state: LinkState) -> None:
         return
     edges, held = reference_graph(state)
     live: set[Symbol] = set()
-    work = [f for f in functions if f.is_entry and f.is_defined and _entry_wanted(state, f)]
+    work = [f for f in functions if f.is_defined and state.is_kernel(f)]
     while work:
         function = work.pop()
         if function not in live:
@@ -62,10 +62,6 @@ def mark_live(state: LinkState) -> None:
     live.update(t for f in held for t in edges.get(f, ()) if not t.is_defined)
     for function in functions:
         function.live = function in live
-
-
-def _entry_wanted(state: LinkState, entry: Symbol) -> bool:
-    return state.kernels is None or state.kernels.keeps(entry)
 
 
 def reference_graph(state: LinkState) -> tuple[Edges, list[Symbol]]:

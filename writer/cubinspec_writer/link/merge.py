@@ -145,6 +145,8 @@ class _Merger:
 
     def _functions(self) -> None:
         state, obj = self.state, self.obj
+        # What the host says takes effect when all is merged (kernels_preserved).
+        by_host = state.kernels is not None and state.kernels.by_host
         info = {s[6]: s for s in obj.of_types((SHT_CUDA_INFO,)) if s[6]}
         for row, symbol in self.functions:
             if not symbol.live:
@@ -164,7 +166,7 @@ class _Merger:
             section.info_value = text.info & 0xFF000000
             symbol.section = section
             obj.placed[text.index] = (section, 0)
-            if symbol.is_entry:
+            if symbol.is_entry and (by_host or state.is_kernel(symbol)):
                 own = info.get(text.index)
                 if own is not None:
                     self._info_section(own, symbol)
@@ -471,7 +473,8 @@ class _Merger:
         #: Whether some entries move, go elsewhere or are left out.
         special = cut is not None or bool(self.cut) or hidden or is_bank
         is_long = len(relocs.rows) >= _MANY
-        if is_long and not (special or repeats or base or state.options.preserve_relocs):
+        counted = state.options.preserve_relocs or state.options.relocatable
+        if is_long and not (special or repeats or base or counted):
             known = self._plain_targets(relocs, foreign)
             if known is not None:
                 names.add_all(known)
@@ -479,7 +482,7 @@ class _Merger:
         section = names.section
         bound, symbols = obj.bound, obj.symbols
         slow: dict[int, tuple[Symbol | None, int]] = {}
-        serial, counted = state.serial, int(state.options.preserve_relocs)
+        serial = state.serial
         odd = special or of_code or bool(repeats)
         for row in relocs.rows:
             offset, r_type, index, addend = row

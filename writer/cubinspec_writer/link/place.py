@@ -38,6 +38,7 @@ from .model import (
     align_up,
 )
 from .options import LinkOptions
+from .relocate import NO_ADDRESS
 from .state import LinkState
 
 TYPE_CHECKING = False
@@ -67,8 +68,7 @@ def place_commons(state: LinkState) -> None:
 
 def place(state: LinkState, graph: Graph) -> None:
     """Lay out shared memory and compiler constants."""
-    kernels = state.linked_kernels()
-    below = Below(graph, kernels)
+    below = Below(graph, state)
     if state.options.relocatable:
         size_shared(state)
     else:
@@ -121,7 +121,8 @@ def _place_shared(state: LinkState, below: Below) -> None:
     common = [v for v in pooled if v in named and len(users.get(v, ())) != 1]
     # Sections are known to hold arrays of dynamic size by their alignment of 16 alone, so taking 16
     # from the pool makes empty sections stay (seeds 1, 14), and taking 32 makes them go (seed 50).
-    has_dynamic = any(x.space == Space.SHARED and not x.is_defined for x in state.globals)
+    arrays = [x for x in state.globals if x.space == Space.SHARED and not x.is_defined]
+    has_dynamic = bool(arrays)
     # One common variable makes every kernel take the pool's alignment.
     taken = pool.align if pool is not None and common else 0
     everywhere = has_dynamic and (
@@ -135,7 +136,7 @@ def _place_shared(state: LinkState, below: Below) -> None:
     for kernel, variables in uses.items():
         if not variables and kernel not in made and not everywhere:
             continue
-        section = made.get(kernel) or state.shared_section(kernel)
+        section = made.get(kernel) or state.shared_section(kernel, make=bool(variables))
         if section is None:
             continue
         shared = [v for v in variables if len(users[v]) > 1]
@@ -148,7 +149,8 @@ def _place_shared(state: LinkState, below: Below) -> None:
             variable.section = section
         placed[kernel], sizes[kernel] = section, size
         aligns[kernel] = max((v.alignment for v in own), default=0)
-        aligns[kernel] = max(aligns[kernel], taken)
+        if kernel in made or state.is_kernel(kernel):
+            aligns[kernel] = max(aligns[kernel], taken)
     _place_dynamic(state, below, used_by_function, sizes, aligns)
     for kernel, section in placed.items():
         section.align = aligns[kernel]
@@ -173,6 +175,9 @@ def _place_shared(state: LinkState, below: Below) -> None:
         pool.nobits_size = end if listed else 0
         if pool.emitted and (state.profile.constant0_late or named_later):
             pool.reserved = state.profile.reserved_shared
+        if listed and options.preserve_relocs and state.profile.names_dynamic:
+            for array in arrays:
+                array.section, array.value, array.internal = pool, NO_ADDRESS, True
 
 
 def _place_common(common: list[Symbol], users: dict[Symbol, list[Symbol]]) -> int:

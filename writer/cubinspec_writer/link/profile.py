@@ -33,6 +33,7 @@ class Profile:
         keeps_symbols: kinds and spaces of symbols stay as in the inputs (Mercury symbols).
         keeps_aligned_shared: empty shared sections with more than that alignment of arrays of
             dynamic size stay, too.
+        names_dynamic: `--preserve-relocs` keeps names of arrays of dynamic size with the pool.
         drops_dead_frames: frame and line tables lose the entries of dead functions.
         handle_relocs: kind of reference -> relocation type that writes its header index.
         slot_align: alignment of the slots of references behind the parameters.
@@ -54,6 +55,7 @@ class Profile:
     keeps_symbols: bool = False
     drops_dead_frames: bool = False
     keeps_aligned_shared: bool = False
+    names_dynamic: bool = False
 
 
 def _handles(texture: int, sampler: int, surface: int) -> Mapping[int, int]:
@@ -86,6 +88,7 @@ _HOPPER = Profile(
     constant0_late=False,
     handle_relocs=_handles(6, 7, 52),
     keeps_aligned_shared=True,
+    names_dynamic=True,
 )
 _BLACKWELL = Profile(
     has_compat=True,

@@ -78,7 +78,7 @@ LINE_TABLES = (".debug_line", ".nv_debug_line_sass")
 #: Size of the parameter bank of the kernel that runs; a final link has none (devrt_memset).
 BANK_SIZE = ".nv.ptx.const0.size"
 #: What stands for that, and for an array of dynamic size in a function that no kernel reaches.
-_NO_ADDRESS = -1
+NO_ADDRESS = -1
 #: Names of the unified function and data tables; without such tables their address is 0.
 _TABLES = ("__UFT", "__UDT")
 
@@ -120,7 +120,8 @@ def relocate(state: LinkState) -> None:
             _apply(state, target, resolved, from_field=is_rel(section))
         state.applied.setdefault(target, []).extend(resolved)
         if target in state.resolved:
-            state.resolved[target].relocs += [r for r in resolved if _is_listed(state, r)]
+            listing = state.resolved[target].relocs
+            listing += [r for r in resolved if _is_listed(state, target, r)]
     for section in state.reloc_sections.values():
         section.emitted = bool(section.relocs)
     for section in state.resolved.values():
@@ -202,9 +203,12 @@ def _kind_here(state: LinkState, symbol: Symbol) -> str:
     return target_kind(symbol)
 
 
-def _is_listed(state: LinkState, reloc: Reloc) -> bool:
+def _is_listed(state: LinkState, target: OutSection, reloc: Reloc) -> bool:
     """Whether `--preserve-relocs` lists an applied entry: from sm_100 on, only shared variables."""
     symbol = reloc.symbol
+    is_array = symbol.space == Space.SHARED and not symbol.is_defined
+    if is_array and target.owner in state.dynamic_start:
+        return False
     if symbol.internal or symbol.space == Space.SHARED:
         return has_place(symbol) and (not state.profile.mercury or symbol.space == Space.SHARED)
     return not state.profile.mercury and symbol.section is not None
@@ -274,10 +278,10 @@ def _apply(state: LinkState, target: OutSection, relocs: list[Reloc], *, from_fi
 def _address(state: LinkState, target: OutSection, symbol: Symbol) -> int:
     """What a symbol stands for in the bytes of a target."""
     if symbol.name == BANK_SIZE:
-        return _NO_ADDRESS
+        return NO_ADDRESS
     if symbol.space == Space.SHARED and not symbol.is_defined:
         # With -g the array has one place, which its symbol has, too.
-        address = symbol.value if symbol.section is not None else _NO_ADDRESS
+        address = symbol.value if symbol.section is not None else NO_ADDRESS
         if target.owner is not None:
             address = state.dynamic_start.get(target.owner, address)
         return address

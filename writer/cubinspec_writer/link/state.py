@@ -156,12 +156,16 @@ class LinkState:
         self.entries = [entries[at] for at in kept]
         self.reserved = {key: moved[at] for key, at in self.reserved.items()}
 
-    def shared_section(self, kernel: Symbol) -> OutSection | None:
-        """The section of a kernel's shared memory, if the kernel is linked."""
+    def shared_section(self, kernel: Symbol, *, make: bool = False) -> OutSection | None:
+        """The section of a kernel's shared memory, if the kernel is linked.
+
+        Args:
+            make: create it where merging did not name it (kernels that are not wanted).
+        """
         name = ".nv.shared." + kernel.name
         section = self.find(name, kernel)
         place = self.reserved.pop((name, kernel), None) if section is None else None
-        if place is not None:
+        if place is not None or (make and section is None):
             flags = SHF_WRITE | SHF_ALLOC | SHF_INFO_LINK
             section = self.create_section(name, SHT_CUDA_SHARED, flags, 0, kernel, place=place)
             section.info_section, section.emitted = kernel.section, False
@@ -237,8 +241,21 @@ class LinkState:
     def linked_kernels(self) -> list[Symbol]:
         """Kernels with code in the output, in registration order; merging is over."""
         if self._kernels is None:
-            self._kernels = [f for f in self.functions if f.is_entry and f.section is not None]
+            self._kernels = [f for f in self.functions if self.is_kernel(f) and f.section]
         return self._kernels
+
+    def is_kernel(self, function: Symbol) -> bool:
+        """Whether a function is a kernel that is wanted.
+
+        One that is not wanted but stays (`-r`, `--preserve-relocs`) is linked like a device
+        function, unless with `-r` only the host does not name it (kernels_reloc,
+        kernels_preserved).
+        """
+        options = self.options
+        if not function.is_entry or self.kernels is None or options.debug:
+            return function.is_entry
+        keeps_all = self.kernels.by_host and options.relocatable
+        return keeps_all or self.kernels.keeps(function)
 
     def enter(self, symbol: Symbol) -> None:
         """Give a symbol its place in one of the two symbol lists, once."""

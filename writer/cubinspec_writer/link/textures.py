@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from cubinspec_generated.tables.arch import PARAM_BASE
 
-from .callgraph import Graph
+from .callgraph import Below, Graph
 from .liveness import code_relocations
 from .model import (
     HANDLE_KINDS,
@@ -49,10 +49,13 @@ def place_textures(state: LinkState, graph: Graph) -> None:
     if not references or (state.options.relocatable and not is_late):
         return
     references = split_sort(references, lambda _a, _b: True)
-    kernels = state.linked_kernels()
+    below = Below(graph, state)
+    kernels = below.kernels
     kinds_of = _kinds_used(state)
-    kinds = {k: set().union(*(kinds_of.get(f, ()) for f in graph.reachable(k))) for k in kernels}
-    chosen = [k for k in kernels if kinds[k] or (len(kernels) == 1 and _named_in_code(state))]
+    kinds = {k: set().union(*(kinds_of.get(f, ()) for f in below[k])) for k in kernels}
+    wanted = state.linked_kernels()
+    alone = wanted if len(wanted) == 1 and _named_in_code(state) else []
+    chosen = [k for k in kernels if kinds[k] or k in alone]
     banks = {
         s.owner: s
         for s in state.sections
