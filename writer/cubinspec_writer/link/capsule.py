@@ -41,6 +41,8 @@ def records(data: bytes | bytearray) -> dict[int, tuple[int, int]]:
     """
     items = int.from_bytes(data[8:12], "little")
     at = _HEAD + -(-items // 32) * _WORD
+    if at > len(data):
+        raise UnsupportedLinkError("a capsule of Mercury code that is shorter than it says")
     found: dict[int, tuple[int, int]] = {}
     number = 0
     for item in range(items):
@@ -89,6 +91,11 @@ def patch(
         if length < _UNIT:
             continue
         place = at + length - _UNIT + reloc.offset % _UNIT
-        for action in ACTIONS[reloc.r_type]:
+        actions = ACTIONS.get(reloc.r_type)
+        if actions is None:
+            raise UnsupportedLinkError(f"a Mercury relocation of type {reloc.r_type:#x}")
+        for action in actions:
+            if place + (action.bit + action.width + 7) // 8 > at + length:
+                raise UnsupportedLinkError("a relocation across the end of a Mercury instruction")
             value = slots.get(reloc.symbol, reloc.symbol.value) + reloc.addend
             write_field(code.data, place, action, field_value(action, value))

@@ -223,7 +223,7 @@ def fill(
         if size is None:
             size = _UNKNOWN_STACK
             recursive.add(kernel)
-        rows.append(pack(SVAL, MIN_STACK_SIZE, 8, kernel.index, size))
+        rows.append(pack(SVAL, MIN_STACK_SIZE, 8, kernel.index, min(size, _UNKNOWN_STACK)))
     if demands is not None and recursive and state.options.stack_warnings:
         _warn(state, demands, recursive)
     section.data += b"".join(rows)

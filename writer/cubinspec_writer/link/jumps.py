@@ -39,6 +39,8 @@ def fill(mercury: LinkState, twins: dict[OutSection, OutSection]) -> None:
         rows = mercury.reloc_section(bank, is_rela=True)
         data = twins[bank].data
         for row in reversed(rows.relocs if rows is not None else ()):
+            if row.offset + _ENTRY > len(data):
+                continue
             place = places[row.symbol].get(row.addend, 0)
             data[row.offset : row.offset + _ENTRY] = place.to_bytes(_ENTRY, "little")
 

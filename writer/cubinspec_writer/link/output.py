@@ -262,8 +262,10 @@ class _Writer:
             return out.Dropped(symbol.name)
         section = symbol.section
         if state is not self.state:
-            twin = self.half.symbols[symbol.index - 1]
-            assert isinstance(twin, Symbol)
+            twins = self.half.symbols
+            twin = twins[symbol.index - 1] if symbol.index <= len(twins) else None
+            if not isinstance(twin, Symbol):
+                raise UnsupportedLinkError(f"Mercury symbol '{symbol.name}' without a twin")
             symbol, section = twin, twin.section
         st_info, st_other, st_value = symbol_fields(self.state, symbol)
         place = self._made(section) if section is not None else 0

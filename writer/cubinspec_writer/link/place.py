@@ -19,6 +19,7 @@ from __future__ import annotations
 from cubinspec_generated.tables.arch import ARCHES
 
 from .callgraph import Below, Graph
+from .diagnostics import UnsupportedLinkError
 from .instances import size_shared
 from .liveness import code_relocations
 from .merge import SHARED_POOL
@@ -76,6 +77,14 @@ def place(state: LinkState, graph: Graph) -> None:
         _place_constants(state, below)
         _mark_last_block(state)
         _check_limits(state)
+    for section in state.mixed_constants:
+        # nvlink refuses the link when the copy that gave way had larger tables (wide seed 424).
+        relocs = state.reloc_section(section, is_rela=True)
+        if relocs is None or all(row.offset < section.size for row in relocs.relocs):
+            continue
+        if state.options.relocatable and section.content:
+            raise UnsupportedLinkError(f"-r with a larger weak copy of section '{section.name}'")
+        relocs.relocs = [row for row in relocs.relocs if row.offset < section.size]
     # Banks that stay empty leave no name either (weak_replaced, wide seed 199).
     for section in state.vacated:
         section.emitted = bool(section.content)
