@@ -372,6 +372,8 @@ class _Merger:
         """
         state = self.state
         section = self._known_section(source, owner)
+        if section is None and source.sh_type == SHT_CUDA_SHARED:
+            section = state.shared_section(owner, make=True)
         if section is None and last and is_constant(source.sh_type):
             # The first copy has no constants: these get a section that nothing uses.
             section = state.create_section(source.name, source.sh_type, source.flags, 0, owner)
@@ -567,7 +569,7 @@ class _Merger:
         if not accepted_here(self.obj, index):
             return False
         return any(
-            relocs.target == row.shndx and relocs.is_rela and relocs.rows
+            relocs.target == row.shndx and relocs.rows
             for obj, row in symbol.replaced
             for relocs in obj.relocs
         )

@@ -38,7 +38,7 @@ from .model import (
     Symbol,
     align_up,
 )
-from .options import LinkOptions
+from .options import debugger_sees
 from .relocate import NO_ADDRESS
 from .state import LinkState
 
@@ -158,7 +158,7 @@ def _place_shared(state: LinkState, below: Below) -> None:
             variable.section = section
         placed[kernel], sizes[kernel] = section, size
         aligns[kernel] = max((v.alignment for v in own), default=0)
-        if kernel in made or state.is_kernel(kernel):
+        if state.is_kernel(kernel) or any(v.is_defined for v in variables):
             aligns[kernel] = max(aligns[kernel], taken)
     _place_dynamic(state, below, used_by_function, sizes, aligns)
     for kernel, section in placed.items():
@@ -239,33 +239,32 @@ def _place_dynamic(
     A kernel's own code finds them behind the kernel's variables. A device function has one place
     for all kernels that reach it, so those kernels are padded to the largest of them.
     """
-    users = {f: None for f, variables in used.items() if any(not v.is_defined for v in variables)}
+    named = {f: [v for v in variables if not v.is_defined] for f, variables in used.items()}
+    reaching = {f: below.reaching(f) for f, arrays in named.items() if arrays}
+    if debugger_sees(state.options):
+        # A name has one place for all kernels that reach it (shared_dyn with -g, debug_arrays).
+        functions = reaching
+        reaching = {}
+        for function, kernels in functions.items():
+            for array in named[function]:
+                reaching[array] = [*reaching.get(array, ()), *kernels]
     groups: list[list[Symbol]] = []
-    for function in users:
-        kernels = below.reaching(function)
+    for kernels in reaching.values():
         joined = [g for g in groups if any(k in g for k in kernels)]
         groups = [g for g in groups if g not in joined]
         groups.append(list(dict.fromkeys(k for g in [*joined, kernels] for k in g)))
-    if groups and debugger_sees(state.options):
-        groups = [list(dict.fromkeys(k for group in groups for k in group))]
     for group in groups:
         start = align_up(max((sizes[k] for k in group), default=0), _DYNAMIC_ALIGN)
-        if debugger_sees(state.options):
-            # The names have one place for all kernels (shared_dyn with -g).
-            for symbol in state.globals:
-                if symbol.space == Space.SHARED and not symbol.is_defined:
-                    symbol.section = state.find(SHARED_POOL)
-                    symbol.value = start
         for kernel in group:
             sizes[kernel] = start
             aligns[kernel] = max(aligns[kernel], _DYNAMIC_ALIGN)
             for function in below[kernel]:
                 state.dynamic_start[function] = start
-
-
-def debugger_sees(options: LinkOptions) -> bool:
-    """Whether names of shared variables stay for a debugger (`-g`)."""
-    return options.debug and not options.drop_debug
+    if debugger_sees(state.options):
+        for array in [s for s in state.globals if s.space == Space.SHARED and not s.is_defined]:
+            array.section = state.find(SHARED_POOL)
+            first = next(iter(reaching.get(array, ())), None)
+            array.value = state.dynamic_start.get(first, 0) if first is not None else 0
 
 
 def split_sort(items: list[Symbol], first_wins: Callable[[Symbol, Symbol], bool]) -> list[Symbol]:
