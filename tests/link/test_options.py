@@ -70,6 +70,10 @@ LINES = """
 -arch=
 -arch -v
 -arch=sm_42 -o x -o y
+-report-arch -arch=sm_90 -suppress-debug-info I -o out
+-report-arch -arch=sm_90 I -o none/out
+-report-arch -arch=sm_90 I
+~ -preserve-relocs -Werror
 ~ --shared -host-ccbin gcc --verbose-tkinfo false
 ~ --host-ccbin=x --host-ccbin=y -shared -shared
 ~ -verbose-tkinfo=maybe

@@ -89,6 +89,8 @@ class _Command:
         arch, output = line.last("arch") or "", line.last("output-file")
         if not arch:
             raise diagnostics.fatal("Unknown arch name '(null)'")
+        if "report-arch" in line.flags:
+            diagnostics.target = arch
         if output is None and arch.startswith("sm_"):
             raise diagnostics.fatal("Must specify output file with -o option")
         if not has_files:

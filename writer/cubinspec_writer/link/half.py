@@ -70,6 +70,7 @@ def link_half(
     state = LinkState(options, profile, objects, diagnostics, kernels)
     fixed = _name_fixed_sections(state)
     resolve(state)
+    diagnostics.stop_on_errors()  # of warnings about inputs and options, with -Werror
     mark_live(state)
     undefined = undefined_names(state)
     merge(state)

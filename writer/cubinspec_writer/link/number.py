@@ -25,7 +25,7 @@ from .model import (
     Space,
     Symbol,
 )
-from .place import debugger_sees
+from .options import debugger_sees
 from .relocate import BANK_SIZE, has_place, is_table_placeholder
 from .state import LinkState
 

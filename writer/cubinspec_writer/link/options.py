@@ -64,3 +64,8 @@ class LinkOptions:
     verbose: bool = False
     dump_callgraph: bool = False
     demangle: bool = True
+
+
+def debugger_sees(options: LinkOptions) -> bool:
+    """Whether names of shared variables stay for a debugger (`-g`)."""
+    return options.debug and not options.drop_debug

@@ -399,10 +399,8 @@ class _Writer:
         stale = bytes(_padding_behind_reserved(self.mercury) + row.size)
         stale += row.pack(1, SHT_STRTAB, 0, 0, row.size, length, 0, 0, 1, 0)
         # The size, in the second half, is not made here.
-        second = row.pack(
-            1 + len(".shstrtab\0"), SHT_STRTAB, 0, 0, row.size + length, 0, 0, 0, 1, 0
-        )
-        stale += second[: row.size // 2]
+        name = len("\0.shstrtab\0")
+        stale += row.pack(name, SHT_STRTAB, 0, 0, row.size + length, 0, 0, 0, 1, 0)[: row.size // 2]
         if size > len(stale):
             raise UnsupportedLinkError(f"{size} bytes of reserved shared memory")
         return stale[:size]

@@ -32,6 +32,7 @@ from .model import (
     Symbol,
 )
 from .notes import virtual_target
+from .options import debugger_sees
 from .plain import NamedTuple
 from .state import LinkState, is_rel
 
@@ -207,7 +208,7 @@ def _is_listed(state: LinkState, target: OutSection, reloc: Reloc) -> bool:
     """Whether `--preserve-relocs` lists an applied entry: from sm_100 on, only shared variables."""
     symbol = reloc.symbol
     is_array = symbol.space == Space.SHARED and not symbol.is_defined
-    if is_array and target.owner in state.dynamic_start:
+    if is_array and target.owner in state.dynamic_start and not debugger_sees(state.options):
         return False
     if symbol.internal or symbol.space == Space.SHARED:
         return has_place(symbol) and (not state.profile.mercury or symbol.space == Space.SHARED)

@@ -39,6 +39,8 @@ def resolve(state: LinkState) -> None:
     """Bind every symbol of every input."""
     signatures: dict[Symbol, str] = {}
     copies = _Copies()
+    # Warnings that are errors end the link later.
+    known = len(state.diagnostics.messages)
     for obj in state.objects:
         conflicts: Conflicts = []
         bound: list[Symbol | None] = [None] * len(obj.symbols)
@@ -51,7 +53,7 @@ def resolve(state: LinkState) -> None:
                 raise state.diagnostics.fatal(text)
             state.diagnostics.error(text)
         _check_signatures(state, obj, signatures)
-        if any(level == "error" for level, _ in state.diagnostics.messages):
+        if any(level == "error" for level, _ in state.diagnostics.messages[known:]):
             raise state.diagnostics.fatal("merge_elf failed")
 
 
