@@ -288,12 +288,14 @@ def _function_sections(
         else:
             records, tails[function] = split_added(section, function, codes)
             records.reverse()
+        is_device = not state.is_kernel(function)
         done: list[InfoRecord] = []
         for record in records:
             code = record[1]
             if code not in _DECIDED:
-                pass
-            elif code in _PARAMETERS:
+                done.append(record)
+                continue
+            if code in _PARAMETERS:
                 if record[4:8] != _NO_SYMBOL:
                     record = _renumber_fields(_input_of(function), record)
             elif code == SPARSE_MMA_MASK:
@@ -307,7 +309,7 @@ def _function_sections(
             elif code == EXTERNS:
                 externs[function] = external_names(_input_of(function), record)
                 record = external_record(externs[function])
-            if code in TAKEN and not state.is_kernel(function) and is_asking(record):
+            if is_device and code in TAKEN and is_asking(record):
                 # Names that are settled by now still have their turn (weak_externs).
                 asked.setdefault(function, []).append(record)
                 if code == AT_ENTRY_FRAGMENTS and entries:
@@ -356,7 +358,7 @@ def _function_sections(
             section.records += [info_record(HVAL, SPARSE_MMA_MASK, _ANY_MASK)] * count
         elif function in unsaid and demands is not None:
             _open_mask(section.records)
-        if function in tails:
+        if tails and function in tails:
             section.records += [_renumber(function, r) for r in tails[function]]
         if function in state.slotted:
             codes_of_banks = (BINDLESS_TEXTURE_BANK, BINDLESS_SURFACE_BANK)

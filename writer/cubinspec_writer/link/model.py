@@ -357,7 +357,7 @@ class Symbol:
 
     @property
     def is_entry(self) -> bool:
-        return self.kind == STT_FUNC and bool(self.other & STO_CUDA_ENTRY)
+        return self.other & STO_CUDA_ENTRY != 0 and self.kind == STT_FUNC
 
     @property
     def is_defined(self) -> bool:

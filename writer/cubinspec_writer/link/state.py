@@ -241,7 +241,7 @@ class LinkState:
     def linked_kernels(self) -> list[Symbol]:
         """Kernels with code in the output, in registration order; merging is over."""
         if self._kernels is None:
-            self._kernels = [f for f in self.functions if self.is_kernel(f) and f.section]
+            self._kernels = [f for f in self.functions if f.section and self.is_kernel(f)]
         return self._kernels
 
     def is_kernel(self, function: Symbol) -> bool:
@@ -251,9 +251,10 @@ class LinkState:
         function, unless with `-r` only the host does not name it (kernels_reloc,
         kernels_preserved).
         """
+        is_entry = function.is_entry
+        if not is_entry or self.kernels is None or self.options.debug:
+            return is_entry
         options = self.options
-        if not function.is_entry or self.kernels is None or options.debug:
-            return function.is_entry
         keeps_all = self.kernels.by_host and options.relocatable
         return keeps_all or self.kernels.keeps(function)
 
