@@ -15,11 +15,16 @@ doc: |
   beside the machine code of the same function: the Mercury form of the code,
   which a finalizer turns into machine code of a related GPU.
 
-  The section number, a mark, a count and one bit per counted item are
-  established over thousands of sections. What follows is not: its size grows
-  with the number of clear bits, so that a set bit may stand for an item that
-  is taken over from the machine code and a clear one for an item with a
-  record of its own. nvlink changes only the section number.
+  One bit per item: a set bit stands for an instruction that is taken over
+  from the machine code, a clear one for an item with a record. A record is an
+  instruction of Mercury code or what is told of it. A counting record says how
+  many instructions of machine code the instruction behind it becomes, or how
+  many the padding behind the code takes; all other items are one instruction
+  each. The sum is the number of instructions of the machine code in all
+  functions seen, over twenty thousand. nvlink changes the section number and
+  writes values of relocations into the instructions. What Mercury instructions
+  mean is not known, and tools before CUDA 12.9 wrote another form, without the
+  mark.
 doc-ref: https://docs.nvidia.com/cuda/cuda-binary-utilities/
 seq:
   - id: header
@@ -34,8 +39,14 @@ seq:
         : ((_io.size - 12) / 4).as<s8>
     doc: One bit per item, lowest bit first; bits past the count are clear.
   - id: records
+    type: record
+    repeat: eos
+    if: header.mark == 0xc0000001
+    doc: Records of the items whose bit is clear, in order.
+  - id: other_records
     size-eos: true
     -opaque: capsule records
+    if: header.mark != 0xc0000001
     doc: Contents of unknown layout.
 instances:
   num_flag_words:
@@ -50,7 +61,39 @@ types:
         doc: Index of the section with the machine code of the function.
       - id: mark
         type: u4
-        doc: 0xc0000001 in all files seen.
+        doc: 0xc0000001 since CUDA 12.9; older files have none.
       - id: num_items
         type: u4
-        doc: Number of items, perhaps Mercury instructions.
+        doc: Number of items, one or more machine instructions each.
+  record:
+    doc: One Mercury instruction, or a number of machine instructions.
+    seq:
+      - id: head
+        type: u1
+        doc: |
+          Bits 0 to 3 length of the Mercury instruction in units of 16 bytes,
+          bit 6 only 4 bytes are there, bits 4 and 6 a count.
+      - id: count_high
+        type: u1
+        if: is_count
+        doc: Bits 1 to 8 of the count.
+      - id: rest
+        size: 'len_rest > _io.size - _io.pos ? _io.size - _io.pos : len_rest'
+        -opaque: capsule records
+        doc: The rest of the instruction.
+    instances:
+      is_count:
+        value: (head & 0x50) == 0x50
+        doc: The record counts machine instructions.
+      num_instructions:
+        value: 'is_count ? (head >> 7) | (count_high << 1) : 1'
+        doc: |
+          Machine instructions that the record behind this one becomes, or those
+          of the padding when bits 0 to 3 are 0.
+      len_rest:
+        value: |
+          is_count ? 0
+            : (head & 0x40) != 0 ? 3
+            : (head & 0x0f) > 0 ? (head & 0x0f) * 16 - 1
+            : 0
+        doc: Bytes behind the first one.

@@ -2,13 +2,13 @@
 
 (function (root, factory) {
   if (typeof define === 'function' && define.amd) {
-    define(['exports', 'kaitai-struct/KaitaiStream', './ElfRecords', './Eiattr', './NoteNv', './CudaCodes', './Metadata', './Mercury', './ResolvedRela', './Compat', './Capmerc', './RelAction', './NvDebug', './Uft', './Callgraph', './Prototype'], factory);
+    define(['exports', 'kaitai-struct/KaitaiStream', './ElfRecords', './Eiattr', './NoteNv', './CudaCodes', './Metadata', './Mercury', './ResolvedRela', './Compat', './RelAction', './NvDebug', './Uft', './Callgraph', './Prototype', './Capmerc'], factory);
   } else if (typeof exports === 'object' && exports !== null && typeof exports.nodeType !== 'number') {
-    factory(exports, require('kaitai-struct/KaitaiStream'), require('./ElfRecords'), require('./Eiattr'), require('./NoteNv'), require('./CudaCodes'), require('./Metadata'), require('./Mercury'), require('./ResolvedRela'), require('./Compat'), require('./Capmerc'), require('./RelAction'), require('./NvDebug'), require('./Uft'), require('./Callgraph'), require('./Prototype'));
+    factory(exports, require('kaitai-struct/KaitaiStream'), require('./ElfRecords'), require('./Eiattr'), require('./NoteNv'), require('./CudaCodes'), require('./Metadata'), require('./Mercury'), require('./ResolvedRela'), require('./Compat'), require('./RelAction'), require('./NvDebug'), require('./Uft'), require('./Callgraph'), require('./Prototype'), require('./Capmerc'));
   } else {
-    factory(root.ElfCuda || (root.ElfCuda = {}), root.KaitaiStream, root.ElfRecords || (root.ElfRecords = {}), root.Eiattr || (root.Eiattr = {}), root.NoteNv || (root.NoteNv = {}), root.CudaCodes || (root.CudaCodes = {}), root.Metadata || (root.Metadata = {}), root.Mercury || (root.Mercury = {}), root.ResolvedRela || (root.ResolvedRela = {}), root.Compat || (root.Compat = {}), root.Capmerc || (root.Capmerc = {}), root.RelAction || (root.RelAction = {}), root.NvDebug || (root.NvDebug = {}), root.Uft || (root.Uft = {}), root.Callgraph || (root.Callgraph = {}), root.Prototype || (root.Prototype = {}));
+    factory(root.ElfCuda || (root.ElfCuda = {}), root.KaitaiStream, root.ElfRecords || (root.ElfRecords = {}), root.Eiattr || (root.Eiattr = {}), root.NoteNv || (root.NoteNv = {}), root.CudaCodes || (root.CudaCodes = {}), root.Metadata || (root.Metadata = {}), root.Mercury || (root.Mercury = {}), root.ResolvedRela || (root.ResolvedRela = {}), root.Compat || (root.Compat = {}), root.RelAction || (root.RelAction = {}), root.NvDebug || (root.NvDebug = {}), root.Uft || (root.Uft = {}), root.Callgraph || (root.Callgraph = {}), root.Prototype || (root.Prototype = {}), root.Capmerc || (root.Capmerc = {}));
   }
-})(typeof self !== 'undefined' ? self : this, function (ElfCuda_, KaitaiStream, ElfRecords_, Eiattr_, NoteNv_, CudaCodes_, Metadata_, Mercury_, ResolvedRela_, Compat_, Capmerc_, RelAction_, NvDebug_, Uft_, Callgraph_, Prototype_) {
+})(typeof self !== 'undefined' ? self : this, function (ElfCuda_, KaitaiStream, ElfRecords_, Eiattr_, NoteNv_, CudaCodes_, Metadata_, Mercury_, ResolvedRela_, Compat_, RelAction_, NvDebug_, Uft_, Callgraph_, Prototype_, Capmerc_) {
 /**
  * ELF file with device code for NVIDIA GPUs (e_machine 190), as ptxas, nvlink
  * and the CUDA libraries carry it.

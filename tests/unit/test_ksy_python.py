@@ -10,6 +10,7 @@ import pytest
 from cubinspec import Cubin
 from cubinspec.errors import BadStructureError, LimitError, NotCubinError, TruncatedError
 from cubinspec.reader.kaitai import FIELD, PADDING, UNCLAIMED, Code, parse, walk
+from cubinspec_generated.kaitai.capmerc import Capmerc
 from cubinspec_generated.kaitai.elf_cuda import ElfCuda
 
 #: Opaque bodies of the spec; anything else in a sample would be a layout that nobody described.
@@ -226,3 +227,26 @@ def test_bodies_are_those_of_the_section_table(samples: list[Path]) -> None:
             seen.add(section.body)
     # metadata and extended indices: no tool writes the one, the other takes 65,280 sections
     assert seen == set(BODY_KINDS) - {"none", "metadata", "symtab_shndx"}
+
+
+def test_records_of_capsules_count_the_instructions_of_the_code(samples: list[Path]) -> None:
+    seen = 0
+    for file in samples:
+        cubin = Cubin.open(str(file))
+        for section in cubin.sections:
+            if section.body != "capmerc":
+                continue
+            capsule = Capmerc.from_bytes(section.data)
+            if capsule.header.mark != 0xC0000001:
+                continue
+            items = capsule.header.num_items
+            taken = sum(word.bit_count() for word in capsule.flags)
+            counts = [record for record in capsule.records if record.is_count]
+            prefixes = [record for record in counts if record.head & 15]
+            assert taken + len(capsule.records) - len(prefixes) == items
+            counted = sum(record.num_instructions for record in counts)
+            plain = items - len(counts)
+            text = cubin.sections[capsule.header.text_section]
+            assert 16 * (plain + counted) == len(text.data), (file.name, text.name)
+            seen += 1
+    assert seen > 20

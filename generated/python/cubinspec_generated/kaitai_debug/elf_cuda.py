@@ -11,12 +11,12 @@ from . import metadata
 from . import mercury
 from . import resolved_rela
 from . import compat
-from . import capmerc
 from . import rel_action
 from . import nv_debug
 from . import uft
 from . import callgraph
 from . import prototype
+from . import capmerc
 import collections
 
 
