@@ -114,11 +114,9 @@ class FunctionFacts:
                     if symbol is not None:
                         rest = record[_FUNCTION_VALUE.size :]
                         rows.append((code, symbol, word(record, 1), rest))
-            for code, symbol, value, _ in rows:
-                if symbol is not None and code == REGCOUNT:
-                    self.registers[symbol] = value
-                elif symbol is not None and code == FRAME_SIZE:
-                    self.frame[symbol] = value
+            of_functions = [(code, s, value) for code, s, value, _ in rows if s is not None]
+            self.registers.update({s: value for code, s, value in of_functions if code == REGCOUNT})
+            self.frame.update({s: value for code, s, value in of_functions if code == FRAME_SIZE})
             self.rows.append((obj, rows))
 
 
