@@ -5,8 +5,8 @@
 Files, messages and exit statuses are compared. Prints one line per difference with the seed and
 where the files differ first, and counts at the end; the exit status is 1 when there was a
 difference that `random_known.yaml` does not name. With `--cache` inputs and nvlink's outputs are
-kept. `--link="-r --kernels-used=k1"` gives all programs other options than they draw; which of these
-links differ is not recorded.
+kept. `--link="-r --kernels-used=k1"` gives all programs other options than they draw; which of
+these links differ is not recorded.
 """
 
 from __future__ import annotations
