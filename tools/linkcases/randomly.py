@@ -5,7 +5,8 @@
 Files, messages and exit statuses are compared. Prints one line per difference with the seed and
 where the files differ first, and counts at the end; the exit status is 1 when there was a
 difference that `random_known.yaml` does not name. With `--cache` inputs and nvlink's outputs are
-kept.
+kept. `--link="-r --kernels-used=k1"` gives all programs other options than they draw; which of
+these links differ is not recorded.
 """
 
 from __future__ import annotations
@@ -49,8 +50,13 @@ def known_differences() -> dict[tuple[str, str, int], str]:
     return found
 
 
-def build(kind: str, seed: int, arch: str, folder: Path) -> str | None:
+def build(
+    kind: str, seed: int, arch: str, folder: Path, link: list[str] | None = None
+) -> str | None:
     """Make the inputs, nvlink's output and `cmd.json` of a program, unless they are there.
+
+    Args:
+        link: options of the link in place of those that the program draws.
 
     Returns:
         what ptxas said when it refused a file.
@@ -60,6 +66,7 @@ def build(kind: str, seed: int, arch: str, folder: Path) -> str | None:
     if kind == "wide":
         program = WideProgram(seed, int(arch.rstrip("af")))
         options = program.options
+    options = options if link is None else link
     digest = hashlib.sha256("\0".join([*program.files, *options]).encode()).hexdigest()
     record = folder / "cmd.json"
     if record.exists():
@@ -92,11 +99,13 @@ def build(kind: str, seed: int, arch: str, folder: Path) -> str | None:
     return None
 
 
-def compare_one(seed: int, arch: str, folder: Path, kind: str = "plain") -> tuple[str, str]:
+def compare_one(
+    seed: int, arch: str, folder: Path, kind: str = "plain", link: list[str] | None = None
+) -> tuple[str, str]:
     """(outcome, detail) of one program on one architecture; `folder` is used for this one only."""
     from tools.linkcases.__main__ import compare_built
 
-    refused = build(kind, seed, arch, folder)
+    refused = build(kind, seed, arch, folder, link)
     if refused is not None:
         return NOT_ASSEMBLED, refused
     result, detail = compare_built(folder)
@@ -106,7 +115,7 @@ def compare_one(seed: int, arch: str, folder: Path, kind: str = "plain") -> tupl
         return SAME_ERROR, ""
     if _UNSUPPORTED in detail:
         return REFUSED, detail
-    cause = known_differences().get((kind, arch, seed))
+    cause = known_differences().get((kind, arch, seed)) if link is None else None
     return (KNOWN, cause) if cause else (DIFFERENT, detail)
 
 
@@ -118,6 +127,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--cache", type=Path)
+    parser.add_argument("--link", type=str.split)
     options = parser.parse_args()
     failed = False
     with tempfile.TemporaryDirectory() as temporary:
@@ -127,7 +137,7 @@ def main() -> int:
                 folder = Path(temporary) / "program"
                 if options.cache is not None:
                     folder = options.cache / options.kind / arch / str(seed)
-                outcome, detail = compare_one(seed, arch, folder, options.kind)
+                outcome, detail = compare_one(seed, arch, folder, options.kind, options.link)
                 tally[outcome] += 1
                 if outcome not in (IDENTICAL, SAME_ERROR):
                     print(f"sm_{arch} seed {seed}: {outcome}: {detail[:200]}", flush=True)

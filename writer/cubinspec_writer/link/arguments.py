@@ -100,7 +100,7 @@ OPTIONS = (
            "leave out names of shared variables (with --debug)"),
     Option("dump-callgraph", "dump-callgraph", Kind.FLAG, "print who calls whom"),
     Option("dump-callgraph-no-demangle", "dump-callgraph-no-demangle", Kind.FLAG,
-           "the same with symbol names"),
+           "the same; nvlink demangles here, too"),
     Option("register-link-binaries", "", Kind.TEXT,
            "write the names of the register functions of all inputs to this file"),
     Option("gen-host-linker-script", "ghls", Kind.OPTIONAL_CHOICE,

@@ -217,7 +217,6 @@ def _options(line: Line, arch: str) -> LinkOptions:
         drop_debug="suppress-debug-info" in flags,
         verbose="verbose" in flags,
         dump_callgraph=bool(flags & {"dump-callgraph", "dump-callgraph-no-demangle"}),
-        demangle="dump-callgraph" in flags,
     )
 
 

@@ -142,6 +142,11 @@ def _place_shared(state: LinkState, below: Below) -> None:
     aligns: dict[Symbol, int] = {}
     placed: dict[Symbol, OutSection] = {}
     made = {s.owner: s for s in state.sections if s.sh_type == SHT_CUDA_SHARED}
+    if len(below.kernels) > len(state.linked_kernels()):
+        for kernel in _without_section(pooled, users, used_by_function, made):
+            section = state.shared_section(kernel, make=True)
+            if section is not None:
+                made[kernel] = section
     for kernel, variables in uses.items():
         if not variables and kernel not in made and not everywhere:
             continue
@@ -186,7 +191,29 @@ def _place_shared(state: LinkState, below: Below) -> None:
             pool.reserved = state.profile.reserved_shared
         if listed and options.preserve_relocs and state.profile.names_dynamic:
             for array in arrays:
-                array.section, array.value, array.internal = pool, NO_ADDRESS, True
+                array.section, array.value = pool, NO_ADDRESS
+                array.internal = array.live = True
+
+
+def _without_section(
+    pooled: list[Symbol],
+    users: dict[Symbol, list[Symbol]],
+    used_by_function: dict[Symbol, list[Symbol]],
+    made: dict[Symbol | None, OutSection],
+) -> list[Symbol]:
+    """Kernels whose section merging did not make, as they are not wanted, in nvlink's order.
+
+    First those with a variable that only they use, then those with common ones (kernels_preserved).
+    """
+    single = [users[v][0] for v in pooled if len(users.get(v, ())) == 1]
+    several = [
+        function
+        for v in pooled
+        if len(users.get(v, ())) > 1
+        for function, variables in used_by_function.items()
+        if function in users[v] and v in variables
+    ]
+    return [k for k in dict.fromkeys((*single, *several)) if k not in made]
 
 
 def _place_common(common: list[Symbol], users: dict[Symbol, list[Symbol]]) -> int:

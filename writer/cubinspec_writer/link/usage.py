@@ -5,11 +5,10 @@ Functions are numbered in the order in which inputs name them, also those that a
 
 from __future__ import annotations
 
-import re
-
 from cubinspec.report.names import readable
 
 from .climb import climbed_registers, code_order, limit_error, register_limits
+from .cxxnames import cxx_name
 from .half import Half
 from .info import MIN_STACK_SIZE, FunctionFacts, word
 from .model import (
@@ -175,6 +174,5 @@ def _plain(name: str) -> str:
 
 
 def _demangled(name: str) -> str:
-    """A C++ name as nvlink writes it: a blank in front of stars, no namespace of the file."""
-    text = re.sub(r"_INTERNAL_[0-9a-f]{8}_\d+_\w+?::", "", readable(name))
-    return re.sub(r"(?<=[\w>)])([*&]+)", r" \1", text)
+    """A C++ name as nvlink writes it; else what LLVM's demangler makes of it."""
+    return cxx_name(name) or readable(name)

@@ -1,0 +1,47 @@
+"""Names in call graphs, as nvlink 13.0.88 prints them for functions of these names."""
+
+from __future__ import annotations
+
+import pytest
+
+from cubinspec_writer.link.cxxnames import cxx_name
+
+NAMES = {
+    "_Z4kernPKiPiN1n1PEPf": "kern(const int *, int *, n::P, float *)",
+    "_Z2f1PKcPcRVKiPPiPKPKi": (
+        "f1(const char *, char *, const volatile int &, int **, const int *const *)"
+    ),
+    "_Z2f3PFiPKcfERA3_iPA4_A5_KiMN1n1QEi": (
+        "f3(int (*)(const char *, float), int (&)[3], const int (*)[4][5], int  :: n::Q::*)"
+    ),
+    "_Z2f5MN1n1QEFiiE": "f5(int ( :: n::Q::*)(int))",
+    "_Z2mxItET_S0_S0_": "T1 mx<unsigned short>(T1, T1)",
+    "_Z2tkItEvPT_N2ns1SIS0_Li2EEE": "void tk<unsigned short>(T1 *, ns::S<T1, (int)2>)",
+    "_Z2ttIN2ns1SEiET0_PT_IS2_Li3EE": "T2 tt<ns::S, int>(T1<T2, (int)3> *)",
+    "_Z3cntIJifcEEiDpT_": "int cnt<int, float, char>(T1...)",
+    "_Z2enIL1E1ELb1EEii": "int en<(E)1, (bool)1>(int)",
+    "_ZNK2ns1SItLi2EE3sumEv": "ns::S<unsigned short, (int)2>::sum() const",
+    "_ZN2ns1SIiLi3EEpLERKS1_": "ns::S<int, (int)3>::operator +=(const ns::S<int, (int)3>&)",
+    "_ZNK1n1QcvbEv": "n::Q::operator bool() const",
+    "_ZN1n1QnwEmi": "n::Q::operator new (unsigned long, int)",
+    "_ZN1VD0Ev": "V::~V() [deleting]",
+    "_ZThn16_N1C1gEf": "Thunk for (offset -16) C::g(float)",
+    "_ZTv0_n32_NK2Ci5cloneEv": "Thunk for (offset 0, virtual offset -32) Ci::clone() const",
+    "_Z3runIZ4hostPiEUliE0_EvT_S0_": (
+        "void run<host(int *)::[lambda(int) (instance 2)]>(T1, int *)"
+    ),
+    "_ZN12_GLOBAL__N_12An2meEPS0_": "<unnamed>::An::me(<unnamed>::An*)",
+    "_Z3vldPrPhXT_E": None,
+    "_Z3vldPrPh": "vld(unsigned char *restrict *)",
+    "_Z1kv$12": "k()",
+    "_ZQQ": None,
+    "_Z999f": None,
+    "_Z1fS9_": None,
+    "_Z1f" + "P" * 5000 + "i": None,
+    "plain": None,
+}
+
+
+@pytest.mark.parametrize("mangled", NAMES, ids=lambda name: name[:40])
+def test_a_name_is_written_as_nvlink_does(mangled: str) -> None:
+    assert cxx_name(mangled) == NAMES[mangled]
