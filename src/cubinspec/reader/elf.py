@@ -96,7 +96,8 @@ class StringTable:
     def get_many(self, indices: list[int]) -> list[str]:
         """The strings at many indices; raises as :meth:`get` does."""
         data = self.data
-        if len(indices) > _MANY and len(data) < 1024 * len(indices) and data.isascii():
+        is_most = len(indices) > _MANY and data.count(0) < 2 * len(indices)
+        if is_most and len(data) < 1024 * len(indices) and data.isascii():
             cut = self._cut(indices)
             if None not in cut:
                 return cut  # type: ignore[return-value]

@@ -131,6 +131,8 @@ class _Writer:
         #: In index order, from 1 on.
         self.sections: list[OutSection] = []
         self.by_name: dict[str, int] = {}
+        #: Whether there are more sections than fit into 16 bits.
+        self.is_large = False
         self.shstrtab: dict[str, int] = {}
         self.strtab: dict[str, int] = {}
         #: Contents of the tables that this pass makes, by section name.
@@ -193,17 +195,27 @@ class _Writer:
         for symbol in state.globals:
             if is_plain(symbol) or not is_hidden(state, symbol):
                 strings[symbol.name] = None
-        if sum(map(len, ranked)) + 1 >= _SHN_LORESERVE:
+        self.is_large = sum(map(len, ranked)) + 1 >= _SHN_LORESERVE
+        if self.is_large:
             ranked[_RANK_OF_NAME[".symtab_shndx"]].append(
                 OutSection(".symtab_shndx", SHT_SYMTAB_SHNDX, 0, 4, 4)
             )
         self.sections = [section for group in ranked for section in group]
         for index, section in enumerate(self.sections, 1):
             section.index = index
-        # Of several sections with one name, the first counts.
-        self.by_name = {section.name: section.index for section in reversed(self.sections)}
         self.tables[".shstrtab"], self.shstrtab = _string_table(sections)
         self.tables[".strtab"], self.strtab = _string_table(strings)
+
+    def _index_of(self, name: str) -> int:
+        """The first section of a name; 0: there is none."""
+        if not self.by_name:
+            self.by_name = {section.name: section.index for section in reversed(self.sections)}
+        return self.by_name.get(name, 0)
+
+    def _fixed(self, name: str) -> int:
+        """A section that every output has; 0: this one has not."""
+        section = self.half.fixed.get(name)
+        return section.index if section is not None else 0
 
     def _signature(self, text: str) -> int:
         if text:
@@ -235,7 +247,7 @@ class _Writer:
             info, other, value = symbol_fields(state, symbol)
             rows.append(pack(strtab[symbol.name], info, other, stored, value, symbol.size))
         self.tables[".symtab"] = b"".join(rows)
-        if ".symtab_shndx" in self.by_name:
+        if self.is_large:
             self.tables[".symtab_shndx"] = self._extended_indices()
         return len(rows) - in_globals
 
@@ -249,8 +261,10 @@ class _Writer:
         """
         fixed = set(self.half.fixed.values())
         entries = self.state.entries
-        bare = {entry.name for entry in entries if isinstance(entry, OutSection)}
         reserved = set(self.state.reserved.values())
+        loose = {e for at, e in enumerate(entries) if isinstance(e, str) and at not in reserved}
+        if loose:
+            loose -= {entry.name for entry in entries if isinstance(entry, OutSection)}
         made: dict[OutSection, int] = {}
         number = 0
         for at, entry in enumerate(entries):
@@ -258,9 +272,12 @@ class _Writer:
                 number += 1
                 if entry.index < _SHN_LORESERVE or entry.index == SHN_COMMON:
                     made[entry] = number if entry in fixed else number + 1
-            elif isinstance(entry, str) and (at in reserved or entry not in bare):
-                bare.add(entry)
-                number += 1
+            elif isinstance(entry, str):
+                if at in reserved:
+                    number += 1
+                elif entry in loose:
+                    loose.discard(entry)
+                    number += 1
         indices = [0]
         for item in self.half.symbols:
             section = item.section if isinstance(item, Symbol) else item
@@ -275,10 +292,10 @@ class _Writer:
     def _place(self, num_local: int) -> tuple[list[bytes], list[Row], list[bytes | bytearray], int]:
         """Section headers in index order (all, then type, flags, offset, size and alignment of
         those to be loaded), the bytes behind the ELF header, and where they end."""
-        symtab = self.by_name.get(".symtab", 0)
+        symtab = self._fixed(".symtab")
         links = {
-            ".symtab": self.by_name.get(".strtab", 0),
-            ".note.nv.cuinfo": self.by_name.get(".note.nv.tkinfo", 0),
+            ".symtab": self._fixed(".strtab"),
+            ".note.nv.cuinfo": self._fixed(".note.nv.tkinfo"),
         }
         headers: list[bytes] = []
         loaded: list[Row] = []
@@ -326,7 +343,7 @@ class _Writer:
         the section that rows about symbols link to."""
         state = self.state
         made = (*_TABLES, *_RELOCATIONS, SHT_CUDA_CALLGRAPH, SHT_CUDA_PROTOTYPE)
-        symtab = self.by_name.get(".symtab", 0)
+        symtab = self._fixed(".symtab")
         return {
             sh_type: (
                 output_type(state, sh_type),
@@ -355,10 +372,10 @@ class _Writer:
             return 0
         for prefix in (".nv.info.", ".nv.shared.", ".nv.local."):
             if name.startswith(prefix):
-                return self.by_name.get(".text." + name[len(prefix) :], 0)
+                return self._index_of(".text." + name[len(prefix) :])
         if name.startswith(".nv.constant"):
             function = name.removeprefix(".nv.constant").partition(".")[2]
-            return self.by_name.get(".text." + function, 0) if function else 0
+            return self._index_of(".text." + function) if function else 0
         return 0
 
     def _callgraph(self) -> bytes:
@@ -416,10 +433,10 @@ class _Writer:
         size = phoff + len(segments) * program.size
         if size > _LARGEST_FILE:
             raise LimitError(f"the file would have {size} bytes", expected=f"{_LARGEST_FILE}")
-        names = self.by_name[".shstrtab"]
+        names = self._fixed(".shstrtab")
         large = count >= _SHN_LORESERVE
         null = (0, 0, 0, 0, 0, count if large else 0, 0, 0, 0, 0)
-        note = self.by_name.get(".note.nv.cuinfo", 0)
+        note = self._fixed(".note.nv.cuinfo")
         flags = target_sm(state.options.arch) << 8 | state.profile.flags_kind
         ident = records.ELF_IDENT.pack(b"\x7fELF", 2, 1, 1, 0x41, 8, bytes(7))
         ehdr = records.ELF_HEADER_64.pack(

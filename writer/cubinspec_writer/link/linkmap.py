@@ -276,7 +276,7 @@ class _HalfMap:
         place = symbol.section if symbol is not None and fate == "linked" else None
         return {
             "index": row.index,
-            "name": row.name,
+            "name": obj.sections[row.shndx].name if row.kind == STT_SECTION else row.name,
             "fate": fate,
             "reason": reason,
             "to": None

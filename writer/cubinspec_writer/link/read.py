@@ -12,7 +12,7 @@ order follows from it.
 from __future__ import annotations
 
 from itertools import repeat
-from operator import add
+from operator import add, itemgetter
 
 from cubinspec.errors import BadStructureError, NotCubinError
 from cubinspec.reader.elf import Elf, StringTable, occupies_file
@@ -43,6 +43,7 @@ from .model import (
     SHT_REL,
     SHT_RELA,
     SHT_SYMTAB,
+    STT_SECTION,
     CallGraph,
     InputObject,
     InReloc,
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     import mmap
 
 ET_REL = 1
+_OFFSET, _SYMBOL = itemgetter(0), itemgetter(2)
 #: Makes a named tuple of a tuple without a call of its constructor.
 _NEW = tuple.__new__
 _CODE_PREFIX, _PREFIX = ".nv.capmerc", ".nv.merc"
@@ -145,8 +147,11 @@ def _symbols(elf: Elf, table: int, strtab: StringTable, num_sections: int) -> li
             raise BadStructureError(
                 f"symbol {index} is in section {shndx} of {num_sections}", file=elf.file
             )
-    names = strtab.get_many(list(st_names))
     binds, kinds = [info >> 4 for info in infos], [info & 15 for info in infos]
+    # Sections have their names in the other table.
+    of_others = zip(st_names, kinds, strict=True)
+    texts = iter(strtab.get_many([name for name, kind in of_others if kind != STT_SECTION]))
+    names = [next(texts) if kind != STT_SECTION else "" for kind in kinds]
     columns = zip(range(len(rows)), names, binds, kinds, others, shndxs, values, sizes, strict=True)
     return list(map(_NEW, repeat(InSymbol), columns))
 
@@ -177,10 +182,9 @@ def _sections(elf: Elf, mercury: bool) -> list[InSection]:
         ends = list(map(add, offsets, sizes))
     bodies = [data[start:end] for start, end in zip(offsets, ends, strict=True)]
     if not mercury:
-        hidden = [flag & SHF_MERCURY for flag in flags]
-        if any(hidden):
-            pairs = zip(types, hidden, strict=True)
-            types = tuple([SHT_NULL if away else kind for kind, away in pairs])
+        if any(flag & SHF_MERCURY for _, flag in kinds):
+            pairs = zip(types, flags, strict=True)
+            types = tuple([SHT_NULL if flag & SHF_MERCURY else kind for kind, flag in pairs])
     columns = zip(
         range(len(rows)),
         elf.section_names,
@@ -280,8 +284,8 @@ def _relocs(elf: Elf, obj: InputObject, section: InSection) -> InRelocs:
     if not is_rela:
         cut = ((*row, 0) for row in cut)
     rows: list[InReloc] = list(cut)
-    highest = max([row[2] for row in rows], default=0)
-    farthest = max([row[0] for row in rows], default=0)
+    highest = max(map(_SYMBOL, rows), default=0)
+    farthest = max(map(_OFFSET, rows), default=0)
     if farthest > _LARGEST_OFFSET:
         raise BadStructureError(
             f"relocation at {farthest:#x} of section {target}",
@@ -292,7 +296,7 @@ def _relocs(elf: Elf, obj: InputObject, section: InSection) -> InRelocs:
         raise BadStructureError(
             f"relocation names symbol {highest} of {len(obj.symbols)}", file=obj.name
         )
-    return InRelocs(index, target, is_rela, rows)
+    return _NEW(InRelocs, (index, target, is_rela, rows))
 
 
 #: Offsets in capsules count in Mercury code, so that the section's size is no limit.
