@@ -150,16 +150,33 @@ def _assign(instructions: list[_Instruction]) -> list[tuple[int, int, int]] | No
 
 
 def _waits_enough(instructions: list[_Instruction], assigned: list[tuple[int, int, int]]) -> bool:
-    """Whether on all paths every wait is for all that the old one was for."""
+    """Whether on all paths every wait is for all that the old one was for.
+
+    All tables lead to all places that nothing falls into, all ends of divergence to all joins.
+    """
     count = len(instructions)
-    starts = [at for at in range(1, count) if not instructions[at - 1].goes_on]
-    joins = [i.target for i in instructions if i.opcode == _PUSH]
-    before: list[set[tuple[int, int]]] = [set() for _ in range(count)]
-    seen = [False] * count
+    hubs = {
+        count: [at for at in range(1, count) if not instructions[at - 1].goes_on],
+        count + 1: [i.target for i in instructions if i.opcode == _PUSH],
+    }
+    before: list[set[tuple[int, int]]] = [set() for _ in range(count + len(hubs))]
+    seen = [False] * (count + len(hubs))
     waiting = [0]
+
+    def lead(after: set[tuple[int, int]], following: list[int]) -> None:
+        for to in following:
+            if not seen[to] or not after <= before[to]:
+                before[to] |= after
+                seen[to] = True
+                waiting.append(to)
+
+    if not all(0 <= i.target < count for i in instructions if i.opcode in (_BRANCH, _PUSH)):
+        return False
     while waiting:
         at = waiting.pop()
-        seen[at] = True
+        if at in hubs:
+            lead(before[at], hubs[at])
+            continue
         instruction, (write, read, wait) = instructions[at], assigned[at]
         after = set()
         for old, new in before[at]:
@@ -173,19 +190,12 @@ def _waits_enough(instructions: list[_Instruction], assigned: list[tuple[int, in
                 for pair in ((instruction.write, write), (instruction.read, read))
                 if pair[0] != _NONE
             )
-        following = [at + 1] if instruction.goes_on or instruction.opcode in _POP else []
+        following = [at + 1] if instruction.goes_on and at + 1 < count else []
         if instruction.opcode == _BRANCH:
             following.append(instruction.target)
         elif instruction.opcode == _BRANCH_INDIRECT:
-            following += starts
+            following.append(count)
         elif instruction.opcode in _POP:
-            following += joins
-        for to in following:
-            if to == count:
-                continue  # behind the padding
-            if not 0 <= to < count:
-                return False
-            if not seen[to] or not after <= before[to]:
-                before[to] |= after
-                waiting.append(to)
+            following.append(count + 1)
+        lead(after, following)
     return True
