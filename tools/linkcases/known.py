@@ -31,7 +31,6 @@ _SCHEDULING = (
 _EVERYWHERE: frozenset[str] = frozenset()
 
 KNOWN = {
-    "jump_tables": Known(kinds.EXCEPTION, _SCHEDULING),
     "devrt_query": Known(kinds.EXCEPTION, _SCHEDULING),
     "dyn_parallel": Known(kinds.EXCEPTION, _SCHEDULING),
     "devrt_memset": Known(kinds.EXCEPTION, _SCHEDULING),

@@ -18,8 +18,8 @@ parts, and `profile` what differs between architectures.
     output      the file, written by `cubinspec_writer.emit`
 
 Targets from sm_100 on carry each program twice, as SASS and as Mercury code: `half` runs the passes
-for either, `capsule` and `frames` hold what only one of them needs. Rules that are not in the
-specification, each with the program that shows it, are in docs/linking.md.
+for either, `capsule`, `frames`, `jumps` and `schedule` hold what only one of them needs. Rules that
+are not in the specification, each with the program that shows it, are in docs/linking.md.
 """
 
 from __future__ import annotations

@@ -85,8 +85,9 @@ class Diagnostics:
         taken, self.messages = self.messages, []
         return taken
 
-    def fatal(self, text: str) -> LinkError:
-        self._add("fatal", text)
+    def fatal(self, *texts: str) -> LinkError:
+        for text in texts:
+            self._add("fatal", text)
         return LinkError(list(self.messages), EXIT_FATAL)
 
     def stop_on_errors(self) -> None:

@@ -16,6 +16,7 @@ from cubinspec.errors import CubinError
 from cubinspec.reader.elf import ELFCLASS64, EM_CUDA, Elf
 from cubinspec_generated.tables.arch import ARCHES, LINK_GROUP
 
+from .archives import check_host, identity, is_archive, readable_part
 from .compat import TARGET
 from .diagnostics import Diagnostics, UnsupportedLinkError
 from .host import HostObject, read_host_object, register_name
@@ -149,6 +150,8 @@ class _Gatherer:
         self.diagnostics = diagnostics
         self.target = target_of(options, diagnostics)
         self.found = Gathered()
+        #: Archives that were read.
+        self.archives: set[tuple[int, int]] = set()
 
     def add(self, item: Input) -> None:
         if isinstance(item, Library):
@@ -162,8 +165,18 @@ class _Gatherer:
             mapped = self._mapped(path)
             if mapped is not None:
                 self._cubin(path, mapped)
-            else:
-                self._file(path, self._read(path))
+                return
+            data = self._read(path)
+            if not (is_archive(data) and self._is_repeated(path)):
+                self._file(path, data)
+
+    def _is_repeated(self, path: str) -> bool:
+        """Whether an archive was read before, by this or by another name."""
+        found = identity(path)
+        if found is None or found in self.archives:
+            return found is not None
+        self.archives.add(found)
+        return False
 
     def _read(self, path: str) -> bytes:
         try:
@@ -190,7 +203,12 @@ class _Gatherer:
         for folder in self.options.library_paths:
             path = os.path.join(folder, f"lib{name}.a")
             if os.path.isfile(path):
-                if not self._container(path, self._read(path)).has_hosts:
+                data = self._read(path)
+                if is_archive(data):
+                    if self._is_repeated(path):
+                        return
+                    data = readable_part(data, self.diagnostics)
+                if not self._container(path, data).has_hosts:
                     self.diagnostics.warning(
                         f"Skipping incompatible '{path}' when searching for -l{name}"
                     )
@@ -198,6 +216,8 @@ class _Gatherer:
         self.diagnostics.note(f"library '{name}' was not found; ignored")
 
     def _file(self, name: str, data: bytes) -> None:
+        if is_archive(data):
+            data = readable_part(data, self.diagnostics)
         kind = "cubin" if _is_cubin(data) else _sniffed(data)
         if kind == "empty":
             self.diagnostics.note(f"'{name}' is empty; ignored")
@@ -208,6 +228,8 @@ class _Gatherer:
         elif kind == "ptx":
             self._cubin(name, self._assemble(name, data))
         elif kind in _CONTAINERS:
+            if kind == "elf":
+                check_host(name, data, self.diagnostics)
             content = self._container(name, data)
             missing = content.has_images and not content.is_taken and kind != "ar"
             if missing and self.options.arch_warnings:

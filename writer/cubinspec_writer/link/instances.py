@@ -38,13 +38,13 @@ def size_shared(state: LinkState) -> None:
         if section.sh_type == SHT_CUDA_SHARED and section.emitted:
             section.align = max(section.align, least)
             section.nobits_size = _sized(_static_size(members), section.align)
-    arrays = {s for s in state.globals if is_array(s)}
+    arrays = {s for s in state.members.get(pool, ()) if is_array(s)} if pool is not None else set()
     if not arrays or pool is None:
         return
     pool.align = max(pool.align, _ALIGN)
     pool.nobits_size = _sized(_static_size(state.members.get(pool, [])), pool.align)
     for array in arrays:
-        array.section, array.value = pool, 0
+        array.section = pool
     for kernel in [f for f in state.functions if f.is_entry]:
         own = state.shared_section(kernel) if least == _ALIGN else None
         if own is not None and not own.emitted:

@@ -85,11 +85,16 @@ def reference_graph(state: LinkState) -> tuple[Edges, list[Symbol]]:
         for alias, function in aliases(obj):
             edges.setdefault(alias, []).append(function)
             edges.setdefault(function, []).append(alias)
-        for pairs in (obj.callgraph.calls, obj.callgraph.references):
-            for a, b in pairs:
-                source, target = function_at(obj, a), function_at(obj, b)
-                if source is not None and target is not None and accepted_here(obj, a):
-                    edges.setdefault(source, []).append(target)
+        for a, b in obj.callgraph.calls:
+            source, target = function_at(obj, a), function_at(obj, b)
+            if source is not None and target is not None and accepted_here(obj, a):
+                edges.setdefault(source, []).append(target)
+        # Code that only takes an address keeps the function, but not what that one calls
+        # (address_only).
+        calls = set(obj.callgraph.calls)
+        only_named = {
+            (function_at(obj, a), b) for a, b in obj.callgraph.references if (a, b) not in calls
+        }
         functions = {
             row[0]: symbol
             for row in obj.named
@@ -103,7 +108,9 @@ def reference_graph(state: LinkState) -> tuple[Edges, list[Symbol]]:
             is_code = section.flags & SHF_EXECINSTR
             source = owner.get(at if is_code else section.info)
             if source is not None:
-                edges.setdefault(source, []).extend([functions[index] for index in named])
+                edges.setdefault(source, []).extend(
+                    [functions[i] for i in named if (source, i) not in only_named]
+                )
             elif not is_code:
                 roots += [functions[index] for index in named if takes_address(obj, index)]
     return edges, roots

@@ -16,12 +16,15 @@ Fixed from here on: which sections exist, both symbol lists, the place of every 
 
 from __future__ import annotations
 
+from cubinspec.errors import BadStructureError
+
 from . import unified
 from .frames import FRAMES, keep_frames, shared_frame
 from .kept import Kept
 from .lines import keep_lines
 from .liveness import accepted_here, defined_here
 from .model import (
+    LARGEST_ALIGNMENT,
     SHF_ALLOC,
     SHF_EXECINSTR,
     SHF_INFO_LINK,
@@ -107,6 +110,8 @@ class _Merger:
         #: Parts of banks of compiler constants so far.
         self.num_parts = 0
         self.skipped: set[int] = set()
+        #: Where what symbols name ends in every section; None: nobody asked.
+        self.named_ends: dict[int, int] | None = None
         self.functions: list[tuple[InSymbol, Symbol]] = []
         #: Functions of which the code is that of another one.
         self.aliases: list[tuple[Symbol, InSymbol]] = []
@@ -237,18 +242,30 @@ class _Merger:
                 continue  # a note of the compiler, such as `.nv.ptx.const0.size`
             if row.shndx == SHN_UNDEF or row.shndx == SHN_COMMON:
                 if symbol.space == Space.SHARED and row.size == 0:
-                    self._dynamic_array(symbol)
+                    self._dynamic_array(symbol, row.value)
                 self.state.enter(symbol)
             elif accepted_here(obj, row.index):
                 self._defined_symbol(row, symbol)
 
-    def _dynamic_array(self, symbol: Symbol) -> None:
-        """Arrays of dynamic size live in the pool of variables that no kernel owns."""
+    def _dynamic_array(self, symbol: Symbol, alignment: int) -> None:
+        """Arrays of dynamic size live in the pool of variables that no kernel owns.
+
+        Args:
+            alignment: 0, but for what stands for arrays since a link with `-r`: its place there,
+                which nvlink takes for an alignment (reloc_final).
+        """
         state = self.state
         pool = state.find(SHARED_POOL) or state.create_section(
             SHARED_POOL, SHT_CUDA_SHARED, SHF_WRITE | SHF_ALLOC, 0
         )
+        if alignment > LARGEST_ALIGNMENT:
+            raise BadStructureError(
+                f"'{symbol.name}' has alignment {alignment:#x}",
+                file=self.obj.name,
+                expected=f"up to {LARGEST_ALIGNMENT:#x}",
+            )
         if not symbol.entered:
+            pool.align = max(pool.align, alignment)
             state.members.setdefault(pool, []).append(symbol)
 
     def _defined_symbol(self, row: InSymbol, symbol: Symbol) -> None:
@@ -318,7 +335,7 @@ class _Merger:
         if section is None:
             # Constants of a device function move into the banks of kernels: no name, no section.
             nameless = is_constant(source.sh_type) and owner is not None and not owner.is_entry
-            nameless = nameless and not self.state.options.relocatable
+            nameless = nameless and not (self.state.options.relocatable or last)
             create = self.state.hidden_section if nameless else self.state.create_section
             flags = source.flags
             if flags & SHF_UNSAID:
@@ -337,14 +354,29 @@ class _Merger:
                 section.nobits_size = max(section.nobits_size, start)
             base = 0
         elif source.sh_type == SHT_CUDA_SHARED:
-            # Executables get their size from `place`, which packs the variables one by one.
-            section.align = max(section.align, source.align)
+            # Executables get their size from `place`, which packs the variables one by one. These
+            # have the alignment; that of the section may be `-r`'s, for arrays (reloc_final).
             section.emitted = True
             base = 0
         else:
+            if owner is not None and is_constant(source.sh_type) and not last:
+                source = self._named_part(source)
             base = self._append(source, section)
         self.obj.placed[source.index] = (section, base)
         return section, base
+
+    def _named_part(self, source: InSection) -> InSection:
+        """Constants of a function as far as symbols name them.
+
+        A link with `-r` keeps those of late copies without names; these go (reloc_final).
+        """
+        if self.named_ends is None:
+            self.named_ends = {}
+            for row in self.obj.symbols:
+                end = max(row[6] + row[7], self.named_ends.get(row[5], 0))
+                self.named_ends[row[5]] = end
+        end = min(self.named_ends.get(source.index, source.size), source.size)
+        return source if end == source.size else source._replace(data=source.data[:end], size=end)
 
     def _known_section(self, source: InSection, owner: Symbol | None) -> OutSection | None:
         """The output section that an input section goes to, if there is one so far."""
@@ -514,9 +546,10 @@ class _Merger:
                     continue
                 if symbol is None and not (self._is_dead(index) and accepted_here(obj, index)):
                     # Names stay of what names functions that are not linked (86, 435).
-                    if self._is_dead(index) and not of_code:
+                    if self._is_dead(index):
                         names.section_for(row)
                     elif symbols[index].shndx in self.skipped:
+                        names.ensure()
                         names.skip(row)
                     continue
                 if hidden and symbol is not None:
@@ -653,16 +686,20 @@ class _RelocNames:
             for offset, r_type, index, addend in rows
         ]
 
+    def ensure(self) -> OutSection:
+        """The section, made with its own name only."""
+        if self.section is None:
+            source = self.obj.sections[self.relocs.section]
+            self.section = self.state.create_reloc_section(
+                source.name, self.target, self.relocs.is_rela, source.align, source.entsize
+            )
+        return self.section
+
     def section_for(self, row: InReloc) -> OutSection:
         """The section; names are entered when a row first needs them."""
-        section, relocs = self.section, self.relocs
         if self.first is None:
             self.first = row
-        if section is None:
-            source = self.obj.sections[relocs.section]
-            section = self.section = self.state.create_reloc_section(
-                source.name, self.target, relocs.is_rela, source.align, source.entsize
-            )
+        section = self.ensure()
         if row[3] == 0 and self.without_rel and row is not self.first:
             # Such a row asks for the REL section by name first (case debug_g shows that the
             # first row of an input section does not).

@@ -19,7 +19,7 @@ from cubinspec_writer.emit.kinds import Kinds
 from cubinspec_writer.emit.layout import plan
 from cubinspec_writer.emit.profiles import PROFILES, final_name
 
-from . import capsule, jumps
+from . import capsule, jumps, schedule
 from .callgraph import Graph
 from .diagnostics import UnsupportedLinkError
 from .direct import output_type, reloc_bytes
@@ -180,6 +180,8 @@ class _Writer:
         if self.mercury is not None:
             self._patch_capsules(self.mercury, twins)
             jumps.fill(self.mercury.state, twins)
+            if not state.options.relocatable:
+                self._drop_stack_loads()
             self._keep_empty_relocations(self.mercury, twins)
         for section in (*half.fixed.values(), *state.sections):
             if section.emitted:
@@ -299,6 +301,18 @@ class _Writer:
             if applied and code.flags & SHF_EXECINSTR:
                 plain = self.state.applied.get(_twin(twins, code), [])
                 capsule.patch(code, applied, plain, state.slots)
+
+    def _drop_stack_loads(self) -> None:
+        for section in self.state.sections:
+            owner = section.owner
+            if not section.flags & SHF_EXECINSTR or owner is None or not owner.is_entry:
+                continue
+            # Code for a debugger stays as it is (debug_dyn).
+            source = owner.definition[0] if owner.definition is not None else None
+            if source is not None and source.find(SHT_PROGBITS, _DEBUG_INFO) is None:
+                code = schedule.without_stack_load(section.content)
+                if code is not None:
+                    section.content = code
 
     # -- the Mercury half ----------------------------------------------------------------------
 

@@ -26,6 +26,7 @@ from .model import (
     SHF_MERCURY,
     SHF_UNSAID,
     SHN_COMMON,
+    SHN_UNDEF,
     SHT_CUDA_CALLGRAPH,
     SHT_CUDA_CONSTANT_B0,
     SHT_CUDA_INFO,
@@ -102,6 +103,10 @@ def open_object(data: bytes | mmap.mmap, name: str) -> Elf:
     return elf
 
 
+#: Shared variables that no kernel owns.
+_POOL = ".nv_debug.shared"
+
+
 def has_mercury(elf: Elf) -> bool:
     """Whether the cubin carries a Mercury half."""
     return elf.find_section(SHT_CUDA_MERC_SYMTAB) is not None
@@ -115,6 +120,15 @@ def read_half(elf: Elf, *, mercury: bool) -> InputObject:
     strtab = elf.string_table(elf.section_rows[table][6])
     sections = _sections(elf, mercury)
     symbols = _symbols(elf, table, strtab, len(sections))
+    if _POOL in elf.section_names:
+        # A link with `-r` puts arrays of dynamic size into the pool (reloc_final).
+        pool = elf.section_names.index(_POOL)
+        symbols = [
+            s._replace(shndx=SHN_UNDEF)
+            if s.shndx == pool and not s.size and s.kind != STT_SECTION
+            else s
+            for s in symbols
+        ]
     in_flags = _BARRIERS << 20
     barriers = {s[0]: s[3] >> 20 & _BARRIERS for s in sections if s[3] & in_flags}
     if barriers:

@@ -129,6 +129,9 @@ def _bind(
         known.in_globals = row.shndx == SHN_UNDEF or row.bind == STB_GLOBAL
         if row.shndx == SHN_UNDEF:
             known.value = row.value
+            if state.options.relocatable and row.bind == STB_WEAK and known.space == Space.SHARED:
+                # What `-r` made for arrays of dynamic size keeps its binding (reloc_twice).
+                known.bind, known.in_globals = STB_WEAK, False
         else:
             _define(known, obj, row)
         return known
