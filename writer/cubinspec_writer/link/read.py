@@ -195,10 +195,9 @@ def _sections(elf: Elf, mercury: bool) -> list[InSection]:
     else:
         ends = list(map(add, offsets, sizes))
     bodies = [data[start:end] for start, end in zip(offsets, ends, strict=True)]
-    if not mercury:
-        if any(flag & SHF_MERCURY for _, flag in kinds):
-            pairs = zip(types, flags, strict=True)
-            types = tuple([SHT_NULL if flag & SHF_MERCURY else kind for kind, flag in pairs])
+    if not mercury and any(flag & SHF_MERCURY for _, flag in kinds):
+        pairs = zip(types, flags, strict=True)
+        types = tuple([SHT_NULL if flag & SHF_MERCURY else kind for kind, flag in pairs])
     columns = zip(
         range(len(rows)),
         elf.section_names,
