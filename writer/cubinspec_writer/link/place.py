@@ -143,7 +143,7 @@ def _place_shared(state: LinkState, below: Below) -> None:
     placed: dict[Symbol, OutSection] = {}
     made = {s.owner: s for s in state.sections if s.sh_type == SHT_CUDA_SHARED}
     if len(below.kernels) > len(state.linked_kernels()):
-        for kernel in _without_section(pooled, users, used_by_function, made):
+        for kernel in _without_section(state, pooled, users, made):
             section = state.shared_section(kernel, make=True)
             if section is not None:
                 made[kernel] = section
@@ -196,22 +196,30 @@ def _place_shared(state: LinkState, below: Below) -> None:
 
 
 def _without_section(
+    state: LinkState,
     pooled: list[Symbol],
     users: dict[Symbol, list[Symbol]],
-    used_by_function: dict[Symbol, list[Symbol]],
     made: dict[Symbol | None, OutSection],
 ) -> list[Symbol]:
     """Kernels whose section merging did not make, as they are not wanted, in nvlink's order.
 
-    First those with a variable that only they use, then those with common ones (kernels_preserved).
+    First those with a variable that only they use, then those with common ones, in the order of
+    relocations (kernels_preserved, wide seed 339).
     """
     single = [users[v][0] for v in pooled if len(users.get(v, ())) == 1]
+    naming = [
+        (row.serial, target.owner, row.symbol)
+        for (target, _), relocs in state.reloc_sections.items()
+        if target.owner is not None
+        for row in relocs.relocs
+    ]
+    naming.sort(key=lambda item: item[0])
     several = [
         function
         for v in pooled
         if len(users.get(v, ())) > 1
-        for function, variables in used_by_function.items()
-        if function in users[v] and v in variables
+        for _, function, symbol in naming
+        if symbol is v and function in users[v]
     ]
     return [k for k in dict.fromkeys((*single, *several)) if k not in made]
 
