@@ -454,6 +454,8 @@ class _Merger:
         def other(offset: int) -> bytes:
             index = starts.get(offset)
             symbol = self.obj.bound[index] if index is not None else None
+            if index is not None and symbol in behind_alias:
+                return shared_frame(self.obj, index, is_first=False)
             if index is None or symbol is None or not symbol.replaced:
                 return b""
             is_first = symbol not in self.state.framed
@@ -462,6 +464,7 @@ class _Merger:
                 return b""
             return shared_frame(self.obj, index, is_first=is_first)
 
+        behind_alias = self._behind_alias()
         if source.name == FRAMES:
             kept = keep_frames(source.data, is_linked, other)
         else:
@@ -475,6 +478,18 @@ class _Merger:
             section.data[base + place : base + place + 8] = (base + cie).to_bytes(8, "little")
         self.cut[source.index] = kept
         return base
+
+    def _behind_alias(self) -> set[Symbol]:
+        """Functions with an alias in front of them; the finalizer looks for that one's entry."""
+        if not self.aliases:
+            return set()
+        order = {symbol: at for at, symbol in enumerate(self.state.globals)}
+        pairs = [(alias, self.owner.get(row.shndx)) for alias, row in self.aliases]
+        return {
+            owner
+            for alias, owner in pairs
+            if owner in order and order.get(alias, len(order)) < order[owner]
+        }
 
     def _register_table(self, source: InSection) -> bytes:
         linked = {symbol.name for symbol in self.owner.values()}
