@@ -8,6 +8,7 @@ files beside it; one archive counts once, however often and by whatever name it 
 from __future__ import annotations
 
 import os
+import stat
 
 from .diagnostics import Diagnostics
 
@@ -75,6 +76,8 @@ def _file(member: str, names: bytes, diagnostics: Diagnostics) -> bytes:
         end = names.find(b"/\n", start)
         path = os.fsdecode(names[start : end if end >= 0 else len(names)])
     try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise OSError  # a device may have no end
         with open(path, "rb") as stream:
             return stream.read()
     except (OSError, ValueError):
