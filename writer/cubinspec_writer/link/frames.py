@@ -12,7 +12,7 @@ of the Mercury table and the head of its FDE (`weak_parameters`).
 from __future__ import annotations
 
 from .kept import Kept
-from .model import SHT_PROGBITS
+from .model import FRAMES, SHT_PROGBITS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from .model import InputObject
 
-FRAMES, _MERCURY = ".debug_frame", ".nv.merc"
+_MERCURY = ".nv.merc"
 _ESCAPE = 0xFFFFFFFF
 _CIE_ID = (1 << 64) - 1
 _ID, _START = 12, 20

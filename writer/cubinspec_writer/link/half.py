@@ -10,10 +10,10 @@ from . import callgraph, compat, info, notes, unified
 from .callgraph import Graph, join_callgraphs
 from .diagnostics import Diagnostics
 from .host import KernelFilter
-from .lines import sort_sequences
 from .liveness import mark_live, undefined_names
 from .merge import merge
 from .model import (
+    LINE_TABLES,
     SHF_EXECINSTR,
     SHT_CUDA_COMPAT,
     SHT_CUDA_INFO,
@@ -30,7 +30,7 @@ from .options import LinkOptions
 from .place import place, place_commons
 from .plain import dataclass
 from .profile import Profile
-from .relocate import LINE_TABLES, relocate
+from .relocate import relocate
 from .resolve import resolve
 from .state import LinkState
 from .textures import place_textures
@@ -87,6 +87,8 @@ def link_half(
     if profile.drops_dead_frames:
         for (target, _), rows in state.reloc_sections.items():
             if target.name in LINE_TABLES:
+                from .lines import sort_sequences
+
                 sort_sequences(target, rows)
     unified.fill(state)
     info.fill(state, graph, fixed[".nv.info"], twin.state if twin else None)

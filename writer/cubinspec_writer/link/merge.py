@@ -19,12 +19,12 @@ from __future__ import annotations
 from cubinspec.errors import BadStructureError
 
 from . import unified
-from .frames import FRAMES, keep_frames, shared_frame
-from .kept import Kept
-from .lines import keep_lines
 from .liveness import accepted_here, defined_here
 from .model import (
+    FRAMES,
     LARGEST_ALIGNMENT,
+    LINE_TABLES,
+    REGISTER_TABLE,
     SHF_ALLOC,
     SHF_EXECINSTR,
     SHF_INFO_LINK,
@@ -57,14 +57,15 @@ from .model import (
     Symbol,
     is_constant,
 )
-from .registers import REGISTER_TABLE, clear_places
-from .relocate import LINE_TABLES, clear, is_clear
+from .relocate import clear, is_clear
 from .resolve import checked_alignment
 from .state import LinkState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
+
+    from .kept import Kept
 
 #: From this many relocations on, a look at all symbols first is worth it.
 _MANY = 32
@@ -433,6 +434,9 @@ class _Merger:
 
     def _table_of_code(self, source: InSection, section: OutSection) -> int:
         """Append the entries of linked functions only."""
+        from .frames import keep_frames, shared_frame  # needed from sm_100 on only
+        from .lines import keep_lines
+
         starts = {
             offset: index
             for relocs in self.obj.relocs
@@ -493,6 +497,8 @@ class _Merger:
 
     def _register_table(self, source: InSection) -> bytes:
         linked = {symbol.name for symbol in self.owner.values()}
+        from .registers import clear_places
+
         return clear_places(source.data, linked.__contains__)
 
     def _function_info(self) -> None:

@@ -50,6 +50,11 @@ SHF_MERCURY = 0x10000000
 SHF_UNSAID = 1 << 32
 
 
+#: Debug tables with places in code; those of the SASS half are made anew by the finalizer.
+FRAMES, REGISTER_TABLE = ".debug_frame", ".nv_debug_info_reg_sass"
+LINE_TABLES = (".debug_line", ".nv_debug_line_sass")
+
+
 class Space:
     """Memory space of a symbol: `st_other` bits 5-7, shifted down."""
 

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-REGISTER_TABLE = ".nv_debug_info_reg_sass"
 _WORD, _RANGE = 4, 8
 
 

@@ -17,6 +17,7 @@ from cubinspec_generated.tables import relocations
 from .diagnostics import UnsupportedLinkError
 from .model import (
     HANDLE_KINDS,
+    LINE_TABLES,
     SHF_EXECINSTR,
     SHT_CUDA_CONSTANT_B0,
     SHT_CUDA_GLOBAL,
@@ -74,8 +75,6 @@ _WHOLE = {
     and actions[0].width % 8 == 0
     and r_type not in relocations.APPLY
 }
-#: Line tables; those of the SASS half are made anew by the finalizer.
-LINE_TABLES = (".debug_line", ".nv_debug_line_sass")
 #: Size of the parameter bank of the kernel that runs; a final link has none (devrt_memset).
 BANK_SIZE = ".nv.ptx.const0.size"
 #: What stands for that, and for an array of dynamic size in a function that no kernel reaches.
