@@ -21,11 +21,12 @@ def run_words(words: list[str]) -> int:
     if CHECK not in words:
         return run(words, write_file)
 
-    def checked(path: str, data: bytes) -> None:
-        if data.startswith(b"\x7fELF"):
+    def checked(path: str, data: bytes | list[bytes | bytearray]) -> None:
+        whole = b"".join(data) if isinstance(data, list) else data
+        if whole.startswith(b"\x7fELF"):
             from cubinspec_writer.check import require_good
 
-            require_good(data, path)
-        write_file(path, data)
+            require_good(whole, path)
+        write_file(path, whole)
 
     return run([word for word in words if word != CHECK], checked)

@@ -9,6 +9,8 @@ from cubinspec.errors import FileAccessError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cubinspec.cli.options import Arguments
 
 OUTPUT = Option("-o", "--output", value="OUT", help="write the result to OUT")
@@ -28,7 +30,7 @@ def target(arguments: Arguments, source: str) -> str:
     return source if output is None else output
 
 
-def write_file(path: str, data: bytes | memoryview | list[bytes]) -> None:
+def write_file(path: str, data: bytes | memoryview | Sequence[bytes | bytearray]) -> None:
     """Write a whole file or nothing: a temporary file in the same folder, then a rename.
 
     ``data`` may be in parts that follow each other. A link is followed, and the permissions of a
@@ -37,7 +39,7 @@ def write_file(path: str, data: bytes | memoryview | list[bytes]) -> None:
     Raises:
         FileAccessError: the file or its folder cannot be written.
     """
-    parts = data if isinstance(data, list) else [data]
+    parts = [data] if isinstance(data, bytes | memoryview) else data
     # a device or pipe (/dev/stdout) cannot be replaced
     if os.path.exists(path) and not os.path.isfile(path):
         try:

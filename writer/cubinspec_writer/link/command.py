@@ -18,7 +18,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    Write = Callable[[str, bytes], object]
+    #: Writes a file, which may be in parts that follow each other.
+    Write = Callable[[str, bytes | list[bytes | bytearray]], object]
 
 #: nvlink's version of whose rules this linker follows; build systems look for this text.
 _VERSION = f"""\
@@ -33,9 +34,9 @@ _TIME_HEADER = (
 )
 
 
-def _write_bytes(path: str, data: bytes) -> None:
+def _write_bytes(path: str, data: bytes | list[bytes | bytearray]) -> None:
     with open(path, "wb") as file:
-        file.write(data)
+        file.writelines(data if isinstance(data, list) else [data])
 
 
 def run(words: Sequence[str], write: Write = _write_bytes) -> int:
@@ -102,7 +103,7 @@ class _Command:
         result = link(line.inputs, _options(line, arch))
         _print(line, result.messages)
         if output is not None:
-            self._file(output, result.bytes)
+            self._file(output, result.parts)
         self._reports(result)
         return 0
 
@@ -151,7 +152,7 @@ class _Command:
         for name in line.listed("why"):
             print("\n".join(result.why(name)))
 
-    def _file(self, path: str, data: bytes) -> None:
+    def _file(self, path: str, data: bytes | list[bytes | bytearray]) -> None:
         try:
             self.write(path, data)
         except (OSError, FileAccessError):

@@ -112,8 +112,8 @@ _RELOCATIONS = frozenset((SHT_REL, SHT_RELA, SHT_CUDA_RESOLVED_RELA))
 Row = tuple[int, ...]
 
 
-def write(half: Half) -> bytes:
-    """The cubin of one program.
+def write(half: Half) -> list[bytes | bytearray]:
+    """The cubin of one program, in parts that follow each other.
 
     Raises:
         CubinError: a number does not fit its field, or the file would be too large.
@@ -138,7 +138,7 @@ class _Writer:
         #: Contents of the tables that this pass makes, by section name.
         self.tables: dict[str, bytes] = {}
 
-    def run(self) -> bytes:
+    def run(self) -> list[bytes | bytearray]:
         self._order_and_names()
         num_local = self._symbols()
         return self._finish(*self._place(num_local))
@@ -422,7 +422,7 @@ class _Writer:
         loaded: list[Row],
         parts: list[bytes | bytearray],
         at: int,
-    ) -> bytes:
+    ) -> list[bytes | bytearray]:
         state = self.state
         record, program = records.SECTION_HEADER_64, records.PROGRAM_HEADER_64
         count = len(headers) + 1
@@ -455,8 +455,8 @@ class _Writer:
             names,
         )
         tables = [program.pack(*row) for row in segments]
-        padding = bytes(shoff - at)
-        return b"".join([ident, ehdr, *parts, padding, record.pack(*null), *headers, *tables])
+        behind = b"".join([bytes(shoff - at), record.pack(*null), *headers, *tables])
+        return [ident, ehdr, *parts, behind]
 
     def _segments(self, loaded: list[Row], at: int, entry: int) -> list[Row]:
         """PT_PHDR, one PT_LOAD for each run of sections of equal permissions, the table itself."""

@@ -74,6 +74,7 @@ def words(*values: int) -> bytes:
 
 
 _LEAST_RECORD = 4
+_FACTS = (REGCOUNT, FRAME_SIZE)
 #: A record of a function and a number: format, code, size, symbol, number.
 _FUNCTION_VALUE = Struct("<BBHII")
 #: A row of the global section: attribute code, function, number, further bytes; without a function
@@ -101,10 +102,12 @@ class FunctionFacts:
                     linked[row[0]] = symbol
             rows: list[GlobalRow] = []
             values = _function_values(obj)
-            for _, code, _, index, value in values or ():
-                symbol = linked.get(index)
-                if symbol is not None:
-                    rows.append((code, symbol, value, b""))
+            if values is not None:
+                rows = [
+                    (code, linked[index], value, b"")
+                    for _, code, _, index, value in values
+                    if index in linked
+                ]
             for record in () if values else global_records(obj):
                 code = record[1]
                 if code not in _OF_FUNCTION:
@@ -114,9 +117,11 @@ class FunctionFacts:
                     if symbol is not None:
                         rest = record[_FUNCTION_VALUE.size :]
                         rows.append((code, symbol, word(record, 1), rest))
-            of_functions = [(code, s, value) for code, s, value, _ in rows if s is not None]
-            self.registers.update({s: value for code, s, value in of_functions if code == REGCOUNT})
-            self.frame.update({s: value for code, s, value in of_functions if code == FRAME_SIZE})
+            of = [
+                (code, s, value) for code, s, value, _ in rows if code in _FACTS and s is not None
+            ]
+            self.registers.update({s: value for code, s, value in of if code == REGCOUNT})
+            self.frame.update({s: value for code, s, value in of if code == FRAME_SIZE})
             self.rows.append((obj, rows))
 
 

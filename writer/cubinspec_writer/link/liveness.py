@@ -85,8 +85,13 @@ def reference_graph(state: LinkState) -> tuple[Edges, list[Symbol]]:
         for alias, function in aliases(obj):
             edges.setdefault(alias, []).append(function)
             edges.setdefault(function, []).append(alias)
+        functions = {
+            row[0]: symbol
+            for row in obj.named
+            if (symbol := bound[row[0]]) is not None and symbol.kind == STT_FUNC
+        }
         for a, b in obj.callgraph.calls:
-            source, target = function_at(obj, a), function_at(obj, b)
+            source, target = functions.get(a), functions.get(b)
             if source is not None and target is not None and accepted_here(obj, a):
                 edges.setdefault(source, []).append(target)
         # Code that only takes an address keeps the function, but not what that one calls
@@ -94,11 +99,6 @@ def reference_graph(state: LinkState) -> tuple[Edges, list[Symbol]]:
         calls = set(obj.callgraph.calls)
         only_named = {
             (function_at(obj, a), b) for a, b in obj.callgraph.references if (a, b) not in calls
-        }
-        functions = {
-            row[0]: symbol
-            for row in obj.named
-            if (symbol := bound[row[0]]) is not None and symbol.kind == STT_FUNC
         }
         for _, at, _, rows in obj.relocs:
             named = [index for _, _, index, _ in rows if index in functions]
@@ -108,9 +108,9 @@ def reference_graph(state: LinkState) -> tuple[Edges, list[Symbol]]:
             is_code = section.flags & SHF_EXECINSTR
             source = owner.get(at if is_code else section.info)
             if source is not None:
-                edges.setdefault(source, []).extend(
-                    [functions[i] for i in named if (source, i) not in only_named]
-                )
+                if only_named:
+                    named = [index for index in named if (source, index) not in only_named]
+                edges.setdefault(source, []).extend([functions[index] for index in named])
             elif not is_code:
                 roots += [functions[index] for index in named if takes_address(obj, index)]
     return edges, roots

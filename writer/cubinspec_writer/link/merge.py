@@ -162,22 +162,26 @@ class _Merger:
             if self.owner.get(row[5]) is not symbol:
                 continue
             text = obj.sections[row[5]]
+            index, name, sh_type, flags, size, _, owners, align, entsize, data = text
+            is_new = symbol.section is None
             if symbol.section is not None:
                 self._replace(symbol, row)
                 section = symbol.section
             else:
-                _, name, sh_type, flags, _, _, _, align, entsize, _ = text
                 section = state.create_section(name, sh_type, flags, align, symbol, entsize)
-            section.append(text.data, text.size, 0)
-            section.info_value = text.info & 0xFF000000
+            if section.is_nobits or not is_new:
+                section.append(data, size, 0)
+            else:
+                section.content = data
+            section.info_value = owners & 0xFF000000
             symbol.section = section
-            obj.placed[text.index] = (section, 0)
+            obj.placed[index] = (section, 0)
             if symbol.is_entry and (by_host or state.is_kernel(symbol)):
-                own = info.get(text.index)
+                own = info.get(index)
                 if own is not None:
-                    self._info_section(own, symbol)
+                    self._info_section(own, symbol, is_new=is_new)
                 name = SHARED + symbol.name
-                if (name, symbol) not in state.reserved and not state.find(name, symbol):
+                if is_new or not ((name, symbol) in state.reserved or state.find(name, symbol)):
                     state.reserve(name, symbol)
         for alias, row in self.aliases:
             if alias.live and defined_here(obj, row[0]):
@@ -221,16 +225,23 @@ class _Merger:
         if kernel.is_entry and wanted is not None and wanted.by_host:
             self.state.add_name(".nv.shared." + kernel.name)
 
-    def _info_section(self, source: InSection, owner: Symbol) -> None:
-        _, name, sh_type, flags, _, _, _, align, _, _ = source
-        section = self.state.find(name, owner) or self.state.create_section(
-            name, sh_type, flags, align, owner, 0, False
-        )
+    def _info_section(self, source: InSection, owner: Symbol, *, is_new: bool) -> None:
+        """Take attributes over.
+
+        Args:
+            is_new: nothing of the function was merged before.
+        """
+        state = self.state
+        index, name, sh_type, flags, _, _, _, align, _, _ = source
+        section = None if is_new else state.find(name, owner)
+        if section is None:
+            section = state.create_section(name, sh_type, flags, align, owner, 0, False)
+        else:
+            state.attributed.pop(owner, None)
         section.info_section = owner.section
-        section.records = self.obj.records(source.index)
-        self.state.attributed.pop(owner, None)
-        self.state.attributed[owner] = None
-        self.obj.placed[source.index] = (section, 0)
+        section.records = self.obj.records(index)
+        state.attributed[owner] = None
+        self.obj.placed[index] = (section, 0)
 
     def _symbols(self) -> None:
         obj = self.obj
@@ -317,53 +328,56 @@ class _Merger:
         Args:
             last: no symbol will ask for this section.
         """
-        known = self.obj.placed.get(source.index)
+        index, name, sh_type, flags, size, _, info, _, _, _ = source
+        known = self.obj.placed.get(index)
         if known is not None:
             return known
-        if source.flags & SHF_MERCURY:
+        if flags & SHF_MERCURY:
             return None
+        state = self.state
         owner = None
-        if source.flags & SHF_INFO_LINK:
-            if source.info in self.late:
-                return self._place_late(source, self.late[source.info], last)
-            if source.info in self.skipped:
-                if source.sh_type == SHT_CUDA_SHARED:
+        if flags & SHF_INFO_LINK:
+            if info in self.late:
+                return self._place_late(source, self.late[info], last)
+            if info in self.skipped:
+                if sh_type == SHT_CUDA_SHARED:
                     # Variables of a kernel that an option removed leave this name (kernels_used).
-                    self.state.add_name(source.name)
+                    state.add_name(name)
                 return None
-            owner = self.owner.get(source.info)
+            owner = self.owner.get(info)
         section = self._known_section(source, owner)
+        is_bank = is_constant(sh_type)
         if section is None:
             # Constants of a device function move into the banks of kernels: no name, no section.
-            nameless = is_constant(source.sh_type) and owner is not None and not owner.is_entry
-            nameless = nameless and not (self.state.options.relocatable or last)
-            create = self.state.hidden_section if nameless else self.state.create_section
-            flags = source.flags
+            nameless = is_bank and owner is not None and not owner.is_entry
+            nameless = nameless and not (state.options.relocatable or last)
             if flags & SHF_UNSAID:
                 flags &= ~(SHF_UNSAID | SHF_INFO_LINK)
-            section = create(source.name, source.sh_type, flags, 0, owner)
+            create = state.hidden_section if nameless else state.create_section
+            section = create(name, sh_type, flags, 0, owner)
             if owner is not None:
                 section.info_section = owner.section
-        if self.state.profile.drops_dead_frames and source.name in _TABLES_OF_CODE:
-            base = self._table_of_code(source, section)
-        elif self.state.profile.drops_dead_frames and source.name == REGISTER_TABLE:
-            base = section.append(self._register_table(source), source.size, source.align)
-        elif source.sh_type == SHT_CUDA_SHARED_RESERVED:
+        if is_bank:
+            if owner is not None and not last:
+                source = self._named_part(source)
+            base = self._append(source, section)
+        elif sh_type == SHT_CUDA_SHARED_RESERVED:
             section.align = max(section.align, source.align)
-            if not self.state.options.relocatable:
-                start = self.state.profile.reserved_start
-                section.nobits_size = max(section.nobits_size, start)
+            if not state.options.relocatable:
+                section.nobits_size = max(section.nobits_size, state.profile.reserved_start)
             base = 0
-        elif source.sh_type == SHT_CUDA_SHARED:
+        elif sh_type == SHT_CUDA_SHARED:
             # Executables get their size from `place`, which packs the variables one by one. These
             # have the alignment; that of the section may be `-r`'s, for arrays (reloc_final).
             section.emitted = True
             base = 0
+        elif state.profile.drops_dead_frames and name in _TABLES_OF_CODE:
+            base = self._table_of_code(source, section)
+        elif state.profile.drops_dead_frames and name == REGISTER_TABLE:
+            base = section.append(self._register_table(source), size, source.align)
         else:
-            if owner is not None and is_constant(source.sh_type) and not last:
-                source = self._named_part(source)
             base = self._append(source, section)
-        self.obj.placed[source.index] = (section, base)
+        self.obj.placed[index] = (section, base)
         return section, base
 
     def _named_part(self, source: InSection) -> InSection:
@@ -388,11 +402,13 @@ class _Merger:
 
     def _append(self, source: InSection, section: OutSection) -> int:
         """Append a block; a second parameter bank of a kernel that is only weak so far goes."""
-        # Where the finalizer makes these banks, it makes them from one copy.
-        once = self.state.profile.constant0_late or section.owner not in self.state.strong
-        if section.sh_type == SHT_CUDA_CONSTANT_B0 and section.owner and section.content and once:
-            return 0
-        section.emitted = section.emitted or section not in self.state.hidden
+        state, owner = self.state, section.owner
+        if section.sh_type == SHT_CUDA_CONSTANT_B0 and section.content and owner is not None:
+            # Where the finalizer makes these banks, it makes them from one copy.
+            once = state.profile.constant0_late or owner not in state.strong
+            if once:
+                return 0
+        section.emitted = section.emitted or section not in state.hidden
         return section.append(source.data, source.size, source.align)
 
     def _place_late(
@@ -507,7 +523,7 @@ class _Merger:
                 continue
             owner = self.owner.get(section[6])
             if owner is not None and section[0] not in self.obj.placed:
-                self._info_section(section, owner)
+                self._info_section(section, owner, is_new=len(owner.parts) == 1)
 
     def _relocations(self, relocs: InRelocs) -> None:
         state, obj = self.state, self.obj

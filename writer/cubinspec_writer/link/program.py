@@ -68,12 +68,12 @@ def _link(inputs: Iterable[Input], options: LinkOptions) -> LinkResult:
     if mercury is None:
         _report(half, options, diagnostics)
     if mercury is None:
-        data = direct.write(half)
+        parts = direct.write(half)
     else:
         from . import output  # with the emitter, for which small links must not wait
 
-        data = output.write(half, mercury)
-    return LinkResult(data, diagnostics.messages, gathered.hosts, half, mercury)
+        parts = [output.write(half, mercury)]
+    return LinkResult(parts, diagnostics.messages, gathered.hosts, half, mercury)
 
 
 def _report(half: Half, options: LinkOptions, diagnostics: Diagnostics) -> None:

@@ -119,15 +119,14 @@ def _bind(
         if row.shndx != SHN_UNDEF:
             symbol.definition = (obj, row)
         return symbol
-    if row.shndx == SHN_COMMON and row.kind != STT_FUNC:
-        state.commons.setdefault(row.name)
-    known = state.by_name.get(row.name)
+    _, name, bind, kind, other, shndx, _, size = row
+    if shndx == SHN_COMMON and kind != STT_FUNC:
+        state.commons.setdefault(name)
+    known = state.by_name.get(name)
     if known is None:
-        known = state.by_name[row.name] = Symbol(
-            row.name, STB_GLOBAL, row.kind, row.other, row.size, first=obj
-        )
-        known.in_globals = row.shndx == SHN_UNDEF or row.bind == STB_GLOBAL
-        if row.shndx == SHN_UNDEF:
+        known = state.by_name[name] = Symbol(name, STB_GLOBAL, kind, other, size, first=obj)
+        known.in_globals = shndx == SHN_UNDEF or bind == STB_GLOBAL
+        if shndx == SHN_UNDEF:
             known.value = row.value
             if state.options.relocatable and row.bind == STB_WEAK and known.space == Space.SHARED:
                 # What `-r` made for arrays of dynamic size keeps its binding (reloc_twice).
@@ -188,11 +187,12 @@ def _join_common(known: Symbol, obj: InputObject, row: InSymbol) -> None:
 def _define(symbol: Symbol, obj: InputObject, row: InSymbol) -> None:
     if symbol.definition is not None:
         symbol.replaced = (*symbol.replaced, symbol.definition)
+    _, _, bind, kind, other, shndx, _, size = row
     symbol.definition = (obj, row)
-    symbol.bind = STB_WEAK if row.bind == STB_WEAK else STB_GLOBAL
-    symbol.kind, symbol.other, symbol.size = row.kind, row.other, row.size
+    symbol.bind = STB_WEAK if bind == STB_WEAK else STB_GLOBAL
+    symbol.kind, symbol.other, symbol.size = kind, other, size
     # In a file of more sections than that, the number is that of a section of code.
-    symbol.common = row.shndx == SHN_COMMON and row.kind != STT_FUNC
+    symbol.common = shndx == SHN_COMMON and kind != STT_FUNC
     if symbol.common:
         symbol.alignment = checked_alignment(obj, row)
 

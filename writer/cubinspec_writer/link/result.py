@@ -18,18 +18,25 @@ class LinkResult:
     """The outcome of a link.
 
     Attributes:
-        bytes: the linked cubin.
+        parts: the linked cubin, in parts that follow each other.
         messages: (level, text) of infos and warnings, in order.
         hosts: every input as its host program sees it.
         half: the linked program (of sm_100 and later: its SASS half) as the passes left it.
         mercury: the Mercury half, from sm_100 on.
     """
 
-    bytes: bytes
+    parts: list[builtins.bytes | bytearray]
     messages: list[tuple[str, str]]
     hosts: list[HostObject]
     half: Half
     mercury: Half | None
+
+    @property
+    def bytes(self) -> builtins.bytes:
+        """The linked cubin."""
+        whole = self.parts[0] if len(self.parts) == 1 else b"".join(self.parts)
+        self.parts = [whole]
+        return bytes(whole)
 
     @property
     def warnings(self) -> list[str]:
