@@ -154,15 +154,15 @@ class _Writer:
         """
         state = self.state
         ranked: list[list[OutSection]] = [[] for _ in range(_LAST_RANK + 1)]
-        sections: dict[str, None] = {}
-        strings: dict[str, None] = dict.fromkeys(state.signatures)
+        sections: dict[str, int] = {}
+        strings = dict.fromkeys(state.signatures, 0)
         bank: str | None = None
         rank_of = _RANK_OF_TYPE.get
         for entry in state.entries:
             is_bank = False
             if isinstance(entry, OutSection):
                 name = entry.name
-                sections[name] = None
+                sections[name] = 0
                 if entry.emitted:
                     sh_type = entry.sh_type
                     rank = rank_of(sh_type)
@@ -175,7 +175,7 @@ class _Writer:
                     ranked[rank].append(entry)
             elif isinstance(entry, str):
                 name = entry
-                sections[name] = None
+                sections[name] = 0
             elif is_plain(entry) or not is_hidden(state, entry):
                 name = entry.name
             else:
@@ -183,18 +183,18 @@ class _Writer:
             if bank is not None:
                 # The name of its relocation section precedes that of a bank.
                 if name.startswith(".rel") and name in (".rel" + bank, ".rela" + bank):
-                    strings[name] = None
-                strings[bank] = None
+                    strings[name] = 0
+                strings[bank] = 0
                 bank = None
             if is_bank:
                 bank = name
             else:
-                strings[name] = None
+                strings[name] = 0
         if bank is not None:
-            strings[bank] = None
+            strings[bank] = 0
         for symbol in state.globals:
             if is_plain(symbol) or not is_hidden(state, symbol):
-                strings[symbol.name] = None
+                strings[symbol.name] = 0
         self.is_large = sum(map(len, ranked)) + 1 >= _SHN_LORESERVE
         if self.is_large:
             ranked[_RANK_OF_NAME[".symtab_shndx"]].append(
@@ -203,8 +203,9 @@ class _Writer:
         self.sections = [section for group in ranked for section in group]
         for index, section in enumerate(self.sections, 1):
             section.index = index
-        self.tables[".shstrtab"], self.shstrtab = _string_table(sections)
-        self.tables[".strtab"], self.strtab = _string_table(strings)
+        self.shstrtab, self.strtab = sections, strings
+        self.tables[".shstrtab"] = _string_table(sections)
+        self.tables[".strtab"] = _string_table(strings)
 
     def _index_of(self, name: str) -> int:
         """The first section of a name; 0: there is none."""
@@ -488,17 +489,21 @@ def _load(access: int, start: int, end: int, reserved: int) -> Row:
     return (_PT_LOAD, access, start, 0, 0, size, size + reserved, _P_ALIGN)
 
 
-def _string_table(names: dict[str, None]) -> tuple[bytes, dict[str, int]]:
-    """Names in their order, each with its NUL; an empty one is a NUL that nothing refers to."""
+def _string_table(names: dict[str, int]) -> bytes:
+    """Names in their order, each with its NUL; an empty one is a NUL that nothing refers to.
+
+    Args:
+        names: gets the place of every name.
+    """
     text = "\0".join(names)
     raw = text.encode("utf-8", "surrogateescape")
     texts: Iterable[str | bytes] = names
     if len(raw) != len(text):
         texts = [name.encode("utf-8", "surrogateescape") for name in names]
-    places = map(add, accumulate(map(len, texts), initial=1), count())
-    offsets = dict(zip(names, places, strict=False))
-    offsets[""] = 0
-    return b"\0" + raw + b"\0" if names else b"\0", offsets
+    places = list(map(add, accumulate(map(len, texts), initial=1), count()))
+    names.update(zip(names, places, strict=False))
+    names[""] = 0
+    return b"\0" + raw + b"\0" if len(places) > 1 else b"\0"
 
 
 def _rank(state: LinkState, section: OutSection) -> int:
