@@ -207,7 +207,7 @@ def test_link_refuses_to_write_what_breaks_a_rule(
     whole = link([CUBINS / "calls.sm_90.rel.cubin"], arch="sm_90")
     damaged = bytearray(whole.bytes)
     damaged[51] = 3
-    whole.bytes = bytes(damaged)
+    whole.parts = [bytes(damaged)]
     monkeypatch.setattr(command, "link", lambda inputs, options: whole)
     out = tmp_path / "out.cubin"
     words = ["-arch=sm_90", str(CUBINS / "calls.sm_90.rel.cubin"), "-o", str(out)]

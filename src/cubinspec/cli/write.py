@@ -18,6 +18,10 @@ NO_CHECK = Option("--no-check", help="write the result even if it breaks a rule 
 IN_PLACE = Option("-i", "--in-place", help="replace FILE by the result")
 
 
+#: Files of many small parts are written by the megabyte.
+_BUFFER = 1 << 20
+
+
 def target(arguments: Arguments, source: str) -> str:
     """The file to be written: ``-o OUT``, or the source itself with ``-i``.
 
@@ -52,7 +56,7 @@ def write_file(path: str, data: bytes | memoryview | Sequence[bytes | bytearray]
     temporary = f"{path}.{os.getpid()}.tmp"
     try:
         try:
-            with open(temporary, "xb") as stream:
+            with open(temporary, "xb", buffering=_BUFFER) as stream:
                 stream.writelines(parts)
             if os.path.exists(path):
                 os.chmod(temporary, os.stat(path).st_mode & 0o7777)

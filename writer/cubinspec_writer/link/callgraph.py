@@ -93,6 +93,16 @@ class Graph:
         for root in roots:
             if root in number:
                 continue
+            callees = self.callees(root)
+            if not any(self.callees(callee) for callee in callees):
+                # The most frequent case: what it calls, if anything, calls nothing.
+                for callee in callees:
+                    if callee not in number:
+                        number[callee] = len(number)
+                        found.append([callee])
+                number[root] = len(number)
+                found.append([root])
+                continue
             number[root] = low[root] = len(number)
             open_[root] = None
             work = [(root, iter(self.callees(root)))]

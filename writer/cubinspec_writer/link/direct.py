@@ -265,7 +265,7 @@ class _Writer:
         reserved = set(self.state.reserved.values())
         loose = {e for at, e in enumerate(entries) if isinstance(e, str) and at not in reserved}
         if loose:
-            loose -= {entry.name for entry in entries if isinstance(entry, OutSection)}
+            loose -= {e.name for e in entries if isinstance(e, OutSection) and e.name in loose}
         made: dict[OutSection, int] = {}
         number = 0
         for at, entry in enumerate(entries):

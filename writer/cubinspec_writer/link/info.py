@@ -285,19 +285,31 @@ def _function_sections(
     sections = {s.owner: s for s in state.sections if s.records and s.owner is not None}
     #: Functions whose records say a mask.
     masked: set[Symbol] = set()
+    #: Lists of records of device functions that nothing is decided in (many functions share one):
+    #: the records of the output, and whether one is a mask.
+    settled: dict[int, tuple[list[InfoRecord], bool]] = {}
     for function, section in sections.items():
+        is_device = not state.is_kernel(function)
+        shared = id(section.records)
+        if is_device and shared in settled:
+            same, has_mask = settled[shared]
+            section.records = same[:]
+            if has_mask:
+                masked.add(function)
+            continue
         if codes is None:
             records = section.records[::-1]
         else:
             records, tails[function] = split_added(section, function, codes)
             records.reverse()
-        is_device = not state.is_kernel(function)
         done: list[InfoRecord] = []
+        is_settled = is_device and codes is None
         for record in records:
             code = record[1]
             if code not in _DECIDED:
                 done.append(record)
                 continue
+            is_settled = is_settled and code == SPARSE_MMA_MASK and not is_asking(record)
             if code in _PARAMETERS:
                 if record[4:8] != _NO_SYMBOL:
                     record = _renumber_fields(_input_of(function), record)
@@ -320,6 +332,8 @@ def _function_sections(
             if code == EXTERNS and not externs[function] and function not in entries:
                 continue
             done.append(record)
+        if is_settled:
+            settled[shared] = done, function in masked
         section.records = done
         if function in asked:
             asked[function].reverse()  # as the input has them
