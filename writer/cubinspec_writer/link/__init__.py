@@ -9,10 +9,10 @@ parts, and `profile` what differs between architectures.
     liveness    which functions are in the output
     merge       input sections and symbols -> output sections and symbol lists
     callgraph   one call graph; what every kernel reaches
-    place       commons, texture slots, shared memory, compiler constants
+    place       commons, texture slots, shared memory (`instances`: with `-r`), compiler constants
     relocate    relocations applied, changed or kept
     number      order of sections, numbers of symbols
-    info        registers, barriers, stack, attributes
+    info        registers, barriers, stack, attributes; `takeover` and `climb`: those of kernels
     notes       tool notes
     compat      compatibility records
     output      the file, written by `cubinspec_writer.emit`
