@@ -10,7 +10,14 @@ Fixed from here on: who calls whom, which later passes need for registers, stack
 from __future__ import annotations
 
 from .liveness import accepted_here, function_at, takes_address
-from .model import SHT_CUDA_CALLGRAPH, SHT_CUDA_PROTOTYPE, InputObject, OutSection, Symbol
+from .model import (
+    SHT_CUDA_CALLGRAPH,
+    SHT_CUDA_PROTOTYPE,
+    STT_FUNC,
+    InputObject,
+    OutSection,
+    Symbol,
+)
 from .plain import dataclass, field
 from .state import LinkState
 
@@ -169,12 +176,17 @@ def join_callgraphs(state: LinkState) -> Graph:
     """Join the call graphs of all inputs over live functions and collect the signatures."""
     graph = Graph()
     for obj in state.objects:
-        _add_edges(state, graph.calls, obj, obj.callgraph.calls)
+        live = {
+            row[0]: symbol
+            for row in obj.named
+            if (symbol := obj.bound[row[0]]) is not None and symbol.kind == STT_FUNC and symbol.live
+        }
+        _add_edges(state, graph.calls, obj, obj.callgraph.calls, live)
         for a, b in obj.callgraph.address_taken:
             _add_signature(state, graph.address_taken, obj, a, b)
         for a, b in obj.callgraph.indirect:
             _add_signature(state, graph.indirect, obj, a, b, of_call=True)
-        _add_edges(state, graph.references, obj, obj.callgraph.references)
+        _add_edges(state, graph.references, obj, obj.callgraph.references, live)
         for a, b in obj.prototypes:
             symbol, text = function_at(obj, a), obj.string(b)
             state.signatures.setdefault(text)
@@ -188,14 +200,13 @@ def _add_edges(
     edges: dict[Symbol, list[Symbol]],
     obj: InputObject,
     pairs: list[tuple[int, int]],
+    live: dict[int, Symbol],
 ) -> None:
     """Add the edges between live functions whose caller's copy here was linked for a time."""
     known: dict[Symbol, set[Symbol]] = {}
     for a, b in pairs:
-        source, target = function_at(obj, a), function_at(obj, b)
-        if source is None or target is None or not source.live or not target.live:
-            continue
-        if not accepted_here(obj, a):
+        source, target = live.get(a), live.get(b)
+        if source is None or target is None or not accepted_here(obj, a):
             continue
         # Two copies of a caller list a common callee twice (case weak_replaced), but not with `-r`.
         seen = known.get(source)

@@ -9,8 +9,8 @@ a test links the cases both ways and compares the bytes.
 
 from __future__ import annotations
 
-from itertools import accumulate, count
-from operator import add
+from itertools import accumulate, count, groupby, repeat
+from operator import add, attrgetter
 from struct import Struct
 from struct import error as StructError
 
@@ -53,7 +53,7 @@ from .model import (
     is_constant,
 )
 from .notes import target_sm
-from .number import is_hidden, is_plain, symbol_fields
+from .number import is_hidden, symbol_fields
 from .state import LinkState
 
 TYPE_CHECKING = False
@@ -71,12 +71,13 @@ _LARGEST_NOTE_INDEX = 0xFF
 _LARGEST_FILE = 1 << 32
 _BANK = ".nv.constant0."
 
+_TEXT, _TEXT_RANK, _BANK_RANK, _INFO_RANK = ".text", 14, 12, 7
 #: Rank of a section in the index order, by what is known first: name, type, beginning of the name.
 _RANK_OF_NAME = {".shstrtab": 0, ".strtab": 1, ".symtab": 2, ".symtab_shndx": 2, ".nv.info": 5}
 _RANK_OF_TYPE = {
     SHT_NOTE: 4,
     SHT_CUDA_COMPAT: 6,
-    SHT_CUDA_INFO: 7,
+    SHT_CUDA_INFO: _INFO_RANK,
     SHT_CUDA_UFT_ENTRY: 7,
     SHT_CUDA_UDT_ENTRY: 7,
     SHT_CUDA_CALLGRAPH: 8,
@@ -88,7 +89,6 @@ _RANK_OF_TYPE = {
     SHT_CUDA_UFT: 14,
     SHT_CUDA_UDT: 15,
 }
-_TEXT, _TEXT_RANK, _BANK_RANK = ".text", 14, 12
 _RANK_OF_PREFIX = ((".nv.constant", _BANK_RANK), (_TEXT, _TEXT_RANK), (".nv.global.init", 15))
 _DEBUG, _DEBUG_RANK = (".debug_", ".nv_debug"), 3
 _LAST_RANK = 16
@@ -108,6 +108,10 @@ _OF_SYMBOLS = frozenset(
     )
 )
 _RELOCATIONS = frozenset((SHT_REL, SHT_RELA, SHT_CUDA_RESOLVED_RELA))
+
+_NAME, _TYPE, _FLAGS = attrgetter("name"), attrgetter("sh_type"), attrgetter("flags")
+_ALIGN, _ENTSIZE = attrgetter("align"), attrgetter("entsize")
+_CONTENT, _INDEX = attrgetter("content"), attrgetter("index")
 
 Row = tuple[int, ...]
 
@@ -159,24 +163,27 @@ class _Writer:
         bank: str | None = None
         rank_of = _RANK_OF_TYPE.get
         for entry in state.entries:
-            is_bank = False
-            if isinstance(entry, OutSection):
+            found: str | None = None
+            if type(entry) is OutSection:
                 name = entry.name
                 sections[name] = 0
                 if entry.emitted:
-                    sh_type = entry.sh_type
-                    rank = rank_of(sh_type)
-                    if sh_type == SHT_PROGBITS and name.startswith(_TEXT):
-                        rank = _TEXT_RANK
-                    elif sh_type == SHT_CUDA_CONSTANT_B0 and name.startswith(_BANK):
-                        rank, is_bank = _BANK_RANK, name not in strings
-                    elif rank is None or name == ".nv.info":
-                        rank = _rank(state, entry)
+                    rank = rank_of(entry.sh_type)
+                    if rank is None:
+                        if name.startswith(_TEXT):
+                            rank = _TEXT_RANK
+                        elif entry.sh_type == SHT_CUDA_CONSTANT_B0 and name.startswith(_BANK):
+                            rank = _BANK_RANK
+                            found = name if name not in strings else None
+                        else:
+                            rank = _rank(state, entry)
+                    elif rank == _INFO_RANK and name == ".nv.info":
+                        rank = _RANK_OF_NAME[name]
                     ranked[rank].append(entry)
-            elif isinstance(entry, str):
+            elif type(entry) is str:
                 name = entry
                 sections[name] = 0
-            elif is_plain(entry) or not is_hidden(state, entry):
+            elif type(entry) is Symbol and (entry.index or not is_hidden(state, entry)):
                 name = entry.name
             else:
                 continue
@@ -185,15 +192,13 @@ class _Writer:
                 if name.startswith(".rel") and name in (".rel" + bank, ".rela" + bank):
                     strings[name] = 0
                 strings[bank] = 0
-                bank = None
-            if is_bank:
-                bank = name
-            else:
+            bank = found
+            if found is None:
                 strings[name] = 0
         if bank is not None:
             strings[bank] = 0
         for symbol in state.globals:
-            if is_plain(symbol) or not is_hidden(state, symbol):
+            if symbol.index or not is_hidden(state, symbol):
                 strings[symbol.name] = 0
         self.is_large = sum(map(len, ranked)) + 1 >= _SHN_LORESERVE
         if self.is_large:
@@ -228,65 +233,75 @@ class _Writer:
     def _symbols(self) -> int:
         """`.symtab`; returns the number of its first part."""
         state, strtab = self.state, self.strtab
+        place_of = strtab.__getitem__
         pack = records.SYMBOL_64.pack
         rows = [pack(0, 0, 0, 0, state.null_value, 0)]
+        #: Section of every symbol, beyond 16 bits, too.
+        indices = [0]
         in_globals = 0
-        for item in self.half.symbols:
-            symbol = item if isinstance(item, Symbol) else None
-            section = item.section if isinstance(item, Symbol) else item
-            index = stored = section.index if section is not None else 0
-            if section is not None and not index:
-                raise UnsupportedLinkError(
-                    f"symbol '{item.name}' in section '{section.name}', which is not linked"
-                )
-            if index >= _SHN_LORESERVE and index != SHN_COMMON:
-                stored = SHN_XINDEX
-            if symbol is None:
-                rows.append(pack(strtab[item.name], STT_SECTION, 0, stored, 0, 0))
+        for kind, items in groupby(self.half.symbols, type):
+            if kind is OutSection:
+                run = [item for item in items if type(item) is OutSection]
+                found = list(map(_INDEX, run))
+                indices += found
+                if 0 in found:
+                    raise _not_linked(run[found.index(0)])
+                stored = map(_stored_index, found) if self.is_large else found
+                names = map(place_of, map(_NAME, run))
+                zeros = repeat(0)
+                rows += map(pack, names, repeat(STT_SECTION), zeros, stored, zeros, zeros)
                 continue
-            in_globals += symbol.in_globals
-            info, other, value = symbol_fields(state, symbol)
-            rows.append(pack(strtab[symbol.name], info, other, stored, value, symbol.size))
+            for symbol in items:
+                assert isinstance(symbol, Symbol)
+                section = symbol.section
+                index = section.index if section is not None else 0
+                if section is not None and not index:
+                    raise _not_linked(section, symbol.name)
+                in_globals += symbol.in_globals
+                info, other, value = symbol_fields(state, symbol)
+                indices.append(index)
+                if index >= _SHN_LORESERVE:
+                    index = _stored_index(index)
+                rows.append(pack(strtab[symbol.name], info, other, index, value, symbol.size))
         self.tables[".symtab"] = b"".join(rows)
         if self.is_large:
-            self.tables[".symtab_shndx"] = self._extended_indices()
+            self.tables[".symtab_shndx"] = self._extended_indices(indices)
         return len(rows) - in_globals
 
-    def _extended_indices(self) -> bytes:
+    def _extended_indices(self, indices: list[int]) -> bytes:
         """`.symtab_shndx`, which exists when there are sections beyond 16 bits.
 
         Symbols whose index fits have the number of their section in the order of creation here,
         and a section of index 0xfff2 counts as one that fits (programs of 66,000 sections for
         sm_80 and sm_90; ptxas does the same). What has the number behind the fixed sections never
         shows.
+
+        Args:
+            indices: the section of every symbol.
         """
         fixed = set(self.half.fixed.values())
         entries = self.state.entries
         reserved = set(self.state.reserved.values())
-        loose = {e for at, e in enumerate(entries) if isinstance(e, str) and at not in reserved}
+        loose = set(self.state.loose_names)
         if loose:
-            loose -= {e.name for e in entries if isinstance(e, OutSection) and e.name in loose}
-        made: dict[OutSection, int] = {}
+            loose -= {e.name for e in entries if type(e) is OutSection and e.name in loose}
+        #: By index: the number that stands for it.
+        made = list(range(len(self.sections) + 1))
         number = 0
         for at, entry in enumerate(entries):
-            if isinstance(entry, OutSection):
+            if type(entry) is OutSection:
                 number += 1
-                if entry.index < _SHN_LORESERVE or entry.index == SHN_COMMON:
-                    made[entry] = number if entry in fixed else number + 1
-            elif isinstance(entry, str):
+                index = entry.index
+                if index < _SHN_LORESERVE or index == SHN_COMMON:
+                    made[index] = number if entry in fixed else number + 1
+            elif type(entry) is str:
                 if at in reserved:
                     number += 1
                 elif entry in loose:
                     loose.discard(entry)
                     number += 1
-        indices = [0]
-        for item in self.half.symbols:
-            section = item.section if isinstance(item, Symbol) else item
-            if section is None:
-                indices.append(0)
-            else:
-                indices.append(made.get(section) or section.index)
-        return Struct(f"<{len(indices)}I").pack(*indices)
+        made[0] = 0
+        return Struct(f"<{len(indices)}I").pack(*map(made.__getitem__, indices))
 
     # -- sections ----------------------------------------------------------------------------------
 
@@ -302,42 +317,74 @@ class _Writer:
         loaded: list[Row] = []
         parts: list[bytes | bytearray] = []
         types = self._types()
-        places = self.shstrtab
+        place_of = self.shstrtab.__getitem__
         pack = records.SECTION_HEADER_64.pack
         at = 16 + records.ELF_HEADER_64.size
-        for section in self.sections:
-            name, flags, align = section.name, section.flags, section.align
-            final, is_stored, is_made, link = types[section.sh_type]
-            if align > 1:
-                padding = -at % align
-                if padding:
-                    parts.append(bytes(padding))
-                    at += padding
-            offset = at
-            if section.is_nobits:
-                size = section.nobits_size + section.reserved
-            else:
-                data = self._bytes(section) if is_made else section.content
-                size = len(data)
-                if is_stored:
-                    parts.append(data)
-                    at += size
-            owner = section.info_section
-            if owner is not None:
-                info = owner.index
-            elif flags & SHF_EXECINSTR:
-                info = section.info_value
-            else:
-                info = num_local if final == SHT_SYMTAB else self._owner_by_name(name)
-            if not link:
-                link = symtab if name.startswith(_TEXT) else links.get(name, 0)
-            entsize = section.entsize
-            headers.append(
-                pack(places[name], final, flags, 0, offset, size, link, info, align, entsize)
+        for sh_type, group in groupby(self.sections, _TYPE):
+            final, is_stored, is_made, link = types[sh_type]
+            run = list(group)
+            names, flags, aligns = (
+                list(map(_NAME, run)),
+                list(map(_FLAGS, run)),
+                list(map(_ALIGN, run)),
             )
-            if flags & SHF_ALLOC:
-                loaded.append((final, flags, offset, size, align))
+            if run[0].is_nobits:
+                sizes = [section.nobits_size + section.reserved for section in run]
+            else:
+                contents = list(map(self._bytes if is_made else _CONTENT, run))
+                sizes = list(map(len, contents))
+            if is_stored:
+                offsets, at = _stack(contents, sizes, aligns, at, parts)
+            else:
+                offsets = []
+                for align in aligns:
+                    padding = -at % align if align > 1 else 0
+                    if padding:
+                        parts.append(bytes(padding))
+                        at += padding
+                    offsets.append(at)
+            infos = [
+                section.info_section.index
+                if section.info_section is not None
+                else self._info(section, num_local)
+                for section in run
+            ]
+            if link:
+                run_links: Iterable[int] = repeat(link)
+            else:
+                run_links = [
+                    symtab if name.startswith(_TEXT) else links.get(name, 0) for name in names
+                ]
+            headers += map(
+                pack,
+                map(place_of, names),
+                repeat(final),
+                flags,
+                repeat(0),
+                offsets,
+                sizes,
+                run_links,
+                infos,
+                aligns,
+                map(_ENTSIZE, run),
+            )
+            if is_stored and flags.count(flags[0]) == len(flags):
+                # one for all, as they follow each other
+                if flags[0] & SHF_ALLOC:
+                    loaded.append((final, flags[0], offsets[0], at - offsets[0], aligns[0]))
+                continue
+            for row in zip(flags, offsets, sizes, aligns, strict=True):
+                if row[0] & SHF_ALLOC:
+                    loaded.append((final, *row))
         return headers, loaded, parts, at
+
+    def _info(self, section: OutSection, num_local: int) -> int:
+        """`sh_info` where no section was set."""
+        if section.flags & SHF_EXECINSTR:
+            return section.info_value
+        if section.sh_type == SHT_SYMTAB:
+            return num_local
+        return self._owner_by_name(section.name)
 
     def _types(self) -> dict[int, tuple[int, bool, bool, int]]:
         """By type: the type in the file, whether bytes are stored, whether they are made here, and
@@ -487,6 +534,46 @@ _TABLES = (SHT_STRTAB, SHT_SYMTAB, SHT_SYMTAB_SHNDX)
 def _load(access: int, start: int, end: int, reserved: int) -> Row:
     size = end - start
     return (_PT_LOAD, access, start, 0, 0, size, size + reserved, _P_ALIGN)
+
+
+def _stack(
+    contents: list[bytes | bytearray],
+    sizes: list[int],
+    aligns: list[int],
+    at: int,
+    parts: list[bytes | bytearray],
+) -> tuple[list[int], int]:
+    """Put contents behind each other: where they stand, and where the last one ends."""
+    align = aligns[0] or 1
+    is_even = aligns.count(align) == len(aligns) and not any(map((align - 1).__and__, sizes))
+    if is_even:
+        # Padding in front of the first one only, the most frequent case.
+        padding = -at % align
+        parts.append(bytes(padding))
+        offsets = list(accumulate(sizes, initial=at + padding))
+        parts += contents
+        return offsets[:-1], offsets[-1]
+    offsets = []
+    for align, size, data in zip(aligns, sizes, contents, strict=True):
+        padding = -at % align if align > 1 else 0
+        if padding:
+            parts.append(bytes(padding))
+            at += padding
+        offsets.append(at)
+        parts.append(data)
+        at += size
+    return offsets, at
+
+
+def _stored_index(index: int) -> int:
+    """`st_shndx`, which has 16 bits."""
+    return index if index < _SHN_LORESERVE or index == SHN_COMMON else SHN_XINDEX
+
+
+def _not_linked(section: OutSection, name: str | None = None) -> UnsupportedLinkError:
+    """A symbol names a section that is not in the output."""
+    name = section.name if name is None else name
+    return UnsupportedLinkError(f"symbol '{name}' in section '{section.name}', which is not linked")
 
 
 def _string_table(names: dict[str, int]) -> bytes:

@@ -122,7 +122,7 @@ def _name_fixed_sections(state: LinkState) -> dict[str, OutSection]:
         section.has_symbol = section.sh_type == SHT_NOTE
         state.entries.append(section)
         if name == ".symtab":
-            state.entries.append(".symtab_shndx")
+            state.add_name(".symtab_shndx")
     fixed[".nv.info"].emitted = any(info.has_globals(obj) for obj in state.objects)
     return fixed
 

@@ -74,7 +74,6 @@ def words(*values: int) -> bytes:
 
 
 _LEAST_RECORD = 4
-_FACTS = (REGCOUNT, FRAME_SIZE)
 #: A record of a function and a number: format, code, size, symbol, number.
 _FUNCTION_VALUE = Struct("<BBHII")
 #: A row of the global section: attribute code, function, number, further bytes; without a function
@@ -87,42 +86,51 @@ class FunctionFacts:
 
     Attributes:
         rows: the global rows of every input; those of functions only where the copy here is linked.
+        values: for inputs of which all global records are of a function and a number, these in
+            place of the rows, with the linked functions by their number in the input.
     """
 
     def __init__(self, state: LinkState) -> None:
         self.registers: dict[Symbol, int] = {}
         self.frame: dict[Symbol, int] = {}
-        self.rows: list[tuple[InputObject, list[GlobalRow]]] = []
+        self.rows: dict[InputObject, list[GlobalRow]] = {}
+        self.values: dict[InputObject, tuple[list[tuple[int, ...]], dict[int, Symbol]]] = {}
         for obj in state.objects:
-            linked: dict[int, Symbol] = {}
-            for row in obj.functions:
-                symbol = obj.bound[row[0]]
-                definition = symbol.definition if symbol is not None and symbol.live else None
-                if symbol is not None and definition and definition[1] is row:
-                    linked[row[0]] = symbol
-            rows: list[GlobalRow] = []
+            bound = obj.bound
+            linked = {
+                row[0]: symbol
+                for row in obj.functions
+                if (symbol := bound[row[0]]) is not None
+                and symbol.live
+                and symbol.definition is not None
+                and symbol.definition[1] is row
+            }
             values = _function_values(obj)
-            if values is not None:
-                rows = [
-                    (code, linked[index], value, b"")
-                    for _, code, _, index, value in values
-                    if index in linked
-                ]
-            for record in () if values else global_records(obj):
-                code = record[1]
-                if code not in _OF_FUNCTION:
-                    rows.append((code, None, 0, record))
-                elif record[0] == SVAL and len(record) >= 8:
-                    symbol = linked.get(word(record, 0))
-                    if symbol is not None:
-                        rest = record[_FUNCTION_VALUE.size :]
-                        rows.append((code, symbol, word(record, 1), rest))
-            of = [
-                (code, s, value) for code, s, value, _ in rows if code in _FACTS and s is not None
-            ]
-            self.registers.update({s: value for code, s, value in of if code == REGCOUNT})
-            self.frame.update({s: value for code, s, value in of if code == FRAME_SIZE})
-            self.rows.append((obj, rows))
+            if values is None:
+                self._take_rows(obj, linked)
+                continue
+            values = [row for row in values if row[3] in linked]
+            self.values[obj] = values, linked
+            for code, known in ((REGCOUNT, self.registers), (FRAME_SIZE, self.frame)):
+                known.update({linked[row[3]]: row[4] for row in values if row[1] == code})
+
+    def _take_rows(self, obj: InputObject, linked: dict[int, Symbol]) -> None:
+        rows: list[GlobalRow] = []
+        for record in global_records(obj):
+            code = record[1]
+            if code not in _OF_FUNCTION:
+                rows.append((code, None, 0, record))
+            elif record[0] == SVAL and len(record) >= 8:
+                symbol = linked.get(word(record, 0))
+                if symbol is None:
+                    continue
+                value = word(record, 1)
+                rows.append((code, symbol, value, record[_FUNCTION_VALUE.size :]))
+                if code == REGCOUNT:
+                    self.registers[symbol] = value
+                elif code == FRAME_SIZE:
+                    self.frame[symbol] = value
+        self.rows[obj] = rows
 
 
 def _function_values(obj: InputObject) -> list[tuple[int, ...]] | None:
@@ -205,8 +213,11 @@ def fill(
     entries = set(kernels)
     rows: list[bytes] = []
     pack = _FUNCTION_VALUE.pack
-    for obj, found in reversed(facts.rows):
-        for code, symbol, value, rest in reversed(found):
+    for obj in reversed(state.objects):
+        if obj in facts.values:
+            rows += _values_of(*facts.values[obj], demands, entries)
+            continue
+        for code, symbol, value, rest in reversed(facts.rows[obj]):
             if symbol is None:
                 if rest[0] == SVAL and code in eiattr.SYMBOL_FIELDS:
                     rest = _renumber_fields(obj, rest)
@@ -232,6 +243,32 @@ def fill(
     section.data += b"".join(rows)
     section.emitted = section.emitted and bool(rows)
     _function_sections(state, demands, kernels if final else [], recursive, mercury)
+
+
+def _values_of(
+    values: list[tuple[int, ...]],
+    linked: dict[int, Symbol],
+    demands: Demands | None,
+    entries: set[Symbol],
+) -> list[bytes]:
+    """The global records of an input, last one first, if all are of a function and a number."""
+    pack = _FUNCTION_VALUE.pack
+    numbers = {index: symbol.index for index, symbol in linked.items()}
+    if demands is None:
+        return [pack(SVAL, code, 8, numbers[i], value) for _, code, _, i, value in reversed(values)]
+    registers = demands.registers
+    needs = {i: registers.get(symbol, 0) for i, symbol in linked.items() if symbol in entries}
+    return [
+        pack(
+            SVAL,
+            code,
+            8,
+            numbers[i],
+            needs[i] if code == REGCOUNT and i in needs and needs[i] > value else value,
+        )
+        for _, code, _, i, value in reversed(values)
+        if code != MAX_STACK_SIZE
+    ]
 
 
 def _warn(state: LinkState, demands: Demands, kernels: set[Symbol]) -> None:
@@ -288,8 +325,9 @@ def _function_sections(
     #: Lists of records of device functions that nothing is decided in (many functions share one):
     #: the records of the output, and whether one is a mask.
     settled: dict[int, tuple[list[InfoRecord], bool]] = {}
+    wanted_kernels = set(state.linked_kernels())
     for function, section in sections.items():
-        is_device = not state.is_kernel(function)
+        is_device = function not in wanted_kernels
         shared = id(section.records)
         if is_device and shared in settled:
             same, has_mask = settled[shared]

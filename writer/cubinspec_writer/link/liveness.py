@@ -50,7 +50,7 @@ def mark_live(state: LinkState) -> None:
         return
     edges, held = reference_graph(state)
     live: set[Symbol] = set()
-    work = [f for f in functions if f.is_defined and state.is_kernel(f)]
+    work = [f for f in functions if f.definition is not None and state.is_kernel(f)]
     while work:
         function = work.pop()
         if function not in live:
@@ -93,7 +93,11 @@ def reference_graph(state: LinkState) -> tuple[Edges, list[Symbol]]:
         for a, b in obj.callgraph.calls:
             source, target = functions.get(a), functions.get(b)
             if source is not None and target is not None and accepted_here(obj, a):
-                edges.setdefault(source, []).append(target)
+                known = edges.get(source)
+                if known is None:
+                    edges[source] = [target]
+                else:
+                    known.append(target)
         # Code that only takes an address keeps the function, but not what that one calls
         # (address_only).
         calls = set(obj.callgraph.calls)
@@ -130,7 +134,9 @@ def undefined_names(state: LinkState) -> list[str]:
         missing = {
             row[0]
             for row in obj.named
-            if (symbol := bound[row[0]]) is not None and is_missing(symbol)
+            if (symbol := bound[row[0]]) is not None
+            and symbol.definition is None
+            and is_missing(symbol)
         }
         if not missing:
             continue

@@ -43,6 +43,7 @@ from .model import (
     STB_GLOBAL,
     STB_LOCAL,
     STB_WEAK,
+    STO_CUDA_ENTRY,
     STT_FUNC,
     STT_NOTYPE,
     STT_SECTION,
@@ -176,7 +177,7 @@ class _Merger:
             section.info_value = owners & 0xFF000000
             symbol.section = section
             obj.placed[index] = (section, 0)
-            if symbol.is_entry and (by_host or state.is_kernel(symbol)):
+            if symbol.other & STO_CUDA_ENTRY and (by_host or state.is_kernel(symbol)):
                 own = info.get(index)
                 if own is not None:
                     self._info_section(own, symbol, is_new=is_new)

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from struct import Struct
 
-from .plain import NamedTuple
+from .plain import NamedTuple, final
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 STB_LOCAL, STB_GLOBAL, STB_WEAK = 0, 1, 2
 STT_NOTYPE, STT_OBJECT, STT_FUNC, STT_SECTION = 0, 1, 2, 3
@@ -169,6 +169,44 @@ def info_records(data: bytes) -> list[InfoRecord]:
     return found
 
 
+class InfoShapes:
+    """Splits attribute sections as `info_records` does; most of a program are cut alike.
+
+    Kernels with the same attributes have sections that differ in values only: what says where the
+    records end, formats and sizes, is compared in one step, and the records are cut in another.
+    """
+
+    __slots__ = ("known",)
+    #: Shapes kept per length of a section.
+    _MOST = 4
+
+    def __init__(self) -> None:
+        #: By length: the bits that have to be the same, what they are, and what cuts the records.
+        self.known: dict[int, list[tuple[int, int, Callable[[bytes], tuple[bytes, ...]]]]] = {}
+
+    def split(self, data: bytes) -> list[InfoRecord]:
+        """The records of a section."""
+        shapes = self.known.get(len(data))
+        if shapes is None:
+            self.known[len(data)] = []  # one of its length needs no shape
+            return info_records(data)
+        number = int.from_bytes(data, "little")
+        for mask, bits, cut in shapes:
+            if number & mask == bits:
+                return list(cut(data))
+        found = info_records(data)
+        if len(shapes) < self._MOST and b"".join(found) == data:
+            heads = [(_SIZED_HEAD if r[0] == SVAL else _HEAD) + bytes(len(r) - 4) for r in found]
+            mask = int.from_bytes(b"".join(heads), "little")
+            cut = Struct("".join([f"{len(record)}s" for record in found])).unpack
+            shapes.append((mask, number & mask, cut))
+        return found
+
+
+#: Bits of a record that say how long it is: its format, and the size of a payload.
+_HEAD, _SIZED_HEAD = b"\xff\0\0\0", b"\xff\0\xff\xff"
+
+
 class CallGraph:
     """The four lists of `.nv.callgraph`, as (a, b) pairs of raw numbers."""
 
@@ -198,6 +236,7 @@ class InputObject:
 
     __slots__ = (
         "_by_type",
+        "_shapes",
         "_split",
         "_texts",
         "bound",
@@ -236,6 +275,7 @@ class InputObject:
         self._by_type: dict[int, list[InSection]] = {}
         self._texts: dict[int, str] = {}
         self._split: dict[bytes, list[InfoRecord]] = {}
+        self._shapes = InfoShapes()
         self.callgraph = CallGraph()
         self.prototypes: list[tuple[int, int]] = []
         self.bound: list[Symbol | None] = []
@@ -267,7 +307,7 @@ class InputObject:
             data = self.sections[section].data
             found = self._split.get(data)
             if found is None:
-                found = self._split[data] = info_records(data)
+                found = self._split[data] = self._shapes.split(data)
             self.info[section] = found
         return found
 
@@ -276,11 +316,10 @@ class InputObject:
         by_type = self._by_type
         if not by_type:
             for section in self.sections:
-                known = by_type.get(section[2])
-                if known is None:
+                try:
+                    by_type[section[2]].append(section)
+                except KeyError:
                     by_type[section[2]] = [section]
-                else:
-                    known.append(section)
         lists = [by_type[sh_type] for sh_type in types if sh_type in by_type]
         return lists[0] if len(lists) == 1 else sorted(s for part in lists for s in part)
 
@@ -292,6 +331,7 @@ class InputObject:
 # ---------------------------------------------------------------- outputs
 
 
+@final
 class Symbol:
     """One symbol of the output, shared by all inputs that mean the same thing.
 
@@ -387,6 +427,7 @@ class Reloc(NamedTuple):
 _WITHOUT_BYTES = frozenset((SHT_NOBITS, SHT_CUDA_GLOBAL, SHT_CUDA_SHARED, SHT_CUDA_SHARED_RESERVED))
 
 
+@final
 class OutSection:
     """One section of the output.
 

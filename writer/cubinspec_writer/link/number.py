@@ -97,19 +97,19 @@ def number_symbols(state: LinkState) -> list[Symbol | OutSection]:
     late = late_sections(state) if state.profile.constant0_late else []
     unnumbered = set(late)
     for entry in state.entries:
-        if isinstance(entry, OutSection):
+        if type(entry) is OutSection:
             if not entry.emitted or not entry.has_symbol:
                 continue
             if entry.sh_type in _MAYBE_EMPTY and not has_symbol(state, entry):
                 continue
             if not late or entry not in unnumbered:
                 symbols.append(entry)
-        elif isinstance(entry, Symbol) and (is_plain(entry) or not is_dropped(state, entry)):
+        elif type(entry) is Symbol and (is_plain(entry) or not is_dropped(state, entry)):
             symbols.append(entry)
     symbols += [s for s in state.globals if is_plain(s) or not is_dropped(state, s)]
     symbols += [s for s in late if has_symbol(state, s)]
     for index, item in enumerate(symbols, 1):
-        if isinstance(item, Symbol):
+        if type(item) is Symbol:
             item.index = index
             continue
         item.symbol_index = index

@@ -12,7 +12,7 @@ from _collections import _tuplegetter  # type: ignore[import-not-found]  # as in
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dataclasses import dataclass, field, replace
-    from typing import NamedTuple
+    from typing import NamedTuple, final
 else:
 
     class _Fresh:
@@ -56,6 +56,10 @@ else:
         cls.__init__, cls.__repr__ = __init__, __repr__
         return cls
 
+    def final(cls):
+        """For type checkers: there are no classes below, so that `type(x) is C` is all of C."""
+        return cls
+
     def replace(instance, **changes):
         return type(instance)(**{**instance.__dict__, **changes})
 
@@ -76,4 +80,4 @@ else:
             return type(self)(*[changes.get(n, v) for n, v in zip(names, self)])  # noqa: B905
 
 
-__all__ = ["NamedTuple", "dataclass", "field", "replace"]
+__all__ = ["NamedTuple", "dataclass", "field", "final", "replace"]

@@ -11,7 +11,7 @@ order follows from it.
 
 from __future__ import annotations
 
-from itertools import repeat
+from itertools import compress, count, repeat
 from operator import add, itemgetter
 
 from cubinspec.errors import BadStructureError, NotCubinError
@@ -161,13 +161,20 @@ def _symbols(elf: Elf, table: int, strtab: StringTable, num_sections: int) -> li
             raise BadStructureError(
                 f"symbol {index} is in section {shndx} of {num_sections}", file=elf.file
             )
-    binds, kinds = [info >> 4 for info in infos], [info & 15 for info in infos]
+    packed = bytes(infos)
+    binds, kinds = packed.translate(_HIGH_HALF), packed.translate(_LOW_HALF)
     # Sections have their names in the other table.
-    of_others = zip(st_names, kinds, strict=True)
-    texts = iter(strtab.get_many([name for name, kind in of_others if kind != STT_SECTION]))
-    names = [next(texts) if kind != STT_SECTION else "" for kind in kinds]
+    named = kinds.translate(_IS_NAMED)
+    texts = iter(strtab.get_many(list(compress(st_names, named))))
+    names = [next(texts) if is_named else "" for is_named in named]
     columns = zip(range(len(rows)), names, binds, kinds, others, shndxs, values, sizes, strict=True)
     return list(map(_NEW, repeat(InSymbol), columns))
+
+
+#: What the halves of `st_info` are: binding and kind.
+_HIGH_HALF = bytes([info >> 4 for info in range(256)])
+_LOW_HALF = bytes([info & 15 for info in range(256)])
+_IS_NAMED = bytes([kind != STT_SECTION for kind in range(256)])
 
 
 def _sections(elf: Elf, mercury: bool) -> list[InSection]:
@@ -185,15 +192,12 @@ def _sections(elf: Elf, mercury: bool) -> list[InSection]:
     data = elf.data
     # A body that is empty or not in the file is cut as nothing.
     kinds = set(zip(types, flags, strict=True))
-    stored = {kind for kind in kinds if occupies_file(*kind)}
-    if len(stored) < len(kinds):
-        spans = zip(types, flags, offsets, sizes, strict=True)
-        ends = [
-            offset + size if (kind, flag) in stored else offset
-            for kind, flag, offset, size in spans
-        ]
-    else:
-        ends = list(map(add, offsets, sizes))
+    missing = {kind for kind in kinds if not occupies_file(*kind)}
+    ends = list(map(add, offsets, sizes))
+    if missing:
+        is_missing = map(missing.__contains__, zip(types, flags, strict=True))
+        for index in compress(count(), is_missing):
+            ends[index] = offsets[index]
     bodies = [data[start:end] for start, end in zip(offsets, ends, strict=True)]
     if not mercury and any(flag & SHF_MERCURY for _, flag in kinds):
         pairs = zip(types, flags, strict=True)

@@ -90,6 +90,8 @@ def relocate(state: LinkState) -> None:
     retype = relocations.RETYPE if final else {}
     slots: Container[Symbol] = () if final else state.slots
     stays: dict[Symbol, Container[int]] = {}
+    #: Types that stay as they are where they name a linked function, the most frequent case.
+    of_functions = _STAYING["function"] - retype.keys() - _CLEARING if final else frozenset()
     for section in [s for s in state.sections if s.relocs]:
         target = section.info_section
         assert target is not None
@@ -97,6 +99,9 @@ def relocate(state: LinkState) -> None:
         resolved: list[Reloc] = []
         for reloc in section.relocs:
             _, r_type, symbol, _, _ = reloc
+            if r_type in of_functions and symbol.kind == STT_FUNC and symbol.definition is not None:
+                kept.append(reloc)
+                continue
             if r_type in _CLEARING:
                 continue
             stay = stays.get(symbol)

@@ -17,6 +17,7 @@ from .model import (
     SHT_CUDA_SHARED,
     SHT_REL,
     SHT_RELA,
+    STO_CUDA_ENTRY,
     STT_FUNC,
     InputObject,
     OutSection,
@@ -41,6 +42,8 @@ class LinkState:
     #: The first part of `.strtab` and `.symtab`: sections, local and weak symbols, and bare names
     #: of sections that exist in the string table only.
     entries: list[OutSection | Symbol | str] = field(default_factory=list)
+    #: Those of the bare names that are not `reserved`.
+    loose_names: dict[str, None] = field(default_factory=dict)
     #: The second part of `.symtab`.
     globals: list[Symbol] = field(default_factory=list)
     #: Sections that have a name but were not made yet: where their name is in `entries`.
@@ -108,6 +111,7 @@ class LinkState:
     def add_name(self, name: str) -> None:
         """Enter a section name that may never get a section into both string tables."""
         self.entries.append(name)
+        self.loose_names[name] = None
 
     def create_section(
         self,
@@ -251,9 +255,10 @@ class LinkState:
         function, unless with `-r` only the host does not name it (kernels_reloc,
         kernels_preserved).
         """
-        is_entry = function.is_entry
-        if not is_entry or self.kernels is None or self.options.debug:
-            return is_entry
+        if not function.other & STO_CUDA_ENTRY or function.kind != STT_FUNC:
+            return False
+        if self.kernels is None or self.options.debug:
+            return True
         options = self.options
         keeps_all = self.kernels.by_host and options.relocatable
         return keeps_all or self.kernels.keeps(function)
