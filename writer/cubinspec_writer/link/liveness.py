@@ -104,17 +104,24 @@ def reference_graph(state: LinkState) -> tuple[Edges, list[Symbol]]:
         only_named = {
             (function_at(obj, a), b) for a, b in obj.callgraph.references if (a, b) not in calls
         }
+        sections = obj.sections
         for _, at, _, rows in obj.relocs:
-            named = [index for _, _, index, _ in rows if index in functions]
-            section = obj.sections[at]
-            if not named or not section.flags & SHF_ALLOC:
+            flags = sections[at][3]
+            if not flags & SHF_ALLOC:
                 continue
-            is_code = section.flags & SHF_EXECINSTR
-            source = owner.get(at if is_code else section.info)
+            named = [index for _, _, index, _ in rows if index in functions]
+            if not named:
+                continue
+            is_code = flags & SHF_EXECINSTR
+            source = owner.get(at if is_code else sections[at][6])
             if source is not None:
                 if only_named:
                     named = [index for index in named if (source, index) not in only_named]
-                edges.setdefault(source, []).extend([functions[index] for index in named])
+                known = edges.get(source)
+                if known is None:
+                    known = edges[source] = []
+                for index in named:
+                    known.append(functions[index])
             elif not is_code:
                 roots += [functions[index] for index in named if takes_address(obj, index)]
     return edges, roots
@@ -159,7 +166,7 @@ def undefined_names(state: LinkState) -> list[str]:
             # Variables need a definition even when nothing uses them, functions also when only code
             # that is not linked takes their address or a copy that gave way calls them.
             symbol = obj.bound[named[0]]
-            if symbol is None or symbol in seen:
+            if symbol is None or symbol.definition is not None or symbol in seen:
                 continue
             wanted = named.kind in _VARIABLES or (named.kind == STT_FUNC and symbol.live)
             if wanted and named.bind == STB_GLOBAL and is_missing(symbol):

@@ -16,6 +16,8 @@ Fixed from here on: which sections exist, both symbol lists, the place of every 
 
 from __future__ import annotations
 
+from operator import itemgetter
+
 from cubinspec.errors import BadStructureError
 
 from . import unified
@@ -79,10 +81,11 @@ SHARED = ".nv.shared."
 _OPTIMIZER = SHT_CUDA_CONSTANT_B0 + 2
 
 
-#: Types of sections that are looked at again when all symbols are merged.
+_IN_ORDER = itemgetter(0)
+#: Types of sections that are looked at again when all symbols are merged, as data of type PROGBITS
+#: are.
 _WITH_CONTENT = frozenset(
     (
-        SHT_PROGBITS,
         SHT_CUDA_GLOBAL_INIT,
         *range(SHT_CUDA_CONSTANT_B0, SHT_CUDA_CONSTANT_B17 + 1),
         *unified.ENTRY_TYPES,
@@ -315,10 +318,12 @@ class _Merger:
         self.state.enter(symbol)
 
     def _content(self) -> None:
-        for section in self.obj.of_types(_WITH_CONTENT):
-            sh_type = section[2]
-            if unified.is_entries(sh_type):
-                unified.merge_entries(self.state, self.obj, section)
+        obj = self.obj
+        code = obj.of_types((SHT_PROGBITS,))
+        others = [section for section in code if not section[3] & SHF_EXECINSTR]
+        for section in sorted(others + obj.of_types(_WITH_CONTENT), key=_IN_ORDER):
+            if unified.is_entries(section[2]):
+                unified.merge_entries(self.state, obj, section)
             elif not section[3] & SHF_EXECINSTR:
                 # Initial values come, too, where nothing names them (weak_vars).
                 self._place(section, last=True)

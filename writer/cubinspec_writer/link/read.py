@@ -11,7 +11,7 @@ order follows from it.
 
 from __future__ import annotations
 
-from itertools import compress, count, repeat
+from itertools import compress, count, groupby, repeat
 from operator import add, itemgetter
 
 from cubinspec.errors import BadStructureError, NotCubinError
@@ -59,9 +59,10 @@ from .model import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import mmap
+    from typing import NoReturn
 
 ET_REL = 1
-_OFFSET, _SYMBOL = itemgetter(0), itemgetter(2)
+_OFFSET, _SYMBOL, _FLAGS = itemgetter(0), itemgetter(2), itemgetter(3)
 #: Makes a named tuple of a tuple without a call of its constructor.
 _NEW = tuple.__new__
 _CODE_PREFIX, _PREFIX = ".nv.capmerc", ".nv.merc"
@@ -130,7 +131,8 @@ def read_half(elf: Elf, *, mercury: bool) -> InputObject:
             for s in symbols
         ]
     in_flags = _BARRIERS << 20
-    barriers = {s[0]: s[3] >> 20 & _BARRIERS for s in sections if s[3] & in_flags}
+    of_code = {flags for flags in set(map(_FLAGS, sections)) if flags & in_flags}
+    barriers = {s[0]: s[3] >> 20 & _BARRIERS for s in sections if of_code and s[3] in of_code}
     if barriers:
         sections = [
             s._replace(flags=s.flags & ~(_BARRIERS << 20)) if s.index in barriers else s
@@ -142,7 +144,7 @@ def read_half(elf: Elf, *, mercury: bool) -> InputObject:
             # Barriers stood in the flags of code before they had an attribute (CUDA 12).
             record = info_record(2, NUM_BARRIERS, barriers[section.info])
             obj.info[section.index] = [record, *info_records(section.data)]
-    obj.relocs = [_relocs(elf, obj, section) for section in obj.of_types((SHT_RELA, SHT_REL))]
+    obj.relocs = _relocs(elf, obj)
     for section in obj.of_types((SHT_CUDA_CALLGRAPH,)):
         obj.callgraph = _callgraph(elf, section.index)
     for section in obj.of_types((SHT_CUDA_PROTOTYPE,)):
@@ -289,31 +291,60 @@ def _as_mercury(section: InSection) -> InSection:
     return section._replace(name=name, sh_type=sh_type, flags=flags)
 
 
-def _relocs(elf: Elf, obj: InputObject, section: InSection) -> InRelocs:
-    index, _, sh_type, _, _, _, target, _, _, data = section
-    if target >= len(obj.sections):
-        elf.section_row(target, f"sections[{index}].sh_info")  # says what is wrong
-    is_rela = sh_type == SHT_RELA
-    record = records.RELA_64 if is_rela else records.REL_64
-    if len(data) % record.size:
-        elf.rows_of(index, record, "relocations")  # says what is wrong
-    cut = record.iter_unpack(data)
-    if not is_rela:
-        cut = ((*row, 0) for row in cut)
-    rows: list[InReloc] = list(cut)
-    highest = max(map(_SYMBOL, rows), default=0)
+def _relocs(elf: Elf, obj: InputObject) -> list[InRelocs]:
+    """All relocations, in section order; the rows of all sections are cut at once."""
+    sections = obj.of_types((SHT_RELA, SHT_REL))
+    rows: list[InReloc] = []
+    #: Rows of each section.
+    counts = []
+    for is_rela, run in groupby(sections, _is_rela):
+        record = records.RELA_64 if is_rela else records.REL_64
+        bodies = [section[9] for section in run]
+        sizes = list(map(len, bodies))
+        if any(map(record.size.__rmod__, sizes)):
+            break
+        cut = record.iter_unpack(b"".join(bodies))
+        rows += cut if is_rela else ((*row, 0) for row in cut)
+        counts += [size // record.size for size in sizes]
     farthest = max(map(_OFFSET, rows), default=0)
-    if farthest > _LARGEST_OFFSET:
-        raise BadStructureError(
-            f"relocation at {farthest:#x} of section {target}",
-            file=obj.name,
-            expected=f"at most {_LARGEST_OFFSET:#x}",
-        )
-    if rows and highest >= len(obj.symbols):
-        raise BadStructureError(
-            f"relocation names symbol {highest} of {len(obj.symbols)}", file=obj.name
-        )
-    return _NEW(InRelocs, (index, target, is_rela, rows))
+    wrong = farthest > _LARGEST_OFFSET or max(map(_SYMBOL, rows), default=-1) >= len(obj.symbols)
+    if wrong or len(counts) < len(sections):
+        _refuse_relocs(elf, obj, sections)
+    found: list[InRelocs] = []
+    at, num_sections = 0, len(obj.sections)
+    for section, number in zip(sections, counts, strict=True):
+        target = section[6]
+        if target >= num_sections:
+            elf.section_row(target, f"sections[{section.index}].sh_info")  # says what is wrong
+        end = at + number
+        found.append(_NEW(InRelocs, (section[0], target, section[2] == SHT_RELA, rows[at:end])))
+        at = end
+    return found
+
+
+def _is_rela(section: InSection) -> bool:
+    return section[2] == SHT_RELA
+
+
+def _refuse_relocs(elf: Elf, obj: InputObject, sections: list[InSection]) -> NoReturn:
+    """Say what is wrong with the first section of relocations that has something wrong."""
+    for section in sections:
+        record = records.RELA_64 if _is_rela(section) else records.REL_64
+        elf.section_row(section.info, f"sections[{section.index}].sh_info")
+        rows = list(elf.rows_of(section.index, record, "relocations"))
+        farthest = max(map(_OFFSET, rows), default=0)
+        if farthest > _LARGEST_OFFSET:
+            raise BadStructureError(
+                f"relocation at {farthest:#x} of section {section.info}",
+                file=obj.name,
+                expected=f"at most {_LARGEST_OFFSET:#x}",
+            )
+        highest = max(map(_SYMBOL, rows), default=0)
+        if rows and highest >= len(obj.symbols):
+            raise BadStructureError(
+                f"relocation names symbol {highest} of {len(obj.symbols)}", file=obj.name
+            )
+    raise AssertionError("one of them is wrong")
 
 
 #: Offsets in capsules count in Mercury code, so that the section's size is no limit.
