@@ -109,9 +109,7 @@ _OF_SYMBOLS = frozenset(
 )
 _RELOCATIONS = frozenset((SHT_REL, SHT_RELA, SHT_CUDA_RESOLVED_RELA))
 
-_NAME, _TYPE, _FLAGS = attrgetter("name"), attrgetter("sh_type"), attrgetter("flags")
-_ALIGN, _ENTSIZE = attrgetter("align"), attrgetter("entsize")
-_CONTENT, _INDEX = attrgetter("content"), attrgetter("index")
+_TYPE = attrgetter("sh_type")
 
 Row = tuple[int, ...]
 
@@ -242,12 +240,12 @@ class _Writer:
         for kind, items in groupby(self.half.symbols, type):
             if kind is OutSection:
                 run = [item for item in items if type(item) is OutSection]
-                found = list(map(_INDEX, run))
+                found = [section.index for section in run]
                 indices += found
                 if 0 in found:
                     raise _not_linked(run[found.index(0)])
                 stored = map(_stored_index, found) if self.is_large else found
-                names = map(place_of, map(_NAME, run))
+                names = map(place_of, [section.name for section in run])
                 zeros = repeat(0)
                 rows += map(pack, names, repeat(STT_SECTION), zeros, stored, zeros, zeros)
                 continue
@@ -323,15 +321,14 @@ class _Writer:
         for sh_type, group in groupby(self.sections, _TYPE):
             final, is_stored, is_made, link = types[sh_type]
             run = list(group)
-            names, flags, aligns = (
-                list(map(_NAME, run)),
-                list(map(_FLAGS, run)),
-                list(map(_ALIGN, run)),
-            )
+            names = [section.name for section in run]
+            flags = [section.flags for section in run]
+            aligns = [section.align for section in run]
             if run[0].is_nobits:
                 sizes = [section.nobits_size + section.reserved for section in run]
             else:
-                contents = list(map(self._bytes if is_made else _CONTENT, run))
+                make = self._bytes
+                contents = [make(s) if is_made else s.content for s in run]
                 sizes = list(map(len, contents))
             if is_stored:
                 offsets, at = _stack(contents, sizes, aligns, at, parts)
@@ -366,7 +363,7 @@ class _Writer:
                 run_links,
                 infos,
                 aligns,
-                map(_ENTSIZE, run),
+                [section.entsize for section in run],
             )
             if is_stored and flags.count(flags[0]) == len(flags):
                 # one for all, as they follow each other

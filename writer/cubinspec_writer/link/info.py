@@ -495,10 +495,10 @@ def _fill_externs(
 def _in_input_order(state: LinkState) -> list[Symbol]:
     """Functions with attributes, in the order of the inputs' sections, by the last copy."""
     places = [
-        obj.placed[s.index][0].owner
+        place[0].owner
         for obj in state.objects
         for s in obj.sections
-        if s[2] == SHT_CUDA_INFO and s.index in obj.placed
+        if s[2] == SHT_CUDA_INFO and (place := obj.placed[s.index]) is not None
     ]
     met = dict.fromkeys(owner for owner in reversed(places) if owner is not None)
     return list(reversed(met))
@@ -537,7 +537,7 @@ def _renumber(function: Symbol, record: InfoRecord) -> InfoRecord:
     if record[1] != PARAM_CBANK or function.definition is None:
         return record
     obj = function.definition[0]
-    place = obj.placed.get(obj.symbols[checked(obj, word(record, 0))][5])
+    place = obj.place(obj.symbols[checked(obj, word(record, 0))][5])
     if place is None or not place[0].has_symbol:
         return record
     return record[:4] + place[0].symbol_index.to_bytes(4, "little") + record[8:]

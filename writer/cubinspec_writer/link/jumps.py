@@ -55,9 +55,10 @@ def _places(
         for relocs in obj.relocs:
             source = obj.sections[relocs.target]
             owner = owners.get(source.info)
-            if source.sh_type != _CONSTANT2 or owner is None or relocs.target not in obj.placed:
+            place = obj.placed[relocs.target]
+            if source.sh_type != _CONSTANT2 or owner is None or place is None:
                 continue
-            section, base = obj.placed[relocs.target]
+            section, base = place
             bank, shift = mercury.copies.get(section, [(section, 0)])[0]
             if bank not in twins:
                 continue

@@ -135,7 +135,10 @@ class _HalfMap:
             if at < len(indices.get(final, ())):
                 self.index[section] = indices[final][at]
         for obj in half.state.objects:
-            for number, (section, offset) in obj.placed.items():
+            for number, placed in enumerate(obj.placed):
+                if placed is None:
+                    continue
+                section, offset = placed
                 source = {"input": obj.name, "section": number, "offset": offset}
                 for place, shift in self._places(section):
                     self.sources.setdefault(place, []).append(source | {"offset": offset + shift})
@@ -196,7 +199,7 @@ class _HalfMap:
     def _fate(
         self, obj: InputObject, section: InSection
     ) -> tuple[str, str, list[tuple[OutSection, int]]]:
-        placed = obj.placed.get(section.index)
+        placed = obj.placed[section.index]
         if placed is not None:
             target, offset = placed
             places = [(place, offset + shift) for place, shift in self._places(target)]

@@ -211,7 +211,6 @@ class _Merger:
                 state.lost_constants = [x for x in state.lost_constants if x[0] is not section]
                 if section is symbol.section:
                     section.align = self.obj.sections[row.shndx].align
-                section.relocs.clear()
                 state.members.pop(section, None)
             if is_constant(section.sh_type):
                 # Their relocations stay (weak_jump_tables).
@@ -335,7 +334,7 @@ class _Merger:
             last: no symbol will ask for this section.
         """
         index, name, sh_type, flags, size, _, info, _, _, _ = source
-        known = self.obj.placed.get(index)
+        known = self.obj.placed[index]
         if known is not None:
             return known
         if flags & SHF_MERCURY:
@@ -528,12 +527,12 @@ class _Merger:
             if not section[3] & SHF_INFO_LINK:
                 continue
             owner = self.owner.get(section[6])
-            if owner is not None and section[0] not in self.obj.placed:
+            if owner is not None and self.obj.placed[section[0]] is None:
                 self._info_section(section, owner, is_new=len(owner.parts) == 1)
 
     def _relocations(self, relocs: InRelocs) -> None:
         state, obj = self.state, self.obj
-        place = obj.placed.get(relocs.target) or self.late_places.get(relocs.target)
+        place = obj.placed[relocs.target] or self.late_places.get(relocs.target)
         if place is None:
             return
         target, base = place
@@ -680,7 +679,7 @@ class _Merger:
         """
         row, symbol = self.obj.symbols[index], self.obj.bound[index]
         if row.kind == STT_SECTION:
-            place = self.obj.placed.get(row.shndx)
+            place = self.obj.place(row.shndx)
             return (place[0].symbol, place[1]) if place else (None, 0)
         if symbol is not None and symbol.is_function and not symbol.live:
             return None, 0

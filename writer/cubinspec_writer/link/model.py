@@ -14,6 +14,7 @@ from .plain import NamedTuple, final
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from typing import Any
 
 STB_LOCAL, STB_GLOBAL, STB_WEAK = 0, 1, 2
 STT_NOTYPE, STT_OBJECT, STT_FUNC, STT_SECTION = 0, 1, 2, 3
@@ -228,7 +229,7 @@ class InputObject:
         info: records of attribute sections that were asked for, by section; see `records`.
         bound: output symbol of every input symbol, filled by `resolve`; None for symbols without
             a place.
-        placed: where an input section went: output section and offset inside it, filled by
+        placed: where every input section went: output section and offset inside it, filled by
             `merge`.
         repeats: parts of sections, (start, end), that only repeat a weak variable, by section;
             filled by `resolve`.
@@ -279,12 +280,16 @@ class InputObject:
         self.callgraph = CallGraph()
         self.prototypes: list[tuple[int, int]] = []
         self.bound: list[Symbol | None] = []
-        self.placed: dict[int, tuple[OutSection, int]] = {}
+        self.placed: list[tuple[OutSection, int] | None] = [None] * len(sections)
         self.repeats: dict[int, list[tuple[int, int]]] = {}
 
     @property
     def sm(self) -> int:
         return (self.flags >> 8) & 0xFFFF
+
+    def place(self, section: int) -> tuple[OutSection, int] | None:
+        """Where a section went; None, too, for the reserved numbers."""
+        return self.placed[section] if section < len(self.placed) else None
 
     def string(self, offset: int) -> str:
         """A text of the string table; few signatures serve many functions."""
@@ -424,6 +429,8 @@ class Reloc(NamedTuple):
     serial: int
 
 
+#: In place of the list that few sections have; nothing can be added to it by mistake.
+_NO_ROWS: Any = ()
 _WITHOUT_BYTES = frozenset((SHT_NOBITS, SHT_CUDA_GLOBAL, SHT_CUDA_SHARED, SHT_CUDA_SHARED_RESERVED))
 
 
@@ -489,8 +496,8 @@ class OutSection:
         self.known_symbol: Symbol | None = None
         self.info_section: OutSection | None = None
         self.info_value = 0
-        self.relocs: list[Reloc] = []
-        self.records: list[InfoRecord] = []
+        self.relocs: list[Reloc] = _NO_ROWS
+        self.records: list[InfoRecord] = _NO_ROWS
         self.emitted = emitted
         self.index = 0
         self.is_nobits = sh_type in _WITHOUT_BYTES

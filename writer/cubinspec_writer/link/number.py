@@ -100,7 +100,7 @@ def number_symbols(state: LinkState) -> list[Symbol | OutSection]:
         if type(entry) is OutSection:
             if not entry.emitted or not entry.has_symbol:
                 continue
-            if entry.sh_type in _MAYBE_EMPTY and not has_symbol(state, entry):
+            if entry.sh_type in _MAYBE_EMPTY and not (entry.content or has_symbol(state, entry)):
                 continue
             if not late or entry not in unnumbered:
                 symbols.append(entry)

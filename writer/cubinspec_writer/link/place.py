@@ -414,7 +414,7 @@ def _mark_last_block(state: LinkState) -> None:
     known: set[tuple[int, bytes]] = set()
     for obj in state.objects:
         for source in obj.sections:
-            place = obj.placed.get(source.index)
+            place = obj.placed[source.index]
             if source.sh_type != _CONSTANT3 or place is None or not _is_shared_size(source):
                 continue
             is_new = (source.align, source.data) not in known

@@ -202,7 +202,7 @@ class LinkState:
         section = self.create_section(
             name, sh_type, SHF_INFO_LINK, align, target.owner, entsize, False
         )
-        section.info_section = target
+        section.info_section, section.relocs = target, []
         self.reloc_sections[target, is_rela] = section
         options = self.options
         if options.preserve_relocs and listed and target not in self.resolved:
@@ -217,7 +217,7 @@ class LinkState:
         listing = self.create_section(
             name, SHT_CUDA_RESOLVED_RELA, SHF_INFO_LINK, 8, target.owner, 24, False
         )
-        listing.info_section, listing.emitted = target, False
+        listing.info_section, listing.emitted, listing.relocs = target, False, []
         return listing
 
     def find(self, name: str, owner: Symbol | None = None) -> OutSection | None:
@@ -238,7 +238,7 @@ class LinkState:
         place = self.reserved.pop((name, target.owner), None)
         if place is not None:
             section = self.create_section(name, SHT_REL, 0, 8, target.owner, 16, False, place)
-            section.info_section, section.emitted = target, False
+            section.info_section, section.emitted, section.relocs = target, False, []
             self.reloc_sections[target, False] = section
         return section
 
