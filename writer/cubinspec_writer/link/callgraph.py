@@ -101,7 +101,7 @@ class Graph:
             if root in number:
                 continue
             callees = self.callees(root)
-            if not any(self.callees(callee) for callee in callees):
+            if not (callees and any(map(self.callees, callees))):
                 # The most frequent case: what it calls, if anything, calls nothing.
                 for callee in callees:
                     if callee not in number:

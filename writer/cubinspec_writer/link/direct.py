@@ -234,6 +234,10 @@ class _Writer:
         place_of = strtab.__getitem__
         pack = records.SYMBOL_64.pack
         rows = [pack(0, 0, 0, 0, state.null_value, 0)]
+        in_16_bits = list(range(len(self.sections) + 1)) if self.is_large else []
+        in_16_bits[_SHN_LORESERVE:] = [
+            index if index == SHN_COMMON else SHN_XINDEX for index in in_16_bits[_SHN_LORESERVE:]
+        ]
         #: Section of every symbol, beyond 16 bits, too.
         indices = [0]
         in_globals = 0
@@ -244,7 +248,7 @@ class _Writer:
                 indices += found
                 if 0 in found:
                     raise _not_linked(run[found.index(0)])
-                stored = map(_stored_index, found) if self.is_large else found
+                stored = [in_16_bits[index] for index in found] if self.is_large else found
                 names = map(place_of, [section.name for section in run])
                 zeros = repeat(0)
                 rows += map(pack, names, repeat(STT_SECTION), zeros, stored, zeros, zeros)
@@ -259,7 +263,7 @@ class _Writer:
                 info, other, value = symbol_fields(state, symbol)
                 indices.append(index)
                 if index >= _SHN_LORESERVE:
-                    index = _stored_index(index)
+                    index = in_16_bits[index]
                 rows.append(pack(strtab[symbol.name], info, other, index, value, symbol.size))
         self.tables[".symtab"] = b"".join(rows)
         if self.is_large:
@@ -281,7 +285,7 @@ class _Writer:
         entries = self.state.entries
         reserved = set(self.state.reserved.values())
         loose = set(self.state.loose_names)
-        if loose:
+        if loose != {".symtab_shndx"}:
             loose -= {e.name for e in entries if type(e) is OutSection and e.name in loose}
         #: By index: the number that stands for it.
         made = list(range(len(self.sections) + 1))
@@ -560,11 +564,6 @@ def _stack(
         parts.append(data)
         at += size
     return offsets, at
-
-
-def _stored_index(index: int) -> int:
-    """`st_shndx`, which has 16 bits."""
-    return index if index < _SHN_LORESERVE or index == SHN_COMMON else SHN_XINDEX
 
 
 def _not_linked(section: OutSection, name: str | None = None) -> UnsupportedLinkError:

@@ -193,7 +193,11 @@ class Demands:
         for members in self.components:
             largest: int | None = None
             for function in members:
-                for value in (own.get(function), *map(found.get, known[function])):
+                value = own.get(function)
+                if value is not None and (largest is None or value > largest):
+                    largest = value
+                for callee in known[function]:
+                    value = found.get(callee)
                     if value is not None and (largest is None or value > largest):
                         largest = value
             if largest is not None:
