@@ -10,14 +10,7 @@ Fixed from here on: who calls whom, which later passes need for registers, stack
 from __future__ import annotations
 
 from .liveness import accepted_here, function_at, takes_address
-from .model import (
-    SHT_CUDA_CALLGRAPH,
-    SHT_CUDA_PROTOTYPE,
-    STT_FUNC,
-    InputObject,
-    OutSection,
-    Symbol,
-)
+from .model import SHT_CUDA_CALLGRAPH, SHT_CUDA_PROTOTYPE, InputObject, OutSection, Symbol
 from .plain import dataclass, field
 from .state import LinkState
 
@@ -176,11 +169,7 @@ def join_callgraphs(state: LinkState) -> Graph:
     """Join the call graphs of all inputs over live functions and collect the signatures."""
     graph = Graph()
     for obj in state.objects:
-        live = {
-            row[0]: symbol
-            for row in obj.named
-            if (symbol := obj.bound[row[0]]) is not None and symbol.kind == STT_FUNC and symbol.live
-        }
+        live = {index: symbol for index, symbol in obj.called.items() if symbol.live}
         _add_edges(state, graph.calls, obj, obj.callgraph.calls, live)
         for a, b in obj.callgraph.address_taken:
             _add_signature(state, graph.address_taken, obj, a, b)

@@ -9,7 +9,7 @@ a test links the cases both ways and compares the bytes.
 
 from __future__ import annotations
 
-from itertools import accumulate, count, groupby, repeat
+from itertools import accumulate, count, groupby, islice, repeat
 from operator import add, attrgetter
 from struct import Struct
 from struct import error as StructError
@@ -110,6 +110,8 @@ _OF_SYMBOLS = frozenset(
 _RELOCATIONS = frozenset((SHT_REL, SHT_RELA, SHT_CUDA_RESOLVED_RELA))
 
 _TYPE = attrgetter("sh_type")
+#: Sections that are looked at together: several looks at each find them in the cache.
+_RUN = 256
 
 Row = tuple[int, ...]
 
@@ -203,7 +205,8 @@ class _Writer:
             ranked[_RANK_OF_NAME[".symtab_shndx"]].append(
                 OutSection(".symtab_shndx", SHT_SYMTAB_SHNDX, 0, 4, 4)
             )
-        self.sections = [section for group in ranked for section in group]
+        for group in ranked:
+            self.sections += group
         for index, section in enumerate(self.sections, 1):
             section.index = index
         self.shstrtab, self.strtab = sections, strings
@@ -318,65 +321,64 @@ class _Writer:
         headers: list[bytes] = []
         loaded: list[Row] = []
         parts: list[bytes | bytearray] = []
-        types = self._types()
         place_of = self.shstrtab.__getitem__
         pack = records.SECTION_HEADER_64.pack
         at = 16 + records.ELF_HEADER_64.size
         for sh_type, group in groupby(self.sections, _TYPE):
-            final, is_stored, is_made, link = types[sh_type]
-            run = list(group)
-            names = [section.name for section in run]
-            flags = [section.flags for section in run]
-            aligns = [section.align for section in run]
-            if run[0].is_nobits:
-                sizes = [section.nobits_size + section.reserved for section in run]
-            else:
-                make = self._bytes
-                contents = [make(s) if is_made else s.content for s in run]
-                sizes = list(map(len, contents))
-            if is_stored:
-                offsets, at = _stack(contents, sizes, aligns, at, parts)
-            else:
-                offsets = []
-                for align in aligns:
-                    padding = -at % align if align > 1 else 0
-                    if padding:
-                        parts.append(bytes(padding))
-                        at += padding
-                    offsets.append(at)
-            infos = [
-                section.info_section.index
-                if section.info_section is not None
-                else self._info(section, num_local)
-                for section in run
-            ]
-            if link:
-                run_links: Iterable[int] = repeat(link)
-            else:
-                run_links = [
-                    symtab if name.startswith(_TEXT) else links.get(name, 0) for name in names
+            final, is_stored, is_made, link = self._of_type(sh_type)
+            while run := list(islice(group, _RUN)):
+                names = [section.name for section in run]
+                flags = [section.flags for section in run]
+                aligns = [section.align for section in run]
+                if run[0].is_nobits:
+                    sizes = [section.nobits_size + section.reserved for section in run]
+                else:
+                    make = self._bytes
+                    contents = [make(s) if is_made else s.content for s in run]
+                    sizes = list(map(len, contents))
+                if is_stored:
+                    offsets, at = _stack(contents, sizes, aligns, at, parts)
+                else:
+                    offsets = []
+                    for align in aligns:
+                        padding = -at % align if align > 1 else 0
+                        if padding:
+                            parts.append(bytes(padding))
+                            at += padding
+                        offsets.append(at)
+                infos = [
+                    section.info_section.index
+                    if section.info_section is not None
+                    else self._info(section, num_local)
+                    for section in run
                 ]
-            headers += map(
-                pack,
-                map(place_of, names),
-                repeat(final),
-                flags,
-                repeat(0),
-                offsets,
-                sizes,
-                run_links,
-                infos,
-                aligns,
-                [section.entsize for section in run],
-            )
-            if is_stored and flags.count(flags[0]) == len(flags):
-                # one for all, as they follow each other
-                if flags[0] & SHF_ALLOC:
-                    loaded.append((final, flags[0], offsets[0], at - offsets[0], aligns[0]))
-                continue
-            for row in zip(flags, offsets, sizes, aligns, strict=True):
-                if row[0] & SHF_ALLOC:
-                    loaded.append((final, *row))
+                if link:
+                    run_links: Iterable[int] = repeat(link)
+                else:
+                    run_links = [
+                        symtab if name.startswith(_TEXT) else links.get(name, 0) for name in names
+                    ]
+                headers += map(
+                    pack,
+                    map(place_of, names),
+                    repeat(final),
+                    flags,
+                    repeat(0),
+                    offsets,
+                    sizes,
+                    run_links,
+                    infos,
+                    aligns,
+                    [section.entsize for section in run],
+                )
+                if is_stored and flags.count(flags[0]) == len(flags):
+                    # one for all, as they follow each other
+                    if flags[0] & SHF_ALLOC:
+                        loaded.append((final, flags[0], offsets[0], at - offsets[0], aligns[0]))
+                    continue
+                for row in zip(flags, offsets, sizes, aligns, strict=True):
+                    if row[0] & SHF_ALLOC:
+                        loaded.append((final, *row))
         return headers, loaded, parts, at
 
     def _info(self, section: OutSection, num_local: int) -> int:
@@ -387,21 +389,16 @@ class _Writer:
             return num_local
         return self._owner_by_name(section.name)
 
-    def _types(self) -> dict[int, tuple[int, bool, bool, int]]:
-        """By type: the type in the file, whether bytes are stored, whether they are made here, and
-        the section that rows about symbols link to."""
-        state = self.state
+    def _of_type(self, sh_type: int) -> tuple[int, bool, bool, int]:
+        """The type in the file, whether bytes are stored, whether they are made here, and the
+        section that rows about symbols link to."""
         made = (*_TABLES, *_RELOCATIONS, SHT_CUDA_CALLGRAPH, SHT_CUDA_PROTOTYPE)
-        symtab = self._fixed(".symtab")
-        return {
-            sh_type: (
-                output_type(state, sh_type),
-                occupies_file(sh_type, 0),
-                sh_type in made,
-                symtab if sh_type in _OF_SYMBOLS else 0,
-            )
-            for sh_type in {section.sh_type for section in self.sections}
-        }
+        return (
+            output_type(self.state, sh_type),
+            occupies_file(sh_type, 0),
+            sh_type in made,
+            self._fixed(".symtab") if sh_type in _OF_SYMBOLS else 0,
+        )
 
     def _bytes(self, section: OutSection) -> bytes | bytearray:
         table = self.tables.get(section.name) if section.sh_type in _TABLES else None

@@ -323,7 +323,8 @@ def _function_sections(
     tails: dict[Symbol, list[InfoRecord]] = {}
     asked: Asked = {}
     codes = mercury_codes(mercury) if mercury else None
-    sections = {s.owner: s for s in state.sections if s.records and s.owner is not None}
+    found = state.by_type.get(SHT_CUDA_INFO, ())
+    sections = {s.owner: s for s in found if s.records and s.owner is not None}
     #: Functions whose records say a mask.
     masked: set[Symbol] = set()
     #: Lists of records of device functions that nothing is decided in (many functions share one):
@@ -440,8 +441,9 @@ def _without_masks(sections: Iterable[Symbol], masked: set[Symbol]) -> set[Symbo
 
 def _count_aliases(state: LinkState) -> dict[Symbol, int]:
     """Functions that have more names, and how many, if masks are said at all (alias_elsewhere)."""
-    names = [f for f in state.functions if f.section is not None and f.section.owner is not f]
-    if not any(r[1] == SPARSE_MMA_MASK for s in state.sections if names for r in s.records or ()):
+    names = state.aliases()
+    infos = state.by_type.get(SHT_CUDA_INFO, ()) if names else ()
+    if not any(r[1] == SPARSE_MMA_MASK for s in infos for r in s.records):
         return {}
     owners = [f.section.owner for f in names if f.section and f.section.owner]
     return {owner: owners.count(owner) for owner in owners}
@@ -454,8 +456,12 @@ def _reach_unknown_masks(
     old: set[Symbol],
 ) -> set[Symbol]:
     """Kernels that reach code of which no record says a mask: old code and aliases."""
-    unknown = {f: 1 for members in demands.components for f in members if f.is_defined}
-    unknown = {f: 1 for f in unknown if f in old or f not in sections}
+    unknown = {
+        f: 1
+        for members in demands.components
+        for f in members
+        if (f in old or f not in sections) and f.is_defined
+    }
     if not unknown:
         return set()
     reaching = demands.largest(unknown)

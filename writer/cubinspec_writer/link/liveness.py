@@ -25,6 +25,7 @@ from .model import (
     STT_OBJECT,
     InputObject,
     InReloc,
+    InSymbol,
     Space,
     Symbol,
 )
@@ -39,15 +40,16 @@ Edges = dict[Symbol, list[Symbol]]
 
 def mark_live(state: LinkState) -> None:
     """Set `live` of every function symbol."""
-    functions = {
-        symbol
-        for obj in state.objects
-        for row in obj.named
-        if (symbol := obj.bound[row[0]]) is not None and symbol.kind == STT_FUNC
-    }
+    for obj in state.objects:
+        obj.called = {
+            row[0]: symbol
+            for row in obj.named
+            if (symbol := obj.bound[row[0]]) is not None and symbol.kind == STT_FUNC
+        }
     options = state.options
     if options.relocatable or options.debug or options.preserve_relocs:
         return
+    functions = {symbol for obj in state.objects for symbol in obj.called.values()}
     edges, held = reference_graph(state)
     live: set[Symbol] = set()
     work = [f for f in functions if f.definition is not None and state.is_kernel(f)]
@@ -81,15 +83,11 @@ def reference_graph(state: LinkState) -> tuple[Edges, list[Symbol]]:
             if source is not None and accepted_here(obj, a):
                 edges.setdefault(source, []).extend(taken.get(obj.string(b), ()))
     for obj in state.objects:
-        owner, bound = code_owners(obj, replaced=True), obj.bound
+        owner = code_owners(obj, replaced=True)
         for alias, function in aliases(obj):
             edges.setdefault(alias, []).append(function)
             edges.setdefault(function, []).append(alias)
-        functions = {
-            row[0]: symbol
-            for row in obj.named
-            if (symbol := bound[row[0]]) is not None and symbol.kind == STT_FUNC
-        }
+        functions = obj.called
         for a, b in obj.callgraph.calls:
             source, target = functions.get(a), functions.get(b)
             if source is not None and target is not None and accepted_here(obj, a):
@@ -136,15 +134,18 @@ def undefined_names(state: LinkState) -> list[str]:
     if state.options.relocatable:
         return []
     seen: dict[Symbol, str] = {}
+    wanting: list[tuple[InSymbol, Symbol]] = []
     for obj in state.objects:
         bound = obj.bound
-        missing = {
-            row[0]
+        found = [
+            (row, symbol)
             for row in obj.named
             if (symbol := bound[row[0]]) is not None
             and symbol.definition is None
             and is_missing(symbol)
-        }
+        ]
+        wanting += found
+        missing = {row[0] for row, _ in found}
         if not missing:
             continue
         owner = code_owners(obj)
@@ -161,16 +162,12 @@ def undefined_names(state: LinkState) -> list[str]:
                 symbol = bound[index]
                 if index in missing and symbol is not None and symbol not in seen:
                     seen[symbol] = _undefined(symbol)
-    for obj in state.objects:
-        for named in obj.named:
-            # Variables need a definition even when nothing uses them, functions also when only code
-            # that is not linked takes their address or a copy that gave way calls them.
-            symbol = obj.bound[named[0]]
-            if symbol is None or symbol.definition is not None or symbol in seen:
-                continue
-            wanted = named.kind in _VARIABLES or (named.kind == STT_FUNC and symbol.live)
-            if wanted and named.bind == STB_GLOBAL and is_missing(symbol):
-                seen[symbol] = _undefined(symbol)
+    for row, symbol in wanting:
+        # Variables need a definition even when nothing uses them, functions also when only code
+        # that is not linked takes their address or a copy that gave way calls them.
+        wanted = row.kind in _VARIABLES or (row.kind == STT_FUNC and symbol.live)
+        if wanted and row.bind == STB_GLOBAL and symbol not in seen:
+            seen[symbol] = _undefined(symbol)
     if not seen:
         return []
     order = (

@@ -226,9 +226,11 @@ class InputObject:
     Attributes:
         named: rows of `symbols` that can be bound: not of sections, not without a name.
         functions: those of functions.
+        kinds: the types of symbols among them.
         info: records of attribute sections that were asked for, by section; see `records`.
         bound: output symbol of every input symbol, filled by `resolve`; None for symbols without
             a place.
+        called: those of them that are functions, filled by `mark_live`.
         placed: where every input section went: output section and offset inside it, filled by
             `merge`.
         repeats: parts of sections, (start, end), that only repeat a weak variable, by section;
@@ -241,10 +243,12 @@ class InputObject:
         "_split",
         "_texts",
         "bound",
+        "called",
         "callgraph",
         "flags",
         "functions",
         "info",
+        "kinds",
         "name",
         "named",
         "placed",
@@ -270,6 +274,7 @@ class InputObject:
         self.symbols = symbols
         self.named = [row for row in symbols if row[3] != STT_SECTION and row[1]]
         self.functions = [row for row in self.named if row[3] == STT_FUNC]
+        self.kinds = {row[3] for row in self.named}
         self.strtab = strtab
         self.relocs: list[InRelocs] = []
         self.info: dict[int, list[InfoRecord]] = {}
@@ -280,6 +285,7 @@ class InputObject:
         self.callgraph = CallGraph()
         self.prototypes: list[tuple[int, int]] = []
         self.bound: list[Symbol | None] = []
+        self.called: dict[int, Symbol] = {}
         self.placed: list[tuple[OutSection, int] | None] = [None] * len(sections)
         self.repeats: dict[int, list[tuple[int, int]]] = {}
 

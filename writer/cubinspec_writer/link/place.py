@@ -141,7 +141,7 @@ def _place_shared(state: LinkState, below: Below) -> None:
     sizes: dict[Symbol, int] = {}
     aligns: dict[Symbol, int] = {}
     placed: dict[Symbol, OutSection] = {}
-    made = {s.owner: s for s in state.sections if s.sh_type == SHT_CUDA_SHARED}
+    made = {s.owner: s for s in state.by_type.get(SHT_CUDA_SHARED, ())}
     if len(below.kernels) > len(state.linked_kernels()):
         for kernel in _without_section(state, pooled, users, made):
             section = state.shared_section(kernel, make=True)
@@ -459,7 +459,7 @@ def _bank_of(state: LinkState, kernel: Symbol, like: OutSection) -> OutSection:
 
 
 def _check_limits(state: LinkState) -> None:
-    for section in [s for s in state.sections if s.sh_type == _CONSTANT3]:
+    for section in state.by_type.get(_CONSTANT3, ()):
         if section.size > _CONSTANT_LIMIT:
             state.diagnostics.error(
                 f"File uses too much global constant data ({section.size:#x} bytes, "

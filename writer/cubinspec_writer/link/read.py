@@ -131,8 +131,9 @@ def read_half(elf: Elf, *, mercury: bool) -> InputObject:
             for s in symbols
         ]
     in_flags = _BARRIERS << 20
-    of_code = {flags for flags in set(map(_FLAGS, sections)) if flags & in_flags}
-    barriers = {s[0]: s[3] >> 20 & _BARRIERS for s in sections if of_code and s[3] in of_code}
+    of_code = {f for f in set(map(_FLAGS, sections)) if f & in_flags and f & SHF_EXECINSTR}
+    counted = [s for s in sections if s[3] in of_code] if of_code else []
+    barriers = {s[0]: s[3] >> 20 & _BARRIERS for s in counted}
     if barriers:
         sections = [
             s._replace(flags=s.flags & ~(_BARRIERS << 20)) if s.index in barriers else s

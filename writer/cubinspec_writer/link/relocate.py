@@ -92,7 +92,7 @@ def relocate(state: LinkState) -> None:
     stays: dict[Symbol, Container[int]] = {}
     #: Types that stay as they are where they name a linked function, the most frequent case.
     of_functions = _STAYING["function"] - retype.keys() - _CLEARING if final else frozenset()
-    for section in [s for s in state.sections if s.relocs]:
+    for section in [s for s in state.reloc_sections.values() if s.relocs]:
         target = section.info_section
         assert target is not None
         kept: list[Reloc] = []
@@ -136,12 +136,8 @@ def relocate(state: LinkState) -> None:
 
 def _drop_aliases(state: LinkState) -> None:
     """Relocations name a function itself, not its alias (case alias_elsewhere)."""
-    named = {
-        alias: alias.section.owner
-        for alias in state.functions
-        if alias.section is not None and alias.section.owner is not alias
-    }
-    for section in state.sections if named else ():
+    named = {alias: alias.section.owner for alias in state.aliases() if alias.section}
+    for section in state.reloc_sections.values() if named else ():
         section.relocs = [
             reloc._replace(symbol=named.get(reloc.symbol) or reloc.symbol)
             for reloc in section.relocs

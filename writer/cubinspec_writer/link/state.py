@@ -51,6 +51,8 @@ class LinkState:
     #: Signature strings in the order they were first seen.
     signatures: dict[str, None] = field(default_factory=dict)
     sections: list[OutSection] = field(default_factory=list)
+    #: The same by type, as they were made.
+    by_type: dict[int, list[OutSection]] = field(default_factory=dict)
     #: Those that belong to no function, by name.
     unowned: dict[str, OutSection] = field(default_factory=dict)
     #: Live functions in registration order.
@@ -105,6 +107,7 @@ class LinkState:
     #: Whether threads of the program run in lockstep; None: nobody asked.
     lockstep: bool | None = None
     _kernels: list[Symbol] | None = None
+    _aliases: list[Symbol] | None = None
     #: Rows of the tables of unified functions and data: symbol, flags, identifier (two words).
     unified: dict[OutSection, list[tuple[Symbol, int, int, int]]] = field(default_factory=dict)
 
@@ -131,6 +134,10 @@ class LinkState:
         """
         section = OutSection(name, sh_type, flags, align, entsize, owner, True, with_symbol)
         self.sections.append(section)
+        try:
+            self.by_type[sh_type].append(section)
+        except KeyError:
+            self.by_type[sh_type] = [section]
         if owner is None:
             self.unowned[name] = section
         else:
@@ -247,6 +254,12 @@ class LinkState:
         if self._kernels is None:
             self._kernels = [f for f in self.functions if f.section and self.is_kernel(f)]
         return self._kernels
+
+    def aliases(self) -> list[Symbol]:
+        """Functions of which the code is that of another one; merging is over."""
+        if self._aliases is None:
+            self._aliases = [f for f in self.functions if f.section and f.section.owner is not f]
+        return self._aliases
 
     def is_kernel(self, function: Symbol) -> bool:
         """Whether a function is a kernel that is wanted.

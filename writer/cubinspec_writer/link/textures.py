@@ -91,7 +91,7 @@ def place_textures(state: LinkState, graph: Graph) -> None:
 
 def _references(state: LinkState) -> list[Symbol]:
     """By kind, the last met first: file by file, parameters (local symbols) before the others."""
-    if not any(row[3] in HANDLE_KINDS for obj in state.objects for row in obj.named):
+    if not any(obj.kinds.intersection(HANDLE_KINDS) for obj in state.objects):
         return []
     locals_ = [entry for entry in state.entries if isinstance(entry, Symbol)]
     named = {symbol for symbol in (*locals_, *state.globals) if symbol.kind in HANDLE_KINDS}
