@@ -593,7 +593,7 @@ class Elf:
                     index, records.SYMBOL_32, "symbols"
                 )
             ]
-        if any(row[3] == SHN_XINDEX for row in rows):
+        if SHN_XINDEX in [row[3] for row in rows]:
             self._extend_indices(index, rows)
         return rows
 

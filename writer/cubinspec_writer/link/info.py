@@ -456,15 +456,11 @@ def _reach_unknown_masks(
     old: set[Symbol],
 ) -> set[Symbol]:
     """Kernels that reach code of which no record says a mask: old code and aliases."""
-    unknown = {
-        f: 1
-        for members in demands.components
-        for f in members
-        if (f in old or f not in sections) and f.is_defined
-    }
+    reached = demands.stacks.keys()
+    unknown = [f for f in (reached - sections.keys()) | (reached & old) if f.is_defined]
     if not unknown:
         return set()
-    reaching = demands.largest(unknown)
+    reaching = demands.largest(dict.fromkeys(unknown, 1))
     return {kernel for kernel in kernels if kernel in reaching}
 
 

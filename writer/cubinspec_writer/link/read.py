@@ -11,8 +11,8 @@ order follows from it.
 
 from __future__ import annotations
 
-from itertools import compress, count, groupby, repeat
-from operator import add, itemgetter
+from itertools import groupby
+from operator import itemgetter
 
 from cubinspec.errors import BadStructureError, NotCubinError
 from cubinspec.reader.elf import Elf, StringTable, occupies_file
@@ -158,67 +158,74 @@ def _symbols(elf: Elf, table: int, strtab: StringTable, num_sections: int) -> li
     rows = elf.symbol_rows(table)
     if not rows:
         return []
-    st_names, infos, others, shndxs, values, sizes = zip(*rows, strict=True)
-    for index, shndx in enumerate(shndxs) if max(shndxs) >= num_sections else ():
-        if shndx >= num_sections and shndx != SHN_COMMON:
-            raise BadStructureError(
-                f"symbol {index} is in section {shndx} of {num_sections}", file=elf.file
-            )
-    packed = bytes(infos)
-    binds, kinds = packed.translate(_HIGH_HALF), packed.translate(_LOW_HALF)
+    if max([row[3] for row in rows]) >= num_sections:
+        for index, row in enumerate(rows):
+            if row[3] >= num_sections and row[3] != SHN_COMMON:
+                raise BadStructureError(
+                    f"symbol {index} is in section {row[3]} of {num_sections}", file=elf.file
+                )
     # Sections have their names in the other table.
-    named = kinds.translate(_IS_NAMED)
-    texts = iter(strtab.get_many(list(compress(st_names, named))))
-    names = [next(texts) if is_named else "" for is_named in named]
-    columns = zip(range(len(rows)), names, binds, kinds, others, shndxs, values, sizes, strict=True)
-    return list(map(_NEW, repeat(InSymbol), columns))
-
-
-#: What the halves of `st_info` are: binding and kind.
-_HIGH_HALF = bytes([info >> 4 for info in range(256)])
-_LOW_HALF = bytes([info & 15 for info in range(256)])
-_IS_NAMED = bytes([kind != STT_SECTION for kind in range(256)])
+    texts = iter(strtab.get_many([row[0] for row in rows if row[1] & 15 != STT_SECTION]))
+    return [
+        _NEW(
+            InSymbol,
+            (
+                index,
+                next(texts) if info & 15 != STT_SECTION else "",
+                info >> 4,
+                info & 15,
+                other,
+                shndx,
+                value,
+                size,
+            ),
+        )
+        for index, (_, info, other, shndx, value, size) in enumerate(rows)
+    ]
 
 
 def _sections(elf: Elf, mercury: bool) -> list[InSection]:
     rows = elf.section_rows
-    _, types, flags, _, offsets, sizes, links, infos, aligns, entsizes = zip(*rows, strict=True)
-    for align in set(aligns):
+    kinds = {(row[1], row[2], row[8]) for row in rows}
+    for _, _, align in kinds:
         if align & (align - 1) or align > LARGEST_ALIGNMENT:
+            index = next(index for index, row in enumerate(rows) if row[8] == align)
             raise BadStructureError(
-                f"section {aligns.index(align)} has alignment {align:#x}, which is not a power of "
+                f"section {index} has alignment {align:#x}, which is not a power of "
                 f"two up to {LARGEST_ALIGNMENT:#x}",
                 file=elf.file,
             )
-    if max(map(add, offsets, sizes)) > elf.size:
+    if max([row[4] + row[5] for row in rows]) > elf.size:
         elf.check_bodies()
     data = elf.data
-    # A body that is empty or not in the file is cut as nothing.
-    kinds = set(zip(types, flags, strict=True))
-    missing = {kind for kind in kinds if not occupies_file(*kind)}
-    ends = list(map(add, offsets, sizes))
-    if missing:
-        is_missing = map(missing.__contains__, zip(types, flags, strict=True))
-        for index in compress(count(), is_missing):
-            ends[index] = offsets[index]
-    bodies = [data[start:end] for start, end in zip(offsets, ends, strict=True)]
-    if not mercury and any(flag & SHF_MERCURY for _, flag in kinds):
-        pairs = zip(types, flags, strict=True)
-        types = tuple([SHT_NULL if flag & SHF_MERCURY else kind for kind, flag in pairs])
-    columns = zip(
-        range(len(rows)),
-        elf.section_names,
-        types,
-        flags,
-        sizes,
-        links,
-        infos,
-        aligns,
-        entsizes,
-        bodies,
-        strict=True,
-    )
-    sections = list(map(_NEW, repeat(InSection), columns))
+    # Sections that are not in the file, by type first: few are of such a type.
+    empty = {(kind, flags) for kind, flags, _ in kinds if not occupies_file(kind, flags)}
+    empty_types = {kind for kind, _ in empty}
+    sections = [
+        _NEW(
+            InSection,
+            (
+                index,
+                name,
+                kind,
+                flags,
+                size,
+                link,
+                info,
+                align,
+                entsize,
+                b"" if kind in empty_types and (kind, flags) in empty else data[at : at + size],
+            ),
+        )
+        for index, (name, (_, kind, flags, _, at, size, link, info, align, entsize)) in enumerate(
+            zip(elf.section_names, rows, strict=True)
+        )
+    ]
+    if not mercury and any(flags & SHF_MERCURY for _, flags, _ in kinds):
+        sections = [
+            _NEW(InSection, (*s[:2], SHT_NULL, *s[3:])) if s[3] & SHF_MERCURY else s
+            for s in sections
+        ]
     if mercury:
         return _point_at_capsules(elf, [_as_mercury(section) for section in sections])
     if data[_EI_OSABI] != _OSABI_CUDA:
