@@ -251,7 +251,9 @@ def _size_conflicts(known: Symbol, obj: InputObject, row: InSymbol, initial: boo
     if known.common and row.shndx == SHN_COMMON:
         return
     if not initial:
-        if known.size and row.size and known.size != row.size:
+        # Beside a common variable an array of dynamic size counts as one of no size.
+        sized = known.size or (row.shndx == SHN_COMMON and _is_dynamic(known))
+        if sized and row.size and known.size != row.size:
             yield _conflict("Size doesn't match for", known, obj, "first specified in")
     elif (known.size > row.size) if known.common else (row.size > known.size):
         assert known.definition is not None
