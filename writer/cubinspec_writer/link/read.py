@@ -187,14 +187,14 @@ def _symbols(elf: Elf, table: int, strtab: StringTable, num_sections: int) -> li
 def _sections(elf: Elf, mercury: bool) -> list[InSection]:
     rows = elf.section_rows
     kinds = {(row[1], row[2], row[8]) for row in rows}
-    for _, _, align in kinds:
-        if align & (align - 1) or align > LARGEST_ALIGNMENT:
-            index = next(index for index, row in enumerate(rows) if row[8] == align)
-            raise BadStructureError(
-                f"section {index} has alignment {align:#x}, which is not a power of "
-                f"two up to {LARGEST_ALIGNMENT:#x}",
-                file=elf.file,
-            )
+    wrong = {a for _, _, a in kinds if a & (a - 1) or a > LARGEST_ALIGNMENT}
+    if wrong:
+        index, align = next((i, row[8]) for i, row in enumerate(rows) if row[8] in wrong)
+        raise BadStructureError(
+            f"section {index} has alignment {align:#x}, which is not a power of "
+            f"two up to {LARGEST_ALIGNMENT:#x}",
+            file=elf.file,
+        )
     if max([row[4] + row[5] for row in rows]) > elf.size:
         elf.check_bodies()
     data = elf.data
