@@ -61,7 +61,7 @@ RELOCATION_TYPES = frozenset(
 )
 
 #: Sections that reserve memory but hold no bytes: the CUDA types stand for NOBITS before linking.
-_NO_BYTES = frozenset((SHT_NULL, SHT_NOBITS, SHT_CUDA_GLOBAL, SHT_CUDA_LOCAL, SHT_CUDA_SHARED))
+NO_BYTES_TYPES = frozenset((SHT_NULL, SHT_NOBITS, SHT_CUDA_GLOBAL, SHT_CUDA_LOCAL, SHT_CUDA_SHARED))
 _MACHINES = {3: "x86", 40: "ARM", 62: "x86-64", 183: "AArch64", 224: "AMDGPU", 243: "RISC-V"}
 
 
@@ -73,7 +73,7 @@ def occupies_file(sh_type: int, sh_flags: int) -> bool:
     """
     if sh_type == SHT_CUDA_RESERVED_SHARED:
         return bool(sh_flags & SHF_CUDA_MERCURY)
-    return sh_type not in _NO_BYTES
+    return sh_type not in NO_BYTES_TYPES
 
 
 #: From this many names on, cutting a table whole is faster than finding each one's end.

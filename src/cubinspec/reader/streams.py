@@ -200,7 +200,7 @@ def keyed_rows(body: bytes, base: int, file: str, field: str) -> list[tuple[int,
     size = _KEYED_RECORD.size
     at, last = 0, len(body) - size
     while at <= last:
-        count = _keyed_run(body, at)
+        count = keyed_run(body, at)
         if count:
             run = _KEYED_RECORD.iter_unpack(body[at : at + count * size])
             rows += [(code, symbol, number) for _, code, _, symbol, number in run]
@@ -216,7 +216,7 @@ def keyed_rows(body: bytes, base: int, file: str, field: str) -> list[tuple[int,
     return rows
 
 
-def _keyed_run(body: bytes, at: int) -> int:
+def keyed_run(body: bytes, at: int) -> int:
     """How many records with a payload of two words follow each other from ``at`` on.
 
     Looks at one byte of the headers of many at a time, but not of all: where runs are short, each

@@ -44,12 +44,26 @@ RELOCATION_TYPES = frozenset(
 )
 UFT_TYPES = frozenset((SHT_CUDA_UFT_ENTRY, SHT_CUDA_UDT_ENTRY))
 
+#: Types whose sections are decoded; the bytes of others stay as they are.
+DECODED_TYPES = (
+    INFO_TYPES
+    | CALLGRAPH_TYPES
+    | PROTOTYPE_TYPES
+    | RELOCATION_TYPES
+    | UFT_TYPES
+    | frozenset((elf.SHT_NOTE, SHT_CUDA_RELOCINFO, SHT_CUDA_CAPMERC))
+)
+
 EIFMT_SVAL = 4
 #: The lists of a call graph in which the second word is a signature: after <0,-2> and <0,-3>.
 CALLGRAPH_MARKERS = (0xFFFFFFFF, 0xFFFFFFFE, 0xFFFFFFFD, 0xFFFFFFFC)
 _SIGNATURE_MARKERS = frozenset(CALLGRAPH_MARKERS[1:3])
 #: One 32-bit word: extended section indices, the head of a capsule.
 WORD = Struct("<I")
+#: An attribute with a payload of two words, as a record.
+_KEYED_RECORD = Struct(f"{records.INFO_RECORD.format}{records.FUNCTION_VALUE.size}s")
+#: Bounds of what is remembered of attribute streams: kinds for each size, bytes of a stream.
+_MAX_SHAPES, _MAX_SHAPE_BYTES = 16, 2048
 
 
 class Context(Protocol):
@@ -436,9 +450,59 @@ def encode_symbols(rows: list[tuple[int, int, int, int, int, int]], is_64: bool)
     )
 
 
-def _info(data: bytes) -> InfoRecords:
-    rows = streams.info_rows(data, 0, "", "")
-    return InfoRecords([(form, code, value, payload) for _, form, code, value, payload in rows])
+class InfoReader:
+    """Attribute streams of one file.
+
+    A file has many streams and few kinds of them: one with its records where another had them is
+    cut at once. Records of streams so found are one object where they are equal.
+    """
+
+    def __init__(self) -> None:
+        #: By size: bits that say where records are, their values, and what cuts such a stream.
+        self._shapes: dict[int, list[tuple[int, int, Struct]]] = {}
+        self._records = _Records()
+
+    def read(self, data: bytes) -> list[InfoRecord]:
+        """The records of a stream.
+
+        Raises:
+            TruncatedError: a record or its payload runs over the end of the stream.
+        """
+        shapes = self._shapes.setdefault(len(data), [])
+        number = int.from_bytes(data, "little") if len(data) <= _MAX_SHAPE_BYTES else 0
+        for mask, heads, record in shapes:
+            if number & mask == heads:
+                return list(map(self._records.__getitem__, record.unpack(data)))
+        found: list[InfoRecord] = []
+        at = 0
+        while count := streams.keyed_run(data, at):
+            end = at + count * _KEYED_RECORD.size
+            found += _KEYED_RECORD.iter_unpack(data[at:end])
+            at = end
+        rows = streams.info_rows(data[at:], at, "", "")
+        found += [(form, code, value, payload) for _, form, code, value, payload in rows]
+        if len(data) <= _MAX_SHAPE_BYTES and len(shapes) < _MAX_SHAPES:
+            shapes.append(_shape(found))
+        return found
+
+
+class _Records(dict[bytes, "InfoRecord"]):
+    def __missing__(self, data: bytes) -> InfoRecord:
+        form, code, value = records.INFO_RECORD.unpack_from(data)
+        record = self[data] = (form, code, value, data[records.INFO_RECORD.size :])
+        return record
+
+
+def _shape(found: list[InfoRecord]) -> tuple[int, int, Struct]:
+    mask, heads = bytearray(), bytearray()
+    for form, _, value, payload in found:
+        mask += b"\xff\0\xff\xff" if form == EIFMT_SVAL else b"\xff\0\0\0"
+        heads += records.INFO_RECORD.pack(form, 0, value if form == EIFMT_SVAL else 0)
+        mask += bytes(len(payload))
+        heads += bytes(len(payload))
+    sizes = [records.INFO_RECORD.size + len(payload) for _, _, _, payload in found]
+    record = Struct("".join([f"{size}s" for size in sizes]))
+    return int.from_bytes(mask, "little"), int.from_bytes(heads, "little"), record
 
 
 def _pairs(data: bytes, strtab: elf.StringTable, all_signatures: bool) -> Pairs:
@@ -507,7 +571,12 @@ def _relocations(data: bytes, rela: bool, is_64: bool) -> Relocations:
 
 
 def decode(
-    data: bytes, name: str, sh_type: int, strtab: elf.StringTable, is_64: bool
+    data: bytes,
+    name: str,
+    sh_type: int,
+    strtab: elf.StringTable,
+    is_64: bool,
+    info: InfoReader,
 ) -> tuple[Body, str | None]:
     """The records of a section that needs nothing but its bytes and ``.strtab``.
 
@@ -519,7 +588,7 @@ def decode(
     body: Body
     try:
         if sh_type in INFO_TYPES:
-            kind, body = "attributes", _info(data)
+            return InfoRecords(info.read(data)), None
         elif sh_type in RELOCATION_TYPES:
             kind = "relocations"
             body = _relocations(data, sh_type != elf.SHT_REL, is_64)

@@ -8,7 +8,9 @@ file aspect by aspect; what differs is pinned under a named reason.
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from itertools import accumulate, pairwise
+from operator import itemgetter
+from struct import error as StructError
 from typing import TYPE_CHECKING
 
 from cubinspec.errors import CubinError
@@ -26,6 +28,7 @@ from cubinspec_writer.emit.model import (
     Symbol,
 )
 from cubinspec_writer.emit.profiles import HOLE_SHNDX, PROFILES
+from cubinspec_writer.emit.rest import collector_at_rest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,16 +44,26 @@ _CUDA_12_0, _CUDA_12_3 = 0x78, 0x7B
 #: Last version with the oldest program headers.
 _CUDA_11_0 = 0x6E
 #: Bodies that ``bodies.decode`` has already shown to be complete.
-_LOSSLESS = (
-    bodies.Blob,
-    bodies.NoBytes,
-    bodies.InfoRecords,
-    bodies.Relocations,
-    bodies.UftEntries,
+_LOSSLESS = frozenset(
+    (
+        bodies.Blob,
+        bodies.NoBytes,
+        bodies.InfoRecords,
+        bodies.Relocations,
+        bodies.UftEntries,
+    )
+)
+#: Types that ``_special_body`` is for.
+_SPECIAL_TYPES = elf.NO_BYTES_TYPES | frozenset(
+    (elf.SHT_CUDA_RESERVED_SHARED, elf.SHT_STRTAB, elf.SHT_SYMTAB, elf.SHT_SYMTAB_SHNDX)
 )
 _TEXTURE_BANK = ".nv.constant.entry_image_header_indices."
-#: Last key: sections made after the globals.
-_END = 1 << 62
+#: A place in the history is the offset of a name, and a count of what follows without one of its
+#: own; both in one number, which is compared faster than a pair.
+_PLACE_BITS = 32
+_BEFORE_ALL = -1 << _PLACE_BITS
+#: Sections made after the globals.
+_END = 1 << 62 << _PLACE_BITS
 _EHDR_FIELDS = records.ELF_HEADER_64_FIELDS
 _OWNER = re.compile(
     r"^(\.(?:nv\.)?(?:merc\.|capmerc\.)?(?:nv\.)?(?:rela?\.)?(?:nv\.)?"
@@ -69,7 +82,8 @@ def describe(data: Buffer, file: str = "<bytes>") -> Description:
     Raises:
         CubinError: not a well-formed cubin.
     """
-    return _Describer(data, file).run()
+    with collector_at_rest():
+        return _Describer(data, file).run()
 
 
 def describe_file(path: str) -> Description:
@@ -111,7 +125,11 @@ class _Describer:
         )
         self.sections: list[Section] = []
         self.symbol_rows: list[SymbolRow] = []
-        self.symbols: list[Symbol | None] = []
+        self.symbol_names: list[str] = []
+        #: By index in ``.symtab``; a section where its symbol is one that the layout makes itself.
+        self.symbols: list[Section | Symbol | None] = []
+        #: First place of every name in ``.strtab``.
+        self.places = strings.string_offsets(self.strtab.data)
         self.placed: tuple[list[int], int] = ([], 0)
 
     def _is_strtab(self, index: int) -> bool:
@@ -119,30 +137,43 @@ class _Describer:
 
     # -- decoding --------------------------------------------------------------------------------
 
-    def _section(self, index: int) -> Section:
+    def _read_sections(self) -> None:
+        file, size = self.data, len(self.data)
+        info = bodies.InfoReader()
+        for index in range(1, len(self.rows)):
+            name, row = self.names[index], self.rows[index]
+            _, kind, flags, addr, start, length, _, _, align, entsize = row
+            end = start + length
+            body: bodies.Body
+            if kind in _SPECIAL_TYPES or end > size:
+                body = self._special_body(index)
+            elif kind in bodies.DECODED_TYPES:
+                data = bytes(file[start:end])
+                body, malformed = bodies.decode(data, name, kind, self.strtab, self.elf.is_64, info)
+                if malformed:
+                    self.reasons.append(f"malformed {malformed}")
+            else:
+                body = bodies.Blob(bytes(file[start:end]))
+            section = Section(name, kind, body, flags, addr, align, entsize)
+            self.sections.append(section)
+            if align & (align - 1):
+                section.pins["sh_offset"] = start  # no rule says where such a section would stand
+
+    def _special_body(self, index: int) -> bodies.Body:
+        """What has no bytes in the file, or is a table made from the rest."""
         row = self.rows[index]
-        _, kind, flags, addr, _, size, _, _, align, entsize = row
-        name = self.names[index]
-        body: bodies.Body
+        kind, flags = row[1:3]
         if not elf.occupies_file(kind, flags) or self._is_window(index):
-            body = bodies.NoBytes(size)
-        elif index == self.elf.shstrndx and kind == elf.SHT_STRTAB:
-            body = bodies.Computed("shstrtab")
-        elif index == self.strtab_index:
-            body = bodies.Computed("strtab")
-        elif index == self.symtab:
-            body = bodies.Computed("symtab")
-        elif kind == elf.SHT_SYMTAB_SHNDX:
-            body = bodies.Computed("symtab_shndx")
-        else:
-            data = self.elf.section_bytes(index)
-            body, malformed = bodies.decode(data, name, kind, self.strtab, self.elf.is_64)
-            if malformed:
-                self.reasons.append(f"malformed {malformed}")
-        section = Section(name, kind, body, flags, addr, align, entsize)
-        if align & (align - 1):
-            section.pins["sh_offset"] = row[4]  # no rule says where such a section would stand
-        return section
+            return bodies.NoBytes(row[5])
+        if index == self.elf.shstrndx and kind == elf.SHT_STRTAB:
+            return bodies.Computed("shstrtab")
+        if index == self.strtab_index:
+            return bodies.Computed("strtab")
+        if index == self.symtab:
+            return bodies.Computed("symtab")
+        if kind == elf.SHT_SYMTAB_SHNDX:
+            return bodies.Computed("symtab_shndx")
+        return bodies.Blob(self.elf.section_bytes(index))
 
     def _is_window(self, index: int) -> bool:
         """Whether reserved shared memory has no bytes although its Mercury flag says so.
@@ -159,8 +190,10 @@ class _Describer:
 
     def _mercury_tables(self) -> None:
         """Decode ``.nv.merc.symtab`` and the capsule heads, which refer to sections."""
-        for index, section in enumerate(self.sections, 1):
-            row = self.rows[index]
+        for index, row in enumerate(self.rows):
+            if row[1] not in (bodies.SHT_CUDA_CAPMERC, bodies.SHT_CUDA_MERC_SYMTAB) or not index:
+                continue
+            section = self.sections[index - 1]
             if isinstance(section.body, bodies.Capsule):
                 section.body.text = self._refer(section.body.text)  # type: ignore[arg-type]
             if row[1] != bodies.SHT_CUDA_MERC_SYMTAB or row[6] != self.strtab_index:
@@ -282,34 +315,33 @@ class _Describer:
         self, profile: Profile
     ) -> tuple[list[Section | Symbol | Dropped], list[Symbol | Dropped]]:
         """Creation order, from the order of the names."""
-        offsets = strings.string_offsets(self.strtab.data)
-        symbols, section_symbols = self._symbols(profile)
-        self.symbols = symbols
+        places = self.places
+        self._make_symbols(profile)
         split = self._split(profile) if self.symtab else 0
-        keyed: list[tuple[tuple[int, int], Section | Symbol | Dropped]] = []
+        keyed: list[tuple[int, Section | Symbol | Dropped]] = []
         used: set[str] = {""}
-        section_keys = self._section_keys(profile, offsets, keyed, used)
-        last_section = max((key[0] for key, _ in keyed if key[0] < _END), default=-1)
+        section_keys = self._section_keys(profile, keyed, used)
+        last_section = max((key for key, _ in keyed if key < _END), default=-1) >> _PLACE_BITS
         # local symbols: at their name, or right behind their predecessor in the table
-        key = (-1, 0)
-        globals_: list[tuple[tuple[int, int], Symbol | Dropped]] = []
-        for at, symbol in enumerate(symbols):
-            if symbol is None:
-                section = section_symbols.get(at)
-                if section is not None and at < split:
-                    if id(section) not in section_keys:
+        key = _BEFORE_ALL
+        globals_: list[tuple[int, Symbol | Dropped]] = []
+        for at, symbol in enumerate(self.symbols):
+            if not isinstance(symbol, Symbol):
+                if symbol is not None and at < split:
+                    if symbol not in section_keys:
                         # a section whose name an earlier one has: behind its predecessor
-                        section_keys[id(section)] = (key[0], key[1] + 1)
-                        keyed.append((section_keys[id(section)], section))
-                    key = section_keys[id(section)]
+                        section_keys[symbol] = key + 1
+                        keyed.append((key + 1, symbol))
+                    key = section_keys[symbol]
                 continue
-            offset = offsets.get(symbol.name, -1)
-            named = offset >= 0 and symbol.name not in used
+            name = symbol.name
+            offset = places.get(name, -1)
+            named = offset >= 0 and name not in used
             if named:
-                key = (offset, 0)
-                used.add(symbol.name)
+                key = offset << _PLACE_BITS
+                used.add(name)
             else:
-                key = (key[0], key[1] + 1)
+                key += 1
             early = named and at >= split and offset < last_section and not profile.table_first
             if at < split or early:
                 if early != (symbol.st_info >> 4 == layout.STB_GLOBAL):
@@ -317,27 +349,32 @@ class _Describer:
                 keyed.append((key, symbol))
             else:
                 globals_.append((key, symbol))
-        first_global = globals_[0][0] if globals_ else (_END, 0)
+        first_global = globals_[0][0] if globals_ else _END
         if profile.late_constant0:
-            used.update(section.name for section in self.sections)
+            used.update(self.names)
         if profile.names_by_index:
             for section in self.sections:
                 if isinstance(section.body, bodies.MercurySymbols):
                     used.update(symbol.name for symbol in section.body.symbols)
-        for offset, dropped in self._dropped_names(profile, offsets, used):
-            if (offset, 0) < first_global:
-                keyed.append(((offset, 0), dropped))
+        for key, dropped in self._dropped_names(profile, used):
+            if key < first_global:
+                keyed.append((key, dropped))
             else:
-                globals_.append(((offset, 0), dropped))
-        keyed.sort(key=lambda item: item[0])
+                globals_.append((key, dropped))
+        keyed.sort(key=itemgetter(0))
         history = [entry for _, entry in keyed]
-        self._insert_namesakes(profile, history)
+        if len(section_keys) < len(self.sections) and not profile.table_first:
+            self._insert_namesakes(profile, history)
         return history, self._merge_dropped(globals_)
 
-    def _dropped_names(
-        self, profile: Profile, offsets: dict[str, int], used: set[str]
-    ) -> Iterator[tuple[int, Dropped]]:
+    def _dropped_names(self, profile: Profile, used: set[str]) -> Iterator[tuple[int, Dropped]]:
         """Strings that name nothing, and runs of NUL bytes that no renaming explains."""
+        places = self.places
+        if b"\0\0" not in self.strtab.data:
+            for name, place in places.items():
+                if name not in used:
+                    yield place << _PLACE_BITS, Dropped(name)
+            return
         made_as = {
             section.name: self.kinds.made_as(section)
             for section in self.sections
@@ -348,93 +385,102 @@ class _Describer:
             name = raw.decode("utf-8", "surrogateescape")
             if raw:
                 if gap > room:
-                    yield at - gap + room, Dropped("", erased=gap - room)
+                    yield at - gap + room << _PLACE_BITS, Dropped("", erased=gap - room)
                 gap = 0
                 room = max(len(made_as.get(name, "")) - len(name), 0)
-                if name not in used and offsets[name] == at:
-                    yield at, Dropped(name)
+                if name not in used and places[name] == at:
+                    yield at << _PLACE_BITS, Dropped(name)
             elif at:
                 gap += 1
             at += len(raw) + 1
         if gap > room:
-            yield at - gap + room, Dropped("", erased=gap - room)
+            yield at - gap + room << _PLACE_BITS, Dropped("", erased=gap - room)
 
     def _section_keys(
         self,
         profile: Profile,
-        offsets: dict[str, int],
-        keyed: list[tuple[tuple[int, int], Section | Symbol | Dropped]],
+        keyed: list[tuple[int, Section | Symbol | Dropped]],
         used: set[str],
-    ) -> dict[int, tuple[int, int]]:
+    ) -> dict[Section, int]:
         """Place sections and dropped section names by ``.shstrtab`` and ``.strtab``."""
-        by_name: dict[str, Section] = {}
-        for section in self.sections:
-            by_name.setdefault(section.name, section)
-        keys: dict[int, tuple[int, int]] = {}
-        key = (-1, 0)
-        tail = 0
+        keys: dict[Section, int] = {}
         if profile.table_first:
-            for at, section in enumerate(self.sections):
-                keyed.append(((at - _END, 0), section))
+            first = -_END
+            keyed += [(at + first, section) for at, section in enumerate(self.sections)]
             return keys
-        for name in strings.string_offsets(self.elf.shstrtab.data):
+        places, found = self.places, self.kinds.found
+        by_name = dict(zip(reversed(self.names[1:]), reversed(self.sections), strict=True))
+        key = _BEFORE_ALL
+        tail = _END
+        banks = profile.mercury_names and _TEXTURE_BANK.encode() in self.strtab.data
+        for name in strings.distinct_names(self.elf.shstrtab.data):
             if not name:
                 continue
             named = by_name.get(name)
-            made_as = late = lookup = None
+            made_as: str | None = None
+            lookup = name
             if named is not None:
-                if profile.mercury_names:
-                    self._find_texture_bank(named, offsets)
-                made_as = self.kinds.made_as(named)
-                late = self.kinds.is_late(named)
-                lookup = name if profile.names_patched and made_as not in offsets else made_as
+                if banks:
+                    self._find_texture_bank(named)
+                made_as = name
+                if not found[named].is_named_early or named.made_as is not None:
+                    if self.kinds.is_late(named):
+                        tail += 1
+                        keys[named] = key = tail
+                        keyed.append((key, named))
+                        used.add(name)
+                        continue
+                    made_as = self.kinds.made_as(named)
+                    if not profile.names_patched or made_as in places:
+                        lookup = made_as
+            if ".nv.constant" in lookup:
+                lookup = self._with_bank(lookup)
+            place = places.get(lookup)
+            if place is None or place == key >> _PLACE_BITS:
+                key += 1
             else:
-                lookup = name
-            behind = lookup.removeprefix(".rela").removeprefix(".rel")
-            if behind not in offsets and behind.startswith(_TEXTURE_BANK):
-                behind = ".nv.constant0." + behind[len(_TEXTURE_BANK) :]
-            if (
-                behind != lookup
-                and offsets.get(lookup, 0) < offsets.get(behind, -1)
-                and behind.startswith((".nv.constant0.", _TEXTURE_BANK))
-            ):
-                lookup = behind
-            if late:
-                tail += 1
-                key = (_END, tail)
-            elif lookup in offsets:
-                same = offsets[lookup] == key[0]
-                key = (offsets[lookup], key[1] + 1 if same else 0)
-            else:
-                key = (key[0], key[1] + 1)
+                key = place << _PLACE_BITS
             if named is None:
                 keyed.append((key, Dropped(name, in_shstrtab=True)))
             else:
-                keys[id(named)] = key
+                keys[named] = key
                 keyed.append((key, named))
             used.add(name)
-            if made_as and not late:
+            if made_as:
                 used.add(made_as)
         return keys
 
-    @staticmethod
-    def _find_texture_bank(section: Section, offsets: dict[str, int]) -> None:
+    def _with_bank(self, lookup: str) -> str:
+        """The name of the bank, where that of its relocation section stands before it."""
+        places = self.places
+        behind = lookup.removeprefix(".rela").removeprefix(".rel")
+        if behind not in places and behind.startswith(_TEXTURE_BANK):
+            behind = ".nv.constant0." + behind[len(_TEXTURE_BANK) :]
+        if (
+            behind != lookup
+            and places.get(lookup, 0) < places.get(behind, -1)
+            and behind.startswith((".nv.constant0.", _TEXTURE_BANK))
+        ):
+            return behind
+        return lookup
+
+    def _find_texture_bank(self, section: Section) -> None:
         """``.nv.constant0`` of a kernel with texture references was made under another name."""
         head, zero, kernel = section.name.partition(".nv.constant0.")
         if zero and head in ("", ".rel", ".rela"):
             bank = _TEXTURE_BANK + kernel
-            if bank in offsets or ".rela" + bank in offsets:
+            if bank in self.places or ".rela" + bank in self.places:
                 section.made_as = head + bank
 
     def _insert_namesakes(
         self, profile: Profile, history: list[Section | Symbol | Dropped]
     ) -> None:
         """Sections whose name an earlier one has: behind their predecessor in the index order."""
-        placed = {id(entry) for entry in history}
+        placed = set(history)
         groups: dict[int, Section] = {}
         for section in self.sections:
             group = self.kinds.group(section)
-            if id(section) not in placed:
+            if section not in placed:
                 before = groups.get(group)
                 at = len(history) if before is None else history.index(before) + 1
                 history.insert(at, section)
@@ -442,7 +488,7 @@ class _Describer:
 
     @staticmethod
     def _merge_dropped(
-        entries: list[tuple[tuple[int, int], Symbol | Dropped]],
+        entries: list[tuple[int, Symbol | Dropped]],
     ) -> list[Symbol | Dropped]:
         """Globals in table order, dropped names where their offset puts them."""
         symbols = [item for item in entries if isinstance(item[1], Symbol)]
@@ -457,44 +503,39 @@ class _Describer:
         merged.extend(item[1] for item in dropped[at:])
         return merged
 
-    def _symbols(self, profile: Profile) -> tuple[list[Symbol | None], dict[int, Section]]:
-        """Symbols by table index; ``None`` for those that the layout makes itself."""
-        found = self.kinds.found
-        symbols: list[Symbol | None] = []
-        made: dict[int, Section] = {}
-        seen: set[int] = set()
-        get = self.strtab.get
-        for at, (name_at, info, other, shndx, value, size) in enumerate(self.symbol_rows):
-            if at == 0:
-                symbols.append(None)
-                continue
-            name = get(name_at)
+    def _make_symbols(self, profile: Profile) -> None:
+        """Symbols by table index."""
+        symbols = self.symbols
+        names, sections = self.names, self.sections
+        symbolic: set[int] = set()
+        count = 0 if profile.table_first else len(names)
+        for name, row in zip(self.symbol_names, self.symbol_rows, strict=True):
+            _, info, other, shndx, value, size = row
             if (
                 info == _SECTION_SYMBOL
+                and 0 < shndx < count
+                and names[shndx] == name
                 and not other
                 and not value
                 and not size
-                and 0 < shndx < len(self.rows)
-                and shndx not in seen
-                and self.names[shndx] == name
-                and not profile.table_first
+                and shndx not in symbolic
             ):
-                seen.add(shndx)
-                made[at] = self.sections[shndx - 1]
-                symbols.append(None)
+                symbolic.add(shndx)
+                symbols.append(sections[shndx - 1])
             else:
                 symbols.append(Symbol(name, info, other, self._refer(shndx), value, size))
-        for index, section in enumerate(self.sections, 1):
-            wanted = found[id(section)].has_symbol and not profile.table_first
-            if wanted != (index in seen):
-                section.has_symbol = index in seen
-        return symbols, made
+        if symbols:
+            symbols[0] = None
+        found = self.kinds.found
+        for index, section in enumerate(sections, 1):
+            if found[section].has_symbol != (index in symbolic):
+                section.has_symbol = index in symbolic
 
     # -- checking --------------------------------------------------------------------------------
 
     def run(self) -> Description:
         ehdr, ident = self.elf.ehdr, self.elf.ident
-        self.sections = [self._section(index) for index in range(1, len(self.rows))]
+        self._read_sections()
         self._read_symbols()
         self._mercury_tables()
         header = Header(
@@ -506,8 +547,8 @@ class _Describer:
         description = Description(header, history, symbols, name, reasons=self.reasons)
         if ident[7] == 0x41 and {".note.nv.cuinfo", ".note.nv.cuver"} & set(self.names):
             header.e_flags &= 0xFFFFFF
-        self._check_order(description)
-        planner = self._check_names(description)
+        planner = self._check_order(description)
+        planner = self._check_names(description, planner)
         planner = self._check_symbols(description, planner)
         planner = self._check_bodies(description, planner)
         self._check_sections(planner)
@@ -521,36 +562,30 @@ class _Describer:
         section = self.sections[self.symtab - 1]
         try:
             self.symbol_rows = self.elf.symbol_rows(self.symtab)
-            for row in self.symbol_rows:
-                self.strtab.get(row[0])
+            names = dict(zip(self.places.values(), self.places, strict=True))
+            places = [row[0] for row in self.symbol_rows]
+            self.symbol_names = [names[at] if at in names else self.strtab.get(at) for at in places]
             if not self.symbol_rows or self.symbol_rows[0] != (0, 0, 0, 0, 0, 0):
                 raise CubinError("no null symbol")
         except CubinError:
-            self.symbol_rows = []
+            self.symbol_rows, self.symbol_names = [], []
             section.body = bodies.Blob(self.elf.section_bytes(self.symtab))
             self.reasons.append("malformed symbols")
             self.symtab = 0
 
-    def _check_order(self, description: Description) -> None:
-        profile = PROFILES[description.profile]
-        if self._index_order(description) is not None:
-            self._name_constant_relocations_early(description.history, profile)
-        actual = self._index_order(description)
-        if actual is not None:
-            description.pins.index_order = actual
+    def _check_order(self, description: Description) -> layout.Planner:
+        planner = layout.Planner(description, self.kinds)
+        if planner.sections != self.sections:
+            self._name_constant_relocations_early(description.history)
+            planner = layout.Planner(description, self.kinds)
+        if planner.sections != self.sections:
+            positions = {section: at for at, section in enumerate(description.sections)}
+            description.pins.index_order = [positions[section] for section in self.sections]
             self.reasons.append("section order")
+            planner = layout.Planner(description, self.kinds)
+        return planner
 
-    def _index_order(self, description: Description) -> list[int] | None:
-        """The index order, as positions in creation order; ``None`` when the rule gives it."""
-        creation = description.sections
-        positions = {id(section): at for at, section in enumerate(creation)}
-        actual = [positions[id(section)] for section in self.sections]
-        computed = self.kinds.index_order(creation)
-        return None if computed == actual else actual
-
-    def _name_constant_relocations_early(
-        self, history: list[Section | Symbol | Dropped], profile: Profile
-    ) -> None:
+    def _name_constant_relocations_early(self, history: list[Section | Symbol | Dropped]) -> None:
         """``.rel.nv.constant0.<k>`` is named with its bank, but made with its first entry."""
         previous: Section | None = None
         for section in self.sections:
@@ -566,8 +601,7 @@ class _Describer:
                 history.insert(history.index(previous) + 1, section)
             previous = section
 
-    def _check_names(self, description: Description) -> layout.Planner:
-        planner = layout.Planner(description, self.kinds)
+    def _check_names(self, description: Description, planner: layout.Planner) -> layout.Planner:
         pins = description.pins
         if planner.shstrtab != self.elf.shstrtab.data:
             pins.shstrtab = self.elf.shstrtab.data
@@ -577,9 +611,10 @@ class _Describer:
             self.reasons.append("symbol name table")
         if pins.shstrtab is not None or pins.strtab is not None:
             planner = layout.Planner(description, self.kinds)
-        places = planner.name_places
-        for section, row in zip(self.sections, self.rows[1:], strict=True):
-            if places.get(id(section)) != row[0]:
+        for section, row, place in zip(
+            self.sections, self.rows[1:], planner.name_places, strict=True
+        ):
+            if place != row[0]:
                 section.pins["sh_name"] = row[0]
                 self.reasons.append("place of a section name")
         return planner
@@ -614,9 +649,9 @@ class _Describer:
 
     def _pin_names(self, first: dict[str, int]) -> None:
         """Keep ``st_name`` where it is not the first place of the name."""
-        for (name_at, *_), symbol in zip(self.symbol_rows, self.symbols, strict=True):
-            if symbol is not None and first.get(symbol.name) != name_at:
-                symbol.pins["st_name"] = name_at
+        for row, symbol in zip(self.symbol_rows, self.symbols, strict=True):
+            if isinstance(symbol, Symbol) and first.get(symbol.name) != row[0]:
+                symbol.pins["st_name"] = row[0]
                 self.reasons.append("place of a symbol name")
 
     def _check_bodies(self, description: Description, planner: layout.Planner) -> layout.Planner:
@@ -624,11 +659,11 @@ class _Describer:
         symbols_kept = False
         for index, section in enumerate(self.sections, 1):
             body = section.body
-            if isinstance(body, _LOSSLESS):
+            if body.__class__ in _LOSSLESS:
                 continue
             data = self.elf.section_bytes(index)
             if isinstance(body, bodies.Computed):
-                same = planner.tables.get(body.kind) == data
+                same = self._is_computed(planner, body.kind, data)
                 same = same and not (symbols_kept and body.kind == "symtab_shndx")
                 if not same and not symbols_kept and body.kind == "symtab_shndx":
                     same = self._pin_words(planner, data)
@@ -647,45 +682,54 @@ class _Describer:
             planner.prepare()
         return planner
 
+    @staticmethod
+    def _is_computed(planner: layout.Planner, kind: str, data: bytes) -> bool:
+        try:
+            return planner.table(kind, kind) == data
+        except (CubinError, StructError):
+            return False
+
     def _pin_words(self, planner: layout.Planner, data: bytes) -> bool:
         """Keep the words of ``.symtab_shndx``; whether there is one for each symbol."""
         if len(data) != bodies.WORD.size * len(planner.symbol_rows):
             return False
         planner.description.pins.symbol_words = [word for (word,) in bodies.WORD.iter_unpack(data)]
-        planner.tables["symtab_shndx"] = data
         self.reasons.append("extended section indices")
         return True
 
     def _check_sections(self, planner: layout.Planner) -> None:
-        actual = [row[4] for row in self.rows[1:]]
-        self.placed = planner.offsets(actual)
-        for section, row in zip(self.sections, self.rows[1:], strict=True):
-            if "sh_offset" in section.pins:
+        rows = self.rows[1:]
+        # every body gives as many bytes as it was made of: `decode` and `_check_bodies` saw to it
+        planner.know_sizes([row[5] for row in rows])
+        actual = [row[4] for row in rows]
+        self.placed = planner.offsets()
+        if self.placed[0] != actual:
+            self.placed = planner.offsets(actual)
+        computed = zip(self.sections, planner.infos(), planner.links(), strict=True)
+        for row, (section, info, link) in zip(rows, computed, strict=True):
+            if section.exceptions is not None and "sh_offset" in section.pins:
                 self.reasons.append(f"offset of {kind_of(section.name)}")
             if section.shares is not None:
                 self.reasons.append(f"sharing of {kind_of(section.name)}")
-            self._check_references(planner, section, row)
+            if info != row[7]:
+                self._keep_info(section, info, row[7])
+            if link != row[6]:
+                section.link = self._refer(row[6])
+                self.reasons.append(f"sh_link of {kind_of(section.name)}")
 
-    def _check_references(
-        self, planner: layout.Planner, section: Section, row: tuple[int, ...]
-    ) -> None:
-        name, kind = section.name, section.sh_type
-        if name.startswith(".text") and kind == elf.SHT_PROGBITS:
-            section.registers = row[7] >> 24
-        rule = self.kinds.found[id(section)]
-        if planner.computed_info(section, rule) != row[7]:
+    def _keep_info(self, section: Section, computed: int, info: int) -> None:
+        name = section.name
+        if name.startswith(".text") and section.sh_type == elf.SHT_PROGBITS:
+            section.registers = info >> 24
+            if computed | section.registers << 24 == info:
+                return
             section.registers = 0
-            section.info = self._refer(row[7]) if kinds.info_is_section(section) else row[7]
-            if section.info != self._namesake(planner, section):
-                self.reasons.append(f"sh_info of {kind_of(name)}")
-        if planner.computed_link(rule) != row[6]:
-            section.link = self._refer(row[6])
-            self.reasons.append(f"sh_link of {kind_of(name)}")
-        if planner.size(section) != row[5]:
-            section.pins["sh_size"] = row[5]
-            self.reasons.append(f"sh_size of {kind_of(name)}")
+        section.info = self._refer(info) if kinds.info_is_section(section) else info
+        if section.info != self._namesake(section):
+            self.reasons.append(f"sh_info of {kind_of(name)}")
 
-    def _namesake(self, planner: layout.Planner, section: Section) -> Section | int | None:
+    @staticmethod
+    def _namesake(section: Section) -> Section | int | None:
         """What ``sh_info`` refers to when several sections have the owner's name."""
         info = section.info
         if isinstance(info, Section) and info.name == kinds.info_target(section):
@@ -693,12 +737,13 @@ class _Describer:
         return None
 
     def _check_header(self, description: Description, planner: layout.Planner) -> None:
-        laid_out = planner.finish(*self.placed)
+        rows = self.rows[1:]  # of which all that is computed was compared
+        laid_out = planner.finish(*self.placed, rows)
         actual = tuple(self.elf.segment_rows)
         if tuple(laid_out.segment_rows) != actual:
             description.pins.segments = list(actual)
             self.reasons.append("program headers")
-            laid_out = planner.finish(*self.placed)
+            laid_out = planner.finish(*self.placed, rows)
         if self.rows and laid_out.section_rows[0] != self.rows[0]:
             description.pins.null_section = self.rows[0]
             self.reasons.append("section header 0")
@@ -708,7 +753,7 @@ class _Describer:
             if laid_out.ehdr[at] != self.elf.ehdr[at]:
                 description.header.pins[field] = self.elf.ehdr[at]
                 self.reasons.append(f"header field {field}")
-                laid_out = planner.finish(*self.placed)
+                laid_out = planner.finish(*self.placed, rows)
         if laid_out.size != len(self.data):
             description.pins.file_size = len(self.data)
             self.reasons.append("file size")
@@ -722,15 +767,20 @@ class _Describer:
             (ehdr[5], ehdr[5] + len(self.rows) * entry),
             (ehdr[4], ehdr[4] + self.elf.num_segments * (56 if self.elf.is_64 else 32)),
         ]
-        for row in self.rows:
-            if elf.occupies_file(row[1], row[2]):
-                spans.append((row[4], row[4] + row[5]))
+        spans += [
+            (row[4], row[4] + row[5])
+            for row in self.rows
+            if row[1] not in elf.NO_BYTES_TYPES and elf.occupies_file(row[1], row[2])
+        ]
         spans.sort()
-        at = 0
-        for start, end in (*spans, (len(self.data), len(self.data))):
-            if start > at:
-                gap = bytes(self.data[at:start])
-                if gap.count(0) != len(gap):
-                    description.fills.append(Fill(at, gap))
-                    self.reasons.append("bytes outside of sections")
-            at = max(at, end)
+        data = self.data
+        ends = accumulate([end for _, end in spans], max, initial=0)
+        starts = [*[start for start, _ in spans], len(data)]
+        gaps = [(at, start) for at, start in zip(ends, starts, strict=True) if start > at]
+        between = [bytes(data[at:start]) for at, start in gaps]
+        if not any(b"".join(between)):
+            return
+        for (at, _), gap in zip(gaps, between, strict=True):
+            if gap.count(0) != len(gap):
+                description.fills.append(Fill(at, gap))
+                self.reasons.append("bytes outside of sections")

@@ -52,6 +52,8 @@ _NO_SYMBOL = (
     | frozenset((bodies.SHT_CUDA_INFO, bodies.SHT_CUDA_UFT_ENTRY, bodies.SHT_CUDA_UDT_ENTRY))
     | bodies.RELOCATION_TYPES
 )
+#: Kinds whose ``sh_info`` is about symbols.
+_OWN_INFO = frozenset((elf.SHT_SYMTAB, bodies.SHT_CUDA_MERC_SYMTAB, bodies.SHT_CUDA_CAPMERC))
 #: What ``sh_info`` of the sections of a function refers to.
 _OWNED = (
     (".nv.info.", ".text."),
@@ -67,8 +69,11 @@ NAMED_BEHIND_RELOCATIONS = (".nv.constant0.", ".nv.constant.entry_image_header_i
 _PREFIX = re.compile(
     r"(?:\.nv\.(?:cap)?merc)?(?:\.nv\.resolvedrela|\.rela?)?"
     r"(?:\.text|\.nv\.(?:info|shared|local|uft\.rel|"
-    r"constant(?:\d+|\.optimizer|\.entry_image_header_indices)))\.(?!reserved\.|__cuda_uf_stub_)(?=.)"
+    r"constant(?:\d+|\.optimizer|\.entry_image_header_indices)))\.(?!reserved\.|__cuda_uf_stub_)(?=.)",
+    re.DOTALL,
 ).match
+#: What behind a prefix is no function.
+_NO_FUNCTION = ("reserved.", STUB)
 #: Stands for any function.
 _ANY = "\x01"
 
@@ -223,7 +228,7 @@ def link_target(section: Section, profile: Profile) -> str | None:
     return ".symtab" if kind == elf.SHT_SYMTAB_SHNDX else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Kind:
     """The answers of the rules for one kind of section.
 
@@ -232,94 +237,124 @@ class Kind:
         group: rank in the index order.
         is_late: made after the global symbols were named.
         is_mercury: has the Mercury flag.
-        has_symbol: whether a section symbol is made.
+        is_stored: whether the file holds its bytes.
+        has_symbol: whether a section symbol is made, where nothing else is said.
         made: prefix under which it was made; ``None``: the name is final from the start.
         link: name of the section that ``sh_link`` refers to.
-        info: prefix of the name of the section that ``sh_info`` refers to.
+        info: prefix of the name of the section that ``sh_info`` refers to; ``None`` also for
+            kinds whose ``sh_info`` is a number of its own.
         is_code: ``sh_info`` holds a function symbol and the register count.
         is_relocation: a relocation section by its name.
+        is_named_early: both string tables name it when it is made, by its final name, and nothing
+            else before it.
     """
 
     cut: int
     group: int
     is_late: bool
     is_mercury: bool
+    is_stored: bool
     has_symbol: bool
     made: str | None
     link: str | None
     info: str | None
     is_code: bool
     is_relocation: bool
+    is_named_early: bool
 
 
 class Kinds:
     """The kinds of the sections of one file.
 
     Attributes:
-        found: the kind of each section by its ``id``. Name, type and flags of a section must not
-            change once it is in here.
+        found: the kind of each section. Name, type and flags of a section must not change once
+            it is in here.
     """
 
     def __init__(self, profile: Profile, sections: list[Section]) -> None:
         self.profile = profile
-        self.found: dict[int, Kind] = {}
         known: dict[tuple[str, int, int], Kind] = {}
+        # neighbours of one type are mostly of one kind: prefix, flags and kind of the last one
+        latest: dict[int, tuple[str, int, Kind]] = {}
+        kinds: list[Kind] = []
         for section in sections:
             name = section.name
+            likely = latest.get(section.sh_type)
+            if likely is not None:
+                prefix, flags, kind = likely
+                if (
+                    flags == section.sh_flags
+                    and name.startswith(prefix)
+                    and not name.startswith(_NO_FUNCTION, kind.cut)
+                    and name != prefix
+                ):
+                    kinds.append(kind)
+                    continue
             match = _PREFIX(name)
             prefix = match[0] if match else name
             key = (prefix, section.sh_type, section.sh_flags)
-            kind = known.get(key)
-            if kind is None:
-                kind = known[key] = self._ask(prefix, section, bool(match))
-            self.found[id(section)] = kind
+            known_kind = known.get(key)
+            if known_kind is None:
+                known_kind = known[key] = self._ask(prefix, section, bool(match))
+            kinds.append(known_kind)
+            if match:
+                latest[section.sh_type] = (prefix, section.sh_flags, known_kind)
+        self.found = dict(zip(sections, kinds, strict=True))
 
     def _ask(self, prefix: str, section: Section, owned: bool) -> Kind:
         any_name = prefix + _ANY if owned else prefix
         example = Section(any_name, section.sh_type, section.body, section.sh_flags)
         profile = self.profile
         made = mercury_name(any_name) if profile.mercury_names else None
-        info = info_target_of(any_name, section.sh_type)
+        info = None
+        if section.sh_type not in _OWN_INFO:
+            info = info_target_of(any_name, section.sh_type)
+        late, mercury = is_late(example, profile), bool(section.sh_flags & elf.SHF_CUDA_MERCURY)
         return Kind(
             len(prefix),
             group(example, profile),
-            is_late(example, profile),
-            bool(section.sh_flags & elf.SHF_CUDA_MERCURY),
-            has_symbol(example),
+            late,
+            mercury,
+            elf.occupies_file(section.sh_type, section.sh_flags),
+            has_symbol(example) and not profile.table_first,
             made if made is None else made.removesuffix(_ANY),
             link_target(example, profile),
             info if info is None else info.removesuffix(_ANY),
             any_name.startswith(".text") or section.sh_type == SHT_CUDA_UFT,
             any_name.startswith(".rel"),
+            made is None
+            and not late
+            and not mercury
+            and not any_name.startswith(NAMED_BEHIND_RELOCATIONS),
         )
 
     def made_as(self, section: Section) -> str:
         """The name under which a section was made."""
         if section.made_as is not None:
             return section.made_as
-        kind = self.found[id(section)]
+        kind = self.found[section]
         return section.name if kind.made is None else kind.made + section.name[kind.cut :]
 
     def is_late(self, section: Section) -> bool:
         """Whether a section was made after the global symbols were named."""
         if section.late is not None:
             return section.late
-        kind = self.found[id(section)]
+        kind = self.found[section]
         return kind.is_late and (section.made_as is None or kind.is_mercury)
 
     def has_symbol(self, section: Section) -> bool:
         """Whether a section symbol is made."""
         if section.has_symbol is not None:
             return section.has_symbol
-        return self.found[id(section)].has_symbol and not self.profile.table_first
+        return self.found[section].has_symbol
 
     def group(self, section: Section) -> int:
         """Rank of a section in the index order."""
         if section.late is not None or section.made_as is not None:
             return group(section, self.profile)
-        return self.found[id(section)].group
+        return self.found[section].group
 
     def index_order(self, sections: list[Section]) -> list[int]:
         """Positions in creation order, in section index order (without the null section)."""
-        ranks = [self.group(section) for section in sections]
+        ranks = list(map(self.group, sections))
         return sorted(range(len(sections)), key=ranks.__getitem__)

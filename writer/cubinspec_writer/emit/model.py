@@ -19,6 +19,19 @@ SHN_COMMON = 0xFFF2
 SHN_XINDEX = 0xFFFF
 
 
+@dataclass(slots=True)
+class Exceptions:
+    """Fields of one section or symbol that are not as the rules give them.
+
+    Attributes:
+        pins: fields kept as they were because no rule gives them.
+        overrides: fields that say something else than the layout (broken files).
+    """
+
+    pins: dict[str, int] = field(default_factory=dict)
+    overrides: dict[str, int] = field(default_factory=dict)
+
+
 @dataclass(slots=True, eq=False)
 class Section:
     """One section. ``None`` means: computed.
@@ -33,9 +46,8 @@ class Section:
         shares: the plain section whose bytes a Mercury section uses (``False``: its own bytes).
         late: made after the global symbols were named.
         made_as: the name under which it was made, where that is not the rule's Mercury name.
-        pins: header fields kept as they were because no rule gives them; ``sh_offset`` moves the
-            bytes too.
-        overrides: header fields that say something else than the layout (broken files).
+        exceptions: made when :attr:`pins` or :attr:`overrides` are first asked for; nearly no
+            section has any.
     """
 
     name: str
@@ -52,8 +64,21 @@ class Section:
     shares: Section | bool | None = None
     late: bool | None = None
     made_as: str | None = None
-    pins: dict[str, int] = field(default_factory=dict)
-    overrides: dict[str, int] = field(default_factory=dict)
+    exceptions: Exceptions | None = None
+
+    @property
+    def pins(self) -> dict[str, int]:
+        """Header fields that no rule gives; ``sh_offset`` moves the bytes too."""
+        if self.exceptions is None:
+            self.exceptions = Exceptions()
+        return self.exceptions.pins
+
+    @property
+    def overrides(self) -> dict[str, int]:
+        """Header fields that say something else than the layout (broken files)."""
+        if self.exceptions is None:
+            self.exceptions = Exceptions()
+        return self.exceptions.overrides
 
 
 @dataclass(slots=True, eq=False)
@@ -64,7 +89,7 @@ class Symbol:
         section: where it is defined; a number for the reserved indices and for broken ones.
         in_globals: which part of the table it belongs to; ``None``: to the globals with binding
             GLOBAL, to the locals with LOCAL and WEAK. Only asked for symbols of the history.
-        pins: ``st_name`` where the name has another place in ``.strtab`` than its first.
+        exceptions: made when :attr:`pins` are first asked for.
     """
 
     name: str
@@ -74,7 +99,14 @@ class Symbol:
     st_value: int = 0
     st_size: int = 0
     in_globals: bool | None = None
-    pins: dict[str, int] = field(default_factory=dict)
+    exceptions: Exceptions | None = None
+
+    @property
+    def pins(self) -> dict[str, int]:
+        """``st_name`` where the name has another place in ``.strtab`` than its first."""
+        if self.exceptions is None:
+            self.exceptions = Exceptions()
+        return self.exceptions.pins
 
 
 @dataclass(slots=True, eq=False)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from cubinspec.reader import elf
-from cubinspec_writer.emit.model import Section
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
 SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR = 1, 2, 4
+_LOADED = SHF_ALLOC | elf.SHF_CUDA_MERCURY
 PT_LOAD, PT_PHDR = 1, 6
 PF_X, PF_W, PF_R = 1, 2, 4
 P_ALIGN, P_ALIGN_32 = 8, 4
@@ -18,24 +19,16 @@ P_ALIGN, P_ALIGN_32 = 8, 4
 _SECTION_HEADER_BYTES = {56: 64, 32: 40}
 
 
-def _runs(
-    sections: Iterable[Section], rows: list[tuple[int, ...]], split: bool
-) -> list[tuple[int, list[tuple[int, ...]]]]:
+def _runs(rows: Iterable[tuple[int, ...]], split: bool) -> list[tuple[int, list[tuple[int, ...]]]]:
     """Neighbouring loadable sections with the same permissions, and those permissions."""
-    runs: list[tuple[int, list[tuple[int, ...]]]] = []
-    for section, row in zip(sections, rows, strict=True):
-        flags = section.sh_flags
-        if not flags & SHF_ALLOC or flags & elf.SHF_CUDA_MERCURY:
-            continue
-        if flags & SHF_WRITE:
-            access = PF_R | PF_W
-        else:
-            access = PF_R | PF_X if flags & SHF_EXECINSTR or not split else PF_R
-        if runs and runs[-1][0] == access:
-            runs[-1][1].append(row)
-        else:
-            runs.append((access, [row]))
-    return runs
+    loaded = [row for row in rows if row[2] & _LOADED == SHF_ALLOC]
+
+    def access(row: tuple[int, ...]) -> int:
+        if row[2] & SHF_WRITE:
+            return PF_R | PF_W
+        return PF_R | PF_X if row[2] & SHF_EXECINSTR or not split else PF_R
+
+    return [(key, list(run)) for key, run in groupby(loaded, access)]
 
 
 def align(value: int, alignment: int) -> int:
@@ -59,11 +52,9 @@ def _table(access: int, kind: int, at: int, count: int, entry: int) -> tuple[int
     return (kind, access, at, 0, 0, count * entry, count * entry, P_ALIGN)
 
 
-def _classic(
-    sections: list[Section], rows: list[tuple[int, ...]], at: int, entry: int
-) -> list[tuple[int, ...]]:
+def _classic(rows: Sequence[tuple[int, ...]], at: int, entry: int) -> list[tuple[int, ...]]:
     """PT_PHDR, constants with code, data, the table itself."""
-    loads = [_load(*run) for run in _runs(sections, rows, split=False)]
+    loads = [_load(*run) for run in _runs(rows, split=False)]
     count = len(loads) + 2
     access = PF_R | PF_X
     return [
@@ -73,11 +64,9 @@ def _classic(
     ]
 
 
-def _split(
-    sections: list[Section], rows: list[tuple[int, ...]], at: int, entry: int
-) -> list[tuple[int, ...]]:
+def _split(rows: Sequence[tuple[int, ...]], at: int, entry: int) -> list[tuple[int, ...]]:
     """PT_PHDR, the table itself, then one segment for each run of equal permissions."""
-    loads = [_load(*run) for run in _runs(sections, rows, split=True)]
+    loads = [_load(*run) for run in _runs(rows, split=True)]
     count = len(loads) + 2
     return [
         _table(PF_R, PT_PHDR, at, count, entry),
@@ -86,15 +75,13 @@ def _split(
     ]
 
 
-def _old_loads(
-    sections: list[Section], rows: list[tuple[int, ...]], end: int
-) -> dict[int, tuple[int, ...]]:
+def _old_loads(rows: Sequence[tuple[int, ...]], end: int) -> dict[int, tuple[int, ...]]:
     """CUDA 8 to 11.0: sizes are sums without padding, reserved memory is the largest section.
 
     The file part of the data segment reaches up to the section headers.
     """
     loads: dict[int, tuple[int, ...]] = {}
-    for access, run in _runs(sections, rows, split=False):
+    for access, run in _runs(rows, split=False):
         start = run[0][4]
         stored = sum(row[5] for row in run if row[1] != elf.SHT_NOBITS)
         reserved = max((row[5] for row in run if row[1] == elf.SHT_NOBITS), default=0)
@@ -103,34 +90,28 @@ def _old_loads(
     return loads
 
 
-def _classic_10(
-    sections: list[Section], rows: list[tuple[int, ...]], at: int, entry: int
-) -> list[tuple[int, ...]]:
+def _classic_10(rows: Sequence[tuple[int, ...]], at: int, entry: int) -> list[tuple[int, ...]]:
     """PT_PHDR, code, data; a segment without sections is all zero."""
-    loads = _old_loads(sections, rows, at - (len(rows) + 1) * _SECTION_HEADER_BYTES[entry])
+    loads = _old_loads(rows, at - (len(rows) + 1) * _SECTION_HEADER_BYTES[entry])
     result = [_table(PF_R | PF_X, PT_PHDR, at, 3, entry)]
     for access in (PF_R | PF_X, PF_R | PF_W):
         result.append(loads.get(access, (PT_LOAD, access, 0, 0, 0, 0, 0, P_ALIGN)))
     return result
 
 
-def _classic_11(
-    sections: list[Section], rows: list[tuple[int, ...]], at: int, entry: int
-) -> list[tuple[int, ...]]:
+def _classic_11(rows: Sequence[tuple[int, ...]], at: int, entry: int) -> list[tuple[int, ...]]:
     """PT_PHDR, code, data, but not the table itself (CUDA 11.1)."""
-    loads = [_load(*run) for run in _runs(sections, rows, split=False)]
+    loads = [_load(*run) for run in _runs(rows, split=False)]
     return [_table(PF_R | PF_X, PT_PHDR, at, len(loads) + 1, entry), *loads]
 
 
-def _none(
-    sections: list[Section], rows: list[tuple[int, ...]], at: int, entry: int
-) -> list[tuple[int, ...]]:
+def _none(rows: Sequence[tuple[int, ...]], at: int, entry: int) -> list[tuple[int, ...]]:
     return []
 
 
 SEGMENT_STYLES: dict[
     str,
-    Callable[[list[Section], list[tuple[int, ...]], int, int], list[tuple[int, ...]]],
+    Callable[[Sequence[tuple[int, ...]], int, int], list[tuple[int, ...]]],
 ] = {
     "classic": _classic,
     "classic_10": _classic_10,

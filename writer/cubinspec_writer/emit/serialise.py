@@ -13,6 +13,7 @@ from cubinspec_generated import records
 from cubinspec_writer.emit import bodies
 from cubinspec_writer.emit.layout import Plan, plan
 from cubinspec_writer.emit.model import Description, Section
+from cubinspec_writer.emit.rest import collector_at_rest
 
 #: A description must not ask for more than the largest real files by an order of magnitude: an
 #: offset of 2**60 in a text file would otherwise be that many zeros.
@@ -34,6 +35,11 @@ def emit(description: Description) -> bytes:
 
 def emit_parts(description: Description) -> list[bytes]:
     """:func:`emit` in parts that follow each other; large bodies are not copied."""
+    with collector_at_rest():
+        return _parts(description)
+
+
+def _parts(description: Description) -> list[bytes]:
     laid_out = plan(description)
     if laid_out.size > MAX_FILE_BYTES:
         raise LimitError(
@@ -63,10 +69,14 @@ def _pieces(description: Description, laid_out: Plan) -> list[tuple[int, bytes]]
     pieces = [(0, head + record.pack(*laid_out.ehdr))]
     encoded = laid_out.context.encoded
     for section, offset in zip(laid_out.sections, laid_out.offsets, strict=True):
-        if section is None or isinstance(section.body, bodies.NoBytes):
+        body = None if section is None else section.body
+        if section is None or isinstance(body, bodies.NoBytes):
             continue
-        data = encoded.get(id(section))
-        if data is None:
+        if isinstance(body, bodies.Blob):
+            data = body.data
+        elif isinstance(body, bodies.InfoRecords):
+            data = encoded[section]
+        else:
             data = _contents(section, laid_out)
         if data:
             pieces.append((offset, data))
@@ -84,7 +94,7 @@ def _pieces(description: Description, laid_out: Plan) -> list[tuple[int, bytes]]
 def _contents(section: Section, laid_out: Plan) -> bytes:
     body = section.body
     if isinstance(body, bodies.Computed):
-        return laid_out.tables[body.kind]
+        return laid_out.context.table(body.kind, section.name)
     try:
         data = body.encode(laid_out.context)
     except StructError as error:

@@ -8,6 +8,8 @@ the globals last. One irregularity: the name of a relocation section of ``.nv.co
 
 from __future__ import annotations
 
+from itertools import accumulate
+from operator import add
 from typing import TYPE_CHECKING
 
 from cubinspec.errors import BadStructureError
@@ -17,103 +19,135 @@ from cubinspec_writer.emit.kinds import NAMED_BEHIND_RELOCATIONS, UFT_REL, Kinds
 from cubinspec_writer.emit.model import Description, Dropped, Section, Symbol
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from cubinspec_writer.emit.profiles import Profile
 
 
 class _Names:
-    """A string table under construction."""
+    """A string table under construction.
+
+    Attributes:
+        names: in the order in which they were first named.
+    """
 
     def __init__(self) -> None:
-        self._parts: list[str] = ["\0"]
-        self._end = 1
-        self.offsets: dict[str, int] = {"": 0}
+        self.names: dict[str, None] = {"": None}
+        #: What stands between the NUL of a name and the next name.
+        self._behind: dict[str, str] = {}
 
-    def bytes(self) -> bytes:
-        """The table.
+    def add(self, name: str, room: int = 0) -> None:
+        """Make sure that a name is there, with space for at least ``room`` bytes."""
+        if name not in self.names:
+            self.names[name] = None
+            if room > length(name):
+                self._behind[name] = "\0" * (room - length(name))
+
+    def erase(self, count: int) -> None:
+        """Append the NUL bytes of an overwritten name."""
+        last = next(reversed(self.names))
+        self._behind[last] = self._behind.get(last, "") + "\0" * count
+
+    def append(self, name: str) -> tuple[str, int] | None:
+        """Append a name even if it is there already.
+
+        Returns:
+            ``None`` if it was not; else a name and the distance of the new place from its own.
+        """
+        if name not in self.names:
+            self.names[name] = None
+            return None
+        last = next(reversed(self.names))
+        behind = self._behind.get(last, "")
+        self._behind[last] = behind + name + "\0"
+        return last, length(last) + 1 + length(behind)
+
+    def table(self) -> tuple[bytes, dict[str, int]]:
+        """The table, and the place of every name in it.
 
         Raises:
             BadStructureError: a name has a NUL inside.
         """
-        for name in self.offsets:
-            if "\0" in name:
-                raise BadStructureError(f"{name!r} is no name: it has a NUL", field=name)
-        return "".join(self._parts).encode("utf-8", "surrogateescape")
+        names = self.names
+        text = "\0".join(names) + "\0"
+        if text.count("\0") != len(names):
+            name = next(name for name in names if "\0" in name)
+            raise BadStructureError(f"{name!r} is no name: it has a NUL", field=name)
+        if self._behind:
+            pieces = [f"{name}\0{self._behind.get(name, '')}" for name in names]
+            ends = accumulate(map(length, pieces), initial=0)
+            text = "".join(pieces)
+            return encode(text), dict(zip(names, ends, strict=False))
+        return encode(text), dict(zip(names, _starts(list(names), text.isascii()), strict=True))
 
-    def erase(self, count: int) -> None:
-        """Append the NUL bytes of an overwritten name."""
-        self._parts.append("\0" * count)
-        self._end += count
 
-    def append(self, name: str) -> int:
-        """Append a name even if it is there already; its offset."""
-        at = self._end
-        self.offsets.setdefault(name, at)
-        self._parts.append(name)
-        self._parts.append("\0")
-        self._end = at + length(name) + 1
-        return at
-
-    def add(self, name: str, room: int = 0) -> int:
-        """Make sure that a name is there, with space for at least ``room`` bytes; its offset."""
-        at = self.offsets.get(name)
-        if at is None:
-            at = self.offsets[name] = self._end
-            size = len(name) if name.isascii() else length(name)
-            self._parts.append(name)
-            if room > size:
-                self._parts.append("\0" * (room - size + 1))
-                size = room
-            else:
-                self._parts.append("\0")
-            self._end = at + size + 1
-        return at
+def encode(text: str) -> bytes:
+    """The bytes of names; what is not UTF-8 stands in the text as surrogates."""
+    return text.encode("utf-8", "surrogateescape")
 
 
 def length(name: str) -> int:
     """Bytes of a name."""
-    return len(name) if name.isascii() else len(name.encode("utf-8", "surrogateescape"))
+    return len(name) if name.isascii() else len(encode(name))
+
+
+def _starts(names: list[str], is_ascii: bool) -> Iterable[int]:
+    """Where each of the names stands that follow each other, a NUL behind each."""
+    lengths = map(len if is_ascii else length, names[:-1])
+    return map(add, accumulate(lengths, initial=0), range(len(names)))
 
 
 def string_offsets(table: bytes) -> dict[str, int]:
     """Offset of the first occurrence of every string of a table."""
-    offsets: dict[str, int] = {}
     text = table.decode("utf-8", "surrogateescape")
-    is_ascii = text.isascii()
-    at = 0
-    for name in text.split("\0")[:-1]:
-        if name not in offsets:
-            offsets[name] = at
-        at += (len(name) if is_ascii else length(name)) + 1
+    names = text.split("\0")[:-1]
+    offsets = dict.fromkeys(names, 0)  # in the order of the table
+    places = [*_starts(names, text.isascii())] if names else []
+    offsets.update(zip(reversed(names), reversed(places), strict=True))
     offsets[""] = 0
     return offsets
 
 
-def section_names(description: Description, kinds: Kinds) -> tuple[bytes, dict[int, int]]:
-    """``.shstrtab``, and the offset of the name of every section by ``id``."""
+def distinct_names(table: bytes) -> Iterable[str]:
+    """Every string of a table once, in the order in which they are first there."""
+    return dict.fromkeys(table.decode("utf-8", "surrogateescape").split("\0")[:-1])
+
+
+def section_names(
+    description: Description, kinds: Kinds
+) -> tuple[bytes, dict[str, int], dict[Section, int]]:
+    """``.shstrtab``, the offset of every name, and that of sections whose name is repeated."""
     profile, found = kinds.profile, kinds.found
     table = _Names()
-    places: dict[int, int] = {}
+    names = table.names
+    repeated: dict[Section, tuple[str, int]] = {}
+    entries: list[Section | Symbol | Dropped] = description.history
     if profile.names_by_index:
         sections = description.sections
-        for at in kinds.index_order(sections):
-            places[id(sections[at])] = table.append(sections[at].name)
-        table.erase(shstrtab_hole(sections, profile))
-        return table.bytes(), places
-    entries: list[Section | Symbol | Dropped] = (
-        [*_table_first_order(description)] if profile.table_first else description.history
-    )
+        entries = [sections[at] for at in kinds.index_order(sections)]
+    elif profile.table_first:
+        entries = [*_table_first_order(description)]
     for entry in entries:
         if isinstance(entry, Section):
-            name, kind = entry.name, found[id(entry)]
-            if kind.is_mercury and profile.late_constant0:
-                places[id(entry)] = table.append(name)
+            kind = found[entry]
+            if profile.names_by_index or (kind.is_mercury and profile.late_constant0):
+                place = table.append(entry.name)
+                if place is not None:
+                    repeated[entry] = place
             elif kind.made is None and entry.made_as is None:
-                places[id(entry)] = table.add(name)
+                names[entry.name] = None
             else:
-                places[id(entry)] = table.add(name, length(kinds.made_as(entry)))
+                table.add(entry.name, length(kinds.made_as(entry)))
         elif isinstance(entry, Dropped) and entry.in_shstrtab and not entry.erased:
-            table.add(entry.name, length(entry.made_as or entry.name))
-    return table.bytes(), places
+            if entry.made_as is None:
+                names[entry.name] = None
+            else:
+                table.add(entry.name, length(entry.made_as))
+    if profile.names_by_index:
+        table.erase(shstrtab_hole(description.sections, profile))
+    data, offsets = table.table()
+    places = {section: offsets[name] + gap for section, (name, gap) in repeated.items()}
+    return data, offsets, places
 
 
 #: How the second writer orders its names: by these prefixes, the rest behind them, then the
@@ -177,14 +211,15 @@ def _table_first_order(description: Description) -> list[Section]:
 def symbol_names(description: Description, kinds: Kinds) -> tuple[bytes, dict[str, int]]:
     """``.strtab``, and the offset of every name in it."""
     profile, found = kinds.profile, kinds.found
+    if profile.names_by_index:
+        return _names_by_index(description, kinds)
     table = _Names()
+    names = table.names
     if profile.table_first:
         for entry in (*description.history, *description.symbols):
             if isinstance(entry, Symbol):
-                table.add(entry.name)
-        return table.bytes(), table.offsets
-    if profile.names_by_index:
-        return _names_by_index(description, kinds)
+                names[entry.name] = None
+        return table.table()
     renamed: list[str] = []
     late: list[str] = []
     pending: tuple[str, int, str] | None = None
@@ -192,21 +227,21 @@ def symbol_names(description: Description, kinds: Kinds) -> tuple[bytes, dict[st
         room = 0
         name = made = entry.name
         if isinstance(entry, Section):
-            kind = found[id(entry)]
-            if (kind.is_late or entry.late) and kinds.is_late(entry):
-                if not kind.is_mercury:
-                    late.append(name)
-                continue
-            if kind.made is not None or entry.made_as is not None:
+            kind = found[entry]
+            if entry.made_as is not None or entry.late is not None or not kind.is_named_early:
+                if kinds.is_late(entry):
+                    if not kind.is_mercury:
+                        late.append(name)
+                    continue
                 made = kinds.made_as(entry)
-            if made != name and not kind.is_relocation:
-                if profile.names_patched:
-                    room = length(made)
+                if made != name and not kind.is_relocation:
+                    if profile.names_patched:
+                        room = length(made)
+                    else:
+                        renamed.append(name)
+                        name = made
                 else:
-                    renamed.append(name)
                     name = made
-            else:
-                name = made
         elif isinstance(entry, Dropped) and entry.made_as:
             name = entry.made_as
         if pending is not None:
@@ -220,18 +255,20 @@ def symbol_names(description: Description, kinds: Kinds) -> tuple[bytes, dict[st
             table.erase(entry.erased)
         elif isinstance(entry, Section) and name.startswith(NAMED_BEHIND_RELOCATIONS):
             pending = (name, room, made)
-        else:
+        elif room:
             table.add(name, room)
+        else:
+            names[name] = None
     if pending is not None:
         table.add(pending[0], pending[1])
     for symbol in description.symbols:
         if isinstance(symbol, Dropped) and symbol.erased:
             table.erase(symbol.erased)
         else:
-            table.add(symbol.name)
-    for name in (*renamed, *late):
-        table.add(name)
-    return table.bytes(), table.offsets
+            names[symbol.name] = None
+    names.update(dict.fromkeys(renamed))
+    names.update(dict.fromkeys(late))
+    return table.table()
 
 
 def _names_by_index(description: Description, kinds: Kinds) -> tuple[bytes, dict[str, int]]:
@@ -253,7 +290,7 @@ def _names_by_index(description: Description, kinds: Kinds) -> tuple[bytes, dict
                 table.add(entry.name)
     for name in (*late, *mercury, *dropped):
         table.add(name)
-    return table.bytes(), table.offsets
+    return table.table()
 
 
 def shstrtab_hole(sections: list[Section], profile: Profile) -> int:

@@ -400,7 +400,9 @@ class _Loader:
         )
         if "made_as" in entry:
             section.made_as = self._name(entry["made_as"], (*path, "made_as"))
-        section.overrides = {key: entry[key] for key in entry if key in _HEADER_FIELDS}
+        overrides = {key: entry[key] for key in entry if key in _HEADER_FIELDS}
+        if overrides:
+            section.overrides.update(overrides)
         if "offset" in entry:
             section.pins["sh_offset"] = entry["offset"]
         for key in ("link", "info", "shares"):
