@@ -63,7 +63,7 @@ WORD = Struct("<I")
 #: An attribute with a payload of two words, as a record.
 _KEYED_RECORD = Struct(f"{records.INFO_RECORD.format}{records.FUNCTION_VALUE.size}s")
 #: Bounds of what is remembered of attribute streams: kinds for each size, bytes of a stream.
-_MAX_SHAPES, _MAX_SHAPE_BYTES = 16, 2048
+_MAX_STREAMS, _MAX_STREAM_BYTES = 16, 2048
 
 
 class Context(Protocol):
@@ -453,14 +453,12 @@ def encode_symbols(rows: list[tuple[int, int, int, int, int, int]], is_64: bool)
 class InfoReader:
     """Attribute streams of one file.
 
-    A file has many streams and few kinds of them: one with its records where another had them is
-    cut at once. Records of streams so found are one object where they are equal.
+    A file has many streams and few kinds of them. One that has its records where another had them
+    is compared with that as a number; only records that differ are made, the rest is shared.
     """
 
     def __init__(self) -> None:
-        #: By size: bits that say where records are, their values, and what cuts such a stream.
-        self._shapes: dict[int, list[tuple[int, int, Struct]]] = {}
-        self._records = _Records()
+        self._known: dict[int, list[_Stream]] = {}
 
     def read(self, data: bytes) -> list[InfoRecord]:
         """The records of a stream.
@@ -468,41 +466,78 @@ class InfoReader:
         Raises:
             TruncatedError: a record or its payload runs over the end of the stream.
         """
-        shapes = self._shapes.setdefault(len(data), [])
-        number = int.from_bytes(data, "little") if len(data) <= _MAX_SHAPE_BYTES else 0
-        for mask, heads, record in shapes:
-            if number & mask == heads:
-                return list(map(self._records.__getitem__, record.unpack(data)))
-        found: list[InfoRecord] = []
-        at = 0
-        while count := streams.keyed_run(data, at):
-            end = at + count * _KEYED_RECORD.size
-            found += _KEYED_RECORD.iter_unpack(data[at:end])
-            at = end
-        rows = streams.info_rows(data[at:], at, "", "")
-        found += [(form, code, value, payload) for _, form, code, value, payload in rows]
-        if len(data) <= _MAX_SHAPE_BYTES and len(shapes) < _MAX_SHAPES:
-            shapes.append(_shape(found))
-        return found
+        if len(data) > _MAX_STREAM_BYTES:
+            return _info(data)
+        number = int.from_bytes(data, "little")
+        known = self._known.setdefault(len(data), [])
+        for stream in known:
+            difference = number ^ stream.number
+            if not difference & stream.heads:
+                if difference:
+                    stream.become(number, difference, data)
+                return stream.records.copy()
+        found = _info(data)
+        if len(known) < _MAX_STREAMS:
+            known.append(_Stream(number, found))
+        return found.copy()
 
 
-class _Records(dict[bytes, "InfoRecord"]):
-    def __missing__(self, data: bytes) -> InfoRecord:
-        form, code, value = records.INFO_RECORD.unpack_from(data)
-        record = self[data] = (form, code, value, data[records.INFO_RECORD.size :])
-        return record
+class _Stream:
+    """The last attribute stream of one kind, as the number that its bytes are (little-endian).
+
+    Attributes:
+        heads: the bits that say where records start and end.
+    """
+
+    __slots__ = ("_starts", "heads", "number", "records")
+
+    def __init__(self, number: int, found: list[InfoRecord]) -> None:
+        self.number = number
+        self.records = found
+        heads = bytearray()
+        #: For each byte: the record that it is in, and where that starts.
+        self._starts: list[tuple[int, int]] = []
+        for at, (form, _, _, payload) in enumerate(found):
+            self._starts += [(at, len(heads))] * (records.INFO_RECORD.size + len(payload))
+            heads += b"\xff\0\xff\xff" if form == EIFMT_SVAL else b"\xff\0\0\0"
+            heads += bytes(len(payload))
+        self.heads = int.from_bytes(heads, "little")
+
+    def become(self, number: int, difference: int, data: bytes) -> None:
+        """Be another stream with its records in the same places."""
+        found = self.records
+        while difference:
+            at, start = self._starts[(difference.bit_length() - 1) >> 3]
+            form, code, value = records.INFO_RECORD.unpack_from(data, start)
+            payload = start + records.INFO_RECORD.size
+            found[at] = (form, code, value, data[payload : payload + len(found[at][3])])
+            difference &= (1 << 8 * start) - 1
+        self.number = number
 
 
-def _shape(found: list[InfoRecord]) -> tuple[int, int, Struct]:
-    mask, heads = bytearray(), bytearray()
-    for form, _, value, payload in found:
-        mask += b"\xff\0\xff\xff" if form == EIFMT_SVAL else b"\xff\0\0\0"
-        heads += records.INFO_RECORD.pack(form, 0, value if form == EIFMT_SVAL else 0)
-        mask += bytes(len(payload))
-        heads += bytes(len(payload))
-    sizes = [records.INFO_RECORD.size + len(payload) for _, _, _, payload in found]
-    record = Struct("".join([f"{size}s" for size in sizes]))
-    return int.from_bytes(mask, "little"), int.from_bytes(heads, "little"), record
+def _info(data: bytes) -> list[InfoRecord]:
+    found: list[InfoRecord] = []
+    at = 0
+    while count := streams.keyed_run(data, at):
+        end = at + count * _KEYED_RECORD.size
+        found += _KEYED_RECORD.iter_unpack(data[at:end])
+        at = end
+    rows = streams.info_rows(data[at:], at, "", "")
+    found += [(form, code, value, payload) for _, form, code, value, payload in rows]
+    return found
+
+
+class InfoWriter(dict["InfoRecord", bytes]):
+    """The bytes of attribute records; equal ones are written once."""
+
+    def __missing__(self, record: InfoRecord) -> bytes:
+        form, code, value, payload = record
+        data = self[record] = records.INFO_RECORD.pack(form, code, value) + payload
+        return data
+
+    def write(self, found: list[InfoRecord]) -> bytes:
+        """The bytes of a stream."""
+        return b"".join(map(self.__getitem__, found))
 
 
 def _pairs(data: bytes, strtab: elf.StringTable, all_signatures: bool) -> Pairs:

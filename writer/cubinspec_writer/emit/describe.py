@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from itertools import accumulate, pairwise
-from operator import itemgetter
 from struct import error as StructError
 from typing import TYPE_CHECKING
 
@@ -31,7 +30,7 @@ from cubinspec_writer.emit.profiles import HOLE_SHNDX, PROFILES
 from cubinspec_writer.emit.rest import collector_at_rest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from cubinspec.reader.elf import Buffer
     from cubinspec_writer.emit.profiles import Profile
@@ -104,12 +103,24 @@ def kind_of(name: str) -> str:
     return f"{match[1]}.*" if match else name
 
 
+def _names_at(
+    places: dict[str, int], table: StringTable, rows: Iterable[tuple[int, ...]]
+) -> list[str]:
+    """The names that the first fields of rows refer to; most refer to a first place."""
+    names = dict(zip(places.values(), places, strict=True))
+    if not table.data.startswith(b"\0"):
+        del names[0]  # the empty name is nowhere, or not there
+    return [names[row[0]] if row[0] in names else table.get(row[0]) for row in rows]
+
+
 class _Describer:
     def __init__(self, data: Buffer, file: str) -> None:
         self.data = data
         self.elf = Elf(data, file)
         self.rows = self.elf.section_rows
-        self.names = self.elf.section_names
+        #: First place of every name in ``.shstrtab``.
+        self.section_places = strings.string_offsets(self.elf.shstrtab.data)
+        self.names = _names_at(self.section_places, self.elf.shstrtab, self.rows)
         self.reasons: list[str] = []
         self.symtab = self.elf.find_section(elf.SHT_SYMTAB) or 0
         self.strtab_index = self.rows[self.symtab][6] if self.symtab else 0
@@ -126,6 +137,8 @@ class _Describer:
         self.sections: list[Section] = []
         self.symbol_rows: list[SymbolRow] = []
         self.symbol_names: list[str] = []
+        #: Under which sections were made.
+        self.made_names: set[str] = set()
         #: By index in ``.symtab``; a section where its symbol is one that the layout makes itself.
         self.symbols: list[Section | Symbol | None] = []
         #: First place of every name in ``.strtab``.
@@ -318,10 +331,9 @@ class _Describer:
         places = self.places
         self._make_symbols(profile)
         split = self._split(profile) if self.symtab else 0
-        keyed: list[tuple[int, Section | Symbol | Dropped]] = []
-        used: set[str] = {""}
-        section_keys = self._section_keys(profile, keyed, used)
-        last_section = max((key for key, _ in keyed if key < _END), default=-1) >> _PLACE_BITS
+        keys, entries, section_keys = self._section_keys(profile)
+        used = {""} if profile.table_first else {*self.section_places, *self.made_names}
+        last_section = max([key for key in keys if key < _END], default=-1) >> _PLACE_BITS
         # local symbols: at their name, or right behind their predecessor in the table
         key = _BEFORE_ALL
         globals_: list[tuple[int, Symbol | Dropped]] = []
@@ -331,7 +343,8 @@ class _Describer:
                     if symbol not in section_keys:
                         # a section whose name an earlier one has: behind its predecessor
                         section_keys[symbol] = key + 1
-                        keyed.append((key + 1, symbol))
+                        keys.append(key + 1)
+                        entries.append(symbol)
                     key = section_keys[symbol]
                 continue
             name = symbol.name
@@ -346,7 +359,8 @@ class _Describer:
             if at < split or early:
                 if early != (symbol.st_info >> 4 == layout.STB_GLOBAL):
                     symbol.in_globals = early
-                keyed.append((key, symbol))
+                keys.append(key)
+                entries.append(symbol)
             else:
                 globals_.append((key, symbol))
         first_global = globals_[0][0] if globals_ else _END
@@ -358,11 +372,11 @@ class _Describer:
                     used.update(symbol.name for symbol in section.body.symbols)
         for key, dropped in self._dropped_names(profile, used):
             if key < first_global:
-                keyed.append((key, dropped))
+                keys.append(key)
+                entries.append(dropped)
             else:
                 globals_.append((key, dropped))
-        keyed.sort(key=itemgetter(0))
-        history = [entry for _, entry in keyed]
+        history = [entries[at] for at in sorted(range(len(keys)), key=keys.__getitem__)]
         if len(section_keys) < len(self.sections) and not profile.table_first:
             self._insert_namesakes(profile, history)
         return history, self._merge_dropped(globals_)
@@ -397,58 +411,54 @@ class _Describer:
             yield at - gap + room << _PLACE_BITS, Dropped("", erased=gap - room)
 
     def _section_keys(
-        self,
-        profile: Profile,
-        keyed: list[tuple[int, Section | Symbol | Dropped]],
-        used: set[str],
-    ) -> dict[Section, int]:
-        """Place sections and dropped section names by ``.shstrtab`` and ``.strtab``."""
-        keys: dict[Section, int] = {}
+        self, profile: Profile
+    ) -> tuple[list[int], list[Section | Symbol | Dropped], dict[Section, int]]:
+        """Place sections and dropped section names by ``.shstrtab`` and ``.strtab``.
+
+        Returns:
+            places, what stands there, and the places of the sections.
+        """
         if profile.table_first:
-            first = -_END
-            keyed += [(at + first, section) for at, section in enumerate(self.sections)]
-            return keys
+            return [at - _END for at in range(len(self.sections))], [*self.sections], {}
         places, found = self.places, self.kinds.found
         by_name = dict(zip(reversed(self.names[1:]), reversed(self.sections), strict=True))
+        entries: list[Section | Symbol | Dropped] = []
+        keys: list[int] = []
         key = _BEFORE_ALL
         tail = _END
         banks = profile.mercury_names and _TEXTURE_BANK.encode() in self.strtab.data
-        for name in strings.distinct_names(self.elf.shstrtab.data):
+        for name in self.section_places:
             if not name:
                 continue
             named = by_name.get(name)
-            made_as: str | None = None
             lookup = name
-            if named is not None:
+            if named is None:
+                entries.append(Dropped(name, in_shstrtab=True))
+            else:
+                entries.append(named)
                 if banks:
                     self._find_texture_bank(named)
-                made_as = name
                 if not found[named].is_named_early or named.made_as is not None:
                     if self.kinds.is_late(named):
-                        tail += 1
-                        keys[named] = key = tail
-                        keyed.append((key, named))
-                        used.add(name)
+                        key = tail = tail + 1
+                        keys.append(key)
                         continue
                     made_as = self.kinds.made_as(named)
+                    self.made_names.add(made_as)
                     if not profile.names_patched or made_as in places:
                         lookup = made_as
-            if ".nv.constant" in lookup:
-                lookup = self._with_bank(lookup)
-            place = places.get(lookup)
+            place = places.get(self._with_bank(lookup) if ".nv.constant" in lookup else lookup)
             if place is None or place == key >> _PLACE_BITS:
                 key += 1
             else:
                 key = place << _PLACE_BITS
-            if named is None:
-                keyed.append((key, Dropped(name, in_shstrtab=True)))
-            else:
-                keys[named] = key
-                keyed.append((key, named))
-            used.add(name)
-            if made_as:
-                used.add(made_as)
-        return keys
+            keys.append(key)
+        section_keys = {
+            entry: key
+            for entry, key in zip(entries, keys, strict=True)
+            if isinstance(entry, Section)
+        }
+        return keys, entries, section_keys
 
     def _with_bank(self, lookup: str) -> str:
         """The name of the bank, where that of its relocation section stands before it."""
@@ -562,9 +572,7 @@ class _Describer:
         section = self.sections[self.symtab - 1]
         try:
             self.symbol_rows = self.elf.symbol_rows(self.symtab)
-            names = dict(zip(self.places.values(), self.places, strict=True))
-            places = [row[0] for row in self.symbol_rows]
-            self.symbol_names = [names[at] if at in names else self.strtab.get(at) for at in places]
+            self.symbol_names = _names_at(self.places, self.strtab, self.symbol_rows)
             if not self.symbol_rows or self.symbol_rows[0] != (0, 0, 0, 0, 0, 0):
                 raise CubinError("no null symbol")
         except CubinError:
@@ -573,16 +581,20 @@ class _Describer:
             self.reasons.append("malformed symbols")
             self.symtab = 0
 
+    def _planner(self, description: Description) -> layout.Planner:
+        known = {self.elf.shstrtab.data: self.section_places, self.strtab.data: self.places}
+        return layout.Planner(description, self.kinds, known)
+
     def _check_order(self, description: Description) -> layout.Planner:
-        planner = layout.Planner(description, self.kinds)
+        planner = self._planner(description)
         if planner.sections != self.sections:
             self._name_constant_relocations_early(description.history)
-            planner = layout.Planner(description, self.kinds)
+            planner = self._planner(description)
         if planner.sections != self.sections:
             positions = {section: at for at, section in enumerate(description.sections)}
             description.pins.index_order = [positions[section] for section in self.sections]
             self.reasons.append("section order")
-            planner = layout.Planner(description, self.kinds)
+            planner = self._planner(description)
         return planner
 
     def _name_constant_relocations_early(self, history: list[Section | Symbol | Dropped]) -> None:
@@ -610,7 +622,7 @@ class _Describer:
             pins.strtab = self.strtab.data
             self.reasons.append("symbol name table")
         if pins.shstrtab is not None or pins.strtab is not None:
-            planner = layout.Planner(description, self.kinds)
+            planner = self._planner(description)
         for section, row, place in zip(
             self.sections, self.rows[1:], planner.name_places, strict=True
         ):
@@ -643,7 +655,7 @@ class _Describer:
         else:
             self.sections[self.symtab - 1].body = bodies.Blob(self.elf.section_bytes(self.symtab))
             self.reasons.append("symbol table")
-        planner = layout.Planner(description, self.kinds)
+        planner = self._planner(description)
         planner.prepare()
         return planner
 
@@ -678,7 +690,7 @@ class _Describer:
                 symbols_kept |= isinstance(body, bodies.Computed) and body.kind == "symtab"
         if symbols_kept:
             # a table kept as it is has no symbols that anything could be computed from
-            planner = layout.Planner(description, self.kinds)
+            planner = self._planner(description)
             planner.prepare()
         return planner
 
@@ -767,10 +779,12 @@ class _Describer:
             (ehdr[5], ehdr[5] + len(self.rows) * entry),
             (ehdr[4], ehdr[4] + self.elf.num_segments * (56 if self.elf.is_64 else 32)),
         ]
+        reserved = elf.SHT_CUDA_RESERVED_SHARED
+        absent = elf.NO_BYTES_TYPES
         spans += [
             (row[4], row[4] + row[5])
             for row in self.rows
-            if row[1] not in elf.NO_BYTES_TYPES and elf.occupies_file(row[1], row[2])
+            if row[1] not in absent and (row[1] != reserved or elf.occupies_file(row[1], row[2]))
         ]
         spans.sort()
         data = self.data

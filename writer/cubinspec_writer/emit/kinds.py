@@ -245,6 +245,7 @@ class Kind:
             kinds whose ``sh_info`` is a number of its own.
         is_code: ``sh_info`` holds a function symbol and the register count.
         is_relocation: a relocation section by its name.
+        is_final: ``.shstrtab`` gets its final name, and once, when it is made.
         is_named_early: both string tables name it when it is made, by its final name, and nothing
             else before it.
     """
@@ -260,6 +261,7 @@ class Kind:
     info: str | None
     is_code: bool
     is_relocation: bool
+    is_final: bool
     is_named_early: bool
 
 
@@ -323,6 +325,9 @@ class Kinds:
             any_name.startswith(".text") or section.sh_type == SHT_CUDA_UFT,
             any_name.startswith(".rel"),
             made is None
+            and not profile.names_by_index
+            and not (mercury and profile.late_constant0),
+            made is None
             and not late
             and not mercury
             and not any_name.startswith(NAMED_BEHIND_RELOCATIONS),
@@ -356,5 +361,11 @@ class Kinds:
 
     def index_order(self, sections: list[Section]) -> list[int]:
         """Positions in creation order, in section index order (without the null section)."""
-        ranks = list(map(self.group, sections))
+        found = self.found
+        ranks = [
+            found[section].group
+            if section.late is None and section.made_as is None
+            else self.group(section)
+            for section in sections
+        ]
         return sorted(range(len(sections)), key=ranks.__getitem__)

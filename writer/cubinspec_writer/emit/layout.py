@@ -20,6 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from struct import error as StructError
 from struct import pack
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NoReturn
 
 from cubinspec.errors import BadStructureError, CubinError
@@ -54,7 +55,7 @@ from cubinspec_writer.emit.strings import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from cubinspec_writer.emit.profiles import Profile
 
@@ -66,6 +67,9 @@ STB_GLOBAL = 1
 _R_CUDA_32 = 1
 #: Largest section index that fits into bits 24-31 of e_flags; readers accept 0xff as "not said".
 MAX_NOTE_INDEX = 0xFF
+
+#: Attribute streams with more records than this are those of whole modules.
+_MANY_RECORDS = 256
 
 #: Mercury kinds that never share bytes with a plain section.
 _NEVER_SHARED = (
@@ -118,9 +122,19 @@ def _align(value: int, alignment: int) -> int:
 
 
 class Planner:
-    """The steps of :func:`plan` over shared state."""
+    """The steps of :func:`plan` over shared state.
 
-    def __init__(self, description: Description, kinds: Kinds | None = None) -> None:
+    Args:
+        kinds: of the sections of the description, where they are known.
+        known: string tables that may come out, with the place of every name.
+    """
+
+    def __init__(
+        self,
+        description: Description,
+        kinds: Kinds | None = None,
+        known: Mapping[bytes, dict[str, int]] = MappingProxyType({}),
+    ) -> None:
         self.description = description
         creation = description.sections
         if kinds is None:
@@ -150,7 +164,7 @@ class Planner:
                 self._computed.setdefault(section.body.kind, self.indices[section])
         repeated: dict[Section, int] = {}
         if pins.shstrtab is None:
-            self.shstrtab, first, repeated = section_names(description, kinds)
+            self.shstrtab, first, repeated = section_names(description, kinds, known)
         else:
             self.shstrtab, first = pins.shstrtab, string_offsets(pins.shstrtab)
         #: Where the name of each section stands; ``None``: nowhere.
@@ -158,7 +172,7 @@ class Planner:
         for section, place in repeated.items():
             self.name_places[self.indices[section] - 1] = place
         if pins.strtab is None:
-            self.strtab, self.strtab_offsets = symbol_names(description, kinds)
+            self.strtab, self.strtab_offsets = symbol_names(description, kinds, known)
         else:
             self.strtab, self.strtab_offsets = pins.strtab, string_offsets(pins.strtab)
         #: Index in ``.symtab`` of the first symbol of a function by section index and name.
@@ -170,6 +184,7 @@ class Planner:
         self.tables = {"shstrtab": self.shstrtab, "strtab": self.strtab}
         #: Bytes of bodies that are written as soon as their size is asked for.
         self.encoded: dict[Section, bytes] = {}
+        self._info_writer = bodies.InfoWriter()
         self._sizes: list[int] = []
         self.capsule_symbols: dict[Section, int] | None = None
         self.num_local = 0
@@ -356,7 +371,9 @@ class Planner:
         body = section.body
         if isinstance(body, bodies.InfoRecords):
             # counting their bytes takes as long as writing them
-            data = self.encoded[section] = body.encode(self)
+            is_long = len(body.records) > _MANY_RECORDS  # mostly different ones
+            data = body.encode(self) if is_long else self._info_writer.write(body.records)
+            self.encoded[section] = data
             return len(data)
         if isinstance(body, bodies.Computed):
             return len(self.table(body.kind, section.name))

@@ -67,31 +67,31 @@ def _pieces(description: Description, laid_out: Plan) -> list[tuple[int, bytes]]
     magic, *rest = [header.overrides.get(name, value) for name, value in ident.items()]
     head = records.ELF_IDENT.pack(magic.to_bytes(4, "little"), *rest, header.ei_pad)
     pieces = [(0, head + record.pack(*laid_out.ehdr))]
-    encoded = laid_out.context.encoded
-    for section, offset in zip(laid_out.sections, laid_out.offsets, strict=True):
-        body = None if section is None else section.body
-        if section is None or isinstance(body, bodies.NoBytes):
-            continue
+    context = laid_out.context
+    rows = zip(context.sections, laid_out.offsets[1:], context.sizes(), strict=True)
+    for section, offset, size in rows:
+        body = section.body
         if isinstance(body, bodies.Blob):
             data = body.data
         elif isinstance(body, bodies.InfoRecords):
-            data = encoded[section]
+            data = context.encoded[section]
+        elif isinstance(body, bodies.NoBytes):
+            continue
         else:
-            data = _contents(section, laid_out)
+            data = _contents(section, laid_out, size)
         if data:
             pieces.append((offset, data))
     table = records.SECTION_HEADER_64 if laid_out.is_64 else records.SECTION_HEADER_32
-    rows = laid_out.section_rows
     shoff, phoff = laid_out.tables_at
-    if len(rows) > 1 or shoff:
-        pieces.append((shoff, _rows(table, rows)))
+    if len(laid_out.section_rows) > 1 or shoff:
+        pieces.append((shoff, _rows(table, laid_out.section_rows)))
     if laid_out.segment_rows:
         pieces.append((phoff, _segments(laid_out)))
     pieces.extend((fill.offset, fill.data) for fill in description.fills)
     return pieces
 
 
-def _contents(section: Section, laid_out: Plan) -> bytes:
+def _contents(section: Section, laid_out: Plan, size: int) -> bytes:
     body = section.body
     if isinstance(body, bodies.Computed):
         return laid_out.context.table(body.kind, section.name)
@@ -101,7 +101,6 @@ def _contents(section: Section, laid_out: Plan) -> bytes:
         raise BadStructureError(
             f"a number does not fit its field: {error}", field=section.name
         ) from error
-    size = laid_out.context.size(section)
     if len(data) != size:
         raise BadStructureError(
             f"{len(data)} bytes were written where {size} were laid out", field=section.name

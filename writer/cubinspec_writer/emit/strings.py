@@ -19,7 +19,7 @@ from cubinspec_writer.emit.kinds import NAMED_BEHIND_RELOCATIONS, UFT_REL, Kinds
 from cubinspec_writer.emit.model import Description, Dropped, Section, Symbol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from cubinspec_writer.emit.profiles import Profile
 
@@ -62,8 +62,11 @@ class _Names:
         self._behind[last] = behind + name + "\0"
         return last, length(last) + 1 + length(behind)
 
-    def table(self) -> tuple[bytes, dict[str, int]]:
+    def table(self, known: Mapping[bytes, dict[str, int]]) -> tuple[bytes, dict[str, int]]:
         """The table, and the place of every name in it.
+
+        Args:
+            known: tables and the places of their names.
 
         Raises:
             BadStructureError: a name has a NUL inside.
@@ -73,12 +76,18 @@ class _Names:
         if text.count("\0") != len(names):
             name = next(name for name in names if "\0" in name)
             raise BadStructureError(f"{name!r} is no name: it has a NUL", field=name)
+        pieces: list[str] = []
         if self._behind:
             pieces = [f"{name}\0{self._behind.get(name, '')}" for name in names]
-            ends = accumulate(map(length, pieces), initial=0)
             text = "".join(pieces)
-            return encode(text), dict(zip(names, ends, strict=False))
-        return encode(text), dict(zip(names, _starts(list(names), text.isascii()), strict=True))
+        data = encode(text)
+        places = known.get(data)
+        if places is None:
+            ends: Iterable[int] = accumulate(map(length, pieces), initial=0)
+            if not pieces:
+                ends = _starts(list(names), text.isascii())
+            places = dict(zip(names, ends, strict=False))
+        return data, places
 
 
 def encode(text: str) -> bytes:
@@ -108,13 +117,8 @@ def string_offsets(table: bytes) -> dict[str, int]:
     return offsets
 
 
-def distinct_names(table: bytes) -> Iterable[str]:
-    """Every string of a table once, in the order in which they are first there."""
-    return dict.fromkeys(table.decode("utf-8", "surrogateescape").split("\0")[:-1])
-
-
 def section_names(
-    description: Description, kinds: Kinds
+    description: Description, kinds: Kinds, known: Mapping[bytes, dict[str, int]]
 ) -> tuple[bytes, dict[str, int], dict[Section, int]]:
     """``.shstrtab``, the offset of every name, and that of sections whose name is repeated."""
     profile, found = kinds.profile, kinds.found
@@ -130,12 +134,12 @@ def section_names(
     for entry in entries:
         if isinstance(entry, Section):
             kind = found[entry]
-            if profile.names_by_index or (kind.is_mercury and profile.late_constant0):
+            if kind.is_final and entry.made_as is None:
+                names[entry.name] = None
+            elif profile.names_by_index or (kind.is_mercury and profile.late_constant0):
                 place = table.append(entry.name)
                 if place is not None:
                     repeated[entry] = place
-            elif kind.made is None and entry.made_as is None:
-                names[entry.name] = None
             else:
                 table.add(entry.name, length(kinds.made_as(entry)))
         elif isinstance(entry, Dropped) and entry.in_shstrtab and not entry.erased:
@@ -145,7 +149,7 @@ def section_names(
                 table.add(entry.name, length(entry.made_as))
     if profile.names_by_index:
         table.erase(shstrtab_hole(description.sections, profile))
-    data, offsets = table.table()
+    data, offsets = table.table(known)
     places = {section: offsets[name] + gap for section, (name, gap) in repeated.items()}
     return data, offsets, places
 
@@ -208,18 +212,20 @@ def _table_first_order(description: Description) -> list[Section]:
     return sorted(sections, key=rank)
 
 
-def symbol_names(description: Description, kinds: Kinds) -> tuple[bytes, dict[str, int]]:
+def symbol_names(
+    description: Description, kinds: Kinds, known: Mapping[bytes, dict[str, int]]
+) -> tuple[bytes, dict[str, int]]:
     """``.strtab``, and the offset of every name in it."""
     profile, found = kinds.profile, kinds.found
     if profile.names_by_index:
-        return _names_by_index(description, kinds)
+        return _names_by_index(description, kinds).table(known)
     table = _Names()
     names = table.names
     if profile.table_first:
         for entry in (*description.history, *description.symbols):
             if isinstance(entry, Symbol):
                 names[entry.name] = None
-        return table.table()
+        return table.table(known)
     renamed: list[str] = []
     late: list[str] = []
     pending: tuple[str, int, str] | None = None
@@ -228,7 +234,7 @@ def symbol_names(description: Description, kinds: Kinds) -> tuple[bytes, dict[st
         name = made = entry.name
         if isinstance(entry, Section):
             kind = found[entry]
-            if entry.made_as is not None or entry.late is not None or not kind.is_named_early:
+            if not kind.is_named_early or entry.made_as is not None or entry.late is not None:
                 if kinds.is_late(entry):
                     if not kind.is_mercury:
                         late.append(name)
@@ -242,6 +248,9 @@ def symbol_names(description: Description, kinds: Kinds) -> tuple[bytes, dict[st
                         name = made
                 else:
                     name = made
+            elif pending is None:
+                names[name] = None
+                continue
         elif isinstance(entry, Dropped) and entry.made_as:
             name = entry.made_as
         if pending is not None:
@@ -268,10 +277,10 @@ def symbol_names(description: Description, kinds: Kinds) -> tuple[bytes, dict[st
             names[symbol.name] = None
     names.update(dict.fromkeys(renamed))
     names.update(dict.fromkeys(late))
-    return table.table()
+    return table.table(known)
 
 
-def _names_by_index(description: Description, kinds: Kinds) -> tuple[bytes, dict[str, int]]:
+def _names_by_index(description: Description, kinds: Kinds) -> _Names:
     table = _Names()
     late: list[str] = []
     dropped: list[str] = []
@@ -290,7 +299,7 @@ def _names_by_index(description: Description, kinds: Kinds) -> tuple[bytes, dict
                 table.add(entry.name)
     for name in (*late, *mercury, *dropped):
         table.add(name)
-    return table.table()
+    return table
 
 
 def shstrtab_hole(sections: list[Section], profile: Profile) -> int:
