@@ -30,7 +30,7 @@ from cubinspec_writer.emit.profiles import HOLE_SHNDX, PROFILES
 from cubinspec_writer.emit.rest import collector_at_rest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator, Sequence
 
     from cubinspec.reader.elf import Buffer
     from cubinspec_writer.emit.profiles import Profile
@@ -104,13 +104,16 @@ def kind_of(name: str) -> str:
 
 
 def _names_at(
-    places: dict[str, int], table: StringTable, rows: Iterable[tuple[int, ...]]
+    places: dict[str, int], table: StringTable, rows: Sequence[tuple[int, ...]]
 ) -> list[str]:
     """The names that the first fields of rows refer to; most refer to a first place."""
     names = dict(zip(places.values(), places, strict=True))
     if not table.data.startswith(b"\0"):
         del names[0]  # the empty name is nowhere, or not there
-    return [names[row[0]] if row[0] in names else table.get(row[0]) for row in rows]
+    found = [names.get(row[0]) for row in rows]
+    if None in found:
+        return [table.get(row[0]) for row in rows]
+    return found  # type: ignore[return-value]
 
 
 class _Describer:
@@ -203,9 +206,9 @@ class _Describer:
 
     def _mercury_tables(self) -> None:
         """Decode ``.nv.merc.symtab`` and the capsule heads, which refer to sections."""
-        for index, row in enumerate(self.rows):
-            if row[1] not in (bodies.SHT_CUDA_CAPMERC, bodies.SHT_CUDA_MERC_SYMTAB) or not index:
-                continue
+        types = (bodies.SHT_CUDA_CAPMERC, bodies.SHT_CUDA_MERC_SYMTAB)
+        for index in [at for at, row in enumerate(self.rows) if at and row[1] in types]:
+            row = self.rows[index]
             section = self.sections[index - 1]
             if isinstance(section.body, bodies.Capsule):
                 section.body.text = self._refer(section.body.text)  # type: ignore[arg-type]
@@ -241,7 +244,7 @@ class _Describer:
         if self.elf.shstrndx == 1 and self.strtab_index == 2:
             hole = self.rows[2][4] - self.rows[1][4] - self.rows[1][5]
         total = self.symtab and self.rows[self.symtab][7] == len(self.symbol_rows)
-        if any(row[1] == bodies.SHT_CUDA_MERC_SYMTAB for row in self.rows):
+        if self.elf.find_section(bodies.SHT_CUDA_MERC_SYMTAB) is not None:
             if hole == HOLE_SHNDX:
                 return "mercury_12_0"
             if not hole:
@@ -315,9 +318,9 @@ class _Describer:
         rows = self.symbol_rows
         info = self.rows[self.symtab][7]
         if profile.late_constant0:
-            for section_row in self.rows:
-                if section_row[1] == bodies.SHT_CUDA_MERC_SYMTAB:
-                    return min(max(section_row[7], 1), len(rows))
+            table = self.elf.find_section(bodies.SHT_CUDA_MERC_SYMTAB)
+            if table is not None:
+                return min(max(self.rows[table][7], 1), len(rows))
             if info == len(rows):
                 for at, row in enumerate(rows):
                     if row[1] >> 4 == 1:
@@ -537,9 +540,12 @@ class _Describer:
         if symbols:
             symbols[0] = None
         found = self.kinds.found
-        for index, section in enumerate(sections, 1):
-            if found[section].has_symbol != (index in symbolic):
-                section.has_symbol = index in symbolic
+        usual = [found[section].has_symbol for section in sections]
+        actual = [index in symbolic for index in range(1, len(sections) + 1)]
+        if usual != actual:
+            for section, rule, has_symbol in zip(sections, usual, actual, strict=True):
+                if rule != has_symbol:
+                    section.has_symbol = has_symbol
 
     # -- checking --------------------------------------------------------------------------------
 
@@ -623,23 +629,23 @@ class _Describer:
             self.reasons.append("symbol name table")
         if pins.shstrtab is not None or pins.strtab is not None:
             planner = self._planner(description)
-        for section, row, place in zip(
-            self.sections, self.rows[1:], planner.name_places, strict=True
-        ):
-            if place != row[0]:
-                section.pins["sh_name"] = row[0]
-                self.reasons.append("place of a section name")
+        places = [row[0] for row in self.rows[1:]]
+        if places != planner.name_places:
+            for section, place, first in zip(
+                self.sections, places, planner.name_places, strict=True
+            ):
+                if place != first:
+                    section.pins["sh_name"] = place
+                    self.reasons.append("place of a section name")
         return planner
 
     def _check_symbols(self, description: Description, planner: layout.Planner) -> layout.Planner:
-        self._pin_names(planner.strtab_offsets)
-        try:
-            planner.prepare()
-        except CubinError:
-            planner.symbol_rows = []  # a name is missing: the table is kept as it is
-        computed = planner.symbol_rows
-        if not self.symtab or computed == self.symbol_rows:
+        if self._has_symbols(planner):
             return planner
+        self._pin_names(planner.strtab_offsets)
+        if self._has_symbols(planner):
+            return planner
+        computed = planner.symbol_rows
         places: dict[SymbolRow, list[int]] = {}
         for at, row in enumerate(computed):
             places.setdefault(row, []).append(at)
@@ -659,6 +665,14 @@ class _Describer:
         planner.prepare()
         return planner
 
+    def _has_symbols(self, planner: layout.Planner) -> bool:
+        """Let the symbols be numbered; whether they are those of the file."""
+        try:
+            planner.prepare()
+        except CubinError:
+            planner.symbol_rows = []  # a name is missing: the table is kept as it is
+        return not self.symtab or planner.symbol_rows == self.symbol_rows
+
     def _pin_names(self, first: dict[str, int]) -> None:
         """Keep ``st_name`` where it is not the first place of the name."""
         for row, symbol in zip(self.symbol_rows, self.symbols, strict=True):
@@ -669,10 +683,13 @@ class _Describer:
     def _check_bodies(self, description: Description, planner: layout.Planner) -> layout.Planner:
         """Tables that refer to strings and sections must give their bytes again."""
         symbols_kept = False
-        for index, section in enumerate(self.sections, 1):
+        unchecked = [
+            (index, section)
+            for index, section in enumerate(self.sections, 1)
+            if section.body.__class__ not in _LOSSLESS
+        ]
+        for index, section in unchecked:
             body = section.body
-            if body.__class__ in _LOSSLESS:
-                continue
             data = self.elf.section_bytes(index)
             if isinstance(body, bodies.Computed):
                 same = self._is_computed(planner, body.kind, data)

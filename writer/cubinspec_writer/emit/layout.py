@@ -260,7 +260,7 @@ class Planner:
     def _symbol_rows(self, entries: list[Section | Symbol | None]) -> list[SymbolRow]:
         rows: list[SymbolRow] = []
         places, indices = self.strtab_offsets, self.indices
-        functions = self.function_symbols
+        functions = self.function_symbols = {}
         for entry in entries:
             if isinstance(entry, Section):
                 place = places.get(entry.name)
@@ -271,7 +271,9 @@ class Planner:
                 rows.append((0, 0, 0, 0, self.description.null_value, 0))
             else:
                 section, name, info = entry.section, entry.name, entry.st_info
-                index = section if isinstance(section, int) else self._index(section)
+                # every index is above 0; `_index` says which section is not there
+                index = section if isinstance(section, int) else indices.get(section, 0)
+                index = index or self._index(section)
                 place = places.get(name) if entry.exceptions is None else self._pinned_place(entry)
                 if place is None:
                     self._refuse_name(name)

@@ -107,12 +107,13 @@ def _starts(names: list[str], is_ascii: bool) -> Iterable[int]:
 
 
 def string_offsets(table: bytes) -> dict[str, int]:
-    """Offset of the first occurrence of every string of a table."""
+    """Offset of the first occurrence of every string of a table, in the order of the table."""
     text = table.decode("utf-8", "surrogateescape")
     names = text.split("\0")[:-1]
-    offsets = dict.fromkeys(names, 0)  # in the order of the table
     places = [*_starts(names, text.isascii())] if names else []
-    offsets.update(zip(reversed(names), reversed(places), strict=True))
+    offsets = dict(zip(names, places, strict=True))
+    if len(offsets) < len(names):
+        offsets.update(zip(reversed(names), reversed(places), strict=True))
     offsets[""] = 0
     return offsets
 
@@ -306,11 +307,9 @@ def shstrtab_hole(sections: list[Section], profile: Profile) -> int:
     """Bytes of the names that the finalizer counts and does not write."""
     hole = profile.shstrtab_hole
     if profile.hole_per_function:
-        hole += sum(
-            len(".nv.capmerc") + length(section.name) + 1
-            for section in sections
-            if section.name.startswith((".text.", UFT_REL))
-        )
+        names = [section.name for section in sections]
+        code = [name for name in names if name.startswith((".text.", UFT_REL))]
+        hole += (len(".nv.capmerc") + 1) * len(code) + length("".join(code))
     return hole
 
 
