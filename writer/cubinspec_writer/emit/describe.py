@@ -7,6 +7,7 @@ file aspect by aspect; what differs is pinned under a named reason.
 
 from __future__ import annotations
 
+import mmap
 import re
 from itertools import accumulate, pairwise
 from struct import error as StructError
@@ -174,6 +175,11 @@ class _Describer:
             self.sections.append(section)
             if align & (align - 1):
                 section.pins["sh_offset"] = start  # no rule says where such a section would stand
+
+    def _forget_pages(self) -> None:
+        """Let go of the memory in which a mapped file was read: nearly all of it is decoded."""
+        if isinstance(self.data, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+            self.data.madvise(mmap.MADV_DONTNEED)
 
     def _special_body(self, index: int) -> bodies.Body:
         """What has no bytes in the file, or is a table made from the rest."""
@@ -552,6 +558,8 @@ class _Describer:
     def run(self) -> Description:
         ehdr, ident = self.elf.ehdr, self.elf.ident
         self._read_sections()
+        fills = self._fills()
+        self._forget_pages()
         self._read_symbols()
         self._mercury_tables()
         header = Header(
@@ -569,7 +577,8 @@ class _Describer:
         planner = self._check_bodies(description, planner)
         self._check_sections(planner)
         self._check_header(description, planner)
-        self._find_fills(description)
+        description.fills = fills
+        self.reasons += ["bytes outside of sections"] * len(fills)
         return description
 
     def _read_symbols(self) -> None:
@@ -787,7 +796,7 @@ class _Describer:
             description.pins.file_size = len(self.data)
             self.reasons.append("file size")
 
-    def _find_fills(self, description: Description) -> None:
+    def _fills(self) -> list[Fill]:
         """Bytes outside of everything that are not zero."""
         ehdr = self.elf.ehdr
         entry = 64 if self.elf.is_64 else 40
@@ -810,8 +819,9 @@ class _Describer:
         gaps = [(at, start) for at, start in zip(ends, starts, strict=True) if start > at]
         between = [bytes(data[at:start]) for at, start in gaps]
         if not any(b"".join(between)):
-            return
-        for (at, _), gap in zip(gaps, between, strict=True):
-            if gap.count(0) != len(gap):
-                description.fills.append(Fill(at, gap))
-                self.reasons.append("bytes outside of sections")
+            return []
+        return [
+            Fill(at, gap)
+            for (at, _), gap in zip(gaps, between, strict=True)
+            if gap.count(0) != len(gap)
+        ]
