@@ -156,6 +156,8 @@ class _Describer:
 
     def _read_sections(self) -> None:
         file, size = self.data, len(self.data)
+        if isinstance(file, memoryview):
+            file = bytes(file)  # whose slices are bytes
         info = bodies.InfoReader()
         for index in range(1, len(self.rows)):
             name, row = self.names[index], self.rows[index]
@@ -165,12 +167,12 @@ class _Describer:
             if kind in _SPECIAL_TYPES or end > size:
                 body = self._special_body(index)
             elif kind in bodies.DECODED_TYPES:
-                data = bytes(file[start:end])
+                data = file[start:end]
                 body, malformed = bodies.decode(data, name, kind, self.strtab, self.elf.is_64, info)
                 if malformed:
                     self.reasons.append(f"malformed {malformed}")
             else:
-                body = bodies.Blob(bytes(file[start:end]))
+                body = bodies.Blob(file[start:end])
             section = Section(name, kind, body, flags, addr, align, entsize)
             self.sections.append(section)
             if align & (align - 1):

@@ -238,6 +238,7 @@ class Kind:
         is_late: made after the global symbols were named.
         is_mercury: has the Mercury flag.
         is_stored: whether the file holds its bytes.
+        is_plain: stored, and neither a string table nor able to share the bytes of another.
         has_symbol: whether a section symbol is made, where nothing else is said.
         made: prefix under which it was made; ``None``: the name is final from the start.
         link: name of the section that ``sh_link`` refers to.
@@ -255,6 +256,7 @@ class Kind:
     is_late: bool
     is_mercury: bool
     is_stored: bool
+    is_plain: bool
     has_symbol: bool
     made: str | None
     link: str | None
@@ -312,12 +314,14 @@ class Kinds:
         if section.sh_type not in _OWN_INFO:
             info = info_target_of(any_name, section.sh_type)
         late, mercury = is_late(example, profile), bool(section.sh_flags & elf.SHF_CUDA_MERCURY)
+        stored = elf.occupies_file(section.sh_type, section.sh_flags)
         return Kind(
             len(prefix),
             group(example, profile),
             late,
             mercury,
-            elf.occupies_file(section.sh_type, section.sh_flags),
+            stored,
+            stored and not mercury and section.sh_type != elf.SHT_STRTAB,
             has_symbol(example) and not profile.table_first,
             made if made is None else made.removesuffix(_ANY),
             link_target(example, profile),

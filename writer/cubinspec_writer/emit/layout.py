@@ -362,7 +362,12 @@ class Planner:
     def sizes(self) -> list[int]:
         """``sh_size`` of every section, in index order."""
         if not self._sizes:
-            self._sizes = [*map(self._size, self.sections)]
+            self._sizes = [
+                len(section.body.data)
+                if isinstance(section.body, bodies.Blob)
+                else self._size(section)
+                for section in self.sections
+            ]
         return self._sizes
 
     def know_sizes(self, sizes: list[int]) -> None:
@@ -421,11 +426,16 @@ class Planner:
         table_first = profile.table_first
         hole = 0
         rows = zip(self.sections, self.kind_of_each, self.sizes(), strict=True)
+        is_usual = actual is None and not table_first
         for section, kind, size in rows:
             at += hole
             hole = 0
             alignment = section.sh_addralign
             offset = at if alignment < 2 else at + -at % alignment
+            if is_usual and kind.is_plain and section.exceptions is None and not section.shares:
+                result.append(offset)
+                at = offset if isinstance(section.body, bodies.NoBytes) else offset + size
+                continue
             pinned = None if section.exceptions is None else section.pins.get("sh_offset")
             if pinned is None and (kind.is_mercury or section.shares):
                 twin = self._shared_twin(section)

@@ -28,18 +28,18 @@ class _Names:
     """A string table under construction.
 
     Attributes:
-        names: in the order in which they were first named.
+        names: in the order in which they were first named; the values become their places.
     """
 
     def __init__(self) -> None:
-        self.names: dict[str, None] = {"": None}
+        self.names: dict[str, int] = {"": 0}
         #: What stands between the NUL of a name and the next name.
         self._behind: dict[str, str] = {}
 
     def add(self, name: str, room: int = 0) -> None:
         """Make sure that a name is there, with space for at least ``room`` bytes."""
         if name not in self.names:
-            self.names[name] = None
+            self.names[name] = 0
             if room > length(name):
                 self._behind[name] = "\0" * (room - length(name))
 
@@ -55,7 +55,7 @@ class _Names:
             ``None`` if it was not; else a name and the distance of the new place from its own.
         """
         if name not in self.names:
-            self.names[name] = None
+            self.names[name] = 0
             return None
         last = next(reversed(self.names))
         behind = self._behind.get(last, "")
@@ -82,12 +82,12 @@ class _Names:
             text = "".join(pieces)
         data = encode(text)
         places = known.get(data)
-        if places is None:
-            ends: Iterable[int] = accumulate(map(length, pieces), initial=0)
-            if not pieces:
-                ends = _starts(list(names), text.isascii())
-            places = dict(zip(names, ends, strict=False))
-        return data, places
+        if places is not None:
+            return data, places
+        order = list(names)
+        ends: Iterable[int] = accumulate(map(length, pieces), initial=0)
+        names.update(zip(order, ends if pieces else _starts(order, text.isascii()), strict=False))
+        return data, names
 
 
 def encode(text: str) -> bytes:
@@ -136,7 +136,7 @@ def section_names(
         if isinstance(entry, Section):
             kind = found[entry]
             if kind.is_final and entry.made_as is None:
-                names[entry.name] = None
+                names[entry.name] = 0
             elif profile.names_by_index or (kind.is_mercury and profile.late_constant0):
                 place = table.append(entry.name)
                 if place is not None:
@@ -145,7 +145,7 @@ def section_names(
                 table.add(entry.name, length(kinds.made_as(entry)))
         elif isinstance(entry, Dropped) and entry.in_shstrtab and not entry.erased:
             if entry.made_as is None:
-                names[entry.name] = None
+                names[entry.name] = 0
             else:
                 table.add(entry.name, length(entry.made_as))
     if profile.names_by_index:
@@ -225,7 +225,7 @@ def symbol_names(
     if profile.table_first:
         for entry in (*description.history, *description.symbols):
             if isinstance(entry, Symbol):
-                names[entry.name] = None
+                names[entry.name] = 0
         return table.table(known)
     renamed: list[str] = []
     late: list[str] = []
@@ -250,7 +250,7 @@ def symbol_names(
                 else:
                     name = made
             elif pending is None:
-                names[name] = None
+                names[name] = 0
                 continue
         elif isinstance(entry, Dropped) and entry.made_as:
             name = entry.made_as
@@ -268,16 +268,16 @@ def symbol_names(
         elif room:
             table.add(name, room)
         else:
-            names[name] = None
+            names[name] = 0
     if pending is not None:
         table.add(pending[0], pending[1])
     for symbol in description.symbols:
         if isinstance(symbol, Dropped) and symbol.erased:
             table.erase(symbol.erased)
         else:
-            names[symbol.name] = None
-    names.update(dict.fromkeys(renamed))
-    names.update(dict.fromkeys(late))
+            names[symbol.name] = 0
+    names.update(dict.fromkeys(renamed, 0))
+    names.update(dict.fromkeys(late, 0))
     return table.table(known)
 
 
