@@ -7,7 +7,8 @@ same bytes again (a forged or truncated stream) stays a :class:`Blob`; ``decode`
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import starmap
+from itertools import compress, count, starmap
+from operator import is_not
 from struct import Struct, pack, unpack
 from struct import error as StructError
 from typing import TYPE_CHECKING, Protocol
@@ -527,17 +528,28 @@ def _info(data: bytes) -> list[InfoRecord]:
     return found
 
 
-class InfoWriter(dict["InfoRecord", bytes]):
-    """The bytes of attribute records; equal ones are written once."""
+class InfoWriter:
+    """Writes attribute streams; where one has the same records as the last of as many records,
+    their bytes are used again."""
 
-    def __missing__(self, record: InfoRecord) -> bytes:
-        form, code, value, payload = record
-        data = self[record] = records.INFO_RECORD.pack(form, code, value) + payload
-        return data
+    def __init__(self) -> None:
+        self._last: dict[int, tuple[list[InfoRecord], list[bytes]]] = {}
 
     def write(self, found: list[InfoRecord]) -> bytes:
         """The bytes of a stream."""
-        return b"".join(map(self.__getitem__, found))
+        last, pieces = self._last.get(len(found), (found, []))
+        if pieces:
+            for at in compress(count(), map(is_not, found, last)):
+                pieces[at] = _record_bytes(found[at])
+        else:
+            pieces = [*map(_record_bytes, found)]
+        self._last[len(found)] = (found, pieces)
+        return b"".join(pieces)
+
+
+def _record_bytes(record: InfoRecord) -> bytes:
+    form, code, value, payload = record
+    return records.INFO_RECORD.pack(form, code, value) + payload
 
 
 def _pairs(data: bytes, strtab: elf.StringTable, all_signatures: bool) -> Pairs:
@@ -599,10 +611,12 @@ def _rel_action(data: bytes) -> RelocActions:
     )
 
 
-def _relocations(data: bytes, rela: bool, is_64: bool) -> Relocations:
+def _relocations(data: bytes, rela: bool, is_64: bool) -> Relocations | Blob:
     word = 8 if is_64 else 4
-    count = len(data) // word
-    return Relocations(rela, unpack(f"<{count}{'Q' if is_64 else 'I'}", data), is_64)
+    number, rest = divmod(len(data), word)
+    if rest or number % (3 if rela else 2):
+        return Blob(data)
+    return Relocations(rela, unpack(f"<{number}{'Q' if is_64 else 'I'}", data), is_64)
 
 
 def decode(
@@ -625,8 +639,8 @@ def decode(
         if sh_type in INFO_TYPES:
             return InfoRecords(info.read(data)), None
         elif sh_type in RELOCATION_TYPES:
-            kind = "relocations"
             body = _relocations(data, sh_type != elf.SHT_REL, is_64)
+            return body, "relocations" if isinstance(body, Blob) else None
         elif sh_type in CALLGRAPH_TYPES:
             kind, body = "call graph", _pairs(data, strtab, False)
         elif sh_type in PROTOTYPE_TYPES:
@@ -643,7 +657,6 @@ def decode(
             return Blob(data), None
     except (CubinError, StructError):
         return Blob(data), kind
-    entry = body.width * (8 if is_64 else 4) if isinstance(body, Relocations) else 1
-    if len(data) % entry or body.size != len(data):
+    if body.size != len(data):
         return Blob(data), kind
     return body, None

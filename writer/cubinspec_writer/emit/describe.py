@@ -433,37 +433,40 @@ class _Describer:
             return [at - _END for at in range(len(self.sections))], [*self.sections], {}
         places, found = self.places, self.kinds.found
         by_name = dict(zip(reversed(self.names[1:]), reversed(self.sections), strict=True))
-        entries: list[Section | Symbol | Dropped] = []
-        keys: list[int] = []
-        key = _BEFORE_ALL
+        names = [name for name in self.section_places if name]
+        named = [*map(by_name.get, names)]
+        entries: list[Section | Symbol | Dropped] = [
+            Dropped(name, in_shstrtab=True) if section is None else section
+            for name, section in zip(names, named, strict=True)
+        ]
+        keys = [places.get(name, -1) << _PLACE_BITS for name in names]
+        special = [
+            at
+            for at, (name, section, key) in enumerate(zip(names, named, keys, strict=True))
+            if key < 0
+            or ".nv.constant" in name
+            or (section is not None and not found[section].is_named_early)
+        ]
         tail = _END
         banks = profile.mercury_names and _TEXTURE_BANK.encode() in self.strtab.data
-        for name in self.section_places:
-            if not name:
-                continue
-            named = by_name.get(name)
-            lookup = name
-            if named is None:
-                entries.append(Dropped(name, in_shstrtab=True))
-            else:
-                entries.append(named)
+        for at in special:
+            lookup, section = names[at], named[at]
+            if section is not None:
                 if banks:
-                    self._find_texture_bank(named)
-                if not found[named].is_named_early or named.made_as is not None:
-                    if self.kinds.is_late(named):
-                        key = tail = tail + 1
-                        keys.append(key)
-                        continue
-                    made_as = self.kinds.made_as(named)
-                    self.made_names.add(made_as)
-                    if not profile.names_patched or made_as in places:
-                        lookup = made_as
+                    self._find_texture_bank(section)
+                if self.kinds.is_late(section):
+                    keys[at] = tail = tail + 1
+                    continue
+                made_as = self.kinds.made_as(section)
+                self.made_names.add(made_as)
+                if not profile.names_patched or made_as in places:
+                    lookup = made_as
             place = places.get(self._with_bank(lookup) if ".nv.constant" in lookup else lookup)
-            if place is None or place == key >> _PLACE_BITS:
-                key += 1
+            before = keys[at - 1] if at else _BEFORE_ALL
+            if place is None or place == before >> _PLACE_BITS:
+                keys[at] = before + 1
             else:
-                key = place << _PLACE_BITS
-            keys.append(key)
+                keys[at] = place << _PLACE_BITS
         section_keys = {
             entry: key
             for entry, key in zip(entries, keys, strict=True)
@@ -820,7 +823,8 @@ class _Describer:
         starts = [*[start for start, _ in spans], len(data)]
         gaps = [(at, start) for at, start in zip(ends, starts, strict=True) if start > at]
         between = [bytes(data[at:start]) for at, start in gaps]
-        if not any(b"".join(between)):
+        whole = b"".join(between)
+        if whole == bytes(len(whole)):
             return []
         return [
             Fill(at, gap)
