@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import mmap
 import re
-from itertools import accumulate, pairwise
+from itertools import accumulate, compress, pairwise
 from struct import error as StructError
 from typing import TYPE_CHECKING
 
@@ -122,6 +122,7 @@ class _Describer:
         self.data = data
         self.elf = Elf(data, file)
         self.rows = self.elf.section_rows
+        self.types = {row[1] for row in self.rows}
         #: First place of every name in ``.shstrtab``.
         self.section_places = strings.string_offsets(self.elf.shstrtab.data)
         self.names = _names_at(self.section_places, self.elf.shstrtab, self.rows)
@@ -214,7 +215,9 @@ class _Describer:
 
     def _mercury_tables(self) -> None:
         """Decode ``.nv.merc.symtab`` and the capsule heads, which refer to sections."""
-        types = (bodies.SHT_CUDA_CAPMERC, bodies.SHT_CUDA_MERC_SYMTAB)
+        types = {bodies.SHT_CUDA_CAPMERC, bodies.SHT_CUDA_MERC_SYMTAB}
+        if self.types.isdisjoint(types):
+            return
         for index in [at for at, row in enumerate(self.rows) if at and row[1] in types]:
             row = self.rows[index]
             section = self.sections[index - 1]
@@ -252,7 +255,7 @@ class _Describer:
         if self.elf.shstrndx == 1 and self.strtab_index == 2:
             hole = self.rows[2][4] - self.rows[1][4] - self.rows[1][5]
         total = self.symtab and self.rows[self.symtab][7] == len(self.symbol_rows)
-        if self.elf.find_section(bodies.SHT_CUDA_MERC_SYMTAB) is not None:
+        if bodies.SHT_CUDA_MERC_SYMTAB in self.types:
             if hole == HOLE_SHNDX:
                 return "mercury_12_0"
             if not hole:
@@ -326,8 +329,8 @@ class _Describer:
         rows = self.symbol_rows
         info = self.rows[self.symtab][7]
         if profile.late_constant0:
-            table = self.elf.find_section(bodies.SHT_CUDA_MERC_SYMTAB)
-            if table is not None:
+            if bodies.SHT_CUDA_MERC_SYMTAB in self.types:
+                table = self.elf.find_section(bodies.SHT_CUDA_MERC_SYMTAB) or 0
                 return min(max(self.rows[table][7], 1), len(rows))
             if info == len(rows):
                 for at, row in enumerate(rows):
@@ -467,11 +470,8 @@ class _Describer:
                 keys[at] = before + 1
             else:
                 keys[at] = place << _PLACE_BITS
-        section_keys = {
-            entry: key
-            for entry, key in zip(entries, keys, strict=True)
-            if isinstance(entry, Section)
-        }
+        made = zip(compress(entries, named), compress(keys, named), strict=True)
+        section_keys: dict[Section, int] = dict(made)  # type: ignore[arg-type]
         return keys, entries, section_keys
 
     def _with_bank(self, lookup: str) -> str:
@@ -725,8 +725,9 @@ class _Describer:
             planner.prepare()
         return planner
 
-    @staticmethod
-    def _is_computed(planner: layout.Planner, kind: str, data: bytes) -> bool:
+    def _is_computed(self, planner: layout.Planner, kind: str, data: bytes) -> bool:
+        if kind == "symtab" and elf.SHT_SYMTAB_SHNDX not in self.types:
+            return planner.symbol_rows == self.symbol_rows
         try:
             return planner.table(kind, kind) == data
         except (CubinError, StructError):
