@@ -11,13 +11,15 @@ from itertools import compress, count, starmap
 from operator import is_not
 from struct import Struct, pack, unpack
 from struct import error as StructError
-from typing import TYPE_CHECKING, Protocol
 
 from cubinspec.errors import CubinError
 from cubinspec.reader import elf, streams
 from cubinspec_generated import records
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from cubinspec_writer.emit.model import Section
 
     #: format, code, header word (value or payload size), payload
@@ -67,30 +69,31 @@ _KEYED_RECORD = Struct(f"{records.INFO_RECORD.format}{records.FUNCTION_VALUE.siz
 _MAX_STREAMS, _MAX_STREAM_BYTES = 16, 2048
 
 
-class Context(Protocol):
-    """What encoding may ask for: everything laid out before the bodies are written."""
+if TYPE_CHECKING:
 
-    is_64: bool
+    class Context(Protocol):
+        """What encoding may ask for: everything laid out before the bodies are written."""
 
-    def string_offset(self, text: str) -> int:
-        """Offset of a string in ``.strtab``."""
+        is_64: bool
 
-    def signature_offset(self, text: str) -> int:
-        """Offset of a function signature in ``.strtab``."""
+        def string_offset(self, text: str) -> int:
+            """Offset of a string in ``.strtab``."""
 
-    def section_index(self, section: Section) -> int:
-        """Index of a section."""
+        def signature_offset(self, text: str) -> int:
+            """Offset of a function signature in ``.strtab``."""
 
+        def section_index(self, section: Section) -> int:
+            """Index of a section."""
 
-class Body(Protocol):
-    """The contents of one section."""
+    class Body(Protocol):
+        """The contents of one section."""
 
-    @property
-    def size(self) -> int:
-        """Bytes that :meth:`encode` will give (``sh_size``)."""
+        @property
+        def size(self) -> int:
+            """Bytes that :meth:`encode` will give (``sh_size``)."""
 
-    def encode(self, context: Context) -> bytes:
-        """The bytes."""
+        def encode(self, context: Context) -> bytes:
+            """The bytes."""
 
 
 @dataclass(slots=True)

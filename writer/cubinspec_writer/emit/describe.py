@@ -11,7 +11,6 @@ import mmap
 import re
 from itertools import accumulate, compress, pairwise
 from struct import error as StructError
-from typing import TYPE_CHECKING
 
 from cubinspec.errors import CubinError
 from cubinspec.reader import elf
@@ -30,6 +29,7 @@ from cubinspec_writer.emit.model import (
 from cubinspec_writer.emit.profiles import HOLE_SHNDX, PROFILES
 from cubinspec_writer.emit.rest import collector_at_rest
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 

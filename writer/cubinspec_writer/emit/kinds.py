@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from cubinspec.reader import elf
 from cubinspec_writer.emit import bodies
 from cubinspec_writer.emit.model import Section
 from cubinspec_writer.emit.profiles import CAPMERC_TEXT, mercury_name
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec_writer.emit.profiles import Profile
 

@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from struct import error as StructError
 from struct import pack
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NoReturn
 
 from cubinspec.errors import BadStructureError, CubinError
 from cubinspec.reader import elf
@@ -54,8 +53,10 @@ from cubinspec_writer.emit.strings import (
     symbol_names,
 )
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import NoReturn
 
     from cubinspec_writer.emit.profiles import Profile
 

@@ -9,8 +9,8 @@ in ``.symtab``, which :func:`cubinspec_writer.emit.layout.plan` computes.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec_writer.emit.bodies import Body
 

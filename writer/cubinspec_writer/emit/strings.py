@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from itertools import accumulate
 from operator import add
-from typing import TYPE_CHECKING
 
 from cubinspec.errors import BadStructureError
 from cubinspec.reader import elf
@@ -18,6 +17,7 @@ from cubinspec_writer.emit import bodies
 from cubinspec_writer.emit.kinds import NAMED_BEHIND_RELOCATIONS, UFT_REL, Kinds
 from cubinspec_writer.emit.model import Description, Dropped, Section, Symbol
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
