@@ -159,23 +159,23 @@ class _Describer:
         file, size = self.data, len(self.data)
         if isinstance(file, memoryview):
             file = bytes(file)  # whose slices are bytes
+        decode, decoded, blob = bodies.decode, bodies.DECODED_TYPES, bodies.Blob
         info = bodies.InfoReader()
-        for index in range(1, len(self.rows)):
-            name, row = self.names[index], self.rows[index]
+        strtab, is_64, sections = self.strtab, self.elf.is_64, self.sections
+        for index, (name, row) in enumerate(zip(self.names[1:], self.rows[1:], strict=True), 1):
             _, kind, flags, addr, start, length, _, _, align, entsize = row
             end = start + length
             body: bodies.Body
             if kind in _SPECIAL_TYPES or end > size:
                 body = self._special_body(index)
-            elif kind in bodies.DECODED_TYPES:
-                data = file[start:end]
-                body, malformed = bodies.decode(data, name, kind, self.strtab, self.elf.is_64, info)
+            elif kind in decoded:
+                body, malformed = decode(file[start:end], name, kind, strtab, is_64, info)
                 if malformed:
                     self.reasons.append(f"malformed {malformed}")
             else:
-                body = bodies.Blob(file[start:end])
+                body = blob(file[start:end])
             section = Section(name, kind, body, flags, addr, align, entsize)
-            self.sections.append(section)
+            sections.append(section)
             if align & (align - 1):
                 section.pins["sh_offset"] = start  # no rule says where such a section would stand
 
@@ -820,15 +820,11 @@ class _Describer:
         ]
         spans.sort()
         data = self.data
-        ends = accumulate([end for _, end in spans], max, initial=0)
+        ends = [*accumulate([end for _, end in spans], max, initial=0)]
         starts = [*[start for start, _ in spans], len(data)]
-        gaps = [(at, start) for at, start in zip(ends, starts, strict=True) if start > at]
-        between = [bytes(data[at:start]) for at, start in gaps]
-        whole = b"".join(between)
+        pairs = zip(ends, starts, strict=True)
+        whole = b"".join([data[at:start] for at, start in pairs if start > at])
         if whole == bytes(len(whole)):
             return []
-        return [
-            Fill(at, gap)
-            for (at, _), gap in zip(gaps, between, strict=True)
-            if gap.count(0) != len(gap)
-        ]
+        gaps = [(at, bytes(data[at:start])) for at, start in zip(ends, starts, strict=True)]
+        return [Fill(at, gap) for at, gap in gaps if gap.count(0) != len(gap)]

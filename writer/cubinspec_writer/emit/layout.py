@@ -313,19 +313,19 @@ class Planner:
         result: list[int] = []
         symbol_of = self.function_symbols.get if self.profile.text_symbols else _no_symbol
         index_of = self.index_of_name.get
-        for section, name, kind in zip(self.sections, self.names, self.kind_of_each, strict=True):
+        for at, (name, kind) in enumerate(zip(self.names, self.kind_of_each, strict=True)):
             if kind.is_code:
+                section = self.sections[at]
                 if section.sh_type == SHT_CUDA_UFT:
                     function = STUB + name[len(UFT_REL) :]
                 else:
                     function = name[len(_TEXT) :]
-                symbol = symbol_of((len(result) + 1, function), 0)
-                result.append(symbol | section.registers << 24)
+                result.append(symbol_of((at + 1, function), 0) | section.registers << 24)
             elif kind.info is not None:
                 # a kind without functions has the whole name of its target
                 result.append(index_of(kind.info + name[kind.cut :], 0))
             else:
-                result.append(self._table_info(section))
+                result.append(self._table_info(self.sections[at]))
         return result
 
     def _table_info(self, section: Section) -> int:
