@@ -15,8 +15,8 @@ from cubinspec_writer.emit.bodies import InfoReader, InfoRecords, InfoWriter
 from cubinspec_writer.emit.kinds import Kinds
 from cubinspec_writer.emit.model import Description, Dropped, Header, Section, Symbol
 from cubinspec_writer.emit.profiles import PROFILES
-from cubinspec_writer.emit.rest import collector_at_rest
 from cubinspec_writer.emit.strings import section_names, string_offsets, symbol_names
+from cubinspec_writer.rest import CollectorAtRest
 
 _SVAL = st.tuples(
     st.just(4), st.integers(0, 3), st.sampled_from((b"", b"ab", b"\4\0\4\0", b"8 bytes."))
@@ -108,7 +108,7 @@ def test_exceptions_are_made_when_asked_for() -> None:
 
 
 def _fail_at_rest() -> None:
-    with collector_at_rest():
+    with CollectorAtRest():
         assert not gc.isenabled()
         raise CubinError("on purpose")
 

@@ -27,7 +27,7 @@ from cubinspec_writer.emit.model import (
     Symbol,
 )
 from cubinspec_writer.emit.profiles import HOLE_SHNDX, PROFILES
-from cubinspec_writer.emit.rest import collector_at_rest
+from cubinspec_writer.rest import CollectorAtRest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def describe(data: Buffer, file: str = "<bytes>") -> Description:
     Raises:
         CubinError: not a well-formed cubin.
     """
-    with collector_at_rest():
+    with CollectorAtRest():
         return _Describer(data, file).run()
 
 

@@ -13,7 +13,7 @@ from cubinspec_generated import records
 from cubinspec_writer.emit import bodies
 from cubinspec_writer.emit.layout import Plan, plan
 from cubinspec_writer.emit.model import Description, Section
-from cubinspec_writer.emit.rest import collector_at_rest
+from cubinspec_writer.rest import CollectorAtRest
 
 #: A description must not ask for more than the largest real files by an order of magnitude: an
 #: offset of 2**60 in a text file would otherwise be that many zeros.
@@ -35,7 +35,7 @@ def emit(description: Description) -> bytes:
 
 def emit_parts(description: Description) -> list[bytes]:
     """:func:`emit` in parts that follow each other; large bodies are not copied."""
-    with collector_at_rest():
+    with CollectorAtRest():
         return _parts(description)
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import gc
-
 from cubinspec.reader.elf import Elf
+from cubinspec_writer.rest import CollectorAtRest
 
 from . import direct
 from .climb import check_registers
@@ -29,18 +28,9 @@ _RELOCS_UNFINISHED_FROM = 90
 
 
 def link_program(inputs: Iterable[Input], options: LinkOptions) -> LinkResult:
-    """Link; see `cubinspec_writer.link`.
-
-    The search for reference cycles rests meanwhile: all that a link makes lives to its end, and
-    looking at it again and again takes as long as the link itself.
-    """
-    if not gc.isenabled():
+    """Link; see `cubinspec_writer.link`."""
+    with CollectorAtRest():
         return _link(inputs, options)
-    gc.disable()
-    try:
-        return _link(inputs, options)
-    finally:
-        gc.enable()
 
 
 def _link(inputs: Iterable[Input], options: LinkOptions) -> LinkResult:
