@@ -69,16 +69,12 @@ class Section:
     @property
     def pins(self) -> dict[str, int]:
         """Header fields that no rule gives; ``sh_offset`` moves the bytes too."""
-        if self.exceptions is None:
-            self.exceptions = Exceptions()
-        return self.exceptions.pins
+        return _exceptions(self).pins
 
     @property
     def overrides(self) -> dict[str, int]:
         """Header fields that say something else than the layout (broken files)."""
-        if self.exceptions is None:
-            self.exceptions = Exceptions()
-        return self.exceptions.overrides
+        return _exceptions(self).overrides
 
 
 @dataclass(slots=True, eq=False)
@@ -104,9 +100,13 @@ class Symbol:
     @property
     def pins(self) -> dict[str, int]:
         """``st_name`` where the name has another place in ``.strtab`` than its first."""
-        if self.exceptions is None:
-            self.exceptions = Exceptions()
-        return self.exceptions.pins
+        return _exceptions(self).pins
+
+
+def _exceptions(holder: Section | Symbol) -> Exceptions:
+    if holder.exceptions is None:
+        holder.exceptions = Exceptions()
+    return holder.exceptions
 
 
 @dataclass(slots=True, eq=False)

@@ -58,7 +58,7 @@ from .state import LinkState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 ET_REL, ET_EXEC = 1, 2
 _SHN_LORESERVE = 0xFF00
@@ -336,16 +336,8 @@ class _Writer:
                     make = self._bytes
                     contents = [make(s) if is_made else s.content for s in run]
                     sizes = list(map(len, contents))
-                if is_stored:
-                    offsets, at = _stack(contents, sizes, aligns, at, parts)
-                else:
-                    offsets = []
-                    for align in aligns:
-                        padding = -at % align if align > 1 else 0
-                        if padding:
-                            parts.append(bytes(padding))
-                            at += padding
-                        offsets.append(at)
+                stored = contents if is_stored else [b""] * len(run)
+                offsets, at = _stack(stored, aligns, at, parts)
                 infos = [
                     section.info_section.index
                     if section.info_section is not None
@@ -535,13 +527,13 @@ def _load(access: int, start: int, end: int, reserved: int) -> Row:
 
 
 def _stack(
-    contents: list[bytes | bytearray],
-    sizes: list[int],
+    contents: Sequence[bytes | bytearray],
     aligns: list[int],
     at: int,
     parts: list[bytes | bytearray],
 ) -> tuple[list[int], int]:
     """Put contents behind each other: where they stand, and where the last one ends."""
+    sizes = list(map(len, contents))
     align = aligns[0] or 1
     is_even = aligns.count(align) == len(aligns) and not any(map((align - 1).__and__, sizes))
     if is_even:
