@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import re
 import shlex
@@ -76,26 +77,29 @@ def npm_failures(folder: Path) -> dict[str, list[str]]:
 
 
 def ensure_npm() -> None:
-    """Install the pinned npm packages unless they are there.
+    """Install the pinned npm packages unless they are there; only one process at a time does.
 
     Raises:
         CompileError: npm is missing or fails.
     """
     lock = HERE / "package-lock.json"
     stamp = HERE / "node_modules" / ".package-lock.json"
-    if stamp.exists() and stamp.stat().st_mtime >= lock.stat().st_mtime:
-        return
-    if not shutil.which("npm"):
-        raise CompileError("npm is needed to install the compiler (or give KSC=...)")
-    done = subprocess.run(
-        ["npm", "ci", "--no-audit", "--no-fund", "--loglevel=error"],
-        cwd=HERE,
-        capture_output=True,
-        text=True,
-    )
-    if done.returncode:
-        raise CompileError(f"npm ci failed:\n{done.stderr}")
-    stamp.touch()
+    # `npm ci` starts by removing the folder, also under a process that is using it.
+    with lock.open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        if stamp.exists() and stamp.stat().st_mtime >= lock.stat().st_mtime:
+            return
+        if not shutil.which("npm"):
+            raise CompileError("npm is needed to install the compiler (or give KSC=...)")
+        done = subprocess.run(
+            ["npm", "ci", "--no-audit", "--no-fund", "--loglevel=error"],
+            cwd=HERE,
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode:
+            raise CompileError(f"npm ci failed:\n{done.stderr}")
+        stamp.touch()
 
 
 def _run_npm(folder: Path, targets: list[str]) -> dict[str, dict[str, Any]]:
