@@ -109,7 +109,7 @@ OPTIONS = (
     Option("cpu-arch", "cpu-arch", Kind.CHOICE, "processor of the host; no effect",
            ("AARCH64", "ARMv7", "PPC64LE", "X86", "X86_64", "unknown")),
     Option("time", "time", Kind.TEXT, "append a table of times to this file"),
-    Option("uidx-file", "uidx", Kind.TEXT, "index of the unified tables; not supported"),
+    Option("uidx-file", "uidx", Kind.TEXT, "index of the unified functions and data"),
     Option("device-stack-protector", "device-stack-protector", Kind.TRUTH, _LTO_ONLY),
     Option("dlto", "dlto", Kind.FLAG, "link-time optimisation; not supported"),
     Option("link-time-opt", "lto", Kind.FLAG, "the same"),

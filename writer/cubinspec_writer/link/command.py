@@ -97,27 +97,28 @@ class _Command:
         if not has_files:
             raise diagnostics.fatal(NO_INPUTS)
         _check_conflicts(line, diagnostics)
-        self._index()
+        index = self._index()
         _append_times(line, diagnostics)
         _print(line, diagnostics.take())
-        result = link(line.inputs, _options(line, arch))
+        result = link(line.inputs, _options(line, arch, index))
         _print(line, result.messages)
         if output is not None:
             self._file(output, result.parts)
         self._reports(result)
         return 0
 
-    def _index(self) -> None:
-        """Refuse the index file of unified tables."""
+    def _index(self) -> bytes | None:
+        """The index file of unified functions and data."""
         path = self.line.last("uidx-file")
-        if path is not None:
-            from . import unified
-
-            try:
-                data = _contents(path)
-            except OSError:
-                raise self.diagnostics.fatal(f"Could not open input file '{path}'") from None
-            unified.check_index(path, data, self.diagnostics)
+        if path is None:
+            return None
+        try:
+            data = _contents(path)
+        except OSError:
+            raise self.diagnostics.fatal(f"Could not open input file '{path}'") from None
+        if not data:
+            raise self.diagnostics.fatal(f"Could not read file '{path}'")
+        return data
 
     def _host_script(self, *, whole: bool) -> None:
         from . import host_script
@@ -191,7 +192,7 @@ def _check_conflicts(line: Line, diagnostics: Diagnostics) -> None:
         raise UnsupportedLinkError("link-time optimisation")
 
 
-def _options(line: Line, arch: str) -> LinkOptions:
+def _options(line: Line, arch: str, uidx: bytes | None) -> LinkOptions:
     flags = line.flags
     source = line.last("tkinfo-from")
     return LinkOptions(
@@ -210,6 +211,7 @@ def _options(line: Line, arch: str) -> LinkOptions:
         warnings="disable-infos" not in flags,
         report_arch="report-arch" in flags,
         tkinfo=linker_note(_contents(source), source) if source else None,
+        uidx=uidx,
         arguments=f"-arch {arch}" + "".join(f" --{flag}" for flag in sorted(flags)),
         library_paths=line.listed("library-path"),
         keep_system_libraries="keep-system-libraries" in flags,

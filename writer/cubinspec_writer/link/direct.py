@@ -40,6 +40,7 @@ from .model import (
     SHT_CUDA_UDT_ENTRY,
     SHT_CUDA_UFT,
     SHT_CUDA_UFT_ENTRY,
+    SHT_CUDA_UIDX,
     SHT_NOBITS,
     SHT_NOTE,
     SHT_PROGBITS,
@@ -78,6 +79,7 @@ _RANK_OF_TYPE = {
     SHT_NOTE: 4,
     SHT_CUDA_COMPAT: 6,
     SHT_CUDA_INFO: _INFO_RANK,
+    SHT_CUDA_UIDX: 7,
     SHT_CUDA_UFT_ENTRY: 7,
     SHT_CUDA_UDT_ENTRY: 7,
     SHT_CUDA_CALLGRAPH: 8,
@@ -89,6 +91,8 @@ _RANK_OF_TYPE = {
     SHT_CUDA_UFT: 14,
     SHT_CUDA_UDT: 15,
 }
+#: An executable has the rows of its table of functions behind the notes.
+_RANK_OF_FINAL_TYPE = {**_RANK_OF_TYPE, SHT_CUDA_UFT_ENTRY: 4}
 _RANK_OF_PREFIX = ((".nv.constant", _BANK_RANK), (_TEXT, _TEXT_RANK), (".nv.global.init", 15))
 _DEBUG, _DEBUG_RANK = (".debug_", ".nv_debug"), 3
 _LAST_RANK = 16
@@ -161,7 +165,7 @@ class _Writer:
         sections: dict[str, int] = {}
         strings = dict.fromkeys(state.signatures, 0)
         bank: str | None = None
-        rank_of = _RANK_OF_TYPE.get
+        rank_of = (_RANK_OF_TYPE if state.options.relocatable else _RANK_OF_FINAL_TYPE).get
         for entry in state.entries:
             found: str | None = None
             if type(entry) is OutSection:
@@ -385,11 +389,14 @@ class _Writer:
         """The type in the file, whether bytes are stored, whether they are made here, and the
         section that rows about symbols link to."""
         made = (*_TABLES, *_RELOCATIONS, SHT_CUDA_CALLGRAPH, SHT_CUDA_PROTOTYPE)
+        is_linked = sh_type in _OF_SYMBOLS
+        if sh_type == SHT_CUDA_UFT_ENTRY and not self.state.options.relocatable:
+            is_linked = False  # nvlink makes these before there are symbols
         return (
             output_type(self.state, sh_type),
             occupies_file(sh_type, 0),
             sh_type in made,
-            self._fixed(".symtab") if sh_type in _OF_SYMBOLS else 0,
+            self._fixed(".symtab") if is_linked else 0,
         )
 
     def _bytes(self, section: OutSection) -> bytes | bytearray:

@@ -34,6 +34,7 @@ from .relocate import relocate
 from .resolve import resolve
 from .state import LinkState
 from .textures import place_textures
+from .uidx import Index
 
 #: `.nv.rel.action` of every executable up to sm_90: what relocation type 115 does.
 _REL_ACTION = bytes.fromhex("73000000000000000000001125000536")
@@ -60,14 +61,16 @@ def link_half(
     diagnostics: Diagnostics,
     twin: Half | None = None,
     kernels: KernelFilter | None = None,
+    index: Index | None = None,
 ) -> Half:
     """Run all passes up to the numbering of symbols.
 
     Args:
         twin: the Mercury half of the same program, when this is its SASS half.
         kernels: which kernels are wanted; None: all.
+        index: where unified functions and data have their places.
     """
-    state = LinkState(options, profile, objects, diagnostics, kernels)
+    state = LinkState(options, profile, objects, diagnostics, kernels, index)
     fixed = _name_fixed_sections(state)
     resolve(state)
     diagnostics.stop_on_errors()  # of warnings about inputs and options, with -Werror
@@ -79,6 +82,7 @@ def link_half(
     graph_sections = callgraph.create_sections(state, graph)
     place_textures(state, graph)
     place(state, graph)
+    mismatch = unified.arrange(state)
     if profile.has_rel_action and not options.relocatable:
         action = state.create_section(".nv.rel.action", SHT_CUDA_RELOCINFO, 0, 8, entsize=8)
         action.data += _REL_ACTION
@@ -94,8 +98,8 @@ def link_half(
     info.fill(state, graph, fixed[".nv.info"], twin.state if twin else None)
     for text in undefined:
         diagnostics.error(text)
-    if not options.relocatable:
-        unified.check(objects, diagnostics)
+    if mismatch is not None:
+        raise diagnostics.fatal(mismatch)
     _fill_notes(state, fixed)
     for function in state.functions:
         section = function.section
@@ -119,10 +123,13 @@ def _name_fixed_sections(state: LinkState) -> dict[str, OutSection]:
     if not state.profile.has_compat:
         del fixed[".nv.compat"]
     for name, section in fixed.items():
+        if name == ".nv.info":
+            unified.create_function_rows(state)
         section.has_symbol = section.sh_type == SHT_NOTE
         state.entries.append(section)
         if name == ".symtab":
             state.add_name(".symtab_shndx")
+    unified.copy_index(state)
     fixed[".nv.info"].emitted = any(info.has_globals(obj) for obj in state.objects)
     return fixed
 

@@ -16,6 +16,8 @@ from cubinspec_generated.tables import eiattr
 
 from .callgraph import Graph
 from .model import (
+    BVAL,
+    HVAL,
     SHT_CUDA_INFO,
     SVAL,
     InfoRecord,
@@ -46,7 +48,6 @@ KPARAM_INFO, KPARAM_INFO_V2 = 0x17, 0x45
 MAXREG_COUNT = 0x1B
 CRS_STACK_SIZE, MAX_STACK_SIZE, REGCOUNT = 0x1E, 0x23, 0x2F
 BINDLESS_TEXTURE_BANK, BINDLESS_SURFACE_BANK = 0x15, 0x16
-BVAL, HVAL = 2, 3
 #: Records of the global section whose payload starts with a function symbol.
 _OF_FUNCTION = frozenset({FRAME_SIZE, MIN_STACK_SIZE, CRS_STACK_SIZE, MAX_STACK_SIZE, REGCOUNT})
 #: Records that a link itself adds or changes.
@@ -104,6 +105,7 @@ class FunctionFacts:
                 and symbol.live
                 and symbol.definition is not None
                 and symbol.definition[1] is row
+                and symbol not in state.stubs
             }
             values = _function_values(obj)
             if values is None:
@@ -213,7 +215,7 @@ def fill(
     final = not state.options.relocatable
     kernels = sorted(state.linked_kernels(), key=_index)
     facts = FunctionFacts(state)
-    demands = Demands(graph, facts, kernels) if final else None
+    demands = Demands(graph, facts, _with_stacks(state, kernels)) if final else None
     entries = set(kernels)
     rows: list[bytes] = []
     pack = _FUNCTION_VALUE.pack
@@ -235,7 +237,7 @@ def fill(
             if rest:
                 rows.append(rest)
     recursive: set[Symbol] = set()
-    for kernel in kernels if demands is not None else ():
+    for kernel in _with_stacks(state, kernels) if demands is not None else ():
         assert demands is not None
         size = demands.stacks[kernel]
         if size is None:
@@ -247,6 +249,13 @@ def fill(
     section.data += b"".join(rows)
     section.emitted = section.emitted and bool(rows)
     _function_sections(state, demands, kernels if final else [], recursive, mercury)
+
+
+def _with_stacks(state: LinkState, kernels: list[Symbol]) -> list[Symbol]:
+    """What the stack is told of: kernels, and stubs unless there is one kernel (unified_chain)."""
+    if not state.stubs or len(kernels) == 1:
+        return kernels
+    return sorted((*state.stubs, *kernels), key=_index)
 
 
 def _values_of(

@@ -16,6 +16,7 @@ from .model import (
     SHF_INFO_LINK,
     SHN_COMMON,
     SHN_UNDEF,
+    SHT_CUDA_UFT,
     STB_GLOBAL,
     STT_CUDA_OBJECT,
     STT_CUDA_SAMPLER,
@@ -53,6 +54,10 @@ def mark_live(state: LinkState) -> None:
     edges, held = reference_graph(state)
     live: set[Symbol] = set()
     work = [f for f in functions if f.definition is not None and state.is_kernel(f)]
+    if state.index is not None:
+        # Other programs enter through the stubs, of which nvlink thinks only where it does not look
+        # at everything from one kernel (unified_chain).
+        (held if len(work) == 1 else work).extend(stubs(state))
     while work:
         function = work.pop()
         if function not in live:
@@ -64,6 +69,19 @@ def mark_live(state: LinkState) -> None:
     live.update(t for f in held for t in edges.get(f, ()) if not t.is_defined)
     for function in functions:
         function.live = function in live
+
+
+def stubs(state: LinkState) -> list[Symbol]:
+    """The stubs of unified functions."""
+    return [
+        symbol
+        for obj in state.objects
+        if obj.of_types((SHT_CUDA_UFT,))
+        for row in obj.functions
+        if (symbol := obj.bound[row.index]) is not None
+        and row.shndx < len(obj.sections)
+        and obj.sections[row.shndx].sh_type == SHT_CUDA_UFT
+    ]
 
 
 def reference_graph(state: LinkState) -> tuple[Edges, list[Symbol]]:

@@ -41,6 +41,7 @@ from .model import (
     SHT_CUDA_INFO,
     SHT_CUDA_SHARED,
     SHT_CUDA_SHARED_RESERVED,
+    SHT_CUDA_UFT,
     SHT_PROGBITS,
     STB_GLOBAL,
     STB_LOCAL,
@@ -167,6 +168,9 @@ class _Merger:
                 continue
             text = obj.sections[row[5]]
             index, name, sh_type, flags, size, _, owners, align, entsize, data = text
+            if sh_type == SHT_CUDA_UFT and not state.options.relocatable:
+                unified.merge_stub(state, obj, symbol, text, info.get(index))
+                continue
             is_new = symbol.section is None
             if symbol.section is not None:
                 self._replace(symbol, row)
@@ -732,8 +736,11 @@ class _RelocNames:
         """The section, made with its own name only."""
         if self.section is None:
             source = self.obj.sections[self.relocs.section]
+            name = source.name
+            if self.target.sh_type == SHT_CUDA_UFT:  # the table of stubs has another name
+                name = (".rela" if self.relocs.is_rela else ".rel") + self.target.name
             self.section = self.state.create_reloc_section(
-                source.name, self.target, self.relocs.is_rela, source.align, source.entsize
+                name, self.target, self.relocs.is_rela, source.align, source.entsize
             )
         return self.section
 

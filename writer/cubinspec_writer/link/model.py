@@ -36,6 +36,7 @@ SHT_CUDA_GLOBAL, SHT_CUDA_GLOBAL_INIT = 0x70000007, 0x70000008
 SHT_CUDA_SHARED, SHT_CUDA_RELOCINFO = 0x7000000A, 0x7000000B
 SHT_CUDA_UFT, SHT_CUDA_UFT_ENTRY = 0x7000000E, 0x70000011
 SHT_CUDA_UDT, SHT_CUDA_UDT_ENTRY = 0x70000012, 0x70000014
+SHT_CUDA_UIDX = 0x70000010
 SHT_CUDA_SHARED_RESERVED = 0x70000015
 SHT_CUDA_CONSTANT_B0, SHT_CUDA_CONSTANT_B17 = 0x70000064, 0x70000075
 SHT_CUDA_COMPAT = 0x70000086
@@ -134,8 +135,9 @@ class InRelocs(NamedTuple):
 #: of the payload and the payload.
 InfoRecord = bytes
 _RECORD_HEAD = Struct("<BBH")
-#: Record format with a sized payload; all others hold their value in the record.
-SVAL = 4
+#: Formats of one and two bytes of value, and of a sized payload; all others hold their value in the
+#: record.
+BVAL, HVAL, SVAL = 2, 3, 4
 
 
 def info_record(fmt: int, code: int, value: int, payload: bytes = b"") -> InfoRecord:
@@ -549,3 +551,18 @@ class OutSection:
             content.extend(bytes(at - len(content)))
             content += data
         return at
+
+
+class UnifiedRow:
+    """One row of a table of unified functions or data of the output."""
+
+    __slots__ = ("flags", "identifier", "stub", "symbol")
+
+    def __init__(
+        self, symbol: Symbol, flags: int, identifier: tuple[int, int], stub: Symbol | None
+    ) -> None:
+        self.symbol = symbol
+        self.flags = flags
+        self.identifier = identifier
+        #: The stub of a function; None: a variable, or the stub is in no table (`-r`).
+        self.stub = stub

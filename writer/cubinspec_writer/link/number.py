@@ -84,7 +84,8 @@ def is_dropped(state: LinkState, symbol: Symbol) -> bool:
     """Whether a symbol that was entered is left out of the symbol table of an executable."""
     if state.options.relocatable:
         return False
-    return is_table_placeholder(symbol) or is_hidden(state, symbol)
+    is_idle = state.index is None and is_table_placeholder(symbol)
+    return is_idle or is_hidden(state, symbol)
 
 
 def number_symbols(state: LinkState) -> list[Symbol | OutSection]:
@@ -161,7 +162,8 @@ def symbol_fields(state: LinkState, symbol: Symbol) -> tuple[int, int, int]:
         if symbol.internal and not (symbol.space == Space.SHARED and debugger_sees(state.options)):
             other = STV_INTERNAL
         else:
-            other &= STO_CUDA_MANAGED | _VISIBILITY
+            # On a variable the bit of kernels says that it is a unified one.
+            other &= STO_CUDA_ENTRY | STO_CUDA_MANAGED | _VISIBILITY
         section = symbol.section
         in_use = section is not None and section.nobits_size > 0
         if symbol.space == Space.SHARED and (symbol.is_defined or in_use):

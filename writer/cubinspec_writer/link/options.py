@@ -29,6 +29,7 @@ class LinkOptions:
         arch_warnings: warn about inputs without code for the target.
         report_arch: name the target in every message.
         tkinfo: the linker's own tool note as bytes (a whole note); None makes our own.
+        uidx: ``--uidx-file``: the bytes of the index of unified functions and data.
         library_paths: ``-L``: folders in which libraries are searched, in order.
         keep_system_libraries: keep the device runtime's code even when nothing refers to it.
         ptxas: the program that assembles PTX inputs.
@@ -55,6 +56,7 @@ class LinkOptions:
     arch_warnings: bool = True
     report_arch: bool = False
     tkinfo: bytes | None = None
+    uidx: bytes | None = None
     arguments: str = ""
     library_paths: list[str] = field(default_factory=list)
     keep_system_libraries: bool = False

@@ -16,6 +16,7 @@ from .options import LinkOptions
 from .profile import MERCURY_HALF, profile_for
 from .read import read_half
 from .result import LinkResult
+from .uidx import read_index
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ def _link(inputs: Iterable[Input], options: LinkOptions) -> LinkResult:
             "Option '--preserve-relocs' is not fully implemented for gpu archtecture "
             f"'{options.arch}' and may not work as expected"
         )
+    index = read_index(options.uidx, diagnostics) if options.uidx is not None else None
     gathered = without_idle_system_objects(gather(inputs, options, diagnostics), options)
     kernels = _kernel_filter(gathered, options, diagnostics)
     profile = profile_for(target_of(options, diagnostics)[0])
@@ -51,10 +53,10 @@ def _link(inputs: Iterable[Input], options: LinkOptions) -> LinkResult:
     candidates.clear()  # nobody needs the tables of the files any more
     mercury = None
     if profile.mercury:
-        mercury = link_half(code, options, MERCURY_HALF, diagnostics, kernels=kernels)
+        mercury = link_half(code, options, MERCURY_HALF, diagnostics, kernels=kernels, index=index)
         _report(mercury, options, diagnostics)
     again = Diagnostics() if mercury else diagnostics
-    half = link_half(plain, options, profile, again, mercury, kernels)
+    half = link_half(plain, options, profile, again, mercury, kernels, index)
     if mercury is None:
         _report(half, options, diagnostics)
     if mercury is None:

@@ -87,7 +87,7 @@ def relocate(state: LinkState) -> None:
     """Apply, retype or keep every relocation of every section."""
     _drop_aliases(state)
     final = not state.options.relocatable
-    retype = relocations.RETYPE if final else {}
+    retype = relocations.RETYPE if final and state.index is None else {}
     slots: Container[Symbol] = () if final else state.slots
     stays: dict[Symbol, Container[int]] = {}
     #: Types that stay as they are where they name a linked function, the most frequent case.
@@ -190,7 +190,7 @@ def is_table_placeholder(symbol: Symbol) -> bool:
 def _kind_here(state: LinkState, symbol: Symbol) -> str:
     if symbol.space == Space.RESERVED_SHARED and state.profile.keeps_symbols:
         return _DRIVERS
-    if state.unified and is_table_placeholder(symbol):
+    if (state.unified or state.index is not None) and is_table_placeholder(symbol):
         return _DRIVERS
     if symbol in state.instances:
         return _DRIVERS

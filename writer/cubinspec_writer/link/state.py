@@ -23,10 +23,12 @@ from .model import (
     OutSection,
     Reloc,
     Symbol,
+    UnifiedRow,
 )
 from .options import LinkOptions
 from .plain import dataclass, field
 from .profile import Profile
+from .uidx import Index
 
 
 @dataclass(slots=True)
@@ -39,6 +41,8 @@ class LinkState:
     diagnostics: Diagnostics
     #: Which kernels are wanted; None: all.
     kernels: KernelFilter | None = None
+    #: Where unified functions and data have their places.
+    index: Index | None = None
     #: The first part of `.strtab` and `.symtab`: sections, local and weak symbols, and bare names
     #: of sections that exist in the string table only.
     entries: list[OutSection | Symbol | str] = field(default_factory=list)
@@ -108,8 +112,10 @@ class LinkState:
     lockstep: bool | None = None
     _kernels: list[Symbol] | None = None
     _aliases: list[Symbol] | None = None
-    #: Rows of the tables of unified functions and data: symbol, flags, identifier (two words).
-    unified: dict[OutSection, list[tuple[Symbol, int, int, int]]] = field(default_factory=dict)
+    #: Rows of the tables of unified functions and data.
+    unified: dict[OutSection, list[UnifiedRow]] = field(default_factory=dict)
+    #: Stubs of unified functions in an executable, and where they were merged in their table.
+    stubs: dict[Symbol, int] = field(default_factory=dict)
 
     def add_name(self, name: str) -> None:
         """Enter a section name that may never get a section into both string tables."""
@@ -258,7 +264,9 @@ class LinkState:
     def aliases(self) -> list[Symbol]:
         """Functions of which the code is that of another one; merging is over."""
         if self._aliases is None:
-            self._aliases = [f for f in self.functions if f.section and f.section.owner is not f]
+            self._aliases = [
+                f for f in self.functions if f.section and f.section.owner not in (f, None)
+            ]
         return self._aliases
 
     def is_kernel(self, function: Symbol) -> bool:

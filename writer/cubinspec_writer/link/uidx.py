@@ -1,0 +1,67 @@
+"""The index file of unified functions and data (`--uidx-file`).
+
+It says where in the tables of an executable every identifier has its place. Its form is that of
+`ksy/uidx.ksy`.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from .diagnostics import Diagnostics
+from .plain import dataclass
+
+_MAGIC = b"\x7fUFTINDX"
+#: Magic, version, padding, then size and number of rows of the function and of the data table.
+_HEADER = Struct("<8sIIQQQQ")
+_INDEX_ROW = Struct("<QQQ")
+#: From version 2 on a row of a function has further bytes at the end of the file.
+_EXTRA, _FIRST_WITH_EXTRA = 16, 2
+#: The two words of an identifier.
+Identifier = tuple[int, int]
+
+
+@dataclass(slots=True)
+class Window:
+    """What an index says about one table: its size, and the offset of every identifier."""
+
+    size: int
+    offsets: list[tuple[Identifier, int]]
+
+
+@dataclass(slots=True)
+class Index:
+    """An index file."""
+
+    data: bytes
+    functions: Window
+    variables: Window
+
+
+def read_index(data: bytes, diagnostics: Diagnostics) -> Index:
+    """Take an index file apart.
+
+    Raises:
+        LinkError: it is none, or its size is not what its header says.
+    """
+    if data[: len(_MAGIC)] != _MAGIC:
+        raise diagnostics.fatal("Internal error: not uidx input")
+    malformed = "Internal error: malformed uidx input"
+    if len(data) < _HEADER.size:
+        raise diagnostics.fatal(malformed)
+    _, version, _, *sizes = _HEADER.unpack_from(data)
+    function_size, num_functions, data_size, num_data = sizes
+    num_rows = num_functions + num_data
+    extra = _EXTRA * num_functions if version >= _FIRST_WITH_EXTRA else 0
+    end = _HEADER.size + num_rows * _INDEX_ROW.size
+    if len(data) != end + extra:
+        raise diagnostics.fatal(malformed)
+    rows = [
+        ((first, second), offset)
+        for first, second, offset in _INDEX_ROW.iter_unpack(data[_HEADER.size : end])
+    ]
+    return Index(
+        data,
+        Window(function_size, rows[:num_functions]),
+        Window(data_size, rows[num_functions:]),
+    )
