@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from cubinspec_writer.emit.profiles import Profile
 
 #: Jump slots of unified functions (code), and unified data.
-SHT_CUDA_UFT, SHT_CUDA_UDT = 0x7000000E, 0x70000012
+SHT_CUDA_UFT, SHT_CUDA_UDT, SHT_CUDA_UIDX = 0x7000000E, 0x70000012, 0x70000010
 UFT_REL = ".nv.uft.rel."
 STUB = "__cuda_uf_stub_"
+#: The table of stubs of an executable, as SASS and as Mercury code.
+UFT, CAPMERC_UFT = ".nv.uft", ".nv.capmerc.nv.uft"
 
 _LINK_TO_SYMTAB = frozenset(
     (
@@ -78,13 +80,17 @@ _NO_FUNCTION = ("reserved.", STUB)
 _ANY = "\x01"
 
 
-def group(section: Section, profile: Profile) -> int:
-    """Rank of a section in the index order."""
+def group(section: Section, profile: Profile, *, has_table: bool = False) -> int:
+    """Rank of a section in the index order.
+
+    Args:
+        has_table: the file has a table of stubs, the rows of which nvlink makes first.
+    """
     name, kind = section.name, section.sh_type
     if profile.table_first:
         return 0
     if section.sh_flags & elf.SHF_CUDA_MERCURY:
-        return _mercury_group(name, kind, profile)
+        return _mercury_group(name, kind, profile, has_table=has_table)
     fixed = {".shstrtab": 0, ".strtab": 1, ".symtab": 2, ".symtab_shndx": 2, ".nv.info": 5}
     if name in fixed:
         return fixed[name]
@@ -95,7 +101,8 @@ def group(section: Section, profile: Profile) -> int:
     by_kind = {
         elf.SHT_NOTE: 4,
         bodies.SHT_CUDA_INFO: 7,
-        bodies.SHT_CUDA_UFT_ENTRY: 7,
+        bodies.SHT_CUDA_UFT_ENTRY: 4 if has_table else 7,
+        SHT_CUDA_UIDX: 7,
         bodies.SHT_CUDA_UDT_ENTRY: 7,
         bodies.SHT_CUDA_CALLGRAPH: 8,
         bodies.SHT_CUDA_PROTOTYPE: 9,
@@ -116,31 +123,32 @@ def group(section: Section, profile: Profile) -> int:
     return 16
 
 
-def _mercury_group(name: str, kind: int, profile: Profile) -> int:
+def _mercury_group(name: str, kind: int, profile: Profile, *, has_table: bool) -> int:
     if name.startswith((".nv.merc.debug_", ".nv.merc.nv_debug")):
         return 31
     if name == ".nv.merc.nv.info":
-        return 32
+        return 33
     if profile.capsules_last and kind == bodies.SHT_CUDA_CAPMERC:
-        return 37
+        return 38
     if profile.capsules_last and kind == bodies.SHT_CUDA_MERC_SYMTAB:
         return 30
     ranks = {
         bodies.SHT_CUDA_CAPMERC: 30,
-        bodies.SHT_CUDA_MERC_INFO: 33,
-        bodies.SHT_CUDA_UFT_ENTRY: 33,
-        bodies.SHT_CUDA_UDT_ENTRY: 33,
-        bodies.SHT_CUDA_MERC_CALLGRAPH: 34,
-        bodies.SHT_CUDA_MERC_PROTOTYPE: 35,
-        bodies.SHT_CUDA_MERC_RELA: 36,
-        bodies.SHT_CUDA_MERC_RESOLVED_RELA: 36,
-        0x70000079: 38,
-        0x7000007C: 38,
-        0x7000007D: 38,
-        0x70000084: 38,
-        bodies.SHT_CUDA_MERC_SYMTAB: 40,
+        bodies.SHT_CUDA_MERC_INFO: 34,
+        bodies.SHT_CUDA_UFT_ENTRY: 32 if has_table else 34,
+        bodies.SHT_CUDA_UDT_ENTRY: 34,
+        SHT_CUDA_UIDX: 34,
+        bodies.SHT_CUDA_MERC_CALLGRAPH: 35,
+        bodies.SHT_CUDA_MERC_PROTOTYPE: 36,
+        bodies.SHT_CUDA_MERC_RELA: 37,
+        bodies.SHT_CUDA_MERC_RESOLVED_RELA: 37,
+        0x70000079: 39,
+        0x7000007C: 39,
+        0x7000007D: 39,
+        0x70000084: 39,
+        bodies.SHT_CUDA_MERC_SYMTAB: 41,
     }
-    return ranks.get(kind, 39)
+    return ranks.get(kind, 40)
 
 
 def is_late(section: Section, profile: Profile) -> bool:
@@ -183,12 +191,14 @@ def info_target_of(name: str, kind: int) -> str | None:
             return rest
         return (
             ".nv.capmerc" + rest
-            if rest.startswith((".text.", ".nv.uft.rel."))
+            if rest.startswith((".text.", UFT_REL)) or rest == UFT
             else ".nv.merc" + rest
         )
     for prefix, target in _OWNED:
         if name.startswith(prefix):
             function = name[len(prefix) :]
+            if function == UFT:
+                return target.removesuffix(".text.") + UFT
             if function.startswith(STUB):
                 target = target.replace(".text.", UFT_REL)
                 function = function[len(STUB) :]
@@ -209,9 +219,11 @@ def info_is_section(section: Section) -> bool:
     return info_target(section) is not None
 
 
-def link_target(section: Section, profile: Profile) -> str | None:
+def link_target(section: Section, profile: Profile, *, has_table: bool = False) -> str | None:
     """Name of the section that ``sh_link`` stands for; ``None`` when it is 0."""
     kind, name = section.sh_type, section.name
+    if kind == bodies.SHT_CUDA_UFT_ENTRY and has_table:
+        return None
     if kind in (elf.SHT_SYMTAB, bodies.SHT_CUDA_MERC_SYMTAB):
         return ".strtab"
     if name in (".note.nv.cuinfo", ".note.nv.cuver"):
@@ -277,6 +289,7 @@ class Kinds:
 
     def __init__(self, profile: Profile, sections: list[Section]) -> None:
         self.profile = profile
+        self.has_table = any(section.name in (UFT, CAPMERC_UFT) for section in sections)
         known: dict[tuple[str, int, int], Kind] = {}
         # neighbours of one type are mostly of one kind: prefix, flags and kind of the last one
         latest: dict[int, tuple[str, int, Kind]] = {}
@@ -317,14 +330,14 @@ class Kinds:
         stored = elf.occupies_file(section.sh_type, section.sh_flags)
         return Kind(
             len(prefix),
-            group(example, profile),
+            group(example, profile, has_table=self.has_table),
             late,
             mercury,
             stored,
             stored and not mercury and section.sh_type != elf.SHT_STRTAB,
             has_symbol(example) and not profile.table_first,
             made if made is None else made.removesuffix(_ANY),
-            link_target(example, profile),
+            link_target(example, profile, has_table=self.has_table),
             info if info is None else info.removesuffix(_ANY),
             any_name.startswith(".text") or section.sh_type == SHT_CUDA_UFT,
             any_name.startswith(".rel"),
@@ -360,7 +373,7 @@ class Kinds:
     def group(self, section: Section) -> int:
         """Rank of a section in the index order."""
         if section.late is not None or section.made_as is not None:
-            return group(section, self.profile)
+            return group(section, self.profile, has_table=self.has_table)
         return self.found[section].group
 
     def index_order(self, sections: list[Section]) -> list[int]:

@@ -27,10 +27,13 @@ from cubinspec.reader import elf
 from cubinspec_generated import records
 from cubinspec_writer.emit import bodies, segments
 from cubinspec_writer.emit.kinds import (
+    CAPMERC_UFT,
     LINK_TO_MERC_SYMTAB,
     SHT_CUDA_UDT,
     SHT_CUDA_UFT,
+    SHT_CUDA_UIDX,
     STUB,
+    UFT,
     UFT_REL,
     Kinds,
     info_target,
@@ -75,7 +78,8 @@ _MANY_RECORDS = 256
 #: Mercury kinds that never share bytes with a plain section.
 _NEVER_SHARED = (
     LINK_TO_MERC_SYMTAB
-    | frozenset((bodies.SHT_CUDA_MERC_SYMTAB, elf.SHT_CUDA_RESERVED_SHARED, SHT_CUDA_UDT))
+    | frozenset((bodies.SHT_CUDA_MERC_SYMTAB, elf.SHT_CUDA_RESERVED_SHARED))
+    | frozenset((SHT_CUDA_UDT, SHT_CUDA_UIDX))
     | bodies.UFT_TYPES
     | bodies.INFO_TYPES
 )
@@ -316,7 +320,9 @@ class Planner:
         for at, (name, kind) in enumerate(zip(self.names, self.kind_of_each, strict=True)):
             if kind.is_code:
                 section = self.sections[at]
-                if section.sh_type == SHT_CUDA_UFT:
+                if name == UFT:
+                    function = self._first_stub(at + 1)
+                elif section.sh_type == SHT_CUDA_UFT:
                     function = STUB + name[len(UFT_REL) :]
                 else:
                     function = name[len(_TEXT) :]
@@ -327,6 +333,11 @@ class Planner:
             else:
                 result.append(self._table_info(self.sections[at]))
         return result
+
+    def _first_stub(self, index: int) -> str:
+        """Name of the first stub in the table of stubs, which is section number ``index``."""
+        names = (name for at, name in self.function_symbols if at == index)
+        return next((name for name in names if name.startswith(STUB)), "")
 
     def _table_info(self, section: Section) -> int:
         """``sh_info`` of what belongs to no function."""
@@ -352,7 +363,8 @@ class Planner:
             for at, symbol in enumerate(table.body.symbols, 1):
                 if symbol.st_info & 15 == STT_FUNC and isinstance(symbol.section, Section):
                     name = symbol.section.name
-                    if name.endswith("." + symbol.name.removeprefix(STUB)):
+                    function = symbol.name.removeprefix(STUB)
+                    if name.endswith("." + function) or name == CAPMERC_UFT:
                         symbols.setdefault(symbol.section, at)
         return symbols
 

@@ -18,12 +18,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from .model import InputObject
+    from .model import InputObject, OutSection
 
 _MERCURY = ".nv.merc"
 _ESCAPE = 0xFFFFFFFF
 _CIE_ID = (1 << 64) - 1
 _ID, _START = 12, 20
+_ADDRESS = 8
 #: An FDE without instructions: id, start, size, padding.
 _BARE = 28
 
@@ -77,6 +78,15 @@ def shared_frame(obj: InputObject, index: int, *, is_first: bool) -> bytes:
         return b""
     linked, row = symbol.definition
     return _frame(linked, FRAMES, _number(linked, row.index))
+
+
+def set_length(frames: OutSection, start: int, length: int) -> None:
+    """Write the length of the code of an FDE.
+
+    Args:
+        start: place of the FDE's start address.
+    """
+    frames.data[start + _ADDRESS : start + 2 * _ADDRESS] = length.to_bytes(_ADDRESS, "little")
 
 
 def _number(obj: InputObject, index: int) -> int:

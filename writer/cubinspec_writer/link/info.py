@@ -14,6 +14,7 @@ from struct import Struct
 from cubinspec.errors import BadStructureError
 from cubinspec_generated.tables import eiattr
 
+from . import unified
 from .callgraph import Graph
 from .model import (
     BVAL,
@@ -34,6 +35,7 @@ from .takeover import (
     NUM_BARRIERS,
     SPARSE_MMA_MASK,
     TAKEN,
+    VRC_CTA_INIT_COUNT,
     Asked,
     Taker,
     is_asking,
@@ -376,7 +378,8 @@ def _function_sections(
             elif code == EXTERNS:
                 externs[function] = external_names(_input_of(function), record)
                 record = external_record(externs[function])
-            if is_device and code in TAKEN and is_asking(record):
+            asks = is_asking(record) or (code == VRC_CTA_INIT_COUNT and bool(state.stubs))
+            if is_device and code in TAKEN and asks:
                 # Names that are settled by now still have their turn (weak_externs).
                 asked.setdefault(function, []).append(record)
                 if code == AT_ENTRY_FRAGMENTS and entries:
@@ -417,6 +420,12 @@ def _function_sections(
             below = sorted((f for f in reached if f in position), key=position.__getitem__)
             taker.from_below(below, asked)
             _fill_externs(kernel, own, below, externs, None)
+    stubs = unified.Attributes(state)
+    if demands is not None and not only:
+        for stub in state.stubs:
+            reached = demands.graph.reachable(stub)
+            below = sorted((f for f in reached if f in position), key=position.__getitem__)
+            stubs.take(stub, below, asked)
     old = _without_masks(sections, masked)
     aliased = _count_aliases(state) if demands is not None and masked else {}
     unknown = old | set(aliased)
@@ -433,6 +442,7 @@ def _function_sections(
             codes_of_banks = (BINDLESS_TEXTURE_BANK, BINDLESS_SURFACE_BANK)
             section.records += [info_record(BVAL, code, 0) for code in codes_of_banks]
         section.content = b"".join(section.records)
+    stubs.fill(mercury)
 
 
 def _input_of(function: Symbol) -> InputObject:

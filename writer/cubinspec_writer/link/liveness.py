@@ -16,7 +16,6 @@ from .model import (
     SHF_INFO_LINK,
     SHN_COMMON,
     SHN_UNDEF,
-    SHT_CUDA_UFT,
     STB_GLOBAL,
     STT_CUDA_OBJECT,
     STT_CUDA_SAMPLER,
@@ -31,6 +30,7 @@ from .model import (
     Symbol,
 )
 from .state import LinkState
+from .stubs import is_stub
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,11 +76,10 @@ def stubs(state: LinkState) -> list[Symbol]:
     return [
         symbol
         for obj in state.objects
-        if obj.of_types((SHT_CUDA_UFT,))
         for row in obj.functions
         if (symbol := obj.bound[row.index]) is not None
         and row.shndx < len(obj.sections)
-        and obj.sections[row.shndx].sh_type == SHT_CUDA_UFT
+        and is_stub(obj.sections[row.shndx])
     ]
 
 

@@ -41,7 +41,6 @@ from .model import (
     SHT_CUDA_INFO,
     SHT_CUDA_SHARED,
     SHT_CUDA_SHARED_RESERVED,
-    SHT_CUDA_UFT,
     SHT_PROGBITS,
     STB_GLOBAL,
     STB_LOCAL,
@@ -64,6 +63,7 @@ from .model import (
 from .relocate import clear, is_clear
 from .resolve import checked_alignment
 from .state import LinkState
+from .stubs import is_stub
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -158,6 +158,7 @@ class _Merger:
         state, obj = self.state, self.obj
         # What the host says takes effect when all is merged (kernels_preserved).
         by_host = state.kernels is not None and state.kernels.by_host
+        joins_stubs = state.index is not None and not state.options.relocatable
         info = {s[6]: s for s in obj.of_types((SHT_CUDA_INFO,)) if s[6]}
         for row, symbol in self.functions:
             if not symbol.live:
@@ -168,7 +169,7 @@ class _Merger:
                 continue
             text = obj.sections[row[5]]
             index, name, sh_type, flags, size, _, owners, align, entsize, data = text
-            if sh_type == SHT_CUDA_UFT and not state.options.relocatable:
+            if joins_stubs and is_stub(text):
                 unified.merge_stub(state, obj, symbol, text, info.get(index))
                 continue
             is_new = symbol.section is None
@@ -483,7 +484,7 @@ class _Merger:
         def other(offset: int) -> bytes:
             index = starts.get(offset)
             symbol = self.obj.bound[index] if index is not None else None
-            if index is not None and symbol in behind_alias:
+            if index is not None and (symbol in behind_alias or symbol in later_stubs):
                 return shared_frame(self.obj, index, is_first=False)
             if index is None or symbol is None or not symbol.replaced:
                 return b""
@@ -494,6 +495,7 @@ class _Merger:
             return shared_frame(self.obj, index, is_first=is_first)
 
         behind_alias = self._behind_alias()
+        later_stubs = unified.later_stubs(self.state, self.obj)
         if source.name == FRAMES:
             kept = keep_frames(source.data, is_linked, other)
         else:
@@ -737,7 +739,7 @@ class _RelocNames:
         if self.section is None:
             source = self.obj.sections[self.relocs.section]
             name = source.name
-            if self.target.sh_type == SHT_CUDA_UFT:  # the table of stubs has another name
+            if self.target.name == unified.FUNCTIONS:
                 name = (".rela" if self.relocs.is_rela else ".rel") + self.target.name
             self.section = self.state.create_reloc_section(
                 name, self.target, self.relocs.is_rela, source.align, source.entsize

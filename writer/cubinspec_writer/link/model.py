@@ -556,7 +556,7 @@ class OutSection:
 class UnifiedRow:
     """One row of a table of unified functions or data of the output."""
 
-    __slots__ = ("flags", "identifier", "stub", "symbol")
+    __slots__ = ("flags", "identifier", "offset", "stub", "symbol")
 
     def __init__(
         self, symbol: Symbol, flags: int, identifier: tuple[int, int], stub: Symbol | None
@@ -566,3 +566,5 @@ class UnifiedRow:
         self.identifier = identifier
         #: The stub of a function; None: a variable, or the stub is in no table (`-r`).
         self.stub = stub
+        #: Its place in the table, when the index has said it; till then that of the symbol counts.
+        self.offset: int | None = None

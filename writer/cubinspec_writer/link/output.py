@@ -45,6 +45,7 @@ from .model import (
     SHT_CUDA_UDT,
     SHT_CUDA_UDT_ENTRY,
     SHT_CUDA_UFT_ENTRY,
+    SHT_CUDA_UIDX,
     SHT_PROGBITS,
     SHT_REL,
     SHT_RELA,
@@ -75,6 +76,7 @@ _COPIED = frozenset(
         SHT_CUDA_UDT,
         SHT_CUDA_UFT_ENTRY,
         SHT_CUDA_UDT_ENTRY,
+        SHT_CUDA_UIDX,
     )
 )
 _MERCURY_PROFILE = "mercury"
@@ -347,8 +349,9 @@ class _Writer:
                         f"section '{section.name}' without '{section.info_section.name}'"
                     )
                 copy.info = copies[section.info_section]
-            elif section.flags & SHF_EXECINSTR and section.owner is not None:
-                copy.info = section.owner.index
+            elif section.flags & SHF_EXECINSTR:
+                owner = section.owner
+                copy.info = owner.index if owner is not None else section.info_value
         symtab = out.Section(
             ".nv.merc.symtab",
             SHT_CUDA_MERC_SYMTAB,

@@ -114,8 +114,8 @@ class LinkState:
     _aliases: list[Symbol] | None = None
     #: Rows of the tables of unified functions and data.
     unified: dict[OutSection, list[UnifiedRow]] = field(default_factory=dict)
-    #: Stubs of unified functions in an executable, and where they were merged in their table.
-    stubs: dict[Symbol, int] = field(default_factory=dict)
+    #: Stubs of unified functions in an executable as they were merged, and their code.
+    stubs: dict[Symbol, bytes] = field(default_factory=dict)
 
     def add_name(self, name: str) -> None:
         """Enter a section name that may never get a section into both string tables."""

@@ -13,22 +13,22 @@ all of it was seen to hold by links of made files (cases unified_*).
 
 from __future__ import annotations
 
-from operator import attrgetter
+from operator import itemgetter
 from struct import Struct
 
 from cubinspec.errors import BadStructureError
 
 from .diagnostics import UnsupportedLinkError
+from .frames import set_length
 from .model import (
+    FRAMES,
     HVAL,
-    SHF_ALLOC,
-    SHF_EXECINSTR,
     SHF_INFO_LINK,
     SHT_CUDA_INFO,
     SHT_CUDA_UDT_ENTRY,
-    SHT_CUDA_UFT,
     SHT_CUDA_UFT_ENTRY,
     SHT_CUDA_UIDX,
+    InfoRecord,
     InputObject,
     InSection,
     OutSection,
@@ -36,10 +36,15 @@ from .model import (
     UnifiedRow,
     info_record,
 )
-from .plain import NamedTuple
+from .relocate import is_clear
 from .state import LinkState
-from .takeover import SPARSE_MMA_MASK
+from .stubs import MERCURY_SLOT, SLOT, capsule, finalize_symbols, finalized, is_stub
+from .takeover import SPARSE_MMA_MASK, Asked, Taker
 from .uidx import Identifier, Window
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _ROW = Struct("<IIQQQ")
 #: Flags that a link adds to a row.
@@ -47,8 +52,8 @@ _LINKED = 6
 ENTRY_TYPES = (SHT_CUDA_UFT_ENTRY, SHT_CUDA_UDT_ENTRY)
 _FUNCTION_ROWS, _DATA_ROWS = ".nv.uft.entry", ".nv.udt.entry"
 FUNCTIONS, DATA = ".nv.uft", ".nv.udt"
+_ATTRIBUTES = ".nv.info." + FUNCTIONS
 _STUB = "__cuda_uf_stub_"
-_SLOT = 128
 
 #: What nvlink adds to the attributes of all stubs.
 _NO_MASK = info_record(HVAL, SPARSE_MMA_MASK, 0)
@@ -63,7 +68,7 @@ def create_function_rows(state: LinkState) -> None:
     """The rows of functions come in front of `.nv.info` where there is a table of functions."""
     if state.index is None or state.options.relocatable:
         return
-    if any(obj.of_types((SHT_CUDA_UFT,)) for obj in state.objects):
+    if any(is_stub(s) for obj in state.objects for s in obj.sections):
         state.create_section(_FUNCTION_ROWS, SHT_CUDA_UFT_ENTRY, 0, 32, entsize=_ROW.size)
 
 
@@ -77,25 +82,60 @@ def copy_index(state: LinkState) -> None:
 def merge_stub(
     state: LinkState, obj: InputObject, stub: Symbol, source: InSection, info: InSection | None
 ) -> None:
-    """Append the stub of a unified function, and its attributes, to those of the table."""
+    """Enter the stub of a unified function, and its attributes, into those of the table."""
     section = state.find(FUNCTIONS)
     if section is None:
-        flags = SHF_ALLOC | SHF_EXECINSTR
-        section = state.create_section(FUNCTIONS, SHT_CUDA_UFT, flags, _SLOT, entsize=_SLOT)
-    state.stubs[stub] = stub.value = section.append(source.data, source.size, source.align)
-    stub.section = section
+        section = state.create_section(
+            FUNCTIONS, source.sh_type, source.flags, source.align, entsize=SLOT
+        )
+    stub.section, stub.value = section, SLOT * len(state.stubs)
+    state.stubs[stub] = source.data
     obj.placed[source.index] = (section, stub.value)
     if info is None:
         return
-    name = ".nv.info." + FUNCTIONS
-    attributes = state.find(name)
+    attributes = state.find(_ATTRIBUTES)
     if attributes is None:
         attributes = state.create_section(
-            name, SHT_CUDA_INFO, SHF_INFO_LINK, info.align, with_symbol=False
+            _ATTRIBUTES, SHT_CUDA_INFO, SHF_INFO_LINK, info.align, with_symbol=False
         )
         attributes.info_section, attributes.records = section, []
     attributes.records += obj.records(info.index)
     obj.placed[info.index] = (attributes, 0)
+
+
+def later_stubs(state: LinkState, obj: InputObject) -> set[Symbol]:
+    """The stubs of an input that are not the first one of the table.
+
+    The finalizer looks for the frame of code that begins where its section does.
+    """
+    if state.index is None or state.options.relocatable:
+        return set()
+    first = {identifier for identifier, at in state.index.functions.offsets if at == 0}
+    names = {
+        _STUB + symbol.name
+        for source in obj.of_types((SHT_CUDA_UFT_ENTRY,))
+        for symbol, _, identifier in _rows_of(obj, source)
+        if identifier in first
+    }
+    return {s for s in obj.called.values() if s in state.stubs and s.name not in names}
+
+
+def _rows_of(obj: InputObject, source: InSection) -> Iterator[tuple[Symbol, int, Identifier]]:
+    """Symbol, flags and identifier of the rows of one input."""
+    if len(source.data) % _ROW.size:
+        raise BadStructureError(
+            f"{len(source.data)} bytes of rows",
+            file=obj.name,
+            field=source.name,
+            expected=f"a multiple of {_ROW.size}",
+        )
+    for index, flags, _, first, second in _ROW.iter_unpack(source.data):
+        symbol = obj.bound[index] if index < len(obj.bound) else None
+        if symbol is None:
+            raise BadStructureError(
+                f"row names symbol {index} of {len(obj.symbols)}", file=obj.name, field=source.name
+            )
+        yield symbol, flags, (first, second)
 
 
 def merge_entries(state: LinkState, obj: InputObject, source: InSection) -> None:
@@ -107,23 +147,11 @@ def merge_entries(state: LinkState, obj: InputObject, source: InSection) -> None
     section = state.find(source.name) or state.create_section(
         source.name, source.sh_type, source.flags, source.align, entsize=source.entsize
     )
-    if len(source.data) % _ROW.size:
-        raise BadStructureError(
-            f"{len(source.data)} bytes of rows",
-            file=obj.name,
-            field=source.name,
-            expected=f"a multiple of {_ROW.size}",
-        )
     stubs = {s.name: s for s in obj.called.values() if s in state.stubs}
-    rows = state.unified.setdefault(section, [])
-    for index, flags, _, first, second in _ROW.iter_unpack(source.data):
-        symbol = obj.bound[index] if index < len(obj.bound) else None
-        if symbol is None:
-            raise BadStructureError(
-                f"row names symbol {index} of {len(obj.symbols)}", file=obj.name, field=source.name
-            )
-        stub = stubs.get(_STUB + symbol.name)
-        rows.append(UnifiedRow(symbol, flags | _LINKED, (first, second), stub))
+    state.unified.setdefault(section, []).extend(
+        UnifiedRow(symbol, flags | _LINKED, identifier, stubs.get(_STUB + symbol.name))
+        for symbol, flags, identifier in _rows_of(obj, source)
+    )
 
 
 def arrange(state: LinkState) -> str | None:
@@ -158,39 +186,58 @@ def _arrange(state: LinkState) -> None:
 
 
 def _arrange_functions(state: LinkState, table: OutSection, window: Window) -> None:
-    rows = _rows(state, _FUNCTION_ROWS)
+    rows, stubs = _rows(state, _FUNCTION_ROWS), state.stubs
     if not rows:
         raise _MismatchError("Internal error: missing nv.uft.entry")
-    if table.size // _SLOT != len(rows):
+    if len(stubs) != len(rows):
         raise _MismatchError(
             "Internal error: Number of .nv.uft jump slots != Number of entries in .nv.uft.entry"
         )
-    if table.size != window.size:
+    if SLOT * len(stubs) != window.size:
         raise _MismatchError("Internal error: size of uidx window != nv.uft")
     places = _places(rows, window)
-    if len({stub.name for stub in state.stubs}) != len(state.stubs):
+    if len({stub.name for stub in stubs}) != len(stubs):
         # nvlink moves the second function itself in place of its stub.
         raise UnsupportedLinkError("several unified functions of one name")
-    moves: list[_Move] = []
-    for row, offset in places.items():
-        if row.stub is None:
-            raise _MismatchError(f"Unified function '{row.symbol.name}' has no stub")
-        moves.append(_Move(row.symbol, row.stub.value, _SLOT, offset))
-        row.stub.value = offset
-    end = max((move.new + _SLOT for move in moves), default=0)
+    end = max(places.values(), default=-SLOT) + SLOT
     if any(row.stub and row.stub.value >= end for row in rows if row not in places):
         raise _MismatchError("Internal error: relocation is past end of offset")
     _check_all_placed(rows, places)
-    _move(table, moves)
-    moved = {move.old: move.new for move in moves}
+    merged = {stub.value: stub for stub in stubs}
+    slots: dict[int, Symbol] = {}
+    for row, offset in places.items():
+        if row.stub is None:
+            raise _MismatchError(f"Unified function '{row.symbol.name}' has no stub")
+        if offset % SLOT or offset in slots or offset >= window.size:
+            raise _no_room(row.symbol, offset, table)
+        slots[offset] = row.stub
+        row.offset = row.stub.value = offset
+    scale = MERCURY_SLOT if state.profile.keeps_symbols else SLOT
     for is_rela in (False, True):
         relocs = state.reloc_sections.get((table, is_rela))
         if relocs is not None:
             relocs.relocs = [
-                reloc._replace(offset=moved[reloc.offset - at] + at)
+                reloc._replace(offset=merged[reloc.offset // SLOT * SLOT].value // SLOT * scale)
                 for reloc in relocs.relocs
-                for at in (reloc.offset % _SLOT,)
             ]
+    _fill_table(state, table, [slots[offset] for offset in sorted(slots)])
+
+
+def _fill_table(state: LinkState, table: OutSection, stubs: list[Symbol]) -> None:
+    """Write the code of the stubs in the order of their slots."""
+    code = [state.stubs[stub] for stub in stubs]
+    if state.profile.keeps_symbols:
+        table.content = capsule(code)
+    elif state.profile.mercury:
+        table.content = finalized(code)
+        length = finalize_symbols(stubs, len(table.content))
+        frames = state.find(FRAMES)
+        relocs = state.reloc_sections.get((frames, True)) if frames is not None else None
+        for reloc in relocs.relocs if relocs is not None else ():
+            if reloc.symbol is stubs[0] and frames is not None and not is_clear(reloc.r_type):
+                set_length(frames, reloc.offset, length)
+    else:
+        table.content = b"".join(code)
 
 
 def _arrange_data(state: LinkState, table: OutSection, window: Window) -> None:
@@ -198,14 +245,28 @@ def _arrange_data(state: LinkState, table: OutSection, window: Window) -> None:
     if not rows:
         raise _MismatchError("Internal error: missing nv.udt.entry")
     places = _places(rows, window)
-    moves: list[_Move] = []
-    for row, offset in places.items():
-        moves.append(_Move(row.symbol, row.symbol.value, row.symbol.size, offset))
-        row.symbol.value = offset
-    if max((move.new + move.size for move in moves), default=0) != window.size:
+    if max((at + row.symbol.size for row, at in places.items()), default=0) != window.size:
         raise _MismatchError("Internal error: size of uidx window != nv.udt")
     _check_all_placed(rows, places)
-    _move(table, moves)
+    old = bytes(table.content)
+    # 0 in between, where nvlink leaves what its memory held.
+    data = bytearray(min(window.size, len(old)))
+    end = 0
+    for row, offset in sorted(places.items(), key=_OFFSET):
+        symbol = row.symbol
+        if offset < end or offset + symbol.size > len(old):
+            # nvlink writes over a neighbour, or over memory that is not the table's.
+            raise _no_room(symbol, offset, table)
+        end = offset + symbol.size
+        data[offset:end] = old[symbol.value : symbol.value + symbol.size]
+        row.offset = symbol.value = offset
+    table.content = data
+
+
+def _no_room(symbol: Symbol, offset: int, table: OutSection) -> _MismatchError:
+    return _MismatchError(
+        f"The index file has no room for '{symbol.name}' at {offset:#x} of '{table.name}'"
+    )
 
 
 def _rows(state: LinkState, name: str) -> list[UnifiedRow]:
@@ -246,33 +307,48 @@ def _check_all_placed(rows: list[UnifiedRow], places: dict[UnifiedRow, int]) -> 
             raise _MismatchError(f"The index file does not name '{row.symbol.name}'")
 
 
-class _Move(NamedTuple):
-    """Where the bytes of a symbol lie in a table, and where the index wants them."""
-
-    symbol: Symbol
-    old: int
-    size: int
-    new: int
+_OFFSET = itemgetter(1)
 
 
-def _move(table: OutSection, moves: list[_Move]) -> None:
-    """Put the bytes of a table where the index says; 0 in between, where nvlink leaves anything."""
-    old = bytes(table.content)
-    data = bytearray(len(old))
-    end = 0
-    for move in sorted(moves, key=_NEW_PLACE):
-        if move.new < end or move.new + move.size > len(old):
-            # nvlink writes over a neighbour, or over its own memory.
-            raise _MismatchError(
-                f"The index file has no room for '{move.symbol.name}' at {move.new:#x} "
-                f"of '{table.name}'"
-            )
-        end = move.new + move.size
-        data[move.new : end] = old[move.old : move.old + move.size]
-    table.content = data[:end]
+class Attributes:
+    """The attributes of all stubs, which share one section."""
 
+    def __init__(self, state: LinkState) -> None:
+        self.state = state
+        self.section = state.find(_ATTRIBUTES)
+        self.taken: list[InfoRecord] = []
+        self.is_first = True
 
-_NEW_PLACE = attrgetter("new")
+    def take(self, stub: Symbol, below: list[Symbol], asked: Asked) -> None:
+        """Take over what functions below a stub ask for, as a kernel does.
+
+        The section counts as that of the first stub; nvlink finds no record of the others there and
+        adds what they take (unified_barriers).
+        """
+        if self.section is None:
+            return
+        own = self.section.records if self.is_first else []
+        self.is_first = False
+        num_own = len(own)
+        Taker(self.state, stub, own).from_below(below, asked)
+        self.taken += own[num_own:]
+        del own[num_own:]
+
+    def fill(self, mercury: LinkState | None) -> None:
+        """Write the section.
+
+        Args:
+            mercury: the Mercury half of the same program, when this is its SASS half.
+        """
+        if self.section is None:
+            return
+        records = self.section.records
+        twin = mercury.find(_ATTRIBUTES) if mercury is not None else None
+        known = {record[1] for record in (twin or self.section).records}
+        own = [record for record in reversed(records) if record[1] in known]
+        # What the finalizer says of all stubs it says once.
+        added = dict.fromkeys(record for record in records if record[1] not in known)
+        self.section.content = b"".join((*own, *self.taken, _NO_MASK, *added))
 
 
 def fill(state: LinkState) -> None:
@@ -282,13 +358,11 @@ def fill(state: LinkState) -> None:
             _ROW.pack(
                 row.symbol.index,
                 row.flags,
-                (row.stub or row.symbol).value,
+                row.symbol.value if row.offset is None else row.offset,
                 *row.identifier,
             )
             for row in rows
         )
-    table, attributes = state.find(FUNCTIONS), state.find(".nv.info." + FUNCTIONS)
+    table = state.find(FUNCTIONS)
     if table is not None and state.stubs:
         table.info_value = next(iter(state.stubs)).index
-    if attributes is not None:
-        attributes.content = b"".join(reversed(attributes.records)) + _NO_MASK
