@@ -27,9 +27,11 @@ import yaml
 from tools import oracle
 from tools.linkcases import kinds
 from tools.linkcases.programs import Program
+from tools.linkcases.unify import UnifiedProgram
 from tools.linkcases.wide import WideProgram
 
-KINDS = ("plain", "wide")
+KINDS = ("plain", "wide", "unified")
+_INDEX = "index.uidx"
 IDENTICAL, SAME_ERROR, REFUSED = "identical", "same error", "refused"
 KNOWN, DIFFERENT, NOT_ASSEMBLED = "known", "DIFFERENT", "not assembled"
 #: Outcomes that a run may have without failing.
@@ -61,13 +63,18 @@ def build(
     Returns:
         what ptxas said when it refused a file.
     """
-    program: Program | WideProgram = Program(seed)
+    program: Program | WideProgram | UnifiedProgram = Program(seed)
     options: list[str] = []
+    index: bytes | None = None
     if kind == "wide":
         program = WideProgram(seed, int(arch.rstrip("af")))
         options = program.options
+    elif kind == "unified":
+        program = UnifiedProgram(seed, int(arch.rstrip("af")))
+        options, index = program.options, program.index
     options = options if link is None else link
-    digest = hashlib.sha256("\0".join([*program.files, *options]).encode()).hexdigest()
+    texts = "\0".join([*program.files, *options]).encode()
+    digest = hashlib.sha256(texts + (index or b"")).hexdigest()
     record = folder / "cmd.json"
     if record.exists():
         made: dict[str, Any] = json.loads(record.read_text(encoding="utf-8"))
@@ -89,6 +96,9 @@ def build(
             found["refused"] = done.stderr.strip().splitlines()[0][:120]
             record.write_text(json.dumps(found), encoding="utf-8")
             return str(found["refused"])
+    if index is not None:
+        (inputs / _INDEX).write_bytes(index)
+        names.append(f"-uidx={_INDEX}")
     words = [f"-arch=sm_{arch}", *options, *names, "-o", "../expected.cubin"]
     done = oracle.find("nvlink").run(*words, cwd=inputs)
     if done.returncode:

@@ -413,19 +413,22 @@ def _function_sections(
         taker = Taker(state, kernel, own.records)
         if everyone is not None:
             taker.alone(everyone, asked)
-            _fill_externs(kernel, own, [], externs, everyone)
+            _fill_externs(kernel, own.records, [], externs, everyone)
             taker.fragments(everyone, asked)
         else:
             reached = demands.graph.reachable(kernel)
             below = sorted((f for f in reached if f in position), key=position.__getitem__)
             taker.from_below(below, asked)
-            _fill_externs(kernel, own, below, externs, None)
+            _fill_externs(kernel, own.records, below, externs, None)
     stubs = unified.Attributes(state)
     if demands is not None and not only:
-        for stub in state.stubs:
-            reached = demands.graph.reachable(stub)
+        everything = {stub: demands.graph.reachable(stub) for stub in reversed(stubs.records)}
+        for function in met:
+            for stub in [stub for stub, below in everything.items() if function in below]:
+                stubs.take(Taker(state, stub, stubs.records[stub]), function, asked)
+        for stub, reached in everything.items():
             below = sorted((f for f in reached if f in position), key=position.__getitem__)
-            stubs.take(stub, below, asked)
+            _fill_externs(stub, stubs.records[stub], below, externs, None)
     old = _without_masks(sections, masked)
     aliased = _count_aliases(state) if demands is not None and masked else {}
     unknown = old | set(aliased)
@@ -492,7 +495,7 @@ def _open_mask(records: list[InfoRecord]) -> None:
 
 def _fill_externs(
     kernel: Symbol,
-    section: OutSection,
+    records: list[InfoRecord],
     reached: list[Symbol],
     externs: dict[Symbol, list[Symbol]],
     everyone: list[Symbol] | None,
@@ -511,10 +514,10 @@ def _fill_externs(
     lists = [own, *(externs.get(f, []) for f in everyone or reached)]
     needed = list(dict.fromkeys(x for names in lists for x in names))
     if everyone and any(x not in own for x in needed):
-        _replace(section.records, EXTERNS, None)
+        _replace(records, EXTERNS, None)
         needed = list(dict.fromkeys(x for f in everyone for x in externs.get(f, ())))
         needed.reverse()
-    _replace(section.records, EXTERNS, external_record(needed) if needed else None)
+    _replace(records, EXTERNS, external_record(needed) if needed else None)
 
 
 def _in_input_order(state: LinkState) -> list[Symbol]:

@@ -190,7 +190,7 @@ def is_table_placeholder(symbol: Symbol) -> bool:
 def _kind_here(state: LinkState, symbol: Symbol) -> str:
     if symbol.space == Space.RESERVED_SHARED and state.profile.keeps_symbols:
         return _DRIVERS
-    if (state.unified or state.index is not None) and is_table_placeholder(symbol):
+    if is_table_placeholder(symbol) and state.has_table(symbol.name):
         return _DRIVERS
     if symbol in state.instances:
         return _DRIVERS

@@ -28,7 +28,6 @@ from .model import (
     SHT_CUDA_UDT_ENTRY,
     SHT_CUDA_UFT_ENTRY,
     SHT_CUDA_UIDX,
-    InfoRecord,
     InputObject,
     InSection,
     OutSection,
@@ -311,28 +310,27 @@ _OFFSET = itemgetter(1)
 
 
 class Attributes:
-    """The attributes of all stubs, which share one section."""
+    """The attributes of all stubs, which share one section.
+
+    Unlike with kernels, each function in turn gives its records to all stubs that reach it, the
+    last one first. The section counts as that of the first stub: what the others take finds no
+    record there and is added (unified_barriers).
+
+    Attributes:
+        records: for every stub, those that count as its own, with what it takes behind them.
+    """
 
     def __init__(self, state: LinkState) -> None:
-        self.state = state
         self.section = state.find(_ATTRIBUTES)
-        self.taken: list[InfoRecord] = []
-        self.is_first = True
+        own = self.section.records if self.section is not None else []
+        self.records = {stub: [] if number else own[:] for number, stub in enumerate(state.stubs)}
+        self.taken: list[tuple[Symbol, int]] = []
 
-    def take(self, stub: Symbol, below: list[Symbol], asked: Asked) -> None:
-        """Take over what functions below a stub ask for, as a kernel does.
-
-        The section counts as that of the first stub; nvlink finds no record of the others there and
-        adds what they take (unified_barriers).
-        """
-        if self.section is None:
-            return
-        own = self.section.records if self.is_first else []
-        self.is_first = False
-        num_own = len(own)
-        Taker(self.state, stub, own).from_below(below, asked)
-        self.taken += own[num_own:]
-        del own[num_own:]
+    def take(self, taker: Taker, function: Symbol, asked: Asked) -> None:
+        """Let a stub take over what a function asks for."""
+        num_known = len(taker.records)
+        taker.from_below((function,), asked)
+        self.taken += [(taker.kernel, record[1]) for record in taker.records[num_known:]]
 
     def fill(self, mercury: LinkState | None) -> None:
         """Write the section.
@@ -342,13 +340,20 @@ class Attributes:
         """
         if self.section is None:
             return
-        records = self.section.records
+        taken = [
+            record
+            for stub, code in self.taken
+            for record in self.records[stub]
+            if record[1] == code
+        ]
+        first = next(iter(self.records.values()), [])
+        every = first[len(self.section.records) - 1 :: -1]
         twin = mercury.find(_ATTRIBUTES) if mercury is not None else None
         known = {record[1] for record in (twin or self.section).records}
-        own = [record for record in reversed(records) if record[1] in known]
+        own = [record for record in every if record[1] in known]
         # What the finalizer says of all stubs it says once.
-        added = dict.fromkeys(record for record in records if record[1] not in known)
-        self.section.content = b"".join((*own, *self.taken, _NO_MASK, *added))
+        added = dict.fromkeys(record for record in every if record[1] not in known)
+        self.section.content = b"".join((*own, *taken, _NO_MASK, *added))
 
 
 def fill(state: LinkState) -> None:
