@@ -241,7 +241,9 @@ def fill(
     recursive: set[Symbol] = set()
     for kernel in _with_stacks(state, kernels) if demands is not None else ():
         assert demands is not None
-        size = demands.stacks[kernel]
+        # The finalizer knows code by its section, and of the stubs it knows the last one.
+        is_stub = mercury is not None and kernel in state.stubs
+        size = demands.stacks[next(reversed(state.stubs)) if is_stub else kernel]
         if size is None:
             size = _UNKNOWN_STACK
             recursive.add(kernel)
@@ -424,8 +426,10 @@ def _function_sections(
     if demands is not None and not only:
         everything = {stub: demands.graph.reachable(stub) for stub in reversed(stubs.records)}
         for function in met:
-            for stub in [stub for stub, below in everything.items() if function in below]:
-                stubs.take(Taker(state, stub, stubs.records[stub]), function, asked)
+            reaching = [stub for stub, below in everything.items() if function in below]
+            for record in asked.get(function, ()):
+                for stub in reaching:
+                    stubs.take(state, stub, record)
         for stub, reached in everything.items():
             below = sorted((f for f in reached if f in position), key=position.__getitem__)
             _fill_externs(stub, stubs.records[stub], below, externs, None)

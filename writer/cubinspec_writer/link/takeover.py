@@ -71,10 +71,14 @@ class Taker:
         """Take from functions in their order; external names only get their place."""
         for function in functions:
             for record in asked.get(function, ()):
-                if record[1] != EXTERNS:
-                    self._take(record)
-                elif self._find(EXTERNS) is None:
-                    self.records.append(record)
+                self.take(record)
+
+    def take(self, record: InfoRecord) -> None:
+        """Take one record; external names only get their place."""
+        if record[1] != EXTERNS:
+            self._take(record)
+        elif self._find(EXTERNS) is None:
+            self.records.append(record)
 
     def alone(self, functions: Iterable[Symbol], asked: Asked) -> None:
         """Take what stands before external names."""

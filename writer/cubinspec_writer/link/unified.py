@@ -28,6 +28,7 @@ from .model import (
     SHT_CUDA_UDT_ENTRY,
     SHT_CUDA_UFT_ENTRY,
     SHT_CUDA_UIDX,
+    InfoRecord,
     InputObject,
     InSection,
     OutSection,
@@ -38,7 +39,7 @@ from .model import (
 from .relocate import is_clear
 from .state import LinkState
 from .stubs import MERCURY_SLOT, SLOT, capsule, finalize_symbols, finalized, is_stub
-from .takeover import SPARSE_MMA_MASK, Asked, Taker
+from .takeover import SPARSE_MMA_MASK, Taker
 from .uidx import Identifier, Window
 
 TYPE_CHECKING = False
@@ -312,8 +313,8 @@ _OFFSET = itemgetter(1)
 class Attributes:
     """The attributes of all stubs, which share one section.
 
-    Unlike with kernels, each function in turn gives its records to all stubs that reach it, the
-    last one first. The section counts as that of the first stub: what the others take finds no
+    Unlike with kernels, each function in turn gives each of its records to all stubs that reach it,
+    the last one first. The section counts as that of the first stub: what the others take finds no
     record there and is added (unified_barriers).
 
     Attributes:
@@ -326,11 +327,12 @@ class Attributes:
         self.records = {stub: [] if number else own[:] for number, stub in enumerate(state.stubs)}
         self.taken: list[tuple[Symbol, int]] = []
 
-    def take(self, taker: Taker, function: Symbol, asked: Asked) -> None:
-        """Let a stub take over what a function asks for."""
-        num_known = len(taker.records)
-        taker.from_below((function,), asked)
-        self.taken += [(taker.kernel, record[1]) for record in taker.records[num_known:]]
+    def take(self, state: LinkState, stub: Symbol, record: InfoRecord) -> None:
+        """Let a stub take over a record."""
+        records = self.records[stub]
+        num_known = len(records)
+        Taker(state, stub, records).take(record)
+        self.taken += [(stub, record[1]) for record in records[num_known:]]
 
     def fill(self, mercury: LinkState | None) -> None:
         """Write the section.
