@@ -26,6 +26,7 @@ meta:
     - rel_action
     - resolved_rela
     - uft
+    - uidx
   encoding: UTF-8
   endian: le
   bit-endian: le
@@ -819,7 +820,8 @@ types:
               or sh_type == cuda_codes::section_type::sht_cuda_embedded_host
               ? 21
             : sh_type == cuda_codes::section_type::sht_cuda_uidx
-              or sh_type == cuda_codes::section_type::sht_cuda_uft_entry
+              ? 23
+            : sh_type == cuda_codes::section_type::sht_cuda_uft_entry
               or sh_type == cuda_codes::section_type::sht_cuda_udt_entry
               ? 14
             : sh_type == cuda_codes::section_type::sht_cuda_merc_symtab
@@ -931,6 +933,7 @@ types:
             20: dwarf_body
             21: data_body
             22: mercury(mercury_kind.as<u1>, _root.is_64, names._io)
+            23: uidx
             _: unknown_body
         if: is_in_file
         doc: The contents, absent when they take no room in the file.

@@ -2,13 +2,13 @@
 
 (function (root, factory) {
   if (typeof define === 'function' && define.amd) {
-    define(['exports', 'kaitai-struct/KaitaiStream', './CudaCodes', './ElfCuda', './Compat'], factory);
+    define(['exports', 'kaitai-struct/KaitaiStream', './ElfCuda', './CudaCodes', './Compat'], factory);
   } else if (typeof exports === 'object' && exports !== null && typeof exports.nodeType !== 'number') {
-    factory(exports, require('kaitai-struct/KaitaiStream'), require('./CudaCodes'), require('./ElfCuda'), require('./Compat'));
+    factory(exports, require('kaitai-struct/KaitaiStream'), require('./ElfCuda'), require('./CudaCodes'), require('./Compat'));
   } else {
-    factory(root.Fatbin || (root.Fatbin = {}), root.KaitaiStream, root.CudaCodes || (root.CudaCodes = {}), root.ElfCuda || (root.ElfCuda = {}), root.Compat || (root.Compat = {}));
+    factory(root.Fatbin || (root.Fatbin = {}), root.KaitaiStream, root.ElfCuda || (root.ElfCuda = {}), root.CudaCodes || (root.CudaCodes = {}), root.Compat || (root.Compat = {}));
   }
-})(typeof self !== 'undefined' ? self : this, function (Fatbin_, KaitaiStream, CudaCodes_, ElfCuda_, Compat_) {
+})(typeof self !== 'undefined' ? self : this, function (Fatbin_, KaitaiStream, ElfCuda_, CudaCodes_, Compat_) {
 /**
  * Container for the device code of one translation unit: PTX, cubins and
  * NVVM IR for several GPUs, each plain or compressed. A `.fatbin` file and the

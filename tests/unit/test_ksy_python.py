@@ -206,6 +206,7 @@ BODY_KINDS = {
     "resolved_rela": {12, 15},
     "metadata": {13},
     "uft": {14},
+    "uidx": {23},
     "mercury": {15, 22},
     "capmerc": {16},
     "nv_debug": {17},

@@ -29,6 +29,7 @@ from typing import Any
 
 from tools import oracle
 from tools.linkcases import generated
+from tools.linkcases.index import index_file
 
 ARCHES = ["75", "80", "86", "89", "90", "90a", "100", "103", "110", "120", "121"]
 #: The oldest virtual architecture of nvcc 13: its PTX serves every target.
@@ -212,6 +213,16 @@ class _Step:
             _MUTATIONS[name](data, values)
         self.out.write_bytes(data)
 
+    def index(self, content: dict[str, Any]) -> None:
+        """An index of unified names; identifiers are two words in hexadecimal."""
+        functions, variables = (
+            [(int(first, 16), int(second, 16), at) for first, second, at in content.get(key, ())]
+            for key in ("functions", "data")
+        )
+        window, data_window = content.get("window"), content.get("data_window", 0)
+        version = content.get("version", 1)
+        self.out.write_bytes(index_file(functions, variables, window, data_window, version))
+
 
 def _truncate(data: bytearray, values: list[Any]) -> None:
     del data[values[0] :]
@@ -250,6 +261,7 @@ STEPS: dict[str, Callable[[_Step, Any], None]] = {
     "text": _Step.literal,
     "copy": _Step.copy,
     "mutate": _Step.mutate,
+    "uidx": _Step.index,
 }
 
 

@@ -70,7 +70,7 @@ def build(
         program = WideProgram(seed, int(arch.rstrip("af")))
         options = program.options
     elif kind == "unified":
-        program = UnifiedProgram(seed, int(arch.rstrip("af")))
+        program = UnifiedProgram(seed)
         options, index = program.options, program.index
     options = options if link is None else link
     texts = "\0".join([*program.files, *options]).encode()

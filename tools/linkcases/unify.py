@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
-from struct import Struct
 
-_HEAD = ".version {version}\n.target sm_{sm}\n.address_size 64\n"
-#: PTX version for targets up to sm_90, and for all others.
-_VERSIONS = ("8.0", "8.8")
-_HEADER, _ROW = Struct("<8sIIQQQQ"), Struct("<QQQ")
-_MAGIC, _SLOT, _EXTRA = b"\x7fUFTINDX", 128, 16
+from tools.linkcases.index import SLOT, Place, index_file
+
+_HEAD = ".version 8.0\n.target sm_90\n.address_size 64\n"
+_FRAME = "mov.u64 %d3,frame; st.local.u32 [%d3],%r1; ld.local.u32 %r1,[%d3];\n"
 _CALL = (
     "{{ .param .b32 x; .param .b32 y; st.param.b32 [x],%r1; call.uni (y),{name},(x);"
     " ld.param.b32 %r1,[y]; }}\n"
@@ -26,26 +24,6 @@ _INDIRECT = (
     "call (y),%d2,(x),p{number}; ld.param.b32 %r1,[y]; }}\n"
 )
 _SIGNATURE = "(.param .b32 r) {name}(.param .b32 a)"
-
-
-def index_file(
-    functions: list[tuple[int, int, int]],
-    variables: list[tuple[int, int, int]],
-    window: int,
-    data_window: int,
-    version: int = 1,
-) -> bytes:
-    """An index file.
-
-    Args:
-        functions: identifier (two words) and offset of every function.
-        variables: the same of every variable.
-        window: size of the table of functions.
-        data_window: size of the table of variables.
-    """
-    head = (_MAGIC, version, 0, window, len(functions), data_window, len(variables))
-    rows = b"".join(_ROW.pack(*row) for row in (*functions, *variables))
-    return _HEADER.pack(*head) + rows + bytes(_EXTRA * len(functions) if version > 1 else 0)
 
 
 @dataclass
@@ -68,7 +46,7 @@ class _Name:
 class UnifiedProgram:
     """One program; `files` holds the PTX text of every file."""
 
-    def __init__(self, seed: int, sm: int) -> None:
+    def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         pick = self.random
         self.num_files = pick.choice((1, 1, 2, 2, 3))
@@ -80,11 +58,7 @@ class UnifiedProgram:
             (f"k{i}", pick.randrange(self.num_files)) for i in range(pick.choice((0, 1, 1, 2, 3)))
         ]
         self.number = 0
-        version = _VERSIONS[sm > 90]
-        self.files = [
-            _HEAD.format(version=version, sm=sm) + self._text(file)
-            for file in range(self.num_files)
-        ]
+        self.files = [_HEAD + self._text(file) for file in range(self.num_files)]
         self.options = pick.choice(
             (
                 [],
@@ -144,20 +118,15 @@ class UnifiedProgram:
         linkage = {"static": ""}.get(function.kind, f".{function.kind} ")
         later = [f for f in self.functions[at + 1 :] if self._is_seen(f, function.file)]
         body = self._body(later, function.file)
-        frame = (
-            f".local .b8 frame[{8 * self.random.randint(1, 20)}];\n"
-            if self.random.random() < 0.2
-            else ""
-        )
-        touch = (
-            "mov.u64 %d3,frame; st.local.u32 [%d3],%r1; ld.local.u32 %r1,[%d3];\n"
-            if frame
-            else ""
-        )
+        frame = touch = ""
+        if self.random.random() < 0.2:
+            frame = f".local .b8 frame[{8 * self.random.randint(1, 20)}];\n"
+            touch = _FRAME
         signature = _SIGNATURE.format(name=function.name)
         return (
-            f"{linkage}.func {function.attribute}{signature}\n{{ .reg .b32 %r<9>; .reg .b64 %d<9>;\n"
-            f"{frame}ld.param.b32 %r1,[a]; add.s32 %r1,%r1,{at}; mov.u64 %d1,64;\n{touch}{body}"
+            f"{linkage}.func {function.attribute}{signature}\n"
+            f"{{ .reg .b32 %r<9>; .reg .b64 %d<9>;\n{frame}"
+            f"ld.param.b32 %r1,[a]; add.s32 %r1,%r1,{at}; mov.u64 %d1,64;\n{touch}{body}"
             "st.param.b32 [r],%r1; ret; }\n"
         )
 
@@ -194,18 +163,18 @@ class UnifiedProgram:
         pick = self.random
         functions = [f.identifier for f in self.functions if f.identifier is not None]
         pick.shuffle(functions)
-        rows = [(*identifier, _SLOT * at) for at, identifier in enumerate(functions)]
+        rows = [(*identifier, SLOT * at) for at, identifier in enumerate(functions)]
         pick.shuffle(rows)
         variables = [v for v in self.variables if v.identifier is not None]
         pick.shuffle(variables)
-        places: list[tuple[int, int, int]] = []
+        places: list[Place] = []
         end = 0
         for variable in variables:
             assert variable.identifier is not None
             places.append((*variable.identifier, end))
             end += 8 * variable.words
         pick.shuffle(places)
-        window, version = _SLOT * len(rows), pick.choice((1, 1, 1, 0, 2))
+        window, version = SLOT * len(rows), pick.choice((1, 1, 1, 0, 2))
         fault = pick.randrange(30)
         for number, table in enumerate((rows, places)):
             if not table:

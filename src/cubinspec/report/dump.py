@@ -161,6 +161,8 @@ def _fields(section: Section) -> list[dict[str, Any]] | None:
     """A body of fixed-size records: a head, then entries; ``None`` when it is none."""
     if section.body == "capmerc":
         return _capsule(section.data)
+    if section.body == "uidx":
+        return _uidx(section.data)
     if section.body == "symtab_shndx":
         return [{"index": index} for index in words(section.data)]
     layouts = _RECORD_BODIES.get(section.body)
@@ -178,6 +180,24 @@ def _fields(section: Section) -> list[dict[str, Any]] | None:
         at += layout.size
     if at < len(data):
         found.append({"offset": at, "bytes": data[at:].hex()})
+    return found
+
+
+def _uidx(data: bytes) -> list[dict[str, Any]] | None:
+    """An index of unified functions and data: head, places, bytes of later versions."""
+    head, row = records.UIDX_HEADER, records.UIDX_ENTRY
+    if len(data) < head.size:
+        return None
+    fields = dict(zip(records.UIDX_HEADER_FIELDS, head.unpack_from(data), strict=True))
+    num_rows = min(fields["num_uft"] + fields["num_udt"], (len(data) - head.size) // row.size)
+    end = head.size + num_rows * row.size
+    found: list[dict[str, Any]] = [fields | {"magic": fields["magic"].hex()}]
+    found += [
+        dict(zip(records.UIDX_ENTRY_FIELDS, values, strict=True))
+        for values in row.iter_unpack(data[head.size : end])
+    ]
+    if end < len(data):
+        found.append({"offset": end, "bytes": data[end:].hex()})
     return found
 
 

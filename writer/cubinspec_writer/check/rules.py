@@ -174,6 +174,9 @@ def _links(view: View) -> Iterator[Found]:
         wanted = _LINKED_TYPES.get(meaning)
         if wanted is None or view.rows[row[6]][1] in wanted:
             continue
+        # nvlink makes the rows of a table of functions before there are symbols
+        if not row[6] and row[1] == bodies.SHT_CUDA_UFT_ENTRY and kinds.UFT in view.places:
+            continue
         # a file without tool note has a plain one that links to nothing
         if not row[6] and (view.is_table_first or meaning == "tkinfo"):
             continue

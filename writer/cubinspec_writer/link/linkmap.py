@@ -19,6 +19,8 @@ from .model import (
     SHT_CUDA_PROTOTYPE,
     SHT_CUDA_RELOCINFO,
     SHT_CUDA_SHARED,
+    SHT_CUDA_UDT_ENTRY,
+    SHT_CUDA_UFT_ENTRY,
     SHT_NOTE,
     SHT_NULL,
     SHT_REL,
@@ -55,6 +57,8 @@ _REBUILT = {
     SHT_CUDA_COMPAT: "records of all inputs are joined, value by value",
     SHT_CUDA_RELOCINFO: "written by the linker",
     SHT_NOTE: "notes of all inputs are joined behind the linker's own",
+    SHT_CUDA_UFT_ENTRY: "rows of all inputs are joined",
+    SHT_CUDA_UDT_ENTRY: "rows of all inputs are joined",
     SHT_REL: "rows are applied or moved with the section that they belong to",
     SHT_RELA: "rows are applied or moved with the section that they belong to",
 }

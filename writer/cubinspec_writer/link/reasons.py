@@ -207,4 +207,6 @@ def function_reason(reasons: Reasons, function: Symbol) -> str:
         return f"reached: {way}"
     if options.relocatable or options.debug or options.preserve_relocs:
         return "-r, -g and --preserve-relocs keep every function"
+    if function in reasons.half.state.stubs:
+        return "other programs enter a unified function through it"
     return "named by code that is linked"

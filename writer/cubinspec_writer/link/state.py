@@ -20,6 +20,7 @@ from .model import (
     STO_CUDA_ENTRY,
     STT_FUNC,
     InputObject,
+    InSection,
     OutSection,
     Reloc,
     Symbol,
@@ -114,8 +115,8 @@ class LinkState:
     _aliases: list[Symbol] | None = None
     #: Rows of the tables of unified functions and data.
     unified: dict[OutSection, list[UnifiedRow]] = field(default_factory=dict)
-    #: Stubs of unified functions in an executable as they were merged, and their code.
-    stubs: dict[Symbol, bytes] = field(default_factory=dict)
+    #: Stubs of unified functions in an executable as they were merged, and where they come from.
+    stubs: dict[Symbol, tuple[InputObject, InSection]] = field(default_factory=dict)
 
     def add_name(self, name: str) -> None:
         """Enter a section name that may never get a section into both string tables."""

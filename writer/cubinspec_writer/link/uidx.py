@@ -6,15 +6,12 @@ It says where in the tables of an executable every identifier has its place. Its
 
 from __future__ import annotations
 
-from struct import Struct
+from cubinspec_generated import records
 
 from .diagnostics import Diagnostics
 from .plain import dataclass
 
 _MAGIC = b"\x7fUFTINDX"
-#: Magic, version, padding, then size and number of rows of the function and of the data table.
-_HEADER = Struct("<8sIIQQQQ")
-_INDEX_ROW = Struct("<QQQ")
 #: From version 2 on a row of a function has further bytes at the end of the file.
 _EXTRA, _FIRST_WITH_EXTRA = 16, 2
 #: The two words of an identifier.
@@ -47,18 +44,20 @@ def read_index(data: bytes, diagnostics: Diagnostics) -> Index:
     if data[: len(_MAGIC)] != _MAGIC:
         raise diagnostics.fatal("Internal error: not uidx input")
     malformed = "Internal error: malformed uidx input"
-    if len(data) < _HEADER.size:
+    if len(data) < records.UIDX_HEADER.size:
         raise diagnostics.fatal(malformed)
-    _, version, _, *sizes = _HEADER.unpack_from(data)
+    _, version, _, *sizes = records.UIDX_HEADER.unpack_from(data)
     function_size, num_functions, data_size, num_data = sizes
     num_rows = num_functions + num_data
     extra = _EXTRA * num_functions if version >= _FIRST_WITH_EXTRA else 0
-    end = _HEADER.size + num_rows * _INDEX_ROW.size
+    end = records.UIDX_HEADER.size + num_rows * records.UIDX_ENTRY.size
     if len(data) != end + extra:
         raise diagnostics.fatal(malformed)
     rows = [
         ((first, second), offset)
-        for first, second, offset in _INDEX_ROW.iter_unpack(data[_HEADER.size : end])
+        for first, second, offset in records.UIDX_ENTRY.iter_unpack(
+            data[records.UIDX_HEADER.size : end]
+        )
     ]
     return Index(
         data,

@@ -14,9 +14,9 @@ all of it was seen to hold by links of made files (cases unified_*).
 from __future__ import annotations
 
 from operator import itemgetter
-from struct import Struct
 
 from cubinspec.errors import BadStructureError
+from cubinspec_generated import records
 
 from .diagnostics import UnsupportedLinkError
 from .frames import set_length
@@ -46,7 +46,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_ROW = Struct("<IIQQQ")
 #: Flags that a link adds to a row.
 _LINKED = 6
 ENTRY_TYPES = (SHT_CUDA_UFT_ENTRY, SHT_CUDA_UDT_ENTRY)
@@ -69,7 +68,9 @@ def create_function_rows(state: LinkState) -> None:
     if state.index is None or state.options.relocatable:
         return
     if any(is_stub(s) for obj in state.objects for s in obj.sections):
-        state.create_section(_FUNCTION_ROWS, SHT_CUDA_UFT_ENTRY, 0, 32, entsize=_ROW.size)
+        state.create_section(
+            _FUNCTION_ROWS, SHT_CUDA_UFT_ENTRY, 0, 32, entsize=records.UFT_ENTRY.size
+        )
 
 
 def copy_index(state: LinkState) -> None:
@@ -89,7 +90,7 @@ def merge_stub(
             FUNCTIONS, source.sh_type, source.flags, source.align, entsize=SLOT
         )
     stub.section, stub.value = section, SLOT * len(state.stubs)
-    state.stubs[stub] = source.data
+    state.stubs[stub] = obj, source
     obj.placed[source.index] = (section, stub.value)
     if info is None:
         return
@@ -122,14 +123,14 @@ def later_stubs(state: LinkState, obj: InputObject) -> set[Symbol]:
 
 def _rows_of(obj: InputObject, source: InSection) -> Iterator[tuple[Symbol, int, Identifier]]:
     """Symbol, flags and identifier of the rows of one input."""
-    if len(source.data) % _ROW.size:
+    if len(source.data) % records.UFT_ENTRY.size:
         raise BadStructureError(
             f"{len(source.data)} bytes of rows",
             file=obj.name,
             field=source.name,
-            expected=f"a multiple of {_ROW.size}",
+            expected=f"a multiple of {records.UFT_ENTRY.size}",
         )
-    for index, flags, _, first, second in _ROW.iter_unpack(source.data):
+    for index, flags, _, first, second in records.UFT_ENTRY.iter_unpack(source.data):
         symbol = obj.bound[index] if index < len(obj.bound) else None
         if symbol is None:
             raise BadStructureError(
@@ -200,7 +201,8 @@ def _arrange_functions(state: LinkState, table: OutSection, window: Window) -> N
         # nvlink moves the second function itself in place of its stub.
         raise UnsupportedLinkError("several unified functions of one name")
     end = max(places.values(), default=-SLOT) + SLOT
-    if any(row.stub and row.stub.value >= end for row in rows if row not in places):
+    left = [row.stub.value for row in rows if row.stub and row not in places]
+    if not state.profile.mercury and left and max(left) >= end:
         raise _MismatchError("Internal error: relocation is past end of offset")
     _check_all_placed(rows, places)
     merged = {stub.value: stub for stub in stubs}
@@ -225,7 +227,11 @@ def _arrange_functions(state: LinkState, table: OutSection, window: Window) -> N
 
 def _fill_table(state: LinkState, table: OutSection, stubs: list[Symbol]) -> None:
     """Write the code of the stubs in the order of their slots."""
-    code = [state.stubs[stub] for stub in stubs]
+    code: list[bytes] = []
+    for stub in stubs:
+        obj, source = state.stubs[stub]
+        code.append(source.data)
+        obj.placed[source.index] = (table, stub.value)
     if state.profile.keeps_symbols:
         table.content = capsule(code)
     elif state.profile.mercury:
@@ -362,7 +368,7 @@ def fill(state: LinkState) -> None:
     """Write the tables; symbols are numbered and have their place."""
     for section, rows in state.unified.items():
         section.data += b"".join(
-            _ROW.pack(
+            records.UFT_ENTRY.pack(
                 row.symbol.index,
                 row.flags,
                 row.symbol.value if row.offset is None else row.offset,

@@ -3,8 +3,8 @@
 
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
-from . import cuda_codes
 from . import elf_cuda
+from . import cuda_codes
 from . import compat
 from enum import IntEnum
 
