@@ -9,7 +9,16 @@ from pathlib import Path
 import pytest
 
 from cubinspec.reader.elf import Elf, occupies_file
-from cubinspec_writer.link import callgraph, info, place, relocate, resolve
+from cubinspec_writer.link import (
+    callgraph,
+    info,
+    liveness,
+    place,
+    relocate,
+    resolve,
+    stubs,
+    unified,
+)
 from cubinspec_writer.link.model import Symbol
 from tools.linkcases import build, kinds, page
 from tools.linkcases.__main__ import CASES, compare_built, run_case
@@ -20,7 +29,7 @@ from tools.linkcases.randomly import build as build_random
 
 ARCHES = ["80", "90", "100"]
 #: What needs only ptxas and nvlink: quick to build.
-_QUICK = {"ptx", "gen", "text", "mutate", "copy", "link", "ptxas_exec"}
+_QUICK = {"ptx", "uidx", "gen", "text", "mutate", "copy", "link", "ptxas_exec"}
 
 
 def _quick_cases() -> list[build.Case]:
@@ -44,12 +53,14 @@ def test_case_is_linked_as_nvlink_does(case: build.Case, tmp_path: Path) -> None
 _RANDOM = {
     "plain": (20, {"80": 0, "90": 0, "100": 0}),
     "wide": (67, {"80": 0, "90": 67, "100": 134}),
+    "unified": (30, {"90": 20, "100": 60}),  # there are no unified functions before sm_90
 }
 
 
 @pytest.mark.oracle("ptxas", "nvlink")
-@pytest.mark.parametrize("kind", list(_RANDOM))
-@pytest.mark.parametrize("arch", ARCHES)
+@pytest.mark.parametrize(
+    ("arch", "kind"), [(arch, kind) for kind, (_, first) in _RANDOM.items() for arch in first]
+)
 def test_random_programs_are_linked_as_nvlink_does(arch: str, kind: str, tmp_path: Path) -> None:
     count, first = _RANDOM[kind]
     tally: Counter[str] = Counter()
@@ -137,6 +148,26 @@ def test_random_programs_see_a_wrong_rule(
     assert compare_one(seed, "80", tmp_path / "program", "wide")[0] == "identical"
     monkeypatch.setattr(owner, name, wrong)
     assert compare_one(seed, "80", tmp_path / "program", "wide")[0] == "DIFFERENT"
+
+
+#: The same for unified functions, shown on sm_100.
+_UNIFIED_FAULTS = {
+    "slots": (stubs, "_UNITS", (2, 1, 1, 1, 1, 1, 1, 2), 17),
+    "stacks": (info, "_with_stacks", lambda _state, kernels: kernels, 17),
+    "liveness": (liveness, "stubs", lambda _state: [], 17),
+    "frames": (unified, "later_stubs", lambda *_: set(), 17),
+}
+
+
+@pytest.mark.oracle("ptxas", "nvlink")
+@pytest.mark.parametrize("rule", list(_UNIFIED_FAULTS))
+def test_unified_programs_see_a_wrong_rule(
+    rule: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner, name, wrong, seed = _UNIFIED_FAULTS[rule]
+    assert compare_one(seed, "100", tmp_path / "program", "unified")[0] == "identical"
+    monkeypatch.setattr(owner, name, wrong)
+    assert compare_one(seed, "100", tmp_path / "program", "unified")[0] == "DIFFERENT"
 
 
 def test_recipes_use_known_steps_and_exceptions_name_cases() -> None:

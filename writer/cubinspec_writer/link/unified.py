@@ -188,8 +188,6 @@ def _arrange(state: LinkState) -> None:
 
 def _arrange_functions(state: LinkState, table: OutSection, window: Window) -> None:
     rows, stubs = _rows(state, _FUNCTION_ROWS), state.stubs
-    if not rows:
-        raise _MismatchError("Internal error: missing nv.uft.entry")
     if len(stubs) != len(rows):
         raise _MismatchError(
             "Internal error: Number of .nv.uft jump slots != Number of entries in .nv.uft.entry"
@@ -248,8 +246,6 @@ def _fill_table(state: LinkState, table: OutSection, stubs: list[Symbol]) -> Non
 
 def _arrange_data(state: LinkState, table: OutSection, window: Window) -> None:
     rows = _rows(state, _DATA_ROWS)
-    if not rows:
-        raise _MismatchError("Internal error: missing nv.udt.entry")
     places = _places(rows, window)
     if max((at + row.symbol.size for row, at in places.items()), default=0) != window.size:
         raise _MismatchError("Internal error: size of uidx window != nv.udt")

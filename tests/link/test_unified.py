@@ -1,0 +1,136 @@
+"""Unified functions and data: the index file, what is refused, and the code of the table."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cubinspec import Cubin
+from cubinspec.errors import CubinError
+from cubinspec_writer import link
+from cubinspec_writer.link import LinkError, UnsupportedLinkError, stubs
+from cubinspec_writer.link.model import STB_LOCAL, STT_FUNC, Symbol
+from tools.linkcases.index import index_file
+
+#: Identifiers of `tests/data/src/unified.ptx`.
+A = (0x1122334455667788, 0x99AABBCCDDEEFF00)
+B = (0x0102030405060708, 0x1112131415161718)
+DATA = (0x2122232425262728, 0x3132333435363738)
+RIGHT = index_file([(*A, 128), (*B, 0)], [(*DATA, 0)], data_window=4)
+
+
+SAMPLES = Path(__file__).resolve().parents[1] / "data"
+
+
+@pytest.fixture(scope="module")
+def inputs() -> dict[str, bytes]:
+    return {
+        arch: next(SAMPLES.rglob(f"unified.{arch}.rel.cubin")).read_bytes()
+        for arch in ("sm_90", "sm_100")
+    }
+
+
+@pytest.mark.parametrize("arch", ["sm_90", "sm_100"])
+def test_an_index_places_functions_and_data(arch: str, inputs: dict[str, bytes]) -> None:
+    with Cubin(link([inputs[arch]], arch=arch, uidx=RIGHT).bytes, arch) as cubin:
+        sections = {section.name: section for section in cubin.sections}
+        assert sections[".nv.uidx"].data == RIGHT
+        rows = sections[".nv.uft.entry"].data
+        assert [int.from_bytes(rows[at + 8 : at + 16], "little") for at in (0, 32)] == [128, 0]
+        table = sections[".nv.uft"].data
+        assert len(table) == (256 if arch == "sm_90" else 384)
+        assert table[:64] == table[128:192]
+        assert sections[".nv.udt"].data == bytes([5, 0, 0, 0])
+
+
+#: What the index says of functions, of data, of their sizes; and what is wrong with it.
+_WRONG = {
+    "one place": ([(*A, 0), (*B, 0)], [(*DATA, 0)], 256, 4, "no room for 'unified_b'"),
+    "no slot": ([(*A, 0), (*B, 130)], [(*DATA, 0)], 256, 4, "no room for 'unified_b'"),
+    "far slot": ([(*A, 0), (*B, 1 << 50)], [(*DATA, 0)], 256, 4, "no room for 'unified_b'"),
+    "no function": ([(*A, 128)], [(*DATA, 0)], 256, 4, "does not name 'unified_b'"),
+    "no data": ([(*A, 0), (*B, 128)], [], 256, 0, "does not name 'unified_data'"),
+    "data behind": ([(*A, 0), (*B, 128)], [(*DATA, 4)], 256, 8, "no room for 'unified_data'"),
+    "far data": (
+        *([(*A, 0), (*B, 128)], [(*DATA, 1 << 40)], 256, (1 << 40) + 4),
+        "no room for 'unified_data'",
+    ),
+    "large window": ([(*A, 0), (*B, 128)], [], 1 << 63, 0, "size of uidx window != nv.uft"),
+}
+
+
+@pytest.mark.parametrize("arch", ["sm_90", "sm_100"])
+@pytest.mark.parametrize("fault", list(_WRONG))
+def test_what_nvlink_writes_over_its_memory_for_is_refused(
+    arch: str, fault: str, inputs: dict[str, bytes]
+) -> None:
+    *index, text = _WRONG[fault]
+    with pytest.raises(LinkError, match=re.escape(text)):
+        link([inputs[arch]], arch=arch, uidx=index_file(*index))
+
+
+def test_two_functions_of_one_name_are_refused(inputs: dict[str, bytes]) -> None:
+    """nvlink moves the second function instead of its stub."""
+    index = index_file([(*A, 0), (*B, 128), (*A, 256), (*B, 384)], [(*DATA, 0)], data_window=4)
+    with pytest.raises((LinkError, UnsupportedLinkError)):
+        link([inputs["sm_90"]] * 2, arch="sm_90", uidx=index)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    changes=st.lists(st.tuples(st.integers(0, len(RIGHT) - 1), st.integers(0, 255)), max_size=4),
+    length=st.integers(0, len(RIGHT) + 20),
+)
+def test_a_damaged_index_is_an_error_or_harmless(
+    inputs: dict[str, bytes], changes: list[tuple[int, int]], length: int
+) -> None:
+    data = bytearray(RIGHT + bytes(20))
+    for at, value in changes:
+        data[at] = value
+    with contextlib.suppress(LinkError):
+        result = link([inputs["sm_90"]], arch="sm_90", uidx=bytes(data[:length]))
+        assert bytes(data[:length]) in result.bytes
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    arch=st.sampled_from(["sm_90", "sm_100"]),
+    table=st.sampled_from([".nv.uft.entry", ".nv.udt.entry", ".nv.capmerc.nv.uft.rel.unified_a"]),
+    changes=st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), min_size=1),
+)
+def test_damaged_rows_and_stubs_are_errors_or_harmless(
+    inputs: dict[str, bytes], arch: str, table: str, changes: list[tuple[float, int]]
+) -> None:
+    data = bytearray(inputs[arch])
+    with Cubin(bytes(data), arch) as cubin:
+        section = next((s for s in cubin.sections if s.name == table), None)
+    if section is None:
+        return
+    for place, value in changes:
+        data[section.sh_offset + int(place * len(section.data))] = value
+    with contextlib.suppress(CubinError):
+        link([bytes(data)], arch=arch, uidx=RIGHT)
+
+
+def test_a_capsule_of_another_form_is_refused() -> None:
+    with pytest.raises(UnsupportedLinkError, match="stub"):
+        stubs.capsule([bytes(22)])
+    with pytest.raises(UnsupportedLinkError, match="stub"):
+        stubs.finalized([bytes(64)])
+
+
+def test_symbols_of_stubs_follow_the_code() -> None:
+    """Of 12 slots; nvlink 13.0.88 for sm_100."""
+    symbols = [Symbol("", STB_LOCAL, STT_FUNC, 0, value=128 * at) for at in range(12)]
+    assert stubs.finalize_symbols(symbols, 0x680) == 0x60
+    assert [hex(symbol.value) for symbol in symbols] == [
+        *("0x0", "0x60", "0xc0", "0x120", "0x190", "0x200"),
+        *("0x260", "0x2c0", "0x320", "0x390", "0x400", "0x460"),
+    ]
+    assert [symbol.size for symbol in symbols[:6]] == [0x680, 0x60, 0x60, 0x70, 0x70, 0x60]
+    assert symbols[-1].size == 0x220
