@@ -12,7 +12,6 @@ from cubinspec.reader.elf import Elf, occupies_file
 from cubinspec_writer.link import (
     callgraph,
     info,
-    liveness,
     place,
     relocate,
     resolve,
@@ -154,7 +153,7 @@ def test_random_programs_see_a_wrong_rule(
 _UNIFIED_FAULTS = {
     "slots": (stubs, "_UNITS", (2, 1, 1, 1, 1, 1, 1, 2), 17),
     "stacks": (info, "_with_stacks", lambda _state, kernels: kernels, 17),
-    "liveness": (liveness, "stubs", lambda _state: [], 17),
+    "liveness": (unified, "linked_stubs", lambda _state: [], 17),
     "frames": (unified, "later_stubs", lambda *_: set(), 17),
 }
 

@@ -102,6 +102,8 @@ class UnifiedProgram:
         text = f"{linkage}.global {name.attribute}.align 8 .u64 {name.name}[{name.words}]"
         if here and self.random.random() < 0.6:
             known = [f.name for f in self.functions if self._is_seen(f, file)]
+            if name.identifier is not None and self.random.random() < 0.9:
+                known = []  # what has addresses must not be moved
             text += " = {" + ", ".join(self._value(known) for _ in range(name.words)) + "}"
         return text + ";\n"
 

@@ -34,7 +34,10 @@ from .relocate import relocate
 from .resolve import resolve
 from .state import LinkState
 from .textures import place_textures
-from .uidx import Index
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .uidx import Index
 
 #: `.nv.rel.action` of every executable up to sm_90: what relocation type 115 does.
 _REL_ACTION = bytes.fromhex("73000000000000000000001125000536")

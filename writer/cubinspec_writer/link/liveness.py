@@ -30,7 +30,6 @@ from .model import (
     Symbol,
 )
 from .state import LinkState
-from .stubs import is_stub
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,7 +56,9 @@ def mark_live(state: LinkState) -> None:
     if state.index is not None:
         # Other programs enter through the stubs, of which nvlink thinks only where it does not look
         # at everything from one kernel (unified_chain).
-        (held if len(work) == 1 else work).extend(stubs(state))
+        from .unified import linked_stubs
+
+        (held if len(work) == 1 else work).extend(linked_stubs(state))
     while work:
         function = work.pop()
         if function not in live:
@@ -69,18 +70,6 @@ def mark_live(state: LinkState) -> None:
     live.update(t for f in held for t in edges.get(f, ()) if not t.is_defined)
     for function in functions:
         function.live = function in live
-
-
-def stubs(state: LinkState) -> list[Symbol]:
-    """The stubs of unified functions."""
-    return [
-        symbol
-        for obj in state.objects
-        for row in obj.functions
-        if (symbol := obj.bound[row.index]) is not None
-        and row.shndx < len(obj.sections)
-        and is_stub(obj.sections[row.shndx])
-    ]
 
 
 def reference_graph(state: LinkState) -> tuple[Edges, list[Symbol]]:

@@ -63,7 +63,6 @@ from .model import (
 from .relocate import clear, is_clear
 from .resolve import checked_alignment
 from .state import LinkState
-from .stubs import is_stub
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -169,7 +168,7 @@ class _Merger:
                 continue
             text = obj.sections[row[5]]
             index, name, sh_type, flags, size, _, owners, align, entsize, data = text
-            if joins_stubs and is_stub(text):
+            if joins_stubs and unified.is_stub(text):
                 unified.merge_stub(state, obj, symbol, text, info.get(index))
                 continue
             is_new = symbol.section is None

@@ -16,7 +16,6 @@ from .options import LinkOptions
 from .profile import MERCURY_HALF, profile_for
 from .read import read_half
 from .result import LinkResult
-from .uidx import read_index
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +42,11 @@ def _link(inputs: Iterable[Input], options: LinkOptions) -> LinkResult:
             "Option '--preserve-relocs' is not fully implemented for gpu archtecture "
             f"'{options.arch}' and may not work as expected"
         )
-    index = read_index(options.uidx, diagnostics) if options.uidx is not None else None
+    index = None
+    if options.uidx is not None:
+        from .uidx import read_index
+
+        index = read_index(options.uidx, diagnostics)
     gathered = without_idle_system_objects(gather(inputs, options, diagnostics), options)
     kernels = _kernel_filter(gathered, options, diagnostics)
     profile = profile_for(target_of(options, diagnostics)[0])

@@ -29,7 +29,10 @@ from .model import (
 from .options import LinkOptions
 from .plain import dataclass, field
 from .profile import Profile
-from .uidx import Index
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .uidx import Index
 
 
 @dataclass(slots=True)
@@ -274,7 +277,9 @@ class LinkState:
         """Functions of which the code is that of another one; merging is over."""
         if self._aliases is None:
             self._aliases = [
-                f for f in self.functions if f.section and f.section.owner not in (f, None)
+                f
+                for f in self.functions
+                if f.section and (owner := f.section.owner) is not f and owner is not None
             ]
         return self._aliases
 

@@ -12,11 +12,8 @@ from __future__ import annotations
 from struct import Struct
 
 from .diagnostics import UnsupportedLinkError
-from .model import InSection, Symbol
+from .model import SLOT, Symbol
 
-_STUB_CODE = ".nv.uft.rel."
-#: Bytes of a stub, and of a slot of the SASS table.
-SLOT = 128
 _INSTRUCTION = 16
 #: Bytes by which Mercury slots are widened, and length of a slot of Mercury code then.
 _WIDER = 2 * _INSTRUCTION
@@ -33,11 +30,6 @@ _WORD = 32
 #: Record of padding: how many SASS instructions, from bit 7 on.
 _PADDING = Struct("<H")
 _PADDING_KIND, _COUNT_BIT = 0x50, 7
-
-
-def is_stub(section: InSection) -> bool:
-    """Whether a section holds the stub of a unified function, as SASS or Mercury code."""
-    return section.name.startswith(_STUB_CODE)
 
 
 def capsule(stubs: list[bytes]) -> bytes:

@@ -19,7 +19,6 @@ from cubinspec.errors import BadStructureError
 from cubinspec_generated import records
 
 from .diagnostics import UnsupportedLinkError
-from .frames import set_length
 from .model import (
     FRAMES,
     HVAL,
@@ -28,6 +27,7 @@ from .model import (
     SHT_CUDA_UDT_ENTRY,
     SHT_CUDA_UFT_ENTRY,
     SHT_CUDA_UIDX,
+    SLOT,
     InfoRecord,
     InputObject,
     InSection,
@@ -38,13 +38,13 @@ from .model import (
 )
 from .relocate import is_clear
 from .state import LinkState
-from .stubs import MERCURY_SLOT, SLOT, capsule, finalize_symbols, finalized, is_stub
 from .takeover import SPARSE_MMA_MASK, Taker
-from .uidx import Identifier, Window
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from .uidx import Identifier, Window
 
 #: Flags that a link adds to a row.
 _LINKED = 6
@@ -53,6 +53,7 @@ _FUNCTION_ROWS, _DATA_ROWS = ".nv.uft.entry", ".nv.udt.entry"
 FUNCTIONS, DATA = ".nv.uft", ".nv.udt"
 _ATTRIBUTES = ".nv.info." + FUNCTIONS
 _STUB = "__cuda_uf_stub_"
+_STUB_CODE = ".nv.uft.rel."
 
 #: What nvlink adds to the attributes of all stubs.
 _NO_MASK = info_record(HVAL, SPARSE_MMA_MASK, 0)
@@ -78,6 +79,23 @@ def copy_index(state: LinkState) -> None:
     if state.index is not None:
         section = state.create_section(".nv.uidx", SHT_CUDA_UIDX, 0, 1)
         section.content = state.index.data
+
+
+def is_stub(section: InSection) -> bool:
+    """Whether a section holds the stub of a unified function, as SASS or Mercury code."""
+    return section.name.startswith(_STUB_CODE)
+
+
+def linked_stubs(state: LinkState) -> list[Symbol]:
+    """The stubs of unified functions."""
+    return [
+        symbol
+        for obj in state.objects
+        for row in obj.functions
+        if (symbol := obj.bound[row.index]) is not None
+        and row.shndx < len(obj.sections)
+        and is_stub(obj.sections[row.shndx])
+    ]
 
 
 def merge_stub(
@@ -187,6 +205,8 @@ def _arrange(state: LinkState) -> None:
 
 
 def _arrange_functions(state: LinkState, table: OutSection, window: Window) -> None:
+    from .stubs import MERCURY_SLOT  # with an index only
+
     rows, stubs = _rows(state, _FUNCTION_ROWS), state.stubs
     if len(stubs) != len(rows):
         raise _MismatchError(
@@ -225,6 +245,9 @@ def _arrange_functions(state: LinkState, table: OutSection, window: Window) -> N
 
 def _fill_table(state: LinkState, table: OutSection, stubs: list[Symbol]) -> None:
     """Write the code of the stubs in the order of their slots."""
+    from .frames import set_length
+    from .stubs import capsule, finalize_symbols, finalized
+
     code: list[bytes] = []
     for stub in stubs:
         obj, source = state.stubs[stub]
@@ -250,6 +273,7 @@ def _arrange_data(state: LinkState, table: OutSection, window: Window) -> None:
     if max((at + row.symbol.size for row, at in places.items()), default=0) != window.size:
         raise _MismatchError("Internal error: size of uidx window != nv.udt")
     _check_all_placed(rows, places)
+    _check_relocations(state, table, places)
     old = bytes(table.content)
     # 0 in between, where nvlink leaves what its memory held.
     data = bytearray(min(window.size, len(old)))
@@ -263,6 +287,19 @@ def _arrange_data(state: LinkState, table: OutSection, window: Window) -> None:
         data[offset:end] = old[symbol.value : symbol.value + symbol.size]
         row.offset = symbol.value = offset
     table.content = data
+
+
+def _check_relocations(state: LinkState, table: OutSection, places: dict[UnifiedRow, int]) -> None:
+    """nvlink leaves relocations where they were, and writes addresses into other variables."""
+    moved = [row.symbol for row, offset in places.items() if row.symbol.value != offset]
+    for is_rela in (False, True):
+        relocs = state.reloc_sections.get((table, is_rela))
+        offsets = [reloc.offset for reloc in relocs.relocs] if relocs is not None else []
+        for symbol in moved:
+            if any(symbol.value <= offset < symbol.value + symbol.size for offset in offsets):
+                raise UnsupportedLinkError(
+                    f"an index that moves '{symbol.name}', which has addresses"
+                )
 
 
 def _no_room(symbol: Symbol, offset: int, table: OutSection) -> _MismatchError:
