@@ -344,6 +344,8 @@ def _function_sections(
     #: the records of the output, and whether one is a mask.
     settled: dict[int, tuple[list[InfoRecord], bool]] = {}
     wanted_kernels = set(state.linked_kernels())
+    #: Stubs take over this count even where it is 0.
+    asks_stubs = VRC_CTA_INIT_COUNT if state.stubs else None
     for function, section in sections.items():
         is_device = function not in wanted_kernels
         shared = id(section.records)
@@ -380,8 +382,7 @@ def _function_sections(
             elif code == EXTERNS:
                 externs[function] = external_names(_input_of(function), record)
                 record = external_record(externs[function])
-            asks = is_asking(record) or (code == VRC_CTA_INIT_COUNT and bool(state.stubs))
-            if is_device and code in TAKEN and asks:
+            if is_device and code in TAKEN and (is_asking(record) or code == asks_stubs):
                 # Names that are settled by now still have their turn (weak_externs).
                 asked.setdefault(function, []).append(record)
                 if code == AT_ENTRY_FRAGMENTS and entries:

@@ -187,10 +187,17 @@ def is_table_placeholder(symbol: Symbol) -> bool:
     return not symbol.is_defined and symbol.name.startswith(_TABLES)
 
 
+def has_table(state: LinkState, symbol: Symbol) -> bool:
+    """Whether the output has the unified table of which a name stands for a part."""
+    rows = ".nv.uft.entry" if symbol.name.startswith("__UFT") else ".nv.udt.entry"
+    is_named = state.index is not None or state.options.relocatable
+    return is_named and state.find(rows) is not None
+
+
 def _kind_here(state: LinkState, symbol: Symbol) -> str:
     if symbol.space == Space.RESERVED_SHARED and state.profile.keeps_symbols:
         return _DRIVERS
-    if is_table_placeholder(symbol) and state.has_table(symbol.name):
+    if (state.unified or state.stubs) and is_table_placeholder(symbol) and has_table(state, symbol):
         return _DRIVERS
     if symbol in state.instances:
         return _DRIVERS

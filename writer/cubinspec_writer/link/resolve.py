@@ -190,7 +190,7 @@ def _define(symbol: Symbol, obj: InputObject, row: InSymbol) -> None:
     _, _, bind, kind, other, shndx, _, size = row
     symbol.definition = (obj, row)
     symbol.bind = STB_WEAK if bind == STB_WEAK else STB_GLOBAL
-    if kind == STT_FUNC:
+    if kind == STT_FUNC and other != symbol.other:
         # The bit of a unified function stays as the first mention has it (unified_extern).
         other = other & ~STO_CUDA_MANAGED | symbol.other & STO_CUDA_MANAGED
     symbol.kind, symbol.other, symbol.size = kind, other, size

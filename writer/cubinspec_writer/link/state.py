@@ -259,14 +259,6 @@ class LinkState:
             self.reloc_sections[target, False] = section
         return section
 
-    def has_table(self, name: str) -> bool:
-        """Whether the output has the unified table of which a name stands for a part."""
-        if self.index is None and not self.options.relocatable:
-            return False
-        return (
-            self.find(".nv.uft.entry" if name.startswith("__UFT") else ".nv.udt.entry") is not None
-        )
-
     def linked_kernels(self) -> list[Symbol]:
         """Kernels with code in the output, in registration order; merging is over."""
         if self._kernels is None:
