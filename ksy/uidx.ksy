@@ -39,12 +39,16 @@ seq:
     repeat: expr
     repeat-expr: num_udt_entries
     doc: Places of variables, in any order.
+  - id: extension
+    size: len_extension
+    -opaque: index extension
+    doc: |
+      From version 2 on 16 more bytes for each function, which change nothing
+      in a link.
   - id: trailing
     size-eos: true
     -opaque: unclaimed
-    doc: |
-      From version 2 on 16 more bytes for each function, which change nothing
-      in a link; else empty.
+    doc: Further bytes; nvlink refuses a file that has any.
 instances:
   num_places:
     value: '_io.size < 48 ? 0 : (_io.size - 48) / 24'
@@ -63,6 +67,18 @@ instances:
         ? header.num_udt
         : num_places - num_uft_entries
     doc: Places of variables that are in the file.
+  len_rest:
+    value: |
+      _io.size < 48
+        ? 0
+        : _io.size - 48 - 24 * (num_uft_entries + num_udt_entries)
+    doc: Bytes behind the places.
+  len_extension:
+    value: |
+      _io.size < 48 or header.version < 2
+        ? 0
+        : 16 * num_uft_entries < len_rest ? 16 * num_uft_entries : len_rest
+    doc: Bytes of the extension that are in the file.
 types:
   uidx_header:
     doc: What the index is for, 48 bytes.

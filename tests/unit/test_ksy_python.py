@@ -25,6 +25,7 @@ KINDS = {
     "finalizer options",
     "reserved shared memory",
     "attribute payload",
+    "index extension",
 }
 
 

@@ -34,6 +34,8 @@ def test_the_list_follows_from_the_recipes(sample_rows: dict[str, dict[str, Any]
 
 def test_every_source_is_used(sample_rows: dict[str, dict[str, Any]]) -> None:
     used = {source for row in sample_rows.values() for source in row["source"]}
+    options = {word for row in sample_rows.values() for word in row["options"]}
+    used |= {word.partition("../")[2] for word in options if "../" in word}
     assert {path.name for path in recipes.SOURCES.iterdir()} == used
 
 

@@ -4,7 +4,6 @@
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
 from . import elf_records
-from . import uidx
 from . import eiattr
 from . import note_nv
 from . import cuda_codes
@@ -16,6 +15,7 @@ from . import compat
 from . import rel_action
 from . import nv_debug
 from . import callgraph
+from . import uidx
 from . import prototype
 from . import capmerc
 import collections
