@@ -5,7 +5,6 @@ Where numbers follow from an order, one change of order must not make everything
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from struct import calcsize, unpack_from
 from typing import Any
 
@@ -63,7 +62,15 @@ class _Names:
             ]  # fmt: skip
         if isinstance(body, bodies.Capsule):
             return (getattr(body.text, "name", body.text), body.data)
-        return asdict(body) if not isinstance(body, bodies.Computed) else None
+        return _values(body) if not isinstance(body, bodies.Computed) else None
+
+
+def _values(item: Any) -> Any:
+    """An object of the model as plain values."""
+    if isinstance(item, list):
+        return [_values(one) for one in item]
+    names = getattr(item, "__slots__", None)
+    return item if names is None else {name: _values(getattr(item, name)) for name in names}
 
 
 def _record(record: tuple[int, int, int, bytes], names: list[str]) -> Any:

@@ -10,13 +10,19 @@ from hypothesis import strategies as st
 
 from cubinspec.errors import BadStructureError, CubinError, TruncatedError
 from cubinspec.reader import streams
-from cubinspec_writer.emit import bodies
-from cubinspec_writer.emit.bodies import InfoReader, InfoRecords, InfoWriter
-from cubinspec_writer.emit.kinds import Kinds
-from cubinspec_writer.emit.model import Description, Dropped, Header, Section, Symbol
-from cubinspec_writer.emit.profiles import PROFILES
+from cubinspec_writer.emit import bodies, describe, emit
+from cubinspec_writer.emit.bodies import InfoReader, InfoRecords
+from cubinspec_writer.emit.draft import Draft
+from cubinspec_writer.emit.layout import plan
+from cubinspec_writer.emit.model import Description, Dropped, Fill, Header, Section, Symbol
 from cubinspec_writer.emit.strings import section_names, string_offsets, symbol_names
 from cubinspec_writer.rest import CollectorAtRest
+from tests.conftest import sample_files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
 
 _SVAL = st.tuples(
     st.just(4), st.integers(0, 3), st.sampled_from((b"", b"ab", b"\4\0\4\0", b"8 bytes."))
@@ -32,23 +38,31 @@ def _record(value: tuple[int, int, int] | tuple[int, int, bytes]) -> bodies.Info
 @given(st.lists(st.lists(st.one_of(_SVAL, _VALUE).map(_record), max_size=4), max_size=12))
 def test_streams_of_one_file(found: list[list[bodies.InfoRecord]]) -> None:
     """Whatever other streams were read before, a stream has its own records and bytes."""
-    reader, writer = InfoReader(), InfoWriter()
-    for records in found:
-        data = InfoRecords(records).encode(None)  # type: ignore[arg-type]
-        read = reader.read(data)
-        assert read == records
-        assert read == [row[1:] for row in streams.info_rows(data, 0, "", "")]
-        assert writer.write(read) == data
-        read.append((0, 0, 0, b""))  # is the caller's
-
-
-def test_equal_records_are_shared() -> None:
     reader = InfoReader()
-    first = reader.read(b"\4\x17\2\0ab" + b"\3\1\5\0")
-    second = reader.read(b"\4\x17\2\0ac" + b"\3\1\5\0")
-    assert first[0] == (4, 0x17, 2, b"ab")
-    assert second[0] == (4, 0x17, 2, b"ac")
-    assert first[1] is second[1]
+    for records in found:
+        data = _encoded(InfoRecords(records))
+        read = reader.read(data)
+        assert (read.size, _encoded(read)) == (len(data), data)
+        assert read.records == records
+        assert read.records == [row[1:] for row in streams.info_rows(data, 0, "", "")]
+        assert (read.size, _encoded(read)) == (len(data), data)
+        read.records.append((0, 0, 0, b""))  # is the caller's
+        assert _encoded(read) == data + bytes(4)
+
+
+def _encoded(body: InfoRecords) -> bytes:
+    return body.encode(None)  # type: ignore[arg-type]
+
+
+def test_records_that_were_read_can_be_changed() -> None:
+    reader = InfoReader()
+    first, second = (reader.read(b"\4\x17\2\0a" + end + b"\3\1\5\0") for end in (b"b", b"c"))
+    second.records[1] = (3, 1, 6, b"")
+    assert _encoded(second) == b"\4\x17\2\0ac" + b"\3\1\6\0"
+    assert first.records == [(4, 0x17, 2, b"ab"), (3, 1, 5, b"")]
+    second.records = [(3, 1, 7, b"")]
+    assert _encoded(second) == b"\3\1\7\0"
+    assert first != second
 
 
 def test_cut_off_stream_behind_a_whole_one() -> None:
@@ -77,23 +91,23 @@ def test_places_are_those_in_the_table(profile: str) -> None:
         Section(".rel.nv.constant0.ä", 9, bodies.Blob(b"")),
     ]
     description = _description(*history, profile=profile)
-    kinds = Kinds(PROFILES[profile], description.sections)
-    table, places, repeated = section_names(description, kinds, {})
+    draft = Draft.of(description)
+    table, places, repeated = section_names(draft, {})
     first = string_offsets(table)
     assert {name: first[name] for name in places} == places
-    for section, place in repeated.items():
-        assert place > places[section.name]
-        assert table[place:].startswith(section.name.encode() + b"\0")
-    table, places = symbol_names(description, kinds, {})
+    for number, place in repeated.items():
+        assert place > places[draft.names[number]]
+        assert table[place:].startswith(draft.names[number].encode() + b"\0")
+    table, places = symbol_names(draft, {})
     first = string_offsets(table)
     assert {name: first[name] for name in places} == places
-    assert symbol_names(description, kinds, {table: first})[1] is first
+    assert symbol_names(draft, {table: first})[1] is first
 
 
 def test_name_with_a_nul_is_refused() -> None:
     description = _description(Dropped("a\0b", in_shstrtab=True))
     with pytest.raises(BadStructureError, match="has a NUL"):
-        section_names(description, Kinds(PROFILES["classic"], []), {})
+        section_names(Draft.of(description), {})
 
 
 def test_exceptions_are_made_when_asked_for() -> None:
@@ -105,6 +119,103 @@ def test_exceptions_are_made_when_asked_for() -> None:
     assert (section.pins, section.overrides) == ({"sh_offset": 64}, {"sh_size": 1})
     assert symbol.pins == {"st_name": 5}
     assert Section(".text.k", 1, bodies.Blob(b"")).pins == {}
+
+
+_SAMPLE = next(file for file in sample_files() if file.name == "data.sm_90.exe.cubin")
+
+
+def test_untouched_description_is_written_as_it_was_checked() -> None:
+    data = _SAMPLE.read_bytes()
+    description = describe(data)
+    assert description.plan is not None
+    assert emit(description) == data
+    assert description.plan is not None  # writing is not looking
+    assert description.sections
+    assert description.plan is None
+    assert emit(description) == data
+
+
+def _rename(description: Description) -> None:
+    description.sections[-1].name += "x"
+
+
+def _grow(description: Description) -> None:
+    body = next(s.body for s in description.sections if isinstance(s.body, bodies.Blob))
+    body.data += bytes(16)
+
+
+def _add_record(description: Description) -> None:
+    found = (s.body for s in description.sections if isinstance(s.body, InfoRecords))
+    next(found).records.append((3, 1, 5, b""))
+
+
+def _drop_symbol(description: Description) -> None:
+    del description.symbols[-1]
+
+
+def _pin(description: Description) -> None:
+    description.pins.file_size = 70000
+
+
+def _override(description: Description) -> None:
+    description.header.overrides["e_type"] = 9
+
+
+def _set_header(description: Description) -> None:
+    description.header = Header(e_type=1)
+
+
+def _fill(description: Description) -> None:
+    description.fills.append(Fill(64, b"here"))
+
+
+def _null(description: Description) -> None:
+    description.null_value = 5
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [_rename, _grow, _add_record, _drop_symbol, _pin, _override, _set_header, _fill, _null],
+)
+def test_no_edit_is_missed(edit: Callable[[Description], None]) -> None:
+    """Also when the description was written before."""
+    description = describe(_SAMPLE.read_bytes())
+    before = emit(description)
+    edit(description)
+    again = emit(description)
+    assert again != before
+    assert again == emit(description)
+
+
+@pytest.mark.parametrize("file", sample_files()[::13], ids=lambda file: file.name)
+def test_columns_and_objects_say_the_same(file: Path) -> None:
+    """A description read from a file, made into objects and back, is laid out the same way."""
+    description = describe(file.read_bytes())
+    kept = description.plan
+    again = plan(description)
+    if kept is not None:
+        assert kept.section_rows == again.section_rows
+        assert kept.symbol_rows == again.symbol_rows
+        assert (kept.offsets, list(kept.sizes)) == (again.offsets, list(again.sizes))
+        assert (kept.ehdr, kept.segment_rows, kept.size) == (
+            again.ehdr,
+            again.segment_rows,
+            again.size,
+        )
+
+
+def test_plain_classes() -> None:
+    note = bodies.Note(1, "NVIDIA", bodies.RawNote(b"a"))
+    assert note == bodies.Note(kind=1, owner="NVIDIA", descriptor=bodies.RawNote(b"a"))
+    assert note != bodies.Note(1, "NVIDIA", bodies.RawNote(b"b"))
+    assert note.overrides is not bodies.Note(1, "", bodies.RawNote(b"")).overrides
+    assert repr(bodies.RawNote(b"a")) == "RawNote(data=b'a')"
+    with pytest.raises(TypeError, match="needs kind"):
+        bodies.Note(owner="NVIDIA", descriptor=bodies.RawNote(b"a"))  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="has the fields data"):
+        bodies.RawNote(b"a", b"b")  # type: ignore[call-arg]
+    with pytest.raises(AttributeError):
+        note.color = 1  # type: ignore[attr-defined]
 
 
 def _fail_at_rest() -> None:

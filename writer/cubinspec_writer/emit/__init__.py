@@ -2,6 +2,11 @@
 
 ``emit(describe(data)) == data`` for every cubin that the reader accepts; a :class:`Description`
 holds what the file says and not how it is laid out, unless no rule is known (``reasons``).
+
+``describe`` decodes every section, guesses how the file was made, lets ``layout`` compute the file
+from that alone, and compares. All of this is done in columns (``draft``): the objects of ``model``
+are made when somebody looks at a description. One that nobody looked at is written as it was laid
+out then, its records encoded anew; any other is laid out when it is written.
 """
 
 from __future__ import annotations

@@ -1,24 +1,23 @@
 """Section bodies: decoded records for every kind that the spec names, bytes for the rest.
 
-``decode`` turns the bytes of a section into a :class:`Body`. A body whose records do not give the
-same bytes again (a forged or truncated stream) stays a :class:`Blob`; ``decode`` says so by name.
+``decoder`` says how the bytes of a section become a :class:`Body`. What has no such records (a
+forged or truncated stream) stays a :class:`Blob`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from itertools import compress, count, starmap
-from operator import is_not
-from struct import Struct, pack, unpack
-from struct import error as StructError
+from itertools import starmap
+from struct import Struct, pack, unpack_from
 
 from cubinspec.errors import CubinError
 from cubinspec.reader import elf, streams
 from cubinspec_generated import records
+from cubinspec_writer.plain import dataclass, field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Protocol
+    from collections.abc import Callable
+    from typing import Any, Protocol
 
     from cubinspec_writer.emit.model import Section
 
@@ -47,16 +46,6 @@ RELOCATION_TYPES = frozenset(
 )
 UFT_TYPES = frozenset((SHT_CUDA_UFT_ENTRY, SHT_CUDA_UDT_ENTRY))
 
-#: Types whose sections are decoded; the bytes of others stay as they are.
-DECODED_TYPES = (
-    INFO_TYPES
-    | CALLGRAPH_TYPES
-    | PROTOTYPE_TYPES
-    | RELOCATION_TYPES
-    | UFT_TYPES
-    | frozenset((elf.SHT_NOTE, SHT_CUDA_RELOCINFO, SHT_CUDA_CAPMERC))
-)
-
 EIFMT_SVAL = 4
 #: The lists of a call graph in which the second word is a signature: after <0,-2> and <0,-3>.
 CALLGRAPH_MARKERS = (0xFFFFFFFF, 0xFFFFFFFE, 0xFFFFFFFD, 0xFFFFFFFC)
@@ -65,7 +54,7 @@ _SIGNATURE_MARKERS = frozenset(CALLGRAPH_MARKERS[1:3])
 WORD = Struct("<I")
 #: An attribute with a payload of two words, as a record.
 _KEYED_RECORD = Struct(f"{records.INFO_RECORD.format}{records.FUNCTION_VALUE.size}s")
-#: Bounds of what is remembered of attribute streams: kinds for each size, bytes of a stream.
+#: Bounds of what is remembered of attribute streams: shapes for each size, bytes of a stream.
 _MAX_STREAMS, _MAX_STREAM_BYTES = 16, 2048
 
 
@@ -96,11 +85,25 @@ if TYPE_CHECKING:
             """The bytes."""
 
 
-@dataclass(slots=True)
-class Blob:
+class _Many:
+    """What is made by the thousand has a constructor of its own."""
+
+    __slots__: tuple[str, ...] = ()
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        if other.__class__ is not self.__class__:
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
+
+
+class Blob(_Many):
     """Code, data, DWARF, capsule bodies, and unknown kinds."""
 
-    data: bytes
+    __slots__ = ("data",)
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
 
     @property
     def size(self) -> int:
@@ -110,11 +113,13 @@ class Blob:
         return self.data
 
 
-@dataclass(slots=True)
-class NoBytes:
+class NoBytes(_Many):
     """Memory that is only reserved: ``sh_size`` without bytes in the file."""
 
-    size: int
+    __slots__ = ("size",)
+
+    def __init__(self, size: int) -> None:
+        self.size = size
 
     def encode(self, context: Context) -> bytes:
         return b""
@@ -168,34 +173,114 @@ class MercurySymbols:
         return encode_symbols(rows, context.is_64)
 
 
-@dataclass(slots=True)
-class MercurySymbol:
+class MercurySymbol(_Many):
     """One entry of ``.nv.merc.symtab``; ``st_name`` only where the name does not give it."""
 
-    name: str
-    st_info: int
-    st_other: int
-    section: Section | int
-    st_value: int
-    st_size: int
-    st_name: int | None = None
+    __slots__ = ("name", "section", "st_info", "st_name", "st_other", "st_size", "st_value")
+
+    def __init__(
+        self,
+        name: str,
+        st_info: int,
+        st_other: int,
+        section: Section | int,
+        st_value: int,
+        st_size: int,
+        st_name: int | None = None,
+    ) -> None:
+        self.name = name
+        self.st_info = st_info
+        self.st_other = st_other
+        self.section = section
+        self.st_value = st_value
+        self.st_size = st_size
+        self.st_name = st_name
 
 
-@dataclass(slots=True)
-class InfoRecords:
-    """An attribute stream: ``.nv.info*``, ``.nv.merc.nv.info*``, ``.nv.compat``."""
+class InfoRecords(_Many):
+    """An attribute stream: ``.nv.info*``, ``.nv.merc.nv.info*``, ``.nv.compat``.
 
-    records: list[InfoRecord]
+    What was read and not looked at since has the headers and payloads of all records in one tuple.
+    """
+
+    __slots__ = ("_fields", "_records", "_shape")
+
+    def __init__(self, records: list[InfoRecord]) -> None:
+        self._records: list[InfoRecord] | None = records
+        self._shape: InfoShape | None = None
+        self._fields: tuple[Any, ...] = ()
+
+    @classmethod
+    def of(cls, shape: InfoShape, data: bytes) -> InfoRecords:
+        """The records of a stream of that shape."""
+        body = cls.__new__(cls)
+        body._records = None
+        body._shape = shape
+        body._fields = shape.record.unpack(data)
+        return body
+
+    @property
+    def records(self) -> list[InfoRecord]:
+        """Format, code, value or size of the payload, and payload of each."""
+        found = self._records
+        if found is None:
+            found = []
+            fields = iter(self._fields)
+            for head in fields:
+                form = head & 0xFF
+                payload = next(fields) if form == EIFMT_SVAL else b""
+                found.append((form, head >> 8 & 0xFF, head >> 16, payload))
+            self.records = found
+        return found
+
+    @records.setter
+    def records(self, records: list[InfoRecord]) -> None:
+        self._records = records
+        self._shape = None
+        self._fields = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, InfoRecords) and self.records == other.records
+
+    def __repr__(self) -> str:
+        return f"InfoRecords({self.records!r})"
 
     @property
     def size(self) -> int:
+        if self._shape is not None:
+            return self._shape.record.size
         return 4 * len(self.records) + sum([len(record[3]) for record in self.records])
 
     def encode(self, context: Context) -> bytes:
+        if self._shape is not None:
+            return self._shape.record.pack(*self._fields)
         head = records.INFO_RECORD.pack
         return b"".join(
             [head(form, code, value) + payload for form, code, value, payload in self.records]
         )
+
+
+class InfoShape:
+    """Where the records of an attribute stream are: what streams of one kind have in common.
+
+    Attributes:
+        mask, heads: the bits that say where records start and end (of the stream as a
+            little-endian number), and their values.
+        record: the whole stream; a word for each record and its payload.
+    """
+
+    __slots__ = ("heads", "mask", "record")
+
+    def __init__(self, number: int, found: list[InfoRecord]) -> None:
+        mask = bytearray()
+        layout = "<"
+        for form, _, _, payload in found:
+            mask += b"\xff\0\xff\xff" if form == EIFMT_SVAL else b"\xff\0\0\0"
+            mask += bytes(len(payload))
+            layout += f"I{len(payload)}s" if form == EIFMT_SVAL else "I"
+        self.mask = int.from_bytes(mask, "little")
+        self.heads = number & self.mask
+        self.record = Struct(layout)
 
 
 @dataclass(slots=True)
@@ -351,8 +436,7 @@ class RelocActions:
         )
 
 
-@dataclass(slots=True)
-class Relocations:
+class Relocations(_Many):
     """``.rel*``/``.rela*``, resolved and Mercury ones.
 
     Attributes:
@@ -361,9 +445,12 @@ class Relocations:
             A flat tuple, because a big cubin has hundreds of thousands of entries.
     """
 
-    rela: bool
-    fields: tuple[int, ...]
-    is_64: bool = True
+    __slots__ = ("fields", "is_64", "rela")
+
+    def __init__(self, rela: bool, fields: tuple[int, ...], is_64: bool = True) -> None:
+        self.rela = rela
+        self.fields = fields
+        self.is_64 = is_64
 
     @property
     def width(self) -> int:
@@ -424,12 +511,14 @@ class UftEntries:
         return b"".join(starmap(records.UFT_ENTRY.pack, self.rows))
 
 
-@dataclass(slots=True)
-class Capsule:
+class Capsule(_Many):
     """``.nv.capmerc.*``: word 0 is the index of the text section; the rest is opaque."""
 
-    text: Section | int
-    data: bytes
+    __slots__ = ("data", "text")
+
+    def __init__(self, text: Section | int, data: bytes) -> None:
+        self.text = text
+        self.data = data
 
     @property
     def size(self) -> int:
@@ -455,68 +544,28 @@ def encode_symbols(rows: list[tuple[int, int, int, int, int, int]], is_64: bool)
 
 
 class InfoReader:
-    """Attribute streams of one file.
-
-    A file has many streams and few kinds of them. One that has its records where another had them
-    is compared with that as a number; only records that differ are made, the rest is shared.
-    """
+    """Attribute streams of one file, which has many of them and few shapes."""
 
     def __init__(self) -> None:
-        self._known: dict[int, list[_Stream]] = {}
+        self._known: dict[int, list[InfoShape]] = {}
 
-    def read(self, data: bytes) -> list[InfoRecord]:
+    def read(self, data: bytes) -> InfoRecords:
         """The records of a stream.
 
         Raises:
             TruncatedError: a record or its payload runs over the end of the stream.
         """
         if len(data) > _MAX_STREAM_BYTES:
-            return _info(data)
+            return InfoRecords(_info(data))
         number = int.from_bytes(data, "little")
         known = self._known.setdefault(len(data), [])
-        for stream in known:
-            difference = number ^ stream.number
-            if not difference & stream.heads:
-                if difference:
-                    stream.become(number, difference, data)
-                return stream.records.copy()
+        for shape in known:
+            if number & shape.mask == shape.heads:
+                return InfoRecords.of(shape, data)
         found = _info(data)
         if len(known) < _MAX_STREAMS:
-            known.append(_Stream(number, found))
-        return found.copy()
-
-
-class _Stream:
-    """The last attribute stream of one kind, as the number that its bytes are (little-endian).
-
-    Attributes:
-        heads: the bits that say where records start and end.
-    """
-
-    __slots__ = ("_starts", "heads", "number", "records")
-
-    def __init__(self, number: int, found: list[InfoRecord]) -> None:
-        self.number = number
-        self.records = found
-        heads = bytearray()
-        #: For each byte: the record that it is in, and where that starts.
-        self._starts: list[tuple[int, int]] = []
-        for at, (form, _, _, payload) in enumerate(found):
-            self._starts += [(at, len(heads))] * (records.INFO_RECORD.size + len(payload))
-            heads += b"\xff\0\xff\xff" if form == EIFMT_SVAL else b"\xff\0\0\0"
-            heads += bytes(len(payload))
-        self.heads = int.from_bytes(heads, "little")
-
-    def become(self, number: int, difference: int, data: bytes) -> None:
-        """Be another stream with its records in the same places."""
-        found = self.records
-        while difference:
-            at, start = self._starts[(difference.bit_length() - 1) >> 3]
-            form, code, value = records.INFO_RECORD.unpack_from(data, start)
-            payload = start + records.INFO_RECORD.size
-            found[at] = (form, code, value, data[payload : payload + len(found[at][3])])
-            difference &= (1 << 8 * start) - 1
-        self.number = number
+            known.append(InfoShape(number, found))
+        return InfoRecords(found)
 
 
 def _info(data: bytes) -> list[InfoRecord]:
@@ -529,30 +578,6 @@ def _info(data: bytes) -> list[InfoRecord]:
     rows = streams.info_rows(data[at:], at, "", "")
     found += [(form, code, value, payload) for _, form, code, value, payload in rows]
     return found
-
-
-class InfoWriter:
-    """Writes attribute streams; where one has the same records as the last of as many records,
-    their bytes are used again."""
-
-    def __init__(self) -> None:
-        self._last: dict[int, tuple[list[InfoRecord], list[bytes]]] = {}
-
-    def write(self, found: list[InfoRecord]) -> bytes:
-        """The bytes of a stream."""
-        last, pieces = self._last.get(len(found), (found, []))
-        if pieces:
-            for at in compress(count(), map(is_not, found, last)):
-                pieces[at] = _record_bytes(found[at])
-        else:
-            pieces = [*map(_record_bytes, found)]
-        self._last[len(found)] = (found, pieces)
-        return b"".join(pieces)
-
-
-def _record_bytes(record: InfoRecord) -> bytes:
-    form, code, value, payload = record
-    return records.INFO_RECORD.pack(form, code, value) + payload
 
 
 def _pairs(data: bytes, strtab: elf.StringTable, all_signatures: bool) -> Pairs:
@@ -614,52 +639,45 @@ def _rel_action(data: bytes) -> RelocActions:
     )
 
 
-def _relocations(data: bytes, rela: bool, is_64: bool) -> Relocations | Blob:
-    word = 8 if is_64 else 4
-    number, rest = divmod(len(data), word)
-    if rest or number % (3 if rela else 2):
-        return Blob(data)
-    return Relocations(rela, unpack(f"<{number}{'Q' if is_64 else 'I'}", data), is_64)
+def _relocations(data: bytes, rela: bool, is_64: bool) -> Relocations:
+    """All whole entries."""
+    word, width = 8 if is_64 else 4, 3 if rela else 2
+    number = len(data) // (word * width) * width
+    return Relocations(rela, unpack_from(f"<{number}{'Q' if is_64 else 'I'}", data), is_64)
 
 
-def decode(
-    data: bytes,
-    name: str,
-    sh_type: int,
-    strtab: elf.StringTable,
-    is_64: bool,
-    info: InfoReader,
-) -> tuple[Body, str | None]:
-    """The records of a section that needs nothing but its bytes and ``.strtab``.
+def decoder(
+    sh_type: int, strtab: elf.StringTable, is_64: bool, info: InfoReader
+) -> tuple[str, Callable[[bytes, str], Body]] | None:
+    """How sections of a type are decoded that need nothing but their bytes and ``.strtab``.
 
     Returns:
-        the body, and the kind of records when the bytes are not what that kind allows (the body
-        is then a :class:`Blob`).
+        what a body of another size than the bytes is to be called, and what makes a body of the
+        bytes and the name of a section. It raises CubinError or StructError where there are no
+        such records. ``None`` for types that are kept as bytes.
     """
-    kind = "records"
-    body: Body
-    try:
-        if sh_type in INFO_TYPES:
-            return InfoRecords(info.read(data)), None
-        elif sh_type in RELOCATION_TYPES:
-            body = _relocations(data, sh_type != elf.SHT_REL, is_64)
-            return body, "relocations" if isinstance(body, Blob) else None
-        elif sh_type in CALLGRAPH_TYPES:
-            kind, body = "call graph", _pairs(data, strtab, False)
-        elif sh_type in PROTOTYPE_TYPES:
-            kind, body = "prototypes", _pairs(data, strtab, True)
-        elif sh_type == elf.SHT_NOTE:
-            kind, body = "notes", _notes(data, name)
-        elif sh_type == SHT_CUDA_RELOCINFO:
-            kind, body = "relocation actions", _rel_action(data)
-        elif sh_type in UFT_TYPES:
-            kind, body = "uft entries", UftEntries(list(records.UFT_ENTRY.iter_unpack(data)))
-        elif sh_type == SHT_CUDA_CAPMERC and len(data) >= WORD.size:
-            body = Capsule(WORD.unpack_from(data)[0], data[WORD.size :])
-        else:
-            return Blob(data), None
-    except (CubinError, StructError):
-        return Blob(data), kind
-    if body.size != len(data):
-        return Blob(data), kind
-    return body, None
+    if sh_type in INFO_TYPES:
+        return "records", lambda data, name: info.read(data)
+    if sh_type in RELOCATION_TYPES:
+        rela = sh_type != elf.SHT_REL
+        return "relocations", lambda data, name: _relocations(data, rela, is_64)
+    if sh_type in CALLGRAPH_TYPES:
+        return "call graph", lambda data, name: _pairs(data, strtab, False)
+    if sh_type in PROTOTYPE_TYPES:
+        return "prototypes", lambda data, name: _pairs(data, strtab, True)
+    if sh_type == elf.SHT_NOTE:
+        return "notes", _notes
+    if sh_type == SHT_CUDA_RELOCINFO:
+        return "relocation actions", lambda data, name: _rel_action(data)
+    if sh_type in UFT_TYPES:
+        rows = records.UFT_ENTRY.iter_unpack
+        return "uft entries", lambda data, name: UftEntries([*rows(data)])
+    if sh_type == SHT_CUDA_CAPMERC:
+        return "records", _capsule
+    return None
+
+
+def _capsule(data: bytes, name: str) -> Capsule | Blob:
+    if len(data) < WORD.size:
+        return Blob(data)
+    return Capsule(WORD.unpack_from(data)[0], data[WORD.size :])

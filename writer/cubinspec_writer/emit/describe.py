@@ -8,8 +8,8 @@ file aspect by aspect; what differs is pinned under a named reason.
 from __future__ import annotations
 
 import mmap
-import re
-from itertools import accumulate, compress, pairwise
+from itertools import compress, groupby, pairwise
+from operator import add
 from struct import error as StructError
 
 from cubinspec.errors import CubinError
@@ -17,15 +17,8 @@ from cubinspec.reader import elf
 from cubinspec.reader.elf import Elf, StringTable
 from cubinspec_generated import records
 from cubinspec_writer.emit import bodies, kinds, layout, strings
-from cubinspec_writer.emit.kinds import Kinds
-from cubinspec_writer.emit.model import (
-    Description,
-    Dropped,
-    Fill,
-    Header,
-    Section,
-    Symbol,
-)
+from cubinspec_writer.emit.draft import Draft
+from cubinspec_writer.emit.model import Description, Dropped, Fill, Header
 from cubinspec_writer.emit.profiles import HOLE_SHNDX, PROFILES
 from cubinspec_writer.rest import CollectorAtRest
 
@@ -34,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from cubinspec.reader.elf import Buffer
+    from cubinspec_writer.emit.draft import Entry
     from cubinspec_writer.emit.profiles import Profile
 
     SymbolRow = tuple[int, int, int, int, int, int]
@@ -65,10 +59,11 @@ _BEFORE_ALL = -1 << _PLACE_BITS
 #: Sections made after the globals.
 _END = 1 << 62 << _PLACE_BITS
 _EHDR_FIELDS = records.ELF_HEADER_64_FIELDS
-_OWNER = re.compile(
+#: Sections whose index stands in ``e_flags``.
+_NOTES = frozenset((".note.nv.cuinfo", ".note.nv.cuver"))
+_OWNER = (
     r"^(\.(?:nv\.)?(?:merc\.|capmerc\.)?(?:nv\.)?(?:rela?\.)?(?:nv\.)?"
-    r"(?:text|info|shared|constant\d+|constant\.optimizer|local))\..*",
-    re.DOTALL,
+    r"(?:text|info|shared|constant\d+|constant\.optimizer|local))\..*"
 )
 
 
@@ -100,7 +95,9 @@ def describe_file(path: str) -> Description:
 
 def kind_of(name: str) -> str:
     """A section name without what is particular to one file, for reasons and statistics."""
-    match = _OWNER.match(name)
+    import re  # hardly any file needs it
+
+    match = re.match(_OWNER, name, re.DOTALL)
     return f"{match[1]}.*" if match else name
 
 
@@ -111,16 +108,17 @@ def _names_at(
     names = dict(zip(places.values(), places, strict=True))
     if not table.data.startswith(b"\0"):
         del names[0]  # the empty name is nowhere, or not there
-    found = [names.get(row[0]) for row in rows]
-    if None in found:
+    try:
+        return [names[row[0]] for row in rows]
+    except KeyError:
         return [table.get(row[0]) for row in rows]
-    return found  # type: ignore[return-value]
 
 
 class _Describer:
     def __init__(self, data: Buffer, file: str) -> None:
         self.data = data
         self.elf = Elf(data, file)
+        #: Of every section, index 0 included.
         self.rows = self.elf.section_rows
         self.types = {row[1] for row in self.rows}
         #: First place of every name in ``.shstrtab``.
@@ -139,13 +137,13 @@ class _Describer:
             if self.strtab_index
             else StringTable(b"\0", 0, file, ".strtab")
         )
-        self.sections: list[Section] = []
         self.symbol_rows: list[SymbolRow] = []
         self.symbol_names: list[str] = []
         #: Under which sections were made.
         self.made_names: set[str] = set()
-        #: By index in ``.symtab``; a section where its symbol is one that the layout makes itself.
-        self.symbols: list[Section | Symbol | None] = []
+        #: By index in ``.symtab``: a section where its symbol is one that the layout makes itself,
+        #: ``~index`` where it is not.
+        self.codes: list[int] = []
         #: First place of every name in ``.strtab``.
         self.places = strings.string_offsets(self.strtab.data)
         self.placed: tuple[list[int], int] = ([], 0)
@@ -155,29 +153,55 @@ class _Describer:
 
     # -- decoding --------------------------------------------------------------------------------
 
-    def _read_sections(self) -> None:
+    def _draft(self) -> Draft:
+        """The header and all sections."""
+        ehdr, ident = self.elf.ehdr, self.elf.ident
+        header = Header(
+            ident[4], ident[7], ident[8], ident[9:16], ident[6], ehdr[0], ehdr[2], ehdr[3], ehdr[6]
+        )
+        columns: list[tuple[int, ...]] = [*zip(*self.rows[1:], strict=True)] or [()] * 10
+        _, types, flags, addrs, starts, sizes, _, _, aligns, entsizes = columns
+        self.starts, self.sizes = starts, sizes
+        names = self.names[1:]
+        draft = Draft(header, names, types, flags, self._bodies(names, types))
+        draft.addrs, draft.aligns, draft.entsizes = addrs, aligns, entsizes
+        if any(align & (align - 1) for align in {*aligns}):
+            for number, align in enumerate(aligns):
+                if align & (align - 1):  # no rule says where such a section would stand
+                    draft.pins_of(number)["sh_offset"] = starts[number]
+        return draft
+
+    def _bodies(self, names: list[str], types: Sequence[int]) -> list[bodies.Body]:
         file, size = self.data, len(self.data)
         if isinstance(file, memoryview):
             file = bytes(file)  # whose slices are bytes
-        decode, decoded, blob = bodies.decode, bodies.DECODED_TYPES, bodies.Blob
         info = bodies.InfoReader()
-        strtab, is_64, sections = self.strtab, self.elf.is_64, self.sections
-        for index, (name, row) in enumerate(zip(self.names[1:], self.rows[1:], strict=True), 1):
-            _, kind, flags, addr, start, length, _, _, align, entsize = row
-            end = start + length
-            body: bodies.Body
-            if kind in _SPECIAL_TYPES or end > size:
-                body = self._special_body(index)
-            elif kind in decoded:
-                body, malformed = decode(file[start:end], name, kind, strtab, is_64, info)
+        found: list[bodies.Body] = []
+        for kind, run in groupby(types):
+            first = len(found)
+            last = first + len([*run])
+            starts, sizes = self.starts[first:last], self.sizes[first:last]
+            ends = [*map(add, starts, sizes)]
+            if kind in _SPECIAL_TYPES or max(ends) > size:
+                found += [self._special_body(index) for index in range(first + 1, last + 1)]
+                continue
+            contents = [file[start:end] for start, end in zip(starts, ends, strict=True)]
+            decoder = bodies.decoder(kind, self.strtab, self.elf.is_64, info)
+            if decoder is None:
+                found += map(bodies.Blob, contents)
+                continue
+            what, decode = decoder
+            for content, name in zip(contents, names[first:last], strict=True):
+                try:
+                    body = decode(content, name)
+                    malformed = "" if body.size == len(content) else what
+                except (CubinError, StructError):
+                    malformed = "records"
                 if malformed:
+                    body = bodies.Blob(content)
                     self.reasons.append(f"malformed {malformed}")
-            else:
-                body = blob(file[start:end])
-            section = Section(name, kind, body, flags, addr, align, entsize)
-            sections.append(section)
-            if align & (align - 1):
-                section.pins["sh_offset"] = start  # no rule says where such a section would stand
+                found.append(body)
+        return found
 
     def _forget_pages(self) -> None:
         """Let go of the memory in which a mapped file was read: nearly all of it is decoded."""
@@ -210,30 +234,21 @@ class _Describer:
         end = row[4] + row[5]
         return row[1] == elf.SHT_CUDA_RESERVED_SHARED and row[4] <= self.elf.ehdr[5] < end
 
-    def _refer(self, index: int) -> Section | int:
-        return self.sections[index - 1] if 0 < index <= len(self.sections) else index
-
     def _mercury_tables(self) -> None:
-        """Decode ``.nv.merc.symtab`` and the capsule heads, which refer to sections."""
-        types = {bodies.SHT_CUDA_CAPMERC, bodies.SHT_CUDA_MERC_SYMTAB}
-        if self.types.isdisjoint(types):
+        """Decode ``.nv.merc.symtab``, which refers to sections."""
+        table = bodies.SHT_CUDA_MERC_SYMTAB
+        if table not in self.types:
             return
-        for index in [at for at, row in enumerate(self.rows) if at and row[1] in types]:
-            row = self.rows[index]
-            section = self.sections[index - 1]
-            if isinstance(section.body, bodies.Capsule):
-                section.body.text = self._refer(section.body.text)  # type: ignore[arg-type]
-            if row[1] != bodies.SHT_CUDA_MERC_SYMTAB or row[6] != self.strtab_index:
+        for index in [at for at, row in enumerate(self.rows) if at and row[1] == table]:
+            if self.rows[index][6] != self.strtab_index:
                 continue
             try:
                 rows = self.elf.symbol_rows(index)
                 if not rows or rows[0] != (0, 0, 0, 0, 0, 0):
                     raise CubinError("no null symbol")
-                section.body = bodies.MercurySymbols(
+                self.draft.bodies[index - 1] = bodies.MercurySymbols(
                     [
-                        bodies.MercurySymbol(
-                            self.strtab.get(name), info, other, self._refer(shndx), value, size
-                        )
+                        bodies.MercurySymbol(self.strtab.get(name), info, other, shndx, value, size)
                         for name, info, other, shndx, value, size in rows[1:]
                     ],
                     records.SYMBOL_64.size if self.elf.is_64 else records.SYMBOL_32.size,
@@ -338,75 +353,85 @@ class _Describer:
                         return at
         return min(max(info + profile.info_is_last_local, 1), len(rows))
 
-    def _history(
-        self, profile: Profile
-    ) -> tuple[list[Section | Symbol | Dropped], list[Symbol | Dropped]]:
+    def _find_history(self, profile: Profile) -> None:
         """Creation order, from the order of the names."""
-        places = self.places
-        self._make_symbols(profile)
+        places, draft = self.places, self.draft
+        self._find_section_symbols(profile)
         split = self._split(profile) if self.symtab else 0
         keys, entries, section_keys = self._section_keys(profile)
         used = {""} if profile.table_first else {*self.section_places, *self.made_names}
         last_section = max([key for key in keys if key < _END], default=-1) >> _PLACE_BITS
         # local symbols: at their name, or right behind their predecessor in the table
         key = _BEFORE_ALL
-        globals_: list[tuple[int, Symbol | Dropped]] = []
-        for at, symbol in enumerate(self.symbols):
-            if not isinstance(symbol, Symbol):
-                if symbol is not None and at < split:
-                    if symbol not in section_keys:
-                        # a section whose name an earlier one has: behind its predecessor
-                        section_keys[symbol] = key + 1
-                        keys.append(key + 1)
-                        entries.append(symbol)
-                    key = section_keys[symbol]
+        rows, names, codes = self.symbol_rows, self.symbol_names, self.codes
+        globals_: list[tuple[int, int]] = []
+        for at, code in enumerate(codes[1:split], 1):
+            if code >= 0:
+                if code not in section_keys:
+                    # a section whose name an earlier one has: behind its predecessor
+                    section_keys[code] = key + 1
+                    keys.append(key + 1)
+                    entries.append(code)
+                key = section_keys[code]
                 continue
-            name = symbol.name
+            name = names[at]
             offset = places.get(name, -1)
-            named = offset >= 0 and name not in used
-            if named:
+            if offset >= 0 and name not in used:
                 key = offset << _PLACE_BITS
                 used.add(name)
             else:
                 key += 1
-            early = named and at >= split and offset < last_section and not profile.table_first
-            if at < split or early:
-                if early != (symbol.st_info >> 4 == layout.STB_GLOBAL):
-                    symbol.in_globals = early
-                keys.append(key)
-                entries.append(symbol)
+            if rows[at][1] >> 4 == layout.STB_GLOBAL:
+                draft.in_globals[at] = False
+            keys.append(key)
+            entries.append(code)
+        for code in codes[max(split, 1) :]:
+            if code >= 0:
+                continue
+            name = names[~code]
+            offset = places.get(name, -1)
+            if offset < 0 or name in used:
+                key += 1
             else:
-                globals_.append((key, symbol))
+                key = offset << _PLACE_BITS
+                used.add(name)
+                if offset < last_section and not profile.table_first:
+                    if rows[~code][1] >> 4 != layout.STB_GLOBAL:
+                        draft.in_globals[~code] = True
+                    keys.append(key)
+                    entries.append(code)
+                    continue
+            globals_.append((key, code))
         first_global = globals_[0][0] if globals_ else _END
         if profile.late_constant0:
             used.update(self.names)
         if profile.names_by_index:
-            for section in self.sections:
-                if isinstance(section.body, bodies.MercurySymbols):
-                    used.update(symbol.name for symbol in section.body.symbols)
+            for body in draft.bodies:
+                if isinstance(body, bodies.MercurySymbols):
+                    used.update(symbol.name for symbol in body.symbols)
+        late: list[tuple[int, Dropped]] = []
         for key, dropped in self._dropped_names(profile, used):
             if key < first_global:
                 keys.append(key)
                 entries.append(dropped)
             else:
-                globals_.append((key, dropped))
-        history = [entries[at] for at in sorted(range(len(keys)), key=keys.__getitem__)]
-        if len(section_keys) < len(self.sections) and not profile.table_first:
-            self._insert_namesakes(profile, history)
-        return history, self._merge_dropped(globals_)
+                late.append((key, dropped))
+        draft.history = [entries[at] for at in sorted(range(len(keys)), key=keys.__getitem__)]
+        if len(section_keys) < len(draft.names) and not profile.table_first:
+            self._insert_namesakes(draft.history)
+        draft.symbols = self._merge_dropped(globals_, late)
 
     def _dropped_names(self, profile: Profile, used: set[str]) -> Iterator[tuple[int, Dropped]]:
         """Strings that name nothing, and runs of NUL bytes that no renaming explains."""
         places = self.places
         if b"\0\0" not in self.strtab.data:
-            for name, place in places.items():
-                if name not in used:
-                    yield place << _PLACE_BITS, Dropped(name)
+            for name in [name for name in places if name not in used]:
+                yield places[name] << _PLACE_BITS, Dropped(name)
             return
         made_as = {
-            section.name: self.kinds.made_as(section)
-            for section in self.sections
-            if profile.names_patched and not section.name.startswith(".rel")
+            name: self.draft.made_name(number)
+            for number, name in enumerate(self.draft.names)
+            if profile.names_patched and not name.startswith(".rel")
         }
         room = at = gap = 0
         for raw in self.strtab.data.split(b"\0")[:-1]:
@@ -424,43 +449,42 @@ class _Describer:
         if gap > room:
             yield at - gap + room << _PLACE_BITS, Dropped("", erased=gap - room)
 
-    def _section_keys(
-        self, profile: Profile
-    ) -> tuple[list[int], list[Section | Symbol | Dropped], dict[Section, int]]:
+    def _section_keys(self, profile: Profile) -> tuple[list[int], list[Entry], dict[int, int]]:
         """Place sections and dropped section names by ``.shstrtab`` and ``.strtab``.
 
         Returns:
             places, what stands there, and the places of the sections.
         """
+        draft, places = self.draft, self.places
+        count = len(draft.names)
         if profile.table_first:
-            return [at - _END for at in range(len(self.sections))], [*self.sections], {}
-        places, found = self.places, self.kinds.found
-        by_name = dict(zip(reversed(self.names[1:]), reversed(self.sections), strict=True))
-        names = [name for name in self.section_places if name]
-        named = [*map(by_name.get, names)]
-        entries: list[Section | Symbol | Dropped] = [
-            Dropped(name, in_shstrtab=True) if section is None else section
-            for name, section in zip(names, named, strict=True)
+            return [at - _END for at in range(count)], [*range(count)], {}
+        names = [*self.section_places]
+        names.remove("")
+        indices = [*map(draft.index_of_name.get, names)]
+        entries: list[Entry] = [
+            Dropped(name, in_shstrtab=True) if index is None else index - 1
+            for name, index in zip(names, indices, strict=True)
         ]
         keys = [places.get(name, -1) << _PLACE_BITS for name in names]
+        is_special = [not kind.is_named_early or kind.is_of_bank for kind in draft.kinds]
         special = [
             at
-            for at, (name, section, key) in enumerate(zip(names, named, keys, strict=True))
-            if key < 0
-            or ".nv.constant" in name
-            or (section is not None and not found[section].is_named_early)
+            for at, (index, key) in enumerate(zip(indices, keys, strict=True))
+            if key < 0 or (".nv.constant" in names[at] if index is None else is_special[index - 1])
         ]
         tail = _END
         banks = profile.mercury_names and _TEXTURE_BANK.encode() in self.strtab.data
         for at in special:
-            lookup, section = names[at], named[at]
-            if section is not None:
+            lookup, index = names[at], indices[at]
+            if index is not None:
+                number = index - 1
                 if banks:
-                    self._find_texture_bank(section)
-                if self.kinds.is_late(section):
+                    self._find_texture_bank(number)
+                if draft.is_late(number):
                     keys[at] = tail = tail + 1
                     continue
-                made_as = self.kinds.made_as(section)
+                made_as = draft.made_name(number)
                 self.made_names.add(made_as)
                 if not profile.names_patched or made_as in places:
                     lookup = made_as
@@ -470,8 +494,9 @@ class _Describer:
                 keys[at] = before + 1
             else:
                 keys[at] = place << _PLACE_BITS
-        made = zip(compress(entries, named), compress(keys, named), strict=True)
-        section_keys: dict[Section, int] = dict(made)  # type: ignore[arg-type]
+        section_keys = {
+            index - 1: key for index, key in zip(indices, keys, strict=True) if index is not None
+        }
         return keys, entries, section_keys
 
     def _with_bank(self, lookup: str) -> str:
@@ -488,36 +513,31 @@ class _Describer:
             return behind
         return lookup
 
-    def _find_texture_bank(self, section: Section) -> None:
+    def _find_texture_bank(self, number: int) -> None:
         """``.nv.constant0`` of a kernel with texture references was made under another name."""
-        head, zero, kernel = section.name.partition(".nv.constant0.")
+        head, zero, kernel = self.draft.names[number].partition(".nv.constant0.")
         if zero and head in ("", ".rel", ".rela"):
             bank = _TEXTURE_BANK + kernel
             if bank in self.places or ".rela" + bank in self.places:
-                section.made_as = head + bank
+                self.draft.made_as[number] = head + bank
 
-    def _insert_namesakes(
-        self, profile: Profile, history: list[Section | Symbol | Dropped]
-    ) -> None:
+    def _insert_namesakes(self, history: list[Entry]) -> None:
         """Sections whose name an earlier one has: behind their predecessor in the index order."""
         placed = set(history)
-        groups: dict[int, Section] = {}
-        for section in self.sections:
-            group = self.kinds.group(section)
-            if section not in placed:
-                before = groups.get(group)
+        last: dict[int, int] = {}
+        for number, group in enumerate(self.draft.groups()):
+            if number not in placed:
+                before = last.get(group)
                 at = len(history) if before is None else history.index(before) + 1
-                history.insert(at, section)
-            groups[group] = section
+                history.insert(at, number)
+            last[group] = number
 
     @staticmethod
     def _merge_dropped(
-        entries: list[tuple[int, Symbol | Dropped]],
-    ) -> list[Symbol | Dropped]:
+        symbols: list[tuple[int, int]], dropped: list[tuple[int, Dropped]]
+    ) -> list[Entry]:
         """Globals in table order, dropped names where their offset puts them."""
-        symbols = [item for item in entries if isinstance(item[1], Symbol)]
-        dropped = [item for item in entries if isinstance(item[1], Dropped)]
-        merged: list[Symbol | Dropped] = []
+        merged: list[Entry] = []
         at = 0
         for key, symbol in symbols:
             while at < len(dropped) and dropped[at][0] < key:
@@ -527,13 +547,12 @@ class _Describer:
         merged.extend(item[1] for item in dropped[at:])
         return merged
 
-    def _make_symbols(self, profile: Profile) -> None:
-        """Symbols by table index."""
-        symbols = self.symbols
-        names, sections = self.names, self.sections
+    def _find_section_symbols(self, profile: Profile) -> None:
+        """Which symbols are those that the layout makes."""
+        codes, names, draft = self.codes, self.names, self.draft
         symbolic: set[int] = set()
         count = 0 if profile.table_first else len(names)
-        for name, row in zip(self.symbol_names, self.symbol_rows, strict=True):
+        for at, (name, row) in enumerate(zip(self.symbol_names, self.symbol_rows, strict=True)):
             _, info, other, shndx, value, size = row
             if (
                 info == _SECTION_SYMBOL
@@ -545,51 +564,42 @@ class _Describer:
                 and shndx not in symbolic
             ):
                 symbolic.add(shndx)
-                symbols.append(sections[shndx - 1])
+                codes.append(shndx - 1)
             else:
-                symbols.append(Symbol(name, info, other, self._refer(shndx), value, size))
-        if symbols:
-            symbols[0] = None
-        found = self.kinds.found
-        usual = [found[section].has_symbol for section in sections]
-        actual = [index in symbolic for index in range(1, len(sections) + 1)]
+                codes.append(~at)
+        usual = [kind.has_symbol for kind in draft.kinds]
+        actual = [index in symbolic for index in range(1, len(usual) + 1)]
         if usual != actual:
-            for section, rule, has_symbol in zip(sections, usual, actual, strict=True):
+            for number, (rule, has_symbol) in enumerate(zip(usual, actual, strict=True)):
                 if rule != has_symbol:
-                    section.has_symbol = has_symbol
+                    draft.has_symbol[number] = has_symbol
 
     # -- checking --------------------------------------------------------------------------------
 
     def run(self) -> Description:
-        ehdr, ident = self.elf.ehdr, self.elf.ident
-        self._read_sections()
-        fills = self._fills()
+        self.draft = draft = self._draft()
+        draft.fills = self._fills()
         self._forget_pages()
         self._read_symbols()
         self._mercury_tables()
-        header = Header(
-            ident[4], ident[7], ident[8], ident[9:16], ident[6], ehdr[0], ehdr[2], ehdr[3], ehdr[6]
-        )
-        name = self._profile()
-        self.kinds = Kinds(PROFILES[name], self.sections)
-        history, symbols = self._history(PROFILES[name])
-        description = Description(header, history, symbols, name, reasons=self.reasons)
-        if ident[7] == 0x41 and {".note.nv.cuinfo", ".note.nv.cuver"} & set(self.names):
-            header.e_flags &= 0xFFFFFF
-        planner = self._check_order(description)
-        planner = self._check_names(description, planner)
-        planner = self._check_symbols(description, planner)
-        planner = self._check_bodies(description, planner)
+        profile = draft.profile = PROFILES[self._profile()]
+        draft.kinds = kinds.find(profile, draft.names, draft.types, draft.flags)
+        draft.symbol_rows, draft.symbol_names = self.symbol_rows, self.symbol_names
+        self._find_history(profile)
+        if draft.header.ei_osabi == 0x41 and not _NOTES.isdisjoint(draft.names):
+            draft.header.e_flags &= 0xFFFFFF
+        self._check_order()
+        planner = self._check_names()
+        planner = self._check_symbols(planner)
+        planner = self._check_bodies(planner)
         self._check_sections(planner)
-        self._check_header(description, planner)
-        description.fills = fills
-        self.reasons += ["bytes outside of sections"] * len(fills)
-        return description
+        plan = self._check_header(planner)
+        self.reasons += ["bytes outside of sections"] * len(draft.fills)
+        return Description.of(draft, None if self.reasons else plan, self.reasons)
 
     def _read_symbols(self) -> None:
         if not self.symtab:
             return
-        section = self.sections[self.symtab - 1]
         try:
             self.symbol_rows = self.elf.symbol_rows(self.symtab)
             self.symbol_names = _names_at(self.places, self.strtab, self.symbol_rows)
@@ -597,44 +607,53 @@ class _Describer:
                 raise CubinError("no null symbol")
         except CubinError:
             self.symbol_rows, self.symbol_names = [], []
-            section.body = bodies.Blob(self.elf.section_bytes(self.symtab))
+            self._keep_table(self.symtab)
             self.reasons.append("malformed symbols")
             self.symtab = 0
 
-    def _planner(self, description: Description) -> layout.Planner:
+    def _keep_table(self, index: int) -> None:
+        """Keep the bytes of a section as they are."""
+        self.draft.bodies[index - 1] = bodies.Blob(self.elf.section_bytes(index))
+
+    def _planner(self) -> layout.Planner:
         known = {self.elf.shstrtab.data: self.section_places, self.strtab.data: self.places}
-        return layout.Planner(description, self.kinds, known)
+        return layout.Planner(self.draft, known)
 
-    def _check_order(self, description: Description) -> layout.Planner:
-        planner = self._planner(description)
-        if planner.sections != self.sections:
-            self._name_constant_relocations_early(description.history)
-            planner = self._planner(description)
-        if planner.sections != self.sections:
-            positions = {section: at for at, section in enumerate(description.sections)}
-            description.pins.index_order = [positions[section] for section in self.sections]
+    def _check_order(self) -> None:
+        draft = self.draft
+        if self._is_index_order():
+            return
+        self._name_constant_relocations_early(draft.history)
+        if not self._is_index_order():
+            creation = [entry for entry in draft.history if isinstance(entry, int) and entry >= 0]
+            positions = {number: at for at, number in enumerate(creation)}
+            draft.pins.index_order = [positions[number] for number in range(len(draft.names))]
             self.reasons.append("section order")
-            planner = self._planner(description)
-        return planner
 
-    def _name_constant_relocations_early(self, history: list[Section | Symbol | Dropped]) -> None:
+    def _is_index_order(self) -> bool:
+        """Whether the history puts the sections into the order that they have."""
+        creation = [entry for entry in self.draft.history if isinstance(entry, int) and entry >= 0]
+        return sorted(creation, key=self.draft.groups().__getitem__) == [*range(len(creation))]
+
+    def _name_constant_relocations_early(self, history: list[Entry]) -> None:
         """``.rel.nv.constant0.<k>`` is named with its bank, but made with its first entry."""
-        previous: Section | None = None
-        for section in self.sections:
-            if section.sh_type not in bodies.RELOCATION_TYPES:
+        draft = self.draft
+        previous: int | None = None
+        for number, name in enumerate(draft.names):
+            if draft.types[number] not in bodies.RELOCATION_TYPES:
                 continue
-            head, zero, _ = section.name.partition(".nv.constant0.")
+            head, zero, _ = name.partition(".nv.constant0.")
             if zero and head in (".rel", ".rela") and previous is not None:
-                at = history.index(section)
-                made_as = self.kinds.made_as(section)
-                history[at] = Dropped(
-                    section.name, True, None if made_as == section.name else made_as
+                made_as = draft.made_name(number)
+                history[history.index(number)] = Dropped(
+                    name, True, None if made_as == name else made_as
                 )
-                history.insert(history.index(previous) + 1, section)
-            previous = section
+                history.insert(history.index(previous) + 1, number)
+            previous = number
 
-    def _check_names(self, description: Description, planner: layout.Planner) -> layout.Planner:
-        pins = description.pins
+    def _check_names(self) -> layout.Planner:
+        planner = self._planner()
+        pins = self.draft.pins
         if planner.shstrtab != self.elf.shstrtab.data:
             pins.shstrtab = self.elf.shstrtab.data
             self.reasons.append("section name table")
@@ -642,18 +661,17 @@ class _Describer:
             pins.strtab = self.strtab.data
             self.reasons.append("symbol name table")
         if pins.shstrtab is not None or pins.strtab is not None:
-            planner = self._planner(description)
+            planner = self._planner()
         places = [row[0] for row in self.rows[1:]]
         if places != planner.name_places:
-            for section, place, first in zip(
-                self.sections, places, planner.name_places, strict=True
-            ):
+            pairs = zip(places, planner.name_places, strict=True)
+            for number, (place, first) in enumerate(pairs):
                 if place != first:
-                    section.pins["sh_name"] = place
+                    self.draft.pins_of(number)["sh_name"] = place
                     self.reasons.append("place of a section name")
         return planner
 
-    def _check_symbols(self, description: Description, planner: layout.Planner) -> layout.Planner:
+    def _check_symbols(self, planner: layout.Planner) -> layout.Planner:
         if self._has_symbols(planner):
             return planner
         self._pin_names(planner.strtab_offsets)
@@ -670,12 +688,12 @@ class _Describer:
                 break
             order.append(free.pop(0))
         if len(order) == len(self.symbol_rows) == len(computed):
-            description.pins.symbol_order = order
+            self.draft.pins.symbol_order = order
             self.reasons.append("symbol order")
         else:
-            self.sections[self.symtab - 1].body = bodies.Blob(self.elf.section_bytes(self.symtab))
+            self._keep_table(self.symtab)
             self.reasons.append("symbol table")
-        planner = self._planner(description)
+        planner = self._planner()
         planner.prepare()
         return planner
 
@@ -689,21 +707,22 @@ class _Describer:
 
     def _pin_names(self, first: dict[str, int]) -> None:
         """Keep ``st_name`` where it is not the first place of the name."""
-        for row, symbol in zip(self.symbol_rows, self.symbols, strict=True):
-            if isinstance(symbol, Symbol) and first.get(symbol.name) != row[0]:
-                symbol.pins["st_name"] = row[0]
+        for at in range(1, len(self.codes)):
+            place = self.symbol_rows[at][0]
+            if self.codes[at] < 0 and first.get(self.symbol_names[at]) != place:
+                self.draft.symbol_places[at] = place
                 self.reasons.append("place of a symbol name")
 
-    def _check_bodies(self, description: Description, planner: layout.Planner) -> layout.Planner:
+    def _check_bodies(self, planner: layout.Planner) -> layout.Planner:
         """Tables that refer to strings and sections must give their bytes again."""
+        draft = self.draft
         symbols_kept = False
         unchecked = [
-            (index, section)
-            for index, section in enumerate(self.sections, 1)
-            if section.body.__class__ not in _LOSSLESS
+            (index, body)
+            for index, body in enumerate(draft.bodies, 1)
+            if body.__class__ not in _LOSSLESS
         ]
-        for index, section in unchecked:
-            body = section.body
+        for index, body in unchecked:
             data = self.elf.section_bytes(index)
             if isinstance(body, bodies.Computed):
                 same = self._is_computed(planner, body.kind, data)
@@ -712,16 +731,16 @@ class _Describer:
                     same = self._pin_words(planner, data)
             else:
                 try:
-                    same = body.encode(planner) == data
+                    same = body.encode(planner.context) == data
                 except CubinError:
                     same = False
             if not same:
-                section.body = bodies.Blob(data)
-                self.reasons.append(f"records of {kind_of(section.name)}")
+                self._keep_table(index)
+                self.reasons.append(f"records of {kind_of(self.names[index])}")
                 symbols_kept |= isinstance(body, bodies.Computed) and body.kind == "symtab"
         if symbols_kept:
             # a table kept as it is has no symbols that anything could be computed from
-            planner = self._planner(description)
+            planner = self._planner()
             planner.prepare()
         return planner
 
@@ -737,94 +756,97 @@ class _Describer:
         """Keep the words of ``.symtab_shndx``; whether there is one for each symbol."""
         if len(data) != bodies.WORD.size * len(planner.symbol_rows):
             return False
-        planner.description.pins.symbol_words = [word for (word,) in bodies.WORD.iter_unpack(data)]
+        self.draft.pins.symbol_words = [word for (word,) in bodies.WORD.iter_unpack(data)]
         self.reasons.append("extended section indices")
         return True
 
     def _check_sections(self, planner: layout.Planner) -> None:
-        rows = self.rows[1:]
+        draft = self.draft
         # every body gives as many bytes as it was made of: `decode` and `_check_bodies` saw to it
-        planner.know_sizes([row[5] for row in rows])
-        actual = [row[4] for row in rows]
+        planner.know_sizes(self.sizes)
+        actual = [*self.starts]
         self.placed = planner.offsets()
         if self.placed[0] != actual:
             self.placed = planner.offsets(actual)
-        computed = zip(self.sections, planner.infos(), planner.links(), strict=True)
-        for row, (section, info, link) in zip(rows, computed, strict=True):
-            if section.exceptions is not None and "sh_offset" in section.pins:
-                self.reasons.append(f"offset of {kind_of(section.name)}")
-            if section.shares is not None:
-                self.reasons.append(f"sharing of {kind_of(section.name)}")
+        infos, links = planner.infos(), planner.links()
+        is_usual = infos == [row[7] for row in self.rows[1:]]
+        is_usual = is_usual and links == [row[6] for row in self.rows[1:]]
+        if is_usual and not draft.exceptions and not draft.shares:
+            return
+        computed = zip(draft.names, self.rows[1:], infos, links, strict=True)
+        for number, (name, row, info, link) in enumerate(computed):
+            if number in draft.exceptions and "sh_offset" in draft.exceptions[number].pins:
+                self.reasons.append(f"offset of {kind_of(name)}")
+            if number in draft.shares:
+                self.reasons.append(f"sharing of {kind_of(name)}")
             if info != row[7]:
-                self._keep_info(section, info, row[7])
+                self._keep_info(number, info, row[7])
             if link != row[6]:
-                section.link = self._refer(row[6])
-                self.reasons.append(f"sh_link of {kind_of(section.name)}")
+                draft.links[number] = row[6]
+                self.reasons.append(f"sh_link of {kind_of(name)}")
 
-    def _keep_info(self, section: Section, computed: int, info: int) -> None:
-        name = section.name
-        if name.startswith(".text") and section.sh_type == elf.SHT_PROGBITS:
-            section.registers = info >> 24
-            if computed | section.registers << 24 == info:
+    def _keep_info(self, number: int, computed: int, info: int) -> None:
+        draft = self.draft
+        name, sh_type = draft.names[number], draft.types[number]
+        if name.startswith(".text") and sh_type == elf.SHT_PROGBITS:
+            registers = info >> 24
+            if computed | registers << 24 == info:
+                draft.registers[number] = registers
                 return
-            section.registers = 0
-        section.info = self._refer(info) if kinds.info_is_section(section) else info
-        if section.info != self._namesake(section):
+        draft.infos[number] = info
+        # when several sections have the owner's name, it may be any of them
+        target = kinds.info_target_of(name, sh_type)
+        if target is None or not 0 < info < len(self.names) or self.names[info] != target:
             self.reasons.append(f"sh_info of {kind_of(name)}")
 
-    @staticmethod
-    def _namesake(section: Section) -> Section | int | None:
-        """What ``sh_info`` refers to when several sections have the owner's name."""
-        info = section.info
-        if isinstance(info, Section) and info.name == kinds.info_target(section):
-            return info
-        return None
-
-    def _check_header(self, description: Description, planner: layout.Planner) -> None:
+    def _check_header(self, planner: layout.Planner) -> layout.Plan:
+        header, pins = self.draft.header, self.draft.pins
         rows = self.rows[1:]  # of which all that is computed was compared
         laid_out = planner.finish(*self.placed, rows)
         actual = tuple(self.elf.segment_rows)
         if tuple(laid_out.segment_rows) != actual:
-            description.pins.segments = list(actual)
+            pins.segments = list(actual)
             self.reasons.append("program headers")
             laid_out = planner.finish(*self.placed, rows)
         if self.rows and laid_out.section_rows[0] != self.rows[0]:
-            description.pins.null_section = self.rows[0]
+            pins.null_section = self.rows[0]
             self.reasons.append("section header 0")
         # e_shoff first: the program headers follow it
         for field in ("e_shoff", *_EHDR_FIELDS):
             at = _EHDR_FIELDS.index(field)
             if laid_out.ehdr[at] != self.elf.ehdr[at]:
-                description.header.pins[field] = self.elf.ehdr[at]
+                header.pins[field] = self.elf.ehdr[at]
                 self.reasons.append(f"header field {field}")
                 laid_out = planner.finish(*self.placed, rows)
         if laid_out.size != len(self.data):
-            description.pins.file_size = len(self.data)
+            pins.file_size = len(self.data)
             self.reasons.append("file size")
+        return laid_out
 
     def _fills(self) -> list[Fill]:
         """Bytes outside of everything that are not zero."""
         ehdr = self.elf.ehdr
-        entry = 64 if self.elf.is_64 else 40
-        spans = [
+        rows = self.rows
+        if elf.SHT_CUDA_RESERVED_SHARED in self.types:
+            stored = [elf.occupies_file(row[1], row[2]) for row in rows]
+        else:
+            stored = [row[1] not in elf.NO_BYTES_TYPES for row in rows]
+        starts = [*compress([row[4] for row in rows], stored)]
+        ends = [*map(add, starts, compress([row[5] for row in rows], stored))]
+        segment = 56 if self.elf.is_64 else 32
+        for start, size in (
             (0, ehdr[7]),
-            (ehdr[5], ehdr[5] + len(self.rows) * entry),
-            (ehdr[4], ehdr[4] + self.elf.num_segments * (56 if self.elf.is_64 else 32)),
-        ]
-        reserved = elf.SHT_CUDA_RESERVED_SHARED
-        absent = elf.NO_BYTES_TYPES
-        spans += [
-            (row[4], row[4] + row[5])
-            for row in self.rows
-            if row[1] not in absent and (row[1] != reserved or elf.occupies_file(row[1], row[2]))
-        ]
-        spans.sort()
+            (ehdr[5], len(rows) * (64 if self.elf.is_64 else 40)),
+            (ehdr[4], self.elf.num_segments * segment),
+        ):
+            starts.append(start)
+            ends.append(start + size)
         data = self.data
-        ends = [*accumulate([end for _, end in spans], max, initial=0)]
-        starts = [*[start for start, _ in spans], len(data)]
-        pairs = zip(ends, starts, strict=True)
-        whole = b"".join([data[at:start] for at, start in pairs if start > at])
-        if whole == bytes(len(whole)):
+        # nothing lies between the n-th end and the start after it if that is not the smaller one
+        behind, before = [0, *sorted(ends)], [*sorted(starts), len(data)]
+        gaps = [(at, start) for at, start in zip(behind, before, strict=True) if start > at]
+        whole = b"".join([data[at:start] for at, start in gaps])
+        if whole.count(0) == len(whole):
             return []
-        gaps = [(at, bytes(data[at:start])) for at, start in zip(ends, starts, strict=True)]
-        return [Fill(at, gap) for at, gap in gaps if gap.count(0) != len(gap)]
+        contents = [(at, bytes(data[at:start])) for at, start in gaps]
+        return [Fill(at, content) for at, content in contents if content.count(0) != len(content)]

@@ -1,21 +1,23 @@
 """Section kinds: what a writer does with a section because of its name, type and flags alone.
 
 The rules are functions of a section and a profile. A file has few kinds and many sections, named
-``<prefix>.<function>``; :class:`Kinds` asks the rules once for each kind and remembers the answer.
+``<prefix>.<function>``; :func:`find` asks the rules once for each kind.
 """
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
+from itertools import groupby
 
 from cubinspec.reader import elf
 from cubinspec_writer.emit import bodies
 from cubinspec_writer.emit.model import Section
 from cubinspec_writer.emit.profiles import CAPMERC_TEXT, mercury_name
+from cubinspec_writer.plain import dataclass
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from cubinspec_writer.emit.profiles import Profile
 
 #: Jump slots of unified functions (code), and unified data.
@@ -66,18 +68,47 @@ _OWNED = (
     (".nv.local.", ".text."),
 )
 NAMED_BEHIND_RELOCATIONS = (".nv.constant0.", ".nv.constant.entry_image_header_indices.")
-#: ``<prefix>.`` of a name of the form ``<prefix>.<function>``. Names with a meaning of their own
-#: (reserved shared memory, stubs) are not of that form.
-_PREFIX = re.compile(
-    r"(?:\.nv\.(?:cap)?merc)?(?:\.nv\.resolvedrela|\.rela?)?"
-    r"(?:\.text|\.nv\.(?:info|shared|local|uft\.rel|"
-    r"constant(?:\d+|\.optimizer|\.entry_image_header_indices)))\.(?!reserved\.|__cuda_uf_stub_)(?=.)",
-    re.DOTALL,
-).match
+#: What a name of the form ``<prefix>.<function>`` starts with: a half, then relocations, each of
+#: which may be missing, then one of these, where ``.nv.constant`` has a number.
+_HALVES = (".nv.merc", ".nv.capmerc")
+_RELOCATIONS = (".nv.resolvedrela.", ".rela.", ".rel.")
+_OF_FUNCTIONS = (
+    ".text.",
+    ".nv.info.",
+    ".nv.shared.",
+    ".nv.local.",
+    ".nv.uft.rel.",
+    ".nv.constant.optimizer.",
+    ".nv.constant.entry_image_header_indices.",
+)
+_BANK = ".nv.constant"
+_BANK_RELOCATIONS = (".rel" + _BANK, ".rela" + _BANK)
 #: What behind a prefix is no function.
 _NO_FUNCTION = ("reserved.", STUB)
 #: Stands for any function.
 _ANY = "\x01"
+
+
+def _prefix(name: str) -> str:
+    """``<prefix>.`` of a name of the form ``<prefix>.<function>``; empty for any other.
+
+    Names with a meaning of their own (reserved shared memory, stubs) are not of that form.
+    """
+    at = 0
+    for starts in (_HALVES, _RELOCATIONS):
+        for start in starts:
+            if name.startswith(start, at):
+                at += len(start.removesuffix("."))
+                break
+    end = 0
+    for start in _OF_FUNCTIONS:
+        if name.startswith(start, at):
+            end = at + len(start)
+    if name.startswith(_BANK, at):
+        bank, dot, _ = name[at + len(_BANK) :].partition(".")
+        if dot and bank.isdecimal():
+            end = at + len(_BANK) + len(bank) + 1
+    return name[:end] if len(name) > end and not name.startswith(_NO_FUNCTION, end) else ""
 
 
 def group(section: Section, profile: Profile, *, has_table: bool = False) -> int:
@@ -160,13 +191,6 @@ def is_late(section: Section, profile: Profile) -> bool:
     return bool(section.sh_flags & elf.SHF_CUDA_MERCURY) or (
         section.name.startswith(".nv.constant0.") and section.made_as is None
     )
-
-
-def made_as(section: Section, profile: Profile) -> str:
-    """The name under which a section was made."""
-    if section.made_as is not None:
-        return section.made_as
-    return (mercury_name(section.name) or section.name) if profile.mercury_names else section.name
 
 
 def has_symbol(section: Section) -> bool:
@@ -261,6 +285,7 @@ class Kind:
         is_final: ``.shstrtab`` gets its final name, and once, when it is made.
         is_named_early: both string tables name it when it is made, by its final name, and nothing
             else before it.
+        is_of_bank: holds the relocations of a constant bank.
     """
 
     cut: int
@@ -277,112 +302,124 @@ class Kind:
     is_relocation: bool
     is_final: bool
     is_named_early: bool
+    is_of_bank: bool
+
+
+def find(
+    profile: Profile, names: Sequence[str], types: Sequence[int], flags: Sequence[int]
+) -> list[Kind]:
+    """The kind of each section of a file; the rules are asked once for each kind."""
+    table = has_table(names)
+    known: dict[tuple[str, int, int], Kind] = {}
+    found: list[Kind] = []
+    at = 0
+    for (sh_type, sh_flags), run in groupby(zip(types, flags, strict=True)):
+        # neighbours of one type are mostly of one kind: that of the last name with a function
+        prefix = ""
+        is_tried = False
+        start, at = at, at + len([*run])
+        for number in range(start, at):
+            name = names[number]
+            if (
+                not prefix
+                or not name.startswith(prefix)
+                or name.startswith(_NO_FUNCTION, len(prefix))
+                or name == prefix
+            ):
+                owned = _prefix(name)
+                key = (owned or name, sh_type, sh_flags)
+                if key not in known:
+                    known[key] = _ask(profile, *key, owned=bool(owned), has_table=table)
+                kind = known[key]
+                prefix = owned
+                if prefix and not is_tried:
+                    is_tried = True
+                    if _is_prefix_of_all(prefix, names[number:at]):
+                        found += [kind] * (at - number)
+                        break
+            found.append(kind)
+    return found
+
+
+def _is_prefix_of_all(prefix: str, names: Sequence[str]) -> bool:
+    """Whether all names are of the form ``<prefix><function>``: looks at them all at once."""
+    text = "\0".join(["", *names, ""])
+    return text.count("\0" + prefix) == len(names) and not any(
+        f"\0{prefix}{end}" in text for end in (*_NO_FUNCTION, "\0")
+    )
+
+
+def runs(kinds: list[Kind]) -> Iterator[tuple[Kind, int, int]]:
+    """Neighbours of one kind: the kind, the first number, and the number behind the last."""
+    at = 0
+    for kind, run in groupby(kinds):
+        start, at = at, at + len([*run])
+        yield kind, start, at
+
+
+def has_table(names: Sequence[str]) -> bool:
+    """Whether a file with sections of these names has a table of stubs."""
+    return UFT in names or CAPMERC_UFT in names
+
+
+def _ask(
+    profile: Profile, prefix: str, sh_type: int, sh_flags: int, *, owned: bool, has_table: bool
+) -> Kind:
+    any_name = prefix + _ANY if owned else prefix
+    example = Section(any_name, sh_type, bodies.NoBytes(0), sh_flags)
+    made = mercury_name(any_name) if profile.mercury_names else None
+    info = None
+    if sh_type not in _OWN_INFO:
+        info = info_target_of(any_name, sh_type)
+    late, mercury = is_late(example, profile), bool(sh_flags & elf.SHF_CUDA_MERCURY)
+    stored = elf.occupies_file(sh_type, sh_flags)
+    return Kind(
+        len(prefix),
+        group(example, profile, has_table=has_table),
+        late,
+        mercury,
+        stored,
+        stored and not mercury and sh_type != elf.SHT_STRTAB,
+        has_symbol(example) and not profile.table_first,
+        made if made is None else made.removesuffix(_ANY),
+        link_target(example, profile, has_table=has_table),
+        info if info is None else info.removesuffix(_ANY),
+        any_name.startswith(".text") or sh_type == SHT_CUDA_UFT,
+        any_name.startswith(".rel"),
+        made is None and not profile.names_by_index and not (mercury and profile.late_constant0),
+        made is None
+        and not late
+        and not mercury
+        and not any_name.startswith(NAMED_BEHIND_RELOCATIONS),
+        any_name.startswith(_BANK_RELOCATIONS),
+    )
 
 
 class Kinds:
-    """The kinds of the sections of one file.
+    """The kinds of sections.
 
     Attributes:
-        found: the kind of each section. Name, type and flags of a section must not change once
-            it is in here.
+        found: the kind of each section.
+        has_table: whether there is a table of stubs.
     """
 
     def __init__(self, profile: Profile, sections: list[Section]) -> None:
         self.profile = profile
-        self.has_table = any(section.name in (UFT, CAPMERC_UFT) for section in sections)
-        known: dict[tuple[str, int, int], Kind] = {}
-        # neighbours of one type are mostly of one kind: prefix, flags and kind of the last one
-        latest: dict[int, tuple[str, int, Kind]] = {}
-        kinds: list[Kind] = []
-        for section in sections:
-            name = section.name
-            likely = latest.get(section.sh_type)
-            if likely is not None:
-                prefix, flags, kind = likely
-                if (
-                    flags == section.sh_flags
-                    and name.startswith(prefix)
-                    and not name.startswith(_NO_FUNCTION, kind.cut)
-                    and name != prefix
-                ):
-                    kinds.append(kind)
-                    continue
-            match = _PREFIX(name)
-            prefix = match[0] if match else name
-            key = (prefix, section.sh_type, section.sh_flags)
-            known_kind = known.get(key)
-            if known_kind is None:
-                known_kind = known[key] = self._ask(prefix, section, bool(match))
-            kinds.append(known_kind)
-            if match:
-                latest[section.sh_type] = (prefix, section.sh_flags, known_kind)
-        self.found = dict(zip(sections, kinds, strict=True))
-
-    def _ask(self, prefix: str, section: Section, owned: bool) -> Kind:
-        any_name = prefix + _ANY if owned else prefix
-        example = Section(any_name, section.sh_type, section.body, section.sh_flags)
-        profile = self.profile
-        made = mercury_name(any_name) if profile.mercury_names else None
-        info = None
-        if section.sh_type not in _OWN_INFO:
-            info = info_target_of(any_name, section.sh_type)
-        late, mercury = is_late(example, profile), bool(section.sh_flags & elf.SHF_CUDA_MERCURY)
-        stored = elf.occupies_file(section.sh_type, section.sh_flags)
-        return Kind(
-            len(prefix),
-            group(example, profile, has_table=self.has_table),
-            late,
-            mercury,
-            stored,
-            stored and not mercury and section.sh_type != elf.SHT_STRTAB,
-            has_symbol(example) and not profile.table_first,
-            made if made is None else made.removesuffix(_ANY),
-            link_target(example, profile, has_table=self.has_table),
-            info if info is None else info.removesuffix(_ANY),
-            any_name.startswith(".text") or section.sh_type == SHT_CUDA_UFT,
-            any_name.startswith(".rel"),
-            made is None
-            and not profile.names_by_index
-            and not (mercury and profile.late_constant0),
-            made is None
-            and not late
-            and not mercury
-            and not any_name.startswith(NAMED_BEHIND_RELOCATIONS),
+        names = [section.name for section in sections]
+        self.has_table = has_table(names)
+        self.found = find(
+            profile,
+            names,
+            [section.sh_type for section in sections],
+            [section.sh_flags for section in sections],
         )
-
-    def made_as(self, section: Section) -> str:
-        """The name under which a section was made."""
-        if section.made_as is not None:
-            return section.made_as
-        kind = self.found[section]
-        return section.name if kind.made is None else kind.made + section.name[kind.cut :]
-
-    def is_late(self, section: Section) -> bool:
-        """Whether a section was made after the global symbols were named."""
-        if section.late is not None:
-            return section.late
-        kind = self.found[section]
-        return kind.is_late and (section.made_as is None or kind.is_mercury)
-
-    def has_symbol(self, section: Section) -> bool:
-        """Whether a section symbol is made."""
-        if section.has_symbol is not None:
-            return section.has_symbol
-        return self.found[section].has_symbol
-
-    def group(self, section: Section) -> int:
-        """Rank of a section in the index order."""
-        if section.late is not None or section.made_as is not None:
-            return group(section, self.profile, has_table=self.has_table)
-        return self.found[section].group
 
     def index_order(self, sections: list[Section]) -> list[int]:
         """Positions in creation order, in section index order (without the null section)."""
-        found = self.found
         ranks = [
-            found[section].group
+            kind.group
             if section.late is None and section.made_as is None
-            else self.group(section)
-            for section in sections
+            else group(section, self.profile, has_table=self.has_table)
+            for kind, section in zip(self.found, sections, strict=True)
         ]
         return sorted(range(len(sections)), key=ranks.__getitem__)

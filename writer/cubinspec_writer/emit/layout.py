@@ -17,7 +17,6 @@ the next multiple of 8, program headers right after them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from struct import error as StructError
 from struct import pack
 from types import MappingProxyType
@@ -26,6 +25,7 @@ from cubinspec.errors import BadStructureError, CubinError
 from cubinspec.reader import elf
 from cubinspec_generated import records
 from cubinspec_writer.emit import bodies, segments
+from cubinspec_writer.emit.draft import Draft
 from cubinspec_writer.emit.kinds import (
     CAPMERC_UFT,
     LINK_TO_MERC_SYMTAB,
@@ -35,19 +35,16 @@ from cubinspec_writer.emit.kinds import (
     STUB,
     UFT,
     UFT_REL,
-    Kinds,
-    info_target,
+    info_target_of,
+    runs,
 )
 from cubinspec_writer.emit.model import (
     SHN_COMMON,
     SHN_LORESERVE,
     SHN_XINDEX,
-    Description,
     Dropped,
-    Section,
-    Symbol,
 )
-from cubinspec_writer.emit.profiles import PROFILES, twin_of
+from cubinspec_writer.emit.profiles import twin_of
 from cubinspec_writer.emit.strings import (
     section_names,
     shstrtab_hole,
@@ -55,13 +52,14 @@ from cubinspec_writer.emit.strings import (
     strtab_hole,
     symbol_names,
 )
+from cubinspec_writer.plain import dataclass
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import NoReturn
 
-    from cubinspec_writer.emit.profiles import Profile
+    from cubinspec_writer.emit.model import Description, Section, Symbol
 
     SymbolRow = tuple[int, int, int, int, int, int]
 
@@ -71,9 +69,6 @@ STB_GLOBAL = 1
 _R_CUDA_32 = 1
 #: Largest section index that fits into bits 24-31 of e_flags; readers accept 0xff as "not said".
 MAX_NOTE_INDEX = 0xFF
-
-#: Attribute streams with more records than this are those of whole modules.
-_MANY_RECORDS = 256
 
 #: Mercury kinds that never share bytes with a plain section.
 _NEVER_SHARED = (
@@ -90,20 +85,22 @@ class Plan:
     """A file laid out: all numbers are known, no body is written yet.
 
     Attributes:
-        sections: in index order; index 0 is ``None``.
+        draft: what is laid out.
         section_rows: the section headers, ELF64 field order.
-        offsets: where the bytes of each section stand.
+        offsets, sizes: where the bytes of each section stand, and how many there are.
         tables_at: where the section headers and the program headers stand.
         symbol_rows: ``.symtab``, with real section indices.
         tables: bytes of both string tables, and of other computed tables once they are written.
         ehdr: the fields behind ``e_ident``.
         segment_rows: program headers, ELF64 field order.
         size: length of the file.
+        context: what bodies are written with.
     """
 
-    sections: list[Section | None]
+    draft: Draft
     section_rows: list[tuple[int, ...]]
     offsets: list[int]
+    sizes: Sequence[int]
     tables_at: tuple[int, int]
     symbol_rows: list[SymbolRow]
     tables: dict[str, bytes]
@@ -111,7 +108,19 @@ class Plan:
     segment_rows: list[tuple[int, ...]]
     size: int
     is_64: bool
-    context: Planner
+    context: References
+
+    @property
+    def sections(self) -> list[Section | None]:
+        """Sections of a description in index order; index 0 is ``None``."""
+        return [None, *self.draft.section_objects]
+
+    def table(self, kind: str) -> bytes:
+        """The bytes of a computed table."""
+        table = self.tables.get(kind)
+        if table is None:  # only .symtab is not written before its size is known
+            table = self.tables[kind] = bodies.encode_symbols(self.symbol_rows, self.is_64)
+        return table
 
 
 def _refuse(reason: str, field: str) -> NoReturn:
@@ -126,81 +135,20 @@ def _align(value: int, alignment: int) -> int:
     return value if alignment < 2 else (value + alignment - 1) // alignment * alignment
 
 
-class Planner:
-    """The steps of :func:`plan` over shared state.
+class References:
+    """Where that stands which bodies refer to.
 
-    Args:
-        kinds: of the sections of the description, where they are known.
-        known: string tables that may come out, with the place of every name.
+    Attributes:
+        strtab, strtab_offsets: ``.strtab``, and the place of every name in it.
     """
 
-    def __init__(
-        self,
-        description: Description,
-        kinds: Kinds | None = None,
-        known: Mapping[bytes, dict[str, int]] = MappingProxyType({}),
-    ) -> None:
-        self.description = description
-        creation = description.sections
-        if kinds is None:
-            profile = PROFILES.get(description.profile)
-            if profile is None:
-                _refuse(f"unknown profile {description.profile!r}", "profile")
-            kinds = Kinds(profile, creation)
-        self.kinds = kinds
-        self.profile: Profile = kinds.profile
-        self.is_64 = description.header.ei_class == elf.ELFCLASS64
-        pins = description.pins
-        order = pins.index_order
-        if order is None:
-            order = kinds.index_order(creation)
-        #: In index order, and what else is known of each, in the same order.
-        self.sections = [creation[at] for at in order]
-        self.names = [section.name for section in self.sections]
-        self.kind_of_each = [kinds.found[section] for section in self.sections]
-        count = len(self.sections)
-        self.indices = dict(zip(self.sections, range(1, count + 1), strict=True))
-        #: Index of the first section of each name.
-        self.index_of_name = dict(zip(reversed(self.names), range(count, 0, -1), strict=True))
-        #: Index of the first computed table of each kind.
-        self._computed: dict[str, int] = {}
-        for section in self.sections:
-            if isinstance(section.body, bodies.Computed):
-                self._computed.setdefault(section.body.kind, self.indices[section])
-        repeated: dict[Section, int] = {}
-        if pins.shstrtab is None:
-            self.shstrtab, first, repeated = section_names(description, kinds, known)
-        else:
-            self.shstrtab, first = pins.shstrtab, string_offsets(pins.shstrtab)
-        #: Where the name of each section stands; ``None``: nowhere.
-        self.name_places: list[int | None] = [*map(first.get, self.names)]
-        for section, place in repeated.items():
-            self.name_places[self.indices[section] - 1] = place
-        if pins.strtab is None:
-            self.strtab, self.strtab_offsets = symbol_names(description, kinds, known)
-        else:
-            self.strtab, self.strtab_offsets = pins.strtab, string_offsets(pins.strtab)
-        #: Index in ``.symtab`` of the first symbol of a function by section index and name.
-        self.function_symbols: dict[tuple[int, str], int] = {}
-        self.symbol_rows: list[SymbolRow] = []
-        #: What stands at each index of ``.symtab``: a section for its symbol, ``None`` at 0.
-        self.symbol_entries: list[Section | Symbol | None] = []
-        #: Bytes of the computed tables by kind, as far as they were asked for.
-        self.tables = {"shstrtab": self.shstrtab, "strtab": self.strtab}
-        #: Bytes of bodies that are written as soon as their size is asked for.
-        self.encoded: dict[Section, bytes] = {}
-        self._info_writer = bodies.InfoWriter()
-        self._sizes: list[int] = []
-        self.capsule_symbols: dict[Section, int] | None = None
-        self.num_local = 0
-        self.num_tail = 0
+    __slots__ = ("is_64", "section_index", "strtab", "strtab_offsets")
 
-    def named(self, name: str) -> Section | None:
-        """The first section of a name."""
-        index = self.index_of_name.get(name)
-        return None if index is None else self.sections[index - 1]
-
-    # -- what bodies may ask for -----------------------------------------------------------------
+    def __init__(self, draft: Draft, strtab: bytes, offsets: dict[str, int]) -> None:
+        self.section_index = draft.index
+        self.strtab = strtab
+        self.strtab_offsets = offsets
+        self.is_64 = draft.header.ei_class == elf.ELFCLASS64
 
     def string_offset(self, text: str) -> int:
         """Offset of a string in ``.strtab``."""
@@ -215,80 +163,138 @@ class Planner:
             return self.string_offset(text)
         return max(self.strtab.find(b"\0\0"), 0) + 1
 
-    def section_index(self, section: Section) -> int:
-        """Index of a section of the description."""
-        return self._index(section)
+
+class Planner:
+    """The steps of :func:`plan` over shared state.
+
+    Args:
+        known: string tables that may come out, with the place of every name.
+    """
+
+    def __init__(
+        self,
+        source: Description | Draft,
+        known: Mapping[bytes, dict[str, int]] = MappingProxyType({}),
+    ) -> None:
+        draft = source if isinstance(source, Draft) else Draft.of(source)
+        self.draft = draft
+        self.profile = draft.profile
+        self.is_64 = draft.header.ei_class == elf.ELFCLASS64
+        self.index_of_name = draft.index_of_name
+        #: Index of the first computed table of each kind.
+        self._computed: dict[str, int] = {}
+        for index, body in enumerate(draft.bodies, 1):
+            if isinstance(body, bodies.Computed):
+                self._computed.setdefault(body.kind, index)
+        pins = draft.pins
+        repeated: dict[int, int] = {}
+        if pins.shstrtab is None:
+            self.shstrtab, first, repeated = section_names(draft, known)
+        else:
+            self.shstrtab, first = pins.shstrtab, string_offsets(pins.shstrtab)
+        #: Where the name of each section stands; ``None``: nowhere.
+        self.name_places: list[int | None] = [*map(first.get, draft.names)]
+        for number, place in repeated.items():
+            self.name_places[number] = place
+        if pins.strtab is None:
+            self.strtab, self.strtab_offsets = symbol_names(draft, known)
+        else:
+            self.strtab, self.strtab_offsets = pins.strtab, string_offsets(pins.strtab)
+        #: What bodies are written with.
+        self.context = References(draft, self.strtab, self.strtab_offsets)
+        #: Index in ``.symtab`` of the first symbol of a function by section index and name.
+        self.function_symbols: dict[tuple[int, str], int] = {}
+        self.symbol_rows: list[SymbolRow] = []
+        #: What stands at each index of ``.symtab``: a section for its symbol, ``None`` at 0.
+        self.symbol_codes: list[int | None] = []
+        #: Bytes of the computed tables by kind, as far as they were asked for.
+        self.tables = {"shstrtab": self.shstrtab, "strtab": self.strtab}
+        self._sizes: Sequence[int] = ()
+        self.capsule_symbols: dict[int, int] | None = None
+        self.num_local = 0
+        self.num_tail = 0
+
+    def named(self, name: str) -> int | None:
+        """The number of the first section of a name."""
+        index = self.index_of_name.get(name)
+        return None if index is None else index - 1
+
+    @property
+    def sections(self) -> list[Section]:
+        """The sections of a description in index order."""
+        return self.draft.section_objects
+
+    @property
+    def symbol_entries(self) -> list[Section | Symbol | None]:
+        """What stands at each index of ``.symtab`` of a description: a section for its symbol,
+        ``None`` at 0."""
+        sections, symbols = self.draft.section_objects, self.draft.symbol_objects
+        return [
+            None if code is None else sections[code] if code >= 0 else symbols[~code]
+            for code in self.symbol_codes
+        ]
 
     # -- symbols ---------------------------------------------------------------------------------
 
-    def _index(self, section: Section | int) -> int:
-        if isinstance(section, int):
-            return section
-        index = self.indices.get(section)
-        if index is None:
-            _refuse(f"section {section.name} is referred to but not part of the file", "symbols")
-        return index
-
     def symbols(self) -> list[SymbolRow]:
         """``.symtab``."""
-        entries: list[Section | Symbol | None] = [None]
-        tail: list[Section] = []
-        named_early: list[Symbol] = []
-        kinds = self.kinds
-        found = kinds.found
-        for entry in self.description.history:
-            if isinstance(entry, Section):
-                kind = found[entry]
-                wanted = entry.has_symbol
-                if kind.has_symbol if wanted is None else wanted:
-                    is_late = (kind.is_late or entry.late) and kinds.is_late(entry)
-                    (tail if is_late else entries).append(entry)
-            elif isinstance(entry, Symbol):
-                wanted = entry.in_globals
-                is_global = entry.st_info >> 4 == STB_GLOBAL if wanted is None else wanted
-                (named_early if is_global else entries).append(entry)
-        self.num_local = len(entries)
-        entries += named_early
-        entries += [entry for entry in self.description.symbols if isinstance(entry, Symbol)]
-        entries += tail
+        draft = self.draft
+        kinds, wanted, lates = draft.kinds, draft.has_symbol, draft.late
+        in_globals, own = draft.in_globals, draft.symbol_rows
+        codes: list[int | None] = [None]
+        tail: list[int] = []
+        named_early: list[int] = []
+        for entry in draft.history:
+            if not isinstance(entry, int):
+                continue
+            if entry >= 0:
+                kind = kinds[entry]
+                if wanted.get(entry, kind.has_symbol) if wanted else kind.has_symbol:
+                    is_late = (kind.is_late or entry in lates) and draft.is_late(entry)
+                    (tail if is_late else codes).append(entry)
+            else:
+                is_global = in_globals.get(~entry, own[~entry][1] >> 4 == STB_GLOBAL)
+                (named_early if is_global else codes).append(entry)
+        self.num_local = len(codes)
+        codes += named_early
+        codes += [entry for entry in draft.symbols if isinstance(entry, int)]
+        codes += tail
         self.num_tail = len(tail)
-        rows = self._symbol_rows(entries)
-        order = self.description.pins.symbol_order
+        rows = self._symbol_rows(codes)
+        order = draft.pins.symbol_order
         if order is not None:
             if sorted(order) != list(range(len(rows))):
                 _refuse("not every symbol stands there once", "symbol_order")
             rows = [rows[at] for at in order]
-            entries = [entries[at] for at in order]
-        self.symbol_entries = entries
+            codes = [codes[at] for at in order]
+        self.symbol_codes = codes
         return rows
 
-    def _symbol_rows(self, entries: list[Section | Symbol | None]) -> list[SymbolRow]:
+    def _symbol_rows(self, codes: list[int | None]) -> list[SymbolRow]:
+        draft = self.draft
+        places, pinned, names = self.strtab_offsets, draft.symbol_places, draft.names
+        own, own_names = draft.symbol_rows, draft.symbol_names
         rows: list[SymbolRow] = []
-        places, indices = self.strtab_offsets, self.indices
         functions = self.function_symbols = {}
-        for entry in entries:
-            if isinstance(entry, Section):
-                place = places.get(entry.name)
+        for code in codes:
+            if code is None:
+                rows.append((0, 0, 0, 0, draft.null_value, 0))
+            elif code >= 0:
+                place = places.get(names[code])
                 if place is None:
-                    self._refuse_name(entry.name)
-                rows.append((place, STT_SECTION, 0, indices[entry], 0, 0))
-            elif entry is None:
-                rows.append((0, 0, 0, 0, self.description.null_value, 0))
+                    self._refuse_name(names[code])
+                rows.append((place, STT_SECTION, 0, code + 1, 0, 0))
             else:
-                section, name, info = entry.section, entry.name, entry.st_info
-                # every index is above 0; `_index` says which section is not there
-                index = section if isinstance(section, int) else indices.get(section, 0)
-                index = index or self._index(section)
-                place = places.get(name) if entry.exceptions is None else self._pinned_place(entry)
+                row, name = own[~code], own_names[~code]
+                place = pinned.get(~code) if pinned else None
                 if place is None:
-                    self._refuse_name(name)
-                if info & 15 == STT_FUNC:
-                    functions.setdefault((index, name), len(rows))
-                rows.append((place, info, entry.st_other, index, entry.st_value, entry.st_size))
+                    place = places.get(name)
+                    if place is None:
+                        self._refuse_name(name)
+                if row[1] & 15 == STT_FUNC:
+                    functions.setdefault((row[3], name), len(rows))
+                rows.append(row if row[0] == place else (place, *row[1:]))
         return rows
-
-    def _pinned_place(self, symbol: Symbol) -> int | None:
-        return symbol.pins.get("st_name", self.strtab_offsets.get(symbol.name))
 
     @staticmethod
     def _refuse_name(name: str) -> NoReturn:
@@ -300,38 +306,48 @@ class Planner:
         """``sh_link`` of every section as the rules give it, in index order."""
         stale = self.profile.stale_link
         targets: dict[str | None, int] = {None: 0}
-        for name in {kind.link for kind in self.kind_of_each}:
+        kinds = self.draft.kinds
+        for name in {kind.link for kind in kinds}:
             if name is not None:
                 is_stale = name == ".symtab" and stale and self._drops_uft()
                 targets[name] = stale if is_stale else self.index_of_name.get(name, 0)
-        return [targets[kind.link] for kind in self.kind_of_each]
+        return [targets[kind.link] for kind in kinds]
 
     def _drops_uft(self) -> bool:
         return any(
             isinstance(entry, Dropped) and entry.name == ".nv.uft.entry"
-            for entry in self.description.history
+            for entry in self.draft.history
         )
 
     def infos(self) -> list[int]:
         """``sh_info`` of every section as the rules give it, in index order."""
         result: list[int] = []
+        draft = self.draft
         symbol_of = self.function_symbols.get if self.profile.text_symbols else _no_symbol
         index_of = self.index_of_name.get
-        for at, (name, kind) in enumerate(zip(self.names, self.kind_of_each, strict=True)):
-            if kind.is_code:
-                section = self.sections[at]
-                if name == UFT:
-                    function = self._first_stub(at + 1)
-                elif section.sh_type == SHT_CUDA_UFT:
-                    function = STUB + name[len(UFT_REL) :]
-                else:
-                    function = name[len(_TEXT) :]
-                result.append(symbol_of((at + 1, function), 0) | section.registers << 24)
+        for kind, start, stop in runs(draft.kinds):
+            names = draft.names[start:stop]
+            if kind.is_code and names[0] == UFT:
+                result += [
+                    symbol_of((index, self._first_stub(index)), 0)
+                    for index in range(start + 1, stop + 1)
+                ]
+            elif kind.is_code:
+                is_uft = draft.types[start] == SHT_CUDA_UFT
+                before, cut = (STUB, len(UFT_REL)) if is_uft else ("", len(_TEXT))
+                result += [
+                    symbol_of((index, before + name[cut:]), 0)
+                    for index, name in enumerate(names, start + 1)
+                ]
             elif kind.info is not None:
                 # a kind without functions has the whole name of its target
-                result.append(index_of(kind.info + name[kind.cut :], 0))
+                before, cut = kind.info, kind.cut
+                result += [index_of(before + name[cut:], 0) for name in names]
             else:
-                result.append(self._table_info(self.sections[at]))
+                result += [self._table_info(number) for number in range(start, stop)]
+        for number, registers in draft.registers.items():
+            if draft.kinds[number].is_code:
+                result[number] |= registers << 24
         return result
 
     def _first_stub(self, index: int) -> str:
@@ -339,65 +355,53 @@ class Planner:
         names = (name for at, name in self.function_symbols if at == index)
         return next((name for name in names if name.startswith(STUB)), "")
 
-    def _table_info(self, section: Section) -> int:
+    def _table_info(self, number: int) -> int:
         """``sh_info`` of what belongs to no function."""
-        sh_type = section.sh_type
+        sh_type = self.draft.types[number]
         if sh_type == elf.SHT_SYMTAB:
             if self.profile.info_is_total and self.num_tail:
                 return len(self.symbol_rows)
             return self.num_local - self.profile.info_is_last_local
-        if isinstance(section.body, bodies.MercurySymbols):
+        if isinstance(self.draft.bodies[number], bodies.MercurySymbols):
             return self.num_local
         if sh_type == bodies.SHT_CUDA_CAPMERC:
             if self.capsule_symbols is None:
                 self.capsule_symbols = self._capsule_symbols()
-            return self.capsule_symbols.get(section, 0)
-        target = info_target(section)
+            return self.capsule_symbols.get(number + 1, 0)
+        target = info_target_of(self.draft.names[number], sh_type)
         return 0 if target is None else self.index_of_name.get(target, 0)
 
-    def _capsule_symbols(self) -> dict[Section, int]:
-        """Index in ``.nv.merc.symtab`` of the function of each capsule."""
-        symbols: dict[Section, int] = {}
+    def _capsule_symbols(self) -> dict[int, int]:
+        """Index in ``.nv.merc.symtab`` of the function of each capsule, by index of that."""
+        draft = self.draft
+        symbols: dict[int, int] = {}
         table = self.named(".nv.merc.symtab")
-        if table is not None and isinstance(table.body, bodies.MercurySymbols):
-            for at, symbol in enumerate(table.body.symbols, 1):
-                if symbol.st_info & 15 == STT_FUNC and isinstance(symbol.section, Section):
-                    name = symbol.section.name
+        body = None if table is None else draft.bodies[table]
+        if isinstance(body, bodies.MercurySymbols):
+            for at, symbol in enumerate(body.symbols, 1):
+                if symbol.st_info & 15 == STT_FUNC:
+                    index = draft.index(symbol.section)
+                    name = draft.names[index - 1] if 0 < index <= len(draft.names) else ""
                     function = symbol.name.removeprefix(STUB)
-                    if name.endswith("." + function) or name == CAPMERC_UFT:
-                        symbols.setdefault(symbol.section, at)
+                    if name and (name.endswith("." + function) or name == CAPMERC_UFT):
+                        symbols.setdefault(index, at)
         return symbols
 
-    def size(self, section: Section) -> int:
-        """``sh_size`` of a section."""
-        return self.sizes()[self.indices[section] - 1]
-
-    def sizes(self) -> list[int]:
+    def sizes(self) -> Sequence[int]:
         """``sh_size`` of every section, in index order."""
         if not self._sizes:
-            self._sizes = [
-                len(section.body.data)
-                if isinstance(section.body, bodies.Blob)
-                else self._size(section)
-                for section in self.sections
-            ]
+            sizes: list[int] = []
+            for number, body in enumerate(self.draft.bodies):
+                if isinstance(body, bodies.Computed):
+                    sizes.append(len(self.table(body.kind, self.draft.names[number])))
+                else:
+                    sizes.append(body.size)
+            self._sizes = sizes
         return self._sizes
 
-    def know_sizes(self, sizes: list[int]) -> None:
+    def know_sizes(self, sizes: Sequence[int]) -> None:
         """Say what :meth:`sizes` would find out."""
         self._sizes = sizes
-
-    def _size(self, section: Section) -> int:
-        body = section.body
-        if isinstance(body, bodies.InfoRecords):
-            # counting their bytes takes as long as writing them
-            is_long = len(body.records) > _MANY_RECORDS  # mostly different ones
-            data = body.encode(self) if is_long else self._info_writer.write(body.records)
-            self.encoded[section] = data
-            return len(data)
-        if isinstance(body, bodies.Computed):
-            return len(self.table(body.kind, section.name))
-        return body.size
 
     def table(self, kind: str, field: str) -> bytes:
         """The bytes of a computed table, which ``field`` stands for."""
@@ -409,17 +413,16 @@ class Planner:
             words: list[int] = []
             if self._by_kind("symtab_shndx"):
                 rows, words = self._extended()
-                words = self.description.pins.symbol_words or words
+                words = self.draft.pins.symbol_words or words
             self.tables["symtab"] = bodies.encode_symbols(rows, self.is_64)
             self.tables["symtab_shndx"] = pack(f"<{len(words)}I", *words)
             table = self.tables[kind]
         return table
 
-    def _holes(self) -> tuple[int, int]:
+    def _holes(self) -> dict[str, int]:
         """Free bytes behind ``.shstrtab`` and ``.strtab``."""
-        profile = self.profile
-        first = 0 if profile.names_by_index else shstrtab_hole(self.sections, profile)
-        return first, strtab_hole(self.sections, self.kinds)
+        first = 0 if self.profile.names_by_index else shstrtab_hole(self.draft)
+        return {".shstrtab": first, ".strtab": strtab_hole(self.draft)}
 
     def offsets(self, actual: list[int] | None = None) -> tuple[list[int], int]:
         """Offset of every section, and the end of the last one.
@@ -428,71 +431,84 @@ class Planner:
             actual: offsets that the file has. Where the rule gives another one, the section is
                 pinned and the rule goes on from there.
         """
-        profile = self.profile
+        draft, profile = self.draft, self.profile
         header = 64 if self.is_64 else 52
         entry = 64 if self.is_64 else 40
         at = header
-        if profile.table_first:
-            at += entry * (len(self.sections) + 1)
-        holes = dict(zip((".shstrtab", ".strtab"), self._holes(), strict=True))
-        result: list[int] = []
         table_first = profile.table_first
+        if table_first:
+            at += entry * (len(draft.names) + 1)
+        holes = self._holes()
+        result: list[int] = []
         hole = 0
-        rows = zip(self.sections, self.kind_of_each, self.sizes(), strict=True)
-        is_usual = actual is None and not table_first
-        for section, kind, size in rows:
-            at += hole
-            hole = 0
-            alignment = section.sh_addralign
-            offset = at if alignment < 2 else at + -at % alignment
-            if is_usual and kind.is_plain and section.exceptions is None and not section.shares:
-                result.append(offset)
-                at = offset if isinstance(section.body, bodies.NoBytes) else offset + size
+        exceptions, shares = draft.exceptions, draft.shares
+        is_usual = actual is None and not table_first and not exceptions and not shares
+        sizes = self.sizes()
+        for kind, start, stop in runs(draft.kinds):
+            if is_usual and kind.is_plain:
+                at += hole
+                hole = 0
+                columns = (sizes[start:stop], draft.aligns[start:stop], draft.bodies[start:stop])
+                for size, alignment, body in zip(*columns, strict=True):
+                    if alignment > 1:
+                        at += -at % alignment
+                    result.append(at)
+                    if body.__class__ is not bodies.NoBytes:
+                        at += size
                 continue
-            pinned = None if section.exceptions is None else section.pins.get("sh_offset")
-            if pinned is None and (kind.is_mercury or section.shares):
-                twin = self._shared_twin(section)
-                shared = 0 if twin is None else self.indices.get(twin, 0)
-                if 0 < shared <= len(result):
-                    place = result[shared - 1]
-                    if actual is None or actual[len(result)] == place:
-                        result.append(place)
+            for number in range(start, stop):
+                at += hole
+                hole = 0
+                offset = _align(at, draft.aligns[number])
+                pinned = exceptions[number].pins.get("sh_offset") if number in exceptions else None
+                if pinned is None and (kind.is_mercury or shares.get(number, False) is not False):
+                    twin = self._shared_twin(number)
+                    if twin is not None and twin < number:
+                        place = result[twin]
+                        if actual is None or actual[number] == place:
+                            result.append(place)
+                            continue
+                        shares[number] = False
+                is_strings = draft.types[number] == elf.SHT_STRTAB
+                if is_strings and table_first:
+                    offset = _align(offset, 8)
+                if actual is not None and actual[number] != offset:
+                    if self._pin_offset(number, actual[number], result):
                         continue
-                    section.shares = False
-            is_strings = section.sh_type == elf.SHT_STRTAB
-            if is_strings and table_first:
-                offset = _align(offset, 8)
-            if actual is not None and actual[len(result)] != offset:
-                if self._pin_offset(section, actual[len(result)], result):
-                    continue
-                offset = actual[len(result)]
-            elif pinned is not None:
-                offset = pinned
-            result.append(offset)
-            at = offset
-            if kind.is_stored and not isinstance(section.body, bodies.NoBytes):
-                at += size
-            if is_strings:
-                if table_first:
-                    at = _align(at, 8)
-                hole = holes.get(section.name, 0)
+                    offset = actual[number]
+                elif pinned is not None:
+                    offset = pinned
+                result.append(offset)
+                at = offset
+                if kind.is_stored and not isinstance(draft.bodies[number], bodies.NoBytes):
+                    at += sizes[number]
+                if is_strings:
+                    if table_first:
+                        at = _align(at, 8)
+                    hole = holes.get(draft.names[number], 0)
         return result, at
 
-    def _shared_twin(self, section: Section) -> Section | None:
+    def _shared_twin(self, number: int) -> int | None:
         """The section whose bytes a Mercury section uses instead of its own."""
-        if isinstance(section.shares, Section):
-            return section.shares
-        if section.shares is False or not section.sh_flags & elf.SHF_CUDA_MERCURY:
+        draft = self.draft
+        if number in draft.shares:
+            shared = draft.shares[number]
+            if not isinstance(shared, bool):
+                return shared
+            if not shared:
+                return None
+        if not draft.kinds[number].is_mercury or draft.types[number] in _NEVER_SHARED:
             return None
-        if section.sh_type in _NEVER_SHARED:
+        name = draft.names[number]
+        if name == ".nv.merc.debug_info" and not self._only_addresses():
             return None
-        if section.name == ".nv.merc.debug_info" and not self._only_addresses():
+        twin = self.named(twin_of(name))
+        if twin is None:
             return None
-        twin = self.named(twin_of(section.name))
-        if twin is None or not isinstance(twin.body, bodies.Blob):
-            return None
-        body = section.body
-        return twin if isinstance(body, bodies.Blob) and body.data == twin.body.data else None
+        ours, theirs = draft.bodies[number], draft.bodies[twin]
+        if isinstance(ours, bodies.Blob) and isinstance(theirs, bodies.Blob):
+            return twin if ours.data == theirs.data else None
+        return None
 
     def _only_addresses(self) -> bool:
         """Whether ``.debug_info`` has no references to other debug sections (R_CUDA_32).
@@ -500,27 +516,28 @@ class Planner:
         They are what keeps its Mercury twin apart; 22 of 22 files of ptxas and nvlink 13.0 and
         13.2.
         """
-        section = self.named(".rela.debug_info")
-        if section is None or not isinstance(section.body, bodies.Relocations):
+        number = self.named(".rela.debug_info")
+        body = None if number is None else self.draft.bodies[number]
+        if not isinstance(body, bodies.Relocations):
             return True
-        return all(kind != _R_CUDA_32 for _, _, kind, _ in section.body.rows())
+        return all(kind != _R_CUDA_32 for _, _, kind, _ in body.rows())
 
-    def _pin_offset(self, section: Section, offset: int, before: list[int]) -> bool:
+    def _pin_offset(self, number: int, offset: int, before: list[int]) -> bool:
         """Keep an offset that the rule does not give; whether it is that of an equal twin."""
-        twin = self.named(twin_of(section.name))
-        index = 0 if twin is None or twin is section else self.indices[twin]
+        draft = self.draft
+        twin = self.named(twin_of(draft.names[number]))
         if (
             twin is not None
-            and section.sh_flags & elf.SHF_CUDA_MERCURY
-            and 0 < index <= len(before)
-            and before[index - 1] == offset
-            and self.size(section) == self.size(twin)
+            and draft.kinds[number].is_mercury
+            and twin < len(before)
+            and before[twin] == offset
+            and self.sizes()[number] == self.sizes()[twin]
         ):
-            section.shares = twin
-            section.pins.pop("sh_offset", None)
+            draft.shares[number] = twin
+            draft.pins_of(number).pop("sh_offset", None)
             before.append(offset)
             return True
-        section.pins["sh_offset"] = offset
+        draft.pins_of(number)["sh_offset"] = offset
         return False
 
     # -- the whole -------------------------------------------------------------------------------
@@ -538,19 +555,19 @@ class Planner:
         their final index (files of ptxas 13.0 with 66,000 sections: sm_80, sm_90, sm_100).
         """
         made = self._numbers_when_made()
+        draft = self.draft
         stored = list(self.symbol_rows)
         words = []
         late = len(stored) - self.num_tail
-        for at, (row, entry) in enumerate(zip(self.symbol_rows, self.symbol_entries, strict=True)):
-            section = entry.section if isinstance(entry, Symbol) else entry
+        for at, (row, code) in enumerate(zip(self.symbol_rows, self.symbol_codes, strict=True)):
             index = row[3]
             word = 0
-            if isinstance(section, Section):
-                is_late = isinstance(entry, Section) and at >= late
+            if code is not None and (code >= 0 or draft.is_defined(~code)):
+                is_late = code >= 0 and at >= late
                 if is_late:
                     is_far = index > SHN_LORESERVE
                 else:
-                    word = made.get(section, 0)
+                    word = made.get(index - 1, 0)
                     # a real section 0xfff2 is taken for common symbols
                     is_far = index >= SHN_LORESERVE and index != SHN_COMMON
                 if is_far:
@@ -562,21 +579,25 @@ class Planner:
             words.append(word)
         return stored, words
 
-    def _numbers_when_made(self) -> dict[Section, int]:
+    def _numbers_when_made(self) -> dict[int, int]:
         """The number of each section at the time it was made, when dropped ones were still there.
 
         ``.nv.rel.action`` and, of the finalizer, a kernel's parameter bank were there from an
         earlier time on than their names say.
         """
-        numbers: dict[Section, int] = {}
+        draft = self.draft
+        numbers: dict[int, int] = {}
         count = 0
         bank = False
-        for entry in self.description.history:
-            if isinstance(entry, Symbol) or (isinstance(entry, Dropped) and not entry.in_shstrtab):
+        for entry in draft.history:
+            if isinstance(entry, int):
+                if entry < 0 or draft.is_late(entry):
+                    continue
+                name = draft.names[entry]
+            elif entry.in_shstrtab:
+                name = entry.name
+            else:
                 continue
-            if isinstance(entry, Section) and self.kinds.is_late(entry):
-                continue
-            name = entry.name
             if name.startswith((".text.", ".debug_frame")):
                 count += bank
                 kernel = name.removeprefix(".text.")
@@ -584,7 +605,7 @@ class Planner:
                     self.profile.late_constant0 and f".nv.constant0.{kernel}" in self.index_of_name
                 )
             count += 1
-            if isinstance(entry, Section):
+            if isinstance(entry, int):
                 numbers[entry] = count
             if name == ".nv.info" and ".nv.rel.action" in self.index_of_name:
                 count += 1
@@ -603,7 +624,8 @@ class Planner:
         Args:
             rows: the section headers without the null one, where they are known.
         """
-        header, pins = self.description.header, self.description.pins
+        draft = self.draft
+        header, pins = draft.header, draft.pins
         if rows is None:
             rows = self._section_rows(offsets)
         count = len(rows) + 1
@@ -629,9 +651,8 @@ class Planner:
             0, 0, 0,
         )  # fmt: skip
         rows = [null if pins.null_section is None else pins.null_section, *rows]
-        for at, section in enumerate(self.sections, 1):
-            if section.exceptions is not None:
-                rows[at] = _overridden(rows[at], section.overrides)
+        for number, exceptions in draft.exceptions.items():
+            rows[number + 1] = _overridden(rows[number + 1], exceptions.overrides)
         fields = {
             "e_type": header.e_type,
             "e_machine": elf.EM_CUDA,
@@ -656,9 +677,10 @@ class Planner:
             end,
         )
         return Plan(
-            [None, *self.sections],
+            draft,
             rows,
-            [0, *offsets],
+            offsets,
+            self.sizes(),
             (shoff, phoff),
             self.symbol_rows,
             self.tables,
@@ -666,7 +688,7 @@ class Planner:
             headers,
             size if pins.file_size is None else pins.file_size,
             self.is_64,
-            self,
+            self.context,
         )
 
     def _idle_phentsize(self, phentsize: int) -> int:
@@ -676,7 +698,7 @@ class Planner:
         return self._computed.get(kind, 0)
 
     def _flags(self) -> int:
-        header = self.description.header
+        header = self.draft.header
         if header.ei_osabi != 0x41:
             return header.e_flags
         for name in (".note.nv.cuinfo", ".note.nv.cuver"):
@@ -686,44 +708,35 @@ class Planner:
         return header.e_flags
 
     def _section_rows(self, offsets: list[int]) -> list[tuple[int, ...]]:
-        sections, places, sizes = self.sections, self.name_places, self.sizes()
-        if None in places or any(section.exceptions is not None for section in sections):
-            places, sizes = [*places], [*sizes]
-            for at, section in enumerate(sections):
-                places[at], sizes[at] = self._pinned(section, places[at], sizes[at])
-        index = self._index
+        draft = self.draft
+        places, sizes = [*self.name_places], [*self.sizes()]
+        for number, exceptions in draft.exceptions.items():
+            pins, overrides = exceptions.pins, exceptions.overrides
+            if "sh_name" in pins or "sh_name" in overrides:
+                places[number] = pins.get("sh_name", overrides.get("sh_name"))
+            sizes[number] = pins.get("sh_size", sizes[number])
+        if None in places:
+            name = draft.names[places.index(None)]
+            _refuse(f"the name {name!r} is missing from .shstrtab", name)
+        links, infos = self.links(), self.infos()
+        for column, given in ((links, draft.links), (infos, draft.infos)):
+            for number, section in given.items():
+                column[number] = draft.index(section)
         return list(
             zip(
                 places,
-                [section.sh_type for section in sections],
-                [section.sh_flags for section in sections],
-                [section.sh_addr for section in sections],
+                draft.types,
+                draft.flags,
+                draft.addrs,
                 offsets,
                 sizes,
-                [
-                    link if section.link is None else index(section.link)
-                    for section, link in zip(sections, self.links(), strict=True)
-                ],
-                [
-                    info if section.info is None else index(section.info)
-                    for section, info in zip(sections, self.infos(), strict=True)
-                ],
-                [section.sh_addralign for section in sections],
-                [section.sh_entsize for section in sections],
+                links,
+                infos,
+                draft.aligns,
+                draft.entsizes,
                 strict=True,
             )
         )
-
-    @staticmethod
-    def _pinned(section: Section, place: int | None, size: int) -> tuple[int, int]:
-        """Where the name of a section stands, and its size, after what is pinned."""
-        if section.exceptions is not None:
-            pins = section.exceptions.pins
-            place = pins.get("sh_name", section.exceptions.overrides.get("sh_name", place))
-            size = pins.get("sh_size", size)
-        if place is None:
-            _refuse(f"the name {section.name!r} is missing from .shstrtab", section.name)
-        return place, size
 
 
 def _overridden(row: tuple[int, ...], overrides: dict[str, int]) -> tuple[int, ...]:

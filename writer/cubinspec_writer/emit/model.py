@@ -8,11 +8,16 @@ in ``.symtab``, which :func:`cubinspec_writer.emit.layout.plan` computes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from cubinspec_writer.plain import dataclass, field
+from cubinspec_writer.rest import CollectorAtRest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from cubinspec_writer.emit.bodies import Body
+    from cubinspec_writer.emit.draft import Draft
+    from cubinspec_writer.emit.layout import Plan
 
 SHN_LORESERVE = 0xFF00
 SHN_COMMON = 0xFFF2
@@ -32,7 +37,6 @@ class Exceptions:
     overrides: dict[str, int] = field(default_factory=dict)
 
 
-@dataclass(slots=True, eq=False)
 class Section:
     """One section. ``None`` means: computed.
 
@@ -50,21 +54,59 @@ class Section:
             section has any.
     """
 
-    name: str
-    sh_type: int
-    body: Body
-    sh_flags: int = 0
-    sh_addr: int = 0
-    sh_addralign: int = 1
-    sh_entsize: int = 0
-    link: Section | int | None = None
-    info: Section | int | None = None
-    registers: int = 0
-    has_symbol: bool | None = None
-    shares: Section | bool | None = None
-    late: bool | None = None
-    made_as: str | None = None
-    exceptions: Exceptions | None = None
+    __slots__ = (
+        "body",
+        "exceptions",
+        "has_symbol",
+        "info",
+        "late",
+        "link",
+        "made_as",
+        "name",
+        "registers",
+        "sh_addr",
+        "sh_addralign",
+        "sh_entsize",
+        "sh_flags",
+        "sh_type",
+        "shares",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        sh_type: int,
+        body: Body,
+        sh_flags: int = 0,
+        sh_addr: int = 0,
+        sh_addralign: int = 1,
+        sh_entsize: int = 0,
+        link: Section | int | None = None,
+        info: Section | int | None = None,
+        registers: int = 0,
+        has_symbol: bool | None = None,
+        shares: Section | bool | None = None,
+        late: bool | None = None,
+        made_as: str | None = None,
+    ) -> None:
+        self.name = name
+        self.sh_type = sh_type
+        self.body = body
+        self.sh_flags = sh_flags
+        self.sh_addr = sh_addr
+        self.sh_addralign = sh_addralign
+        self.sh_entsize = sh_entsize
+        self.link = link
+        self.info = info
+        self.registers = registers
+        self.has_symbol = has_symbol
+        self.shares = shares
+        self.late = late
+        self.made_as = made_as
+        self.exceptions: Exceptions | None = None
+
+    def __repr__(self) -> str:
+        return f"<Section {self.name}>"
 
     @property
     def pins(self) -> dict[str, int]:
@@ -77,7 +119,6 @@ class Section:
         return _exceptions(self).overrides
 
 
-@dataclass(slots=True, eq=False)
 class Symbol:
     """One symbol that is not a computed section symbol.
 
@@ -88,14 +129,38 @@ class Symbol:
         exceptions: made when :attr:`pins` are first asked for.
     """
 
-    name: str
-    st_info: int = 0
-    st_other: int = 0
-    section: Section | int = 0
-    st_value: int = 0
-    st_size: int = 0
-    in_globals: bool | None = None
-    exceptions: Exceptions | None = None
+    __slots__ = (
+        "exceptions",
+        "in_globals",
+        "name",
+        "section",
+        "st_info",
+        "st_other",
+        "st_size",
+        "st_value",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        st_info: int = 0,
+        st_other: int = 0,
+        section: Section | int = 0,
+        st_value: int = 0,
+        st_size: int = 0,
+        in_globals: bool | None = None,
+    ) -> None:
+        self.name = name
+        self.st_info = st_info
+        self.st_other = st_other
+        self.section = section
+        self.st_value = st_value
+        self.st_size = st_size
+        self.in_globals = in_globals
+        self.exceptions: Exceptions | None = None
+
+    def __repr__(self) -> str:
+        return f"<Symbol {self.name}>"
 
     @property
     def pins(self) -> dict[str, int]:
@@ -109,7 +174,6 @@ def _exceptions(holder: Section | Symbol) -> Exceptions:
     return holder.exceptions
 
 
-@dataclass(slots=True, eq=False)
 class Dropped:
     """A name that stands in the string tables although what it named was not written.
 
@@ -123,10 +187,18 @@ class Dropped:
         erased: instead of a name, this many NUL bytes stand where one was overwritten.
     """
 
-    name: str
-    in_shstrtab: bool = False
-    made_as: str | None = None
-    erased: int = 0
+    __slots__ = ("erased", "in_shstrtab", "made_as", "name")
+
+    def __init__(
+        self, name: str, in_shstrtab: bool = False, made_as: str | None = None, erased: int = 0
+    ) -> None:
+        self.name = name
+        self.in_shstrtab = in_shstrtab
+        self.made_as = made_as
+        self.erased = erased
+
+    def __repr__(self) -> str:
+        return f"<Dropped {self.name}>"
 
 
 @dataclass(slots=True)
@@ -185,9 +257,16 @@ class Pins:
     file_size: int | None = None
 
 
-@dataclass(slots=True)
+#: What is made when somebody asks for it.
+_PARTS = frozenset(("header", "history", "symbols", "profile", "pins", "fills", "null_value"))
+
+
 class Description:
     """A whole file.
+
+    A description that was made of a file, and of which nothing was looked at since, is written as
+    it was laid out when it was checked. Whoever asks for any part of it may change that part, so
+    the first to ask has the parts made, and from then on they are laid out whenever it is written.
 
     Attributes:
         history: sections, local symbols and dropped names in the order in which they were made;
@@ -199,14 +278,84 @@ class Description:
         reasons: why the file is not fully computed, filled by ``describe``.
     """
 
+    __slots__ = (
+        "_draft",
+        "_plan",
+        "fills",
+        "header",
+        "history",
+        "null_value",
+        "pins",
+        "profile",
+        "reasons",
+        "symbols",
+    )
+
     header: Header
     history: list[Section | Symbol | Dropped]
     symbols: list[Symbol | Dropped]
     profile: str
-    pins: Pins = field(default_factory=Pins)
-    fills: list[Fill] = field(default_factory=list)
-    null_value: int = 0
-    reasons: list[str] = field(default_factory=list)
+    pins: Pins
+    fills: list[Fill]
+    null_value: int
+    reasons: list[str]
+
+    def __init__(
+        self,
+        header: Header,
+        history: list[Section | Symbol | Dropped],
+        symbols: list[Symbol | Dropped],
+        profile: str,
+        pins: Pins | None = None,
+        fills: list[Fill] | None = None,
+        null_value: int = 0,
+        reasons: list[str] | None = None,
+    ) -> None:
+        self._draft: Draft | None = None
+        self._plan: Plan | None = None
+        self.header = header
+        self.history = history
+        self.symbols = symbols
+        self.profile = profile
+        self.pins = Pins() if pins is None else pins
+        self.fills = [] if fills is None else fills
+        self.null_value = null_value
+        self.reasons = [] if reasons is None else reasons
+
+    @classmethod
+    def of(cls, draft: Draft, plan: Plan | None, reasons: list[str]) -> Description:
+        """The description that has columns already; its parts are made when one is asked for.
+
+        Args:
+            plan: how it is laid out, where that is known.
+        """
+        description = cls.__new__(cls)
+        description.reasons = reasons
+        description._draft = draft
+        description._plan = plan
+        return description
+
+    @property
+    def plan(self) -> Plan | None:
+        """How this is laid out, where that is known."""
+        return self._plan
+
+    def __getattr__(self, name: str) -> Any:
+        # only asked for what is not there
+        if name not in _PARTS or self._draft is None:
+            raise AttributeError(name)
+        self._make_parts(self._draft)
+        return getattr(self, name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name in _PARTS and self._draft is not None:
+            self._make_parts(self._draft)
+        object.__setattr__(self, name, value)
+
+    def _make_parts(self, draft: Draft) -> None:
+        self._draft = self._plan = None
+        with CollectorAtRest():
+            draft.fill_in(self)
 
     @property
     def sections(self) -> list[Section]:

@@ -19,8 +19,7 @@ that read it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from cubinspec_writer.plain import dataclass, replace
 
 #: Sizes of the hole between .shstrtab and .strtab. The finalizer sizes its file before it drops
 #: names: ``.symtab_shndx`` (14 bytes), ``.nv.merc.symtab_shndx`` (22) and, where no capsule is
@@ -179,7 +178,6 @@ def final_name(mercury: str) -> str | None:
     return None
 
 
-@lru_cache(maxsize=8192)
 def mercury_name(final: str) -> str | None:
     """The name under which the finalizer made section ``final``; ``None`` when it is the same.
 

@@ -12,7 +12,7 @@ from cubinspec.reader import elf
 from cubinspec_generated import records
 from cubinspec_writer.emit import bodies
 from cubinspec_writer.emit.layout import Plan, plan
-from cubinspec_writer.emit.model import Description, Section
+from cubinspec_writer.emit.model import Description
 from cubinspec_writer.rest import CollectorAtRest
 
 #: A description must not ask for more than the largest real files by an order of magnitude: an
@@ -40,21 +40,21 @@ def emit_parts(description: Description) -> list[bytes]:
 
 
 def _parts(description: Description) -> list[bytes]:
-    laid_out = plan(description)
+    laid_out = description.plan or plan(description)
     if laid_out.size > MAX_FILE_BYTES:
         raise LimitError(
             f"the file would have {laid_out.size} bytes", expected=f"at most {MAX_FILE_BYTES}"
         )
     try:
-        pieces = _pieces(description, laid_out)
+        pieces = _pieces(laid_out)
     except StructError as error:
         raise BadStructureError(f"a number does not fit its field: {error}") from error
     return _assemble(pieces, laid_out.size)
 
 
-def _pieces(description: Description, laid_out: Plan) -> list[tuple[int, bytes]]:
+def _pieces(laid_out: Plan) -> list[tuple[int, bytes]]:
     """Offset and bytes of everything in the file."""
-    header = description.header
+    header = laid_out.draft.header
     record = records.ELF_HEADER_64 if laid_out.is_64 else records.ELF_HEADER_32
     ident = {
         "ei_magic": _MAGIC,
@@ -67,43 +67,37 @@ def _pieces(description: Description, laid_out: Plan) -> list[tuple[int, bytes]]
     magic, *rest = [header.overrides.get(name, value) for name, value in ident.items()]
     head = records.ELF_IDENT.pack(magic.to_bytes(4, "little"), *rest, header.ei_pad)
     pieces = [(0, head + record.pack(*laid_out.ehdr))]
-    context = laid_out.context
-    rows = zip(context.sections, laid_out.offsets[1:], context.sizes(), strict=True)
-    for section, offset, size in rows:
-        body = section.body
-        if isinstance(body, bodies.Blob):
-            data = body.data
-        elif isinstance(body, bodies.InfoRecords):
-            data = context.encoded[section]
-        elif isinstance(body, bodies.NoBytes):
-            continue
-        else:
-            data = _contents(section, laid_out, size)
-        if data:
-            pieces.append((offset, data))
+    draft = laid_out.draft
+    contents = [
+        body.data if isinstance(body, bodies.Blob) else _contents(number, laid_out, body, size)
+        for number, (body, size) in enumerate(zip(draft.bodies, laid_out.sizes, strict=True))
+    ]
+    pieces += [pair for pair in zip(laid_out.offsets, contents, strict=True) if pair[1]]
     table = records.SECTION_HEADER_64 if laid_out.is_64 else records.SECTION_HEADER_32
     shoff, phoff = laid_out.tables_at
     if len(laid_out.section_rows) > 1 or shoff:
         pieces.append((shoff, _rows(table, laid_out.section_rows)))
     if laid_out.segment_rows:
         pieces.append((phoff, _segments(laid_out)))
-    pieces.extend((fill.offset, fill.data) for fill in description.fills)
+    pieces.extend((fill.offset, fill.data) for fill in laid_out.draft.fills)
     return pieces
 
 
-def _contents(section: Section, laid_out: Plan, size: int) -> bytes:
-    body = section.body
+def _contents(number: int, laid_out: Plan, body: bodies.Body, size: int) -> bytes:
+    if isinstance(body, bodies.NoBytes):
+        return b""
     if isinstance(body, bodies.Computed):
-        return laid_out.context.table(body.kind, section.name)
+        return laid_out.table(body.kind)
     try:
         data = body.encode(laid_out.context)
     except StructError as error:
         raise BadStructureError(
-            f"a number does not fit its field: {error}", field=section.name
+            f"a number does not fit its field: {error}", field=laid_out.draft.names[number]
         ) from error
     if len(data) != size:
         raise BadStructureError(
-            f"{len(data)} bytes were written where {size} were laid out", field=section.name
+            f"{len(data)} bytes were written where {size} were laid out",
+            field=laid_out.draft.names[number],
         )
     return data
 

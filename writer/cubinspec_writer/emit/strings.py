@@ -9,19 +9,18 @@ the globals last. One irregularity: the name of a relocation section of ``.nv.co
 from __future__ import annotations
 
 from itertools import accumulate
-from operator import add
 
 from cubinspec.errors import BadStructureError
 from cubinspec.reader import elf
 from cubinspec_writer.emit import bodies
-from cubinspec_writer.emit.kinds import NAMED_BEHIND_RELOCATIONS, UFT_REL, Kinds
-from cubinspec_writer.emit.model import Description, Dropped, Section, Symbol
+from cubinspec_writer.emit.kinds import NAMED_BEHIND_RELOCATIONS, UFT_REL, runs
+from cubinspec_writer.emit.model import Dropped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from cubinspec_writer.emit.profiles import Profile
+    from cubinspec_writer.emit.draft import Draft
 
 
 class _Names:
@@ -102,8 +101,9 @@ def length(name: str) -> int:
 
 def _starts(names: list[str], is_ascii: bool) -> Iterable[int]:
     """Where each of the names stands that follow each other, a NUL behind each."""
-    lengths = map(len if is_ascii else length, names[:-1])
-    return map(add, accumulate(lengths, initial=0), range(len(names)))
+    if is_ascii:
+        return accumulate([len(name) + 1 for name in names[:-1]], initial=0)
+    return accumulate([length(name) + 1 for name in names[:-1]], initial=0)
 
 
 def string_offsets(table: bytes) -> dict[str, int]:
@@ -119,39 +119,40 @@ def string_offsets(table: bytes) -> dict[str, int]:
 
 
 def section_names(
-    description: Description, kinds: Kinds, known: Mapping[bytes, dict[str, int]]
-) -> tuple[bytes, dict[str, int], dict[Section, int]]:
+    draft: Draft, known: Mapping[bytes, dict[str, int]]
+) -> tuple[bytes, dict[str, int], dict[int, int]]:
     """``.shstrtab``, the offset of every name, and that of sections whose name is repeated."""
-    profile, found = kinds.profile, kinds.found
+    profile, kinds, section_names, made_as = draft.profile, draft.kinds, draft.names, draft.made_as
     table = _Names()
     names = table.names
-    repeated: dict[Section, tuple[str, int]] = {}
-    entries: list[Section | Symbol | Dropped] = description.history
+    repeated: dict[int, tuple[str, int]] = {}
+    entries: Iterable[int | Dropped] = draft.history
     if profile.names_by_index:
-        sections = description.sections
-        entries = [sections[at] for at in kinds.index_order(sections)]
+        entries = range(len(section_names))
     elif profile.table_first:
-        entries = [*_table_first_order(description)]
+        entries = _table_first_order(draft)
     for entry in entries:
-        if isinstance(entry, Section):
-            kind = found[entry]
-            if kind.is_final and entry.made_as is None:
-                names[entry.name] = 0
+        if isinstance(entry, int):
+            if entry < 0:
+                continue  # a symbol
+            kind, name = kinds[entry], section_names[entry]
+            if kind.is_final and entry not in made_as:
+                names[name] = 0
             elif profile.names_by_index or (kind.is_mercury and profile.late_constant0):
-                place = table.append(entry.name)
+                place = table.append(name)
                 if place is not None:
                     repeated[entry] = place
             else:
-                table.add(entry.name, length(kinds.made_as(entry)))
-        elif isinstance(entry, Dropped) and entry.in_shstrtab and not entry.erased:
+                table.add(name, length(draft.made_name(entry)))
+        elif entry.in_shstrtab and not entry.erased:
             if entry.made_as is None:
                 names[entry.name] = 0
             else:
                 table.add(entry.name, length(entry.made_as))
     if profile.names_by_index:
-        table.erase(shstrtab_hole(description.sections, profile))
+        table.erase(shstrtab_hole(draft))
     data, offsets = table.table(known)
-    places = {section: offsets[name] + gap for section, (name, gap) in repeated.items()}
+    places = {number: offsets[name] + gap for number, (name, gap) in repeated.items()}
     return data, offsets, places
 
 
@@ -168,14 +169,14 @@ _KERNEL_PREFIXES = (".text.", ".nv.info.", ".nv.shared.", "", ".nv.constant0.")
 _ONCE = (".nv.callgraph", ".nv.info")
 
 
-def _assembler_order(sections: list[Section], position: dict[str, int]) -> list[Section]:
+def _assembler_order(draft: Draft, numbers: list[int], position: dict[str, int]) -> list[int]:
     """Names of the assembler behind cuBLAS and cuDNN: kernel by kernel, module-wide ones once."""
     code = [at for name, at in position.items() if name.startswith(".text.")]
-    first, last = min(code, default=0), len(sections)
+    first, last = min(code, default=0), len(numbers)
 
-    def rank(section: Section) -> tuple[int, int, int]:
-        name = section.name
-        if section.sh_type in (elf.SHT_SYMTAB, elf.SHT_STRTAB):
+    def rank(number: int) -> tuple[int, int, int]:
+        name = draft.names[number]
+        if draft.types[number] in (elf.SHT_SYMTAB, elf.SHT_STRTAB):
             return (last + 1, 0, 0)
         if name in _ONCE:
             return (first, _KERNEL_PREFIXES.index(""), _ONCE.index(name))
@@ -188,19 +189,19 @@ def _assembler_order(sections: list[Section], position: dict[str, int]) -> list[
                 return (position.get(".text." + kernel, last), 0 if early else at, int(early))
         return (last, position[name], 0)
 
-    return sorted(sections, key=rank)
+    return sorted(numbers, key=rank)
 
 
-def _table_first_order(description: Description) -> list[Section]:
-    sections = description.sections
-    position = {section.name: at for at, section in enumerate(sections)}
+def _table_first_order(draft: Draft) -> list[int]:
+    numbers = [entry for entry in draft.history if isinstance(entry, int) and entry >= 0]
+    position = {draft.names[number]: at for at, number in enumerate(numbers)}
     if any(name.startswith(".nv.shared.") for name in position):
-        return _assembler_order(sections, position)
+        return _assembler_order(draft, numbers, position)
     prefixes = _TABLE_FIRST_RANKS[".note.nv.cuinfo" in position]
 
-    def rank(section: Section) -> tuple[int, int]:
-        name = section.name
-        if section.sh_type in (elf.SHT_SYMTAB, elf.SHT_STRTAB):
+    def rank(number: int) -> tuple[int, int]:
+        name = draft.names[number]
+        if draft.types[number] in (elf.SHT_SYMTAB, elf.SHT_STRTAB):
             return (len(prefixes) + 1, 0)
         if name.startswith(".nv.info."):
             owner = position.get(".text." + name[len(".nv.info.") :], 0)
@@ -210,37 +211,44 @@ def _table_first_order(description: Description) -> list[Section]:
                 return (at, position[name])
         return (len(prefixes), position[name])
 
-    return sorted(sections, key=rank)
+    return sorted(numbers, key=rank)
 
 
 def symbol_names(
-    description: Description, kinds: Kinds, known: Mapping[bytes, dict[str, int]]
+    draft: Draft, known: Mapping[bytes, dict[str, int]]
 ) -> tuple[bytes, dict[str, int]]:
     """``.strtab``, and the offset of every name in it."""
-    profile, found = kinds.profile, kinds.found
+    profile = draft.profile
     if profile.names_by_index:
-        return _names_by_index(description, kinds).table(known)
+        return _names_by_index(draft).table(known)
     table = _Names()
     names = table.names
+    own = draft.symbol_names
     if profile.table_first:
-        for entry in (*description.history, *description.symbols):
-            if isinstance(entry, Symbol):
-                names[entry.name] = 0
+        for entry in (*draft.history, *draft.symbols):
+            if isinstance(entry, int) and entry < 0:
+                names[own[~entry]] = 0
         return table.table(known)
+    section_names, kinds, made_as, lates = draft.names, draft.kinds, draft.made_as, draft.late
     renamed: list[str] = []
     late: list[str] = []
     pending: tuple[str, int, str] | None = None
-    for entry in description.history:
-        room = 0
-        name = made = entry.name
-        if isinstance(entry, Section):
-            kind = found[entry]
-            if not kind.is_named_early or entry.made_as is not None or entry.late is not None:
-                if kinds.is_late(entry):
+    for entry in draft.history:
+        room = erased = 0
+        if not isinstance(entry, int):
+            erased = entry.erased
+            name = made = entry.made_as or entry.name
+        elif entry < 0:
+            name = made = own[~entry]
+        else:
+            kind = kinds[entry]
+            name = made = section_names[entry]
+            if not kind.is_named_early or entry in made_as or entry in lates:
+                if draft.is_late(entry):
                     if not kind.is_mercury:
                         late.append(name)
                     continue
-                made = kinds.made_as(entry)
+                made = draft.made_name(entry)
                 if made != name and not kind.is_relocation:
                     if profile.names_patched:
                         room = length(made)
@@ -252,8 +260,6 @@ def symbol_names(
             elif pending is None:
                 names[name] = 0
                 continue
-        elif isinstance(entry, Dropped) and entry.made_as:
-            name = entry.made_as
         if pending is not None:
             # the name of the relocation section precedes that of its .nv.constant0
             first = profile.bank_relocations_first
@@ -261,9 +267,9 @@ def symbol_names(
                 table.add(name, room)
             table.add(pending[0], pending[1])
             pending = None
-        if isinstance(entry, Dropped) and entry.erased:
-            table.erase(entry.erased)
-        elif isinstance(entry, Section) and name.startswith(NAMED_BEHIND_RELOCATIONS):
+        if erased:
+            table.erase(erased)
+        elif isinstance(entry, int) and entry >= 0 and name.startswith(NAMED_BEHIND_RELOCATIONS):
             pending = (name, room, made)
         elif room:
             table.add(name, room)
@@ -271,56 +277,63 @@ def symbol_names(
             names[name] = 0
     if pending is not None:
         table.add(pending[0], pending[1])
-    for symbol in description.symbols:
-        if isinstance(symbol, Dropped) and symbol.erased:
-            table.erase(symbol.erased)
+    for entry in draft.symbols:
+        if isinstance(entry, int):
+            names[own[~entry]] = 0
+        elif entry.erased:
+            table.erase(entry.erased)
         else:
-            names[symbol.name] = 0
+            names[entry.name] = 0
     names.update(dict.fromkeys(renamed, 0))
     names.update(dict.fromkeys(late, 0))
     return table.table(known)
 
 
-def _names_by_index(description: Description, kinds: Kinds) -> _Names:
+def _names_by_index(draft: Draft) -> _Names:
     table = _Names()
     late: list[str] = []
     dropped: list[str] = []
     mercury: list[str] = []
-    for entry in (*description.history, *description.symbols):
+    for entry in (*draft.history, *draft.symbols):
         if isinstance(entry, Dropped):
             dropped.append(entry.name)
-        elif isinstance(entry, Symbol):
-            table.add(entry.name)
-        elif isinstance(entry.body, bodies.MercurySymbols):
-            mercury.extend(symbol.name for symbol in entry.body.symbols)
-        elif kinds.has_symbol(entry):
-            if kinds.is_late(entry):
-                late.append(entry.name)
-            else:
-                table.add(entry.name)
+        elif entry < 0:
+            table.add(draft.symbol_names[~entry])
+        else:
+            body = draft.bodies[entry]
+            if isinstance(body, bodies.MercurySymbols):
+                mercury.extend(symbol.name for symbol in body.symbols)
+            elif draft.wants_symbol(entry):
+                if draft.is_late(entry):
+                    late.append(draft.names[entry])
+                else:
+                    table.add(draft.names[entry])
     for name in (*late, *mercury, *dropped):
         table.add(name)
     return table
 
 
-def shstrtab_hole(sections: list[Section], profile: Profile) -> int:
+def shstrtab_hole(draft: Draft) -> int:
     """Bytes of the names that the finalizer counts and does not write."""
+    profile = draft.profile
     hole = profile.shstrtab_hole
     if profile.hole_per_function:
-        names = [section.name for section in sections]
-        code = [name for name in names if name.startswith((".text.", UFT_REL))]
+        code: list[str] = []
+        for _, start, stop in runs(draft.kinds):
+            if draft.names[start].startswith((".text.", UFT_REL)):  # and so do all of its kind
+                code += draft.names[start:stop]
         hole += (len(".nv.capmerc") + 1) * len(code) + length("".join(code))
     return hole
 
 
-def strtab_hole(sections: list[Section], kinds: Kinds) -> int:
+def strtab_hole(draft: Draft) -> int:
     """Bytes of the replaced names that the finalizer counts and does not write."""
     hole = 0
-    if kinds.profile.strtab_hole:
-        for section in sections:
-            made = kinds.made_as(section)
-            if made != section.name:
+    if draft.profile.strtab_hole:
+        for number, name in enumerate(draft.names):
+            made = draft.made_name(number)
+            if made != name:
                 hole += length(made)
-                if section.sh_type not in bodies.RELOCATION_TYPES:
-                    hole -= length(section.name) + 1
+                if draft.types[number] not in bodies.RELOCATION_TYPES:
+                    hole -= length(name) + 1
     return hole

@@ -253,13 +253,14 @@ class _Loader:
         spans = [(0, laid_out.ehdr[7], "the ELF header")]
         width = 64 if laid_out.is_64 else 40
         # without sections there is no table, whatever e_shoff says
-        count = len(laid_out.section_rows) if laid_out.sections[1:] else 0
+        draft = laid_out.draft
+        count = len(laid_out.section_rows) if draft.names else 0
         shoff = laid_out.tables_at[0]
         spans.append((shoff, shoff + width * count, "the section headers"))
-        for section, offset in zip(laid_out.sections, laid_out.offsets, strict=True):
-            if section is not None and elf.occupies_file(section.sh_type, section.sh_flags):
-                size = laid_out.context.size(section)
-                spans.append((offset, offset + size, section.name))
+        headers = zip(draft.types, draft.flags, strict=True)
+        stored = [elf.occupies_file(sh_type, flags) for sh_type, flags in headers]
+        placed = zip(draft.names, laid_out.offsets, laid_out.sizes, stored, strict=True)
+        spans += [(offset, offset + size, name) for name, offset, size, held in placed if held]
         for at, fill in enumerate(description.fills):
             if fill.offset + len(fill.data) > laid_out.size:
                 reason = f"ends behind the file of {laid_out.size} bytes; file_size makes it longer"

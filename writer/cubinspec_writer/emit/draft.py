@@ -1,0 +1,336 @@
+"""A description in columns: what the layout works on.
+
+A big cubin has tens of thousands of sections. Here each property of all of them stands in one list,
+and what hardly any section has in a dictionary, so that most steps look at many sections at once
+and objects are made only for who asks for them (:class:`cubinspec_writer.emit.model.Description`).
+
+Sections have numbers, from 0 on, in index order (index - 1). Symbols of ``.symtab`` that are no
+computed section symbols have numbers of their own. In a list of both, *codes* stand for them: the
+number of a section, and ``~number`` of a symbol.
+"""
+
+from __future__ import annotations
+
+from cubinspec.errors import BadStructureError
+from cubinspec_writer.emit import bodies, kinds
+from cubinspec_writer.emit.kinds import Kinds
+from cubinspec_writer.emit.model import Dropped, Exceptions, Header, Pins, Section, Symbol
+from cubinspec_writer.emit.profiles import PROFILES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from cubinspec_writer.emit.bodies import Body
+    from cubinspec_writer.emit.kinds import Kind
+    from cubinspec_writer.emit.model import Description, Fill
+    from cubinspec_writer.emit.profiles import Profile
+
+    SymbolRow = tuple[int, int, int, int, int, int]
+    #: Number of a section, ``~number`` of a symbol, or a name without either.
+    Entry = int | Dropped
+
+
+class Draft:
+    """The sections, symbols and history of one file.
+
+    Attributes:
+        names, types, flags, addrs, aligns, entsizes, bodies: of every section.
+        kinds: what the profile's rules say of each.
+        links, infos, registers, has_symbol, shares, late, made_as, exceptions: what single
+            sections have beside that, by number; see :class:`~cubinspec_writer.emit.model.Section`.
+            ``shares`` holds numbers; ``None`` stands for a section that is not there.
+        symbol_names, symbol_rows: of every symbol; ``st_name`` counts for nothing.
+        in_globals, symbol_places: what single symbols have beside that; the place is ``st_name``.
+        history, symbols: the lists of a :class:`~cubinspec_writer.emit.model.Description`.
+        section_objects, symbol_objects: where this was made of a description: the objects there.
+        indices: of these sections.
+    """
+
+    __slots__ = (
+        "_index_of_name",
+        "addrs",
+        "aligns",
+        "bodies",
+        "entsizes",
+        "exceptions",
+        "fills",
+        "flags",
+        "has_symbol",
+        "header",
+        "history",
+        "in_globals",
+        "indices",
+        "infos",
+        "kinds",
+        "late",
+        "links",
+        "made_as",
+        "names",
+        "null_value",
+        "pins",
+        "profile",
+        "registers",
+        "section_objects",
+        "shares",
+        "symbol_names",
+        "symbol_objects",
+        "symbol_places",
+        "symbol_rows",
+        "symbols",
+        "types",
+    )
+
+    def __init__(
+        self,
+        header: Header,
+        names: Sequence[str],
+        types: Sequence[int],
+        flags: Sequence[int],
+        bodies: list[Body],
+    ) -> None:
+        self.header = header
+        self.names = names
+        self.types = types
+        self.flags = flags
+        self.bodies = bodies
+        self.addrs: Sequence[int] = ()
+        self.aligns: Sequence[int] = ()
+        self.entsizes: Sequence[int] = ()
+        self.kinds: list[Kind] = []
+        self.links: dict[int, Section | int] = {}
+        self.infos: dict[int, Section | int] = {}
+        self.registers: dict[int, int] = {}
+        self.has_symbol: dict[int, bool] = {}
+        self.shares: dict[int, int | bool | None] = {}
+        self.late: dict[int, bool] = {}
+        self.made_as: dict[int, str] = {}
+        self.exceptions: dict[int, Exceptions] = {}
+        self.symbol_names: Sequence[str] = ()
+        self.symbol_rows: Sequence[SymbolRow] = ()
+        self.in_globals: dict[int, bool] = {}
+        self.symbol_places: dict[int, int] = {}
+        self.history: list[Entry] = []
+        self.symbols: list[Entry] = []
+        self.profile: Profile = PROFILES["classic"]
+        self.pins = Pins()
+        self.fills: list[Fill] = []
+        self.null_value = 0
+        self.section_objects: list[Section] = []
+        self.symbol_objects: list[Symbol] = []
+        self.indices: dict[Section, int] = {}
+        self._index_of_name: dict[str, int] | None = None
+
+    @classmethod
+    def of(cls, description: Description) -> Draft:
+        """The columns of a description.
+
+        Raises:
+            BadStructureError: the profile is unknown, or a symbol is defined in a section that is
+                not part of the file.
+        """
+        profile = PROFILES.get(description.profile)
+        if profile is None:
+            raise BadStructureError(f"unknown profile {description.profile!r}", field="profile")
+        creation = description.sections
+        found = Kinds(profile, creation)
+        order = description.pins.index_order
+        if order is None:
+            order = found.index_order(creation)
+        sections = [creation[at] for at in order]
+        draft = cls(
+            description.header,
+            [section.name for section in sections],
+            [section.sh_type for section in sections],
+            [section.sh_flags for section in sections],
+            [section.body for section in sections],
+        )
+        draft.profile = profile
+        draft.kinds = [found.found[at] for at in order]
+        draft.addrs = [section.sh_addr for section in sections]
+        draft.aligns = [section.sh_addralign for section in sections]
+        draft.entsizes = [section.sh_entsize for section in sections]
+        draft.section_objects = sections
+        indices = draft.indices = dict(zip(sections, range(1, len(sections) + 1), strict=True))
+        draft.links = {n: s.link for n, s in enumerate(sections) if s.link is not None}
+        draft.infos = {n: s.info for n, s in enumerate(sections) if s.info is not None}
+        draft.registers = {n: s.registers for n, s in enumerate(sections) if s.registers}
+        draft.has_symbol = {
+            n: s.has_symbol for n, s in enumerate(sections) if s.has_symbol is not None
+        }
+        draft.late = {n: s.late for n, s in enumerate(sections) if s.late is not None}
+        draft.made_as = {n: s.made_as for n, s in enumerate(sections) if s.made_as is not None}
+        draft.exceptions = {
+            n: s.exceptions for n, s in enumerate(sections) if s.exceptions is not None
+        }
+        for number, section in enumerate(sections):
+            twin = section.shares
+            if isinstance(twin, Section):
+                draft.shares[number] = indices[twin] - 1 if twin in indices else None
+            elif twin is not None:
+                draft.shares[number] = twin
+        draft.history = draft._codes(description.history)
+        draft.symbols = draft._codes(description.symbols)
+        symbols = draft.symbol_objects
+        draft.symbol_names = [symbol.name for symbol in symbols]
+        draft.in_globals = {
+            n: s.in_globals for n, s in enumerate(symbols) if s.in_globals is not None
+        }
+        draft.symbol_places = {
+            n: s.exceptions.pins["st_name"]
+            for n, s in enumerate(symbols)
+            if s.exceptions is not None and "st_name" in s.exceptions.pins
+        }
+        draft.symbol_rows = [
+            (0, s.st_info, s.st_other, draft.index(s.section), s.st_value, s.st_size)
+            for s in symbols
+        ]
+        draft.pins = description.pins
+        draft.fills = description.fills
+        draft.null_value = description.null_value
+        return draft
+
+    def _codes(self, entries: Iterable[Section | Symbol | Dropped]) -> list[Entry]:
+        indices, symbols = self.indices, self.symbol_objects
+        codes: list[Entry] = []
+        for entry in entries:
+            if isinstance(entry, Section):
+                codes.append(indices[entry] - 1)
+            elif isinstance(entry, Symbol):
+                codes.append(~len(symbols))
+                symbols.append(entry)
+            else:
+                codes.append(entry)
+        return codes
+
+    def index(self, section: Section | int) -> int:
+        """Index of a section; a number is an index already.
+
+        Raises:
+            BadStructureError: it is not part of the file.
+        """
+        if isinstance(section, int):
+            return section
+        index = self.indices.get(section)
+        if index is None:
+            raise BadStructureError(
+                f"section {section.name} is referred to but not part of the file", field="symbols"
+            )
+        return index
+
+    @property
+    def index_of_name(self) -> dict[str, int]:
+        """Index of the first section of each name."""
+        if self._index_of_name is None:
+            indices = range(len(self.names), 0, -1)
+            self._index_of_name = dict(zip(reversed(self.names), indices, strict=True))
+        return self._index_of_name
+
+    # -- single sections -------------------------------------------------------------------------
+
+    def made_name(self, number: int) -> str:
+        """The name under which a section was made."""
+        made_as = self.made_as.get(number)
+        if made_as is not None:
+            return made_as
+        kind, name = self.kinds[number], self.names[number]
+        return name if kind.made is None else kind.made + name[kind.cut :]
+
+    def is_late(self, number: int) -> bool:
+        """Whether a section was made after the global symbols were named."""
+        late = self.late.get(number)
+        if late is not None:
+            return late
+        kind = self.kinds[number]
+        return kind.is_late and (number not in self.made_as or kind.is_mercury)
+
+    def wants_symbol(self, number: int) -> bool:
+        """Whether a section symbol is made."""
+        wanted = self.has_symbol.get(number)
+        return self.kinds[number].has_symbol if wanted is None else wanted
+
+    def is_defined(self, number: int) -> bool:
+        """Whether a symbol is defined in a section, not only by a number that some section has."""
+        if self.symbol_objects:
+            return isinstance(self.symbol_objects[number].section, Section)
+        return 0 < self.symbol_rows[number][3] <= len(self.names)
+
+    def groups(self) -> list[int]:
+        """Ranks of the sections in the index order."""
+        ranks = [kind.group for kind in self.kinds]
+        has_table = kinds.has_table(self.names)
+        for number in {*self.late, *self.made_as}:
+            section = self._section(number)
+            section.late, section.made_as = self.late.get(number), self.made_as.get(number)
+            ranks[number] = kinds.group(section, self.profile, has_table=has_table)
+        return ranks
+
+    def pins_of(self, number: int) -> dict[str, int]:
+        """Header fields of a section that no rule gives."""
+        return self.exceptions.setdefault(number, Exceptions()).pins
+
+    # -- objects ---------------------------------------------------------------------------------
+
+    def _section(self, number: int) -> Section:
+        return Section(
+            self.names[number],
+            self.types[number],
+            self.bodies[number],
+            self.flags[number],
+            self.addrs[number],
+            self.aligns[number],
+            self.entsizes[number],
+        )
+
+    def fill_in(self, description: Description) -> None:
+        """Make the objects of a description."""
+        sections = [self._section(number) for number in range(len(self.names))]
+
+        def refer(index: Section | int) -> Section | int:
+            in_file = isinstance(index, int) and 0 < index <= len(sections)
+            return sections[index - 1] if in_file else index  # type: ignore[operator]
+
+        for number, index in self.links.items():
+            sections[number].link = refer(index)
+        for number, index in self.infos.items():
+            section = sections[number]
+            section.info = refer(index) if kinds.info_is_section(section) else index
+        for number, shared in self.shares.items():
+            sections[number].shares = (
+                shared if shared is None or isinstance(shared, bool) else sections[shared]
+            )
+        for column in ("registers", "has_symbol", "late", "made_as", "exceptions"):
+            for number, value in getattr(self, column).items():
+                setattr(sections[number], column, value)
+        for body in self.bodies:
+            if isinstance(body, bodies.Capsule):
+                body.text = refer(body.text)
+            elif isinstance(body, bodies.MercurySymbols):
+                for mercury in body.symbols:
+                    mercury.section = refer(mercury.section)
+
+        def objects(entries: list[Entry]) -> list[Section | Symbol | Dropped]:
+            return [
+                entry
+                if isinstance(entry, Dropped)
+                else sections[entry]
+                if entry >= 0
+                else self._symbol(~entry, refer)
+                for entry in entries
+            ]
+
+        description.header = self.header
+        description.history = objects(self.history)
+        description.symbols = objects(self.symbols)  # type: ignore[assignment]
+        description.profile = self.profile.name
+        description.pins = self.pins
+        description.fills = self.fills
+        description.null_value = self.null_value
+
+    def _symbol(self, number: int, refer: Callable[[Section | int], Section | int]) -> Symbol:
+        _, info, other, index, value, size = self.symbol_rows[number]
+        symbol = Symbol(self.symbol_names[number], info, other, refer(index), value, size)
+        symbol.in_globals = self.in_globals.get(number)
+        if number in self.symbol_places:
+            symbol.pins["st_name"] = self.symbol_places[number]
+        return symbol
