@@ -311,32 +311,33 @@ def find(
     """The kind of each section of a file; the rules are asked once for each kind."""
     table = has_table(names)
     known: dict[tuple[str, int, int], Kind] = {}
+    # sections of one type are mostly of one kind: that of the last of the type with a function
+    latest: dict[tuple[int, int], tuple[str, Kind]] = {}
     found: list[Kind] = []
-    at = 0
-    for (sh_type, sh_flags), run in groupby(zip(types, flags, strict=True)):
-        # neighbours of one type are mostly of one kind: that of the last name with a function
-        prefix = ""
-        is_tried = False
-        start, at = at, at + len([*run])
-        for number in range(start, at):
-            name = names[number]
-            if (
-                not prefix
-                or not name.startswith(prefix)
-                or name.startswith(_NO_FUNCTION, len(prefix))
-                or name == prefix
-            ):
-                owned = _prefix(name)
-                key = (owned or name, sh_type, sh_flags)
-                if key not in known:
-                    known[key] = _ask(profile, *key, owned=bool(owned), has_table=table)
-                kind = known[key]
-                prefix = owned
-                if prefix and not is_tried:
-                    is_tried = True
-                    if _is_prefix_of_all(prefix, names[number:at]):
-                        found += [kind] * (at - number)
-                        break
+    for key, run in groupby(zip(types, flags, strict=True)):
+        start = len(found)
+        of_type = names[start : start + len([*run])]
+        for at, name in enumerate(of_type):
+            if key in latest:
+                prefix, kind = latest[key]
+                if (
+                    name.startswith(prefix)
+                    and not name.startswith(_NO_FUNCTION, len(prefix))
+                    and name != prefix
+                ):
+                    found.append(kind)
+                    continue
+            prefix = _prefix(name)
+            kind_key = (prefix or name, *key)
+            if kind_key not in known:
+                known[kind_key] = _ask(profile, *kind_key, owned=bool(prefix), has_table=table)
+            kind = known[kind_key]
+            if prefix:
+                is_first = key not in latest
+                latest[key] = prefix, kind
+                if is_first and _is_prefix_of_all(prefix, of_type[at:]):
+                    found += [kind] * (len(of_type) - at)
+                    break
             found.append(kind)
     return found
 
