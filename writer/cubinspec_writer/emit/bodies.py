@@ -96,6 +96,10 @@ class _Many:
             return NotImplemented
         return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
 
+    def __repr__(self) -> str:
+        values = ", ".join([f"{name}={getattr(self, name)!r}" for name in self.__slots__])
+        return f"{type(self).__name__}({values})"
+
 
 class Blob(_Many):
     """Code, data, DWARF, capsule bodies, and unknown kinds."""
@@ -201,27 +205,27 @@ class InfoRecords(_Many):
     """An attribute stream: ``.nv.info*``, ``.nv.merc.nv.info*``, ``.nv.compat``.
 
     What was read and not looked at since has the headers and payloads of all records in one tuple.
+
+    Args:
+        records: format, code, header word (value or payload size) and payload of each; ``None``
+            where shape and fields say it.
     """
 
     __slots__ = ("_fields", "_records", "_shape")
 
-    def __init__(self, records: list[InfoRecord]) -> None:
-        self._records: list[InfoRecord] | None = records
-        self._shape: InfoShape | None = None
-        self._fields: tuple[Any, ...] = ()
-
-    @classmethod
-    def of(cls, shape: InfoShape, data: bytes) -> InfoRecords:
-        """The records of a stream of that shape."""
-        body = cls.__new__(cls)
-        body._records = None
-        body._shape = shape
-        body._fields = shape.record.unpack(data)
-        return body
+    def __init__(
+        self,
+        records: list[InfoRecord] | None,
+        shape: InfoShape | None = None,
+        fields: tuple[Any, ...] = (),
+    ) -> None:
+        self._records = records
+        self._shape = shape
+        self._fields = fields
 
     @property
     def records(self) -> list[InfoRecord]:
-        """Format, code, value or size of the payload, and payload of each."""
+        """The list of records, which may be changed."""
         found = self._records
         if found is None:
             found = []
@@ -561,7 +565,7 @@ class InfoReader:
         known = self._known.setdefault(len(data), [])
         for shape in known:
             if number & shape.mask == shape.heads:
-                return InfoRecords.of(shape, data)
+                return InfoRecords(None, shape, shape.record.unpack(data))
         found = _info(data)
         if len(known) < _MAX_STREAMS:
             known.append(InfoShape(number, found))
