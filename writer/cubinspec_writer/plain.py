@@ -1,18 +1,20 @@
-"""`dataclass` without its module, whose import takes longer than emitting a small cubin.
+"""`dataclass` and `NamedTuple` without their modules, whose import takes longer than a small job.
 
-Type checkers see the one of the standard library. At run time classes get the part of it that this
-package uses: slots, a constructor with positional and named arguments and defaults, comparison,
+Type checkers see the ones of the standard library. At run time classes get the part of them that
+this package uses: slots, constructors with positional and named arguments and defaults, comparison,
 `replace`. Whether a class is frozen is left to type checkers. Classes that are made by the thousand
-have slots and a constructor of their own.
+have a constructor of their own.
 """
 
 from __future__ import annotations
 
+from _collections import _tuplegetter  # type: ignore[import-not-found]  # as in `collections`
 from types import MappingProxyType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dataclasses import dataclass, field, replace
+    from typing import NamedTuple, final
 else:
 
     class _Fresh:
@@ -23,6 +25,10 @@ else:
 
     def field(*, default_factory):
         return _Fresh(default_factory)
+
+    def final(cls):
+        """For type checkers: there are no classes below, so that `type(x) is C` is all of C."""
+        return cls
 
     def dataclass(*, slots, eq=True, frozen=False):
         """Make a class with the annotated names as its slots."""
@@ -44,7 +50,7 @@ else:
 
         def __init__(self, *values, **named):
             names = self.__slots__
-            if len(values) > len(names):
+            if len(values) > len(names) or not named.keys() <= set(names):
                 raise TypeError(f"{type(self).__name__} has the fields {', '.join(names)}")
             given = dict(zip(names, values))  # noqa: B905 - fewer values than names
             for name, value in {**self._defaults, **given, **named}.items():
@@ -76,5 +82,21 @@ else:
         """A copy with other values."""
         return type(instance)(**{n: getattr(instance, n) for n in instance.__slots__} | changes)
 
+    class NamedTuple(tuple):
+        """Fields by name and by position; the values are given by position."""
 
-__all__ = ["dataclass", "field", "replace"]
+        __slots__ = ()
+
+        def __init_subclass__(cls):
+            for at, name in enumerate(cls.__annotations__):
+                setattr(cls, name, _tuplegetter(at, name))
+
+        def __new__(cls, *values):
+            return tuple.__new__(cls, values)
+
+        def _replace(self, **changes):
+            names = type(self).__annotations__
+            return type(self)(*[changes.get(n, v) for n, v in zip(names, self)])  # noqa: B905
+
+
+__all__ = ["NamedTuple", "dataclass", "field", "final", "replace"]

@@ -8,10 +8,10 @@ their value, a warning when a later value replaces another one.
 from __future__ import annotations
 
 from cubinspec_generated.tables.arch import ARCHES
+from cubinspec_writer.plain import dataclass, field
 
 from .gather import FIRST_TARGET
 from .inputs import Library
-from .plain import dataclass, field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,9 +9,10 @@ Fixed from here on: who calls whom, which later passes need for registers, stack
 
 from __future__ import annotations
 
+from cubinspec_writer.plain import dataclass, field
+
 from .liveness import accepted_here, function_at, takes_address
 from .model import SHT_CUDA_CALLGRAPH, SHT_CUDA_PROTOTYPE, InputObject, OutSection, Symbol
-from .plain import dataclass, field
 from .state import LinkState
 
 TYPE_CHECKING = False

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from .plain import dataclass
+from cubinspec_writer.plain import dataclass
 
 _BUILTIN = {
     "v": "void", "w": "wchar_t", "b": "bool", "c": "char", "a": "signed char",

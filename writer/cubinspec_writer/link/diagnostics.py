@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from cubinspec.errors import CubinError
-
-from .plain import dataclass, field
+from cubinspec_writer.plain import dataclass, field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ import os
 from cubinspec.errors import CubinError
 from cubinspec.reader.elf import ELFCLASS64, EM_CUDA, Elf
 from cubinspec_generated.tables.arch import ARCHES, LINK_GROUP
+from cubinspec_writer.plain import dataclass, field
 
 from .archives import check_host, identity, is_archive, readable_part
 from .compat import TARGET
@@ -24,7 +25,6 @@ from .inputs import Library, Named
 from .model import SHT_CUDA_COMPAT, immediate, info_records
 from .notes import CUINFO, TOOLKIT, toolkit_of
 from .options import LinkOptions
-from .plain import dataclass, field
 from .profile import profile_for
 from .read import ET_REL, has_mercury, open_object
 

@@ -6,6 +6,8 @@ SASS half, which `output` then joins.
 
 from __future__ import annotations
 
+from cubinspec_writer.plain import dataclass
+
 from . import callgraph, compat, info, notes, unified
 from .callgraph import Graph, join_callgraphs
 from .diagnostics import Diagnostics
@@ -28,7 +30,6 @@ from .model import (
 from .number import number_symbols
 from .options import LinkOptions
 from .place import place, place_commons
-from .plain import dataclass
 from .profile import Profile
 from .relocate import relocate
 from .resolve import resolve

@@ -11,9 +11,9 @@ from __future__ import annotations
 import os
 
 from cubinspec.errors import CubinError
+from cubinspec_writer.plain import dataclass, field
 
 from .model import STB_LOCAL, Symbol
-from .plain import dataclass, field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

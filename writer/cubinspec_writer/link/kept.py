@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from .plain import dataclass, field
+from cubinspec_writer.plain import dataclass, field
 
 
 @dataclass(slots=True)

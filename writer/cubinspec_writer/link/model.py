@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from struct import Struct
 
-from .plain import NamedTuple, final
+from cubinspec_writer.plain import NamedTuple, final
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .plain import dataclass, field
+from cubinspec_writer.plain import dataclass, field
 
 
 @dataclass(slots=True)

@@ -18,6 +18,7 @@ from cubinspec_writer.emit import model as out
 from cubinspec_writer.emit.kinds import Kinds
 from cubinspec_writer.emit.layout import plan
 from cubinspec_writer.emit.profiles import PROFILES, final_name
+from cubinspec_writer.plain import dataclass
 
 from . import capsule, jumps, schedule
 from .callgraph import Graph
@@ -59,7 +60,6 @@ from .model import (
 )
 from .notes import target_sm
 from .number import has_symbol, is_dropped, is_hidden, late_sections, symbol_fields
-from .plain import dataclass
 from .state import LinkState
 
 ET_REL, ET_EXEC = 1, 2

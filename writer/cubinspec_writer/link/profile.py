@@ -6,8 +6,9 @@ Mercury half beside the SASS code). Values were observed in outputs of nvlink 13
 
 from __future__ import annotations
 
+from cubinspec_writer.plain import dataclass, replace
+
 from .model import STT_CUDA_SAMPLER, STT_CUDA_SURFACE, STT_CUDA_TEXTURE
-from .plain import dataclass, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

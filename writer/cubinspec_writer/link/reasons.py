@@ -5,11 +5,12 @@ Nothing here takes part in a link: what the passes decided is read off what they
 
 from __future__ import annotations
 
+from cubinspec_writer.plain import dataclass
+
 from .half import Half
 from .info import Demands, FunctionFacts
 from .liveness import defined_here, reference_graph
 from .model import SHF_ALLOC, SHF_EXECINSTR, STT_FUNC, Symbol
-from .plain import dataclass
 
 
 @dataclass(slots=True)

@@ -13,6 +13,7 @@ Fixed from here on: all bytes of code and data.
 from __future__ import annotations
 
 from cubinspec_generated.tables import relocations
+from cubinspec_writer.plain import NamedTuple
 
 from .diagnostics import UnsupportedLinkError
 from .model import (
@@ -34,7 +35,6 @@ from .model import (
 )
 from .notes import virtual_target
 from .options import debugger_sees
-from .plain import NamedTuple
 from .state import LinkState, is_rel
 
 TYPE_CHECKING = False

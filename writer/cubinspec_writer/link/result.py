@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .plain import dataclass
+from cubinspec_writer.plain import dataclass
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

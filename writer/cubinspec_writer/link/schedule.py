@@ -14,7 +14,7 @@ way). It also does where a check over all paths does not find every wait.
 
 from __future__ import annotations
 
-from .plain import NamedTuple
+from cubinspec_writer.plain import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,6 +6,8 @@ tables of the output, so every creation goes through `LinkState`.
 
 from __future__ import annotations
 
+from cubinspec_writer.plain import dataclass, field
+
 from .diagnostics import Diagnostics
 from .host import KernelFilter
 from .model import (
@@ -27,7 +29,6 @@ from .model import (
     UnifiedRow,
 )
 from .options import LinkOptions
-from .plain import dataclass, field
 from .profile import Profile
 
 TYPE_CHECKING = False

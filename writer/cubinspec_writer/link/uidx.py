@@ -7,9 +7,9 @@ It says where in the tables of an executable every identifier has its place. Its
 from __future__ import annotations
 
 from cubinspec_generated import records
+from cubinspec_writer.plain import dataclass
 
 from .diagnostics import Diagnostics
-from .plain import dataclass
 
 _MAGIC = b"\x7fUFTINDX"
 #: From version 2 on a row of a function has further bytes at the end of the file.
