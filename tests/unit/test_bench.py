@@ -60,15 +60,6 @@ def test_a_missed_limit_is_seen(stopwatch: Stopwatch) -> None:
     assert "1 promises: 1 missed, 0 not measured" in page
 
 
-def test_what_comes_before_is_taken_off(stopwatch: Stopwatch) -> None:
-    whole = Command("whole", tuple(python("import time; time.sleep(0.3)")))
-    before = Command("before", tuple(python("import time; time.sleep(0.25)")))
-    slow = Command("slow", tuple(python("import time; time.sleep(0.2)")))
-    row = bench.compare(stopwatch, Comparison("g", whole, slow, 0.9, less=before), 0)
-    assert row.met is True
-    assert row.cells[0] == "whole (less before)"
-
-
 def test_a_peer_that_is_not_here_is_named(stopwatch: Stopwatch) -> None:
     absent = Command("absent", ("{no_such_input}",))
     bare = Command("bare", tuple(python("pass")))
@@ -83,7 +74,6 @@ def test_a_peer_that_is_not_here_is_named(stopwatch: Stopwatch) -> None:
 def test_the_data_refers_to_inputs_and_tools_that_exist() -> None:
     commands = [side for c in COMPARISONS for side in (c.ours, c.theirs)]
     commands += [limit.ours for limit in PEAK_LIMITS]
-    commands += [c.less for c in COMPARISONS if c.less is not None]
     names = {
         word.partition("}")[0].removeprefix("{")
         for command in commands

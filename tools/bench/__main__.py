@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from tools import oracle
@@ -128,12 +128,7 @@ def compare(stopwatch: Stopwatch, comparison: Comparison, seconds: float) -> Row
     labels = (comparison.ours.label, comparison.theirs.label)
     limit = "" if comparison.limit is None else f"≤ {comparison.limit:g}"
     try:
-        theirs = resolve(comparison.theirs)
-        pair = stopwatch.pair(resolve(comparison.ours), theirs, seconds)
-        if comparison.less is not None:
-            before = stopwatch.pair(resolve(comparison.less), theirs, seconds).ours
-            labels = (f"{labels[0]} (less {comparison.less.label})", labels[1])
-            pair = replace(pair, ours=_less(pair.ours, before))
+        pair = stopwatch.pair(resolve(comparison.ours), resolve(comparison.theirs), seconds)
     except (NotHere, CommandFailed) as error:
         return Row(comparison.group, (*labels, "", "", f"not measured: {error}", limit), None)
     ratio = pair.ours.wall / pair.theirs.wall
@@ -150,10 +145,6 @@ def compare(stopwatch: Stopwatch, comparison: Comparison, seconds: float) -> Row
         ),
         met,
     )
-
-
-def _less(run: Run, before: Run) -> Run:
-    return Run(max(run.wall - before.wall, 0.0), max(run.cpu - before.cpu, 0.0), run.peak)
 
 
 def _side(run: Run) -> str:

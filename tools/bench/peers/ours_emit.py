@@ -1,7 +1,4 @@
-"""cubinspec: a file described, emitted from the description, and written under another name.
-
-With `describe` as its first argument it stops after the description.
-"""
+"""cubinspec: a file described, emitted from the description, and written under another name."""
 
 import os
 import sys
@@ -10,8 +7,6 @@ from cubinspec.cli.write import write_file
 from cubinspec_writer.emit import emit_parts
 from cubinspec_writer.emit.describe import describe_file
 
-description = describe_file(sys.argv[-1])
-if "describe" not in sys.argv[1:-1]:
-    output = f"{sys.argv[-1]}.emitted"
-    write_file(output, emit_parts(description))
-    os.unlink(output)
+output = f"{sys.argv[-1]}.emitted"
+write_file(output, emit_parts(describe_file(sys.argv[-1])))
+os.unlink(output)
