@@ -176,10 +176,11 @@ class Workshop:
             ).check()
             return
         libraries = [f"-l{name}" for name in sample.libraries]
-        folder = f"-L{oracle.cuda_home() / 'lib'}"
+        for name in sample.libraries:  # the tool note holds the folder's name
+            shutil.copy(oracle.cuda_home() / "lib" / f"lib{name}.a", place)
         _tool(sample.tool, "nvlink").run(
             *(target, *sample.options, *inputs),
-            *([folder, *libraries] if libraries else []),
+            *(["-L.", *libraries] if libraries else []),
             *("-o", "linked"),
             cwd=place,
         ).check()
