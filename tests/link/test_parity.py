@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -138,18 +139,7 @@ _FAULTS = {
 }
 
 
-@pytest.mark.oracle("ptxas", "nvlink")
-@pytest.mark.parametrize("rule", list(_FAULTS))
-def test_random_programs_see_a_wrong_rule(
-    rule: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    owner, name, wrong, seed = _FAULTS[rule]
-    assert compare_one(seed, "80", tmp_path / "program", "wide")[0] == "identical"
-    monkeypatch.setattr(owner, name, wrong)
-    assert compare_one(seed, "80", tmp_path / "program", "wide")[0] == "DIFFERENT"
-
-
-#: The same for unified functions, shown on sm_100.
+#: The same for unified functions: seed 17 shows them on sm_100.
 _UNIFIED_FAULTS = {
     "slots": (stubs, "_UNITS", (2, 1, 1, 1, 1, 1, 1, 2), 17),
     "stacks": (info, "_with_stacks", lambda _state, kernels: kernels, 17),
@@ -159,14 +149,24 @@ _UNIFIED_FAULTS = {
 
 
 @pytest.mark.oracle("ptxas", "nvlink")
-@pytest.mark.parametrize("rule", list(_UNIFIED_FAULTS))
-def test_unified_programs_see_a_wrong_rule(
-    rule: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("kind", "arch", "fault"),
+    [
+        *(pytest.param("wide", "80", fault, id=rule) for rule, fault in _FAULTS.items()),
+        *(pytest.param("unified", "100", fault, id=r) for r, fault in _UNIFIED_FAULTS.items()),
+    ],
+)
+def test_random_programs_see_a_wrong_rule(
+    kind: str,
+    arch: str,
+    fault: tuple[Any, str, Any, int],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    owner, name, wrong, seed = _UNIFIED_FAULTS[rule]
-    assert compare_one(seed, "100", tmp_path / "program", "unified")[0] == "identical"
+    owner, name, wrong, seed = fault
+    assert compare_one(seed, arch, tmp_path / "program", kind)[0] == "identical"
     monkeypatch.setattr(owner, name, wrong)
-    assert compare_one(seed, "100", tmp_path / "program", "unified")[0] == "DIFFERENT"
+    assert compare_one(seed, arch, tmp_path / "program", kind)[0] == "DIFFERENT"
 
 
 def test_recipes_use_known_steps_and_exceptions_name_cases() -> None:

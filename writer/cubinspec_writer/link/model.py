@@ -37,6 +37,8 @@ SHT_CUDA_SHARED, SHT_CUDA_RELOCINFO = 0x7000000A, 0x7000000B
 SHT_CUDA_UFT, SHT_CUDA_UFT_ENTRY = 0x7000000E, 0x70000011
 SHT_CUDA_UDT, SHT_CUDA_UDT_ENTRY = 0x70000012, 0x70000014
 SHT_CUDA_UIDX = 0x70000010
+#: Tables of identifiers of unified functions and data.
+UFT_ENTRY, UDT_ENTRY = ".nv.uft.entry", ".nv.udt.entry"
 #: Bytes of the stub of a unified function, and of a slot of `.nv.uft`.
 SLOT = 128
 SHT_CUDA_SHARED_RESERVED = 0x70000015

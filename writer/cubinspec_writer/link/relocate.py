@@ -28,6 +28,8 @@ from .model import (
     STT_CUDA_TEXTURE,
     STT_FUNC,
     STT_SECTION,
+    UDT_ENTRY,
+    UFT_ENTRY,
     OutSection,
     Reloc,
     Space,
@@ -189,7 +191,7 @@ def is_table_placeholder(symbol: Symbol) -> bool:
 
 def has_table(state: LinkState, symbol: Symbol) -> bool:
     """Whether the output has the unified table of which a name stands for a part."""
-    rows = ".nv.uft.entry" if symbol.name.startswith("__UFT") else ".nv.udt.entry"
+    rows = UFT_ENTRY if symbol.name.startswith("__UFT") else UDT_ENTRY
     is_named = state.index is not None or state.options.relocatable
     return is_named and state.find(rows) is not None
 

@@ -28,6 +28,8 @@ from .model import (
     SHT_CUDA_UFT_ENTRY,
     SHT_CUDA_UIDX,
     SLOT,
+    UDT_ENTRY,
+    UFT_ENTRY,
     InfoRecord,
     InputObject,
     InSection,
@@ -49,7 +51,6 @@ if TYPE_CHECKING:
 #: Flags that a link adds to a row.
 _LINKED = 6
 ENTRY_TYPES = (SHT_CUDA_UFT_ENTRY, SHT_CUDA_UDT_ENTRY)
-_FUNCTION_ROWS, _DATA_ROWS = ".nv.uft.entry", ".nv.udt.entry"
 FUNCTIONS, DATA = ".nv.uft", ".nv.udt"
 _ATTRIBUTES = ".nv.info." + FUNCTIONS
 _STUB = "__cuda_uf_stub_"
@@ -69,9 +70,7 @@ def create_function_rows(state: LinkState) -> None:
     if state.index is None or state.options.relocatable:
         return
     if any(is_stub(s) for obj in state.objects for s in obj.sections):
-        state.create_section(
-            _FUNCTION_ROWS, SHT_CUDA_UFT_ENTRY, 0, 32, entsize=records.UFT_ENTRY.size
-        )
+        state.create_section(UFT_ENTRY, SHT_CUDA_UFT_ENTRY, 0, 32, entsize=records.UFT_ENTRY.size)
 
 
 def copy_index(state: LinkState) -> None:
@@ -207,7 +206,7 @@ def _arrange(state: LinkState) -> None:
 def _arrange_functions(state: LinkState, table: OutSection, window: Window) -> None:
     from .stubs import MERCURY_SLOT  # with an index only
 
-    rows, stubs = _rows(state, _FUNCTION_ROWS), state.stubs
+    rows, stubs = _rows(state, UFT_ENTRY), state.stubs
     if len(stubs) != len(rows):
         raise _MismatchError(
             "Internal error: Number of .nv.uft jump slots != Number of entries in .nv.uft.entry"
@@ -268,7 +267,7 @@ def _fill_table(state: LinkState, table: OutSection, stubs: list[Symbol]) -> Non
 
 
 def _arrange_data(state: LinkState, table: OutSection, window: Window) -> None:
-    rows = _rows(state, _DATA_ROWS)
+    rows = _rows(state, UDT_ENTRY)
     places = _places(rows, window)
     if max((at + row.symbol.size for row, at in places.items()), default=0) != window.size:
         raise _MismatchError("Internal error: size of uidx window != nv.udt")
