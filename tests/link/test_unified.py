@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,10 @@ from hypothesis import strategies as st
 from cubinspec import Cubin
 from cubinspec.errors import CubinError
 from cubinspec_writer import link
-from cubinspec_writer.link import LinkError, UnsupportedLinkError, stubs
+from cubinspec_writer.link import LinkError, UnsupportedLinkError, command, stubs
 from cubinspec_writer.link.model import STB_LOCAL, STT_FUNC, Symbol
 from tools.linkcases.index import index_file
+from tools.oracle import Tool
 
 #: Identifiers of `tests/data/src/unified.ptx`.
 A = (0x1122334455667788, 0x99AABBCCDDEEFF00)
@@ -74,11 +76,64 @@ def test_what_nvlink_writes_over_its_memory_for_is_refused(
         link([inputs[arch]], arch=arch, uidx=index_file(*index))
 
 
-def test_two_functions_of_one_name_are_refused(inputs: dict[str, bytes]) -> None:
+_HEAD = ".version 8.0\n.target sm_90\n.address_size 64\n"
+_FUNCTION = (
+    "{linkage}.func .attribute(.unified({first},{second})) (.param .b32 r) f(.param .b32 a)\n"
+    "{{ .reg .b32 %r<2>; ld.param.b32 %r1, [a]; st.param.b32 [r], %r1; ret; }}\n"
+)
+_KERNEL = (
+    ".visible .entry {name}()\n{{ .reg .b64 %d<2>;"
+    " mov.u64 %d1, f; {{ .param .b64 x; st.param.b64 [x], %d1; }} ret; }}\n"
+)
+
+
+@pytest.fixture
+def assemble(ptxas: Tool, tmp_path: Path) -> Callable[[str], bytes]:
+    def run(text: str) -> bytes:
+        (tmp_path / "a.ptx").write_text(_HEAD + text)
+        ptxas.run("-arch=sm_90", "-c", "a.ptx", "-o", "a.cubin", cwd=tmp_path).check()
+        return (tmp_path / "a.cubin").read_bytes()
+
+    return run
+
+
+@pytest.mark.oracle("ptxas")
+def test_static_functions_of_one_name_are_refused(assemble: Callable[[str], bytes]) -> None:
     """nvlink moves the second function instead of its stub."""
-    index = index_file([(*A, 0), (*B, 128), (*A, 256), (*B, 384)], [(*DATA, 0)], data_window=4)
-    with pytest.raises((LinkError, UnsupportedLinkError)):
-        link([inputs["sm_90"]] * 2, arch="sm_90", uidx=index)
+    made = [
+        assemble(_FUNCTION.format(linkage="", first=n, second=2 * n) + _KERNEL.format(name=f"k{n}"))
+        for n in (1, 2)
+    ]
+    index = index_file([(1, 2, 128), (2, 4, 0)], [])
+    with pytest.raises(UnsupportedLinkError, match="several unified functions of one name"):
+        link(made, arch="sm_90", uidx=index)
+
+
+@pytest.mark.oracle("ptxas")
+def test_an_index_that_moves_addresses_is_refused(assemble: Callable[[str], bytes]) -> None:
+    """nvlink leaves the relocations where they were."""
+    data = ".visible .global .attribute(.unified({0},{0})) .align 8 .u64 {1}[1] = {{{2}}};\n"
+    made = assemble(
+        _FUNCTION.format(linkage=".visible ", first=1, second=2)
+        + data.format(5, "plain", 7)
+        + data.format(6, "named", "f")
+    )
+    stays = index_file([(1, 2, 0)], [(5, 5, 0), (6, 6, 8)], data_window=16)
+    assert stays in link([made], arch="sm_90", uidx=stays).bytes
+    moves = index_file([(1, 2, 0)], [(5, 5, 8), (6, 6, 0)], data_window=16)
+    with pytest.raises(UnsupportedLinkError, match="moves 'named', which has addresses"):
+        link([made], arch="sm_90", uidx=moves)
+
+
+@pytest.mark.parametrize(
+    ("word", "status"), [("-uidx=/dev/zero", 1), ("--tkinfo-from=/dev/zero", 1), ("/dev/zero", 0)]
+)
+def test_a_file_without_an_end_is_not_read(word: str, status: int, tmp_path: Path) -> None:
+    """As an input it is passed over, as nvlink passes over /dev/null."""
+    sample = next(SAMPLES.rglob("small.sm_90.rel.cubin"))
+    output = tmp_path / "out.cubin"
+    assert command.run(["-arch=sm_90", str(sample), word, "-o", str(output)]) == status
+    assert output.exists() == (status == 0)
 
 
 @settings(max_examples=150, deadline=None)

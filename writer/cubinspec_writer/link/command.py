@@ -11,7 +11,7 @@ from . import LinkResult, link, notes
 from .arguments import Line, read_line, usage
 from .diagnostics import EXIT_FATAL, Diagnostics, LinkError, UnsupportedLinkError
 from .gather import NO_INPUTS
-from .inputs import Library
+from .inputs import Library, contents
 from .options import LinkOptions
 
 TYPE_CHECKING = False
@@ -113,7 +113,7 @@ class _Command:
         if path is None:
             return None
         try:
-            data = _contents(path)
+            data = contents(path)
         except OSError:
             raise self.diagnostics.fatal(f"Could not open input file '{path}'") from None
         if not data:
@@ -210,7 +210,7 @@ def _options(line: Line, arch: str, uidx: bytes | None) -> LinkOptions:
         # So nvlink 13.0 does: -disable-infos hides warnings, -w hides nothing.
         warnings="disable-infos" not in flags,
         report_arch="report-arch" in flags,
-        tkinfo=linker_note(_contents(source), source) if source else None,
+        tkinfo=linker_note(contents(source), source) if source else None,
         uidx=uidx,
         arguments=f"-arch {arch}" + "".join(f" --{flag}" for flag in sorted(flags)),
         library_paths=line.listed("library-path"),
@@ -221,11 +221,6 @@ def _options(line: Line, arch: str, uidx: bytes | None) -> LinkOptions:
         verbose="verbose" in flags,
         dump_callgraph=bool(flags & {"dump-callgraph", "dump-callgraph-no-demangle"}),
     )
-
-
-def _contents(path: str) -> bytes:
-    with open(path, "rb") as file:
-        return file.read()
 
 
 def linker_note(data: bytes, name: str) -> bytes:

@@ -21,7 +21,7 @@ from .archives import check_host, identity, is_archive, readable_part
 from .compat import TARGET
 from .diagnostics import Diagnostics, UnsupportedLinkError
 from .host import HostObject, read_host_object, register_name
-from .inputs import Library, Named
+from .inputs import Library, Named, contents
 from .model import SHT_CUDA_COMPAT, immediate, info_records
 from .notes import CUINFO, TOOLKIT, toolkit_of
 from .options import LinkOptions
@@ -180,8 +180,7 @@ class _Gatherer:
 
     def _read(self, path: str) -> bytes:
         try:
-            with open(path, "rb") as file:
-                return file.read()
+            return contents(path)
         except OSError:
             raise self.diagnostics.fatal(f"Could not open input file '{path}'") from None
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from cubinspec_writer.plain import dataclass
+import os
+from stat import S_ISBLK, S_ISCHR
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import os
+from cubinspec_writer.plain import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,5 +23,17 @@ class Named:
     data: bytes
 
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     Input = str | os.PathLike[str] | bytes | Named | Library
+
+
+def contents(path: str) -> bytes:
+    """The bytes of a file; of a device, which need not have an end, none.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with open(path, "rb") as file:
+        mode = os.fstat(file.fileno()).st_mode
+        return b"" if S_ISCHR(mode) or S_ISBLK(mode) else file.read()
