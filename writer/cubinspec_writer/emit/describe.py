@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from cubinspec.reader.elf import Buffer
-    from cubinspec_writer.emit.draft import Entry
     from cubinspec_writer.emit.profiles import Profile
 
     SymbolRow = tuple[int, int, int, int, int, int]
@@ -358,21 +357,24 @@ class _Describer:
         places, draft = self.places, self.draft
         self._find_section_symbols(profile)
         split = self._split(profile) if self.symtab else 0
-        keys, entries, section_keys = self._section_keys(profile)
+        keys, entries = self._section_keys(profile)
         used = {""} if profile.table_first else {*self.section_places, *self.made_names}
-        last_section = max([key for key in keys if key < _END], default=-1) >> _PLACE_BITS
+        last_section = max([key for key in keys if key is not None and key < _END], default=-1)
+        last_section >>= _PLACE_BITS
+        # the keys of symbols stand at the end, in reverse, so that each code is an index
+        rows, names, codes = self.symbol_rows, self.symbol_names, self.codes
+        own: list[int] = [0] * len(rows)
         # local symbols: at their name, or right behind their predecessor in the table
         key = _BEFORE_ALL
-        rows, names, codes = self.symbol_rows, self.symbol_names, self.codes
         globals_: list[tuple[int, int]] = []
         for at, code in enumerate(codes[1:split], 1):
             if code >= 0:
-                if code not in section_keys:
+                section_key = keys[code]
+                if section_key is None:
                     # a section whose name an earlier one has: behind its predecessor
-                    section_keys[code] = key + 1
-                    keys.append(key + 1)
+                    section_key = keys[code] = key + 1
                     entries.append(code)
-                key = section_keys[code]
+                key = section_key
                 continue
             name = names[at]
             offset = places.get(name, -1)
@@ -383,7 +385,7 @@ class _Describer:
                 key += 1
             if rows[at][1] >> 4 == layout.STB_GLOBAL:
                 draft.in_globals[at] = False
-            keys.append(key)
+            own[code] = key
             entries.append(code)
         for code in codes[max(split, 1) :]:
             if code >= 0:
@@ -398,7 +400,7 @@ class _Describer:
                 if offset < last_section and not profile.table_first:
                     if rows[~code][1] >> 4 != layout.STB_GLOBAL:
                         draft.in_globals[~code] = True
-                    keys.append(key)
+                    own[code] = key
                     entries.append(code)
                     continue
             globals_.append((key, code))
@@ -409,15 +411,17 @@ class _Describer:
             for body in draft.bodies:
                 if isinstance(body, bodies.MercurySymbols):
                     used.update(symbol.name for symbol in body.symbols)
-        late: list[tuple[int, Dropped]] = []
+        late: list[tuple[int, int]] = []
         for key, dropped in self._dropped_names(profile, used):
+            code = draft.drop(dropped)
+            keys.append(key)
             if key < first_global:
-                keys.append(key)
-                entries.append(dropped)
+                entries.append(code)
             else:
-                late.append((key, dropped))
-        draft.history = [entries[at] for at in sorted(range(len(keys)), key=keys.__getitem__)]
-        if len(section_keys) < len(draft.names) and not profile.table_first:
+                late.append((key, code))
+        keys += own
+        draft.history = sorted(entries, key=keys.__getitem__)  # type: ignore[arg-type]
+        if None in keys and not profile.table_first:
             self._insert_namesakes(draft.history)
         draft.symbols = self._merge_dropped(globals_, late)
 
@@ -449,55 +453,100 @@ class _Describer:
         if gap > room:
             yield at - gap + room << _PLACE_BITS, Dropped("", erased=gap - room)
 
-    def _section_keys(self, profile: Profile) -> tuple[list[int], list[Entry], dict[int, int]]:
+    def _section_keys(self, profile: Profile) -> tuple[list[int | None], list[int]]:
         """Place sections and dropped section names by ``.shstrtab`` and ``.strtab``.
 
         Returns:
-            places, what stands there, and the places of the sections.
+            by code: the place, ``None`` for sections whose name an earlier one has; and the codes
+            that have one, where places are equal as they should stand.
         """
+        draft, places, names = self.draft, self.places, self.draft.names
+        if profile.table_first:
+            return [at - _END for at in range(len(names))], [*range(len(names))]
+        section_places, index_of_name = self.section_places, draft.index_of_name
+        keys: list[int | None] = []
+        special: list[int] = []
+        for kind, start, stop in kinds.runs(draft.kinds):
+            if kind.is_named_early and not kind.is_of_bank:
+                found = [*map(places.get, names[start:stop])]
+                if None not in found:
+                    keys += [place << _PLACE_BITS for place in found]  # type: ignore[operator]
+                    continue
+                keys += [None if place is None else place << _PLACE_BITS for place in found]
+                special += [number for number in range(start, stop) if keys[number] is None]
+            else:
+                keys += [None] * (stop - start)
+                special += range(start, stop)
+        no_place = self._without_place()
+        for number in no_place:
+            keys[number] = None
+        for name in [name for name in section_places if name not in index_of_name]:
+            if not name:
+                continue
+            code = draft.drop(Dropped(name, in_shstrtab=True))
+            place = places.get(name)
+            keys.append(None if place is None else place << _PLACE_BITS)
+            if place is None or ".nv.constant" in name:
+                special.append(code)
+        if no_place:
+            special = [code for code in special if code not in no_place]
+        self._place_specials(profile, keys, special)
+        codes = [code for code, key in enumerate(keys) if key is not None]
+        if special and len({*keys}) < len(keys):
+            codes.sort(key=lambda code: section_places[self._name_of(code)])
+        return keys, codes
+
+    def _without_place(self) -> set[int]:
+        """Sections that the names in ``.shstrtab`` say nothing of."""
+        names, places = self.draft.names, self.section_places
+        index_of_name = self.draft.index_of_name
+        is_usual = len(index_of_name) == len(names) and "" not in index_of_name
+        if is_usual and index_of_name.keys() <= places.keys():
+            return set()
+        return {
+            number
+            for number, name in enumerate(names)
+            if not name or name not in places or index_of_name[name] != number + 1
+        }
+
+    def _name_of(self, code: int) -> str:
+        names = self.draft.names
+        return names[code] if code < len(names) else self.draft.dropped[code - len(names)].name
+
+    def _place_specials(self, profile: Profile, keys: list[int | None], special: list[int]) -> None:
+        """Place the sections and dropped names that do not simply stand where their name does."""
         draft, places = self.draft, self.places
         count = len(draft.names)
-        if profile.table_first:
-            return [at - _END for at in range(count)], [*range(count)], {}
-        names = [*self.section_places]
-        names.remove("")
-        indices = [*map(draft.index_of_name.get, names)]
-        entries: list[Entry] = [
-            Dropped(name, in_shstrtab=True) if index is None else index - 1
-            for name, index in zip(names, indices, strict=True)
-        ]
-        keys = [places.get(name, -1) << _PLACE_BITS for name in names]
-        is_special = [not kind.is_named_early or kind.is_of_bank for kind in draft.kinds]
-        special = [
-            at
-            for at, (index, key) in enumerate(zip(indices, keys, strict=True))
-            if key < 0 or (".nv.constant" in names[at] if index is None else is_special[index - 1])
-        ]
+        special.sort(key=lambda code: self.section_places[self._name_of(code)])
+        codes_before: dict[int, int] = {}
         tail = _END
         banks = profile.mercury_names and _TEXTURE_BANK.encode() in self.strtab.data
-        for at in special:
-            lookup, index = names[at], indices[at]
-            if index is not None:
-                number = index - 1
+        for code in special:
+            lookup = self._name_of(code)
+            if code < count:
                 if banks:
-                    self._find_texture_bank(number)
-                if draft.is_late(number):
-                    keys[at] = tail = tail + 1
+                    self._find_texture_bank(code)
+                if draft.is_late(code):
+                    keys[code] = tail = tail + 1
                     continue
-                made_as = draft.made_name(number)
+                made_as = draft.made_name(code)
                 self.made_names.add(made_as)
                 if not profile.names_patched or made_as in places:
                     lookup = made_as
             place = places.get(self._with_bank(lookup) if ".nv.constant" in lookup else lookup)
-            before = keys[at - 1] if at else _BEFORE_ALL
+            codes_before = codes_before or self._codes_before(len(keys))
+            before = keys[codes_before[code]] if code in codes_before else None
+            before = _BEFORE_ALL if before is None else before
             if place is None or place == before >> _PLACE_BITS:
-                keys[at] = before + 1
+                keys[code] = before + 1
             else:
-                keys[at] = place << _PLACE_BITS
-        section_keys = {
-            index - 1: key for index, key in zip(indices, keys, strict=True) if index is not None
-        }
-        return keys, entries, section_keys
+                keys[code] = place << _PLACE_BITS
+
+    def _codes_before(self, count: int) -> dict[int, int]:
+        """By code of a section or dropped name: what is named before it in ``.shstrtab``."""
+        named = {self._name_of(code): code for code in range(count - 1, -1, -1)}
+        order = [named[name] for name in self.section_places if name]
+        return {after: before for before, after in pairwise(order)}
 
     def _with_bank(self, lookup: str) -> str:
         """The name of the bank, where that of its relocation section stands before it."""
@@ -521,7 +570,7 @@ class _Describer:
             if bank in self.places or ".rela" + bank in self.places:
                 self.draft.made_as[number] = head + bank
 
-    def _insert_namesakes(self, history: list[Entry]) -> None:
+    def _insert_namesakes(self, history: list[int]) -> None:
         """Sections whose name an earlier one has: behind their predecessor in the index order."""
         placed = set(history)
         last: dict[int, int] = {}
@@ -533,11 +582,9 @@ class _Describer:
             last[group] = number
 
     @staticmethod
-    def _merge_dropped(
-        symbols: list[tuple[int, int]], dropped: list[tuple[int, Dropped]]
-    ) -> list[Entry]:
+    def _merge_dropped(symbols: list[tuple[int, int]], dropped: list[tuple[int, int]]) -> list[int]:
         """Globals in table order, dropped names where their offset puts them."""
-        merged: list[Entry] = []
+        merged: list[int] = []
         at = 0
         for key, symbol in symbols:
             while at < len(dropped) and dropped[at][0] < key:
@@ -625,17 +672,16 @@ class _Describer:
             return
         self._name_constant_relocations_early(draft.history)
         if not self._is_index_order():
-            creation = [entry for entry in draft.history if isinstance(entry, int) and entry >= 0]
-            positions = {number: at for at, number in enumerate(creation)}
+            positions = {number: at for at, number in enumerate(draft.created())}
             draft.pins.index_order = [positions[number] for number in range(len(draft.names))]
             self.reasons.append("section order")
 
     def _is_index_order(self) -> bool:
         """Whether the history puts the sections into the order that they have."""
-        creation = [entry for entry in self.draft.history if isinstance(entry, int) and entry >= 0]
+        creation = self.draft.created()
         return sorted(creation, key=self.draft.groups().__getitem__) == [*range(len(creation))]
 
-    def _name_constant_relocations_early(self, history: list[Entry]) -> None:
+    def _name_constant_relocations_early(self, history: list[int]) -> None:
         """``.rel.nv.constant0.<k>`` is named with its bank, but made with its first entry."""
         draft = self.draft
         previous: int | None = None
@@ -645,9 +691,8 @@ class _Describer:
             head, zero, _ = name.partition(".nv.constant0.")
             if zero and head in (".rel", ".rela") and previous is not None:
                 made_as = draft.made_name(number)
-                history[history.index(number)] = Dropped(
-                    name, True, None if made_as == name else made_as
-                )
+                dropped = Dropped(name, True, None if made_as == name else made_as)
+                history[history.index(number)] = draft.drop(dropped)
                 history.insert(history.index(previous) + 1, number)
             previous = number
 

@@ -5,8 +5,10 @@ and what hardly any section has in a dictionary, so that most steps look at many
 and objects are made only for who asks for them (:class:`cubinspec_writer.emit.model.Description`).
 
 Sections have numbers, from 0 on, in index order (index - 1). Symbols of ``.symtab`` that are no
-computed section symbols have numbers of their own. In a list of both, *codes* stand for them: the
-number of a section, and ``~number`` of a symbol.
+computed section symbols have numbers of their own, and so have dropped names. In a list of all of
+them *codes* stand for them: the number of a section; behind the last section, the dropped names;
+``~number`` of a symbol. A list with one value for each section, each dropped name, and each symbol
+from the last to the first has the value of a code at that index.
 """
 
 from __future__ import annotations
@@ -27,8 +29,6 @@ if TYPE_CHECKING:
     from cubinspec_writer.emit.profiles import Profile
 
     SymbolRow = tuple[int, int, int, int, int, int]
-    #: Number of a section, ``~number`` of a symbol, or a name without either.
-    Entry = int | Dropped
 
 
 class Draft:
@@ -42,7 +42,9 @@ class Draft:
             ``shares`` holds numbers; ``None`` stands for a section that is not there.
         symbol_names, symbol_rows: of every symbol; ``st_name`` counts for nothing.
         in_globals, symbol_places: what single symbols have beside that; the place is ``st_name``.
-        history, symbols: the lists of a :class:`~cubinspec_writer.emit.model.Description`.
+        dropped: names without a section or symbol.
+        history, symbols: the lists of a :class:`~cubinspec_writer.emit.model.Description`, in
+            codes.
         section_objects, symbol_objects: where this was made of a description: the objects there.
         indices: of these sections.
     """
@@ -52,6 +54,7 @@ class Draft:
         "addrs",
         "aligns",
         "bodies",
+        "dropped",
         "entsizes",
         "exceptions",
         "fills",
@@ -110,8 +113,9 @@ class Draft:
         self.symbol_rows: Sequence[SymbolRow] = ()
         self.in_globals: dict[int, bool] = {}
         self.symbol_places: dict[int, int] = {}
-        self.history: list[Entry] = []
-        self.symbols: list[Entry] = []
+        self.dropped: list[Dropped] = []
+        self.history: list[int] = []
+        self.symbols: list[int] = []
         self.profile: Profile = PROFILES["classic"]
         self.pins = Pins()
         self.fills: list[Fill] = []
@@ -190,9 +194,9 @@ class Draft:
         draft.null_value = description.null_value
         return draft
 
-    def _codes(self, entries: Iterable[Section | Symbol | Dropped]) -> list[Entry]:
+    def _codes(self, entries: Iterable[Section | Symbol | Dropped]) -> list[int]:
         indices, symbols = self.indices, self.symbol_objects
-        codes: list[Entry] = []
+        codes: list[int] = []
         for entry in entries:
             if isinstance(entry, Section):
                 codes.append(indices[entry] - 1)
@@ -200,8 +204,18 @@ class Draft:
                 codes.append(~len(symbols))
                 symbols.append(entry)
             else:
-                codes.append(entry)
+                codes.append(self.drop(entry))
         return codes
+
+    def drop(self, dropped: Dropped) -> int:
+        """The code of a name without a section or symbol."""
+        self.dropped.append(dropped)
+        return len(self.names) + len(self.dropped) - 1
+
+    def created(self) -> list[int]:
+        """The numbers of the sections in creation order."""
+        count = len(self.names)
+        return [code for code in self.history if 0 <= code < count]
 
     def index(self, section: Section | int) -> int:
         """Index of a section; a number is an index already.
@@ -309,15 +323,10 @@ class Draft:
                 for mercury in body.symbols:
                     mercury.section = refer(mercury.section)
 
-        def objects(entries: list[Entry]) -> list[Section | Symbol | Dropped]:
-            return [
-                entry
-                if isinstance(entry, Dropped)
-                else sections[entry]
-                if entry >= 0
-                else self._symbol(~entry, refer)
-                for entry in entries
-            ]
+        named: list[Section | Dropped] = [*sections, *self.dropped]
+
+        def objects(codes: list[int]) -> list[Section | Symbol | Dropped]:
+            return [named[code] if code >= 0 else self._symbol(~code, refer) for code in codes]
 
         description.header = self.header
         description.history = objects(self.history)

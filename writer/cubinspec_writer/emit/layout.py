@@ -42,7 +42,6 @@ from cubinspec_writer.emit.model import (
     SHN_COMMON,
     SHN_LORESERVE,
     SHN_XINDEX,
-    Dropped,
 )
 from cubinspec_writer.emit.profiles import twin_of
 from cubinspec_writer.emit.strings import (
@@ -244,8 +243,9 @@ class Planner:
         codes: list[int | None] = [None]
         tail: list[int] = []
         named_early: list[int] = []
+        count = len(kinds)
         for entry in draft.history:
-            if not isinstance(entry, int):
+            if entry >= count:
                 continue
             if entry >= 0:
                 kind = kinds[entry]
@@ -257,7 +257,7 @@ class Planner:
                 (named_early if is_global else codes).append(entry)
         self.num_local = len(codes)
         codes += named_early
-        codes += [entry for entry in draft.symbols if isinstance(entry, int)]
+        codes += [entry for entry in draft.symbols if entry < 0]
         codes += tail
         self.num_tail = len(tail)
         rows = self._symbol_rows(codes)
@@ -314,9 +314,11 @@ class Planner:
         return [targets[kind.link] for kind in kinds]
 
     def _drops_uft(self) -> bool:
+        draft, count = self.draft, len(self.draft.names)
         return any(
-            isinstance(entry, Dropped) and entry.name == ".nv.uft.entry"
-            for entry in self.draft.history
+            draft.dropped[code - count].name == ".nv.uft.entry"
+            for code in draft.history
+            if code >= count
         )
 
     def infos(self) -> list[int]:
@@ -589,15 +591,17 @@ class Planner:
         numbers: dict[int, int] = {}
         count = 0
         bank = False
+        last = len(draft.names) - 1
         for entry in draft.history:
-            if isinstance(entry, int):
-                if entry < 0 or draft.is_late(entry):
+            if entry > last:
+                dropped = draft.dropped[entry - last - 1]
+                if not dropped.in_shstrtab:
                     continue
-                name = draft.names[entry]
-            elif entry.in_shstrtab:
-                name = entry.name
-            else:
+                name = dropped.name
+            elif entry < 0 or draft.is_late(entry):
                 continue
+            else:
+                name = draft.names[entry]
             if name.startswith((".text.", ".debug_frame")):
                 count += bank
                 kernel = name.removeprefix(".text.")
@@ -605,7 +609,7 @@ class Planner:
                     self.profile.late_constant0 and f".nv.constant0.{kernel}" in self.index_of_name
                 )
             count += 1
-            if isinstance(entry, int):
+            if entry <= last:
                 numbers[entry] = count
             if name == ".nv.info" and ".nv.rel.action" in self.index_of_name:
                 count += 1

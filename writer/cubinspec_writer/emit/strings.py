@@ -14,11 +14,11 @@ from cubinspec.errors import BadStructureError
 from cubinspec.reader import elf
 from cubinspec_writer.emit import bodies
 from cubinspec_writer.emit.kinds import NAMED_BEHIND_RELOCATIONS, UFT_REL, runs
-from cubinspec_writer.emit.model import Dropped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any
 
     from cubinspec_writer.emit.draft import Draft
 
@@ -41,6 +41,20 @@ class _Names:
             self.names[name] = 0
             if room > length(name):
                 self._behind[name] = "\0" * (room - length(name))
+
+    def add_all(self, column: Sequence[str | None], codes: Sequence[int]) -> Iterator[int]:
+        """Add the name that a column has for each of many codes.
+
+        Yields:
+            the positions of codes without one, when it is their turn.
+        """
+        names: list[Any] = [*map(column.__getitem__, codes)]
+        start = 0
+        for stop in [at for at, name in enumerate(names) if name is None]:
+            self.names.update(dict.fromkeys(names[start:stop], 0))
+            yield stop
+            start = stop + 1
+        self.names.update(dict.fromkeys(names[start:], 0))
 
     def erase(self, count: int) -> None:
         """Append the NUL bytes of an overwritten name."""
@@ -122,33 +136,37 @@ def section_names(
     draft: Draft, known: Mapping[bytes, dict[str, int]]
 ) -> tuple[bytes, dict[str, int], dict[int, int]]:
     """``.shstrtab``, the offset of every name, and that of sections whose name is repeated."""
-    profile, kinds, section_names, made_as = draft.profile, draft.kinds, draft.names, draft.made_as
+    profile, section_names = draft.profile, draft.names
+    count = len(section_names)
     table = _Names()
-    names = table.names
     repeated: dict[int, tuple[str, int]] = {}
-    entries: Iterable[int | Dropped] = draft.history
+    codes = draft.history
     if profile.names_by_index:
-        entries = range(len(section_names))
+        codes = [*range(count)]
     elif profile.table_first:
-        entries = _table_first_order(draft)
-    for entry in entries:
-        if isinstance(entry, int):
-            if entry < 0:
-                continue  # a symbol
-            kind, name = kinds[entry], section_names[entry]
-            if kind.is_final and entry not in made_as:
-                names[name] = 0
-            elif profile.names_by_index or (kind.is_mercury and profile.late_constant0):
-                place = table.append(name)
-                if place is not None:
-                    repeated[entry] = place
-            else:
-                table.add(name, length(draft.made_name(entry)))
-        elif entry.in_shstrtab and not entry.erased:
-            if entry.made_as is None:
-                names[entry.name] = 0
-            else:
-                table.add(entry.name, length(entry.made_as))
+        codes = _table_first_order(draft)
+    column: list[str | None] = []
+    for kind, start, stop in runs(draft.kinds):
+        column += section_names[start:stop] if kind.is_final else [None] * (stop - start)
+    for number in draft.made_as:
+        column[number] = None
+    for dropped in draft.dropped:
+        is_there = dropped.in_shstrtab and not dropped.erased
+        column.append((None if dropped.made_as else dropped.name) if is_there else "")
+    column += [""] * len(draft.symbol_names)
+    for at in table.add_all(column, codes):
+        code = codes[at]
+        if code >= count:
+            dropped = draft.dropped[code - count]
+            table.add(dropped.name, length(dropped.made_as or ""))
+            continue
+        name = section_names[code]
+        if profile.names_by_index or (draft.kinds[code].is_mercury and profile.late_constant0):
+            place = table.append(name)
+            if place is not None:
+                repeated[code] = place
+        else:
+            table.add(name, length(draft.made_name(code)))
     if profile.names_by_index:
         table.erase(shstrtab_hole(draft))
     data, offsets = table.table(known)
@@ -193,7 +211,7 @@ def _assembler_order(draft: Draft, numbers: list[int], position: dict[str, int])
 
 
 def _table_first_order(draft: Draft) -> list[int]:
-    numbers = [entry for entry in draft.history if isinstance(entry, int) and entry >= 0]
+    numbers = draft.created()
     position = {draft.names[number]: at for at, number in enumerate(numbers)}
     if any(name.startswith(".nv.shared.") for name in position):
         return _assembler_order(draft, numbers, position)
@@ -225,68 +243,74 @@ def symbol_names(
     names = table.names
     own = draft.symbol_names
     if profile.table_first:
-        for entry in (*draft.history, *draft.symbols):
-            if isinstance(entry, int) and entry < 0:
-                names[own[~entry]] = 0
+        for code in (*draft.history, *draft.symbols):
+            if code < 0:
+                names[own[~code]] = 0
         return table.table(known)
-    section_names, kinds, made_as, lates = draft.names, draft.kinds, draft.made_as, draft.late
+    early = _early_names(draft)
     renamed: list[str] = []
     late: list[str] = []
-    pending: tuple[str, int, str] | None = None
-    for entry in draft.history:
-        room = erased = 0
-        if not isinstance(entry, int):
-            erased = entry.erased
-            name = made = entry.made_as or entry.name
-        elif entry < 0:
-            name = made = own[~entry]
+    for at in table.add_all(early, draft.history):
+        code = draft.history[at]
+        if code >= len(draft.names):
+            table.erase(draft.dropped[code - len(draft.names)].erased)
+        elif draft.is_late(code):
+            if not draft.kinds[code].is_mercury:
+                late.append(draft.names[code])
         else:
-            kind = kinds[entry]
-            name = made = section_names[entry]
-            if not kind.is_named_early or entry in made_as or entry in lates:
-                if draft.is_late(entry):
-                    if not kind.is_mercury:
-                        late.append(name)
-                    continue
-                made = draft.made_name(entry)
-                if made != name and not kind.is_relocation:
-                    if profile.names_patched:
-                        room = length(made)
-                    else:
-                        renamed.append(name)
-                        name = made
-                else:
-                    name = made
-            elif pending is None:
-                names[name] = 0
-                continue
-        if pending is not None:
-            # the name of the relocation section precedes that of its .nv.constant0
-            first = profile.bank_relocations_first
-            if first and name in (".rel" + pending[2], ".rela" + pending[2]):
-                table.add(name, room)
-            table.add(pending[0], pending[1])
-            pending = None
-        if erased:
-            table.erase(erased)
-        elif isinstance(entry, int) and entry >= 0 and name.startswith(NAMED_BEHIND_RELOCATIONS):
-            pending = (name, room, made)
-        elif room:
-            table.add(name, room)
+            name, made = _first_name(draft, code)
+            if name != draft.names[code] and not draft.kinds[code].is_relocation:
+                renamed.append(draft.names[code])
+            if profile.bank_relocations_first and name.startswith(NAMED_BEHIND_RELOCATIONS):
+                _add_relocations_of(table, made, draft, at, early)
+            table.add(name, length(made))
+    for code in draft.symbols:
+        if code < 0:
+            names[own[~code]] = 0
+            continue
+        dropped = draft.dropped[code - len(draft.names)]
+        if dropped.erased:
+            table.erase(dropped.erased)
         else:
-            names[name] = 0
-    if pending is not None:
-        table.add(pending[0], pending[1])
-    for entry in draft.symbols:
-        if isinstance(entry, int):
-            names[own[~entry]] = 0
-        elif entry.erased:
-            table.erase(entry.erased)
-        else:
-            names[entry.name] = 0
+            names[dropped.name] = 0
     names.update(dict.fromkeys(renamed, 0))
     names.update(dict.fromkeys(late, 0))
     return table.table(known)
+
+
+def _early_names(draft: Draft) -> list[str | None]:
+    """By code: the name that ``.strtab`` gets at once; ``None`` where the rules say more."""
+    column: list[str | None] = []
+    for kind, start, stop in runs(draft.kinds):
+        column += draft.names[start:stop] if kind.is_named_early else [None] * (stop - start)
+    for number in (*draft.made_as, *draft.late):
+        column[number] = None
+    for dropped in draft.dropped:
+        column.append(None if dropped.erased else dropped.made_as or dropped.name)
+    return [*column, *reversed(draft.symbol_names)]
+
+
+def _first_name(draft: Draft, number: int) -> tuple[str, str]:
+    """The name of a section that enters ``.strtab`` first, and the one that it was made under."""
+    name, made = draft.names[number], draft.made_name(number)
+    is_patched = draft.profile.names_patched and not draft.kinds[number].is_relocation
+    return (name if is_patched else made), made
+
+
+def _add_relocations_of(
+    table: _Names, bank: str, draft: Draft, at: int, early: list[str | None]
+) -> None:
+    """Name the relocation section of a constant bank, if it is the next in the history."""
+    for behind in range(at + 1, len(draft.history)):
+        code = draft.history[behind]
+        name = made = early[code] or ""
+        if early[code] is None and code < len(draft.names):
+            if draft.is_late(code):
+                continue
+            name, made = _first_name(draft, code)
+        if name in (".rel" + bank, ".rela" + bank):
+            table.add(name, length(made))
+        return
 
 
 def _names_by_index(draft: Draft) -> _Names:
@@ -294,20 +318,20 @@ def _names_by_index(draft: Draft) -> _Names:
     late: list[str] = []
     dropped: list[str] = []
     mercury: list[str] = []
-    for entry in (*draft.history, *draft.symbols):
-        if isinstance(entry, Dropped):
-            dropped.append(entry.name)
-        elif entry < 0:
-            table.add(draft.symbol_names[~entry])
+    for code in (*draft.history, *draft.symbols):
+        if code >= len(draft.names):
+            dropped.append(draft.dropped[code - len(draft.names)].name)
+        elif code < 0:
+            table.add(draft.symbol_names[~code])
         else:
-            body = draft.bodies[entry]
+            body = draft.bodies[code]
             if isinstance(body, bodies.MercurySymbols):
                 mercury.extend(symbol.name for symbol in body.symbols)
-            elif draft.wants_symbol(entry):
-                if draft.is_late(entry):
-                    late.append(draft.names[entry])
+            elif draft.wants_symbol(code):
+                if draft.is_late(code):
+                    late.append(draft.names[code])
                 else:
-                    table.add(draft.names[entry])
+                    table.add(draft.names[code])
     for name in (*late, *mercury, *dropped):
         table.add(name)
     return table
