@@ -29,4 +29,6 @@ class CollectorAtRest:
         traceback: TracebackType | None,
     ) -> None:
         if self.was_enabled:
+            gc.freeze()
+            gc.unfreeze()
             gc.enable()

@@ -18,7 +18,7 @@ from cubinspec.reader.elf import Elf, StringTable
 from cubinspec_generated import records
 from cubinspec_writer.emit import bodies, kinds, layout, strings
 from cubinspec_writer.emit.draft import Draft
-from cubinspec_writer.emit.model import Description, Dropped, Fill, Header
+from cubinspec_writer.emit.model import Description, Fill, Header
 from cubinspec_writer.emit.profiles import HOLE_SHNDX, PROFILES
 from cubinspec_writer.rest import CollectorAtRest
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from cubinspec.reader.elf import Buffer
+    from cubinspec_writer.emit.draft import DroppedRow
     from cubinspec_writer.emit.profiles import Profile
 
     SymbolRow = tuple[int, int, int, int, int, int]
@@ -425,12 +426,12 @@ class _Describer:
             self._insert_namesakes(draft.history)
         draft.symbols = self._merge_dropped(globals_, late)
 
-    def _dropped_names(self, profile: Profile, used: set[str]) -> Iterator[tuple[int, Dropped]]:
+    def _dropped_names(self, profile: Profile, used: set[str]) -> Iterator[tuple[int, DroppedRow]]:
         """Strings that name nothing, and runs of NUL bytes that no renaming explains."""
         places = self.places
         if b"\0\0" not in self.strtab.data:
             for name in [name for name in places if name not in used]:
-                yield places[name] << _PLACE_BITS, Dropped(name)
+                yield places[name] << _PLACE_BITS, (name, False, None, 0)
             return
         made_as = {
             name: self.draft.made_name(number)
@@ -442,16 +443,16 @@ class _Describer:
             name = raw.decode("utf-8", "surrogateescape")
             if raw:
                 if gap > room:
-                    yield at - gap + room << _PLACE_BITS, Dropped("", erased=gap - room)
+                    yield at - gap + room << _PLACE_BITS, ("", False, None, gap - room)
                 gap = 0
                 room = max(len(made_as.get(name, "")) - len(name), 0)
                 if name not in used and places[name] == at:
-                    yield at << _PLACE_BITS, Dropped(name)
+                    yield at << _PLACE_BITS, (name, False, None, 0)
             elif at:
                 gap += 1
             at += len(raw) + 1
         if gap > room:
-            yield at - gap + room << _PLACE_BITS, Dropped("", erased=gap - room)
+            yield at - gap + room << _PLACE_BITS, ("", False, None, gap - room)
 
     def _section_keys(self, profile: Profile) -> tuple[list[int | None], list[int]]:
         """Place sections and dropped section names by ``.shstrtab`` and ``.strtab``.
@@ -464,6 +465,8 @@ class _Describer:
         if profile.table_first:
             return [at - _END for at in range(len(names))], [*range(len(names))]
         section_places, index_of_name = self.section_places, draft.index_of_name
+        has_texture_banks = profile.mercury_names and _TEXTURE_BANK.encode() in self.strtab.data
+        no_place = self._without_place()
         keys: list[int | None] = []
         special: list[int] = []
         for kind, start, stop in kinds.runs(draft.kinds):
@@ -474,23 +477,24 @@ class _Describer:
                     continue
                 keys += [None if place is None else place << _PLACE_BITS for place in found]
                 special += [number for number in range(start, stop) if keys[number] is None]
+            elif kind.is_late and not no_place and not has_texture_banks:
+                keys += [_END + section_places[name] for name in names[start:stop]]
             else:
                 keys += [None] * (stop - start)
                 special += range(start, stop)
-        no_place = self._without_place()
         for number in no_place:
             keys[number] = None
         for name in [name for name in section_places if name not in index_of_name]:
             if not name:
                 continue
-            code = draft.drop(Dropped(name, in_shstrtab=True))
+            code = draft.drop((name, True, None, 0))
             place = places.get(name)
             keys.append(None if place is None else place << _PLACE_BITS)
             if place is None or ".nv.constant" in name:
                 special.append(code)
         if no_place:
             special = [code for code in special if code not in no_place]
-        self._place_specials(profile, keys, special)
+        self._place_specials(profile, keys, special, has_texture_banks)
         codes = [code for code, key in enumerate(keys) if key is not None]
         if special and len({*keys}) < len(keys):
             codes.sort(key=lambda code: section_places[self._name_of(code)])
@@ -511,23 +515,27 @@ class _Describer:
 
     def _name_of(self, code: int) -> str:
         names = self.draft.names
-        return names[code] if code < len(names) else self.draft.dropped[code - len(names)].name
+        return names[code] if code < len(names) else self.draft.dropped[code - len(names)][0]
 
-    def _place_specials(self, profile: Profile, keys: list[int | None], special: list[int]) -> None:
+    def _place_specials(
+        self,
+        profile: Profile,
+        keys: list[int | None],
+        special: list[int],
+        has_texture_banks: bool,
+    ) -> None:
         """Place the sections and dropped names that do not simply stand where their name does."""
         draft, places = self.draft, self.places
         count = len(draft.names)
         special.sort(key=lambda code: self.section_places[self._name_of(code)])
         codes_before: dict[int, int] = {}
-        tail = _END
-        banks = profile.mercury_names and _TEXTURE_BANK.encode() in self.strtab.data
         for code in special:
             lookup = self._name_of(code)
             if code < count:
-                if banks:
+                if has_texture_banks:
                     self._find_texture_bank(code)
                 if draft.is_late(code):
-                    keys[code] = tail = tail + 1
+                    keys[code] = _END + self.section_places[lookup]
                     continue
                 made_as = draft.made_name(code)
                 self.made_names.add(made_as)
@@ -691,7 +699,7 @@ class _Describer:
             head, zero, _ = name.partition(".nv.constant0.")
             if zero and head in (".rel", ".rela") and previous is not None:
                 made_as = draft.made_name(number)
-                dropped = Dropped(name, True, None if made_as == name else made_as)
+                dropped = (name, True, None if made_as == name else made_as, 0)
                 history[history.index(number)] = draft.drop(dropped)
                 history.insert(history.index(previous) + 1, number)
             previous = number

@@ -13,6 +13,8 @@ from the last to the first has the value of a code at that index.
 
 from __future__ import annotations
 
+from itertools import starmap
+
 from cubinspec.errors import BadStructureError
 from cubinspec_writer.emit import bodies, kinds
 from cubinspec_writer.emit.kinds import Kinds
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from cubinspec_writer.emit.profiles import Profile
 
     SymbolRow = tuple[int, int, int, int, int, int]
+    #: The fields of a ``Dropped``: name, in_shstrtab, made_as, erased.
+    DroppedRow = tuple[str, bool, str | None, int]
 
 
 class Draft:
@@ -113,7 +117,7 @@ class Draft:
         self.symbol_rows: Sequence[SymbolRow] = ()
         self.in_globals: dict[int, bool] = {}
         self.symbol_places: dict[int, int] = {}
-        self.dropped: list[Dropped] = []
+        self.dropped: list[DroppedRow] = []
         self.history: list[int] = []
         self.symbols: list[int] = []
         self.profile: Profile = PROFILES["classic"]
@@ -204,10 +208,11 @@ class Draft:
                 codes.append(~len(symbols))
                 symbols.append(entry)
             else:
-                codes.append(self.drop(entry))
+                row = (entry.name, entry.in_shstrtab, entry.made_as, entry.erased)
+                codes.append(self.drop(row))
         return codes
 
-    def drop(self, dropped: Dropped) -> int:
+    def drop(self, dropped: DroppedRow) -> int:
         """The code of a name without a section or symbol."""
         self.dropped.append(dropped)
         return len(self.names) + len(self.dropped) - 1
@@ -323,7 +328,7 @@ class Draft:
                 for mercury in body.symbols:
                     mercury.section = refer(mercury.section)
 
-        named: list[Section | Dropped] = [*sections, *self.dropped]
+        named: list[Section | Dropped] = [*sections, *starmap(Dropped, self.dropped)]
 
         def objects(codes: list[int]) -> list[Section | Symbol | Dropped]:
             return [named[code] if code >= 0 else self._symbol(~code, refer) for code in codes]

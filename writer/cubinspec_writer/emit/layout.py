@@ -316,7 +316,7 @@ class Planner:
     def _drops_uft(self) -> bool:
         draft, count = self.draft, len(self.draft.names)
         return any(
-            draft.dropped[code - count].name == ".nv.uft.entry"
+            draft.dropped[code - count][0] == ".nv.uft.entry"
             for code in draft.history
             if code >= count
         )
@@ -594,10 +594,9 @@ class Planner:
         last = len(draft.names) - 1
         for entry in draft.history:
             if entry > last:
-                dropped = draft.dropped[entry - last - 1]
-                if not dropped.in_shstrtab:
+                name, in_shstrtab, _, _ = draft.dropped[entry - last - 1]
+                if not in_shstrtab:
                     continue
-                name = dropped.name
             elif entry < 0 or draft.is_late(entry):
                 continue
             else:

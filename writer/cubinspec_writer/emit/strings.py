@@ -150,15 +150,14 @@ def section_names(
         column += section_names[start:stop] if kind.is_final else [None] * (stop - start)
     for number in draft.made_as:
         column[number] = None
-    for dropped in draft.dropped:
-        is_there = dropped.in_shstrtab and not dropped.erased
-        column.append((None if dropped.made_as else dropped.name) if is_there else "")
+    for name, in_shstrtab, made_as, erased in draft.dropped:
+        column.append((None if made_as else name) if in_shstrtab and not erased else "")
     column += [""] * len(draft.symbol_names)
     for at in table.add_all(column, codes):
         code = codes[at]
         if code >= count:
-            dropped = draft.dropped[code - count]
-            table.add(dropped.name, length(dropped.made_as or ""))
+            name, _, made_as, _ = draft.dropped[code - count]
+            table.add(name, length(made_as or ""))
             continue
         name = section_names[code]
         if profile.names_by_index or (draft.kinds[code].is_mercury and profile.late_constant0):
@@ -247,16 +246,15 @@ def symbol_names(
             if code < 0:
                 names[own[~code]] = 0
         return table.table(known)
-    early = _early_names(draft)
+    early, late = _early_names(draft)
     renamed: list[str] = []
-    late: list[str] = []
     for at in table.add_all(early, draft.history):
         code = draft.history[at]
         if code >= len(draft.names):
-            table.erase(draft.dropped[code - len(draft.names)].erased)
+            table.erase(draft.dropped[code - len(draft.names)][3])
         elif draft.is_late(code):
             if not draft.kinds[code].is_mercury:
-                late.append(draft.names[code])
+                late[code] = draft.names[code]
         else:
             name, made = _first_name(draft, code)
             if name != draft.names[code] and not draft.kinds[code].is_relocation:
@@ -268,26 +266,36 @@ def symbol_names(
         if code < 0:
             names[own[~code]] = 0
             continue
-        dropped = draft.dropped[code - len(draft.names)]
-        if dropped.erased:
-            table.erase(dropped.erased)
+        name, _, _, erased = draft.dropped[code - len(draft.names)]
+        if erased:
+            table.erase(erased)
         else:
-            names[dropped.name] = 0
+            names[name] = 0
     names.update(dict.fromkeys(renamed, 0))
-    names.update(dict.fromkeys(late, 0))
+    names.update(dict.fromkeys(map(late.__getitem__, draft.history), 0))
     return table.table(known)
 
 
-def _early_names(draft: Draft) -> list[str | None]:
-    """By code: the name that ``.strtab`` gets at once; ``None`` where the rules say more."""
-    column: list[str | None] = []
+def _early_names(draft: Draft) -> tuple[list[str | None], list[str]]:
+    """The names that ``.strtab`` gets at once, and the names that it gets last.
+
+    Both by code, empty for none; ``None`` where the rules say more.
+    """
+    early: list[str | None] = []
+    late: list[str] = []
     for kind, start, stop in runs(draft.kinds):
-        column += draft.names[start:stop] if kind.is_named_early else [None] * (stop - start)
+        names, none = draft.names[start:stop], [""] * (stop - start)
+        if kind.is_late:
+            early += none
+        else:
+            early += names if kind.is_named_early else [None] * len(none)
+        late += names if kind.is_late and not kind.is_mercury else none
     for number in (*draft.made_as, *draft.late):
-        column[number] = None
-    for dropped in draft.dropped:
-        column.append(None if dropped.erased else dropped.made_as or dropped.name)
-    return [*column, *reversed(draft.symbol_names)]
+        early[number], late[number] = None, ""
+    for name, _, made_as, erased in draft.dropped:
+        early.append(None if erased else made_as or name)
+    late += [""] * (len(draft.dropped) + len(draft.symbol_names))
+    return [*early, *reversed(draft.symbol_names)], late
 
 
 def _first_name(draft: Draft, number: int) -> tuple[str, str]:
@@ -308,6 +316,8 @@ def _add_relocations_of(
             if draft.is_late(code):
                 continue
             name, made = _first_name(draft, code)
+        elif not name and code >= 0:
+            continue
         if name in (".rel" + bank, ".rela" + bank):
             table.add(name, length(made))
         return
@@ -320,7 +330,7 @@ def _names_by_index(draft: Draft) -> _Names:
     mercury: list[str] = []
     for code in (*draft.history, *draft.symbols):
         if code >= len(draft.names):
-            dropped.append(draft.dropped[code - len(draft.names)].name)
+            dropped.append(draft.dropped[code - len(draft.names)][0])
         elif code < 0:
             table.add(draft.symbol_names[~code])
         else:
