@@ -271,20 +271,37 @@ class InfoShape:
         mask, heads: the bits that say where records start and end (of the stream as a
             little-endian number), and their values.
         record: the whole stream; a word for each record and its payload.
+        words: the same bits for each word: its field of the record, mask and value.
     """
 
-    __slots__ = ("heads", "mask", "record")
+    __slots__ = ("heads", "mask", "record", "words")
 
     def __init__(self, number: int, found: list[InfoRecord]) -> None:
         mask = bytearray()
         layout = "<"
+        at = 0
+        self.words: list[tuple[int, int, int]] = []
         for form, _, _, payload in found:
-            mask += b"\xff\0\xff\xff" if form == EIFMT_SVAL else b"\xff\0\0\0"
-            mask += bytes(len(payload))
-            layout += f"I{len(payload)}s" if form == EIFMT_SVAL else "I"
+            if form == EIFMT_SVAL:
+                self.words.append((at, 0xFFFF00FF, form | len(payload) << 16))
+                mask += b"\xff\0\xff\xff" + bytes(len(payload))
+                layout += f"I{len(payload)}s"
+                at += 2
+            else:
+                self.words.append((at, 0xFF, form))
+                mask += b"\xff\0\0\0"
+                layout += "I"
+                at += 1
         self.mask = int.from_bytes(mask, "little")
         self.heads = number & self.mask
         self.record = Struct(layout)
+
+    def fits(self, rows: list[tuple[Any, ...]]) -> bool:
+        """Whether this is the shape of all streams with these fields."""
+        columns = [*zip(*rows, strict=True)]
+        return all(
+            head & mask == value for at, mask, value in self.words for head in {*columns[at]}
+        )
 
 
 @dataclass(slots=True)
@@ -570,6 +587,14 @@ class InfoReader:
         if len(known) < _MAX_STREAMS:
             known.append(InfoShape(number, found))
         return InfoRecords(found)
+
+    def shape(self, data: bytes) -> InfoShape:
+        """The shape of a stream.
+
+        Raises:
+            TruncatedError: a record or its payload runs over the end of the stream.
+        """
+        return InfoShape(int.from_bytes(data, "little"), _info(data))
 
 
 def _info(data: bytes) -> list[InfoRecord]:

@@ -16,7 +16,7 @@ from cubinspec.errors import CubinError
 from cubinspec.reader import elf
 from cubinspec.reader.elf import Elf, StringTable
 from cubinspec_generated import records
-from cubinspec_writer.emit import bodies, kinds, layout, strings
+from cubinspec_writer.emit import bodies, kinds, layout, runs, strings
 from cubinspec_writer.emit.draft import Draft
 from cubinspec_writer.emit.model import Description, Fill, Header
 from cubinspec_writer.emit.profiles import HOLE_SHNDX, PROFILES
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from cubinspec.reader.elf import Buffer
-    from cubinspec_writer.emit.draft import DroppedRow
+    from cubinspec_writer.emit.draft import Content, DroppedRow
     from cubinspec_writer.emit.profiles import Profile
 
     SymbolRow = tuple[int, int, int, int, int, int]
@@ -40,11 +40,14 @@ _CUDA_11_0 = 0x6E
 #: Bodies that ``bodies.decode`` has already shown to be complete.
 _LOSSLESS = frozenset(
     (
+        bytes,
         bodies.Blob,
         bodies.NoBytes,
         bodies.InfoRecords,
         bodies.Relocations,
         bodies.UftEntries,
+        runs.InfoRun,
+        runs.RelocationRun,
     )
 )
 #: Types that ``_special_body`` is for.
@@ -171,12 +174,12 @@ class _Describer:
                     draft.pins_of(number)["sh_offset"] = starts[number]
         return draft
 
-    def _bodies(self, names: list[str], types: Sequence[int]) -> list[bodies.Body]:
+    def _bodies(self, names: list[str], types: Sequence[int]) -> list[Content]:
         file, size = self.data, len(self.data)
         if isinstance(file, memoryview):
             file = bytes(file)  # whose slices are bytes
         info = bodies.InfoReader()
-        found: list[bodies.Body] = []
+        found: list[Content] = []
         for kind, run in groupby(types):
             first = len(found)
             last = first + len([*run])
@@ -185,10 +188,14 @@ class _Describer:
             if kind in _SPECIAL_TYPES or max(ends) > size:
                 found += [self._special_body(index) for index in range(first + 1, last + 1)]
                 continue
+            run_body = runs.read(file, kind, first, starts, sizes, self.elf.is_64, info)
+            if run_body is not None:
+                found += [run_body] * len(sizes)
+                continue
             contents = [file[start:end] for start, end in zip(starts, ends, strict=True)]
             decoder = bodies.decoder(kind, self.strtab, self.elf.is_64, info)
             if decoder is None:
-                found += map(bodies.Blob, contents)
+                found += contents
                 continue
             what, decode = decoder
             for content, name in zip(contents, names[first:last], strict=True):
@@ -784,7 +791,7 @@ class _Describer:
                     same = self._pin_words(planner, data)
             else:
                 try:
-                    same = body.encode(planner.context) == data
+                    same = body.encode(planner.context) == data  # type: ignore[union-attr]
                 except CubinError:
                     same = False
             if not same:

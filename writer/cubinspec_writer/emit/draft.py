@@ -20,6 +20,7 @@ from cubinspec_writer.emit import bodies, kinds
 from cubinspec_writer.emit.kinds import Kinds
 from cubinspec_writer.emit.model import Dropped, Exceptions, Header, Pins, Section, Symbol
 from cubinspec_writer.emit.profiles import PROFILES
+from cubinspec_writer.emit.runs import Run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from cubinspec_writer.emit.profiles import Profile
 
     SymbolRow = tuple[int, int, int, int, int, int]
+    #: A body, the bytes of a ``Blob``, or the run that a section belongs to.
+    Content = Body | bytes | Run
     #: The fields of a ``Dropped``: name, in_shstrtab, made_as, erased.
     DroppedRow = tuple[str, bool, str | None, int]
 
@@ -39,7 +42,8 @@ class Draft:
     """The sections, symbols and history of one file.
 
     Attributes:
-        names, types, flags, addrs, aligns, entsizes, bodies: of every section.
+        names, types, flags, addrs, aligns, entsizes, bodies: of every section. A file that was
+            read has bytes in place of blobs, and runs of neighbours.
         kinds: what the profile's rules say of each.
         links, infos, registers, has_symbol, shares, late, made_as, exceptions: what single
             sections have beside that, by number; see :class:`~cubinspec_writer.emit.model.Section`.
@@ -94,7 +98,7 @@ class Draft:
         names: Sequence[str],
         types: Sequence[int],
         flags: Sequence[int],
-        bodies: list[Body],
+        bodies: list[Content],
     ) -> None:
         self.header = header
         self.names = names
@@ -279,10 +283,17 @@ class Draft:
         ranks = [kind.group for kind in self.kinds]
         has_table = kinds.has_table(self.names)
         for number in {*self.late, *self.made_as}:
-            section = self._section(number)
+            section = self._section(number, bodies.NoBytes(0))
             section.late, section.made_as = self.late.get(number), self.made_as.get(number)
             ranks[number] = kinds.group(section, self.profile, has_table=has_table)
         return ranks
+
+    def raw(self, number: int) -> bytes | None:
+        """The bytes of a section that has no records."""
+        body = self.bodies[number]
+        if isinstance(body, bodies.Blob):
+            return body.data
+        return body if isinstance(body, bytes) else None
 
     def pins_of(self, number: int) -> dict[str, int]:
         """Header fields of a section that no rule gives."""
@@ -290,11 +301,26 @@ class Draft:
 
     # -- objects ---------------------------------------------------------------------------------
 
-    def _section(self, number: int) -> Section:
+    def all_bodies(self) -> list[Body]:
+        """The body of each section."""
+        found: list[Body] = []
+        split: dict[int, list[Body]] = {}
+        for number, body in enumerate(self.bodies):
+            if isinstance(body, bytes):
+                found.append(bodies.Blob(body))
+            elif isinstance(body, Run):
+                if body.first not in split:
+                    split[body.first] = body.split()
+                found.append(split[body.first][number - body.first])
+            else:
+                found.append(body)
+        return found
+
+    def _section(self, number: int, body: Body) -> Section:
         return Section(
             self.names[number],
             self.types[number],
-            self.bodies[number],
+            body,
             self.flags[number],
             self.addrs[number],
             self.aligns[number],
@@ -303,7 +329,8 @@ class Draft:
 
     def fill_in(self, description: Description) -> None:
         """Make the objects of a description."""
-        sections = [self._section(number) for number in range(len(self.names))]
+        all_bodies = self.all_bodies()
+        sections = [self._section(number, body) for number, body in enumerate(all_bodies)]
 
         def refer(index: Section | int) -> Section | int:
             in_file = isinstance(index, int) and 0 < index <= len(sections)
@@ -321,7 +348,7 @@ class Draft:
         for column in ("registers", "has_symbol", "late", "made_as", "exceptions"):
             for number, value in getattr(self, column).items():
                 setattr(sections[number], column, value)
-        for body in self.bodies:
+        for body in all_bodies:
             if isinstance(body, bodies.Capsule):
                 body.text = refer(body.text)
             elif isinstance(body, bodies.MercurySymbols):

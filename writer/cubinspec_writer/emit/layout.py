@@ -393,11 +393,11 @@ class Planner:
         """``sh_size`` of every section, in index order."""
         if not self._sizes:
             sizes: list[int] = []
-            for number, body in enumerate(self.draft.bodies):
+            for number, body in enumerate(self.draft.all_bodies()):
                 if isinstance(body, bodies.Computed):
                     sizes.append(len(self.table(body.kind, self.draft.names[number])))
                 else:
-                    sizes.append(body.size)
+                    sizes.append(len(body) if isinstance(body, bytes) else body.size)
             self._sizes = sizes
         return self._sizes
 
@@ -507,10 +507,8 @@ class Planner:
         twin = self.named(twin_of(name))
         if twin is None:
             return None
-        ours, theirs = draft.bodies[number], draft.bodies[twin]
-        if isinstance(ours, bodies.Blob) and isinstance(theirs, bodies.Blob):
-            return twin if ours.data == theirs.data else None
-        return None
+        ours, theirs = draft.raw(number), draft.raw(twin)
+        return twin if ours is not None and ours == theirs else None
 
     def _only_addresses(self) -> bool:
         """Whether ``.debug_info`` has no references to other debug sections (R_CUDA_32).
@@ -519,7 +517,7 @@ class Planner:
         13.2.
         """
         number = self.named(".rela.debug_info")
-        body = None if number is None else self.draft.bodies[number]
+        body = None if number is None else self.draft.all_bodies()[number]
         if not isinstance(body, bodies.Relocations):
             return True
         return all(kind != _R_CUDA_32 for _, _, kind, _ in body.rows())

@@ -13,6 +13,7 @@ from cubinspec_generated import records
 from cubinspec_writer.emit import bodies
 from cubinspec_writer.emit.layout import Plan, plan
 from cubinspec_writer.emit.model import Description
+from cubinspec_writer.emit.runs import Run
 from cubinspec_writer.rest import CollectorAtRest
 
 #: A description must not ask for more than the largest real files by an order of magnitude: an
@@ -68,11 +69,16 @@ def _pieces(laid_out: Plan) -> list[tuple[int, bytes]]:
     head = records.ELF_IDENT.pack(magic.to_bytes(4, "little"), *rest, header.ei_pad)
     pieces = [(0, head + record.pack(*laid_out.ehdr))]
     draft = laid_out.draft
-    contents = [
-        body.data if isinstance(body, bodies.Blob) else _contents(number, laid_out, body, size)
-        for number, (body, size) in enumerate(zip(draft.bodies, laid_out.sizes, strict=True))
-    ]
-    pieces += [pair for pair in zip(laid_out.offsets, contents, strict=True) if pair[1]]
+    for number, (offset, body) in enumerate(zip(laid_out.offsets, draft.bodies, strict=True)):
+        if isinstance(body, bytes):
+            data = body
+        elif isinstance(body, Run):
+            # only where the layout was checked against a file, in which it is in one piece
+            data = body.encode(laid_out.context) if number == body.first else b""
+        else:
+            data = _contents(number, laid_out, body)
+        if data:
+            pieces.append((offset, data))
     table = records.SECTION_HEADER_64 if laid_out.is_64 else records.SECTION_HEADER_32
     shoff, phoff = laid_out.tables_at
     if len(laid_out.section_rows) > 1 or shoff:
@@ -83,7 +89,9 @@ def _pieces(laid_out: Plan) -> list[tuple[int, bytes]]:
     return pieces
 
 
-def _contents(number: int, laid_out: Plan, body: bodies.Body, size: int) -> bytes:
+def _contents(number: int, laid_out: Plan, body: bodies.Body) -> bytes:
+    if isinstance(body, bodies.Blob):
+        return body.data
     if isinstance(body, bodies.NoBytes):
         return b""
     if isinstance(body, bodies.Computed):
@@ -94,9 +102,9 @@ def _contents(number: int, laid_out: Plan, body: bodies.Body, size: int) -> byte
         raise BadStructureError(
             f"a number does not fit its field: {error}", field=laid_out.draft.names[number]
         ) from error
-    if len(data) != size:
+    if len(data) != laid_out.sizes[number]:
         raise BadStructureError(
-            f"{len(data)} bytes were written where {size} were laid out",
+            f"{len(data)} bytes were written where {laid_out.sizes[number]} were laid out",
             field=laid_out.draft.names[number],
         )
     return data
