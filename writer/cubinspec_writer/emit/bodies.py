@@ -6,7 +6,7 @@ forged or truncated stream) stays a :class:`Blob`.
 
 from __future__ import annotations
 
-from itertools import starmap
+from itertools import chain, pairwise, starmap
 from struct import Struct, pack, unpack_from
 
 from cubinspec.errors import CubinError
@@ -216,7 +216,7 @@ class InfoRecords(_Many):
     def __init__(
         self,
         records: list[InfoRecord] | None,
-        shape: InfoShape | None = None,
+        shape: InfoShape | KeyedShape | None = None,
         fields: tuple[Any, ...] = (),
     ) -> None:
         self._records = records
@@ -228,13 +228,7 @@ class InfoRecords(_Many):
         """The list of records, which may be changed."""
         found = self._records
         if found is None:
-            found = []
-            fields = iter(self._fields)
-            for head in fields:
-                form = head & 0xFF
-                payload = next(fields) if form == EIFMT_SVAL else b""
-                found.append((form, head >> 8 & 0xFF, head >> 16, payload))
-            self.records = found
+            found = self.records = [] if self._shape is None else self._shape.records(self._fields)
         return found
 
     @records.setter
@@ -296,12 +290,45 @@ class InfoShape:
         self.heads = number & self.mask
         self.record = Struct(layout)
 
+    @staticmethod
+    def records(fields: tuple[Any, ...]) -> list[InfoRecord]:
+        """The records of a stream with these fields."""
+        found = []
+        rest = iter(fields)
+        for head in rest:
+            form = head & 0xFF
+            payload = next(rest) if form == EIFMT_SVAL else b""
+            found.append((form, head >> 8 & 0xFF, head >> 16, payload))
+        return found
+
     def fits(self, rows: list[tuple[Any, ...]]) -> bool:
         """Whether this is the shape of all streams with these fields."""
         columns = [*zip(*rows, strict=True)]
         return all(
             head & mask == value for at, mask, value in self.words for head in {*columns[at]}
         )
+
+
+class KeyedShape:
+    """A stream of nothing but records with two words, as in the ``.nv.info`` of a whole file.
+
+    Attributes:
+        record: the whole stream, in words.
+    """
+
+    __slots__ = ("record",)
+
+    def __init__(self, size: int) -> None:
+        self.record = Struct(f"<{size // WORD.size}I")
+
+    @staticmethod
+    def records(fields: tuple[int, ...]) -> list[InfoRecord]:
+        """The records of a stream with these fields."""
+        payload = records.FUNCTION_VALUE.pack
+        return [
+            (EIFMT_SVAL, head >> 8 & 0xFF, head >> 16, payload(first, second))
+            for head, first, second in zip(fields[::3], fields[1::3], fields[2::3], strict=True)
+        ]
 
 
 @dataclass(slots=True)
@@ -315,9 +342,11 @@ class Pairs:
         return len(self.rows) * records.CALLGRAPH_ENTRY.size
 
     def encode(self, context: Context) -> bytes:
-        head = records.CALLGRAPH_ENTRY.pack
-        offset = context.signature_offset
-        return b"".join([head(a, offset(b) if isinstance(b, str) else b) for a, b in self.rows])
+        words = [*chain.from_iterable(self.rows)]
+        if str in {*map(type, words)}:
+            offset = context.signature_offset
+            words = [offset(word) if isinstance(word, str) else word for word in words]
+        return pack(f"<{len(words)}I", *words)
 
 
 @dataclass(slots=True)
@@ -577,7 +606,10 @@ class InfoReader:
             TruncatedError: a record or its payload runs over the end of the stream.
         """
         if len(data) > _MAX_STREAM_BYTES:
-            return InfoRecords(_info(data))
+            if not _is_keyed(data):
+                return InfoRecords(_info(data))
+            keyed = KeyedShape(len(data))
+            return InfoRecords(None, keyed, keyed.record.unpack(data))
         number = int.from_bytes(data, "little")
         known = self._known.setdefault(len(data), [])
         for shape in known:
@@ -597,6 +629,13 @@ class InfoReader:
         return InfoShape(int.from_bytes(data, "little"), _info(data))
 
 
+def _is_keyed(data: bytes) -> bool:
+    at = 0
+    while count := streams.keyed_run(data, at):
+        at += count * _KEYED_RECORD.size
+    return at == len(data)
+
+
 def _info(data: bytes) -> list[InfoRecord]:
     found: list[InfoRecord] = []
     at = 0
@@ -610,16 +649,16 @@ def _info(data: bytes) -> list[InfoRecord]:
 
 
 def _pairs(data: bytes, strtab: elf.StringTable, all_signatures: bool) -> Pairs:
-    rows: list[tuple[int, int | str]] = []
-    signatures = all_signatures
-    for a, b in streams.pair_rows(data, 0, "", ""):
-        if not all_signatures and a == 0 and b in CALLGRAPH_MARKERS:
-            signatures = b in _SIGNATURE_MARKERS
-            rows.append((a, b))
-        elif signatures and b:
-            rows.append((a, strtab.get(b)))
-        else:
-            rows.append((a, b))
+    rows: list[tuple[int, int | str]] = [*streams.pair_rows(data, 0, "", "")]
+    marks = []
+    if not all_signatures:
+        marks = [at for at, (a, b) in enumerate(rows) if not a and b in CALLGRAPH_MARKERS]
+    for mark, end in pairwise([-1, *marks, len(rows)]):
+        if all_signatures or (mark >= 0 and rows[mark][1] in _SIGNATURE_MARKERS):
+            for at in range(mark + 1, end):
+                a, b = rows[at]
+                if isinstance(b, int) and b:
+                    rows[at] = a, strtab.get(b)
     return Pairs(rows)
 
 

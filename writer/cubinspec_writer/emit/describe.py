@@ -8,7 +8,7 @@ file aspect by aspect; what differs is pinned under a named reason.
 from __future__ import annotations
 
 import mmap
-from itertools import compress, groupby, pairwise
+from itertools import compress, groupby, pairwise, repeat
 from operator import add
 from struct import error as StructError
 
@@ -24,7 +24,7 @@ from cubinspec_writer.rest import CollectorAtRest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from cubinspec.reader.elf import Buffer
     from cubinspec_writer.emit.draft import Content, DroppedRow
@@ -104,17 +104,15 @@ def kind_of(name: str) -> str:
     return f"{match[1]}.*" if match else name
 
 
-def _names_at(
-    places: dict[str, int], table: StringTable, rows: Sequence[tuple[int, ...]]
-) -> list[str]:
-    """The names that the first fields of rows refer to; most refer to a first place."""
+def _names_at(places: dict[str, int], table: StringTable, offsets: Sequence[int]) -> list[str]:
+    """The names at some offsets of a table, most of which are first places of a name."""
     names = dict(zip(places.values(), places, strict=True))
     if not table.data.startswith(b"\0"):
         del names[0]  # the empty name is nowhere, or not there
     try:
-        return [names[row[0]] for row in rows]
+        return [*map(names.__getitem__, offsets)]
     except KeyError:
-        return [table.get(row[0]) for row in rows]
+        return [*map(table.get, offsets)]
 
 
 class _Describer:
@@ -123,10 +121,12 @@ class _Describer:
         self.elf = Elf(data, file)
         #: Of every section, index 0 included.
         self.rows = self.elf.section_rows
-        self.types = {row[1] for row in self.rows}
+        #: The fields of all of them.
+        self.columns: list[tuple[int, ...]] = [*zip(*self.rows, strict=True)] or [()] * 10
+        self.types = {*self.columns[1]}
         #: First place of every name in ``.shstrtab``.
         self.section_places = strings.string_offsets(self.elf.shstrtab.data)
-        self.names = _names_at(self.section_places, self.elf.shstrtab, self.rows)
+        self.names = _names_at(self.section_places, self.elf.shstrtab, self.columns[0])
         self.reasons: list[str] = []
         self.symtab = self.elf.find_section(elf.SHT_SYMTAB) or 0
         self.strtab_index = self.rows[self.symtab][6] if self.symtab else 0
@@ -162,8 +162,9 @@ class _Describer:
         header = Header(
             ident[4], ident[7], ident[8], ident[9:16], ident[6], ehdr[0], ehdr[2], ehdr[3], ehdr[6]
         )
-        columns: list[tuple[int, ...]] = [*zip(*self.rows[1:], strict=True)] or [()] * 10
-        _, types, flags, addrs, starts, sizes, _, _, aligns, entsizes = columns
+        _, types, flags, addrs, starts, sizes, _, _, aligns, entsizes = [
+            column[1:] for column in self.columns
+        ]
         self.starts, self.sizes = starts, sizes
         names = self.names[1:]
         draft = Draft(header, names, types, flags, self._bodies(names, types))
@@ -365,24 +366,26 @@ class _Describer:
         places, draft = self.places, self.draft
         self._find_section_symbols(profile)
         split = self._split(profile) if self.symtab else 0
-        keys, entries = self._section_keys(profile)
+        keys, entries, last_section = self._section_keys(profile)
         used = {""} if profile.table_first else {*self.section_places, *self.made_names}
-        last_section = max([key for key in keys if key is not None and key < _END], default=-1)
-        last_section >>= _PLACE_BITS
         # the keys of symbols stand at the end, in reverse, so that each code is an index
         rows, names, codes = self.symbol_rows, self.symbol_names, self.codes
-        own: list[int] = [0] * len(rows)
+        own: list[int] = [_BEFORE_ALL] * len(rows)
         # local symbols: at their name, or right behind their predecessor in the table
-        key = _BEFORE_ALL
         globals_: list[tuple[int, int]] = []
-        for at, code in enumerate(codes[1:split], 1):
+
+        def key_at(at: int) -> int:
+            key = keys[codes[at]] if codes[at] >= 0 else own[codes[at]]
+            return _BEFORE_ALL if key is None else key
+
+        is_placed = None not in keys
+        for at in range(1, min(split, len(codes))):
+            code = codes[at]
             if code >= 0:
-                section_key = keys[code]
-                if section_key is None:
+                if not is_placed and keys[code] is None:
                     # a section whose name an earlier one has: behind its predecessor
-                    section_key = keys[code] = key + 1
+                    keys[code] = key_at(at - 1) + 1
                     entries.append(code)
-                key = section_key
                 continue
             name = names[at]
             offset = places.get(name, -1)
@@ -390,11 +393,12 @@ class _Describer:
                 key = offset << _PLACE_BITS
                 used.add(name)
             else:
-                key += 1
+                key = key_at(at - 1) + 1
             if rows[at][1] >> 4 == layout.STB_GLOBAL:
                 draft.in_globals[at] = False
             own[code] = key
             entries.append(code)
+        key = key_at(split - 1) if split else _BEFORE_ALL
         for code in codes[max(split, 1) :]:
             if code >= 0:
                 continue
@@ -405,7 +409,7 @@ class _Describer:
             else:
                 key = offset << _PLACE_BITS
                 used.add(name)
-                if offset < last_section and not profile.table_first:
+                if offset < last_section:
                     if rows[~code][1] >> 4 != layout.STB_GLOBAL:
                         draft.in_globals[~code] = True
                     own[code] = key
@@ -461,16 +465,16 @@ class _Describer:
         if gap > room:
             yield at - gap + room << _PLACE_BITS, ("", False, None, gap - room)
 
-    def _section_keys(self, profile: Profile) -> tuple[list[int | None], list[int]]:
+    def _section_keys(self, profile: Profile) -> tuple[list[int | None], list[int], int]:
         """Place sections and dropped section names by ``.shstrtab`` and ``.strtab``.
 
         Returns:
-            by code: the place, ``None`` for sections whose name an earlier one has; and the codes
-            that have one, where places are equal as they should stand.
+            by code: the place, ``None`` for sections whose name an earlier one has; the codes that
+            have one, where places are equal as they should stand; and the offset of the last name.
         """
         draft, places, names = self.draft, self.places, self.draft.names
         if profile.table_first:
-            return [at - _END for at in range(len(names))], [*range(len(names))]
+            return [at - _END for at in range(len(names))], [*range(len(names))], -1
         section_places, index_of_name = self.section_places, draft.index_of_name
         has_texture_banks = profile.mercury_names and _TEXTURE_BANK.encode() in self.strtab.data
         no_place = self._without_place()
@@ -491,10 +495,9 @@ class _Describer:
                 special += range(start, stop)
         for number in no_place:
             keys[number] = None
-        for name in [name for name in section_places if name not in index_of_name]:
-            if not name:
-                continue
-            code = draft.drop((name, True, None, 0))
+        dropped = [name for name in section_places if name not in index_of_name and name]
+        draft.dropped += zip(dropped, repeat(True), repeat(None), repeat(0))
+        for code, name in enumerate(dropped, len(names)):
             place = places.get(name)
             keys.append(None if place is None else place << _PLACE_BITS)
             if place is None or ".nv.constant" in name:
@@ -502,10 +505,13 @@ class _Describer:
         if no_place:
             special = [code for code in special if code not in no_place]
         self._place_specials(profile, keys, special, has_texture_banks)
-        codes = [code for code, key in enumerate(keys) if key is not None]
+        codes = [*range(len(keys))]
+        if no_place:
+            codes = [code for code in codes if code not in no_place]
         if special and len({*keys}) < len(keys):
             codes.sort(key=lambda code: section_places[self._name_of(code)])
-        return keys, codes
+        placed = [key for key in keys if key is not None and key < _END]
+        return keys, codes, max(placed, default=-1) >> _PLACE_BITS
 
     def _without_place(self) -> set[int]:
         """Sections that the names in ``.shstrtab`` say nothing of."""
@@ -611,30 +617,28 @@ class _Describer:
 
     def _find_section_symbols(self, profile: Profile) -> None:
         """Which symbols are those that the layout makes."""
-        codes, names, draft = self.codes, self.names, self.draft
+        names, draft = self.names, self.draft
+        codes = self.codes = [*range(-1, -1 - len(self.symbol_rows), -1)]
         symbolic: set[int] = set()
         count = 0 if profile.table_first else len(names)
-        for at, (name, row) in enumerate(zip(self.symbol_names, self.symbol_rows, strict=True)):
-            _, info, other, shndx, value, size = row
+        for at in [at for at, row in enumerate(self.symbol_rows) if row[1] == _SECTION_SYMBOL]:
+            _, _, other, shndx, value, size = self.symbol_rows[at]
             if (
-                info == _SECTION_SYMBOL
-                and 0 < shndx < count
-                and names[shndx] == name
+                0 < shndx < count
+                and names[shndx] == self.symbol_names[at]
                 and not other
                 and not value
                 and not size
                 and shndx not in symbolic
             ):
                 symbolic.add(shndx)
-                codes.append(shndx - 1)
-            else:
-                codes.append(~at)
-        usual = [kind.has_symbol for kind in draft.kinds]
-        actual = [index in symbolic for index in range(1, len(usual) + 1)]
-        if usual != actual:
-            for number, (rule, has_symbol) in enumerate(zip(usual, actual, strict=True)):
-                if rule != has_symbol:
-                    draft.has_symbol[number] = has_symbol
+                codes[at] = shndx - 1
+        usual: set[int] = set()
+        for kind, start, stop in kinds.runs(draft.kinds):
+            if kind.has_symbol:
+                usual.update(range(start + 1, stop + 1))
+        for index in sorted(usual ^ symbolic):
+            draft.has_symbol[index - 1] = index in symbolic
 
     # -- checking --------------------------------------------------------------------------------
 
@@ -664,7 +668,8 @@ class _Describer:
             return
         try:
             self.symbol_rows = self.elf.symbol_rows(self.symtab)
-            self.symbol_names = _names_at(self.places, self.strtab, self.symbol_rows)
+            offsets = [row[0] for row in self.symbol_rows]
+            self.symbol_names = _names_at(self.places, self.strtab, offsets)
             if not self.symbol_rows or self.symbol_rows[0] != (0, 0, 0, 0, 0, 0):
                 raise CubinError("no null symbol")
         except CubinError:
@@ -722,8 +727,8 @@ class _Describer:
             self.reasons.append("symbol name table")
         if pins.shstrtab is not None or pins.strtab is not None:
             planner = self._planner()
-        places = [row[0] for row in self.rows[1:]]
-        if places != planner.name_places:
+        places = self.columns[0][1:]
+        if places != (*planner.name_places,):
             pairs = zip(places, planner.name_places, strict=True)
             for number, (place, first) in enumerate(pairs):
                 if place != first:
@@ -829,8 +834,7 @@ class _Describer:
         if self.placed[0] != actual:
             self.placed = planner.offsets(actual)
         infos, links = planner.infos(), planner.links()
-        is_usual = infos == [row[7] for row in self.rows[1:]]
-        is_usual = is_usual and links == [row[6] for row in self.rows[1:]]
+        is_usual = (*infos,) == self.columns[7][1:] and (*links,) == self.columns[6][1:]
         if is_usual and not draft.exceptions and not draft.shares:
             return
         computed = zip(draft.names, self.rows[1:], infos, links, strict=True)
@@ -887,12 +891,15 @@ class _Describer:
         """Bytes outside of everything that are not zero."""
         ehdr = self.elf.ehdr
         rows = self.rows
+        stored: Iterable[bool]
         if elf.SHT_CUDA_RESERVED_SHARED in self.types:
             stored = [elf.occupies_file(row[1], row[2]) for row in rows]
+        elif elf.NO_BYTES_TYPES.isdisjoint(self.types):
+            stored = repeat(True)
         else:
-            stored = [row[1] not in elf.NO_BYTES_TYPES for row in rows]
-        starts = [*compress([row[4] for row in rows], stored)]
-        ends = [*map(add, starts, compress([row[5] for row in rows], stored))]
+            stored = [kind not in elf.NO_BYTES_TYPES for kind in self.columns[1]]
+        starts = [*compress(self.columns[4], stored)]
+        ends = [*map(add, starts, compress(self.columns[5], stored))]
         segment = 56 if self.elf.is_64 else 32
         for start, size in (
             (0, ehdr[7]),

@@ -182,9 +182,8 @@ class Planner:
         self.index_of_name = draft.index_of_name
         #: Index of the first computed table of each kind.
         self._computed: dict[str, int] = {}
-        for index, body in enumerate(draft.bodies, 1):
-            if isinstance(body, bodies.Computed):
-                self._computed.setdefault(body.kind, index)
+        for number in [n for n, b in enumerate(draft.bodies) if b.__class__ is bodies.Computed]:
+            self._computed.setdefault(draft.bodies[number].kind, number + 1)  # type: ignore[union-attr]
         pins = draft.pins
         repeated: dict[int, int] = {}
         if pins.shstrtab is None:
