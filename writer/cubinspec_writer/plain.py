@@ -9,7 +9,6 @@ have a constructor of their own.
 from __future__ import annotations
 
 from _collections import _tuplegetter  # type: ignore[import-not-found]  # as in `collections`
-from types import MappingProxyType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ else:
 
         __slots__ = ()
         #: Values of what is not given.
-        _defaults = MappingProxyType({})
+        _defaults = {}  # noqa: RUF012 - every class has its own
 
         @classmethod
         def _make(cls, body):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cubinspec.errors import BadIndexError, CubinError, FileAccessError
+from cubinspec.errors import BadIndexError, CubinError
 from cubinspec.model.header import Header
 from cubinspec.reader.elf import (
     RELOCATION_TYPES,
@@ -11,6 +11,7 @@ from cubinspec.reader.elf import (
     SHT_SYMTAB,
     Elf,
     StringTable,
+    load,
 )
 from cubinspec.reader.streams import SHT_CUDA_COMPAT_INFO
 
@@ -80,26 +81,13 @@ class Cubin:
             FileAccessError: it cannot be opened.
             CubinError: it is no cubin or its header is broken.
         """
-        import mmap
         import os
-        from stat import S_ISCHR, S_ISREG
 
         name = os.fspath(path)
-        mapping, content = None, b""
+        content = load(name)
+        mapping = None if isinstance(content, bytes) else content
         try:
-            with open(name, "rb") as file:
-                status = os.fstat(file.fileno())
-                if S_ISCHR(status.st_mode):
-                    raise ValueError("this is a device")
-                if not S_ISREG(status.st_mode):
-                    content = file.read()
-                elif status.st_size:
-                    mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            raise FileAccessError(f"cannot be opened: {reason}", file=name) from error
-        try:
-            cubin = cls(mapping if mapping is not None else content, name)
+            cubin = cls(content, name)
         except BaseException:
             if mapping is not None:
                 mapping.close()

@@ -18,6 +18,7 @@ from cubinspec.errors import (
     BadOffsetError,
     BadStringError,
     BadStructureError,
+    FileAccessError,
     NotCubinError,
     TruncatedError,
 )
@@ -177,6 +178,31 @@ class StringTable:
             field=self.field,
             expected="a NUL before the end of the table",
         )
+
+
+def load(path: str) -> bytes | mmap.mmap:
+    """A file, mapped and not read; what cannot be mapped, a pipe, is read.
+
+    Raises:
+        FileAccessError: it cannot be opened.
+    """
+    import mmap
+    import os
+    from stat import S_ISCHR, S_ISREG
+
+    try:
+        with open(path, "rb") as file:
+            status = os.fstat(file.fileno())
+            if S_ISCHR(status.st_mode):
+                raise ValueError("this is a device")
+            if not S_ISREG(status.st_mode):
+                return file.read()
+            if not status.st_size:
+                return b""
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise FileAccessError(f"cannot be opened: {reason}", file=path) from error
 
 
 class Elf:

@@ -90,10 +90,12 @@ def describe_file(path: str) -> Description:
     Raises:
         CubinError: it cannot be read, or is no well-formed cubin.
     """
-    from cubinspec.model.cubin import Cubin
-
-    with Cubin.open(path) as cubin:
-        return describe(cubin.elf.data, path)
+    data = elf.load(path)
+    try:
+        return describe(data, path)
+    finally:
+        if not isinstance(data, bytes):
+            data.close()
 
 
 def kind_of(name: str) -> str:

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from struct import error as StructError
 from struct import pack
-from types import MappingProxyType
 
 from cubinspec.errors import BadStructureError, CubinError
 from cubinspec.reader import elf
@@ -173,8 +172,9 @@ class Planner:
     def __init__(
         self,
         source: Description | Draft,
-        known: Mapping[bytes, dict[str, int]] = MappingProxyType({}),
+        known: Mapping[bytes, dict[str, int]] | None = None,
     ) -> None:
+        known = known or {}
         draft = source if isinstance(source, Draft) else Draft.of(source)
         self.draft = draft
         self.profile = draft.profile

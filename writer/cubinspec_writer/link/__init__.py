@@ -25,17 +25,18 @@ are not in the specification, each with the program that shows it, are in docs/l
 
 from __future__ import annotations
 
-from .diagnostics import LinkError, UnsupportedLinkError
-from .inputs import Library, Named
-from .options import LinkOptions
-from .result import LinkResult
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
+    from .diagnostics import LinkError as LinkError
+    from .diagnostics import UnsupportedLinkError as UnsupportedLinkError
     from .inputs import Input
+    from .inputs import Library as Library
+    from .inputs import Named as Named
+    from .options import LinkOptions as LinkOptions
+    from .result import LinkResult as LinkResult
 
 __all__ = [
     "Library",
@@ -46,6 +47,28 @@ __all__ = [
     "UnsupportedLinkError",
     "link",
 ]
+
+#: Public name -> module; imported on first use: who only names this package (as `cubinspec_writer`
+#: does) has no need of them.
+_HOMES = {
+    "Library": "inputs",
+    "LinkError": "diagnostics",
+    "LinkOptions": "options",
+    "LinkResult": "result",
+    "Named": "inputs",
+    "UnsupportedLinkError": "diagnostics",
+}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value
 
 
 def link(
@@ -61,8 +84,7 @@ def link(
         LinkError: the link cannot be done; it holds all messages and the exit code.
         CubinError: an input is broken.
     """
-    # The passes cost more to import than a small link takes; who only names this package (as
-    # `cubinspec_writer` does) has no need of them.
+    from .options import LinkOptions
     from .program import link_program
 
     if not isinstance(options, LinkOptions):
