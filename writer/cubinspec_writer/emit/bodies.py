@@ -342,10 +342,13 @@ class Pairs:
         return len(self.rows) * records.CALLGRAPH_ENTRY.size
 
     def encode(self, context: Context) -> bytes:
+        texts = {word for _, word in self.rows if isinstance(word, str)}
+        places: dict[int | str, int | str] = {
+            text: context.signature_offset(text) for text in texts
+        }
         words = [*chain.from_iterable(self.rows)]
-        if str in {*map(type, words)}:
-            offset = context.signature_offset
-            words = [offset(word) if isinstance(word, str) else word for word in words]
+        if places:
+            words = [places.get(word, word) for word in words]
         return pack(f"<{len(words)}I", *words)
 
 

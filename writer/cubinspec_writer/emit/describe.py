@@ -40,14 +40,11 @@ _CUDA_11_0 = 0x6E
 #: Bodies that ``bodies.decode`` has already shown to be complete.
 _LOSSLESS = frozenset(
     (
-        bytes,
         bodies.Blob,
         bodies.NoBytes,
         bodies.InfoRecords,
         bodies.Relocations,
         bodies.UftEntries,
-        runs.InfoRun,
-        runs.RelocationRun,
     )
 )
 #: Types that ``_special_body`` is for.
@@ -142,6 +139,7 @@ class _Describer:
             if self.strtab_index
             else StringTable(b"\0", 0, file, ".strtab")
         )
+        self.runs: list[runs.Run] = []
         self.symbol_rows: list[SymbolRow] = []
         self.symbol_names: list[str] = []
         #: Under which sections were made.
@@ -169,7 +167,7 @@ class _Describer:
         ]
         self.starts, self.sizes = starts, sizes
         names = self.names[1:]
-        draft = Draft(header, names, types, flags, self._bodies(names, types))
+        draft = Draft(header, names, types, flags, self._bodies(names, types), self.runs)
         draft.addrs, draft.aligns, draft.entsizes = addrs, aligns, entsizes
         if any(align & (align - 1) for align in {*aligns}):
             for number, align in enumerate(aligns):
@@ -193,6 +191,7 @@ class _Describer:
                 continue
             run_body = runs.read(file, kind, first, starts, sizes, self.elf.is_64, info)
             if run_body is not None:
+                self.runs.append(run_body)
                 found += [run_body] * len(sizes)
                 continue
             contents = [file[start:end] for start, end in zip(starts, ends, strict=True)]
@@ -256,13 +255,12 @@ class _Describer:
                 rows = self.elf.symbol_rows(index)
                 if not rows or rows[0] != (0, 0, 0, 0, 0, 0):
                     raise CubinError("no null symbol")
-                self.draft.bodies[index - 1] = bodies.MercurySymbols(
-                    [
-                        bodies.MercurySymbol(self.strtab.get(name), info, other, shndx, value, size)
-                        for name, info, other, shndx, value, size in rows[1:]
-                    ],
-                    records.SYMBOL_64.size if self.elf.is_64 else records.SYMBOL_32.size,
-                )
+                symbols = [
+                    bodies.MercurySymbol(self.strtab.get(name), info, other, shndx, value, size)
+                    for name, info, other, shndx, value, size in rows[1:]
+                ]
+                entry_size = (records.SYMBOL_64 if self.elf.is_64 else records.SYMBOL_32).size
+                self.draft.replace_body(index - 1, bodies.MercurySymbols(symbols, entry_size))
             except CubinError:
                 self.reasons.append("malformed Mercury symbols")
 
@@ -682,7 +680,7 @@ class _Describer:
 
     def _keep_table(self, index: int) -> None:
         """Keep the bytes of a section as they are."""
-        self.draft.bodies[index - 1] = bodies.Blob(self.elf.section_bytes(index))
+        self.draft.replace_body(index - 1, bodies.Blob(self.elf.section_bytes(index)))
 
     def _planner(self) -> layout.Planner:
         known = {self.elf.shstrtab.data: self.section_places, self.strtab.data: self.places}
@@ -784,12 +782,10 @@ class _Describer:
         """Tables that refer to strings and sections must give their bytes again."""
         draft = self.draft
         symbols_kept = False
-        unchecked = [
-            (index, body)
-            for index, body in enumerate(draft.bodies, 1)
-            if body.__class__ not in _LOSSLESS
-        ]
-        for index, body in unchecked:
+        for number in draft.singles:
+            index, body = number + 1, draft.bodies[number]
+            if body.__class__ in _LOSSLESS:
+                continue
             data = self.elf.section_bytes(index)
             if isinstance(body, bodies.Computed):
                 same = self._is_computed(planner, body.kind, data)

@@ -44,6 +44,7 @@ class Draft:
     Attributes:
         names, types, flags, addrs, aligns, entsizes, bodies: of every section. A file that was
             read has bytes in place of blobs, and runs of neighbours.
+        runs: all of those.
         kinds: what the profile's rules say of each.
         links, infos, registers, has_symbol, shares, late, made_as, exceptions: what single
             sections have beside that, by number; see :class:`~cubinspec_writer.emit.model.Section`.
@@ -59,6 +60,7 @@ class Draft:
 
     __slots__ = (
         "_index_of_name",
+        "_singles",
         "addrs",
         "aligns",
         "bodies",
@@ -82,6 +84,7 @@ class Draft:
         "pins",
         "profile",
         "registers",
+        "runs",
         "section_objects",
         "shares",
         "symbol_names",
@@ -99,12 +102,14 @@ class Draft:
         types: Sequence[int],
         flags: Sequence[int],
         bodies: list[Content],
+        runs: Sequence[Run] = (),
     ) -> None:
         self.header = header
         self.names = names
         self.types = types
         self.flags = flags
         self.bodies = bodies
+        self.runs = runs
         self.addrs: Sequence[int] = ()
         self.aligns: Sequence[int] = ()
         self.entsizes: Sequence[int] = ()
@@ -132,6 +137,7 @@ class Draft:
         self.symbol_objects: list[Symbol] = []
         self.indices: dict[Section, int] = {}
         self._index_of_name: dict[str, int] | None = None
+        self._singles: list[int] | None = None
 
     @classmethod
     def of(cls, description: Description) -> Draft:
@@ -248,6 +254,20 @@ class Draft:
             indices = range(len(self.names), 0, -1)
             self._index_of_name = dict(zip(reversed(self.names), indices, strict=True))
         return self._index_of_name
+
+    @property
+    def singles(self) -> list[int]:
+        """The sections whose body is neither bytes nor a run."""
+        if self._singles is None:
+            others = (bytes, *Run.__subclasses__())
+            classes = [*map(type, self.bodies)]
+            self._singles = [at for at, kind in enumerate(classes) if kind not in others]
+        return self._singles
+
+    def replace_body(self, number: int, body: Body) -> None:
+        """Give a section another body."""
+        self.bodies[number] = body
+        self._singles = None
 
     # -- single sections -------------------------------------------------------------------------
 

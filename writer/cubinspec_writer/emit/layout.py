@@ -17,6 +17,7 @@ the next multiple of 8, program headers right after them.
 
 from __future__ import annotations
 
+from itertools import accumulate
 from struct import error as StructError
 from struct import pack
 
@@ -182,8 +183,10 @@ class Planner:
         self.index_of_name = draft.index_of_name
         #: Index of the first computed table of each kind.
         self._computed: dict[str, int] = {}
-        for number in [n for n, b in enumerate(draft.bodies) if b.__class__ is bodies.Computed]:
-            self._computed.setdefault(draft.bodies[number].kind, number + 1)  # type: ignore[union-attr]
+        for number in draft.singles:
+            body = draft.bodies[number]
+            if isinstance(body, bodies.Computed):
+                self._computed.setdefault(body.kind, number + 1)
         pins = draft.pins
         repeated: dict[int, int] = {}
         if pins.shstrtab is None:
@@ -449,10 +452,18 @@ class Planner:
             if is_usual and kind.is_plain:
                 at += hole
                 hole = 0
-                columns = (sizes[start:stop], draft.aligns[start:stop], draft.bodies[start:stop])
+                run_sizes, aligns = sizes[start:stop], {*draft.aligns[start:stop]}
+                alignment = aligns.pop()
+                below = max(alignment - 1, 0)
+                is_even = not aligns and not alignment & below
+                is_even = is_even and not any(map(below.__and__, run_sizes))
+                if is_even and bodies.NoBytes not in map(type, draft.bodies[start:stop]):
+                    result += accumulate(run_sizes[:-1], initial=_align(at, alignment))
+                    at = result[-1] + run_sizes[-1]
+                    continue
+                columns = (run_sizes, draft.aligns[start:stop], draft.bodies[start:stop])
                 for size, alignment, body in zip(*columns, strict=True):
-                    if alignment > 1:
-                        at += -at % alignment
+                    at = _align(at, alignment)
                     result.append(at)
                     if body.__class__ is not bodies.NoBytes:
                         at += size

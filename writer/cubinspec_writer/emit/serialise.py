@@ -13,8 +13,11 @@ from cubinspec_generated import records
 from cubinspec_writer.emit import bodies
 from cubinspec_writer.emit.layout import Plan, plan
 from cubinspec_writer.emit.model import Description
-from cubinspec_writer.emit.runs import Run
 from cubinspec_writer.rest import CollectorAtRest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 #: A description must not ask for more than the largest real files by an order of magnitude: an
 #: offset of 2**60 in a text file would otherwise be that many zeros.
@@ -69,16 +72,15 @@ def _pieces(laid_out: Plan) -> list[tuple[int, bytes]]:
     head = records.ELF_IDENT.pack(magic.to_bytes(4, "little"), *rest, header.ei_pad)
     pieces = [(0, head + record.pack(*laid_out.ehdr))]
     draft = laid_out.draft
-    for number, (offset, body) in enumerate(zip(laid_out.offsets, draft.bodies, strict=True)):
-        if isinstance(body, bytes):
-            data = body
-        elif isinstance(body, Run):
-            # only where the layout was checked against a file, in which it is in one piece
-            data = body.encode(laid_out.context) if number == body.first else b""
-        else:
-            data = _contents(number, laid_out, body)
-        if data:
-            pieces.append((offset, data))
+    contents: list[Any] = [*draft.bodies]
+    for number in draft.singles:
+        contents[number] = _contents(number, laid_out, contents[number])
+    for run in draft.runs:
+        # only where the layout was checked against a file, in which it is in one piece
+        count = len(run.sizes)
+        encoded = [run.encode(laid_out.context), *[b""] * (count - 1)]
+        contents[run.first : run.first + count] = encoded
+    pieces += [piece for piece in zip(laid_out.offsets, contents, strict=True) if piece[1]]
     table = records.SECTION_HEADER_64 if laid_out.is_64 else records.SECTION_HEADER_32
     shoff, phoff = laid_out.tables_at
     if len(laid_out.section_rows) > 1 or shoff:
