@@ -658,10 +658,9 @@ def _pairs(data: bytes, strtab: elf.StringTable, all_signatures: bool) -> Pairs:
         marks = [at for at, (a, b) in enumerate(rows) if not a and b in CALLGRAPH_MARKERS]
     for mark, end in pairwise([-1, *marks, len(rows)]):
         if all_signatures or (mark >= 0 and rows[mark][1] in _SIGNATURE_MARKERS):
-            for at in range(mark + 1, end):
-                a, b = rows[at]
-                if isinstance(b, int) and b:
-                    rows[at] = a, strtab.get(b)
+            part: list[tuple[int, Any]] = rows[mark + 1 : end]
+            texts = {b: strtab.get(b) for b in {b for _, b in part} if b}
+            rows[mark + 1 : end] = [(a, texts.get(b, b)) for a, b in part]
     return Pairs(rows)
 
 

@@ -8,7 +8,7 @@ file aspect by aspect; what differs is pinned under a named reason.
 from __future__ import annotations
 
 import mmap
-from itertools import compress, groupby, pairwise, repeat
+from itertools import compress, filterfalse, groupby, pairwise, repeat
 from operator import add
 from struct import error as StructError
 
@@ -24,7 +24,8 @@ from cubinspec_writer.rest import CollectorAtRest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
+    from typing import Any
 
     from cubinspec.reader.elf import Buffer
     from cubinspec_writer.emit.draft import Content, DroppedRow
@@ -441,7 +442,7 @@ class _Describer:
         """Strings that name nothing, and runs of NUL bytes that no renaming explains."""
         places = self.places
         if b"\0\0" not in self.strtab.data:
-            for name in [name for name in places if name not in used]:
+            for name in [*filterfalse(used.__contains__, places)]:
                 yield places[name] << _PLACE_BITS, (name, False, None, 0)
             return
         made_as = {
@@ -480,11 +481,13 @@ class _Describer:
         no_place = self._without_place()
         keys: list[int | None] = []
         special: list[int] = []
+        last = -1
         for kind, start, stop in kinds.runs(draft.kinds):
             if kind.is_named_early and not kind.is_of_bank:
-                found = [*map(places.get, names[start:stop])]
+                found: list[Any] = [*map(places.get, names[start:stop])]
                 if None not in found:
-                    keys += [place << _PLACE_BITS for place in found]  # type: ignore[operator]
+                    last = max(last, *found)
+                    keys += [place << _PLACE_BITS for place in found]
                     continue
                 keys += [None if place is None else place << _PLACE_BITS for place in found]
                 special += [number for number in range(start, stop) if keys[number] is None]
@@ -495,13 +498,15 @@ class _Describer:
                 special += range(start, stop)
         for number in no_place:
             keys[number] = None
-        dropped = [name for name in section_places if name not in index_of_name and name]
+        dropped = [*filter(None, filterfalse(index_of_name.__contains__, section_places))]
         draft.dropped += zip(dropped, repeat(True), repeat(None), repeat(0))
         for code, name in enumerate(dropped, len(names)):
             place = places.get(name)
             keys.append(None if place is None else place << _PLACE_BITS)
             if place is None or ".nv.constant" in name:
                 special.append(code)
+            elif place > last:
+                last = place
         if no_place:
             special = [code for code in special if code not in no_place]
         self._place_specials(profile, keys, special, has_texture_banks)
@@ -510,8 +515,10 @@ class _Describer:
             codes = [code for code in codes if code not in no_place]
         if special and len({*keys}) < len(keys):
             codes.sort(key=lambda code: section_places[self._name_of(code)])
-        placed = [key for key in keys if key is not None and key < _END]
-        return keys, codes, max(placed, default=-1) >> _PLACE_BITS
+        if special or no_place:
+            placed = [key for key in keys if key is not None and key < _END]
+            last = max(placed, default=-1) >> _PLACE_BITS
+        return keys, codes, last
 
     def _without_place(self) -> set[int]:
         """Sections that the names in ``.shstrtab`` say nothing of."""
@@ -621,16 +628,14 @@ class _Describer:
         codes = self.codes = [*range(-1, -1 - len(self.symbol_rows), -1)]
         symbolic: set[int] = set()
         count = 0 if profile.table_first else len(names)
-        for at in [at for at, row in enumerate(self.symbol_rows) if row[1] == _SECTION_SYMBOL]:
-            _, _, other, shndx, value, size = self.symbol_rows[at]
-            if (
-                0 < shndx < count
-                and names[shndx] == self.symbol_names[at]
-                and not other
-                and not value
-                and not size
-                and shndx not in symbolic
-            ):
+        plain = [
+            (at, row[3])
+            for at, row in enumerate(self.symbol_rows)
+            if row[1] == _SECTION_SYMBOL and not (row[2] or row[4] or row[5])
+        ]
+        for at, shndx in plain:
+            is_first = 0 < shndx < count and shndx not in symbolic
+            if is_first and names[shndx] == self.symbol_names[at]:
                 symbolic.add(shndx)
                 codes[at] = shndx - 1
         usual: set[int] = set()
@@ -889,11 +894,10 @@ class _Describer:
         """Bytes outside of everything that are not zero."""
         ehdr = self.elf.ehdr
         rows = self.rows
-        stored: Iterable[bool]
         if elf.SHT_CUDA_RESERVED_SHARED in self.types:
             stored = [elf.occupies_file(row[1], row[2]) for row in rows]
-        elif elf.NO_BYTES_TYPES.isdisjoint(self.types):
-            stored = repeat(True)
+        elif elf.NO_BYTES_TYPES.isdisjoint({*self.columns[1][1:]}):
+            stored = [False, *[True] * (len(rows) - 1)]
         else:
             stored = [kind not in elf.NO_BYTES_TYPES for kind in self.columns[1]]
         starts = [*compress(self.columns[4], stored)]
