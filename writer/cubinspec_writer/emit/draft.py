@@ -301,8 +301,9 @@ class Draft:
     def groups(self) -> list[int]:
         """Ranks of the sections in the index order."""
         ranks = [kind.group for kind in self.kinds]
-        has_table = kinds.has_table(self.names)
-        for number in {*self.late, *self.made_as}:
+        single = {*self.late, *self.made_as}
+        has_table = bool(single) and kinds.has_table(self.names, self.types)
+        for number in single:
             section = self._section(number, bodies.NoBytes(0))
             section.late, section.made_as = self.late.get(number), self.made_as.get(number)
             ranks[number] = kinds.group(section, self.profile, has_table=has_table)

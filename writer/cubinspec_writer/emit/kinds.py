@@ -309,7 +309,7 @@ def find(
     profile: Profile, names: Sequence[str], types: Sequence[int], flags: Sequence[int]
 ) -> list[Kind]:
     """The kind of each section of a file; the rules are asked once for each kind."""
-    table = has_table(names)
+    table = has_table(names, types)
     known: dict[tuple[str, int, int], Kind] = {}
     # sections of one type are mostly of one kind: that of the last of the type with a function
     latest: dict[tuple[int, int], tuple[str, Kind]] = {}
@@ -358,9 +358,10 @@ def runs(kinds: list[Kind]) -> Iterator[tuple[Kind, int, int]]:
         yield kind, start, at
 
 
-def has_table(names: Sequence[str]) -> bool:
-    """Whether a file with sections of these names has a table of stubs."""
-    return UFT in names or CAPMERC_UFT in names
+def has_table(names: Sequence[str], types: Sequence[int]) -> bool:
+    """Whether a file with sections of these names and types has a table of stubs with rows."""
+    has_rows = bodies.SHT_CUDA_UFT_ENTRY in types
+    return has_rows and (UFT in names or CAPMERC_UFT in names)
 
 
 def _ask(
@@ -401,19 +402,15 @@ class Kinds:
 
     Attributes:
         found: the kind of each section.
-        has_table: whether there is a table of stubs.
+        has_table: whether there is a table of stubs with rows.
     """
 
     def __init__(self, profile: Profile, sections: list[Section]) -> None:
         self.profile = profile
         names = [section.name for section in sections]
-        self.has_table = has_table(names)
-        self.found = find(
-            profile,
-            names,
-            [section.sh_type for section in sections],
-            [section.sh_flags for section in sections],
-        )
+        types = [section.sh_type for section in sections]
+        self.has_table = has_table(names, types)
+        self.found = find(profile, names, types, [section.sh_flags for section in sections])
 
     def index_order(self, sections: list[Section]) -> list[int]:
         """Positions in creation order, in section index order (without the null section)."""

@@ -50,11 +50,12 @@ class _Names:
         """
         names: list[Any] = [*map(column.__getitem__, codes)]
         start = 0
-        for stop in [at for at, name in enumerate(names) if name is None]:
-            self.names.update(dict.fromkeys(names[start:stop], 0))
-            yield stop
-            start = stop + 1
-        self.names.update(dict.fromkeys(names[start:], 0))
+        if None in names:
+            for stop in [at for at, name in enumerate(names) if name is None]:
+                self.names.update(dict.fromkeys(names[start:stop], 0))
+                yield stop
+                start = stop + 1
+        self.names |= dict.fromkeys(names[start:] if start else names, 0)
 
     def erase(self, count: int) -> None:
         """Append the NUL bytes of an overwritten name."""
@@ -316,8 +317,8 @@ def _add_relocations_of(
             if draft.is_late(code):
                 continue
             name, made = _first_name(draft, code)
-        elif not name and code >= 0:
-            continue
+        elif not name and 0 <= code < len(draft.names):
+            continue  # late, too
         if name in (".rel" + bank, ".rela" + bank):
             table.add(name, length(made))
         return
