@@ -29,6 +29,4 @@ class CollectorAtRest:
         traceback: TracebackType | None,
     ) -> None:
         if self.was_enabled:
-            gc.freeze()
-            gc.unfreeze()
             gc.enable()

@@ -7,7 +7,7 @@ forged or truncated stream) stays a :class:`Blob`.
 from __future__ import annotations
 
 from itertools import chain, pairwise, starmap
-from struct import Struct, pack, unpack_from
+from struct import Struct, pack, unpack, unpack_from
 
 from cubinspec.errors import CubinError
 from cubinspec.reader import elf, streams
@@ -16,7 +16,7 @@ from cubinspec_writer.plain import dataclass, field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any, Protocol
 
     from cubinspec_writer.emit.model import Section
@@ -331,23 +331,53 @@ class KeyedShape:
         ]
 
 
-@dataclass(slots=True)
-class Pairs:
-    """Call graph or prototypes; a text is a signature, written as its ``.strtab`` offset."""
+class Pairs(_Many):
+    """Call graph or prototypes; a text is a signature, written as its ``.strtab`` offset.
 
-    rows: list[tuple[int, int | str]]
+    What was read and not looked at since has the words of all rows in one list.
+
+    Args:
+        rows: the words of each; ``None`` where ``words`` says it.
+    """
+
+    __slots__ = ("_rows", "_words")
+
+    def __init__(self, rows: list[tuple[int, int | str]] | None, words: Sequence[Any] = ()) -> None:
+        self._rows = rows
+        self._words = words
+
+    @property
+    def rows(self) -> list[tuple[int, int | str]]:
+        """The list of rows, which may be changed."""
+        found = self._rows
+        if found is None:
+            found = self.rows = [*zip(self._words[::2], self._words[1::2], strict=True)]
+        return found
+
+    @rows.setter
+    def rows(self, rows: list[tuple[int, int | str]]) -> None:
+        self._rows = rows
+        self._words = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Pairs) and self.rows == other.rows
+
+    def __repr__(self) -> str:
+        return f"Pairs({self.rows!r})"
 
     @property
     def size(self) -> int:
-        return len(self.rows) * records.CALLGRAPH_ENTRY.size
+        if self._rows is None:
+            return len(self._words) * WORD.size
+        return len(self._rows) * records.CALLGRAPH_ENTRY.size
 
     def encode(self, context: Context) -> bytes:
-        texts = {word for _, word in self.rows if isinstance(word, str)}
-        places: dict[int | str, int | str] = {
-            text: context.signature_offset(text) for text in texts
-        }
-        words = [*chain.from_iterable(self.rows)]
-        if places:
+        words = self._words if self._rows is None else [*chain.from_iterable(self._rows)]
+        if str in map(type, words[1::2]):
+            seconds: set[Any] = {*words[1::2]}
+            places: dict[Any, int] = {
+                b: context.signature_offset(b) for b in seconds if isinstance(b, str)
+            }
             words = [places.get(word, word) for word in words]
         return pack(f"<{len(words)}I", *words)
 
@@ -652,16 +682,19 @@ def _info(data: bytes) -> list[InfoRecord]:
 
 
 def _pairs(data: bytes, strtab: elf.StringTable, all_signatures: bool) -> Pairs:
-    rows: list[tuple[int, int | str]] = [*streams.pair_rows(data, 0, "", "")]
+    if len(data) % records.CALLGRAPH_ENTRY.size:
+        raise CubinError("no whole number of rows")
+    words: list[Any] = [*unpack(f"<{len(data) // WORD.size}I", data)]
+    seconds = words[1::2]
     marks = []
     if not all_signatures:
-        marks = [at for at, (a, b) in enumerate(rows) if not a and b in CALLGRAPH_MARKERS]
-    for mark, end in pairwise([-1, *marks, len(rows)]):
-        if all_signatures or (mark >= 0 and rows[mark][1] in _SIGNATURE_MARKERS):
-            part: list[tuple[int, Any]] = rows[mark + 1 : end]
-            texts = {b: strtab.get(b) for b in {b for _, b in part} if b}
-            rows[mark + 1 : end] = [(a, texts.get(b, b)) for a, b in part]
-    return Pairs(rows)
+        marks = [at for at, b in enumerate(seconds) if b in CALLGRAPH_MARKERS and not words[2 * at]]
+    for mark, end in pairwise([-1, *marks, len(seconds)]):
+        if all_signatures or (mark >= 0 and seconds[mark] in _SIGNATURE_MARKERS):
+            part = seconds[mark + 1 : end]
+            texts = {offset: strtab.get(offset) for offset in {*part} if offset}
+            words[2 * mark + 3 : 2 * end : 2] = [texts.get(word, word) for word in part]
+    return Pairs(None, words)
 
 
 def _tool_note(desc: bytes) -> ToolNote | RawNote:

@@ -773,7 +773,11 @@ class _Describer:
             planner.prepare()
         except CubinError:
             planner.symbol_rows = []  # a name is missing: the table is kept as it is
-        return not self.symtab or planner.symbol_rows == self.symbol_rows
+        if self.symtab and planner.symbol_rows != self.symbol_rows:
+            return False
+        if self.symtab:
+            planner.symbol_rows = self.symbol_rows  # equal ones, which need not be kept twice
+        return True
 
     def _pin_names(self, first: dict[str, int]) -> None:
         """Keep ``st_name`` where it is not the first place of the name."""
