@@ -92,13 +92,13 @@ def test_places_are_those_in_the_table(profile: str) -> None:
     ]
     description = _description(*history, profile=profile)
     draft = Draft.of(description)
-    table, places, repeated = section_names(draft, {})
+    table, places, repeated = section_names(draft, ())
     first = string_offsets(table)
     assert {name: first[name] for name in places} == places
     for number, place in repeated.items():
         assert place > places[draft.names[number]]
         assert table[place:].startswith(draft.names[number].encode() + b"\0")
-    table, places = symbol_names(draft, {})
+    table, places = symbol_names(draft, ())
     first = string_offsets(table)
     assert {name: first[name] for name in places} == places
     assert symbol_names(draft, {table: first})[1] is first
@@ -107,7 +107,7 @@ def test_places_are_those_in_the_table(profile: str) -> None:
 def test_name_with_a_nul_is_refused() -> None:
     description = _description(Dropped("a\0b", in_shstrtab=True))
     with pytest.raises(BadStructureError, match="has a NUL"):
-        section_names(Draft.of(description), {})
+        section_names(Draft.of(description), ())
 
 
 def test_exceptions_are_made_when_asked_for() -> None:

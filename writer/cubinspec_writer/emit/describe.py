@@ -688,7 +688,7 @@ class _Describer:
         self.draft.replace_body(index - 1, bodies.Blob(self.elf.section_bytes(index)))
 
     def _planner(self) -> layout.Planner:
-        known = {self.elf.shstrtab.data: self.section_places, self.strtab.data: self.places}
+        known = ((self.elf.shstrtab.data, self.section_places), (self.strtab.data, self.places))
         return layout.Planner(self.draft, known)
 
     def _check_order(self) -> None:

@@ -55,10 +55,11 @@ from cubinspec_writer.plain import dataclass
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from typing import NoReturn
 
     from cubinspec_writer.emit.model import Description, Section, Symbol
+    from cubinspec_writer.emit.strings import Known
 
     SymbolRow = tuple[int, int, int, int, int, int]
 
@@ -173,9 +174,8 @@ class Planner:
     def __init__(
         self,
         source: Description | Draft,
-        known: Mapping[bytes, dict[str, int]] | None = None,
+        known: Known = (),
     ) -> None:
-        known = known or {}
         draft = source if isinstance(source, Draft) else Draft.of(source)
         self.draft = draft
         self.profile = draft.profile

@@ -17,10 +17,13 @@ from cubinspec_writer.emit.kinds import NAMED_BEHIND_RELOCATIONS, UFT_REL, runs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
     from cubinspec_writer.emit.draft import Draft
+
+    #: Tables, each with the place of every name in it.
+    Known = Sequence[tuple[bytes, dict[str, int]]]
 
 
 class _Names:
@@ -55,7 +58,7 @@ class _Names:
                 self.names.update(dict.fromkeys(names[start:stop], 0))
                 yield stop
                 start = stop + 1
-        self.names |= dict.fromkeys(names[start:] if start else names, 0)
+        self.names = dict.fromkeys((*self.names, *names[start:]), 0)
 
     def erase(self, count: int) -> None:
         """Append the NUL bytes of an overwritten name."""
@@ -76,7 +79,7 @@ class _Names:
         self._behind[last] = behind + name + "\0"
         return last, length(last) + 1 + length(behind)
 
-    def table(self, known: Mapping[bytes, dict[str, int]]) -> tuple[bytes, dict[str, int]]:
+    def table(self, known: Known) -> tuple[bytes, dict[str, int]]:
         """The table, and the place of every name in it.
 
         Args:
@@ -95,9 +98,9 @@ class _Names:
             pieces = [f"{name}\0{self._behind.get(name, '')}" for name in names]
             text = "".join(pieces)
         data = encode(text)
-        places = known.get(data)
-        if places is not None:
-            return data, places
+        for table, places in known:
+            if table == data:
+                return data, places
         order = list(names)
         ends: Iterable[int] = accumulate(map(length, pieces), initial=0)
         names.update(zip(order, ends if pieces else _starts(order, text.isascii()), strict=False))
@@ -133,9 +136,7 @@ def string_offsets(table: bytes) -> dict[str, int]:
     return offsets
 
 
-def section_names(
-    draft: Draft, known: Mapping[bytes, dict[str, int]]
-) -> tuple[bytes, dict[str, int], dict[int, int]]:
+def section_names(draft: Draft, known: Known) -> tuple[bytes, dict[str, int], dict[int, int]]:
     """``.shstrtab``, the offset of every name, and that of sections whose name is repeated."""
     profile, section_names = draft.profile, draft.names
     count = len(section_names)
@@ -232,20 +233,17 @@ def _table_first_order(draft: Draft) -> list[int]:
     return sorted(numbers, key=rank)
 
 
-def symbol_names(
-    draft: Draft, known: Mapping[bytes, dict[str, int]]
-) -> tuple[bytes, dict[str, int]]:
+def symbol_names(draft: Draft, known: Known) -> tuple[bytes, dict[str, int]]:
     """``.strtab``, and the offset of every name in it."""
     profile = draft.profile
     if profile.names_by_index:
         return _names_by_index(draft).table(known)
     table = _Names()
-    names = table.names
     own = draft.symbol_names
     if profile.table_first:
         for code in (*draft.history, *draft.symbols):
             if code < 0:
-                names[own[~code]] = 0
+                table.add(own[~code])
         return table.table(known)
     early, late = _early_names(draft)
     renamed: list[str] = []
@@ -263,6 +261,7 @@ def symbol_names(
             if profile.bank_relocations_first and name.startswith(NAMED_BEHIND_RELOCATIONS):
                 _add_relocations_of(table, made, draft, at, early)
             table.add(name, length(made))
+    names = table.names
     for code in draft.symbols:
         if code < 0:
             names[own[~code]] = 0
@@ -273,7 +272,7 @@ def symbol_names(
         else:
             names[name] = 0
     names.update(dict.fromkeys(renamed, 0))
-    names.update(dict.fromkeys(map(late.__getitem__, draft.history), 0))
+    names.update(dict.fromkeys(filter(None, map(late.__getitem__, draft.history)), 0))
     return table.table(known)
 
 
