@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from cubinspec.errors import BadStructureError, CubinError, TruncatedError
 from cubinspec.reader import streams
 from cubinspec_writer.emit import bodies, describe, emit
-from cubinspec_writer.emit.bodies import InfoReader, InfoRecords
+from cubinspec_writer.emit.bodies import InfoRecords
+from cubinspec_writer.emit.decode import InfoReader
 from cubinspec_writer.emit.draft import Draft
 from cubinspec_writer.emit.layout import plan
 from cubinspec_writer.emit.model import Description, Dropped, Fill, Header, Section, Symbol
@@ -101,7 +102,7 @@ def test_places_are_those_in_the_table(profile: str) -> None:
     table, places = symbol_names(draft, ())
     first = string_offsets(table)
     assert {name: first[name] for name in places} == places
-    assert symbol_names(draft, {table: first})[1] is first
+    assert symbol_names(draft, ((table, first),))[1] is first
 
 
 def test_name_with_a_nul_is_refused() -> None:

@@ -1,22 +1,20 @@
 """Section bodies: decoded records for every kind that the spec names, bytes for the rest.
 
-``decoder`` says how the bytes of a section become a :class:`Body`. What has no such records (a
-forged or truncated stream) stays a :class:`Blob`.
+Each says how many bytes it will give, and gives them; ``decode`` makes bodies of bytes.
 """
 
 from __future__ import annotations
 
-from itertools import chain, pairwise, starmap
-from struct import Struct, pack, unpack, unpack_from
+from itertools import chain, starmap
+from struct import Struct, pack
 
-from cubinspec.errors import CubinError
-from cubinspec.reader import elf, streams
+from cubinspec.reader import elf
 from cubinspec_generated import records
 from cubinspec_writer.plain import dataclass, field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from typing import Any, Protocol
 
     from cubinspec_writer.emit.model import Section
@@ -49,13 +47,9 @@ UFT_TYPES = frozenset((SHT_CUDA_UFT_ENTRY, SHT_CUDA_UDT_ENTRY))
 EIFMT_SVAL = 4
 #: The lists of a call graph in which the second word is a signature: after <0,-2> and <0,-3>.
 CALLGRAPH_MARKERS = (0xFFFFFFFF, 0xFFFFFFFE, 0xFFFFFFFD, 0xFFFFFFFC)
-_SIGNATURE_MARKERS = frozenset(CALLGRAPH_MARKERS[1:3])
+SIGNATURE_MARKERS = frozenset(CALLGRAPH_MARKERS[1:3])
 #: One 32-bit word: extended section indices, the head of a capsule.
 WORD = Struct("<I")
-#: An attribute with a payload of two words, as a record.
-_KEYED_RECORD = Struct(f"{records.INFO_RECORD.format}{records.FUNCTION_VALUE.size}s")
-#: Bounds of what is remembered of attribute streams: shapes for each size, bytes of a stream.
-_MAX_STREAMS, _MAX_STREAM_BYTES = 16, 2048
 
 
 if TYPE_CHECKING:
@@ -624,163 +618,3 @@ def encode_symbols(rows: list[tuple[int, int, int, int, int, int]], is_64: bool)
             for name, info, other, shndx, value, size in rows
         ]
     )
-
-
-class InfoReader:
-    """Attribute streams of one file, which has many of them and few shapes."""
-
-    def __init__(self) -> None:
-        self._known: dict[int, list[InfoShape]] = {}
-
-    def read(self, data: bytes) -> InfoRecords:
-        """The records of a stream.
-
-        Raises:
-            TruncatedError: a record or its payload runs over the end of the stream.
-        """
-        if len(data) > _MAX_STREAM_BYTES:
-            if not _is_keyed(data):
-                return InfoRecords(_info(data))
-            keyed = KeyedShape(len(data))
-            return InfoRecords(None, keyed, keyed.record.unpack(data))
-        number = int.from_bytes(data, "little")
-        known = self._known.setdefault(len(data), [])
-        for shape in known:
-            if number & shape.mask == shape.heads:
-                return InfoRecords(None, shape, shape.record.unpack(data))
-        found = _info(data)
-        if len(known) < _MAX_STREAMS:
-            known.append(InfoShape(number, found))
-        return InfoRecords(found)
-
-    def shape(self, data: bytes) -> InfoShape:
-        """The shape of a stream.
-
-        Raises:
-            TruncatedError: a record or its payload runs over the end of the stream.
-        """
-        return InfoShape(int.from_bytes(data, "little"), _info(data))
-
-
-def _is_keyed(data: bytes) -> bool:
-    at = 0
-    while count := streams.keyed_run(data, at):
-        at += count * _KEYED_RECORD.size
-    return at == len(data)
-
-
-def _info(data: bytes) -> list[InfoRecord]:
-    found: list[InfoRecord] = []
-    at = 0
-    while count := streams.keyed_run(data, at):
-        end = at + count * _KEYED_RECORD.size
-        found += _KEYED_RECORD.iter_unpack(data[at:end])
-        at = end
-    rows = streams.info_rows(data[at:], at, "", "")
-    found += [(form, code, value, payload) for _, form, code, value, payload in rows]
-    return found
-
-
-def _pairs(data: bytes, strtab: elf.StringTable, all_signatures: bool) -> Pairs:
-    if len(data) % records.CALLGRAPH_ENTRY.size:
-        raise CubinError("no whole number of rows")
-    words: list[Any] = [*unpack(f"<{len(data) // WORD.size}I", data)]
-    seconds = words[1::2]
-    marks = []
-    if not all_signatures:
-        marks = [at for at, b in enumerate(seconds) if b in CALLGRAPH_MARKERS and not words[2 * at]]
-    for mark, end in pairwise([-1, *marks, len(seconds)]):
-        if all_signatures or (mark >= 0 and seconds[mark] in _SIGNATURE_MARKERS):
-            part = seconds[mark + 1 : end]
-            texts = {offset: strtab.get(offset) for offset in {*part} if offset}
-            words[2 * mark + 3 : 2 * end : 2] = [texts.get(word, word) for word in part]
-    return Pairs(None, words)
-
-
-def _tool_note(desc: bytes) -> ToolNote | RawNote:
-    if len(desc) < records.TKINFO_HEAD.size:
-        return RawNote(desc)
-    note_version, *offsets = records.TKINFO_HEAD.unpack_from(desc)
-    pool = elf.StringTable(desc[records.TKINFO_HEAD.size :], 0, "", "")
-    try:
-        file, tool, version, branch, arguments = [pool.get(offset) for offset in offsets]
-    except CubinError:
-        return RawNote(desc)
-    note = ToolNote(note_version, file, tool, version, branch, arguments)
-    if note.encode() == desc:
-        return note
-    note.padding = 0
-    padding = len(desc) - len(note.encode())
-    if padding < 0:
-        return RawNote(desc)
-    note.padding = padding
-    return note if note.encode() == desc else RawNote(desc)
-
-
-def _notes(data: bytes, name: str) -> Notes:
-    notes = []
-    for _, kind, owner, desc in streams.note_rows(data, 0, "", ""):
-        descriptor: ToolNote | CuinfoNote | CuverNote | RawNote = RawNote(desc)
-        if name == ".note.nv.tkinfo":
-            descriptor = _tool_note(desc)
-        elif name == ".note.nv.cuinfo" and len(desc) == records.CUINFO.size:
-            descriptor = CuinfoNote(*records.CUINFO.unpack(desc))
-        elif name == ".note.nv.cuver" and len(desc) == records.CUVER.size:
-            descriptor = CuverNote(*records.CUVER.unpack(desc))
-        notes.append(Note(kind, owner.decode("utf-8", "surrogateescape"), descriptor))
-    result = Notes(notes)
-    if result.size != len(data):
-        result.padded = False
-    return result
-
-
-def _rel_action(data: bytes) -> RelocActions:
-    head = records.REL_ACTION_HEADER
-    base, reserved = head.unpack_from(data)
-    return RelocActions(
-        base, reserved, list(records.REL_ACTION_ENTRY.iter_unpack(data[head.size :]))
-    )
-
-
-def _relocations(data: bytes, rela: bool, is_64: bool) -> Relocations:
-    """All whole entries."""
-    word, width = 8 if is_64 else 4, 3 if rela else 2
-    number = len(data) // (word * width) * width
-    return Relocations(rela, unpack_from(f"<{number}{'Q' if is_64 else 'I'}", data), is_64)
-
-
-def decoder(
-    sh_type: int, strtab: elf.StringTable, is_64: bool, info: InfoReader
-) -> tuple[str, Callable[[bytes, str], Body]] | None:
-    """How sections of a type are decoded that need nothing but their bytes and ``.strtab``.
-
-    Returns:
-        what a body of another size than the bytes is to be called, and what makes a body of the
-        bytes and the name of a section. It raises CubinError or StructError where there are no
-        such records. ``None`` for types that are kept as bytes.
-    """
-    if sh_type in INFO_TYPES:
-        return "records", lambda data, name: info.read(data)
-    if sh_type in RELOCATION_TYPES:
-        rela = sh_type != elf.SHT_REL
-        return "relocations", lambda data, name: _relocations(data, rela, is_64)
-    if sh_type in CALLGRAPH_TYPES:
-        return "call graph", lambda data, name: _pairs(data, strtab, False)
-    if sh_type in PROTOTYPE_TYPES:
-        return "prototypes", lambda data, name: _pairs(data, strtab, True)
-    if sh_type == elf.SHT_NOTE:
-        return "notes", _notes
-    if sh_type == SHT_CUDA_RELOCINFO:
-        return "relocation actions", lambda data, name: _rel_action(data)
-    if sh_type in UFT_TYPES:
-        rows = records.UFT_ENTRY.iter_unpack
-        return "uft entries", lambda data, name: UftEntries([*rows(data)])
-    if sh_type == SHT_CUDA_CAPMERC:
-        return "records", _capsule
-    return None
-
-
-def _capsule(data: bytes, name: str) -> Capsule | Blob:
-    if len(data) < WORD.size:
-        return Blob(data)
-    return Capsule(WORD.unpack_from(data)[0], data[WORD.size :])

@@ -1,14 +1,14 @@
 """Bytes to a description: decode everything, guess how it was made, check the guess.
 
-The history of a file is read from its string tables, which keep the names in the order in which
-they were first used. The layout is then computed from the description alone and compared with the
-file aspect by aspect; what differs is pinned under a named reason.
+The history of a file is read from its string tables (``history``). The layout is then computed from
+the description alone and compared with the file aspect by aspect; what differs is pinned under a
+named reason.
 """
 
 from __future__ import annotations
 
 import mmap
-from itertools import compress, filterfalse, groupby, pairwise, repeat
+from itertools import compress, groupby, pairwise
 from operator import add
 from struct import error as StructError
 
@@ -16,29 +16,29 @@ from cubinspec.errors import CubinError
 from cubinspec.reader import elf
 from cubinspec.reader.elf import Elf, StringTable
 from cubinspec_generated import records
-from cubinspec_writer.emit import bodies, kinds, layout, runs, strings
+from cubinspec_writer.emit import bodies, decode, kinds, layout, strings
 from cubinspec_writer.emit.draft import Draft
+from cubinspec_writer.emit.history import History
 from cubinspec_writer.emit.model import Description, Fill, Header
 from cubinspec_writer.emit.profiles import HOLE_SHNDX, PROFILES
 from cubinspec_writer.rest import CollectorAtRest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
+    from collections.abc import Sequence
 
     from cubinspec.reader.elf import Buffer
-    from cubinspec_writer.emit.draft import Content, DroppedRow
+    from cubinspec_writer.emit.draft import Content
     from cubinspec_writer.emit.profiles import Profile
+    from cubinspec_writer.emit.runs import Run
 
     SymbolRow = tuple[int, int, int, int, int, int]
 
-_SECTION_SYMBOL = layout.STT_SECTION
 #: e_version of the toolkits whose output has stale links to the symbol table.
 _CUDA_12_0, _CUDA_12_3 = 0x78, 0x7B
 #: Last version with the oldest program headers.
 _CUDA_11_0 = 0x6E
-#: Bodies that ``bodies.decode`` has already shown to be complete.
+#: Bodies that ``decode`` has already shown to be complete.
 _LOSSLESS = frozenset(
     (
         bodies.Blob,
@@ -52,13 +52,6 @@ _LOSSLESS = frozenset(
 _SPECIAL_TYPES = elf.NO_BYTES_TYPES | frozenset(
     (elf.SHT_CUDA_RESERVED_SHARED, elf.SHT_STRTAB, elf.SHT_SYMTAB, elf.SHT_SYMTAB_SHNDX)
 )
-_TEXTURE_BANK = ".nv.constant.entry_image_header_indices."
-#: A place in the history is the offset of a name, and a count of what follows without one of its
-#: own; both in one number, which is compared faster than a pair.
-_PLACE_BITS = 32
-_BEFORE_ALL = -1 << _PLACE_BITS
-#: Sections made after the globals.
-_END = 1 << 62 << _PLACE_BITS
 _EHDR_FIELDS = records.ELF_HEADER_64_FIELDS
 #: Sections whose index stands in ``e_flags``.
 _NOTES = frozenset((".note.nv.cuinfo", ".note.nv.cuver"))
@@ -140,14 +133,9 @@ class _Describer:
             if self.strtab_index
             else StringTable(b"\0", 0, file, ".strtab")
         )
-        self.runs: list[runs.Run] = []
+        self.runs: list[Run] = []
         self.symbol_rows: list[SymbolRow] = []
         self.symbol_names: list[str] = []
-        #: Under which sections were made.
-        self.made_names: set[str] = set()
-        #: By index in ``.symtab``: a section where its symbol is one that the layout makes itself,
-        #: ``~index`` where it is not.
-        self.codes: list[int] = []
         #: First place of every name in ``.strtab``.
         self.places = strings.string_offsets(self.strtab.data)
         self.placed: tuple[list[int], int] = ([], 0)
@@ -180,7 +168,7 @@ class _Describer:
         file, size = self.data, len(self.data)
         if isinstance(file, memoryview):
             file = bytes(file)  # whose slices are bytes
-        info = bodies.InfoReader()
+        info = decode.InfoReader()
         found: list[Content] = []
         for kind, run in groupby(types):
             first = len(found)
@@ -190,20 +178,20 @@ class _Describer:
             if kind in _SPECIAL_TYPES or max(ends) > size:
                 found += [self._special_body(index) for index in range(first + 1, last + 1)]
                 continue
-            run_body = runs.read(file, kind, first, starts, sizes, self.elf.is_64, info)
+            run_body = decode.read_run(file, kind, first, starts, sizes, self.elf.is_64, info)
             if run_body is not None:
                 self.runs.append(run_body)
                 found += [run_body] * len(sizes)
                 continue
             contents = [file[start:end] for start, end in zip(starts, ends, strict=True)]
-            decoder = bodies.decoder(kind, self.strtab, self.elf.is_64, info)
+            decoder = decode.decoder(kind, self.strtab, self.elf.is_64, info)
             if decoder is None:
                 found += contents
                 continue
-            what, decode = decoder
+            what, read = decoder
             for content, name in zip(contents, names[first:last], strict=True):
                 try:
-                    body = decode(content, name)
+                    body = read(content, name)
                     malformed = "" if body.size == len(content) else what
                 except (CubinError, StructError):
                     malformed = "records"
@@ -346,8 +334,6 @@ class _Describer:
                 return True
         return False
 
-    # -- history ---------------------------------------------------------------------------------
-
     def _split(self, profile: Profile) -> int:
         """Index of the first symbol of the global list."""
         rows = self.symbol_rows
@@ -362,289 +348,6 @@ class _Describer:
                         return at
         return min(max(info + profile.info_is_last_local, 1), len(rows))
 
-    def _find_history(self, profile: Profile) -> None:
-        """Creation order, from the order of the names."""
-        places, draft = self.places, self.draft
-        self._find_section_symbols(profile)
-        split = self._split(profile) if self.symtab else 0
-        keys, entries, last_section = self._section_keys(profile)
-        used = {""} if profile.table_first else {*self.section_places, *self.made_names}
-        # the keys of symbols stand at the end, in reverse, so that each code is an index
-        rows, names, codes = self.symbol_rows, self.symbol_names, self.codes
-        own: list[int] = [_BEFORE_ALL] * len(rows)
-        # local symbols: at their name, or right behind their predecessor in the table
-        globals_: list[tuple[int, int]] = []
-
-        def key_at(at: int) -> int:
-            key = keys[codes[at]] if codes[at] >= 0 else own[codes[at]]
-            return _BEFORE_ALL if key is None else key
-
-        is_placed = None not in keys
-        for at in range(1, min(split, len(codes))):
-            code = codes[at]
-            if code >= 0:
-                if not is_placed and keys[code] is None:
-                    # a section whose name an earlier one has: behind its predecessor
-                    keys[code] = key_at(at - 1) + 1
-                    entries.append(code)
-                continue
-            name = names[at]
-            offset = places.get(name, -1)
-            if offset >= 0 and name not in used:
-                key = offset << _PLACE_BITS
-                used.add(name)
-            else:
-                key = key_at(at - 1) + 1
-            if rows[at][1] >> 4 == layout.STB_GLOBAL:
-                draft.in_globals[at] = False
-            own[code] = key
-            entries.append(code)
-        key = key_at(split - 1) if split else _BEFORE_ALL
-        for code in codes[max(split, 1) :]:
-            if code >= 0:
-                continue
-            name = names[~code]
-            offset = places.get(name, -1)
-            if offset < 0 or name in used:
-                key += 1
-            else:
-                key = offset << _PLACE_BITS
-                used.add(name)
-                if offset < last_section:
-                    if rows[~code][1] >> 4 != layout.STB_GLOBAL:
-                        draft.in_globals[~code] = True
-                    own[code] = key
-                    entries.append(code)
-                    continue
-            globals_.append((key, code))
-        first_global = globals_[0][0] if globals_ else _END
-        if profile.late_constant0:
-            used.update(self.names)
-        if profile.names_by_index:
-            for body in draft.bodies:
-                if isinstance(body, bodies.MercurySymbols):
-                    used.update(symbol.name for symbol in body.symbols)
-        late: list[tuple[int, int]] = []
-        for key, dropped in self._dropped_names(profile, used):
-            code = draft.drop(dropped)
-            keys.append(key)
-            if key < first_global:
-                entries.append(code)
-            else:
-                late.append((key, code))
-        keys += own
-        draft.history = sorted(entries, key=keys.__getitem__)  # type: ignore[arg-type]
-        if None in keys and not profile.table_first:
-            self._insert_namesakes(draft.history)
-        draft.symbols = self._merge_dropped(globals_, late)
-
-    def _dropped_names(self, profile: Profile, used: set[str]) -> Iterator[tuple[int, DroppedRow]]:
-        """Strings that name nothing, and runs of NUL bytes that no renaming explains."""
-        places = self.places
-        if b"\0\0" not in self.strtab.data:
-            for name in [*filterfalse(used.__contains__, places)]:
-                yield places[name] << _PLACE_BITS, (name, False, None, 0)
-            return
-        made_as = {
-            name: self.draft.made_name(number)
-            for number, name in enumerate(self.draft.names)
-            if profile.names_patched and not name.startswith(".rel")
-        }
-        room = at = gap = 0
-        for raw in self.strtab.data.split(b"\0")[:-1]:
-            name = raw.decode("utf-8", "surrogateescape")
-            if raw:
-                if gap > room:
-                    yield at - gap + room << _PLACE_BITS, ("", False, None, gap - room)
-                gap = 0
-                room = max(len(made_as.get(name, "")) - len(name), 0)
-                if name not in used and places[name] == at:
-                    yield at << _PLACE_BITS, (name, False, None, 0)
-            elif at:
-                gap += 1
-            at += len(raw) + 1
-        if gap > room:
-            yield at - gap + room << _PLACE_BITS, ("", False, None, gap - room)
-
-    def _section_keys(self, profile: Profile) -> tuple[list[int | None], list[int], int]:
-        """Place sections and dropped section names by ``.shstrtab`` and ``.strtab``.
-
-        Returns:
-            by code: the place, ``None`` for sections whose name an earlier one has; the codes that
-            have one, where places are equal as they should stand; and the offset of the last name.
-        """
-        draft, places, names = self.draft, self.places, self.draft.names
-        if profile.table_first:
-            return [at - _END for at in range(len(names))], [*range(len(names))], -1
-        section_places, index_of_name = self.section_places, draft.index_of_name
-        has_texture_banks = profile.mercury_names and _TEXTURE_BANK.encode() in self.strtab.data
-        no_place = self._without_place()
-        keys: list[int | None] = []
-        special: list[int] = []
-        last = -1
-        for kind, start, stop in kinds.runs(draft.kinds):
-            if kind.is_named_early and not kind.is_of_bank:
-                found: list[Any] = [*map(places.get, names[start:stop])]
-                if None not in found:
-                    last = max(last, *found)
-                    keys += [place << _PLACE_BITS for place in found]
-                    continue
-                keys += [None if place is None else place << _PLACE_BITS for place in found]
-                special += [number for number in range(start, stop) if keys[number] is None]
-            elif kind.is_late and not no_place and not has_texture_banks:
-                keys += [_END + section_places[name] for name in names[start:stop]]
-            else:
-                keys += [None] * (stop - start)
-                special += range(start, stop)
-        for number in no_place:
-            keys[number] = None
-        dropped = [*filter(None, filterfalse(index_of_name.__contains__, section_places))]
-        draft.dropped += zip(dropped, repeat(True), repeat(None), repeat(0))
-        for code, name in enumerate(dropped, len(names)):
-            place = places.get(name)
-            keys.append(None if place is None else place << _PLACE_BITS)
-            if place is None or ".nv.constant" in name:
-                special.append(code)
-            elif place > last:
-                last = place
-        if no_place:
-            special = [code for code in special if code not in no_place]
-        self._place_specials(profile, keys, special, has_texture_banks)
-        codes = [*range(len(keys))]
-        if no_place:
-            codes = [code for code in codes if code not in no_place]
-        if special and len({*keys}) < len(keys):
-            codes.sort(key=lambda code: section_places[self._name_of(code)])
-        if special or no_place:
-            placed = [key for key in keys if key is not None and key < _END]
-            last = max(placed, default=-1) >> _PLACE_BITS
-        return keys, codes, last
-
-    def _without_place(self) -> set[int]:
-        """Sections that the names in ``.shstrtab`` say nothing of."""
-        names, places = self.draft.names, self.section_places
-        index_of_name = self.draft.index_of_name
-        is_usual = len(index_of_name) == len(names) and "" not in index_of_name
-        if is_usual and index_of_name.keys() <= places.keys():
-            return set()
-        return {
-            number
-            for number, name in enumerate(names)
-            if not name or name not in places or index_of_name[name] != number + 1
-        }
-
-    def _name_of(self, code: int) -> str:
-        names = self.draft.names
-        return names[code] if code < len(names) else self.draft.dropped[code - len(names)][0]
-
-    def _place_specials(
-        self,
-        profile: Profile,
-        keys: list[int | None],
-        special: list[int],
-        has_texture_banks: bool,
-    ) -> None:
-        """Place the sections and dropped names that do not simply stand where their name does."""
-        draft, places = self.draft, self.places
-        count = len(draft.names)
-        special.sort(key=lambda code: self.section_places[self._name_of(code)])
-        codes_before: dict[int, int] = {}
-        for code in special:
-            lookup = self._name_of(code)
-            if code < count:
-                if has_texture_banks:
-                    self._find_texture_bank(code)
-                if draft.is_late(code):
-                    keys[code] = _END + self.section_places[lookup]
-                    continue
-                made_as = draft.made_name(code)
-                self.made_names.add(made_as)
-                if not profile.names_patched or made_as in places:
-                    lookup = made_as
-            place = places.get(self._with_bank(lookup) if ".nv.constant" in lookup else lookup)
-            codes_before = codes_before or self._codes_before(len(keys))
-            before = keys[codes_before[code]] if code in codes_before else None
-            before = _BEFORE_ALL if before is None else before
-            if place is None or place == before >> _PLACE_BITS:
-                keys[code] = before + 1
-            else:
-                keys[code] = place << _PLACE_BITS
-
-    def _codes_before(self, count: int) -> dict[int, int]:
-        """By code of a section or dropped name: what is named before it in ``.shstrtab``."""
-        named = {self._name_of(code): code for code in range(count - 1, -1, -1)}
-        order = [named[name] for name in self.section_places if name]
-        return {after: before for before, after in pairwise(order)}
-
-    def _with_bank(self, lookup: str) -> str:
-        """The name of the bank, where that of its relocation section stands before it."""
-        places = self.places
-        behind = lookup.removeprefix(".rela").removeprefix(".rel")
-        if behind not in places and behind.startswith(_TEXTURE_BANK):
-            behind = ".nv.constant0." + behind[len(_TEXTURE_BANK) :]
-        if (
-            behind != lookup
-            and places.get(lookup, 0) < places.get(behind, -1)
-            and behind.startswith((".nv.constant0.", _TEXTURE_BANK))
-        ):
-            return behind
-        return lookup
-
-    def _find_texture_bank(self, number: int) -> None:
-        """``.nv.constant0`` of a kernel with texture references was made under another name."""
-        head, zero, kernel = self.draft.names[number].partition(".nv.constant0.")
-        if zero and head in ("", ".rel", ".rela"):
-            bank = _TEXTURE_BANK + kernel
-            if bank in self.places or ".rela" + bank in self.places:
-                self.draft.made_as[number] = head + bank
-
-    def _insert_namesakes(self, history: list[int]) -> None:
-        """Sections whose name an earlier one has: behind their predecessor in the index order."""
-        placed = set(history)
-        last: dict[int, int] = {}
-        for number, group in enumerate(self.draft.groups()):
-            if number not in placed:
-                before = last.get(group)
-                at = len(history) if before is None else history.index(before) + 1
-                history.insert(at, number)
-            last[group] = number
-
-    @staticmethod
-    def _merge_dropped(symbols: list[tuple[int, int]], dropped: list[tuple[int, int]]) -> list[int]:
-        """Globals in table order, dropped names where their offset puts them."""
-        merged: list[int] = []
-        at = 0
-        for key, symbol in symbols:
-            while at < len(dropped) and dropped[at][0] < key:
-                merged.append(dropped[at][1])
-                at += 1
-            merged.append(symbol)
-        merged.extend(item[1] for item in dropped[at:])
-        return merged
-
-    def _find_section_symbols(self, profile: Profile) -> None:
-        """Which symbols are those that the layout makes."""
-        names, draft = self.names, self.draft
-        codes = self.codes = [*range(-1, -1 - len(self.symbol_rows), -1)]
-        symbolic: set[int] = set()
-        count = 0 if profile.table_first else len(names)
-        plain = [
-            (at, row[3])
-            for at, row in enumerate(self.symbol_rows)
-            if row[1] == _SECTION_SYMBOL and not (row[2] or row[4] or row[5])
-        ]
-        for at, shndx in plain:
-            is_first = 0 < shndx < count and shndx not in symbolic
-            if is_first and names[shndx] == self.symbol_names[at]:
-                symbolic.add(shndx)
-                codes[at] = shndx - 1
-        usual: set[int] = set()
-        for kind, start, stop in kinds.runs(draft.kinds):
-            if kind.has_symbol:
-                usual.update(range(start + 1, stop + 1))
-        for index in sorted(usual ^ symbolic):
-            draft.has_symbol[index - 1] = index in symbolic
-
     # -- checking --------------------------------------------------------------------------------
 
     def run(self) -> Description:
@@ -656,7 +359,8 @@ class _Describer:
         profile = draft.profile = PROFILES[self._profile()]
         draft.kinds = kinds.find(profile, draft.names, draft.types, draft.flags)
         draft.symbol_rows, draft.symbol_names = self.symbol_rows, self.symbol_names
-        self._find_history(profile)
+        self.history = History(draft, self.section_places, self.places, self.strtab.data)
+        self.history.find(self._split(profile) if self.symtab else 0)
         if draft.header.ei_osabi == 0x41 and not _NOTES.isdisjoint(draft.names):
             draft.header.e_flags &= 0xFFFFFF
         self._check_order()
@@ -692,34 +396,14 @@ class _Describer:
         return layout.Planner(self.draft, known)
 
     def _check_order(self) -> None:
-        draft = self.draft
-        if self._is_index_order():
+        draft, history = self.draft, self.history
+        if history.is_index_order():
             return
-        self._name_constant_relocations_early(draft.history)
-        if not self._is_index_order():
+        history.name_constant_relocations_early()
+        if not history.is_index_order():
             positions = {number: at for at, number in enumerate(draft.created())}
             draft.pins.index_order = [positions[number] for number in range(len(draft.names))]
             self.reasons.append("section order")
-
-    def _is_index_order(self) -> bool:
-        """Whether the history puts the sections into the order that they have."""
-        creation = self.draft.created()
-        return sorted(creation, key=self.draft.groups().__getitem__) == [*range(len(creation))]
-
-    def _name_constant_relocations_early(self, history: list[int]) -> None:
-        """``.rel.nv.constant0.<k>`` is named with its bank, but made with its first entry."""
-        draft = self.draft
-        previous: int | None = None
-        for number, name in enumerate(draft.names):
-            if draft.types[number] not in bodies.RELOCATION_TYPES:
-                continue
-            head, zero, _ = name.partition(".nv.constant0.")
-            if zero and head in (".rel", ".rela") and previous is not None:
-                made_as = draft.made_name(number)
-                dropped = (name, True, None if made_as == name else made_as, 0)
-                history[history.index(number)] = draft.drop(dropped)
-                history.insert(history.index(previous) + 1, number)
-            previous = number
 
     def _check_names(self) -> layout.Planner:
         planner = self._planner()
@@ -781,9 +465,10 @@ class _Describer:
 
     def _pin_names(self, first: dict[str, int]) -> None:
         """Keep ``st_name`` where it is not the first place of the name."""
-        for at in range(1, len(self.codes)):
+        codes = self.history.codes
+        for at in range(1, len(codes)):
             place = self.symbol_rows[at][0]
-            if self.codes[at] < 0 and first.get(self.symbol_names[at]) != place:
+            if codes[at] < 0 and first.get(self.symbol_names[at]) != place:
                 self.draft.symbol_places[at] = place
                 self.reasons.append("place of a symbol name")
 

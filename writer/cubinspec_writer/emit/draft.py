@@ -20,7 +20,7 @@ from cubinspec_writer.emit import bodies, kinds
 from cubinspec_writer.emit.kinds import Kinds
 from cubinspec_writer.emit.model import Dropped, Exceptions, Header, Pins, Section, Symbol
 from cubinspec_writer.emit.profiles import PROFILES
-from cubinspec_writer.emit.runs import Run
+from cubinspec_writer.emit.runs import InfoRun, RelocationRun, Run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     Content = Body | bytes | Run
     #: The fields of a ``Dropped``: name, in_shstrtab, made_as, erased.
     DroppedRow = tuple[str, bool, str | None, int]
+
+
+_TOGETHER = (bytes, InfoRun, RelocationRun)
 
 
 class Draft:
@@ -259,9 +262,8 @@ class Draft:
     def singles(self) -> list[int]:
         """The sections whose body is neither bytes nor a run."""
         if self._singles is None:
-            others = (bytes, *Run.__subclasses__())
-            classes = [*map(type, self.bodies)]
-            self._singles = [at for at, kind in enumerate(classes) if kind not in others]
+            classes = map(type, self.bodies)
+            self._singles = [at for at, kind in enumerate(classes) if kind not in _TOGETHER]
         return self._singles
 
     def replace_body(self, number: int, body: Body) -> None:

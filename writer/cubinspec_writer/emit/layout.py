@@ -399,7 +399,7 @@ class Planner:
                 if isinstance(body, bodies.Computed):
                     sizes.append(len(self.table(body.kind, self.draft.names[number])))
                 else:
-                    sizes.append(len(body) if isinstance(body, bytes) else body.size)
+                    sizes.append(body.size)
             self._sizes = sizes
         return self._sizes
 

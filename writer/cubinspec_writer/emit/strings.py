@@ -42,7 +42,7 @@ class _Names:
         """Make sure that a name is there, with space for at least ``room`` bytes."""
         if name not in self.names:
             self.names[name] = 0
-            if room > length(name):
+            if room and room > length(name):
                 self._behind[name] = "\0" * (room - length(name))
 
     def add_all(self, column: Sequence[str | None], codes: Sequence[int]) -> Iterator[int]:
@@ -255,12 +255,12 @@ def symbol_names(draft: Draft, known: Known) -> tuple[bytes, dict[str, int]]:
             if not draft.kinds[code].is_mercury:
                 late[code] = draft.names[code]
         else:
-            name, made = _first_name(draft, code)
+            name, room = _first_name(draft, code)
             if name != draft.names[code] and not draft.kinds[code].is_relocation:
                 renamed.append(draft.names[code])
             if profile.bank_relocations_first and name.startswith(NAMED_BEHIND_RELOCATIONS):
-                _add_relocations_of(table, made, draft, at, early)
-            table.add(name, length(made))
+                _add_relocations_of(table, draft, at, early)
+            table.add(name, room)
     names = table.names
     for code in draft.symbols:
         if code < 0:
@@ -298,28 +298,29 @@ def _early_names(draft: Draft) -> tuple[list[str | None], list[str]]:
     return [*early, *reversed(draft.symbol_names)], late
 
 
-def _first_name(draft: Draft, number: int) -> tuple[str, str]:
-    """The name of a section that enters ``.strtab`` first, and the one that it was made under."""
+def _first_name(draft: Draft, number: int) -> tuple[str, int]:
+    """The name of a section that enters ``.strtab`` first, and the room that it gets."""
     name, made = draft.names[number], draft.made_name(number)
+    if made == name:
+        return name, 0
     is_patched = draft.profile.names_patched and not draft.kinds[number].is_relocation
-    return (name if is_patched else made), made
+    return (name, length(made)) if is_patched else (made, 0)
 
 
-def _add_relocations_of(
-    table: _Names, bank: str, draft: Draft, at: int, early: list[str | None]
-) -> None:
+def _add_relocations_of(table: _Names, draft: Draft, at: int, early: list[str | None]) -> None:
     """Name the relocation section of a constant bank, if it is the next in the history."""
+    bank = draft.made_name(draft.history[at])
     for behind in range(at + 1, len(draft.history)):
         code = draft.history[behind]
-        name = made = early[code] or ""
-        if early[code] is None and code < len(draft.names):
+        name, room = early[code], 0
+        if name is None and code < len(draft.names):
             if draft.is_late(code):
                 continue
-            name, made = _first_name(draft, code)
-        elif not name and 0 <= code < len(draft.names):
+            name, room = _first_name(draft, code)
+        elif name == "" and 0 <= code < len(draft.names):
             continue  # late, too
-        if name in (".rel" + bank, ".rela" + bank):
-            table.add(name, length(made))
+        if name is not None and name.startswith(".rel") and name in (".rel" + bank, ".rela" + bank):
+            table.add(name, room)
         return
 
 

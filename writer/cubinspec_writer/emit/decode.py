@@ -1,0 +1,251 @@
+"""Section contents to bodies: how the bytes of each kind become records.
+
+What has no such records (a forged or truncated stream) stays bytes.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from operator import add
+from struct import Struct, unpack, unpack_from
+
+from cubinspec.errors import CubinError
+from cubinspec.reader import elf, streams
+from cubinspec_generated import records
+from cubinspec_writer.emit import bodies, runs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from mmap import mmap
+    from typing import Any
+
+#: An attribute with a payload of two words, as a record.
+_KEYED_RECORD = Struct(f"{records.INFO_RECORD.format}{records.FUNCTION_VALUE.size}s")
+#: Bounds of what is remembered of attribute streams: shapes for each size, bytes of a stream.
+_MAX_STREAMS, _MAX_STREAM_BYTES = 16, 2048
+#: Fewer sections than that are read one by one.
+_MIN_RUN = 8
+
+
+class InfoReader:
+    """Attribute streams of one file, which has many of them and few shapes."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, list[bodies.InfoShape]] = {}
+
+    def read(self, data: bytes) -> bodies.InfoRecords:
+        """The records of a stream.
+
+        Raises:
+            TruncatedError: a record or its payload runs over the end of the stream.
+        """
+        if len(data) > _MAX_STREAM_BYTES:
+            if not _is_keyed(data):
+                return bodies.InfoRecords(_info(data))
+            keyed = bodies.KeyedShape(len(data))
+            return bodies.InfoRecords(None, keyed, keyed.record.unpack(data))
+        number = int.from_bytes(data, "little")
+        known = self._known.setdefault(len(data), [])
+        for shape in known:
+            if number & shape.mask == shape.heads:
+                return bodies.InfoRecords(None, shape, shape.record.unpack(data))
+        found = _info(data)
+        if len(known) < _MAX_STREAMS:
+            known.append(bodies.InfoShape(number, found))
+        return bodies.InfoRecords(found)
+
+    def shape(self, data: bytes) -> bodies.InfoShape:
+        """The shape of a stream.
+
+        Raises:
+            TruncatedError: a record or its payload runs over the end of the stream.
+        """
+        return bodies.InfoShape(int.from_bytes(data, "little"), _info(data))
+
+
+def _is_keyed(data: bytes) -> bool:
+    at = 0
+    while count := streams.keyed_run(data, at):
+        at += count * _KEYED_RECORD.size
+    return at == len(data)
+
+
+def _info(data: bytes) -> list[bodies.InfoRecord]:
+    found: list[bodies.InfoRecord] = []
+    at = 0
+    while count := streams.keyed_run(data, at):
+        end = at + count * _KEYED_RECORD.size
+        found += _KEYED_RECORD.iter_unpack(data[at:end])
+        at = end
+    rows = streams.info_rows(data[at:], at, "", "")
+    found += [(form, code, value, payload) for _, form, code, value, payload in rows]
+    return found
+
+
+def _pairs(data: bytes, strtab: elf.StringTable, all_signatures: bool) -> bodies.Pairs:
+    if len(data) % records.CALLGRAPH_ENTRY.size:
+        raise CubinError("no whole number of rows")
+    words: list[Any] = [*unpack(f"<{len(data) // bodies.WORD.size}I", data)]
+    seconds = words[1::2]
+    marks = []
+    if not all_signatures:
+        marks = [
+            at
+            for at, b in enumerate(seconds)
+            if b in bodies.CALLGRAPH_MARKERS and not words[2 * at]
+        ]
+    for mark, end in pairwise([-1, *marks, len(seconds)]):
+        if all_signatures or (mark >= 0 and seconds[mark] in bodies.SIGNATURE_MARKERS):
+            part = seconds[mark + 1 : end]
+            texts = {offset: strtab.get(offset) for offset in {*part} if offset}
+            words[2 * mark + 3 : 2 * end : 2] = [texts.get(word, word) for word in part]
+    return bodies.Pairs(None, words)
+
+
+def _tool_note(desc: bytes) -> bodies.ToolNote | bodies.RawNote:
+    if len(desc) < records.TKINFO_HEAD.size:
+        return bodies.RawNote(desc)
+    note_version, *offsets = records.TKINFO_HEAD.unpack_from(desc)
+    pool = elf.StringTable(desc[records.TKINFO_HEAD.size :], 0, "", "")
+    try:
+        file, tool, version, branch, arguments = [pool.get(offset) for offset in offsets]
+    except CubinError:
+        return bodies.RawNote(desc)
+    note = bodies.ToolNote(note_version, file, tool, version, branch, arguments)
+    if note.encode() == desc:
+        return note
+    note.padding = 0
+    padding = len(desc) - len(note.encode())
+    if padding < 0:
+        return bodies.RawNote(desc)
+    note.padding = padding
+    return note if note.encode() == desc else bodies.RawNote(desc)
+
+
+def _notes(data: bytes, name: str) -> bodies.Notes:
+    notes = []
+    for _, kind, owner, desc in streams.note_rows(data, 0, "", ""):
+        descriptor: bodies.ToolNote | bodies.CuinfoNote | bodies.CuverNote | bodies.RawNote = (
+            bodies.RawNote(desc)
+        )
+        if name == ".note.nv.tkinfo":
+            descriptor = _tool_note(desc)
+        elif name == ".note.nv.cuinfo" and len(desc) == records.CUINFO.size:
+            descriptor = bodies.CuinfoNote(*records.CUINFO.unpack(desc))
+        elif name == ".note.nv.cuver" and len(desc) == records.CUVER.size:
+            descriptor = bodies.CuverNote(*records.CUVER.unpack(desc))
+        notes.append(bodies.Note(kind, owner.decode("utf-8", "surrogateescape"), descriptor))
+    result = bodies.Notes(notes)
+    if result.size != len(data):
+        result.padded = False
+    return result
+
+
+def _rel_action(data: bytes) -> bodies.RelocActions:
+    head = records.REL_ACTION_HEADER
+    base, reserved = head.unpack_from(data)
+    return bodies.RelocActions(
+        base, reserved, list(records.REL_ACTION_ENTRY.iter_unpack(data[head.size :]))
+    )
+
+
+def _relocations(data: bytes, rela: bool, is_64: bool) -> bodies.Relocations:
+    """All whole entries."""
+    word, width = 8 if is_64 else 4, 3 if rela else 2
+    number = len(data) // (word * width) * width
+    return bodies.Relocations(rela, unpack_from(f"<{number}{'Q' if is_64 else 'I'}", data), is_64)
+
+
+def decoder(
+    sh_type: int, strtab: elf.StringTable, is_64: bool, info: InfoReader
+) -> tuple[str, Callable[[bytes, str], bodies.Body]] | None:
+    """How sections of a type are decoded that need nothing but their bytes and ``.strtab``.
+
+    Returns:
+        what a body of another size than the bytes is to be called, and what makes a body of the
+        bytes and the name of a section. It raises CubinError or StructError where there are no
+        such records. ``None`` for types that are kept as bytes.
+    """
+    if sh_type in bodies.INFO_TYPES:
+        return "records", lambda data, name: info.read(data)
+    if sh_type in bodies.RELOCATION_TYPES:
+        rela = sh_type != elf.SHT_REL
+        return "relocations", lambda data, name: _relocations(data, rela, is_64)
+    if sh_type in bodies.CALLGRAPH_TYPES:
+        return "call graph", lambda data, name: _pairs(data, strtab, False)
+    if sh_type in bodies.PROTOTYPE_TYPES:
+        return "prototypes", lambda data, name: _pairs(data, strtab, True)
+    if sh_type == elf.SHT_NOTE:
+        return "notes", _notes
+    if sh_type == bodies.SHT_CUDA_RELOCINFO:
+        return "relocation actions", lambda data, name: _rel_action(data)
+    if sh_type in bodies.UFT_TYPES:
+        rows = records.UFT_ENTRY.iter_unpack
+        return "uft entries", lambda data, name: bodies.UftEntries([*rows(data)])
+    if sh_type == bodies.SHT_CUDA_CAPMERC:
+        return "records", _capsule
+    return None
+
+
+def _capsule(data: bytes, name: str) -> bodies.Capsule | bodies.Blob:
+    if len(data) < bodies.WORD.size:
+        return bodies.Blob(data)
+    return bodies.Capsule(bodies.WORD.unpack_from(data)[0], data[bodies.WORD.size :])
+
+
+def read_run(
+    data: bytes | mmap,
+    sh_type: int,
+    first: int,
+    starts: Sequence[int],
+    sizes: Sequence[int],
+    is_64: bool,
+    info: InfoReader,
+) -> runs.Run | None:
+    """The sections of a type that stand one behind the other, the first of them number ``first``.
+
+    Returns:
+        ``None`` if they do not stand so, or are not all well formed, or have to be read otherwise.
+    """
+    if len(sizes) < _MIN_RUN or [*map(add, starts, sizes)][:-1] != [*starts[1:]]:
+        return None
+    if sh_type in bodies.RELOCATION_TYPES:
+        rela, word = sh_type != elf.SHT_REL, 8 if is_64 else 4
+        width = word * (3 if rela else 2)
+        if any(size % width for size in sizes):
+            return None
+        number = sum(sizes) // word
+        fields = unpack_from(f"<{number}{'Q' if is_64 else 'I'}", data, starts[0])
+        return runs.RelocationRun(first, sizes, fields, rela, is_64)
+    if sh_type in bodies.INFO_TYPES and max(sizes) <= _MAX_STREAM_BYTES:
+        try:
+            return _read_info(data, first, starts, sizes, info)
+        except CubinError:
+            return None
+    return None
+
+
+def _read_info(
+    data: bytes | mmap,
+    first: int,
+    starts: Sequence[int],
+    sizes: Sequence[int],
+    info: InfoReader,
+) -> runs.InfoRun | None:
+    contents: dict[int, list[bytes]] = {size: [] for size in sizes}
+    for start, size in zip(starts, sizes, strict=True):
+        contents[size].append(data[start : start + size])
+    shapes: dict[int, tuple[bodies.InfoShape, list[tuple[Any, ...]]]] = {}
+    single: dict[int, list[bodies.InfoRecords]] = {}
+    for size, found in contents.items():
+        shape = info.shape(found[0])
+        if size and shape.record.size == size:
+            rows = [*shape.record.iter_unpack(b"".join(found))]
+            if shape.fits(rows):
+                shapes[size] = shape, rows
+                continue
+        single[size] = [info.read(stream) for stream in found]
+        if any(stream.size != size for stream in single[size]):
+            return None
+    return runs.InfoRun(first, sizes, shapes, single)

@@ -1,0 +1,368 @@
+"""The history of a file: in which order its writer made sections and named symbols.
+
+The string tables tell it: they keep the names in the order in which they were first used. Every
+section, local symbol and dropped name gets a key: the place of its name in ``.strtab``, or where
+that says nothing (it has no name there, or an earlier one has the same) right behind what stands
+before it in ``.shstrtab`` or in the symbol table.
+"""
+
+from __future__ import annotations
+
+from itertools import filterfalse, repeat
+
+from cubinspec_writer.emit import bodies, kinds, layout
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from cubinspec_writer.emit.draft import Draft, DroppedRow
+
+_SECTION_SYMBOL = layout.STT_SECTION
+_TEXTURE_BANK = ".nv.constant.entry_image_header_indices."
+#: A key is the offset of a name, and a count of what follows without one of its own; both in one
+#: number, which is compared faster than a pair.
+_PLACE_BITS = 32
+_BEFORE_ALL = -1 << _PLACE_BITS
+#: Sections made after the globals.
+_END = 1 << 62 << _PLACE_BITS
+
+
+class History:
+    """Finds ``history`` and ``symbols`` of a draft, and what single sections have because of it.
+
+    Args:
+        draft: with its profile, kinds and symbols.
+        section_places, places: first place of every name in ``.shstrtab`` and ``.strtab``.
+        strtab: the bytes of ``.strtab``.
+
+    Attributes:
+        codes: by index in ``.symtab``: a section where its symbol is one that the layout makes
+            itself, ``~index`` where it is not.
+        made_names: under which sections were made.
+    """
+
+    def __init__(
+        self, draft: Draft, section_places: dict[str, int], places: dict[str, int], strtab: bytes
+    ) -> None:
+        self.draft = draft
+        self.section_places = section_places
+        self.places = places
+        self.strtab = strtab
+        self.codes = [*range(-1, -1 - len(draft.symbol_rows), -1)]
+        self.made_names: set[str] = set()
+
+    def find(self, split: int) -> None:
+        """Find the order of creation and of the globals.
+
+        Args:
+            split: index in ``.symtab`` of the first symbol of the global list.
+        """
+        places, draft, profile = self.places, self.draft, self.draft.profile
+        self._find_section_symbols()
+        keys, entries, last_section = self._section_keys()
+        used = {""} if profile.table_first else {*self.section_places, *self.made_names}
+        # the keys of symbols stand at the end, in reverse, so that each code is an index
+        rows, names, codes = draft.symbol_rows, draft.symbol_names, self.codes
+        own: list[int] = [_BEFORE_ALL] * len(rows)
+        # local symbols: at their name, or right behind their predecessor in the table
+        globals_: list[tuple[int, int]] = []
+
+        def key_at(at: int) -> int:
+            key = keys[codes[at]] if codes[at] >= 0 else own[codes[at]]
+            return _BEFORE_ALL if key is None else key
+
+        is_placed = None not in keys
+        for at in range(1, min(split, len(codes))):
+            code = codes[at]
+            if code >= 0:
+                if not is_placed and keys[code] is None:
+                    # a section whose name an earlier one has: behind its predecessor
+                    keys[code] = key_at(at - 1) + 1
+                    entries.append(code)
+                continue
+            name = names[at]
+            offset = places.get(name, -1)
+            if offset >= 0 and name not in used:
+                key = offset << _PLACE_BITS
+                used.add(name)
+            else:
+                key = key_at(at - 1) + 1
+            if rows[at][1] >> 4 == layout.STB_GLOBAL:
+                draft.in_globals[at] = False
+            own[code] = key
+            entries.append(code)
+        key = key_at(split - 1) if split else _BEFORE_ALL
+        for code in codes[max(split, 1) :]:
+            if code >= 0:
+                continue
+            name = names[~code]
+            offset = places.get(name, -1)
+            if offset < 0 or name in used:
+                key += 1
+            else:
+                key = offset << _PLACE_BITS
+                used.add(name)
+                if offset < last_section:
+                    if rows[~code][1] >> 4 != layout.STB_GLOBAL:
+                        draft.in_globals[~code] = True
+                    own[code] = key
+                    entries.append(code)
+                    continue
+            globals_.append((key, code))
+        first_global = globals_[0][0] if globals_ else _END
+        if profile.late_constant0:
+            used.update(draft.names)
+        if profile.names_by_index:
+            for body in draft.bodies:
+                if isinstance(body, bodies.MercurySymbols):
+                    used.update(symbol.name for symbol in body.symbols)
+        late: list[tuple[int, int]] = []
+        for key, dropped in self._dropped_names(used):
+            code = draft.drop(dropped)
+            keys.append(key)
+            if key < first_global:
+                entries.append(code)
+            else:
+                late.append((key, code))
+        keys += own
+        draft.history = sorted(entries, key=keys.__getitem__)  # type: ignore[arg-type]
+        if None in keys and not profile.table_first:
+            self._insert_namesakes(draft.history)
+        draft.symbols = self._merge_dropped(globals_, late)
+
+    def _dropped_names(self, used: set[str]) -> Iterator[tuple[int, DroppedRow]]:
+        """Strings that name nothing, and runs of NUL bytes that no renaming explains."""
+        places = self.places
+        if b"\0\0" not in self.strtab:
+            for name in [*filterfalse(used.__contains__, places)]:
+                yield places[name] << _PLACE_BITS, (name, False, None, 0)
+            return
+        made_as = {
+            name: self.draft.made_name(number)
+            for number, name in enumerate(self.draft.names)
+            if self.draft.profile.names_patched and not name.startswith(".rel")
+        }
+        room = at = gap = 0
+        for raw in self.strtab.split(b"\0")[:-1]:
+            name = raw.decode("utf-8", "surrogateescape")
+            if raw:
+                if gap > room:
+                    yield at - gap + room << _PLACE_BITS, ("", False, None, gap - room)
+                gap = 0
+                room = max(len(made_as.get(name, "")) - len(name), 0)
+                if name not in used and places[name] == at:
+                    yield at << _PLACE_BITS, (name, False, None, 0)
+            elif at:
+                gap += 1
+            at += len(raw) + 1
+        if gap > room:
+            yield at - gap + room << _PLACE_BITS, ("", False, None, gap - room)
+
+    def _section_keys(self) -> tuple[list[int | None], list[int], int]:
+        """Place sections and dropped section names by ``.shstrtab`` and ``.strtab``.
+
+        Returns:
+            by code: the place, ``None`` for sections whose name an earlier one has; the codes that
+            have one, where places are equal as they should stand; and the offset of the last name.
+        """
+        draft, places, names = self.draft, self.places, self.draft.names
+        profile = draft.profile
+        if profile.table_first:
+            return [at - _END for at in range(len(names))], [*range(len(names))], -1
+        section_places, index_of_name = self.section_places, draft.index_of_name
+        has_texture_banks = profile.mercury_names and _TEXTURE_BANK.encode() in self.strtab
+        no_place = self._without_place()
+        keys: list[int | None] = []
+        special: list[int] = []
+        last = -1
+        for kind, start, stop in kinds.runs(draft.kinds):
+            if kind.is_named_early and not kind.is_of_bank:
+                found: list[Any] = [*map(places.get, names[start:stop])]
+                if None not in found:
+                    last = max(last, *found)
+                    keys += [place << _PLACE_BITS for place in found]
+                    continue
+                keys += [None if place is None else place << _PLACE_BITS for place in found]
+                special += [number for number in range(start, stop) if keys[number] is None]
+            elif kind.is_late and not no_place and not has_texture_banks:
+                keys += [_END + section_places[name] for name in names[start:stop]]
+            else:
+                keys += [None] * (stop - start)
+                special += range(start, stop)
+        for number in no_place:
+            keys[number] = None
+        dropped = [*filter(None, filterfalse(index_of_name.__contains__, section_places))]
+        draft.dropped += zip(dropped, repeat(True), repeat(None), repeat(0))
+        all_names = [*names, *dropped]
+        for code, name in enumerate(dropped, len(names)):
+            place = places.get(name)
+            keys.append(None if place is None else place << _PLACE_BITS)
+            if place is None or ".nv.constant" in name:
+                special.append(code)
+            elif place > last:
+                last = place
+        if no_place:
+            special = [code for code in special if code not in no_place]
+        self._place_specials(keys, special, all_names, has_texture_banks)
+        codes = [*range(len(keys))]
+        if no_place:
+            codes = [code for code in codes if code not in no_place]
+        if special and len({*keys}) < len(keys):
+            codes.sort(key=lambda code: section_places[all_names[code]])
+        if special or no_place:
+            placed = [key for key in keys if key is not None and key < _END]
+            last = max(placed, default=-1) >> _PLACE_BITS
+        return keys, codes, last
+
+    def _without_place(self) -> set[int]:
+        """Sections that the names in ``.shstrtab`` say nothing of."""
+        names, places = self.draft.names, self.section_places
+        index_of_name = self.draft.index_of_name
+        is_usual = len(index_of_name) == len(names) and "" not in index_of_name
+        if is_usual and index_of_name.keys() <= places.keys():
+            return set()
+        return {
+            number
+            for number, name in enumerate(names)
+            if not name or name not in places or index_of_name[name] != number + 1
+        }
+
+    def _place_specials(
+        self,
+        keys: list[int | None],
+        special: list[int],
+        names: list[str],
+        has_texture_banks: bool,
+    ) -> None:
+        """Place the sections and dropped names that do not simply stand where their name does.
+
+        Args:
+            names: of all sections and dropped names, by code.
+        """
+        draft, places = self.draft, self.places
+        count = len(draft.names)
+        special.sort(key=lambda code: self.section_places[names[code]])
+        codes_before: dict[int, int] = {}
+        for code in special:
+            lookup = names[code]
+            if code < count:
+                if has_texture_banks:
+                    self._find_texture_bank(code)
+                if draft.is_late(code):
+                    keys[code] = _END + self.section_places[lookup]
+                    continue
+                made_as = draft.made_name(code)
+                self.made_names.add(made_as)
+                if not draft.profile.names_patched or made_as in places:
+                    lookup = made_as
+            place = places.get(self._with_bank(lookup) if ".nv.constant" in lookup else lookup)
+            codes_before = codes_before or self._codes_before(names)
+            before = keys[codes_before[code]] if code in codes_before else None
+            before = _BEFORE_ALL if before is None else before
+            if place is None or place == before >> _PLACE_BITS:
+                keys[code] = before + 1
+            else:
+                keys[code] = place << _PLACE_BITS
+
+    def _codes_before(self, names: list[str]) -> dict[int, int]:
+        """By code of a section or dropped name: what is named before it in ``.shstrtab``.
+
+        Args:
+            names: of all of them, by code.
+        """
+        named = dict(zip(reversed(names), range(len(names) - 1, -1, -1), strict=True))
+        order = [named[name] for name in self.section_places if name]
+        return dict(zip(order[1:], order, strict=False))
+
+    def _with_bank(self, lookup: str) -> str:
+        """The name of the bank, where that of its relocation section stands before it."""
+        places = self.places
+        if not lookup.startswith((".rel", _TEXTURE_BANK)):
+            return lookup
+        behind = lookup.removeprefix(".rela").removeprefix(".rel")
+        if behind not in places and behind.startswith(_TEXTURE_BANK):
+            behind = ".nv.constant0." + behind[len(_TEXTURE_BANK) :]
+        if (
+            behind != lookup
+            and places.get(lookup, 0) < places.get(behind, -1)
+            and behind.startswith((".nv.constant0.", _TEXTURE_BANK))
+        ):
+            return behind
+        return lookup
+
+    def _find_texture_bank(self, number: int) -> None:
+        """``.nv.constant0`` of a kernel with texture references was made under another name."""
+        head, zero, kernel = self.draft.names[number].partition(".nv.constant0.")
+        if zero and head in ("", ".rel", ".rela"):
+            bank = _TEXTURE_BANK + kernel
+            if bank in self.places or ".rela" + bank in self.places:
+                self.draft.made_as[number] = head + bank
+
+    def _insert_namesakes(self, history: list[int]) -> None:
+        """Sections whose name an earlier one has: behind their predecessor in the index order."""
+        placed = set(history)
+        last: dict[int, int] = {}
+        for number, group in enumerate(self.draft.groups()):
+            if number not in placed:
+                before = last.get(group)
+                at = len(history) if before is None else history.index(before) + 1
+                history.insert(at, number)
+            last[group] = number
+
+    @staticmethod
+    def _merge_dropped(symbols: list[tuple[int, int]], dropped: list[tuple[int, int]]) -> list[int]:
+        """Globals in table order, dropped names where their offset puts them."""
+        merged: list[int] = []
+        at = 0
+        for key, symbol in symbols:
+            while at < len(dropped) and dropped[at][0] < key:
+                merged.append(dropped[at][1])
+                at += 1
+            merged.append(symbol)
+        merged.extend(item[1] for item in dropped[at:])
+        return merged
+
+    def _find_section_symbols(self) -> None:
+        """Which symbols are those that the layout makes."""
+        draft = self.draft
+        codes = self.codes
+        symbolic: set[int] = set()
+        count = 0 if draft.profile.table_first else len(draft.names)
+        plain = [
+            (at, row[3])
+            for at, row in enumerate(draft.symbol_rows)
+            if row[1] == _SECTION_SYMBOL and not (row[2] or row[4] or row[5])
+        ]
+        for at, shndx in plain:
+            is_first = 0 < shndx <= count and shndx not in symbolic
+            if is_first and draft.names[shndx - 1] == draft.symbol_names[at]:
+                symbolic.add(shndx)
+                codes[at] = shndx - 1
+        usual: set[int] = set()
+        for kind, start, stop in kinds.runs(draft.kinds):
+            if kind.has_symbol:
+                usual.update(range(start + 1, stop + 1))
+        for index in sorted(usual ^ symbolic):
+            draft.has_symbol[index - 1] = index in symbolic
+
+    def is_index_order(self) -> bool:
+        """Whether the history puts the sections into the order that they have."""
+        creation = self.draft.created()
+        return sorted(creation, key=self.draft.groups().__getitem__) == [*range(len(creation))]
+
+    def name_constant_relocations_early(self) -> None:
+        """``.rel.nv.constant0.<k>`` is named with its bank, but made with its first entry."""
+        draft, history = self.draft, self.draft.history
+        previous: int | None = None
+        for number, name in enumerate(draft.names):
+            if draft.types[number] not in bodies.RELOCATION_TYPES:
+                continue
+            head, zero, _ = name.partition(".nv.constant0.")
+            if zero and head in (".rel", ".rela") and previous is not None:
+                made_as = draft.made_name(number)
+                dropped = (name, True, None if made_as == name else made_as, 0)
+                history[history.index(number)] = draft.drop(dropped)
+                history.insert(history.index(previous) + 1, number)
+            previous = number
