@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 _KEYED_RECORD = Struct(f"{records.INFO_RECORD.format}{records.FUNCTION_VALUE.size}s")
 #: Bounds of what is remembered of attribute streams: shapes for each size, bytes of a stream.
 _MAX_STREAMS, _MAX_STREAM_BYTES = 16, 2048
-#: Fewer sections than that are read one by one.
-_MIN_RUN = 8
 
 
 class InfoReader:
@@ -208,7 +206,7 @@ def read_run(
     Returns:
         ``None`` if they do not stand so, or are not all well formed, or have to be read otherwise.
     """
-    if len(sizes) < _MIN_RUN or [*map(add, starts, sizes)][:-1] != [*starts[1:]]:
+    if [*map(add, starts, sizes)][:-1] != [*starts[1:]]:
         return None
     if sh_type in bodies.RELOCATION_TYPES:
         rela, word = sh_type != elf.SHT_REL, 8 if is_64 else 4
@@ -239,10 +237,11 @@ def _read_info(
     shapes: dict[int, tuple[bodies.InfoShape, list[tuple[Any, ...]]]] = {}
     single: dict[int, list[bodies.InfoRecords]] = {}
     for size, found in contents.items():
-        shape = info.shape(found[0])
-        if size and shape.record.size == size:
-            rows = [*shape.record.iter_unpack(b"".join(found))]
-            if shape.fits(rows):
+        if size and len(found) > 1:
+            shape = info.shape(found[0])
+            whole = b"".join(found)
+            rows = [*shape.record.iter_unpack(whole)] if shape.record.size == size else []
+            if rows and shape.fits(rows):
                 shapes[size] = shape, rows
                 continue
         single[size] = [info.read(stream) for stream in found]

@@ -13,7 +13,7 @@ from the last to the first has the value of a code at that index.
 
 from __future__ import annotations
 
-from itertools import starmap
+from itertools import groupby, starmap
 
 from cubinspec.errors import BadStructureError
 from cubinspec_writer.emit import bodies, kinds
@@ -63,6 +63,7 @@ class Draft:
 
     __slots__ = (
         "_index_of_name",
+        "_kind_runs",
         "_singles",
         "addrs",
         "aligns",
@@ -140,6 +141,7 @@ class Draft:
         self.symbol_objects: list[Symbol] = []
         self.indices: dict[Section, int] = {}
         self._index_of_name: dict[str, int] | None = None
+        self._kind_runs: list[tuple[Kind, int, int]] | None = None
         self._singles: list[int] | None = None
 
     @classmethod
@@ -257,6 +259,17 @@ class Draft:
             indices = range(len(self.names), 0, -1)
             self._index_of_name = dict(zip(reversed(self.names), indices, strict=True))
         return self._index_of_name
+
+    @property
+    def kind_runs(self) -> list[tuple[Kind, int, int]]:
+        """Neighbours of one kind: the kind, the first number, and the number behind the last."""
+        if self._kind_runs is None:
+            self._kind_runs = []
+            at = 0
+            for kind, run in groupby(self.kinds):
+                start, at = at, at + len([*run])
+                self._kind_runs.append((kind, start, at))
+        return self._kind_runs
 
     @property
     def singles(self) -> list[int]:

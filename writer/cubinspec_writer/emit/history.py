@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from itertools import filterfalse, repeat
 
-from cubinspec_writer.emit import bodies, kinds, layout
+from cubinspec_writer.emit import bodies, layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ class History:
         keys: list[int | None] = []
         special: list[int] = []
         last = -1
-        for kind, start, stop in kinds.runs(draft.kinds):
+        for kind, start, stop in draft.kind_runs:
             if kind.is_named_early and not kind.is_of_bank:
                 found: list[Any] = [*map(places.get, names[start:stop])]
                 if None not in found:
@@ -341,7 +341,7 @@ class History:
                 symbolic.add(shndx)
                 codes[at] = shndx - 1
         usual: set[int] = set()
-        for kind, start, stop in kinds.runs(draft.kinds):
+        for kind, start, stop in draft.kind_runs:
             if kind.has_symbol:
                 usual.update(range(start + 1, stop + 1))
         for index in sorted(usual ^ symbolic):

@@ -12,11 +12,10 @@ from cubinspec.reader import elf
 from cubinspec_writer.emit import bodies
 from cubinspec_writer.emit.model import Section
 from cubinspec_writer.emit.profiles import CAPMERC_TEXT, mercury_name
-from cubinspec_writer.plain import dataclass
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from cubinspec_writer.emit.profiles import Profile
 
@@ -264,7 +263,6 @@ def link_target(section: Section, profile: Profile, *, has_table: bool = False) 
     return ".symtab" if kind == elf.SHT_SYMTAB_SHNDX else None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Kind:
     """The answers of the rules for one kind of section.
 
@@ -288,29 +286,75 @@ class Kind:
         is_of_bank: holds the relocations of a constant bank.
     """
 
-    cut: int
-    group: int
-    is_late: bool
-    is_mercury: bool
-    is_stored: bool
-    is_plain: bool
-    has_symbol: bool
-    made: str | None
-    link: str | None
-    info: str | None
-    is_code: bool
-    is_relocation: bool
-    is_final: bool
-    is_named_early: bool
-    is_of_bank: bool
+    __slots__ = (
+        "cut",
+        "group",
+        "has_symbol",
+        "info",
+        "is_code",
+        "is_final",
+        "is_late",
+        "is_mercury",
+        "is_named_early",
+        "is_of_bank",
+        "is_plain",
+        "is_relocation",
+        "is_stored",
+        "link",
+        "made",
+    )
+
+    def __init__(
+        self,
+        cut: int,
+        group: int,
+        is_late: bool,
+        is_mercury: bool,
+        is_stored: bool,
+        is_plain: bool,
+        has_symbol: bool,
+        made: str | None,
+        link: str | None,
+        info: str | None,
+        is_code: bool,
+        is_relocation: bool,
+        is_final: bool,
+        is_named_early: bool,
+        is_of_bank: bool,
+    ) -> None:
+        self.cut = cut
+        self.group = group
+        self.is_late = is_late
+        self.is_mercury = is_mercury
+        self.is_stored = is_stored
+        self.is_plain = is_plain
+        self.has_symbol = has_symbol
+        self.made = made
+        self.link = link
+        self.info = info
+        self.is_code = is_code
+        self.is_relocation = is_relocation
+        self.is_final = is_final
+        self.is_named_early = is_named_early
+        self.is_of_bank = is_of_bank
+
+
+#: Answers for kinds that were met, by profile, prefix (or name), type, flags, whether it is a
+#: prefix, and whether there is a table of stubs; files have many in common.
+_KNOWN: dict[tuple[str, str, int, int, bool, bool], Kind] = {}
+_MAX_KNOWN = 4096
 
 
 def find(
     profile: Profile, names: Sequence[str], types: Sequence[int], flags: Sequence[int]
 ) -> list[Kind]:
-    """The kind of each section of a file; the rules are asked once for each kind."""
+    """The kind of each section of a file; the rules are asked once for each kind.
+
+    What was answered is kept for other files.
+    """
     table = has_table(names, types)
-    known: dict[tuple[str, int, int], Kind] = {}
+    if len(_KNOWN) > _MAX_KNOWN:
+        _KNOWN.clear()
     # sections of one type are mostly of one kind: that of the last of the type with a function
     latest: dict[tuple[int, int], tuple[str, Kind]] = {}
     found: list[Kind] = []
@@ -328,10 +372,10 @@ def find(
                     found.append(kind)
                     continue
             prefix = _prefix(name)
-            kind_key = (prefix or name, *key)
-            if kind_key not in known:
-                known[kind_key] = _ask(profile, *kind_key, owned=bool(prefix), has_table=table)
-            kind = known[kind_key]
+            kind_key = (profile.name, prefix or name, *key, bool(prefix), table)
+            if kind_key not in _KNOWN:
+                _KNOWN[kind_key] = _ask(profile, *kind_key[1:])
+            kind = _KNOWN[kind_key]
             if prefix:
                 is_first = key not in latest
                 latest[key] = prefix, kind
@@ -350,14 +394,6 @@ def _is_prefix_of_all(prefix: str, names: Sequence[str]) -> bool:
     )
 
 
-def runs(kinds: list[Kind]) -> Iterator[tuple[Kind, int, int]]:
-    """Neighbours of one kind: the kind, the first number, and the number behind the last."""
-    at = 0
-    for kind, run in groupby(kinds):
-        start, at = at, at + len([*run])
-        yield kind, start, at
-
-
 def has_table(names: Sequence[str], types: Sequence[int]) -> bool:
     """Whether a file with sections of these names and types has a table of stubs with rows."""
     has_rows = bodies.SHT_CUDA_UFT_ENTRY in types
@@ -365,7 +401,7 @@ def has_table(names: Sequence[str], types: Sequence[int]) -> bool:
 
 
 def _ask(
-    profile: Profile, prefix: str, sh_type: int, sh_flags: int, *, owned: bool, has_table: bool
+    profile: Profile, prefix: str, sh_type: int, sh_flags: int, owned: bool, has_table: bool
 ) -> Kind:
     any_name = prefix + _ANY if owned else prefix
     example = Section(any_name, sh_type, bodies.NoBytes(0), sh_flags)

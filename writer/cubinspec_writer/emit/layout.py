@@ -36,7 +36,6 @@ from cubinspec_writer.emit.kinds import (
     UFT,
     UFT_REL,
     info_target_of,
-    runs,
 )
 from cubinspec_writer.emit.model import (
     SHN_COMMON,
@@ -329,7 +328,7 @@ class Planner:
         draft = self.draft
         symbol_of = self.function_symbols.get if self.profile.text_symbols else _no_symbol
         index_of = self.index_of_name.get
-        for kind, start, stop in runs(draft.kinds):
+        for kind, start, stop in draft.kind_runs:
             names = draft.names[start:stop]
             if kind.is_code and names[0] == UFT:
                 result += [
@@ -448,7 +447,7 @@ class Planner:
         exceptions, shares = draft.exceptions, draft.shares
         is_usual = actual is None and not table_first and not exceptions and not shares
         sizes = self.sizes()
-        for kind, start, stop in runs(draft.kinds):
+        for kind, start, stop in draft.kind_runs:
             if is_usual and kind.is_plain:
                 at += hole
                 hole = 0

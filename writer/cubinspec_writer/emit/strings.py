@@ -13,7 +13,7 @@ from itertools import accumulate
 from cubinspec.errors import BadStructureError
 from cubinspec.reader import elf
 from cubinspec_writer.emit import bodies
-from cubinspec_writer.emit.kinds import NAMED_BEHIND_RELOCATIONS, UFT_REL, runs
+from cubinspec_writer.emit.kinds import NAMED_BEHIND_RELOCATIONS, UFT_REL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def section_names(draft: Draft, known: Known) -> tuple[bytes, dict[str, int], di
     elif profile.table_first:
         codes = _table_first_order(draft)
     column: list[str | None] = []
-    for kind, start, stop in runs(draft.kinds):
+    for kind, start, stop in draft.kind_runs:
         column += section_names[start:stop] if kind.is_final else [None] * (stop - start)
     for number in draft.made_as:
         column[number] = None
@@ -283,7 +283,7 @@ def _early_names(draft: Draft) -> tuple[list[str | None], list[str]]:
     """
     early: list[str | None] = []
     late: list[str] = []
-    for kind, start, stop in runs(draft.kinds):
+    for kind, start, stop in draft.kind_runs:
         names, none = draft.names[start:stop], [""] * (stop - start)
         if kind.is_late:
             early += none
@@ -354,7 +354,7 @@ def shstrtab_hole(draft: Draft) -> int:
     hole = profile.shstrtab_hole
     if profile.hole_per_function:
         code: list[str] = []
-        for _, start, stop in runs(draft.kinds):
+        for _, start, stop in draft.kind_runs:
             if draft.names[start].startswith((".text.", UFT_REL)):  # and so do all of its kind
                 code += draft.names[start:stop]
         hole += (len(".nv.capmerc") + 1) * len(code) + length("".join(code))
