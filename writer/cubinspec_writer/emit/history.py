@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 _SECTION_SYMBOL = layout.STT_SECTION
 _TEXTURE_BANK = ".nv.constant.entry_image_header_indices."
-#: A key is the offset of a name, and a count of what follows without one of its own; both in one
-#: number, which is compared faster than a pair.
-_PLACE_BITS = 32
-_BEFORE_ALL = -1 << _PLACE_BITS
+#: A key is the offset of a name; what follows without a name of its own is a step behind. Up to
+#: twice `_END`, a float has room for a million of them.
+_STEP = 2.0**-20
+_BEFORE_ALL = -1
 #: Sections made after the globals.
-_END = 1 << 62 << _PLACE_BITS
+_END = 1 << 32
 
 
 class History:
@@ -62,82 +62,90 @@ class History:
         places, draft, profile = self.places, self.draft, self.draft.profile
         self._find_section_symbols()
         keys, entries, last_section = self._section_keys()
-        used = {""} if profile.table_first else {*self.section_places, *self.made_names}
+        sections = {"": 0} if profile.table_first else self.section_places
         # the keys of symbols stand at the end, in reverse, so that each code is an index
         rows, names, codes = draft.symbol_rows, draft.symbol_names, self.codes
-        own: list[int] = [_BEFORE_ALL] * len(rows)
-        # local symbols: at their name, or right behind their predecessor in the table
-        globals_: list[tuple[int, int]] = []
+        own: list[float] = [_BEFORE_ALL] * len(rows)
+        used = self.made_names
 
-        def key_at(at: int) -> int:
+        def key_at(at: int) -> float:
             key = keys[codes[at]] if codes[at] >= 0 else own[codes[at]]
             return _BEFORE_ALL if key is None else key
 
+        # local symbols: at their name, or right behind their predecessor in the table
         is_placed = None not in keys
+        key: float
         for at in range(1, min(split, len(codes))):
             code = codes[at]
             if code >= 0:
                 if not is_placed and keys[code] is None:
                     # a section whose name an earlier one has: behind its predecessor
-                    keys[code] = key_at(at - 1) + 1
+                    keys[code] = key_at(at - 1) + _STEP
                     entries.append(code)
                 continue
             name = names[at]
-            offset = places.get(name, -1)
-            if offset >= 0 and name not in used:
-                key = offset << _PLACE_BITS
-                used.add(name)
+            key = places.get(name, -1)
+            if key < 0 or name in sections or name in used:
+                key = key_at(at - 1) + _STEP
             else:
-                key = key_at(at - 1) + 1
+                used.add(name)
             if rows[at][1] >> 4 == layout.STB_GLOBAL:
                 draft.in_globals[at] = False
             own[code] = key
             entries.append(code)
+        globals_: list[int] = []
+        global_keys: list[float] = []
         key = key_at(split - 1) if split else _BEFORE_ALL
         for code in codes[max(split, 1) :]:
             if code >= 0:
                 continue
             name = names[~code]
-            offset = places.get(name, -1)
-            if offset < 0 or name in used:
-                key += 1
+            place = places.get(name, -1)
+            if place < 0 or name in sections or name in used:
+                key += _STEP
             else:
-                key = offset << _PLACE_BITS
+                key = place
                 used.add(name)
-                if offset < last_section:
+                if place < last_section:
                     if rows[~code][1] >> 4 != layout.STB_GLOBAL:
                         draft.in_globals[~code] = True
                     own[code] = key
                     entries.append(code)
                     continue
-            globals_.append((key, code))
-        first_global = globals_[0][0] if globals_ else _END
+            globals_.append(code)
+            global_keys.append(key)
+        first_global = global_keys[0] if globals_ else _END
         if profile.late_constant0:
-            used.update(draft.names)
+            used.update(filterfalse(sections.__contains__, draft.names))
         if profile.names_by_index:
             for body in draft.bodies:
                 if isinstance(body, bodies.MercurySymbols):
                     used.update(symbol.name for symbol in body.symbols)
         late: list[tuple[int, int]] = []
-        for key, dropped in self._dropped_names(used):
+        for place, dropped in self._dropped_names(sections, used):
             code = draft.drop(dropped)
-            keys.append(key)
-            if key < first_global:
+            keys.append(place)
+            if place < first_global:
                 entries.append(code)
             else:
-                late.append((key, code))
+                late.append((place, code))
         keys += own
         draft.history = sorted(entries, key=keys.__getitem__)  # type: ignore[arg-type]
         if None in keys and not profile.table_first:
             self._insert_namesakes(draft.history)
-        draft.symbols = self._merge_dropped(globals_, late)
+        draft.symbols = globals_
+        if late:
+            draft.symbols = self._merge_dropped(global_keys, globals_, late)
 
-    def _dropped_names(self, used: set[str]) -> Iterator[tuple[int, DroppedRow]]:
+    def _dropped_names(
+        self, sections: dict[str, int], used: set[str]
+    ) -> Iterator[tuple[int, DroppedRow]]:
         """Strings that name nothing, and runs of NUL bytes that no renaming explains."""
         places = self.places
         if b"\0\0" not in self.strtab:
-            for name in [*filterfalse(used.__contains__, places)]:
-                yield places[name] << _PLACE_BITS, (name, False, None, 0)
+            others = filterfalse(sections.__contains__, places)
+            for name in filterfalse(used.__contains__, others):
+                yield places[name], (name, False, None, 0)
             return
         made_as = {
             name: self.draft.made_name(number)
@@ -149,18 +157,18 @@ class History:
             name = raw.decode("utf-8", "surrogateescape")
             if raw:
                 if gap > room:
-                    yield at - gap + room << _PLACE_BITS, ("", False, None, gap - room)
+                    yield at - gap + room, ("", False, None, gap - room)
                 gap = 0
                 room = max(len(made_as.get(name, "")) - len(name), 0)
-                if name not in used and places[name] == at:
-                    yield at << _PLACE_BITS, (name, False, None, 0)
+                if name not in sections and name not in used and places[name] == at:
+                    yield at, (name, False, None, 0)
             elif at:
                 gap += 1
             at += len(raw) + 1
         if gap > room:
-            yield at - gap + room << _PLACE_BITS, ("", False, None, gap - room)
+            yield at - gap + room, ("", False, None, gap - room)
 
-    def _section_keys(self) -> tuple[list[int | None], list[int], int]:
+    def _section_keys(self) -> tuple[list[float | None], list[int], int]:
         """Place sections and dropped section names by ``.shstrtab`` and ``.strtab``.
 
         Returns:
@@ -174,17 +182,16 @@ class History:
         section_places, index_of_name = self.section_places, draft.index_of_name
         has_texture_banks = profile.mercury_names and _TEXTURE_BANK.encode() in self.strtab
         no_place = self._without_place()
-        keys: list[int | None] = []
+        keys: list[float | None] = []
         special: list[int] = []
         last = -1
         for kind, start, stop in draft.kind_runs:
             if kind.is_named_early and not kind.is_of_bank:
                 found: list[Any] = [*map(places.get, names[start:stop])]
+                keys += found
                 if None not in found:
                     last = max(last, *found)
-                    keys += [place << _PLACE_BITS for place in found]
                     continue
-                keys += [None if place is None else place << _PLACE_BITS for place in found]
                 special += [number for number in range(start, stop) if keys[number] is None]
             elif kind.is_late and not no_place and not has_texture_banks:
                 keys += [_END + section_places[name] for name in names[start:stop]]
@@ -198,7 +205,7 @@ class History:
         all_names = [*names, *dropped]
         for code, name in enumerate(dropped, len(names)):
             place = places.get(name)
-            keys.append(None if place is None else place << _PLACE_BITS)
+            keys.append(place)
             if place is None or ".nv.constant" in name:
                 special.append(code)
             elif place > last:
@@ -213,7 +220,7 @@ class History:
             codes.sort(key=lambda code: section_places[all_names[code]])
         if special or no_place:
             placed = [key for key in keys if key is not None and key < _END]
-            last = max(placed, default=-1) >> _PLACE_BITS
+            last = int(max(placed, default=-1))
         return keys, codes, last
 
     def _without_place(self) -> set[int]:
@@ -231,7 +238,7 @@ class History:
 
     def _place_specials(
         self,
-        keys: list[int | None],
+        keys: list[float | None],
         special: list[int],
         names: list[str],
         has_texture_banks: bool,
@@ -261,10 +268,10 @@ class History:
             codes_before = codes_before or self._codes_before(names)
             before = keys[codes_before[code]] if code in codes_before else None
             before = _BEFORE_ALL if before is None else before
-            if place is None or place == before >> _PLACE_BITS:
-                keys[code] = before + 1
+            if place is None or place == before // 1:
+                keys[code] = before + _STEP
             else:
-                keys[code] = place << _PLACE_BITS
+                keys[code] = place
 
     def _codes_before(self, names: list[str]) -> dict[int, int]:
         """By code of a section or dropped name: what is named before it in ``.shstrtab``.
@@ -312,11 +319,13 @@ class History:
             last[group] = number
 
     @staticmethod
-    def _merge_dropped(symbols: list[tuple[int, int]], dropped: list[tuple[int, int]]) -> list[int]:
+    def _merge_dropped(
+        keys: list[float], symbols: list[int], dropped: list[tuple[int, int]]
+    ) -> list[int]:
         """Globals in table order, dropped names where their offset puts them."""
         merged: list[int] = []
         at = 0
-        for key, symbol in symbols:
+        for key, symbol in zip(keys, symbols, strict=True):
             while at < len(dropped) and dropped[at][0] < key:
                 merged.append(dropped[at][1])
                 at += 1
@@ -326,26 +335,22 @@ class History:
 
     def _find_section_symbols(self) -> None:
         """Which symbols are those that the layout makes."""
-        draft = self.draft
-        codes = self.codes
-        symbolic: set[int] = set()
+        draft, codes = self.draft, self.codes
         count = 0 if draft.profile.table_first else len(draft.names)
-        plain = [
-            (at, row[3])
-            for at, row in enumerate(draft.symbol_rows)
-            if row[1] == _SECTION_SYMBOL and not (row[2] or row[4] or row[5])
-        ]
-        for at, shndx in plain:
-            is_first = 0 < shndx <= count and shndx not in symbolic
-            if is_first and draft.names[shndx - 1] == draft.symbol_names[at]:
-                symbolic.add(shndx)
-                codes[at] = shndx - 1
-        usual: set[int] = set()
+        has_symbol = bytearray(len(draft.names))
+        for at, (_, info, other, shndx, value, size) in enumerate(draft.symbol_rows):
+            if info == _SECTION_SYMBOL and 0 < shndx <= count and not (other or value or size):
+                number = shndx - 1
+                if not has_symbol[number] and draft.names[number] == draft.symbol_names[at]:
+                    has_symbol[number] = True
+                    codes[at] = number
+        usual = bytearray()
         for kind, start, stop in draft.kind_runs:
-            if kind.has_symbol:
-                usual.update(range(start + 1, stop + 1))
-        for index in sorted(usual ^ symbolic):
-            draft.has_symbol[index - 1] = index in symbolic
+            usual += bytes((kind.has_symbol,)) * (stop - start)
+        if usual != has_symbol:
+            for number, wanted in enumerate(has_symbol):
+                if wanted != usual[number]:
+                    draft.has_symbol[number] = bool(wanted)
 
     def is_index_order(self) -> bool:
         """Whether the history puts the sections into the order that they have."""
