@@ -27,25 +27,34 @@ if TYPE_CHECKING:
 
 
 class _Names:
-    """A string table under construction.
-
-    Attributes:
-        names: in the order in which they were first named; the values become their places.
-    """
+    """A string table under construction."""
 
     def __init__(self) -> None:
-        self.names: dict[str, int] = {"": 0}
+        self._names: dict[str, int] = {"": 0}
+        #: Names that come next, as they were added: some may be there already.
+        self._next: list[str] = []
         #: What stands between the NUL of a name and the next name.
         self._behind: dict[str, str] = {}
 
+    @property
+    def names(self) -> dict[str, int]:
+        """In the order in which they were first named; the values become their places."""
+        if self._next:
+            self._names |= dict.fromkeys(self._next, 0)
+            self._next.clear()
+        return self._names
+
     def add(self, name: str, room: int = 0) -> None:
         """Make sure that a name is there, with space for at least ``room`` bytes."""
-        if name not in self.names:
-            self.names[name] = 0
-            if room and room > length(name):
-                self._behind[name] = "\0" * (room - length(name))
+        if room and room > length(name) and name not in self.names:
+            self._behind[name] = "\0" * (room - length(name))
+        self._next.append(name)
 
-    def add_all(self, column: Sequence[str | None], codes: Sequence[int]) -> Iterator[int]:
+    def add_all(self, names: Iterable[str]) -> None:
+        """Make sure that all names are there."""
+        self._next += names
+
+    def add_column(self, column: Sequence[str | None], codes: Sequence[int]) -> Iterator[int]:
         """Add the name that a column has for each of many codes.
 
         Yields:
@@ -55,10 +64,10 @@ class _Names:
         start = 0
         if None in names:
             for stop in [at for at, name in enumerate(names) if name is None]:
-                self.names.update(dict.fromkeys(names[start:stop], 0))
+                self._next += names[start:stop]
                 yield stop
                 start = stop + 1
-        self.names = dict.fromkeys((*self.names, *names[start:]), 0)
+        self._next += names[start:] if start else names
 
     def erase(self, count: int) -> None:
         """Append the NUL bytes of an overwritten name."""
@@ -72,7 +81,7 @@ class _Names:
             ``None`` if it was not; else a name and the distance of the new place from its own.
         """
         if name not in self.names:
-            self.names[name] = 0
+            self._names[name] = 0
             return None
         last = next(reversed(self.names))
         behind = self._behind.get(last, "")
@@ -88,8 +97,15 @@ class _Names:
         Raises:
             BadStructureError: a name has a NUL inside.
         """
+        if not self._behind and len(self._names) == 1:
+            added = [*filter(None, self._next)]
+            data = encode("\0".join(["", *added, ""]))
+            for table, places in known:
+                # as many different names as there are in it: none was added twice
+                if table == data and len(places) == len(added) + 1:
+                    return data, places
         names = self.names
-        text = "\0".join(names) + "\0"
+        text = "\0".join([*names, ""])
         if text.count("\0") != len(names):
             name = next(name for name in names if "\0" in name)
             raise BadStructureError(f"{name!r} is no name: it has a NUL", field=name)
@@ -155,7 +171,7 @@ def section_names(draft: Draft, known: Known) -> tuple[bytes, dict[str, int], di
     for name, in_shstrtab, made_as, erased in draft.dropped:
         column.append((None if made_as else name) if in_shstrtab and not erased else "")
     column += [""] * len(draft.symbol_names)
-    for at in table.add_all(column, codes):
+    for at in table.add_column(column, codes):
         code = codes[at]
         if code >= count:
             name, _, made_as, _ = draft.dropped[code - count]
@@ -247,7 +263,7 @@ def symbol_names(draft: Draft, known: Known) -> tuple[bytes, dict[str, int]]:
         return table.table(known)
     early, late = _early_names(draft)
     renamed: list[str] = []
-    for at in table.add_all(early, draft.history):
+    for at in table.add_column(early, draft.history):
         code = draft.history[at]
         if code >= len(draft.names):
             table.erase(draft.dropped[code - len(draft.names)][3])
@@ -261,18 +277,17 @@ def symbol_names(draft: Draft, known: Known) -> tuple[bytes, dict[str, int]]:
             if profile.bank_relocations_first and name.startswith(NAMED_BEHIND_RELOCATIONS):
                 _add_relocations_of(table, draft, at, early)
             table.add(name, room)
-    names = table.names
     for code in draft.symbols:
         if code < 0:
-            names[own[~code]] = 0
+            table.add(own[~code])
             continue
         name, _, _, erased = draft.dropped[code - len(draft.names)]
         if erased:
             table.erase(erased)
         else:
-            names[name] = 0
-    names.update(dict.fromkeys(renamed, 0))
-    names.update(dict.fromkeys(filter(None, map(late.__getitem__, draft.history)), 0))
+            table.add(name)
+    table.add_all(renamed)
+    table.add_all(filter(None, map(late.__getitem__, draft.history)))
     return table.table(known)
 
 
