@@ -192,7 +192,20 @@ def _capsule(data: bytes, name: str) -> bodies.Capsule | bodies.Blob:
     return bodies.Capsule(bodies.WORD.unpack_from(data)[0], data[bodies.WORD.size :])
 
 
-def read_run(
+def blob_run(
+    data: bytes | mmap, first: int, starts: Sequence[int], sizes: Sequence[int]
+) -> runs.BlobRun | None:
+    """Sections without records that stand one behind the other; ``None`` if they do not."""
+    if len(sizes) == 1 or not _are_neighbours(starts, sizes):
+        return None
+    return runs.BlobRun(first, sizes, data[starts[0] : starts[-1] + sizes[-1]])
+
+
+def _are_neighbours(starts: Sequence[int], sizes: Sequence[int]) -> bool:
+    return [*map(add, starts, sizes)][:-1] == [*starts[1:]]
+
+
+def record_run(
     data: bytes | mmap,
     sh_type: int,
     first: int,
@@ -201,12 +214,15 @@ def read_run(
     is_64: bool,
     info: InfoReader,
 ) -> runs.Run | None:
-    """The sections of a type that stand one behind the other, the first of them number ``first``.
+    """Relocation sections or attribute streams of one type that stand one behind the other.
+
+    Args:
+        first: number of the first section.
 
     Returns:
-        ``None`` if they do not stand so, or are not all well formed, or have to be read otherwise.
+        ``None`` if they do not stand so, or are not all well formed, or are of another type.
     """
-    if [*map(add, starts, sizes)][:-1] != [*starts[1:]]:
+    if not _are_neighbours(starts, sizes):
         return None
     if sh_type in bodies.RELOCATION_TYPES:
         rela, word = sh_type != elf.SHT_REL, 8 if is_64 else 4
@@ -216,7 +232,7 @@ def read_run(
         number = sum(sizes) // word
         fields = unpack_from(f"<{number}{'Q' if is_64 else 'I'}", data, starts[0])
         return runs.RelocationRun(first, sizes, fields, rela, is_64)
-    if sh_type in bodies.INFO_TYPES and max(sizes) <= _MAX_STREAM_BYTES:
+    if sh_type in bodies.INFO_TYPES:
         try:
             return _read_info(data, first, starts, sizes, info)
         except CubinError:
@@ -231,6 +247,8 @@ def _read_info(
     sizes: Sequence[int],
     info: InfoReader,
 ) -> runs.InfoRun | None:
+    if max(sizes) > _MAX_STREAM_BYTES:
+        return None
     contents: dict[int, list[bytes]] = {size: [] for size in sizes}
     for start, size in zip(starts, sizes, strict=True):
         contents[size].append(data[start : start + size])

@@ -178,13 +178,17 @@ class _Describer:
             if kind in _SPECIAL_TYPES or max(ends) > size:
                 found += [self._special_body(index) for index in range(first + 1, last + 1)]
                 continue
-            run_body = decode.read_run(file, kind, first, starts, sizes, self.elf.is_64, info)
-            if run_body is not None:
-                self.runs.append(run_body)
-                found += [run_body] * len(sizes)
+            decoder = decode.decoder(kind, self.strtab, self.elf.is_64, info)
+            together: Run | None
+            if decoder is None:
+                together = decode.blob_run(file, first, starts, sizes)
+            else:
+                together = decode.record_run(file, kind, first, starts, sizes, self.elf.is_64, info)
+            if together is not None:
+                self.runs.append(together)
+                found += [together] * len(sizes)
                 continue
             contents = [file[start:end] for start, end in zip(starts, ends, strict=True)]
-            decoder = decode.decoder(kind, self.strtab, self.elf.is_64, info)
             if decoder is None:
                 found += contents
                 continue

@@ -20,7 +20,7 @@ from cubinspec_writer.emit import bodies, kinds
 from cubinspec_writer.emit.kinds import Kinds
 from cubinspec_writer.emit.model import Dropped, Exceptions, Header, Pins, Section, Symbol
 from cubinspec_writer.emit.profiles import PROFILES
-from cubinspec_writer.emit.runs import InfoRun, RelocationRun, Run
+from cubinspec_writer.emit.runs import BlobRun, InfoRun, RelocationRun, Run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     DroppedRow = tuple[str, bool, str | None, int]
 
 
-_TOGETHER = (bytes, InfoRun, RelocationRun)
+_TOGETHER = (bytes, BlobRun, InfoRun, RelocationRun)
 
 
 class Draft:
@@ -329,6 +329,8 @@ class Draft:
         body = self.bodies[number]
         if isinstance(body, bodies.Blob):
             return body.data
+        if isinstance(body, BlobRun):
+            return body.content(number)
         return body if isinstance(body, bytes) else None
 
     def pins_of(self, number: int) -> dict[str, int]:

@@ -1,13 +1,14 @@
 """Neighbouring sections of one type, decoded together.
 
-A big cubin has thousands of relocation sections and attribute streams, most of a few dozen bytes,
-one behind the other. A run holds the fields of all of them; :class:`cubinspec_writer.emit.draft`
-has the run in place of each of their bodies, which are made for who asks for them.
+A big cubin has thousands of functions, relocation sections and attribute streams, most of them
+small, one behind the other. A run holds the bytes or fields of all of them;
+:class:`cubinspec_writer.emit.draft.Draft` has the run in place of each of their bodies, which are
+made for who asks for them.
 """
 
 from __future__ import annotations
 
-from itertools import repeat, starmap
+from itertools import accumulate, repeat, starmap
 
 from cubinspec_writer.emit import bodies
 
@@ -38,6 +39,34 @@ class Run:
     def split(self) -> list[bodies.Body]:
         """The body of each section."""
         raise NotImplementedError
+
+
+class BlobRun(Run):
+    """Code, data and whatever else has no records.
+
+    Attributes:
+        data: the bytes of all sections.
+    """
+
+    __slots__ = ("_starts", "data")
+
+    def __init__(self, first: int, sizes: Sequence[int], data: bytes) -> None:
+        Run.__init__(self, first, sizes)
+        self.data = data
+        self._starts: list[int] = []
+
+    def content(self, number: int) -> bytes:
+        """The bytes of one section."""
+        self._starts = self._starts or [*accumulate(self.sizes, initial=0)]
+        at = number - self.first
+        return self.data[self._starts[at] : self._starts[at + 1]]
+
+    def encode(self, context: bodies.Context) -> bytes:
+        return self.data
+
+    def split(self) -> list[bodies.Body]:
+        numbers = range(self.first, self.first + len(self.sizes))
+        return [bodies.Blob(self.content(number)) for number in numbers]
 
 
 class RelocationRun(Run):
