@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import gc
+from itertools import accumulate
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cubinspec.errors import BadStructureError, CubinError, TruncatedError
-from cubinspec.reader import streams
+from cubinspec.reader import elf, streams
 from cubinspec_writer.emit import bodies, describe, emit
 from cubinspec_writer.emit.bodies import InfoRecords
-from cubinspec_writer.emit.decode import InfoReader
+from cubinspec_writer.emit.decode import InfoReader, blob_run, record_run
 from cubinspec_writer.emit.draft import Draft
 from cubinspec_writer.emit.layout import plan
 from cubinspec_writer.emit.model import Description, Dropped, Fill, Header, Section, Symbol
+from cubinspec_writer.emit.runs import InfoRun, RelocationRun, Run
 from cubinspec_writer.emit.strings import section_names, string_offsets, symbol_names
 from cubinspec_writer.rest import CollectorAtRest
 from tests.conftest import sample_files
@@ -51,8 +53,84 @@ def test_streams_of_one_file(found: list[list[bodies.InfoRecord]]) -> None:
         assert _encoded(read) == data + bytes(4)
 
 
-def _encoded(body: InfoRecords) -> bytes:
+def _encoded(body: InfoRecords | Run) -> bytes:
     return body.encode(None)  # type: ignore[arg-type]
+
+
+def _places(contents: list[bytes], gap: int = 0) -> tuple[list[int], list[int]]:
+    sizes = [len(content) for content in contents]
+    return [*accumulate([size + gap for size in sizes[:-1]], initial=3)], sizes
+
+
+@given(
+    st.lists(st.lists(st.one_of(_SVAL, _VALUE).map(_record), max_size=4), min_size=1, max_size=12)
+)
+def test_streams_that_are_read_together(found: list[list[bodies.InfoRecord]]) -> None:
+    """Each stream of a run has its own records, and the run the bytes of all."""
+    contents = [_encoded(InfoRecords(records)) for records in found]
+    data = b"".join(contents)
+    starts, sizes = _places(contents)
+    kind = bodies.SHT_CUDA_INFO
+    run = record_run(b"abc" + data + b"d", kind, 7, starts, sizes, True, InfoReader())
+    assert isinstance(run, InfoRun)
+    assert (run.first, list(run.sizes), _encoded(run)) == (7, sizes, data)
+    split = run.split()
+    assert split == [InfoRecords(records) for records in found]
+    assert [body.size for body in split] == sizes
+    assert [_encoded(body) for body in split if isinstance(body, InfoRecords)] == contents
+
+
+@pytest.mark.parametrize("is_64", [True, False])
+@pytest.mark.parametrize("kind", [elf.SHT_REL, elf.SHT_RELA])
+def test_relocations_that_are_read_together(kind: int, is_64: bool) -> None:
+    entry = (3 if kind == elf.SHT_RELA else 2) * (8 if is_64 else 4)
+    contents = [bytes(range(count * entry)) for count in (2, 0, 1, 5)]
+    starts, sizes = _places(contents)
+    data = b"".join(contents)
+    run = record_run(b"abc" + data, kind, 0, starts, sizes, is_64, InfoReader())
+    assert isinstance(run, RelocationRun)
+    assert _encoded(run) == data
+    assert [body.size for body in run.split()] == sizes
+    assert [body.encode(None) for body in run.split()] == contents  # type: ignore[arg-type]
+    # half an entry, which the next section completes
+    assert record_run(data, kind, 0, [0, 4], [4, entry - 4], is_64, InfoReader()) is None
+
+
+def test_blobs_that_are_read_together() -> None:
+    contents = [b"code", b"", b"more code"]
+    starts, sizes = _places(contents)
+    run = blob_run(b"abc" + b"".join(contents), 4, starts, sizes)
+    assert run is not None
+    assert run.split() == [bodies.Blob(content) for content in contents]
+    assert [run.content(number) for number in (4, 5, 6)] == contents
+    assert _encoded(run) == b"codemore code"
+
+
+def test_sections_that_are_not_read_together() -> None:
+    stream = b"\4\x17\2\0ab"
+    reader = InfoReader()
+    apart = _places([stream, stream], gap=2)
+    data = b"abc" + stream + b"--" + stream
+    assert record_run(data, bodies.SHT_CUDA_INFO, 0, *apart, True, reader) is None
+    assert blob_run(data, 0, *apart) is None
+    cut = _places([stream, stream[:-1]])
+    assert record_run(b"abc" + stream * 2, bodies.SHT_CUDA_INFO, 0, *cut, True, reader) is None
+    notes = _places([stream, stream])
+    assert record_run(b"abc" + stream * 2, elf.SHT_NOTE, 0, *notes, True, reader) is None
+
+
+def test_keyed_stream_has_its_records() -> None:
+    """Streams of records with two words, which are read as words."""
+    data = b"".join(
+        [b"\4\x2f\10\0" + bytes((at & 255, at >> 8, 0, 1, 9, 0, 0, 0)) for at in range(400)]
+    )
+    read = InfoReader().read(data)
+    assert (read.size, _encoded(read)) == (len(data), data)
+    assert read.records == [row[1:] for row in streams.info_rows(data, 0, "", "")]
+    assert (read.size, _encoded(read)) == (len(data), data)
+    other = data + b"\3\1\5\0"
+    assert _encoded(InfoReader().read(other)) == other
+    assert InfoReader().read(other).records == [*read.records, (3, 1, 5, b"")]
 
 
 def test_records_that_were_read_can_be_changed() -> None:
