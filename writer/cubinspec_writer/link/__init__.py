@@ -10,7 +10,8 @@ parts, and `profile` what differs between architectures.
     merge       input sections and symbols -> output sections and symbol lists
     callgraph   one call graph; what every kernel reaches
     place       commons, texture slots, shared memory (`instances`: with `-r`), compiler constants
-    unified     unified functions and data where the index has them (`uidx`, `stubs`: form and code)
+    arrange     unified functions and data where the index has them (`unified`: what the other
+                passes do with them; `uidx`, `stubs`: form and code)
     relocate    relocations applied, changed or kept
     number      order of sections, numbers of symbols
     info        registers, barriers, stack, attributes; `takeover` and `climb`: those of kernels

@@ -86,7 +86,7 @@ def link_half(
     graph_sections = callgraph.create_sections(state, graph)
     place_textures(state, graph)
     place(state, graph)
-    mismatch = unified.arrange(state)
+    mismatch = _arrange_unified(state)
     if profile.has_rel_action and not options.relocatable:
         action = state.create_section(".nv.rel.action", SHT_CUDA_RELOCINFO, 0, 8, entsize=8)
         action.data += _REL_ACTION
@@ -111,6 +111,21 @@ def link_half(
             count = section.info_value if profile.register_count_in_text else 0
             section.info_value = function.index | count
     return Half(state, graph, fixed, *graph_sections, symbols)
+
+
+def _arrange_unified(state: LinkState) -> str | None:
+    """Give stubs and unified variables the places that the index says.
+
+    Returns:
+        What is wrong, in nvlink's words where it has some; it is told after what is undefined.
+    """
+    if state.options.relocatable:
+        return None
+    if state.index is None:
+        return unified.MISSING_INDEX if unified.has_rows(state) else None
+    from .arrange import arrange  # with an index only
+
+    return arrange(state, state.index)
 
 
 def _name_fixed_sections(state: LinkState) -> dict[str, OutSection]:
