@@ -1,14 +1,15 @@
-"""`dataclass` and `NamedTuple` without their modules, whose import takes longer than a small job.
+"""`dataclass`, `NamedTuple` and parts of `operator` without the modules that define them.
 
-Type checkers see the ones of the standard library. At run time classes get the part of them that
-this package uses: slots, constructors with positional and named arguments and defaults, comparison,
-`replace`. Whether a class is frozen is left to type checkers. Classes that are made by the thousand
-have a constructor of their own.
+Their import takes longer than a small link. Type checkers see the ones of the standard library. At
+run time classes get the part of them that this package uses: slots, constructors with positional
+and named arguments and defaults, comparison, `replace`. Whether a class is frozen is left to type
+checkers. Classes that are made by the thousand have a constructor of their own.
 """
 
 from __future__ import annotations
 
 from _collections import _tuplegetter  # type: ignore[import-not-found]  # as in `collections`
+from _operator import add, attrgetter, itemgetter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,4 +99,13 @@ else:
             return type(self)(*[changes.get(n, v) for n, v in zip(names, self)])  # noqa: B905
 
 
-__all__ = ["NamedTuple", "dataclass", "field", "final", "replace"]
+__all__ = [
+    "NamedTuple",
+    "add",
+    "attrgetter",
+    "dataclass",
+    "field",
+    "final",
+    "itemgetter",
+    "replace",
+]

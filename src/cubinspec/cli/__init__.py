@@ -104,12 +104,12 @@ def _dispatch(words: list[str]) -> int:
     if command not in COMMANDS:
         print(f"cubinspec: no command {command!r}; see 'cubinspec --help'", file=sys.stderr)
         return EXIT_USAGE
-    from cubinspec.cli.options import UsageError, parse, usage
-
     module = _load(command)
     if getattr(module, "TAKES_WORDS", False):
         raw_status: int = module.run_words(words[1:])
         return raw_status
+    from cubinspec.cli.options import UsageError, parse, usage
+
     if "--help" in words[1:] or "-h" in words[1:]:
         print(usage(command, module))
         return 0

@@ -6,8 +6,9 @@ import sys
 
 from cubinspec.cli.options import UsageError
 from cubinspec.cli.output import printable, report
-from cubinspec.cli.write import target, write_file
+from cubinspec.cli.write import target
 from cubinspec.errors import CubinError, FileAccessError
+from cubinspec.files import write_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

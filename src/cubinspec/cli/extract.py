@@ -7,8 +7,8 @@ import os
 from cubinspec.cli.options import Arguments, Option, UsageError
 from cubinspec.cli.output import report
 from cubinspec.cli.walking import ARCH, architecture_filter, for_each_image, shown
-from cubinspec.cli.write import write_file
 from cubinspec.errors import FileAccessError
+from cubinspec.files import write_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

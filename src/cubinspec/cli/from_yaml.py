@@ -35,7 +35,7 @@ def run(arguments: Arguments) -> int:
 def _convert(source: str, output: str, strict: bool, unchecked: bool) -> None:
     from pathlib import Path
 
-    from cubinspec.cli.write import write_file
+    from cubinspec.files import write_file
     from cubinspec_writer.yaml_form import from_yaml
 
     path = Path(source)

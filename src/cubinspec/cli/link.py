@@ -15,7 +15,7 @@ CHECK = "--check-output"
 
 def run_words(words: list[str]) -> int:
     """Link; the exit status is nvlink's."""
-    from cubinspec.cli.write import write_file
+    from cubinspec.files import write_file
     from cubinspec_writer.link.command import run
 
     if CHECK not in words:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from cubinspec.cli.options import Arguments, Option, UsageError
 from cubinspec.cli.output import report
-from cubinspec.cli.write import write_file
 from cubinspec.errors import CubinError
+from cubinspec.files import write_file
 
 SUMMARY = "build a fatbin out of cubins and PTX, as fatbinary 13.0 does"
 USAGE = "IMAGE[=TARGET]... -o OUT.fatbin [--compress MODE] [--compress-all]"

@@ -36,7 +36,7 @@ def run(arguments: Arguments) -> int:
 def _convert(source: str, output: str | None, folder: str | None) -> None:
     import os
 
-    from cubinspec.cli.write import write_file
+    from cubinspec.files import write_file
     from cubinspec_writer.yaml_form import to_yaml
 
     try:

@@ -3,7 +3,7 @@
 import os
 import sys
 
-from cubinspec.cli.write import write_file
+from cubinspec.files import write_file
 from cubinspec_writer.emit import emit_parts
 from cubinspec_writer.emit.describe import describe_file
 

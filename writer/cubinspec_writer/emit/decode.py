@@ -6,13 +6,13 @@ What has no such records (a forged or truncated stream) stays bytes.
 from __future__ import annotations
 
 from itertools import pairwise
-from operator import add
 from struct import Struct, unpack, unpack_from
 
 from cubinspec.errors import CubinError
 from cubinspec.reader import elf, streams
 from cubinspec_generated import records
 from cubinspec_writer.emit import bodies, runs
+from cubinspec_writer.plain import add
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import mmap
 from itertools import compress, groupby, pairwise
-from operator import add
 from struct import error as StructError
 
 from cubinspec.errors import CubinError
@@ -21,6 +20,7 @@ from cubinspec_writer.emit.draft import Draft
 from cubinspec_writer.emit.history import History
 from cubinspec_writer.emit.model import Description, Fill, Header
 from cubinspec_writer.emit.profiles import HOLE_SHNDX, PROFILES
+from cubinspec_writer.plain import add
 from cubinspec_writer.rest import CollectorAtRest
 
 TYPE_CHECKING = False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import starmap
-from operator import itemgetter
 from struct import Struct
 from struct import error as StructError
 
@@ -13,6 +12,7 @@ from cubinspec_generated import records
 from cubinspec_writer.emit import bodies
 from cubinspec_writer.emit.layout import Plan, plan
 from cubinspec_writer.emit.model import Description
+from cubinspec_writer.plain import itemgetter
 from cubinspec_writer.rest import CollectorAtRest
 
 TYPE_CHECKING = False

@@ -5,7 +5,7 @@ The rules were seen in links of made files (cases unified_*).
 
 from __future__ import annotations
 
-from operator import itemgetter
+from cubinspec_writer.plain import itemgetter
 
 from .diagnostics import UnsupportedLinkError
 from .model import FRAMES, SLOT, UDT_ENTRY, UFT_ENTRY, OutSection, Symbol, UnifiedRow

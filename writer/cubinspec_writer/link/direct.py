@@ -10,13 +10,13 @@ a test links the cases both ways and compares the bytes.
 from __future__ import annotations
 
 from itertools import accumulate, count, groupby, islice, repeat
-from operator import add, attrgetter
 from struct import Struct
 from struct import error as StructError
 
 from cubinspec.errors import BadStructureError, LimitError
 from cubinspec.reader.elf import EM_CUDA, SHN_XINDEX, SHT_SYMTAB_SHNDX, occupies_file
 from cubinspec_generated import records
+from cubinspec_writer.plain import add, attrgetter
 
 from .diagnostics import UnsupportedLinkError
 from .half import Half

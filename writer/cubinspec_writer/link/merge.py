@@ -16,9 +16,8 @@ Fixed from here on: which sections exist, both symbol lists, the place of every 
 
 from __future__ import annotations
 
-from operator import itemgetter
-
 from cubinspec.errors import BadStructureError
+from cubinspec_writer.plain import itemgetter
 
 from . import unified
 from .liveness import accepted_here, defined_here

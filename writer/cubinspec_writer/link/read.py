@@ -12,11 +12,11 @@ order follows from it.
 from __future__ import annotations
 
 from itertools import groupby
-from operator import itemgetter
 
 from cubinspec.errors import BadStructureError, NotCubinError
 from cubinspec.reader.elf import Elf, StringTable, occupies_file
 from cubinspec_generated import records
+from cubinspec_writer.plain import itemgetter
 
 from .model import (
     LARGEST_ALIGNMENT,

@@ -1,0 +1,53 @@
+"""Writing files: never half of one."""
+
+from __future__ import annotations
+
+import os
+
+from cubinspec.errors import FileAccessError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+#: Files of many small parts are written by the megabyte.
+_BUFFER = 1 << 20
+
+
+def write_file(path: str, data: bytes | memoryview | Sequence[bytes | bytearray]) -> None:
+    """Write a whole file or nothing: a temporary file in the same folder, then a rename.
+
+    ``data`` may be in parts that follow each other. A link is followed, and the permissions of a
+    file that is replaced are kept.
+
+    Raises:
+        FileAccessError: the file or its folder cannot be written.
+    """
+    parts = [data] if isinstance(data, bytes | memoryview) else data
+    # a device or pipe (/dev/stdout) cannot be replaced
+    if os.path.exists(path) and not os.path.isfile(path):
+        try:
+            with open(path, "wb") as stream:
+                stream.writelines(parts)
+        except OSError as error:
+            raise FileAccessError(_reason(error), file=path) from error
+        return
+    path = os.path.realpath(path)
+    temporary = f"{path}.{os.getpid()}.tmp"
+    try:
+        try:
+            with open(temporary, "xb", buffering=_BUFFER) as stream:
+                stream.writelines(parts)
+            if os.path.exists(path):
+                os.chmod(temporary, os.stat(path).st_mode & 0o7777)
+            os.replace(temporary, path)
+        except BaseException:
+            if os.path.exists(temporary):
+                os.unlink(temporary)
+            raise
+    except OSError as error:
+        raise FileAccessError(_reason(error), file=path) from error
+
+
+def _reason(error: OSError) -> str:
+    return f"cannot be written: {error.strerror or error}"
