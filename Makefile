@@ -25,7 +25,10 @@ $(VENV)/.dev: $(VENV)/.base
 	$(PY) -m pip install --quiet -e '.[containers,scan,dask,oracle,test,lint]'
 	@touch $@
 
+# An old pip makes a console script that imports `re`, which takes longer than a small link.
 $(VENV)/.bench: $(VENV)/.dev
+	$(PY) -m pip install --quiet --upgrade pip
+	$(PY) -m pip install --quiet --force-reinstall --no-deps -e .
 	$(PY) -m pip install --quiet -e '.[bench]'
 	@touch $@
 

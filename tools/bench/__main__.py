@@ -228,7 +228,8 @@ def machine() -> list[str]:
         lines = cpuinfo.read_text(encoding="utf-8").splitlines()
         model = next((x.split(":", 1)[1].strip() for x in lines if "model name" in x), model)
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    tools = [f"Python {platform.python_version()}"]
+    # pip makes the console script, which is part of what is measured
+    tools = [f"Python {platform.python_version()}", f"pip {importlib.metadata.version('pip')}"]
     if oracle.missing("cuobjdump") is None:
         tools.append(f"cuobjdump {oracle.find('cuobjdump').version}")
     if oracle.missing("nvlink") is None:
