@@ -272,15 +272,15 @@ def test_columns_and_objects_say_the_same(file: Path) -> None:
     description = describe(file.read_bytes())
     kept = description.plan
     again = plan(description)
-    if kept is not None:
-        assert kept.section_rows == again.section_rows
-        assert kept.symbol_rows == again.symbol_rows
-        assert (kept.offsets, list(kept.sizes)) == (again.offsets, list(again.sizes))
-        assert (kept.ehdr, kept.segment_rows, kept.size) == (
-            again.ehdr,
-            again.segment_rows,
-            again.size,
-        )
+    assert kept is not None, description.reasons
+    assert kept.section_rows == again.section_rows
+    assert kept.symbol_rows == again.symbol_rows
+    assert (kept.offsets, list(kept.sizes)) == (again.offsets, list(again.sizes))
+    assert (kept.ehdr, kept.segment_rows, kept.size) == (
+        again.ehdr,
+        again.segment_rows,
+        again.size,
+    )
 
 
 def test_plain_classes() -> None:

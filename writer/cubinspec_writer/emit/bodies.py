@@ -256,32 +256,26 @@ class InfoShape:
     """Where the records of an attribute stream are: what streams of one kind have in common.
 
     Attributes:
-        mask, heads: the bits that say where records start and end (of the stream as a
-            little-endian number), and their values.
         record: the whole stream; a word for each record and its payload.
-        words: the same bits for each word: its field of the record, mask and value.
+        words: for each of these words: which field it is, and the bits that say where the record
+            ends, as a mask and a value.
     """
 
-    __slots__ = ("heads", "mask", "record", "words")
+    __slots__ = ("record", "words")
 
-    def __init__(self, number: int, found: list[InfoRecord]) -> None:
-        mask = bytearray()
+    def __init__(self, found: list[InfoRecord]) -> None:
         layout = "<"
         at = 0
         self.words: list[tuple[int, int, int]] = []
         for form, _, _, payload in found:
             if form == EIFMT_SVAL:
                 self.words.append((at, 0xFFFF00FF, form | len(payload) << 16))
-                mask += b"\xff\0\xff\xff" + bytes(len(payload))
                 layout += f"I{len(payload)}s"
                 at += 2
             else:
                 self.words.append((at, 0xFF, form))
-                mask += b"\xff\0\0\0"
                 layout += "I"
                 at += 1
-        self.mask = int.from_bytes(mask, "little")
-        self.heads = number & self.mask
         self.record = Struct(layout)
 
     @staticmethod

@@ -43,14 +43,14 @@ class InfoReader:
                 return bodies.InfoRecords(_info(data))
             keyed = bodies.KeyedShape(len(data))
             return bodies.InfoRecords(None, keyed, keyed.record.unpack(data))
-        number = int.from_bytes(data, "little")
         known = self._known.setdefault(len(data), [])
         for shape in known:
-            if number & shape.mask == shape.heads:
-                return bodies.InfoRecords(None, shape, shape.record.unpack(data))
+            fields = shape.record.unpack(data)
+            if shape.fits([fields]):
+                return bodies.InfoRecords(None, shape, fields)
         found = _info(data)
         if len(known) < _MAX_STREAMS:
-            known.append(bodies.InfoShape(number, found))
+            known.append(bodies.InfoShape(found))
         return bodies.InfoRecords(found)
 
     def shape(self, data: bytes) -> bodies.InfoShape:
@@ -59,7 +59,7 @@ class InfoReader:
         Raises:
             TruncatedError: a record or its payload runs over the end of the stream.
         """
-        return bodies.InfoShape(int.from_bytes(data, "little"), _info(data))
+        return bodies.InfoShape(_info(data))
 
 
 def _is_keyed(data: bytes) -> bool:
