@@ -9,7 +9,7 @@ checkers. Classes that are made by the thousand have a constructor of their own.
 from __future__ import annotations
 
 from _collections import _tuplegetter  # type: ignore[import-not-found]  # as in `collections`
-from _operator import add, attrgetter, itemgetter
+from _operator import add, attrgetter, eq, itemgetter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -104,6 +104,7 @@ __all__ = [
     "add",
     "attrgetter",
     "dataclass",
+    "eq",
     "field",
     "final",
     "itemgetter",

@@ -601,7 +601,7 @@ class Capsule(_Many):
         return WORD.pack(index) + self.data
 
 
-def encode_symbols(rows: list[tuple[int, int, int, int, int, int]], is_64: bool) -> bytes:
+def encode_symbols(rows: Sequence[tuple[int, int, int, int, int, int]], is_64: bool) -> bytes:
     """A symbol table from rows in ELF64 field order."""
     if is_64:
         return b"".join(starmap(records.SYMBOL_64.pack, rows))

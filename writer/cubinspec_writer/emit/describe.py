@@ -112,17 +112,17 @@ class _Describer:
     def __init__(self, data: Buffer, file: str) -> None:
         self.data = data
         self.elf = Elf(data, file)
-        #: Of every section, index 0 included.
-        self.rows = self.elf.section_rows
-        #: The fields of all of them.
-        self.columns: list[tuple[int, ...]] = [*zip(*self.rows, strict=True)] or [()] * 10
-        self.types = {*self.columns[1]}
+        #: The fields of every section header, by index.
+        self.columns = columns = self.elf.section_columns
+        self.sh_name, self.sh_type, self.sh_flags = columns[:3]
+        self.sh_offset, self.sh_size, self.sh_link, self.sh_info = columns[4:8]
+        self.types = {*self.sh_type}
         #: First place of every name in ``.shstrtab``.
         self.section_places = strings.string_offsets(self.elf.shstrtab.data)
-        self.names = _names_at(self.section_places, self.elf.shstrtab, self.columns[0])
+        self.names = _names_at(self.section_places, self.elf.shstrtab, self.sh_name)
         self.reasons: list[str] = []
         self.symtab = self.elf.find_section(elf.SHT_SYMTAB) or 0
-        self.strtab_index = self.rows[self.symtab][6] if self.symtab else 0
+        self.strtab_index = self.sh_link[self.symtab] if self.symtab else 0
         if not self._is_strtab(self.strtab_index):
             self.strtab_index = 0
         if not self.strtab_index:
@@ -134,14 +134,14 @@ class _Describer:
             else StringTable(b"\0", 0, file, ".strtab")
         )
         self.runs: list[Run] = []
-        self.symbol_rows: list[SymbolRow] = []
+        self.symbol_rows: Sequence[SymbolRow] = ()
         self.symbol_names: list[str] = []
         #: First place of every name in ``.strtab``.
         self.places = strings.string_offsets(self.strtab.data)
         self.placed: tuple[list[int], int] = ([], 0)
 
     def _is_strtab(self, index: int) -> bool:
-        return 0 < index < len(self.rows) and self.rows[index][1] == elf.SHT_STRTAB
+        return 0 < index < len(self.sh_type) and self.sh_type[index] == elf.SHT_STRTAB
 
     # -- decoding --------------------------------------------------------------------------------
 
@@ -212,10 +212,9 @@ class _Describer:
 
     def _special_body(self, index: int) -> bodies.Body:
         """What has no bytes in the file, or is a table made from the rest."""
-        row = self.rows[index]
-        kind, flags = row[1:3]
+        kind, flags = self.sh_type[index], self.sh_flags[index]
         if not elf.occupies_file(kind, flags) or self._is_window(index):
-            return bodies.NoBytes(row[5])
+            return bodies.NoBytes(self.sh_size[index])
         if index == self.elf.shstrndx and kind == elf.SHT_STRTAB:
             return bodies.Computed("shstrtab")
         if index == self.strtab_index:
@@ -232,17 +231,17 @@ class _Describer:
         Up to CUDA 13.3 ``.nv.merc.nv.shared.reserved.0`` has bytes; from 13.4 on the section
         headers stand where they would be.
         """
-        row = self.rows[index]
-        end = row[4] + row[5]
-        return row[1] == elf.SHT_CUDA_RESERVED_SHARED and row[4] <= self.elf.ehdr[5] < end
+        start = self.sh_offset[index]
+        is_over_table = start <= self.elf.ehdr[5] < start + self.sh_size[index]
+        return is_over_table and self.sh_type[index] == elf.SHT_CUDA_RESERVED_SHARED
 
     def _mercury_tables(self) -> None:
         """Decode ``.nv.merc.symtab``, which refers to sections."""
         table = bodies.SHT_CUDA_MERC_SYMTAB
         if table not in self.types:
             return
-        for index in [at for at, row in enumerate(self.rows) if at and row[1] == table]:
-            if self.rows[index][6] != self.strtab_index:
+        for index in [at for at, kind in enumerate(self.sh_type) if at and kind == table]:
+            if self.sh_link[index] != self.strtab_index:
                 continue
             try:
                 rows = self.elf.symbol_rows(index)
@@ -265,12 +264,13 @@ class _Describer:
         if shoff == ehdr[7]:
             if not phentsize:
                 return "table_first_no_entsize"
-            code = [r[7] for n, r in zip(self.names, self.rows, strict=True) if n[:5] == ".text"]
-            return "table_first" if any(i & 0xFFFFFF for i in code) else "table_first_9"
+            named = zip(self.names, self.sh_info, strict=True)
+            has_symbols = any(info & 0xFFFFFF for name, info in named if name[:5] == ".text")
+            return "table_first" if has_symbols else "table_first_9"
         hole = 0
         if self.elf.shstrndx == 1 and self.strtab_index == 2:
-            hole = self.rows[2][4] - self.rows[1][4] - self.rows[1][5]
-        total = self.symtab and self.rows[self.symtab][7] == len(self.symbol_rows)
+            hole = self.sh_offset[2] - self.sh_offset[1] - self.sh_size[1]
+        total = self.symtab and self.sh_info[self.symtab] == len(self.symbol_rows)
         if bodies.SHT_CUDA_MERC_SYMTAB in self.types:
             if hole == HOLE_SHNDX:
                 return "mercury_12_0"
@@ -298,7 +298,7 @@ class _Describer:
             if ehdr[2] > _CUDA_11_0:
                 return "classic_11_1"
             return "classic_8" if self._names_constant_banks_first() else "classic_10"
-        if ehdr[0] != 2 or not self.rows:
+        if ehdr[0] != 2 or not self.names:
             return "classic"
         if not segments:
             return "classic_bare" if ehdr[8] else "classic_bare_no_entsize"
@@ -318,15 +318,15 @@ class _Describer:
     def _counts_last_local(self) -> bool:
         """Whether ``sh_info`` of ``.symtab`` is one less than the index of the first global."""
         rows = self.symbol_rows
-        info = self.rows[self.symtab][7] if self.symtab else 0
+        info = self.sh_info[self.symtab] if self.symtab else 0
         if not 0 <= info < len(rows) or rows[info][1] >> 4 == layout.STB_GLOBAL:
             return False
         return info + 1 == len(rows) or rows[info + 1][1] >> 4 == layout.STB_GLOBAL
 
     def _has_tail(self) -> bool:
         return any(
-            name.startswith(".nv.constant0.") and row[1] not in bodies.RELOCATION_TYPES
-            for name, row in zip(self.names, self.rows, strict=True)
+            name.startswith(".nv.constant0.") and kind not in bodies.RELOCATION_TYPES
+            for name, kind in zip(self.names, self.sh_type, strict=True)
         )
 
     def _constants_follow_code(self) -> bool:
@@ -341,11 +341,11 @@ class _Describer:
     def _split(self, profile: Profile) -> int:
         """Index of the first symbol of the global list."""
         rows = self.symbol_rows
-        info = self.rows[self.symtab][7]
+        info = self.sh_info[self.symtab]
         if profile.late_constant0:
             if bodies.SHT_CUDA_MERC_SYMTAB in self.types:
                 table = self.elf.find_section(bodies.SHT_CUDA_MERC_SYMTAB) or 0
-                return min(max(self.rows[table][7], 1), len(rows))
+                return min(max(self.sh_info[table], 1), len(rows))
             if info == len(rows):
                 for at, row in enumerate(rows):
                     if row[1] >> 4 == 1:
@@ -380,13 +380,13 @@ class _Describer:
         if not self.symtab:
             return
         try:
-            self.symbol_rows = self.elf.symbol_rows(self.symtab)
+            self.symbol_rows = self.elf.symbol_table(self.symtab)
             offsets = [row[0] for row in self.symbol_rows]
             self.symbol_names = _names_at(self.places, self.strtab, offsets)
             if not self.symbol_rows or self.symbol_rows[0] != (0, 0, 0, 0, 0, 0):
                 raise CubinError("no null symbol")
         except CubinError:
-            self.symbol_rows, self.symbol_names = [], []
+            self.symbol_rows, self.symbol_names = (), []
             self._keep_table(self.symtab)
             self.reasons.append("malformed symbols")
             self.symtab = 0
@@ -420,8 +420,8 @@ class _Describer:
             self.reasons.append("symbol name table")
         if pins.shstrtab is not None or pins.strtab is not None:
             planner = self._planner()
-        places = self.columns[0][1:]
-        if places != (*planner.name_places,):
+        places = self.sh_name[1:]
+        if [*places] != planner.name_places:
             pairs = zip(places, planner.name_places, strict=True)
             for number, (place, first) in enumerate(pairs):
                 if place != first:
@@ -452,20 +452,16 @@ class _Describer:
             self._keep_table(self.symtab)
             self.reasons.append("symbol table")
         planner = self._planner()
-        planner.prepare()
+        planner.prepare(self.symbol_rows)
         return planner
 
     def _has_symbols(self, planner: layout.Planner) -> bool:
         """Let the symbols be numbered; whether they are those of the file."""
         try:
-            planner.prepare()
+            planner.prepare(self.symbol_rows)
         except CubinError:
             planner.symbol_rows = []  # a name is missing: the table is kept as it is
-        if self.symtab and planner.symbol_rows != self.symbol_rows:
-            return False
-        if self.symtab:
-            planner.symbol_rows = self.symbol_rows  # equal ones, which need not be kept twice
-        return True
+        return not self.symtab or planner.symbol_rows is self.symbol_rows
 
     def _pin_names(self, first: dict[str, int]) -> None:
         """Keep ``st_name`` where it is not the first place of the name."""
@@ -507,7 +503,7 @@ class _Describer:
 
     def _is_computed(self, planner: layout.Planner, kind: str, data: bytes) -> bool:
         if kind == "symtab" and elf.SHT_SYMTAB_SHNDX not in self.types:
-            return planner.symbol_rows == self.symbol_rows
+            return planner.symbol_rows is self.symbol_rows
         try:
             return planner.table(kind, kind) == data
         except (CubinError, StructError):
@@ -530,19 +526,20 @@ class _Describer:
         if self.placed[0] != actual:
             self.placed = planner.offsets(actual)
         infos, links = planner.infos(), planner.links()
-        is_usual = (*infos,) == self.columns[7][1:] and (*links,) == self.columns[6][1:]
+        is_usual = infos == [*self.sh_info[1:]] and links == [*self.sh_link[1:]]
         if is_usual and not draft.exceptions and not draft.shares:
             return
-        computed = zip(draft.names, self.rows[1:], infos, links, strict=True)
-        for number, (name, row, info, link) in enumerate(computed):
+        actual_and_computed = zip(self.sh_info[1:], infos, self.sh_link[1:], links, strict=True)
+        for number, (info, by_rule, link, usual_link) in enumerate(actual_and_computed):
+            name = draft.names[number]
             if number in draft.exceptions and "sh_offset" in draft.exceptions[number].pins:
                 self.reasons.append(f"offset of {kind_of(name)}")
             if number in draft.shares:
                 self.reasons.append(f"sharing of {kind_of(name)}")
-            if info != row[7]:
-                self._keep_info(number, info, row[7])
-            if link != row[6]:
-                draft.links[number] = row[6]
+            if info != by_rule:
+                self._keep_info(number, by_rule, info)
+            if link != usual_link:
+                draft.links[number] = link
                 self.reasons.append(f"sh_link of {kind_of(name)}")
 
     def _keep_info(self, number: int, computed: int, info: int) -> None:
@@ -561,15 +558,16 @@ class _Describer:
 
     def _check_header(self, planner: layout.Planner) -> layout.Plan:
         header, pins = self.draft.header, self.draft.pins
-        rows = self.rows[1:]  # of which all that is computed was compared
-        laid_out = planner.finish(*self.placed, rows)
+        columns = [column[1:] for column in self.columns]  # all that is computed was compared
+        laid_out = planner.finish(*self.placed, columns)
         actual = tuple(self.elf.segment_rows)
         if tuple(laid_out.segment_rows) != actual:
             pins.segments = list(actual)
             self.reasons.append("program headers")
-            laid_out = planner.finish(*self.placed, rows)
-        if self.rows and laid_out.section_rows[0] != self.rows[0]:
-            pins.null_section = self.rows[0]
+            laid_out = planner.finish(*self.placed, columns)
+        null = tuple([column[0] for column in self.columns]) if self.names else ()
+        if null and laid_out.null_section != null:
+            pins.null_section = null
             self.reasons.append("section header 0")
         # e_shoff first: the program headers follow it
         for field in ("e_shoff", *_EHDR_FIELDS):
@@ -577,7 +575,7 @@ class _Describer:
             if laid_out.ehdr[at] != self.elf.ehdr[at]:
                 header.pins[field] = self.elf.ehdr[at]
                 self.reasons.append(f"header field {field}")
-                laid_out = planner.finish(*self.placed, rows)
+                laid_out = planner.finish(*self.placed, columns)
         if laid_out.size != len(self.data):
             pins.file_size = len(self.data)
             self.reasons.append("file size")
@@ -586,19 +584,19 @@ class _Describer:
     def _fills(self) -> list[Fill]:
         """Bytes outside of everything that are not zero."""
         ehdr = self.elf.ehdr
-        rows = self.rows
+        count = len(self.names)
         if elf.SHT_CUDA_RESERVED_SHARED in self.types:
-            stored = [elf.occupies_file(row[1], row[2]) for row in rows]
-        elif elf.NO_BYTES_TYPES.isdisjoint({*self.columns[1][1:]}):
-            stored = [False, *[True] * (len(rows) - 1)]
+            stored = [*map(elf.occupies_file, self.sh_type, self.sh_flags)]
+        elif elf.NO_BYTES_TYPES.isdisjoint({*self.sh_type[1:]}):
+            stored = [False, *[True] * (count - 1)]
         else:
-            stored = [kind not in elf.NO_BYTES_TYPES for kind in self.columns[1]]
-        starts = [*compress(self.columns[4], stored)]
-        ends = [*map(add, starts, compress(self.columns[5], stored))]
+            stored = [kind not in elf.NO_BYTES_TYPES for kind in self.sh_type]
+        starts = [*compress(self.sh_offset, stored)]
+        ends = [*map(add, starts, compress(self.sh_size, stored))]
         segment = 56 if self.elf.is_64 else 32
         for start, size in (
             (0, ehdr[7]),
-            (ehdr[5], len(rows) * (64 if self.elf.is_64 else 40)),
+            (ehdr[5], count * (64 if self.elf.is_64 else 40)),
             (ehdr[4], self.elf.num_segments * segment),
         ):
             starts.append(start)

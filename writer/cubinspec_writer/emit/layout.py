@@ -50,14 +50,14 @@ from cubinspec_writer.emit.strings import (
     strtab_hole,
     symbol_names,
 )
-from cubinspec_writer.plain import dataclass
+from cubinspec_writer.plain import dataclass, eq
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import NoReturn
+    from collections.abc import Iterator, Sequence
+    from typing import Any, NoReturn
 
-    from cubinspec_writer.emit.model import Description, Section, Symbol
+    from cubinspec_writer.emit.model import Description, Exceptions, Section, Symbol
     from cubinspec_writer.emit.strings import Known
 
     SymbolRow = tuple[int, int, int, int, int, int]
@@ -85,7 +85,8 @@ class Plan:
 
     Attributes:
         draft: what is laid out.
-        section_rows: the section headers, ELF64 field order.
+        section_columns: the section headers field by field, in ELF64 order, without the null one.
+        null_section: the null one.
         offsets, sizes: where the bytes of each section stand, and how many there are.
         tables_at: where the section headers and the program headers stand.
         symbol_rows: ``.symtab``, with real section indices.
@@ -97,17 +98,23 @@ class Plan:
     """
 
     draft: Draft
-    section_rows: list[tuple[int, ...]]
+    section_columns: list[Sequence[int]]
+    null_section: tuple[int, ...]
     offsets: list[int]
     sizes: Sequence[int]
     tables_at: tuple[int, int]
-    symbol_rows: list[SymbolRow]
+    symbol_rows: Sequence[SymbolRow]
     tables: dict[str, bytes]
     ehdr: tuple[int, ...]
     segment_rows: list[tuple[int, ...]]
     size: int
     is_64: bool
     context: References
+
+    @property
+    def section_rows(self) -> list[tuple[int, ...]]:
+        """The section headers, the null one included."""
+        return [self.null_section, *zip(*self.section_columns, strict=True)]
 
     @property
     def sections(self) -> list[Section | None]:
@@ -204,7 +211,7 @@ class Planner:
         self.context = References(draft, self.strtab, self.strtab_offsets)
         #: Index in ``.symtab`` of the first symbol of a function by section index and name.
         self.function_symbols: dict[tuple[int, str], int] = {}
-        self.symbol_rows: list[SymbolRow] = []
+        self.symbol_rows: Sequence[SymbolRow] = []
         #: What stands at each index of ``.symtab``: a section for its symbol, ``None`` at 0.
         self.symbol_codes: list[int | None] = []
         #: Bytes of the computed tables by kind, as far as they were asked for.
@@ -236,8 +243,12 @@ class Planner:
 
     # -- symbols ---------------------------------------------------------------------------------
 
-    def symbols(self) -> list[SymbolRow]:
-        """``.symtab``."""
+    def symbols(self, known: Sequence[SymbolRow] = ()) -> Sequence[SymbolRow]:
+        """``.symtab``.
+
+        Args:
+            known: what may come out, which is then given back.
+        """
         draft = self.draft
         kinds, wanted, lates = draft.kinds, draft.has_symbol, draft.late
         in_globals, own = draft.in_globals, draft.symbol_rows
@@ -261,30 +272,32 @@ class Planner:
         codes += [entry for entry in draft.symbols if entry < 0]
         codes += tail
         self.num_tail = len(tail)
-        rows = self._symbol_rows(codes)
         order = draft.pins.symbol_order
         if order is not None:
-            if sorted(order) != list(range(len(rows))):
+            if sorted(order) != list(range(len(codes))):
                 _refuse("not every symbol stands there once", "symbol_order")
+            rows = [*self._symbol_rows(codes)]
+            self.symbol_codes = [codes[at] for at in order]
             rows = [rows[at] for at in order]
-            codes = [codes[at] for at in order]
+            return known if rows == [*known] else rows
         self.symbol_codes = codes
-        return rows
+        if len(known) == len(codes) and all(map(eq, self._symbol_rows(codes), known)):
+            return known
+        return [*self._symbol_rows(codes)]
 
-    def _symbol_rows(self, codes: list[int | None]) -> list[SymbolRow]:
+    def _symbol_rows(self, codes: list[int | None]) -> Iterator[SymbolRow]:
         draft = self.draft
         places, pinned, names = self.strtab_offsets, draft.symbol_places, draft.names
         own, own_names = draft.symbol_rows, draft.symbol_names
-        rows: list[SymbolRow] = []
         functions = self.function_symbols = {}
-        for code in codes:
+        for at, code in enumerate(codes):
             if code is None:
-                rows.append((0, 0, 0, 0, draft.null_value, 0))
+                yield (0, 0, 0, 0, draft.null_value, 0)
             elif code >= 0:
                 place = places.get(names[code])
                 if place is None:
                     self._refuse_name(names[code])
-                rows.append((place, STT_SECTION, 0, code + 1, 0, 0))
+                yield (place, STT_SECTION, 0, code + 1, 0, 0)
             else:
                 row, name = own[~code], own_names[~code]
                 place = pinned.get(~code) if pinned else None
@@ -293,9 +306,8 @@ class Planner:
                     if place is None:
                         self._refuse_name(name)
                 if row[1] & 15 == STT_FUNC:
-                    functions.setdefault((row[3], name), len(rows))
-                rows.append(row if row[0] == place else (place, *row[1:]))
-        return rows
+                    functions.setdefault((row[3], name), at)
+                yield row if row[0] == place else (place, *row[1:])
 
     @staticmethod
     def _refuse_name(name: str) -> NoReturn:
@@ -551,10 +563,14 @@ class Planner:
 
     # -- the whole -------------------------------------------------------------------------------
 
-    def prepare(self) -> None:
-        """Number the symbols, which the sizes depend on."""
+    def prepare(self, known: Sequence[SymbolRow] = ()) -> None:
+        """Number the symbols, which the sizes depend on.
+
+        Args:
+            known: symbols that may come out.
+        """
         if self._by_kind("symtab"):
-            self.symbol_rows = self.symbols()
+            self.symbol_rows = self.symbols(known)
 
     def _extended(self) -> tuple[list[SymbolRow], list[int]]:
         """``.symtab`` as it is stored beside ``.symtab_shndx``, and the words of that.
@@ -627,18 +643,18 @@ class Planner:
         return self.finish(*self.offsets())
 
     def finish(
-        self, offsets: list[int], end: int, rows: Sequence[tuple[int, ...]] | None = None
+        self, offsets: list[int], end: int, columns: list[Sequence[int]] | None = None
     ) -> Plan:
         """Headers and program headers, once the sections have their places.
 
         Args:
-            rows: the section headers without the null one, where they are known.
+            columns: the section headers without the null one, where they are known.
         """
         draft = self.draft
         header, pins = draft.header, draft.pins
-        if rows is None:
-            rows = self._section_rows(offsets)
-        count = len(rows) + 1
+        if columns is None:
+            columns = self._section_columns(offsets)
+        count = len(draft.names) + 1
         ehsize, shentsize, phentsize = (64, 64, 56) if self.is_64 else (52, 40, 32)
         word = 8 if self.is_64 else 4
         shoff = ehsize if self.profile.table_first else (end + word - 1) // word * word
@@ -648,7 +664,8 @@ class Planner:
         headers = pins.segments
         if headers is None:
             wanted = header.e_type == 2 and count > 1
-            headers = style(rows, after_sections, phentsize) if wanted else []
+            rows = zip(*columns, strict=True)
+            headers = style(rows, count, after_sections, phentsize) if wanted else []
             if not self.is_64:
                 headers = [(*row[:-1], segments.P_ALIGN_32) for row in headers]
         phoff = header.pins.get("e_phoff", after_sections if headers else 0)
@@ -660,9 +677,7 @@ class Planner:
             shstrndx if shstrndx >= SHN_LORESERVE else 0,
             0, 0, 0,
         )  # fmt: skip
-        rows = [null if pins.null_section is None else pins.null_section, *rows]
-        for number, exceptions in draft.exceptions.items():
-            rows[number + 1] = _overridden(rows[number + 1], exceptions.overrides)
+        columns = _overridden(columns, draft.exceptions)
         fields = {
             "e_type": header.e_type,
             "e_machine": elf.EM_CUDA,
@@ -688,7 +703,8 @@ class Planner:
         )
         return Plan(
             draft,
-            rows,
+            columns,
+            null if pins.null_section is None else pins.null_section,
             offsets,
             self.sizes(),
             (shoff, phoff),
@@ -717,9 +733,10 @@ class Planner:
                 return header.e_flags | min(note, MAX_NOTE_INDEX) << 24
         return header.e_flags
 
-    def _section_rows(self, offsets: list[int]) -> list[tuple[int, ...]]:
+    def _section_columns(self, offsets: list[int]) -> list[Sequence[int]]:
         draft = self.draft
-        places, sizes = [*self.name_places], [*self.sizes()]
+        places: list[Any] = [*self.name_places]
+        sizes = [*self.sizes()]
         for number, exceptions in draft.exceptions.items():
             pins, overrides = exceptions.pins, exceptions.overrides
             if "sh_name" in pins or "sh_name" in overrides:
@@ -732,26 +749,31 @@ class Planner:
         for column, given in ((links, draft.links), (infos, draft.infos)):
             for number, section in given.items():
                 column[number] = draft.index(section)
-        return list(
-            zip(
-                places,
-                draft.types,
-                draft.flags,
-                draft.addrs,
-                offsets,
-                sizes,
-                links,
-                infos,
-                draft.aligns,
-                draft.entsizes,
-                strict=True,
-            )
-        )
+        return [
+            places,
+            draft.types,
+            draft.flags,
+            draft.addrs,
+            offsets,
+            sizes,
+            links,
+            infos,
+            draft.aligns,
+            draft.entsizes,
+        ]
 
 
-def _overridden(row: tuple[int, ...], overrides: dict[str, int]) -> tuple[int, ...]:
-    fields = zip(records.SECTION_HEADER_64_FIELDS, row, strict=True)
-    return tuple([overrides.get(name, value) for name, value in fields])
+def _overridden(
+    columns: list[Sequence[int]], exceptions: dict[int, Exceptions]
+) -> list[Sequence[int]]:
+    """Section headers that say something else than the layout."""
+    changed = [*columns]
+    for number, of_section in exceptions.items():
+        for name, value in of_section.overrides.items():
+            field = records.SECTION_HEADER_64_FIELDS.index(name)
+            column = changed[field] = [*changed[field]]
+            column[number] = value
+    return changed
 
 
 def plan(description: Description) -> Plan:

@@ -8,7 +8,7 @@ from cubinspec.reader import elf
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
 SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR = 1, 2, 4
 _LOADED = SHF_ALLOC | elf.SHF_CUDA_MERCURY
@@ -52,7 +52,9 @@ def _table(access: int, kind: int, at: int, count: int, entry: int) -> tuple[int
     return (kind, access, at, 0, 0, count * entry, count * entry, P_ALIGN)
 
 
-def _classic(rows: Sequence[tuple[int, ...]], at: int, entry: int) -> list[tuple[int, ...]]:
+def _classic(
+    rows: Iterable[tuple[int, ...]], count: int, at: int, entry: int
+) -> list[tuple[int, ...]]:
     """PT_PHDR, constants with code, data, the table itself."""
     loads = [_load(*run) for run in _runs(rows, split=False)]
     count = len(loads) + 2
@@ -64,7 +66,9 @@ def _classic(rows: Sequence[tuple[int, ...]], at: int, entry: int) -> list[tuple
     ]
 
 
-def _split(rows: Sequence[tuple[int, ...]], at: int, entry: int) -> list[tuple[int, ...]]:
+def _split(
+    rows: Iterable[tuple[int, ...]], count: int, at: int, entry: int
+) -> list[tuple[int, ...]]:
     """PT_PHDR, the table itself, then one segment for each run of equal permissions."""
     loads = [_load(*run) for run in _runs(rows, split=True)]
     count = len(loads) + 2
@@ -75,7 +79,7 @@ def _split(rows: Sequence[tuple[int, ...]], at: int, entry: int) -> list[tuple[i
     ]
 
 
-def _old_loads(rows: Sequence[tuple[int, ...]], end: int) -> dict[int, tuple[int, ...]]:
+def _old_loads(rows: Iterable[tuple[int, ...]], end: int) -> dict[int, tuple[int, ...]]:
     """CUDA 8 to 11.0: sizes are sums without padding, reserved memory is the largest section.
 
     The file part of the data segment reaches up to the section headers.
@@ -90,28 +94,34 @@ def _old_loads(rows: Sequence[tuple[int, ...]], end: int) -> dict[int, tuple[int
     return loads
 
 
-def _classic_10(rows: Sequence[tuple[int, ...]], at: int, entry: int) -> list[tuple[int, ...]]:
+def _classic_10(
+    rows: Iterable[tuple[int, ...]], count: int, at: int, entry: int
+) -> list[tuple[int, ...]]:
     """PT_PHDR, code, data; a segment without sections is all zero."""
-    loads = _old_loads(rows, at - (len(rows) + 1) * _SECTION_HEADER_BYTES[entry])
+    loads = _old_loads(rows, at - count * _SECTION_HEADER_BYTES[entry])
     result = [_table(PF_R | PF_X, PT_PHDR, at, 3, entry)]
     for access in (PF_R | PF_X, PF_R | PF_W):
         result.append(loads.get(access, (PT_LOAD, access, 0, 0, 0, 0, 0, P_ALIGN)))
     return result
 
 
-def _classic_11(rows: Sequence[tuple[int, ...]], at: int, entry: int) -> list[tuple[int, ...]]:
+def _classic_11(
+    rows: Iterable[tuple[int, ...]], count: int, at: int, entry: int
+) -> list[tuple[int, ...]]:
     """PT_PHDR, code, data, but not the table itself (CUDA 11.1)."""
     loads = [_load(*run) for run in _runs(rows, split=False)]
     return [_table(PF_R | PF_X, PT_PHDR, at, len(loads) + 1, entry), *loads]
 
 
-def _none(rows: Sequence[tuple[int, ...]], at: int, entry: int) -> list[tuple[int, ...]]:
+def _none(
+    rows: Iterable[tuple[int, ...]], count: int, at: int, entry: int
+) -> list[tuple[int, ...]]:
     return []
 
 
 SEGMENT_STYLES: dict[
     str,
-    Callable[[Sequence[tuple[int, ...]], int, int], list[tuple[int, ...]]],
+    Callable[[Iterable[tuple[int, ...]], int, int, int], list[tuple[int, ...]]],
 ] = {
     "classic": _classic,
     "classic_10": _classic_10,

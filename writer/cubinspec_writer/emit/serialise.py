@@ -8,6 +8,7 @@ from struct import error as StructError
 
 from cubinspec.errors import BadStructureError, LimitError
 from cubinspec.reader import elf
+from cubinspec.reader.columns import join
 from cubinspec_generated import records
 from cubinspec_writer.emit import bodies
 from cubinspec_writer.emit.layout import Plan, plan
@@ -83,8 +84,9 @@ def _pieces(laid_out: Plan) -> list[tuple[int, bytes]]:
     pieces += [piece for piece in zip(laid_out.offsets, contents, strict=True) if piece[1]]
     table = records.SECTION_HEADER_64 if laid_out.is_64 else records.SECTION_HEADER_32
     shoff, phoff = laid_out.tables_at
-    if len(laid_out.section_rows) > 1 or shoff:
-        pieces.append((shoff, _rows(table, laid_out.section_rows)))
+    if draft.names or shoff:
+        headers = table.pack(*laid_out.null_section) + join(table, laid_out.section_columns)
+        pieces.append((shoff, headers))
     if laid_out.segment_rows:
         pieces.append((phoff, _segments(laid_out)))
     pieces.extend((fill.offset, fill.data) for fill in laid_out.draft.fills)

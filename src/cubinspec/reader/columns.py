@@ -1,0 +1,81 @@
+"""Tables of fixed-size records, field by field, without an object for each number.
+
+A big cubin has tens of thousands of section headers and symbols. As rows of integers they take
+ten times the memory of their bytes; a column is a view into these bytes that has the length,
+items and slices of a list.
+"""
+
+from __future__ import annotations
+
+from struct import Struct, calcsize, pack, unpack_from
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_LITTLE = unpack_from("=H", b"\1\0")[0] == 1
+
+
+def split(record: Struct, table: bytes) -> list[Sequence[int]]:
+    """The columns of a table, one for each field of the record, in its order.
+
+    Args:
+        record: little-endian integers, each of which is aligned.
+        table: whole records.
+    """
+    if not _LITTLE:
+        columns = [*zip(*record.iter_unpack(table), strict=True)]
+        return [*columns] or [()] * (len(record.format) - 1)
+    return [*_views(record, memoryview(table))]
+
+
+def join(record: Struct, columns: Sequence[Sequence[int]]) -> bytearray:
+    """The table that has these columns; the inverse of :func:`split`.
+
+    Raises:
+        struct.error: a number does not fit its field.
+    """
+    count = len(columns[0])
+    table = bytearray(count * record.size)
+    if not _LITTLE:
+        for at, row in enumerate(zip(*columns, strict=True)):
+            record.pack_into(table, at * record.size, *row)
+        return table
+    for view, column in zip(_views(record, memoryview(table)), columns, strict=True):
+        if not isinstance(column, memoryview):
+            column = _cast(memoryview(pack(f"={count}{view.format}", *column)), view.format)
+        view[:] = column
+    return table
+
+
+def _cast(table: memoryview, code: str) -> memoryview:
+    return table.cast(code)  # type: ignore[call-overload,no-any-return]
+
+
+def _views(record: Struct, table: memoryview) -> Iterator[memoryview]:
+    at = 0
+    for code in record.format.lstrip("<"):
+        width = calcsize(f"={code}")
+        yield _cast(table, code)[at // width :: record.size // width]
+        at += width
+
+
+class Rows:
+    """A table of records as a sequence of rows, each made when it is asked for."""
+
+    __slots__ = ("_record", "_table")
+
+    def __init__(self, record: Struct, table: bytes) -> None:
+        self._record = record
+        self._table = table
+
+    def __len__(self) -> int:
+        return len(self._table) // self._record.size
+
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
+        return self._record.iter_unpack(self._table)
+
+    def __getitem__(self, at: int) -> tuple[int, ...]:
+        if not -len(self) <= at < len(self):
+            raise IndexError(at)
+        return self._record.unpack_from(self._table, at % len(self) * self._record.size)
