@@ -1,8 +1,8 @@
 """Tables of fixed-size records, field by field, without an object for each number.
 
-A big cubin has tens of thousands of section headers and symbols. As rows of integers they take
-ten times the memory of their bytes; a column is a view into these bytes that has the length,
-items and slices of a list.
+A big cubin has tens of thousands of section headers, symbols and relocations. As rows of integers
+they take ten times the memory of their bytes; a column holds the numbers of one field packed, and
+has the length, items and slices of a list.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ def split(record: Struct, table: bytes) -> list[Sequence[int]]:
     if not _LITTLE:
         columns = [*zip(*record.iter_unpack(table), strict=True)]
         return [*columns] or [()] * (len(record.format) - 1)
-    return [*_views(record, memoryview(table))]
+    views = _views(record, memoryview(table))
+    return [_cast(memoryview(view.tobytes()), view.format) for view in views]
 
 
 def join(record: Struct, columns: Sequence[Sequence[int]]) -> bytearray:
@@ -61,21 +62,18 @@ def _views(record: Struct, table: memoryview) -> Iterator[memoryview]:
 
 
 class Rows:
-    """A table of records as a sequence of rows, each made when it is asked for."""
+    """Columns as a sequence of rows, each made when it is asked for."""
 
-    __slots__ = ("_record", "_table")
+    __slots__ = ("_columns",)
 
-    def __init__(self, record: Struct, table: bytes) -> None:
-        self._record = record
-        self._table = table
+    def __init__(self, columns: Sequence[Sequence[int]]) -> None:
+        self._columns = columns
 
     def __len__(self) -> int:
-        return len(self._table) // self._record.size
+        return len(self._columns[0])
 
     def __iter__(self) -> Iterator[tuple[int, ...]]:
-        return self._record.iter_unpack(self._table)
+        return zip(*self._columns, strict=True)
 
     def __getitem__(self, at: int) -> tuple[int, ...]:
-        if not -len(self) <= at < len(self):
-            raise IndexError(at)
-        return self._record.unpack_from(self._table, at % len(self) * self._record.size)
+        return tuple([column[at] for column in self._columns])

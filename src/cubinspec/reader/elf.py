@@ -648,9 +648,9 @@ class Elf:
         """:meth:`symbol_rows` in a tenth of the memory, each row made when it is asked for."""
         if self.is_64:
             record = records.SYMBOL_64
-            body = self._whole_rows(index, record, "symbols")
-            if SHN_XINDEX not in split(record, body)[3]:
-                return Rows(record, body)  # type: ignore[return-value]
+            columns = split(record, self._whole_rows(index, record, "symbols"))
+            if SHN_XINDEX not in columns[3]:
+                return Rows(columns)  # type: ignore[return-value]
         return self.symbol_rows(index)
 
     def _shndx_table(self, index: int) -> int | None:

@@ -257,26 +257,33 @@ class InfoShape:
 
     Attributes:
         record: the whole stream; a word for each record and its payload.
-        words: for each of these words: which field it is, and the bits that say where the record
-            ends, as a mask and a value.
+        heads: for each of these words: which field it is, at which byte it stands, and the bits
+            that say where the record ends, as a mask and a value.
     """
 
-    __slots__ = ("record", "words")
+    __slots__ = ("heads", "record")
 
     def __init__(self, found: list[InfoRecord]) -> None:
         layout = "<"
-        at = 0
-        self.words: list[tuple[int, int, int]] = []
+        field = at = 0
+        self.heads: list[tuple[int, int, int, int]] = []
         for form, _, _, payload in found:
+            size = len(payload)
             if form == EIFMT_SVAL:
-                self.words.append((at, 0xFFFF00FF, form | len(payload) << 16))
-                layout += f"I{len(payload)}s"
-                at += 2
+                self.heads.append((field, at, 0xFFFF00FF, form | size << 16))
+                layout += f"I{size}s"
+                field += 2
             else:
-                self.words.append((at, 0xFF, form))
+                self.heads.append((field, at, 0xFF, form))
                 layout += "I"
-                at += 1
+                field += 1
+            at += WORD.size + size
         self.record = Struct(layout)
+
+    @property
+    def words(self) -> Struct:
+        """The stream as words; only of streams of whole words."""
+        return Struct("<" + "I" * (self.record.size // WORD.size))
 
     @staticmethod
     def records(fields: tuple[Any, ...]) -> list[InfoRecord]:
@@ -289,11 +296,16 @@ class InfoShape:
             found.append((form, head >> 8 & 0xFF, head >> 16, payload))
         return found
 
-    def fits(self, rows: list[tuple[Any, ...]]) -> bool:
-        """Whether this is the shape of all streams with these fields."""
-        columns = [*zip(*rows, strict=True)]
+    def fits(self, fields: tuple[Any, ...]) -> bool:
+        """Whether this is the shape of a stream with these fields."""
+        return all(fields[field] & mask == value for field, _, mask, value in self.heads)
+
+    def fits_all(self, columns: Sequence[Sequence[int]]) -> bool:
+        """Whether this is the shape of all streams whose words stand in these columns."""
         return all(
-            head & mask == value for at, mask, value in self.words for head in {*columns[at]}
+            head & mask == value
+            for _, at, mask, value in self.heads
+            for head in {*columns[at // WORD.size]}
         )
 
 

@@ -10,6 +10,7 @@ from struct import Struct, unpack, unpack_from
 
 from cubinspec.errors import CubinError
 from cubinspec.reader import elf, streams
+from cubinspec.reader.columns import split
 from cubinspec_generated import records
 from cubinspec_writer.emit import bodies, runs
 from cubinspec_writer.plain import add
@@ -22,6 +23,13 @@ if TYPE_CHECKING:
 
 #: An attribute with a payload of two words, as a record.
 _KEYED_RECORD = Struct(f"{records.INFO_RECORD.format}{records.FUNCTION_VALUE.size}s")
+#: Of an entry, by whether it has an addend and whether it is that of ELF64.
+_RELOCATION_RECORDS = {
+    (False, False): records.REL_32,
+    (False, True): records.REL_64,
+    (True, False): records.RELA_32,
+    (True, True): records.RELA_64,
+}
 #: Bounds of what is remembered of attribute streams: shapes for each size, bytes of a stream.
 _MAX_STREAMS, _MAX_STREAM_BYTES = 16, 2048
 
@@ -46,7 +54,7 @@ class InfoReader:
         known = self._known.setdefault(len(data), [])
         for shape in known:
             fields = shape.record.unpack(data)
-            if shape.fits([fields]):
+            if shape.fits(fields):
                 return bodies.InfoRecords(None, shape, fields)
         found = _info(data)
         if len(known) < _MAX_STREAMS:
@@ -225,13 +233,12 @@ def record_run(
     if not _are_neighbours(starts, sizes):
         return None
     if sh_type in bodies.RELOCATION_TYPES:
-        rela, word = sh_type != elf.SHT_REL, 8 if is_64 else 4
-        width = word * (3 if rela else 2)
-        if any(size % width for size in sizes):
+        rela = sh_type != elf.SHT_REL
+        record = _RELOCATION_RECORDS[rela, is_64]
+        if any(size % record.size for size in sizes):
             return None
-        number = sum(sizes) // word
-        fields = unpack_from(f"<{number}{'Q' if is_64 else 'I'}", data, starts[0])
-        return runs.RelocationRun(first, sizes, fields, rela, is_64)
+        columns = split(record, data[starts[0] : starts[0] + sum(sizes)])
+        return runs.RelocationRun(first, sizes, record, columns, rela, is_64)
     if sh_type in bodies.INFO_TYPES:
         try:
             return _read_info(data, first, starts, sizes, info)
@@ -252,16 +259,17 @@ def _read_info(
     contents: dict[int, list[bytes]] = {size: [] for size in sizes}
     for start, size in zip(starts, sizes, strict=True):
         contents[size].append(data[start : start + size])
-    shapes: dict[int, tuple[bodies.InfoShape, list[tuple[Any, ...]]]] = {}
+    shapes: dict[int, tuple[bodies.InfoShape, Sequence[Sequence[int]]]] = {}
     single: dict[int, list[bodies.InfoRecords]] = {}
     for size, found in contents.items():
         if size and len(found) > 1:
             shape = info.shape(found[0])
-            whole = b"".join(found)
-            rows = [*shape.record.iter_unpack(whole)] if shape.record.size == size else []
-            if rows and shape.fits(rows):
-                shapes[size] = shape, rows
-                continue
+            if shape.record.size == size and not size % bodies.WORD.size:
+                columns = split(shape.words, b"".join(found))
+                if shape.fits_all(columns):
+                    shapes[size] = shape, columns
+                    found.clear()
+                    continue
         single[size] = [info.read(stream) for stream in found]
         if any(stream.size != size for stream in single[size]):
             return None

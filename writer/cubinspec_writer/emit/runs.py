@@ -8,14 +8,17 @@ made for who asks for them.
 
 from __future__ import annotations
 
-from itertools import accumulate, repeat, starmap
+from itertools import accumulate, chain
+from struct import Struct, unpack_from
 
+from cubinspec.reader.columns import join
 from cubinspec_writer.emit import bodies
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import Any
+
+    Columns = Sequence[Sequence[int]]
 
 
 class Run:
@@ -32,7 +35,7 @@ class Run:
         self.first = first
         self.sizes = sizes
 
-    def encode(self, context: bodies.Context) -> bytes:
+    def encode(self, context: bodies.Context) -> bytes | bytearray:
         """The bytes of all sections."""
         raise NotImplementedError
 
@@ -73,30 +76,39 @@ class RelocationRun(Run):
     """Relocation sections.
 
     Attributes:
-        fields: of all entries of all sections, as in
-            :class:`~cubinspec_writer.emit.bodies.Relocations`.
+        record: of one entry.
+        columns: the fields of the entries of all sections.
     """
 
-    __slots__ = ("fields", "is_64", "rela")
+    __slots__ = ("columns", "is_64", "record", "rela")
 
     def __init__(
-        self, first: int, sizes: Sequence[int], fields: tuple[int, ...], rela: bool, is_64: bool
+        self,
+        first: int,
+        sizes: Sequence[int],
+        record: Struct,
+        columns: Columns,
+        rela: bool,
+        is_64: bool,
     ) -> None:
         Run.__init__(self, first, sizes)
-        self.fields = fields
+        self.record = record
+        self.columns = columns
         self.rela = rela
         self.is_64 = is_64
 
-    def encode(self, context: bodies.Context) -> bytes:
-        return bodies.Relocations(self.rela, self.fields, self.is_64).encode(context)
+    def encode(self, context: bodies.Context) -> bytes | bytearray:
+        return join(self.record, self.columns)
 
     def split(self) -> list[bodies.Body]:
+        table = join(self.record, self.columns)
+        width, code = (8, "Q") if self.is_64 else (4, "I")
         found: list[bodies.Body] = []
         at = 0
         for size in self.sizes:
-            end = at + size // (8 if self.is_64 else 4)
-            found.append(bodies.Relocations(self.rela, self.fields[at:end], self.is_64))
-            at = end
+            fields = unpack_from(f"<{size // width}{code}", table, at)
+            found.append(bodies.Relocations(self.rela, fields, self.is_64))
+            at += size
         return found
 
 
@@ -104,7 +116,8 @@ class InfoRun(Run):
     """Attribute streams.
 
     Attributes:
-        shapes: what the streams of each size have in common, and the fields of each of them.
+        shapes: what the streams of each size have in common, and the words of all of them: a
+            column for each place in a stream.
         single: streams of sizes of which they have nothing in common.
     """
 
@@ -114,7 +127,7 @@ class InfoRun(Run):
         self,
         first: int,
         sizes: Sequence[int],
-        shapes: dict[int, tuple[bodies.InfoShape, list[tuple[Any, ...]]]],
+        shapes: dict[int, tuple[bodies.InfoShape, Columns]],
         single: dict[int, list[bodies.InfoRecords]],
     ) -> None:
         Run.__init__(self, first, sizes)
@@ -122,18 +135,21 @@ class InfoRun(Run):
         self.single = single
 
     def encode(self, context: bodies.Context) -> bytes:
-        packed: dict[int, Iterator[bytes]] = {
-            size: starmap(shape.record.pack, rows) for size, (shape, rows) in self.shapes.items()
-        }
+        packed = {size: self._streams(size) for size in self.shapes}
         for size, streams in self.single.items():
             packed[size] = iter([stream.encode(context) for stream in streams])
         return b"".join(map(next, map(packed.__getitem__, self.sizes)))
 
+    def _streams(self, size: int) -> Iterator[bytes]:
+        shape, columns = self.shapes[size]
+        table = join(shape.words, columns)
+        return chain.from_iterable(Struct(f"{size}s").iter_unpack(table))
+
     def split(self) -> list[bodies.Body]:
-        made: dict[int, Iterator[bodies.Body]] = {
-            size: map(bodies.InfoRecords, repeat(None), repeat(shape), rows)
-            for size, (shape, rows) in self.shapes.items()
-        }
+        made: dict[int, Iterator[bodies.Body]] = {}
+        for size, (shape, _) in self.shapes.items():
+            rows = map(shape.record.unpack, self._streams(size))
+            made[size] = iter([bodies.InfoRecords(None, shape, row) for row in rows])
         for size, streams in self.single.items():
             made[size] = iter(streams)
         return [next(made[size]) for size in self.sizes]

@@ -20,6 +20,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    #: Offset and bytes.
+    Piece = tuple[int, bytes | bytearray]
+
 #: A description must not ask for more than the largest real files by an order of magnitude: an
 #: offset of 2**60 in a text file would otherwise be that many zeros.
 MAX_FILE_BYTES = 1 << 32
@@ -38,13 +41,13 @@ def emit(description: Description) -> bytes:
     return b"".join(emit_parts(description))
 
 
-def emit_parts(description: Description) -> list[bytes]:
+def emit_parts(description: Description) -> list[bytes | bytearray]:
     """:func:`emit` in parts that follow each other; large bodies are not copied."""
     with CollectorAtRest():
         return _parts(description)
 
 
-def _parts(description: Description) -> list[bytes]:
+def _parts(description: Description) -> list[bytes | bytearray]:
     laid_out = description.plan or plan(description)
     if laid_out.size > MAX_FILE_BYTES:
         raise LimitError(
@@ -57,7 +60,7 @@ def _parts(description: Description) -> list[bytes]:
     return _assemble(pieces, laid_out.size)
 
 
-def _pieces(laid_out: Plan) -> list[tuple[int, bytes]]:
+def _pieces(laid_out: Plan) -> list[Piece]:
     """Offset and bytes of everything in the file."""
     header = laid_out.draft.header
     record = records.ELF_HEADER_64 if laid_out.is_64 else records.ELF_HEADER_32
@@ -71,7 +74,7 @@ def _pieces(laid_out: Plan) -> list[tuple[int, bytes]]:
     }
     magic, *rest = [header.overrides.get(name, value) for name, value in ident.items()]
     head = records.ELF_IDENT.pack(magic.to_bytes(4, "little"), *rest, header.ei_pad)
-    pieces = [(0, head + record.pack(*laid_out.ehdr))]
+    pieces: list[Piece] = [(0, head + record.pack(*laid_out.ehdr))]
     draft = laid_out.draft
     contents: list[Any] = [*draft.bodies]
     for number in draft.singles:
@@ -130,9 +133,9 @@ def _rows(record: Struct, rows: list[tuple[int, ...]]) -> bytes:
     return b"".join(starmap(record.pack, rows))
 
 
-def _assemble(pieces: list[tuple[int, bytes]], size: int) -> list[bytes]:
+def _assemble(pieces: list[Piece], size: int) -> list[bytes | bytearray]:
     """Parts that follow each other; zeros between the pieces."""
-    parts: list[bytes] = []
+    parts: list[bytes | bytearray] = []
     at = 0
     for offset, data in sorted(pieces, key=itemgetter(0)):
         if offset < at:
@@ -147,7 +150,7 @@ def _assemble(pieces: list[tuple[int, bytes]], size: int) -> list[bytes]:
     return parts
 
 
-def _overlay(pieces: list[tuple[int, bytes]], size: int) -> bytes:
+def _overlay(pieces: list[Piece], size: int) -> bytes:
     """For files whose sections overlap: later pieces win over earlier ones.
 
     Section headers and program headers come last, as a reader trusts them most.
