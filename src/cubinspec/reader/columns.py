@@ -64,16 +64,16 @@ def _views(record: Struct, table: memoryview) -> Iterator[memoryview]:
 class Rows:
     """Columns as a sequence of rows, each made when it is asked for."""
 
-    __slots__ = ("_columns",)
+    __slots__ = ("columns",)
 
     def __init__(self, columns: Sequence[Sequence[int]]) -> None:
-        self._columns = columns
+        self.columns = columns
 
     def __len__(self) -> int:
-        return len(self._columns[0])
+        return len(self.columns[0])
 
     def __iter__(self) -> Iterator[tuple[int, ...]]:
-        return zip(*self._columns, strict=True)
+        return zip(*self.columns, strict=True)
 
     def __getitem__(self, at: int) -> tuple[int, ...]:
-        return tuple([column[at] for column in self._columns])
+        return tuple([column[at] for column in self.columns])

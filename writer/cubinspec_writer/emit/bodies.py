@@ -9,6 +9,7 @@ from itertools import chain, starmap
 from struct import Struct, pack
 
 from cubinspec.reader import elf
+from cubinspec.reader.columns import Rows, join
 from cubinspec_generated import records
 from cubinspec_writer.plain import dataclass, field
 
@@ -211,7 +212,7 @@ class InfoRecords(_Many):
         self,
         records: list[InfoRecord] | None,
         shape: InfoShape | KeyedShape | None = None,
-        fields: tuple[Any, ...] = (),
+        fields: Sequence[Any] = (),
     ) -> None:
         self._records = records
         self._shape = shape
@@ -240,12 +241,12 @@ class InfoRecords(_Many):
     @property
     def size(self) -> int:
         if self._shape is not None:
-            return self._shape.record.size
+            return self._shape.size
         return 4 * len(self.records) + sum([len(record[3]) for record in self.records])
 
     def encode(self, context: Context) -> bytes:
         if self._shape is not None:
-            return self._shape.record.pack(*self._fields)
+            return self._shape.encode(self._fields)
         head = records.INFO_RECORD.pack
         return b"".join(
             [head(form, code, value) + payload for form, code, value, payload in self.records]
@@ -286,7 +287,7 @@ class InfoShape:
         return Struct("<" + "I" * (self.record.size // WORD.size))
 
     @staticmethod
-    def records(fields: tuple[Any, ...]) -> list[InfoRecord]:
+    def records(fields: Sequence[Any]) -> list[InfoRecord]:
         """The records of a stream with these fields."""
         found = []
         rest = iter(fields)
@@ -295,6 +296,15 @@ class InfoShape:
             payload = next(rest) if form == EIFMT_SVAL else b""
             found.append((form, head >> 8 & 0xFF, head >> 16, payload))
         return found
+
+    @property
+    def size(self) -> int:
+        """Bytes of a stream."""
+        return self.record.size
+
+    def encode(self, fields: Sequence[Any]) -> bytes:
+        """The stream with these fields."""
+        return self.record.pack(*fields)
 
     def fits(self, fields: tuple[Any, ...]) -> bool:
         """Whether this is the shape of a stream with these fields."""
@@ -312,22 +322,26 @@ class InfoShape:
 class KeyedShape:
     """A stream of nothing but records with two words, as in the ``.nv.info`` of a whole file.
 
-    Attributes:
-        record: the whole stream, in words.
+    Its fields are three columns: header word, first and second word.
     """
 
-    __slots__ = ("record",)
+    __slots__ = ("size",)
+    record = Struct("<III")
 
     def __init__(self, size: int) -> None:
-        self.record = Struct(f"<{size // WORD.size}I")
+        self.size = size
+
+    def encode(self, columns: Sequence[Sequence[int]]) -> bytes:
+        """The stream with these fields."""
+        return bytes(join(self.record, columns))
 
     @staticmethod
-    def records(fields: tuple[int, ...]) -> list[InfoRecord]:
+    def records(columns: Sequence[Sequence[int]]) -> list[InfoRecord]:
         """The records of a stream with these fields."""
         payload = records.FUNCTION_VALUE.pack
         return [
             (EIFMT_SVAL, head >> 8 & 0xFF, head >> 16, payload(first, second))
-            for head, first, second in zip(fields[::3], fields[1::3], fields[2::3], strict=True)
+            for head, first, second in zip(*columns, strict=True)
         ]
 
 
@@ -615,6 +629,8 @@ class Capsule(_Many):
 
 def encode_symbols(rows: Sequence[tuple[int, int, int, int, int, int]], is_64: bool) -> bytes:
     """A symbol table from rows in ELF64 field order."""
+    if isinstance(rows, Rows) and is_64:
+        return bytes(join(records.SYMBOL_64, rows.columns))
     if is_64:
         return b"".join(starmap(records.SYMBOL_64.pack, rows))
     head = records.SYMBOL_32.pack

@@ -32,6 +32,8 @@ _RELOCATION_RECORDS = {
 }
 #: Bounds of what is remembered of attribute streams: shapes for each size, bytes of a stream.
 _MAX_STREAMS, _MAX_STREAM_BYTES = 16, 2048
+#: Bytes from which on one section alone is worth a run.
+_LARGE = 1 << 16
 
 
 class InfoReader:
@@ -50,7 +52,7 @@ class InfoReader:
             if not _is_keyed(data):
                 return bodies.InfoRecords(_info(data))
             keyed = bodies.KeyedShape(len(data))
-            return bodies.InfoRecords(None, keyed, keyed.record.unpack(data))
+            return bodies.InfoRecords(None, keyed, split(keyed.record, data))
         known = self._known.setdefault(len(data), [])
         for shape in known:
             fields = shape.record.unpack(data)
@@ -200,13 +202,14 @@ def _capsule(data: bytes, name: str) -> bodies.Capsule | bodies.Blob:
     return bodies.Capsule(bodies.WORD.unpack_from(data)[0], data[bodies.WORD.size :])
 
 
-def blob_run(
-    data: bytes | mmap, first: int, starts: Sequence[int], sizes: Sequence[int]
-) -> runs.BlobRun | None:
-    """Sections without records that stand one behind the other; ``None`` if they do not."""
-    if len(sizes) == 1 or not _are_neighbours(starts, sizes):
+def blob_run(first: int, starts: Sequence[int], sizes: Sequence[int]) -> runs.BlobRun | None:
+    """Sections without records that stand one behind the other; ``None`` if they do not.
+
+    Their bytes are still to be read.
+    """
+    if len(sizes) == 1 and sizes[0] < _LARGE or not _are_neighbours(starts, sizes):
         return None
-    return runs.BlobRun(first, sizes, data[starts[0] : starts[-1] + sizes[-1]])
+    return runs.BlobRun(first, sizes)
 
 
 def _are_neighbours(starts: Sequence[int], sizes: Sequence[int]) -> bool:

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from cubinspec.reader.elf import Buffer
     from cubinspec_writer.emit.draft import Content
     from cubinspec_writer.emit.profiles import Profile
-    from cubinspec_writer.emit.runs import Run
+    from cubinspec_writer.emit.runs import BlobRun, Run
+    from cubinspec_writer.emit.strings import Known
 
     SymbolRow = tuple[int, int, int, int, int, int]
 
@@ -52,6 +53,8 @@ _LOSSLESS = frozenset(
 _SPECIAL_TYPES = elf.NO_BYTES_TYPES | frozenset(
     (elf.SHT_CUDA_RESERVED_SHARED, elf.SHT_STRTAB, elf.SHT_SYMTAB, elf.SHT_SYMTAB_SHNDX)
 )
+#: Bytes of a mapped file that are looked at before their memory is given back.
+_CHUNK = 1 << 18
 _EHDR_FIELDS = records.ELF_HEADER_64_FIELDS
 #: Sections whose index stands in ``e_flags``.
 _NOTES = frozenset((".note.nv.cuinfo", ".note.nv.cuver"))
@@ -134,11 +137,19 @@ class _Describer:
             else StringTable(b"\0", 0, file, ".strtab")
         )
         self.runs: list[Run] = []
+        #: Runs whose bytes are read last, and where they start.
+        self.unread: list[tuple[BlobRun, int]] = []
         self.symbol_rows: Sequence[SymbolRow] = ()
         self.symbol_names: list[str] = []
         #: First place of every name in ``.strtab``.
-        self.places = strings.string_offsets(self.strtab.data)
-        self.placed: tuple[list[int], int] = ([], 0)
+        self.places = strings.string_offsets(self.strtab.data, self.section_places)
+        #: String tables that may come out.
+        self.known: Known = (
+            (self.elf.shstrtab.data, self.section_places),
+            (self.strtab.data, self.places),
+        )
+        self.placed: tuple[Sequence[int], int] = ((), 0)
+        self._forget_pages()
 
     def _is_strtab(self, index: int) -> bool:
         return 0 < index < len(self.sh_type) and self.sh_type[index] == elf.SHT_STRTAB
@@ -181,7 +192,9 @@ class _Describer:
             decoder = decode.decoder(kind, self.strtab, self.elf.is_64, info)
             together: Run | None
             if decoder is None:
-                together = decode.blob_run(file, first, starts, sizes)
+                together = decode.blob_run(first, starts, sizes)
+                if together is not None:
+                    self.unread.append((together, starts[0]))
             else:
                 together = decode.record_run(file, kind, first, starts, sizes, self.elf.is_64, info)
             if together is not None:
@@ -206,9 +219,19 @@ class _Describer:
         return found
 
     def _forget_pages(self) -> None:
-        """Let go of the memory in which a mapped file was read: nearly all of it is decoded."""
+        """Let go of the memory in which a mapped file was read."""
         if isinstance(self.data, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
             self.data.madvise(mmap.MADV_DONTNEED)
+
+    def _read_blobs(self) -> None:
+        """Read what is not decoded, once the memory that names took is free again."""
+        for run, start in self.unread:
+            size = sum(run.sizes)
+            run.data = found = bytearray(size)
+            for at in range(0, size, _CHUNK):
+                found[at : at + _CHUNK] = self.data[start + at : start + min(at + _CHUNK, size)]
+                self._forget_pages()
+        self.unread = []
 
     def _special_body(self, index: int) -> bodies.Body:
         """What has no bytes in the file, or is a table made from the rest."""
@@ -365,12 +388,17 @@ class _Describer:
         draft.symbol_rows, draft.symbol_names = self.symbol_rows, self.symbol_names
         self.history = History(draft, self.section_places, self.places, self.strtab.data)
         self.history.find(self._split(profile) if self.symtab else 0)
+        self._forget_pages()
         if draft.header.ei_osabi == 0x41 and not _NOTES.isdisjoint(draft.names):
             draft.header.e_flags &= 0xFFFFFF
         self._check_order()
         planner = self._check_names()
         planner = self._check_symbols(planner)
+        self.section_places, self.known = {}, ()
+        del self.history
+        self._read_blobs()
         planner = self._check_bodies(planner)
+        self._forget_pages()
         self._check_sections(planner)
         plan = self._check_header(planner)
         self.reasons += ["bytes outside of sections"] * len(draft.fills)
@@ -396,8 +424,7 @@ class _Describer:
         self.draft.replace_body(index - 1, bodies.Blob(self.elf.section_bytes(index)))
 
     def _planner(self) -> layout.Planner:
-        known = ((self.elf.shstrtab.data, self.section_places), (self.strtab.data, self.places))
-        return layout.Planner(self.draft, known)
+        return layout.Planner(self.draft, self.known)
 
     def _check_order(self) -> None:
         draft, history = self.draft, self.history
@@ -480,13 +507,13 @@ class _Describer:
             index, body = number + 1, draft.bodies[number]
             if body.__class__ in _LOSSLESS:
                 continue
-            data = self.elf.section_bytes(index)
             if isinstance(body, bodies.Computed):
-                same = self._is_computed(planner, body.kind, data)
+                same = self._is_computed(planner, body.kind, index)
                 same = same and not (symbols_kept and body.kind == "symtab_shndx")
                 if not same and not symbols_kept and body.kind == "symtab_shndx":
-                    same = self._pin_words(planner, data)
+                    same = self._pin_words(planner, self.elf.section_bytes(index))
             else:
+                data = self.elf.section_bytes(index)
                 try:
                     same = body.encode(planner.context) == data  # type: ignore[union-attr]
                 except CubinError:
@@ -501,11 +528,13 @@ class _Describer:
             planner.prepare()
         return planner
 
-    def _is_computed(self, planner: layout.Planner, kind: str, data: bytes) -> bool:
+    def _is_computed(self, planner: layout.Planner, kind: str, index: int) -> bool:
         if kind == "symtab" and elf.SHT_SYMTAB_SHNDX not in self.types:
             return planner.symbol_rows is self.symbol_rows
         try:
-            return planner.table(kind, kind) == data
+            if self.sh_type[index] == elf.SHT_STRTAB:
+                return planner.table(kind, kind) == self.elf.string_table(index).data
+            return planner.table(kind, kind) == self.elf.section_bytes(index)
         except (CubinError, StructError):
             return False
 
@@ -522,9 +551,11 @@ class _Describer:
         # every body gives as many bytes as it was made of: `decode` and `_check_bodies` saw to it
         planner.know_sizes(self.sizes)
         actual = [*self.starts]
-        self.placed = planner.offsets()
-        if self.placed[0] != actual:
-            self.placed = planner.offsets(actual)
+        offsets, end = planner.offsets()
+        if offsets != actual:
+            offsets, end = planner.offsets(actual)
+        self.placed = (self.starts if offsets == actual else offsets), end
+        del actual, offsets
         infos, links = planner.infos(), planner.links()
         is_usual = infos == [*self.sh_info[1:]] and links == [*self.sh_link[1:]]
         if is_usual and not draft.exceptions and not draft.shares:

@@ -100,7 +100,7 @@ class Plan:
     draft: Draft
     section_columns: list[Sequence[int]]
     null_section: tuple[int, ...]
-    offsets: list[int]
+    offsets: Sequence[int]
     sizes: Sequence[int]
     tables_at: tuple[int, int]
     symbol_rows: Sequence[SymbolRow]
@@ -643,7 +643,7 @@ class Planner:
         return self.finish(*self.offsets())
 
     def finish(
-        self, offsets: list[int], end: int, columns: list[Sequence[int]] | None = None
+        self, offsets: Sequence[int], end: int, columns: list[Sequence[int]] | None = None
     ) -> Plan:
         """Headers and program headers, once the sections have their places.
 
@@ -733,7 +733,7 @@ class Planner:
                 return header.e_flags | min(note, MAX_NOTE_INDEX) << 24
         return header.e_flags
 
-    def _section_columns(self, offsets: list[int]) -> list[Sequence[int]]:
+    def _section_columns(self, offsets: Sequence[int]) -> list[Sequence[int]]:
         draft = self.draft
         places: list[Any] = [*self.name_places]
         sizes = [*self.sizes()]

@@ -53,7 +53,7 @@ class BlobRun(Run):
 
     __slots__ = ("_starts", "data")
 
-    def __init__(self, first: int, sizes: Sequence[int], data: bytes) -> None:
+    def __init__(self, first: int, sizes: Sequence[int], data: bytes | bytearray = b"") -> None:
         Run.__init__(self, first, sizes)
         self.data = data
         self._starts: list[int] = []
@@ -62,9 +62,9 @@ class BlobRun(Run):
         """The bytes of one section."""
         self._starts = self._starts or [*accumulate(self.sizes, initial=0)]
         at = number - self.first
-        return self.data[self._starts[at] : self._starts[at + 1]]
+        return bytes(self.data[self._starts[at] : self._starts[at + 1]])
 
-    def encode(self, context: bodies.Context) -> bytes:
+    def encode(self, context: bodies.Context) -> bytes | bytearray:
         return self.data
 
     def split(self) -> list[bodies.Body]:

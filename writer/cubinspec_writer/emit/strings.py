@@ -103,7 +103,7 @@ class _Names:
             for table, places in known:
                 # as many different names as there are in it: none was added twice
                 if table == data and len(places) == len(added) + 1:
-                    return data, places
+                    return table, places
         names = self.names
         text = "\0".join([*names, ""])
         if text.count("\0") != len(names):
@@ -116,7 +116,7 @@ class _Names:
         data = encode(text)
         for table, places in known:
             if table == data:
-                return data, places
+                return table, places
         order = list(names)
         ends: Iterable[int] = accumulate(map(length, pieces), initial=0)
         names.update(zip(order, ends if pieces else _starts(order, text.isascii()), strict=False))
@@ -140,11 +140,21 @@ def _starts(names: list[str], is_ascii: bool) -> Iterable[int]:
     return accumulate([length(name) + 1 for name in names[:-1]], initial=0)
 
 
-def string_offsets(table: bytes) -> dict[str, int]:
-    """Offset of the first occurrence of every string of a table, in the order of the table."""
+def string_offsets(table: bytes, others: Iterable[str] = ()) -> dict[str, int]:
+    """Offset of the first occurrence of every string of a table, in the order of the table.
+
+    Args:
+        others: strings of which no second objects are made.
+    """
     text = table.decode("utf-8", "surrogateescape")
     names = text.split("\0")[:-1]
-    places = [*_starts(names, text.isascii())] if names else []
+    is_ascii = text.isascii()
+    del text
+    if others:
+        known = {name: name for name in others}
+        names = [*map(known.get, names, names)]
+        del known
+    places = [*_starts(names, is_ascii)] if names else []
     offsets = dict(zip(names, places, strict=True))
     if len(offsets) < len(names):
         offsets.update(zip(reversed(names), reversed(places), strict=True))
