@@ -8,13 +8,13 @@ from cubinspec.errors import FileAccessError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
-#: Files of many small parts are written by the megabyte.
-_BUFFER = 1 << 20
+#: Files of many small parts are written in pieces of this size.
+_BUFFER = 1 << 17
 
 
-def write_file(path: str, data: bytes | memoryview | Sequence[bytes | bytearray]) -> None:
+def write_file(path: str, data: bytes | memoryview | Iterable[bytes | bytearray]) -> None:
     """Write a whole file or nothing: a temporary file in the same folder, then a rename.
 
     ``data`` may be in parts that follow each other. A link is followed, and the permissions of a

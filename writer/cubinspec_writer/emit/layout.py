@@ -123,10 +123,10 @@ class Plan:
 
     def table(self, kind: str) -> bytes:
         """The bytes of a computed table."""
-        table = self.tables.get(kind)
-        if table is None:  # only .symtab is not written before its size is known
-            table = self.tables[kind] = bodies.encode_symbols(self.symbol_rows, self.is_64)
-        return table
+        if kind in self.tables:
+            return self.tables[kind]
+        # only .symtab is not written before its size is known
+        return bodies.encode_symbols(self.symbol_rows, self.is_64)
 
 
 def _refuse(reason: str, field: str) -> NoReturn:

@@ -18,10 +18,11 @@ from cubinspec_writer.rest import CollectorAtRest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     #: Offset and bytes.
-    Piece = tuple[int, bytes | bytearray]
+    Piece = tuple[int, bytes | bytearray | "_Later"]
 
 #: A description must not ask for more than the largest real files by an order of magnitude: an
 #: offset of 2**60 in a text file would otherwise be that many zeros.
@@ -41,23 +42,56 @@ def emit(description: Description) -> bytes:
     return b"".join(emit_parts(description))
 
 
-def emit_parts(description: Description) -> list[bytes | bytearray]:
-    """:func:`emit` in parts that follow each other; large bodies are not copied."""
+def emit_parts(description: Description) -> Iterator[bytes | bytearray]:
+    """:func:`emit` in parts that follow each other.
+
+    Large bodies are not copied, and what is encoded from many records is made when it is its turn.
+
+    Raises:
+        CubinError: as :func:`emit` does; also while the parts are asked for.
+    """
     with CollectorAtRest():
-        return _parts(description)
-
-
-def _parts(description: Description) -> list[bytes | bytearray]:
-    laid_out = description.plan or plan(description)
-    if laid_out.size > MAX_FILE_BYTES:
-        raise LimitError(
-            f"the file would have {laid_out.size} bytes", expected=f"at most {MAX_FILE_BYTES}"
-        )
-    try:
-        pieces = _pieces(laid_out)
-    except StructError as error:
-        raise BadStructureError(f"a number does not fit its field: {error}") from error
+        laid_out = description.plan or plan(description)
+        if laid_out.size > MAX_FILE_BYTES:
+            raise LimitError(
+                f"the file would have {laid_out.size} bytes", expected=f"at most {MAX_FILE_BYTES}"
+            )
+        try:
+            pieces = _pieces(laid_out)
+        except StructError as error:
+            raise _misfit(error) from error
     return _assemble(pieces, laid_out.size)
+
+
+def _misfit(error: StructError) -> BadStructureError:
+    return BadStructureError(f"a number does not fit its field: {error}")
+
+
+class _Later:
+    """Bytes that are made when they are asked for."""
+
+    __slots__ = ("_arguments", "_make", "_size")
+
+    def __init__(
+        self, size: int, make: Callable[..., bytes | bytearray], *arguments: object
+    ) -> None:
+        self._size = size
+        self._make = make
+        self._arguments = arguments
+
+    def __len__(self) -> int:
+        return self._size
+
+    def make(self) -> bytes | bytearray:
+        """The bytes.
+
+        Raises:
+            BadStructureError: a number does not fit its field.
+        """
+        try:
+            return self._make(*self._arguments)
+        except StructError as error:
+            raise _misfit(error) from error
 
 
 def _pieces(laid_out: Plan) -> list[Piece]:
@@ -82,27 +116,29 @@ def _pieces(laid_out: Plan) -> list[Piece]:
     for run in draft.runs:
         # only where the layout was checked against a file, in which it is in one piece
         count = len(run.sizes)
-        encoded = [run.encode(laid_out.context), *[b""] * (count - 1)]
-        contents[run.first : run.first + count] = encoded
+        encoded = _Later(sum(run.sizes), run.encode, laid_out.context)
+        contents[run.first : run.first + count] = [encoded, *[b""] * (count - 1)]
     pieces += [piece for piece in zip(laid_out.offsets, contents, strict=True) if piece[1]]
     table = records.SECTION_HEADER_64 if laid_out.is_64 else records.SECTION_HEADER_32
     shoff, phoff = laid_out.tables_at
     if draft.names or shoff:
-        headers = table.pack(*laid_out.null_section) + join(table, laid_out.section_columns)
-        pieces.append((shoff, headers))
+        pieces.append((shoff, table.pack(*laid_out.null_section)))
+        size = table.size * len(draft.names)
+        headers = _Later(size, join, table, laid_out.section_columns)
+        pieces.append((shoff + table.size, headers))
     if laid_out.segment_rows:
         pieces.append((phoff, _segments(laid_out)))
     pieces.extend((fill.offset, fill.data) for fill in laid_out.draft.fills)
     return pieces
 
 
-def _contents(number: int, laid_out: Plan, body: bodies.Body) -> bytes:
+def _contents(number: int, laid_out: Plan, body: bodies.Body) -> bytes | _Later:
     if isinstance(body, bodies.Blob):
         return body.data
     if isinstance(body, bodies.NoBytes):
         return b""
     if isinstance(body, bodies.Computed):
-        return laid_out.table(body.kind)
+        return _Later(laid_out.sizes[number], laid_out.table, body.kind)
     try:
         data = body.encode(laid_out.context)
     except StructError as error:
@@ -133,21 +169,23 @@ def _rows(record: Struct, rows: list[tuple[int, ...]]) -> bytes:
     return b"".join(starmap(record.pack, rows))
 
 
-def _assemble(pieces: list[Piece], size: int) -> list[bytes | bytearray]:
+def _assemble(pieces: list[Piece], size: int) -> Iterator[bytes | bytearray]:
     """Parts that follow each other; zeros between the pieces."""
-    parts: list[bytes | bytearray] = []
+    ordered = sorted(pieces, key=itemgetter(0))
+    ends = [offset + len(data) for offset, data in ordered]
+    if any(piece[0] < end for piece, end in zip(ordered[1:], ends, strict=False)):
+        yield _overlay(pieces, size)
+        return
+    if ends[-1] > size:
+        yield b"".join(_assemble(pieces, ends[-1]))[:size]
+        return
     at = 0
-    for offset, data in sorted(pieces, key=itemgetter(0)):
-        if offset < at:
-            return [_overlay(pieces, size)]
+    for (offset, data), end in zip(ordered, ends, strict=True):
         if offset > at:
-            parts.append(bytes(offset - at))
-        parts.append(data)
-        at = offset + len(data)
-    if at > size:
-        return [b"".join(parts)[:size]]
-    parts.append(bytes(size - at))
-    return parts
+            yield bytes(offset - at)
+        yield data.make() if isinstance(data, _Later) else data
+        at = end
+    yield bytes(size - at)
 
 
 def _overlay(pieces: list[Piece], size: int) -> bytes:
@@ -156,7 +194,7 @@ def _overlay(pieces: list[Piece], size: int) -> bytes:
     Section headers and program headers come last, as a reader trusts them most.
     """
     whole = bytearray(max(size, max(offset + len(data) for offset, data in pieces)))
-    for offset, data in pieces[1:]:
-        whole[offset : offset + len(data)] = data
-    whole[: len(pieces[0][1])] = pieces[0][1]
+    for offset, data in (*pieces[1:], pieces[0]):
+        content = data.make() if isinstance(data, _Later) else data
+        whole[offset : offset + len(content)] = content
     return bytes(whole[:size])
