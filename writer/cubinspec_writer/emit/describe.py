@@ -396,10 +396,12 @@ class _Describer:
         planner = self._check_symbols(planner)
         self.section_places, self.known = {}, ()
         del self.history
-        self._read_blobs()
         planner = self._check_bodies(planner)
-        self._forget_pages()
-        self._check_sections(planner)
+        self._check_references(planner)
+        planner.forget_names()
+        self.places = {}
+        self._read_blobs()
+        self._check_offsets(planner)
         plan = self._check_header(planner)
         self.reasons += ["bytes outside of sections"] * len(draft.fills)
         return Description.of(draft, None if self.reasons else plan, self.reasons)
@@ -546,7 +548,20 @@ class _Describer:
         self.reasons.append("extended section indices")
         return True
 
-    def _check_sections(self, planner: layout.Planner) -> None:
+    def _check_references(self, planner: layout.Planner) -> None:
+        """What section headers say of other sections."""
+        infos, links = planner.infos(), planner.links()
+        if infos == [*self.sh_info[1:]] and links == [*self.sh_link[1:]]:
+            return
+        actual_and_computed = zip(self.sh_info[1:], infos, self.sh_link[1:], links, strict=True)
+        for number, (info, by_rule, link, usual_link) in enumerate(actual_and_computed):
+            if info != by_rule:
+                self._keep_info(number, by_rule, info)
+            if link != usual_link:
+                self.draft.links[number] = link
+                self.reasons.append(f"sh_link of {kind_of(self.draft.names[number])}")
+
+    def _check_offsets(self, planner: layout.Planner) -> None:
         draft = self.draft
         # every body gives as many bytes as it was made of: `decode` and `_check_bodies` saw to it
         planner.know_sizes(self.sizes)
@@ -555,23 +570,10 @@ class _Describer:
         if offsets != actual:
             offsets, end = planner.offsets(actual)
         self.placed = (self.starts if offsets == actual else offsets), end
-        del actual, offsets
-        infos, links = planner.infos(), planner.links()
-        is_usual = infos == [*self.sh_info[1:]] and links == [*self.sh_link[1:]]
-        if is_usual and not draft.exceptions and not draft.shares:
-            return
-        actual_and_computed = zip(self.sh_info[1:], infos, self.sh_link[1:], links, strict=True)
-        for number, (info, by_rule, link, usual_link) in enumerate(actual_and_computed):
-            name = draft.names[number]
-            if number in draft.exceptions and "sh_offset" in draft.exceptions[number].pins:
-                self.reasons.append(f"offset of {kind_of(name)}")
-            if number in draft.shares:
-                self.reasons.append(f"sharing of {kind_of(name)}")
-            if info != by_rule:
-                self._keep_info(number, by_rule, info)
-            if link != usual_link:
-                draft.links[number] = link
-                self.reasons.append(f"sh_link of {kind_of(name)}")
+        for number in sorted(draft.exceptions):
+            if "sh_offset" in draft.exceptions[number].pins:
+                self.reasons.append(f"offset of {kind_of(draft.names[number])}")
+        self.reasons += [f"sharing of {kind_of(draft.names[at])}" for at in sorted(draft.shares)]
 
     def _keep_info(self, number: int, computed: int, info: int) -> None:
         draft = self.draft

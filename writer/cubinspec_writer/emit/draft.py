@@ -59,6 +59,7 @@ class Draft:
             codes.
         section_objects, symbol_objects: where this was made of a description: the objects there.
         indices: of these sections.
+        ordinals: the numbers from 0 to that of sections; each an object that many lists share.
     """
 
     __slots__ = (
@@ -85,6 +86,7 @@ class Draft:
         "made_as",
         "names",
         "null_value",
+        "ordinals",
         "pins",
         "profile",
         "registers",
@@ -140,6 +142,7 @@ class Draft:
         self.section_objects: list[Section] = []
         self.symbol_objects: list[Symbol] = []
         self.indices: dict[Section, int] = {}
+        self.ordinals = [*range(len(names) + 1)]
         self._index_of_name: dict[str, int] | None = None
         self._kind_runs: list[tuple[Kind, int, int]] | None = None
         self._singles: list[int] | None = None
@@ -256,9 +259,13 @@ class Draft:
     def index_of_name(self) -> dict[str, int]:
         """Index of the first section of each name."""
         if self._index_of_name is None:
-            indices = range(len(self.names), 0, -1)
-            self._index_of_name = dict(zip(reversed(self.names), indices, strict=True))
+            names_and_indices = zip(reversed(self.names), self.ordinals[:0:-1], strict=True)
+            self._index_of_name = dict(names_and_indices)
         return self._index_of_name
+
+    def forget_names(self) -> None:
+        """Free the memory of :attr:`index_of_name`, which hardly anything needs any more."""
+        self._index_of_name = None
 
     @property
     def kind_runs(self) -> list[tuple[Kind, int, int]]:

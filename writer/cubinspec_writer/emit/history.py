@@ -213,7 +213,7 @@ class History:
         if no_place:
             special = [code for code in special if code not in no_place]
         self._place_specials(keys, special, all_names, has_texture_banks)
-        codes = [*range(len(keys))]
+        codes = [*draft.ordinals[:-1], *range(len(names), len(keys))]
         if no_place:
             codes = [code for code in codes if code not in no_place]
         if special and len({*keys}) < len(keys):
@@ -343,7 +343,7 @@ class History:
                 number = shndx - 1
                 if not has_symbol[number] and draft.names[number] == draft.symbol_names[at]:
                     has_symbol[number] = True
-                    codes[at] = number
+                    codes[at] = draft.ordinals[number]
         usual = bytearray()
         for kind, start, stop in draft.kind_runs:
             usual += bytes((kind.has_symbol,)) * (stop - start)

@@ -146,14 +146,16 @@ class References:
 
     Attributes:
         strtab, strtab_offsets: ``.strtab``, and the place of every name in it.
+        asked: the places that were asked for.
     """
 
-    __slots__ = ("is_64", "section_index", "strtab", "strtab_offsets")
+    __slots__ = ("asked", "is_64", "section_index", "strtab", "strtab_offsets")
 
     def __init__(self, draft: Draft, strtab: bytes, offsets: dict[str, int]) -> None:
         self.section_index = draft.index
         self.strtab = strtab
         self.strtab_offsets = offsets
+        self.asked: dict[str, int] = {}
         self.is_64 = draft.header.ei_class == elf.ELFCLASS64
 
     def string_offset(self, text: str) -> int:
@@ -161,6 +163,7 @@ class References:
         offset = self.strtab_offsets.get(text)
         if offset is None:
             _refuse(f"the string {text!r} is in no symbol name table", ".strtab")
+        self.asked[text] = offset
         return offset
 
     def signature_offset(self, text: str) -> int:
@@ -186,7 +189,6 @@ class Planner:
         self.draft = draft
         self.profile = draft.profile
         self.is_64 = draft.header.ei_class == elf.ELFCLASS64
-        self.index_of_name = draft.index_of_name
         #: Index of the first computed table of each kind.
         self._computed: dict[str, int] = {}
         for number in draft.singles:
@@ -220,6 +222,20 @@ class Planner:
         self.capsule_symbols: dict[int, int] | None = None
         self.num_local = 0
         self.num_tail = 0
+
+    @property
+    def index_of_name(self) -> dict[str, int]:
+        """Index of the first section of each name."""
+        return self.draft.index_of_name
+
+    def forget_names(self) -> None:
+        """Free the memory of what only names are found with, once all that refers to names is.
+
+        Bodies can still be encoded that were encoded before.
+        """
+        self.strtab_offsets = self.context.strtab_offsets = self.context.asked
+        self.name_places, self.symbol_codes, self.function_symbols = [], [], {}
+        self.draft.forget_names()
 
     def named(self, name: str) -> int | None:
         """The number of the first section of a name."""
@@ -728,8 +744,8 @@ class Planner:
         if header.ei_osabi != 0x41:
             return header.e_flags
         for name in (".note.nv.cuinfo", ".note.nv.cuver"):
-            note = self.index_of_name.get(name)
-            if note is not None:
+            if name in self.draft.names:
+                note = self.draft.names.index(name) + 1
                 return header.e_flags | min(note, MAX_NOTE_INDEX) << 24
         return header.e_flags
 
