@@ -17,7 +17,7 @@ from cubinspec_writer.plain import add
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from mmap import mmap
     from typing import Any
 
@@ -32,8 +32,8 @@ _RELOCATION_RECORDS = {
 }
 #: Bounds of what is remembered of attribute streams: shapes for each size, bytes of a stream.
 _MAX_STREAMS, _MAX_STREAM_BYTES = 16, 2048
-#: Bytes from which on one section alone is worth a run.
-_LARGE = 1 << 16
+#: Bytes that make one section alone worth a run, and that are read at once.
+LARGE = 1 << 16
 
 
 class InfoReader:
@@ -202,21 +202,36 @@ def _capsule(data: bytes, name: str) -> bodies.Capsule | bodies.Blob:
     return bodies.Capsule(bodies.WORD.unpack_from(data)[0], data[bodies.WORD.size :])
 
 
-def blob_run(first: int, starts: Sequence[int], sizes: Sequence[int]) -> runs.BlobRun | None:
-    """Sections without records that stand one behind the other; ``None`` if they do not.
+def blob_runs(first: int, starts: Sequence[int], sizes: Sequence[int]) -> list[runs.BlobRun]:
+    """Sections without records that stand one behind the other; empty if they do not.
 
     Their bytes are still to be read.
     """
-    if len(sizes) == 1 and sizes[0] < _LARGE or not _are_neighbours(starts, sizes):
-        return None
-    return runs.BlobRun(first, sizes)
+    if (len(sizes) == 1 and sizes[0] < LARGE) or not _are_neighbours(starts, sizes):
+        return []
+    return [runs.BlobRun(first + at, sizes[at:stop]) for at, stop in _groups(sizes)]
+
+
+def _groups(sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The sections of each run: the first one, and the one behind the last one.
+
+    No run is much larger than it has to be, so that no step takes much memory beside the result,
+    and the results find room where other things were.
+    """
+    first = size = 0
+    for at, of_section in enumerate(sizes):
+        if size and size + of_section > LARGE:
+            yield first, at
+            first, size = at, 0
+        size += of_section
+    yield first, len(sizes)
 
 
 def _are_neighbours(starts: Sequence[int], sizes: Sequence[int]) -> bool:
     return [*map(add, starts, sizes)][:-1] == [*starts[1:]]
 
 
-def record_run(
+def record_runs(
     data: bytes | mmap,
     sh_type: int,
     first: int,
@@ -224,30 +239,43 @@ def record_run(
     sizes: Sequence[int],
     is_64: bool,
     info: InfoReader,
-) -> runs.Run | None:
+) -> list[runs.Run]:
     """Relocation sections or attribute streams of one type that stand one behind the other.
 
     Args:
         first: number of the first section.
 
     Returns:
-        ``None`` if they do not stand so, or are not all well formed, or are of another type.
+        the runs; none if they do not stand so, or are not all well formed, or are of another type.
     """
     if not _are_neighbours(starts, sizes):
+        return []
+    found: list[runs.Run] = []
+    for at, stop in _groups(sizes):
+        some = sizes[at:stop]
+        together: runs.Run | None = None
+        if sh_type in bodies.RELOCATION_TYPES:
+            together = _read_relocations(data, sh_type, first + at, starts[at], some, is_64)
+        elif sh_type in bodies.INFO_TYPES:
+            try:
+                together = _read_info(data, first + at, starts[at:stop], some, info)
+            except CubinError:
+                return []
+        if together is None:
+            return []
+        found.append(together)
+    return found
+
+
+def _read_relocations(
+    data: bytes | mmap, sh_type: int, first: int, start: int, sizes: Sequence[int], is_64: bool
+) -> runs.RelocationRun | None:
+    rela = sh_type != elf.SHT_REL
+    record = _RELOCATION_RECORDS[rela, is_64]
+    if any(size % record.size for size in sizes):
         return None
-    if sh_type in bodies.RELOCATION_TYPES:
-        rela = sh_type != elf.SHT_REL
-        record = _RELOCATION_RECORDS[rela, is_64]
-        if any(size % record.size for size in sizes):
-            return None
-        columns = split(record, data[starts[0] : starts[0] + sum(sizes)])
-        return runs.RelocationRun(first, sizes, record, columns, rela, is_64)
-    if sh_type in bodies.INFO_TYPES:
-        try:
-            return _read_info(data, first, starts, sizes, info)
-        except CubinError:
-            return None
-    return None
+    columns = split(record, data[start : start + sum(sizes)])
+    return runs.RelocationRun(first, sizes, record, columns, rela, is_64)
 
 
 def _read_info(

@@ -53,8 +53,6 @@ _LOSSLESS = frozenset(
 _SPECIAL_TYPES = elf.NO_BYTES_TYPES | frozenset(
     (elf.SHT_CUDA_RESERVED_SHARED, elf.SHT_STRTAB, elf.SHT_SYMTAB, elf.SHT_SYMTAB_SHNDX)
 )
-#: Bytes of a mapped file that are looked at before their memory is given back.
-_CHUNK = 1 << 18
 _EHDR_FIELDS = records.ELF_HEADER_64_FIELDS
 #: Sections whose index stands in ``e_flags``.
 _NOTES = frozenset((".note.nv.cuinfo", ".note.nv.cuver"))
@@ -137,8 +135,8 @@ class _Describer:
             else StringTable(b"\0", 0, file, ".strtab")
         )
         self.runs: list[Run] = []
-        #: Runs whose bytes are read last, and where they start.
-        self.unread: list[tuple[BlobRun, int]] = []
+        #: Runs whose bytes are read last.
+        self.unread: list[BlobRun] = []
         self.symbol_rows: Sequence[SymbolRow] = ()
         self.symbol_names: list[str] = []
         #: First place of every name in ``.strtab``.
@@ -190,16 +188,18 @@ class _Describer:
                 found += [self._special_body(index) for index in range(first + 1, last + 1)]
                 continue
             decoder = decode.decoder(kind, self.strtab, self.elf.is_64, info)
-            together: Run | None
+            together: Sequence[Run]
             if decoder is None:
-                together = decode.blob_run(first, starts, sizes)
-                if together is not None:
-                    self.unread.append((together, starts[0]))
+                together = decode.blob_runs(first, starts, sizes)
+                self.unread += together
             else:
-                together = decode.record_run(file, kind, first, starts, sizes, self.elf.is_64, info)
-            if together is not None:
-                self.runs.append(together)
-                found += [together] * len(sizes)
+                together = decode.record_runs(
+                    file, kind, first, starts, sizes, self.elf.is_64, info
+                )
+            if together:
+                self.runs += together
+                for of_some in together:
+                    found += [of_some] * len(of_some.sizes)
                 continue
             contents = [file[start:end] for start, end in zip(starts, ends, strict=True)]
             if decoder is None:
@@ -225,12 +225,18 @@ class _Describer:
 
     def _read_blobs(self) -> None:
         """Read what is not decoded, once the memory that names took is free again."""
-        for run, start in self.unread:
-            size = sum(run.sizes)
-            run.data = found = bytearray(size)
-            for at in range(0, size, _CHUNK):
-                found[at : at + _CHUNK] = self.data[start + at : start + min(at + _CHUNK, size)]
-                self._forget_pages()
+        for run in self.unread:
+            start, size = self.starts[run.first], sum(run.sizes)
+            if size <= decode.LARGE:
+                run.data = bytes(self.data[start : start + size])
+            else:
+                # piece by piece, so that a large section is not in memory twice
+                run.data = found = bytearray(size)
+                for at in range(0, size, decode.LARGE):
+                    piece = self.data[start + at : start + min(at + decode.LARGE, size)]
+                    found[at : at + decode.LARGE] = piece
+                    self._forget_pages()
+            self._forget_pages()
         self.unread = []
 
     def _special_body(self, index: int) -> bodies.Body:

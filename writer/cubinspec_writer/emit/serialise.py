@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 #: A description must not ask for more than the largest real files by an order of magnitude: an
 #: offset of 2**60 in a text file would otherwise be that many zeros.
 MAX_FILE_BYTES = 1 << 32
+#: Section headers that are encoded at once.
+_HEADERS = 1 << 10
 _MAGIC = int.from_bytes(b"\x7fELF", "little")
 
 
@@ -123,9 +125,10 @@ def _pieces(laid_out: Plan) -> list[Piece]:
     shoff, phoff = laid_out.tables_at
     if draft.names or shoff:
         pieces.append((shoff, table.pack(*laid_out.null_section)))
-        size = table.size * len(draft.names)
-        headers = _Later(size, join, table, laid_out.section_columns)
-        pieces.append((shoff + table.size, headers))
+        for first in range(0, len(draft.names), _HEADERS):
+            columns = [column[first : first + _HEADERS] for column in laid_out.section_columns]
+            headers = _Later(table.size * len(columns[0]), join, table, columns)
+            pieces.append((shoff + table.size * (first + 1), headers))
     if laid_out.segment_rows:
         pieces.append((phoff, _segments(laid_out)))
     pieces.extend((fill.offset, fill.data) for fill in laid_out.draft.fills)

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     Known = Sequence[tuple[bytes, dict[str, int]]]
 
 
+#: Names that are written at once to be compared.
+_PIECE = 1 << 12
+
+
 class _Names:
     """A string table under construction."""
 
@@ -99,11 +103,11 @@ class _Names:
         """
         if not self._behind and len(self._names) == 1:
             added = [*filter(None, self._next)]
-            data = encode("\0".join(["", *added, ""]))
             for table, places in known:
                 # as many different names as there are in it: none was added twice
-                if table == data and len(places) == len(added) + 1:
+                if len(places) == len(added) + 1 and _is_table_of(added, table):
                     return table, places
+            del added
         names = self.names
         text = "\0".join([*names, ""])
         if text.count("\0") != len(names):
@@ -126,6 +130,17 @@ class _Names:
 def encode(text: str) -> bytes:
     """The bytes of names; what is not UTF-8 stands in the text as surrogates."""
     return text.encode("utf-8", "surrogateescape")
+
+
+def _is_table_of(names: list[str], table: bytes) -> bool:
+    """Whether a table has these names and nothing else; not all at once, for its size."""
+    at = 1
+    for first in range(0, len(names), _PIECE):
+        piece = encode("\0".join([*names[first : first + _PIECE], ""]))
+        if not table.startswith(piece, at):
+            return False
+        at += len(piece)
+    return at == len(table) and table.startswith(b"\0")
 
 
 def length(name: str) -> int:
