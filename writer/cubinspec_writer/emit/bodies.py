@@ -169,7 +169,7 @@ class MercurySymbols:
                     symbol.st_size,
                 )
             )
-        return encode_symbols(rows, context.is_64)
+        return bytes(encode_symbols(rows, context.is_64))
 
 
 class MercurySymbol(_Many):
@@ -627,10 +627,12 @@ class Capsule(_Many):
         return WORD.pack(index) + self.data
 
 
-def encode_symbols(rows: Sequence[tuple[int, int, int, int, int, int]], is_64: bool) -> bytes:
+def encode_symbols(
+    rows: Sequence[tuple[int, int, int, int, int, int]], is_64: bool
+) -> bytes | bytearray:
     """A symbol table from rows in ELF64 field order."""
     if isinstance(rows, Rows) and is_64:
-        return bytes(join(records.SYMBOL_64, rows.columns))
+        return join(records.SYMBOL_64, rows.columns)
     if is_64:
         return b"".join(starmap(records.SYMBOL_64.pack, rows))
     head = records.SYMBOL_32.pack

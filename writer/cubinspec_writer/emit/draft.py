@@ -13,7 +13,7 @@ from the last to the first has the value of a code at that index.
 
 from __future__ import annotations
 
-from itertools import groupby, starmap
+from itertools import groupby, repeat, starmap
 
 from cubinspec.errors import BadStructureError
 from cubinspec_writer.emit import bodies, kinds
@@ -24,7 +24,7 @@ from cubinspec_writer.emit.runs import BlobRun, InfoRun, RelocationRun, Run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from cubinspec_writer.emit.bodies import Body
     from cubinspec_writer.emit.kinds import Kind
@@ -36,6 +36,42 @@ if TYPE_CHECKING:
     Content = Body | bytes | Run
     #: The fields of a ``Dropped``: name, in_shstrtab, made_as, erased.
     DroppedRow = tuple[str, bool, str | None, int]
+
+
+#: What is said of a dropped name beside the name, nearly always.
+_OF_SECTION = (True, None, 0)
+
+
+class DroppedNames:
+    """The rows of dropped names; of most of them only the name has to be kept."""
+
+    __slots__ = ("_names", "_rest")
+
+    def __init__(self) -> None:
+        self._names: list[str] = []
+        self._rest: dict[int, tuple[bool, str | None, int]] = {}
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __getitem__(self, at: int) -> DroppedRow:
+        return (self._names[at], *self._rest.get(at, _OF_SECTION))
+
+    def __iter__(self) -> Iterator[DroppedRow]:
+        if self._rest:
+            return map(self.__getitem__, range(len(self._names)))
+        return zip(self._names, repeat(True), repeat(None), repeat(0))
+
+    def append(self, dropped: DroppedRow) -> None:
+        """Add one."""
+        name, *rest = dropped
+        if tuple(rest) != _OF_SECTION:
+            self._rest[len(self._names)] = dropped[1:]
+        self._names.append(name)
+
+    def add_sections(self, names: Iterable[str]) -> None:
+        """Add the names of sections that were made under these names."""
+        self._names += names
 
 
 _TOGETHER = (bytes, BlobRun, InfoRun, RelocationRun)
@@ -132,7 +168,7 @@ class Draft:
         self.symbol_rows: Sequence[SymbolRow] = ()
         self.in_globals: dict[int, bool] = {}
         self.symbol_places: dict[int, int] = {}
-        self.dropped: list[DroppedRow] = []
+        self.dropped = DroppedNames()
         self.history: list[int] = []
         self.symbols: list[int] = []
         self.profile: Profile = PROFILES["classic"]

@@ -8,7 +8,7 @@ before it in ``.shstrtab`` or in the symbol table.
 
 from __future__ import annotations
 
-from itertools import filterfalse, repeat
+from itertools import filterfalse
 
 from cubinspec_writer.emit import bodies, layout
 
@@ -50,7 +50,7 @@ class History:
         self.section_places = section_places
         self.places = places
         self.strtab = strtab
-        self.codes = [*range(-1, -1 - len(draft.symbol_rows), -1)]
+        self.codes: list[int] = []
         self.made_names: set[str] = set()
 
     def find(self, split: int) -> None:
@@ -201,7 +201,7 @@ class History:
         for number in no_place:
             keys[number] = None
         dropped = [*filter(None, filterfalse(index_of_name.__contains__, section_places))]
-        draft.dropped += zip(dropped, repeat(True), repeat(None), repeat(0))
+        draft.dropped.add_sections(dropped)
         all_names = [*names, *dropped]
         for code, name in enumerate(dropped, len(names)):
             place = places.get(name)
@@ -335,7 +335,7 @@ class History:
 
     def _find_section_symbols(self) -> None:
         """Which symbols are those that the layout makes."""
-        draft, codes = self.draft, self.codes
+        draft = self.draft
         count = 0 if draft.profile.table_first else len(draft.names)
         has_symbol = bytearray(len(draft.names))
         for at, (_, info, other, shndx, value, size) in enumerate(draft.symbol_rows):
@@ -343,7 +343,9 @@ class History:
                 number = shndx - 1
                 if not has_symbol[number] and draft.names[number] == draft.symbol_names[at]:
                     has_symbol[number] = True
-                    codes[at] = draft.ordinals[number]
+                    self.codes.append(draft.ordinals[number])
+                    continue
+            self.codes.append(~at)
         usual = bytearray()
         for kind, start, stop in draft.kind_runs:
             usual += bytes((kind.has_symbol,)) * (stop - start)

@@ -121,7 +121,7 @@ class Plan:
         """Sections of a description in index order; index 0 is ``None``."""
         return [None, *self.draft.section_objects]
 
-    def table(self, kind: str) -> bytes:
+    def table(self, kind: str) -> bytes | bytearray:
         """The bytes of a computed table."""
         if kind in self.tables:
             return self.tables[kind]
@@ -445,7 +445,7 @@ class Planner:
             if self._by_kind("symtab_shndx"):
                 rows, words = self._extended()
                 words = self.draft.pins.symbol_words or words
-            self.tables["symtab"] = bodies.encode_symbols(rows, self.is_64)
+            self.tables["symtab"] = bytes(bodies.encode_symbols(rows, self.is_64))
             self.tables["symtab_shndx"] = pack(f"<{len(words)}I", *words)
             table = self.tables[kind]
         return table
