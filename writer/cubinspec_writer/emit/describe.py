@@ -20,7 +20,7 @@ from cubinspec_writer.emit.draft import Draft
 from cubinspec_writer.emit.history import History
 from cubinspec_writer.emit.model import Description, Fill, Header
 from cubinspec_writer.emit.profiles import HOLE_SHNDX, PROFILES
-from cubinspec_writer.plain import add
+from cubinspec_writer.plain import add, eq
 from cubinspec_writer.rest import CollectorAtRest
 
 TYPE_CHECKING = False
@@ -107,6 +107,11 @@ def _names_at(places: dict[str, int], table: StringTable, offsets: Sequence[int]
         return [*map(names.__getitem__, offsets)]
     except KeyError:
         return [*map(table.get, offsets)]
+
+
+def _are_equal(column: Sequence[int], numbers: Sequence[int | None]) -> bool:
+    """Whether a column has these numbers, without an object for each of its own."""
+    return len(column) == len(numbers) and all(map(eq, column, numbers))
 
 
 class _Describer:
@@ -456,7 +461,7 @@ class _Describer:
         if pins.shstrtab is not None or pins.strtab is not None:
             planner = self._planner()
         places = self.sh_name[1:]
-        if [*places] != planner.name_places:
+        if not _are_equal(places, planner.name_places):
             pairs = zip(places, planner.name_places, strict=True)
             for number, (place, first) in enumerate(pairs):
                 if place != first:
@@ -557,7 +562,7 @@ class _Describer:
     def _check_references(self, planner: layout.Planner) -> None:
         """What section headers say of other sections."""
         infos, links = planner.infos(), planner.links()
-        if infos == [*self.sh_info[1:]] and links == [*self.sh_link[1:]]:
+        if _are_equal(self.sh_info[1:], infos) and _are_equal(self.sh_link[1:], links):
             return
         actual_and_computed = zip(self.sh_info[1:], infos, self.sh_link[1:], links, strict=True)
         for number, (info, by_rule, link, usual_link) in enumerate(actual_and_computed):
@@ -571,11 +576,10 @@ class _Describer:
         draft = self.draft
         # every body gives as many bytes as it was made of: `decode` and `_check_bodies` saw to it
         planner.know_sizes(self.sizes)
-        actual = [*self.starts]
         offsets, end = planner.offsets()
-        if offsets != actual:
-            offsets, end = planner.offsets(actual)
-        self.placed = (self.starts if offsets == actual else offsets), end
+        if not _are_equal(self.starts, offsets):
+            offsets, end = planner.offsets(self.starts)
+        self.placed = (self.starts if _are_equal(self.starts, offsets) else offsets), end
         for number in sorted(draft.exceptions):
             if "sh_offset" in draft.exceptions[number].pins:
                 self.reasons.append(f"offset of {kind_of(draft.names[number])}")

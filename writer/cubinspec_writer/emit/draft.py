@@ -13,7 +13,7 @@ from the last to the first has the value of a code at that index.
 
 from __future__ import annotations
 
-from itertools import groupby, repeat, starmap
+from itertools import groupby, starmap
 
 from cubinspec.errors import BadStructureError
 from cubinspec_writer.emit import bodies, kinds
@@ -58,9 +58,9 @@ class DroppedNames:
         return (self._names[at], *self._rest.get(at, _OF_SECTION))
 
     def __iter__(self) -> Iterator[DroppedRow]:
-        if self._rest:
-            return map(self.__getitem__, range(len(self._names)))
-        return zip(self._names, repeat(True), repeat(None), repeat(0))
+        rest = self._rest
+        for at, name in enumerate(self._names):
+            yield (name, *rest[at]) if at in rest else (name, True, None, 0)
 
     def append(self, dropped: DroppedRow) -> None:
         """Add one."""

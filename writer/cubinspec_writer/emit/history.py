@@ -64,8 +64,9 @@ class History:
         keys, entries, last_section = self._section_keys()
         sections = {"": 0} if profile.table_first else self.section_places
         # the keys of symbols stand at the end, in reverse, so that each code is an index
-        rows, names, codes = draft.symbol_rows, draft.symbol_names, self.codes
-        own: list[float] = [_BEFORE_ALL] * len(rows)
+        names, codes = draft.symbol_names, self.codes
+        bindings = [row[1] >> 4 for row in draft.symbol_rows]
+        own: list[float] = [_BEFORE_ALL] * len(codes)
         used = self.made_names
 
         def key_at(at: int) -> float:
@@ -89,7 +90,7 @@ class History:
                 key = key_at(at - 1) + _STEP
             else:
                 used.add(name)
-            if rows[at][1] >> 4 == layout.STB_GLOBAL:
+            if bindings[at] == layout.STB_GLOBAL:
                 draft.in_globals[at] = False
             own[code] = key
             entries.append(code)
@@ -107,7 +108,7 @@ class History:
                 key = place
                 used.add(name)
                 if place < last_section:
-                    if rows[~code][1] >> 4 != layout.STB_GLOBAL:
+                    if bindings[~code] != layout.STB_GLOBAL:
                         draft.in_globals[~code] = True
                     own[code] = key
                     entries.append(code)

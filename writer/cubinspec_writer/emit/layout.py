@@ -455,7 +455,7 @@ class Planner:
         first = 0 if self.profile.names_by_index else shstrtab_hole(self.draft)
         return {".shstrtab": first, ".strtab": strtab_hole(self.draft)}
 
-    def offsets(self, actual: list[int] | None = None) -> tuple[list[int], int]:
+    def offsets(self, actual: Sequence[int] | None = None) -> tuple[list[int], int]:
         """Offset of every section, and the end of the last one.
 
         Args:
