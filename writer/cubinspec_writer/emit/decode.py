@@ -13,7 +13,6 @@ from cubinspec.reader import elf, streams
 from cubinspec.reader.columns import split
 from cubinspec_generated import records
 from cubinspec_writer.emit import bodies, runs
-from cubinspec_writer.plain import add
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -202,69 +201,49 @@ def _capsule(data: bytes, name: str) -> bodies.Capsule | bodies.Blob:
     return bodies.Capsule(bodies.WORD.unpack_from(data)[0], data[bodies.WORD.size :])
 
 
-def blob_runs(first: int, starts: Sequence[int], sizes: Sequence[int]) -> list[runs.BlobRun]:
-    """Sections without records that stand one behind the other; empty if they do not.
+def neighbours(starts: Sequence[int], sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Sections that stand one behind the other: the first, and the one behind the last.
 
-    Their bytes are still to be read.
-    """
-    if (len(sizes) == 1 and sizes[0] < LARGE) or not _are_neighbours(starts, sizes):
-        return []
-    return [runs.BlobRun(first + at, sizes[at:stop]) for at, stop in _groups(sizes)]
-
-
-def _groups(sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """The sections of each run: the first one, and the one behind the last one.
-
-    No run is much larger than it has to be, so that no step takes much memory beside the result,
-    and the results find room where other things were.
+    No more of them than have :data:`LARGE` bytes together, so that no step takes much memory beside
+    the result, and the results find room where other things were.
     """
     first = size = 0
-    for at, of_section in enumerate(sizes):
-        if size and size + of_section > LARGE:
+    end = starts[0]
+    for at, (start, of_section) in enumerate(zip(starts, sizes, strict=True)):
+        if start != end or (size and size + of_section > LARGE):
             yield first, at
             first, size = at, 0
         size += of_section
+        end = start + of_section
     yield first, len(sizes)
 
 
-def _are_neighbours(starts: Sequence[int], sizes: Sequence[int]) -> bool:
-    return [*map(add, starts, sizes)][:-1] == [*starts[1:]]
-
-
-def record_runs(
+def record_run(
     data: bytes | mmap,
     sh_type: int,
     first: int,
-    starts: Sequence[int],
+    start: int,
     sizes: Sequence[int],
     is_64: bool,
     info: InfoReader,
-) -> list[runs.Run]:
+) -> runs.Run | None:
     """Relocation sections or attribute streams of one type that stand one behind the other.
 
     Args:
         first: number of the first section.
+        start: its offset.
 
     Returns:
-        the runs; none if they do not stand so, or are not all well formed, or are of another type.
+        ``None`` if they are not all well formed, or are of another type.
     """
-    if not _are_neighbours(starts, sizes):
-        return []
-    found: list[runs.Run] = []
-    for at, stop in _groups(sizes):
-        some = sizes[at:stop]
-        together: runs.Run | None = None
-        if sh_type in bodies.RELOCATION_TYPES:
-            together = _read_relocations(data, sh_type, first + at, starts[at], some, is_64)
-        elif sh_type in bodies.INFO_TYPES:
-            try:
-                together = _read_info(data, first + at, starts[at:stop], some, info)
-            except CubinError:
-                return []
-        if together is None:
-            return []
-        found.append(together)
-    return found
+    if sh_type in bodies.RELOCATION_TYPES:
+        return _read_relocations(data, sh_type, first, start, sizes, is_64)
+    if sh_type in bodies.INFO_TYPES:
+        try:
+            return _read_info(data, first, start, sizes, info)
+        except CubinError:
+            return None
+    return None
 
 
 def _read_relocations(
@@ -281,15 +260,16 @@ def _read_relocations(
 def _read_info(
     data: bytes | mmap,
     first: int,
-    starts: Sequence[int],
+    start: int,
     sizes: Sequence[int],
     info: InfoReader,
 ) -> runs.InfoRun | None:
     if max(sizes) > _MAX_STREAM_BYTES:
         return None
     contents: dict[int, list[bytes]] = {size: [] for size in sizes}
-    for start, size in zip(starts, sizes, strict=True):
+    for size in sizes:
         contents[size].append(data[start : start + size])
+        start += size
     shapes: dict[int, tuple[bodies.InfoShape, Sequence[Sequence[int]]]] = {}
     single: dict[int, list[bodies.InfoRecords]] = {}
     for size, found in contents.items():

@@ -20,6 +20,7 @@ from cubinspec_writer.emit.draft import Draft
 from cubinspec_writer.emit.history import History
 from cubinspec_writer.emit.model import Description, Fill, Header
 from cubinspec_writer.emit.profiles import HOLE_SHNDX, PROFILES
+from cubinspec_writer.emit.runs import BlobRun
 from cubinspec_writer.plain import add, eq
 from cubinspec_writer.rest import CollectorAtRest
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from cubinspec.reader.elf import Buffer
     from cubinspec_writer.emit.draft import Content
     from cubinspec_writer.emit.profiles import Profile
-    from cubinspec_writer.emit.runs import BlobRun, Run
+    from cubinspec_writer.emit.runs import Run
     from cubinspec_writer.emit.strings import Known
 
     SymbolRow = tuple[int, int, int, int, int, int]
@@ -51,8 +52,16 @@ _LOSSLESS = frozenset(
 )
 #: Types that ``_special_body`` is for.
 _SPECIAL_TYPES = elf.NO_BYTES_TYPES | frozenset(
-    (elf.SHT_CUDA_RESERVED_SHARED, elf.SHT_STRTAB, elf.SHT_SYMTAB, elf.SHT_SYMTAB_SHNDX)
+    (
+        elf.SHT_CUDA_RESERVED_SHARED,
+        elf.SHT_STRTAB,
+        elf.SHT_SYMTAB,
+        elf.SHT_SYMTAB_SHNDX,
+        bodies.SHT_CUDA_MERC_SYMTAB,
+    )
 )
+#: Bytes of a large section that are read at once.
+_PIECE = 1 << 20
 _EHDR_FIELDS = records.ELF_HEADER_64_FIELDS
 #: Sections whose index stands in ``e_flags``.
 _NOTES = frozenset((".note.nv.cuinfo", ".note.nv.cuver"))
@@ -140,8 +149,8 @@ class _Describer:
             else StringTable(b"\0", 0, file, ".strtab")
         )
         self.runs: list[Run] = []
-        #: Runs whose bytes are read last.
-        self.unread: list[BlobRun] = []
+        #: Sections and runs whose bytes are read last.
+        self.unread: list[int | BlobRun] = []
         self.symbol_rows: Sequence[SymbolRow] = ()
         self.symbol_names: list[str] = []
         #: First place of every name in ``.strtab``.
@@ -193,35 +202,44 @@ class _Describer:
                 found += [self._special_body(index) for index in range(first + 1, last + 1)]
                 continue
             decoder = decode.decoder(kind, self.strtab, self.elf.is_64, info)
-            together: Sequence[Run]
-            if decoder is None:
-                together = decode.blob_runs(first, starts, sizes)
-                self.unread += together
-            else:
-                together = decode.record_runs(
-                    file, kind, first, starts, sizes, self.elf.is_64, info
+            for at, stop in decode.neighbours(starts, sizes):
+                number, some = first + at, sizes[at:stop]
+                if decoder is None:
+                    found += self._blobs(number, some)
+                    continue
+                together = decode.record_run(
+                    file, kind, number, starts[at], some, self.elf.is_64, info
                 )
-            if together:
-                self.runs += together
-                for of_some in together:
-                    found += [of_some] * len(of_some.sizes)
-                continue
-            contents = [file[start:end] for start, end in zip(starts, ends, strict=True)]
-            if decoder is None:
-                found += contents
-                continue
-            what, read = decoder
-            for content, name in zip(contents, names[first:last], strict=True):
-                try:
-                    body = read(content, name)
-                    malformed = "" if body.size == len(content) else what
-                except (CubinError, StructError):
-                    malformed = "records"
-                if malformed:
-                    body = bodies.Blob(content)
-                    self.reasons.append(f"malformed {malformed}")
-                found.append(body)
+                if together is not None:
+                    self.runs.append(together)
+                    found += [together] * len(some)
+                    continue
+                what, read = decoder
+                for content, name in zip(
+                    map(file.__getitem__, map(slice, starts[at:stop], ends[at:stop])),
+                    names[number : first + stop],
+                    strict=True,
+                ):
+                    try:
+                        body = read(content, name)
+                        malformed = "" if body.size == len(content) else what
+                    except (CubinError, StructError):
+                        malformed = "records"
+                    if malformed:
+                        body = bodies.Blob(content)
+                        self.reasons.append(f"malformed {malformed}")
+                    found.append(body)
         return found
+
+    def _blobs(self, number: int, sizes: Sequence[int]) -> list[Content]:
+        """Neighbours that are not decoded, to be read later: ``number`` is that of the first."""
+        if len(sizes) == 1 and sizes[0] < decode.LARGE:
+            self.unread.append(number)
+            return [b""]
+        together = BlobRun(number, sizes)
+        self.unread.append(together)
+        self.runs.append(together)
+        return [together] * len(sizes)
 
     def _forget_pages(self) -> None:
         """Let go of the memory in which a mapped file was read."""
@@ -230,19 +248,28 @@ class _Describer:
 
     def _read_blobs(self) -> None:
         """Read what is not decoded, once the memory that names took is free again."""
-        for run in self.unread:
-            start, size = self.starts[run.first], sum(run.sizes)
-            if size <= decode.LARGE:
-                run.data = bytes(self.data[start : start + size])
+        mapped = 0
+        for what in self.unread:
+            if isinstance(what, int):
+                start, size = self.starts[what], self.sizes[what]
+                self.draft.bodies[what] = bytes(self.data[start : start + size])
             else:
-                # piece by piece, so that a large section is not in memory twice
-                run.data = found = bytearray(size)
-                for at in range(0, size, decode.LARGE):
-                    piece = self.data[start + at : start + min(at + decode.LARGE, size)]
-                    found[at : at + decode.LARGE] = piece
-                    self._forget_pages()
-            self._forget_pages()
+                start, size = self.starts[what.first], sum(what.sizes)
+                what.pieces = self._read(start, size)
+            mapped += size
+            if mapped > decode.LARGE:
+                self._forget_pages()
+                mapped = 0
         self.unread = []
+
+    def _read(self, start: int, size: int) -> list[bytes]:
+        """A part of the file; of a large one no more than a piece is in memory twice."""
+        pieces = []
+        for at in range(start, start + size, _PIECE):
+            pieces.append(bytes(self.data[at : min(at + _PIECE, start + size)]))
+            if size > _PIECE:
+                self._forget_pages()
+        return pieces
 
     def _special_body(self, index: int) -> bodies.Body:
         """What has no bytes in the file, or is a table made from the rest."""

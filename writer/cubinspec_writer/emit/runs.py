@@ -35,8 +35,8 @@ class Run:
         self.first = first
         self.sizes = sizes
 
-    def encode(self, context: bodies.Context) -> bytes | bytearray:
-        """The bytes of all sections."""
+    def encode(self, context: bodies.Context) -> Iterator[bytes | bytearray]:
+        """The bytes of all sections, in parts that follow each other."""
         raise NotImplementedError
 
     def split(self) -> list[bodies.Body]:
@@ -48,24 +48,29 @@ class BlobRun(Run):
     """Code, data and whatever else has no records.
 
     Attributes:
-        data: the bytes of all sections.
+        pieces: the bytes of all sections, in one piece where it is not large.
     """
 
-    __slots__ = ("_starts", "data")
+    __slots__ = ("_starts", "pieces")
 
-    def __init__(self, first: int, sizes: Sequence[int], data: bytes | bytearray = b"") -> None:
+    def __init__(self, first: int, sizes: Sequence[int], pieces: Sequence[bytes] = ()) -> None:
         Run.__init__(self, first, sizes)
-        self.data = data
+        self.pieces = pieces
         self._starts: list[int] = []
 
     def content(self, number: int) -> bytes:
         """The bytes of one section."""
         self._starts = self._starts or [*accumulate(self.sizes, initial=0)]
         at = number - self.first
-        return bytes(self.data[self._starts[at] : self._starts[at + 1]])
+        return self._data()[self._starts[at] : self._starts[at + 1]]
 
-    def encode(self, context: bodies.Context) -> bytes | bytearray:
-        return self.data
+    def _data(self) -> bytes:
+        if len(self.pieces) != 1:
+            self.pieces = [b"".join(self.pieces)]
+        return self.pieces[0]
+
+    def encode(self, context: bodies.Context) -> Iterator[bytes | bytearray]:
+        return iter(self.pieces)
 
     def split(self) -> list[bodies.Body]:
         numbers = range(self.first, self.first + len(self.sizes))
@@ -97,8 +102,8 @@ class RelocationRun(Run):
         self.rela = rela
         self.is_64 = is_64
 
-    def encode(self, context: bodies.Context) -> bytes | bytearray:
-        return join(self.record, self.columns)
+    def encode(self, context: bodies.Context) -> Iterator[bytes | bytearray]:
+        yield join(self.record, self.columns)
 
     def split(self) -> list[bodies.Body]:
         table = join(self.record, self.columns)
@@ -134,11 +139,11 @@ class InfoRun(Run):
         self.shapes = shapes
         self.single = single
 
-    def encode(self, context: bodies.Context) -> bytes:
+    def encode(self, context: bodies.Context) -> Iterator[bytes | bytearray]:
         packed = {size: self._streams(size) for size in self.shapes}
         for size, streams in self.single.items():
             packed[size] = iter([stream.encode(context) for stream in streams])
-        return b"".join(map(next, map(packed.__getitem__, self.sizes)))
+        yield b"".join(map(next, map(packed.__getitem__, self.sizes)))
 
     def _streams(self, size: int) -> Iterator[bytes]:
         shape, columns = self.shapes[size]

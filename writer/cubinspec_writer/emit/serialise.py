@@ -18,7 +18,7 @@ from cubinspec_writer.rest import CollectorAtRest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
     #: Offset and bytes.
@@ -70,12 +70,18 @@ def _misfit(error: StructError) -> BadStructureError:
 
 
 class _Later:
-    """Bytes that are made when they are asked for."""
+    """Bytes that are made when they are asked for.
+
+    Args:
+        size: how many.
+        make: gives them in parts that follow each other.
+        arguments: of that.
+    """
 
     __slots__ = ("_arguments", "_make", "_size")
 
     def __init__(
-        self, size: int, make: Callable[..., bytes | bytearray], *arguments: object
+        self, size: int, make: Callable[..., Iterable[bytes | bytearray]], *arguments: object
     ) -> None:
         self._size = size
         self._make = make
@@ -84,16 +90,24 @@ class _Later:
     def __len__(self) -> int:
         return self._size
 
-    def make(self) -> bytes | bytearray:
-        """The bytes.
-
-        Raises:
-            BadStructureError: a number does not fit its field.
-        """
+    def __iter__(self) -> Iterator[bytes | bytearray]:
         try:
-            return self._make(*self._arguments)
+            yield from self._make(*self._arguments)
         except StructError as error:
             raise _misfit(error) from error
+
+
+def _headers(laid_out: Plan) -> Iterator[bytearray]:
+    """The section headers, without the null one."""
+    record = records.SECTION_HEADER_64 if laid_out.is_64 else records.SECTION_HEADER_32
+    for first in range(0, len(laid_out.draft.names), _HEADERS):
+        yield join(
+            record, [column[first : first + _HEADERS] for column in laid_out.section_columns]
+        )
+
+
+def _table(laid_out: Plan, kind: str) -> Iterator[bytes | bytearray]:
+    yield laid_out.table(kind)
 
 
 def _pieces(laid_out: Plan) -> list[Piece]:
@@ -125,10 +139,8 @@ def _pieces(laid_out: Plan) -> list[Piece]:
     shoff, phoff = laid_out.tables_at
     if draft.names or shoff:
         pieces.append((shoff, table.pack(*laid_out.null_section)))
-        for first in range(0, len(draft.names), _HEADERS):
-            columns = [column[first : first + _HEADERS] for column in laid_out.section_columns]
-            headers = _Later(table.size * len(columns[0]), join, table, columns)
-            pieces.append((shoff + table.size * (first + 1), headers))
+        others = _Later(table.size * len(draft.names), _headers, laid_out)
+        pieces.append((shoff + table.size, others))
     if laid_out.segment_rows:
         pieces.append((phoff, _segments(laid_out)))
     pieces.extend((fill.offset, fill.data) for fill in laid_out.draft.fills)
@@ -141,7 +153,7 @@ def _contents(number: int, laid_out: Plan, body: bodies.Body) -> bytes | _Later:
     if isinstance(body, bodies.NoBytes):
         return b""
     if isinstance(body, bodies.Computed):
-        return _Later(laid_out.sizes[number], laid_out.table, body.kind)
+        return _Later(laid_out.sizes[number], _table, laid_out, body.kind)
     try:
         data = body.encode(laid_out.context)
     except StructError as error:
@@ -186,7 +198,10 @@ def _assemble(pieces: list[Piece], size: int) -> Iterator[bytes | bytearray]:
     for (offset, data), end in zip(ordered, ends, strict=True):
         if offset > at:
             yield bytes(offset - at)
-        yield data.make() if isinstance(data, _Later) else data
+        if isinstance(data, _Later):
+            yield from data
+        else:
+            yield data
         at = end
     yield bytes(size - at)
 
@@ -198,6 +213,5 @@ def _overlay(pieces: list[Piece], size: int) -> bytes:
     """
     whole = bytearray(max(size, max(offset + len(data) for offset, data in pieces)))
     for offset, data in (*pieces[1:], pieces[0]):
-        content = data.make() if isinstance(data, _Later) else data
-        whole[offset : offset + len(content)] = content
+        whole[offset : offset + len(data)] = b"".join(data) if isinstance(data, _Later) else data
     return bytes(whole[:size])
