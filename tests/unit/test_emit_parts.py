@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import gc
-from itertools import accumulate
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cubinspec.errors import BadStructureError, CubinError, TruncatedError
+from cubinspec.files import write_file
 from cubinspec.reader import elf, streams
-from cubinspec_writer.emit import bodies, describe, emit
+from cubinspec_writer.emit import bodies, describe, emit, emit_parts
 from cubinspec_writer.emit.bodies import InfoRecords
-from cubinspec_writer.emit.decode import InfoReader, blob_run, record_run
-from cubinspec_writer.emit.draft import Draft
+from cubinspec_writer.emit.decode import LARGE, InfoReader, neighbours, record_run
+from cubinspec_writer.emit.describe import _PIECE, describe_file
+from cubinspec_writer.emit.draft import Draft, DroppedNames
 from cubinspec_writer.emit.layout import plan
 from cubinspec_writer.emit.model import Description, Dropped, Fill, Header, Section, Symbol
-from cubinspec_writer.emit.runs import InfoRun, RelocationRun, Run
+from cubinspec_writer.emit.runs import BlobRun, InfoRun, RelocationRun, Run
 from cubinspec_writer.emit.strings import section_names, string_offsets, symbol_names
 from cubinspec_writer.rest import CollectorAtRest
 from tests.conftest import sample_files
@@ -54,12 +55,8 @@ def test_streams_of_one_file(found: list[list[bodies.InfoRecord]]) -> None:
 
 
 def _encoded(body: InfoRecords | Run) -> bytes:
-    return body.encode(None)  # type: ignore[arg-type]
-
-
-def _places(contents: list[bytes], gap: int = 0) -> tuple[list[int], list[int]]:
-    sizes = [len(content) for content in contents]
-    return [*accumulate([size + gap for size in sizes[:-1]], initial=3)], sizes
+    encoded = body.encode(None)  # type: ignore[arg-type]
+    return encoded if isinstance(encoded, bytes) else b"".join(encoded)
 
 
 @given(
@@ -69,9 +66,9 @@ def test_streams_that_are_read_together(found: list[list[bodies.InfoRecord]]) ->
     """Each stream of a run has its own records, and the run the bytes of all."""
     contents = [_encoded(InfoRecords(records)) for records in found]
     data = b"".join(contents)
-    starts, sizes = _places(contents)
+    sizes = [len(content) for content in contents]
     kind = bodies.SHT_CUDA_INFO
-    run = record_run(b"abc" + data + b"d", kind, 7, starts, sizes, True, InfoReader())
+    run = record_run(b"abc" + data + b"d", kind, 7, 3, sizes, True, InfoReader())
     assert isinstance(run, InfoRun)
     assert (run.first, list(run.sizes), _encoded(run)) == (7, sizes, data)
     split = run.split()
@@ -85,38 +82,100 @@ def test_streams_that_are_read_together(found: list[list[bodies.InfoRecord]]) ->
 def test_relocations_that_are_read_together(kind: int, is_64: bool) -> None:
     entry = (3 if kind == elf.SHT_RELA else 2) * (8 if is_64 else 4)
     contents = [bytes(range(count * entry)) for count in (2, 0, 1, 5)]
-    starts, sizes = _places(contents)
+    sizes = [len(content) for content in contents]
     data = b"".join(contents)
-    run = record_run(b"abc" + data, kind, 0, starts, sizes, is_64, InfoReader())
+    run = record_run(b"abc" + data, kind, 0, 3, sizes, is_64, InfoReader())
     assert isinstance(run, RelocationRun)
     assert _encoded(run) == data
     assert [body.size for body in run.split()] == sizes
     assert [body.encode(None) for body in run.split()] == contents  # type: ignore[arg-type]
     # half an entry, which the next section completes
-    assert record_run(data, kind, 0, [0, 4], [4, entry - 4], is_64, InfoReader()) is None
+    assert record_run(data, kind, 0, 0, [4, entry - 4], is_64, InfoReader()) is None
 
 
-def test_blobs_that_are_read_together() -> None:
+@pytest.mark.parametrize("pieces", [[b"codemore code"], [b"co", b"demo", b"re code"]])
+def test_blobs_that_are_read_together(pieces: list[bytes]) -> None:
     contents = [b"code", b"", b"more code"]
-    starts, sizes = _places(contents)
-    run = blob_run(b"abc" + b"".join(contents), 4, starts, sizes)
-    assert run is not None
+    run = BlobRun(4, [len(content) for content in contents], pieces)
+    assert _encoded(run) == b"codemore code"
     assert run.split() == [bodies.Blob(content) for content in contents]
     assert [run.content(number) for number in (4, 5, 6)] == contents
     assert _encoded(run) == b"codemore code"
 
 
-def test_sections_that_are_not_read_together() -> None:
+def test_streams_that_are_not_read_together() -> None:
     stream = b"\4\x17\2\0ab"
-    reader = InfoReader()
-    apart = _places([stream, stream], gap=2)
-    data = b"abc" + stream + b"--" + stream
-    assert record_run(data, bodies.SHT_CUDA_INFO, 0, *apart, True, reader) is None
-    assert blob_run(data, 0, *apart) is None
-    cut = _places([stream, stream[:-1]])
-    assert record_run(b"abc" + stream * 2, bodies.SHT_CUDA_INFO, 0, *cut, True, reader) is None
-    notes = _places([stream, stream])
-    assert record_run(b"abc" + stream * 2, elf.SHT_NOTE, 0, *notes, True, reader) is None
+    data, reader = stream * 2, InfoReader()
+    cut = [len(stream), len(stream) - 1]
+    assert record_run(data, bodies.SHT_CUDA_INFO, 0, 0, cut, True, reader) is None
+    whole = [len(stream)] * 2
+    assert record_run(data, elf.SHT_NOTE, 0, 0, whole, True, reader) is None
+    assert record_run(data, bodies.SHT_CUDA_INFO, 0, 0, whole, True, reader) is not None
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from((0, 0, 0, 8)), st.sampled_from((0, 4, LARGE // 3, LARGE + 1))),
+        min_size=1,
+        max_size=12,
+    )
+)
+def test_neighbours(places: list[tuple[int, int]]) -> None:
+    """Groups hold all sections, have no gaps, and are neither too large nor cut without need."""
+    starts, sizes = [], []
+    at = 64
+    for gap, size in places:
+        at += gap
+        starts.append(at)
+        sizes.append(size)
+        at += size
+    groups = [*neighbours(starts, sizes)]
+    assert [number for at, stop in groups for number in range(at, stop)] == [*range(len(sizes))]
+    for at, stop in groups:
+        assert starts[at] + sum(sizes[at:stop]) == starts[stop - 1] + sizes[stop - 1]
+        assert stop - at == 1 or sum(sizes[at:stop]) <= LARGE or not sum(sizes[at : stop - 1])
+        if stop < len(sizes) and starts[stop] == starts[at] + sum(sizes[at:stop]):
+            assert sum(sizes[at : stop + 1]) > LARGE
+
+
+@pytest.mark.parametrize("size", [5, _PIECE - 1, _PIECE, _PIECE + 1, 3 * _PIECE])
+def test_large_sections_are_read_in_pieces(size: int, tmp_path: Path) -> None:
+    content = b"0123456789abcdef" * (size // 16) + b"x" * (size % 16)
+    description = describe(_SAMPLE.read_bytes())
+    code = next(s for s in description.sections if s.name.startswith(".text."))
+    code.body = bodies.Blob(content)
+    file = tmp_path / "large.cubin"
+    file.write_bytes(emit(description))
+    mapped, read = describe_file(str(file)), describe(memoryview(file.read_bytes()))
+    parts = [*emit_parts(mapped)]
+    assert b"".join(parts) == file.read_bytes() == emit(read)
+    assert all(len(part) <= _PIECE for part in parts)
+    for found in (mapped, read):
+        section = found.section(code.name)
+        assert section is not None
+        assert section.body == bodies.Blob(content)
+
+
+def test_dropped_names() -> None:
+    rows = [("a", True, None, 0), ("b", False, None, 0), ("", False, None, 3), ("c", True, "d", 0)]
+    dropped = DroppedNames()
+    for row in rows:
+        dropped.append(row)
+    dropped.add_sections(["e", "f"])
+    rows += [("e", True, None, 0), ("f", True, None, 0)]
+    assert [*dropped] == rows == [dropped[at] for at in range(len(dropped))]
+
+
+def test_number_that_does_not_fit_is_found_while_parts_are_written(tmp_path: Path) -> None:
+    """And no file is left."""
+    description = describe(_SAMPLE.read_bytes())
+    description.sections[0].overrides["sh_link"] = 1 << 32
+    with pytest.raises(BadStructureError, match="does not fit its field"):
+        emit(description)
+    parts = emit_parts(description)
+    with pytest.raises(BadStructureError, match="does not fit its field"):
+        write_file(str(tmp_path / "out.cubin"), parts)
+    assert not [*tmp_path.iterdir()]
 
 
 def test_keyed_stream_has_its_records() -> None:
@@ -274,8 +333,8 @@ def test_columns_and_objects_say_the_same(file: Path) -> None:
     again = plan(description)
     assert kept is not None, description.reasons
     assert kept.section_rows == again.section_rows
-    assert kept.symbol_rows == again.symbol_rows
-    assert (kept.offsets, list(kept.sizes)) == (again.offsets, list(again.sizes))
+    assert list(kept.symbol_rows) == again.symbol_rows
+    assert (list(kept.offsets), list(kept.sizes)) == (again.offsets, list(again.sizes))
     assert (kept.ehdr, kept.segment_rows, kept.size) == (
         again.ehdr,
         again.segment_rows,
