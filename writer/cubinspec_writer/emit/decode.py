@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from mmap import mmap
     from typing import Any
 
+    #: What a body of another size than the bytes is to be called, and what makes a body of the
+    #: bytes and the name of a section.
+    Decoder = tuple[str, Callable[[bytes, str], bodies.Body]]
+
 #: An attribute with a payload of two words, as a record.
 _KEYED_RECORD = Struct(f"{records.INFO_RECORD.format}{records.FUNCTION_VALUE.size}s")
 #: Of an entry, by whether it has an addend and whether it is that of ELF64.
@@ -164,15 +168,12 @@ def _relocations(data: bytes, rela: bool, is_64: bool) -> bodies.Relocations:
     return bodies.Relocations(rela, unpack_from(f"<{number}{'Q' if is_64 else 'I'}", data), is_64)
 
 
-def decoder(
-    sh_type: int, strtab: elf.StringTable, is_64: bool, info: InfoReader
-) -> tuple[str, Callable[[bytes, str], bodies.Body]] | None:
+def decoder(sh_type: int, strtab: elf.StringTable, is_64: bool, info: InfoReader) -> Decoder | None:
     """How sections of a type are decoded that need nothing but their bytes and ``.strtab``.
 
     Returns:
-        what a body of another size than the bytes is to be called, and what makes a body of the
-        bytes and the name of a section. It raises CubinError or StructError where there are no
-        such records. ``None`` for types that are kept as bytes.
+        ``None`` for types that are kept as bytes. A decoder raises CubinError or StructError where
+        there are no such records.
     """
     if sh_type in bodies.INFO_TYPES:
         return "records", lambda data, name: info.read(data)

@@ -3,6 +3,10 @@
 The history of a file is read from its string tables (``history``). The layout is then computed from
 the description alone and compared with the file aspect by aspect; what differs is pinned under a
 named reason.
+
+A big file takes little more memory than its bytes: numbers stand in columns, what was read of a
+mapped file is let go of, and bytes that are not decoded are read last, when what only names are
+found with is gone.
 """
 
 from __future__ import annotations
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cubinspec.reader.elf import Buffer
+    from cubinspec_writer.emit.decode import Decoder
     from cubinspec_writer.emit.draft import Content
     from cubinspec_writer.emit.profiles import Profile
     from cubinspec_writer.emit.runs import Run
@@ -214,22 +219,23 @@ class _Describer:
                     self.runs.append(together)
                     found += [together] * len(some)
                     continue
-                what, read = decoder
-                for content, name in zip(
-                    map(file.__getitem__, map(slice, starts[at:stop], ends[at:stop])),
-                    names[number : first + stop],
-                    strict=True,
-                ):
-                    try:
-                        body = read(content, name)
-                        malformed = "" if body.size == len(content) else what
-                    except (CubinError, StructError):
-                        malformed = "records"
-                    if malformed:
-                        body = bodies.Blob(content)
-                        self.reasons.append(f"malformed {malformed}")
-                    found.append(body)
+                found += [
+                    self._body(decoder, file[starts[of_one] : ends[of_one]], names[first + of_one])
+                    for of_one in range(at, stop)
+                ]
         return found
+
+    def _body(self, decoder: Decoder, content: bytes, name: str) -> bodies.Body:
+        """The records of a section; its bytes if it has no whole ones."""
+        what, read = decoder
+        try:
+            body = read(content, name)
+            if body.size == len(content):
+                return body
+        except (CubinError, StructError):
+            what = "records"
+        self.reasons.append(f"malformed {what}")
+        return bodies.Blob(content)
 
     def _blobs(self, number: int, sizes: Sequence[int]) -> list[Content]:
         """Neighbours that are not decoded, to be read later: ``number`` is that of the first."""
