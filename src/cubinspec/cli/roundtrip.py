@@ -16,21 +16,13 @@ OPTIONS = (JSON,)
 
 def run(arguments: Arguments) -> int:
     """One line or JSON record per file; status 1 when a file did not come back."""
-    from cubinspec.errors import FileAccessError
-    from cubinspec_writer.emit import roundtrip
+    from cubinspec_writer.emit.roundtrip import roundtrip_file
 
     as_json = arguments.flag("--json")
     records: list[dict[str, Any]] = []
 
     def check(file: str) -> None:
-        try:
-            with open(file, "rb") as stream:
-                data = stream.read()
-        except OSError as error:
-            raise FileAccessError(
-                f"cannot be read: {error.strerror or error}", file=file
-            ) from error
-        result = roundtrip(data, file)
+        result = roundtrip_file(file)
         records.append(
             {
                 "file": file,

@@ -206,6 +206,14 @@ def load(path: str) -> bytes | mmap.mmap:
         raise FileAccessError(f"cannot be opened: {reason}", file=path) from error
 
 
+def forget(data: Buffer) -> None:
+    """Let go of the memory in which a mapped file was read; it can be read again."""
+    import mmap
+
+    if isinstance(data, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        data.madvise(mmap.MADV_DONTNEED)
+
+
 class Elf:
     """Header and tables of one cubin; everything but the header is read on demand.
 

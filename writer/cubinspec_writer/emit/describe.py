@@ -11,7 +11,6 @@ found with is gone.
 
 from __future__ import annotations
 
-import mmap
 from itertools import compress, groupby, pairwise
 from struct import error as StructError
 
@@ -166,7 +165,7 @@ class _Describer:
             (self.strtab.data, self.places),
         )
         self.placed: tuple[Sequence[int], int] = ((), 0)
-        self._forget_pages()
+        elf.forget(self.data)
 
     def _is_strtab(self, index: int) -> bool:
         return 0 < index < len(self.sh_type) and self.sh_type[index] == elf.SHT_STRTAB
@@ -247,11 +246,6 @@ class _Describer:
         self.runs.append(together)
         return [together] * len(sizes)
 
-    def _forget_pages(self) -> None:
-        """Let go of the memory in which a mapped file was read."""
-        if isinstance(self.data, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-            self.data.madvise(mmap.MADV_DONTNEED)
-
     def _read_blobs(self) -> None:
         """Read what is not decoded, once the memory that names took is free again."""
         mapped = 0
@@ -264,7 +258,7 @@ class _Describer:
                 what.pieces = self._read(start, size)
             mapped += size
             if mapped > decode.LARGE:
-                self._forget_pages()
+                elf.forget(self.data)
                 mapped = 0
         self.unread = []
 
@@ -274,7 +268,7 @@ class _Describer:
         for at in range(start, start + size, _PIECE):
             pieces.append(bytes(self.data[at : min(at + _PIECE, start + size)]))
             if size > _PIECE:
-                self._forget_pages()
+                elf.forget(self.data)
         return pieces
 
     def _special_body(self, index: int) -> bodies.Body:
@@ -424,7 +418,7 @@ class _Describer:
     def run(self) -> Description:
         self.draft = draft = self._draft()
         draft.fills = self._fills()
-        self._forget_pages()
+        elf.forget(self.data)
         self._read_symbols()
         self._mercury_tables()
         profile = draft.profile = PROFILES[self._profile()]
@@ -432,7 +426,7 @@ class _Describer:
         draft.symbol_rows, draft.symbol_names = self.symbol_rows, self.symbol_names
         self.history = History(draft, self.section_places, self.places, self.strtab.data)
         self.history.find(self._split(profile) if self.symtab else 0)
-        self._forget_pages()
+        elf.forget(self.data)
         if draft.header.ei_osabi == 0x41 and not _NOTES.isdisjoint(draft.names):
             draft.header.e_flags &= 0xFFFFFF
         self._check_order()

@@ -376,6 +376,18 @@ class Draft:
             return body.content(number)
         return body if isinstance(body, bytes) else None
 
+    def sizes(self) -> list[int]:
+        """Bytes of each section; of a computed table not yet."""
+        found: list[int] = []
+        for number, body in enumerate(self.bodies):
+            if isinstance(body, bytes):
+                found.append(len(body))
+            elif isinstance(body, Run):
+                found.append(body.sizes[number - body.first])
+            else:
+                found.append(body.size)
+        return found
+
     def pins_of(self, number: int) -> dict[str, int]:
         """Header fields of a section that no rule gives."""
         return self.exceptions.setdefault(number, Exceptions()).pins

@@ -421,12 +421,11 @@ class Planner:
     def sizes(self) -> Sequence[int]:
         """``sh_size`` of every section, in index order."""
         if not self._sizes:
-            sizes: list[int] = []
-            for number, body in enumerate(self.draft.all_bodies()):
+            sizes = self.draft.sizes()
+            for number in self.draft.singles:
+                body = self.draft.bodies[number]
                 if isinstance(body, bodies.Computed):
-                    sizes.append(len(self.table(body.kind, self.draft.names[number])))
-                else:
-                    sizes.append(body.size)
+                    sizes[number] = len(self.table(body.kind, self.draft.names[number]))
             self._sizes = sizes
         return self._sizes
 
@@ -799,7 +798,7 @@ def plan(description: Description) -> Plan:
         CubinError: the description contradicts itself (a name or section that is not there).
     """
     try:
-        return Planner(description).run()
+        return Planner(description.draft or description).run()
     except StructError as error:
         raise BadStructureError(f"a number does not fit its field: {error}") from error
     except (IndexError, OverflowError) as error:

@@ -340,6 +340,15 @@ class Description:
         """How this is laid out, where that is known."""
         return self._plan
 
+    @property
+    def draft(self) -> Draft | None:
+        """The columns that this was made with, if nobody has looked at it since."""
+        return self._draft
+
+    def forget_plan(self) -> None:
+        """Have this laid out anew when it is written."""
+        self._plan = None
+
     def __getattr__(self, name: str) -> Any:
         # only asked for what is not there
         if name not in _PARTS or self._draft is None:

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from cubinspec.reader.elf import forget, load
 from cubinspec_writer.emit.describe import describe
-from cubinspec_writer.emit.serialise import emit
+from cubinspec_writer.emit.serialise import emit_parts
 from cubinspec_writer.plain import dataclass
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cubinspec.reader.elf import Buffer
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,16 +31,15 @@ class RoundtripResult:
     first_difference: int | None
 
 
-def roundtrip(data: bytes, file: str = "<bytes>") -> RoundtripResult:
+def roundtrip(data: Buffer, file: str = "<bytes>") -> RoundtripResult:
     """Describe ``data``, emit the description, and compare.
 
     Raises:
         CubinError: ``data`` is not a well-formed cubin.
     """
     description = describe(data, file)
-    _ = description.history  # forgets the layout that was checked: this is about the description
-    again = emit(description)
-    difference = first_difference(data, again)
+    description.forget_plan()  # this is about what follows from the description
+    difference = _first_difference(data, emit_parts(description))
     counts: dict[str, int] = {}
     for reason in description.reasons:
         counts[reason] = counts.get(reason, 0) + 1
@@ -45,17 +51,28 @@ def roundtrip(data: bytes, file: str = "<bytes>") -> RoundtripResult:
     )
 
 
-def first_difference(left: bytes, right: bytes) -> int | None:
-    """Offset of the first byte in which two byte strings differ; ``None`` when equal."""
-    if left == right:
-        return None
-    low, high = 0, min(len(left), len(right))
-    if left[:high] == right[:high]:
-        return high
-    while low + 1 < high:
-        middle = (low + high) // 2
-        if left[low:middle] == right[low:middle]:
-            low = middle
-        else:
-            high = middle
-    return low
+def roundtrip_file(path: str) -> RoundtripResult:
+    """:func:`roundtrip` of a file, which is mapped instead of read.
+
+    Raises:
+        CubinError: it cannot be read, or is no well-formed cubin.
+    """
+    data = load(path)
+    try:
+        return roundtrip(data, path)
+    finally:
+        if not isinstance(data, bytes):
+            data.close()
+
+
+def _first_difference(data: Buffer, parts: Iterable[bytes | bytearray]) -> int | None:
+    """Offset of the first byte in which a file and parts differ; ``None`` when equal."""
+    at = 0
+    for part in parts:
+        there = data[at : at + len(part)]
+        if there != part:
+            same = (left == right for left, right in zip(there, part, strict=False))
+            return at + next((n for n, is_same in enumerate(same) if not is_same), len(there))
+        at += len(part)
+        forget(data)
+    return None if at == len(data) else at
