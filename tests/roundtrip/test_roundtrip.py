@@ -10,6 +10,7 @@ from cubinspec.reader.elf import Elf
 from cubinspec_generated import records
 from cubinspec_writer.emit import bodies, describe, emit, layout, roundtrip
 from cubinspec_writer.emit.model import Description, Dropped, Header, Section, Symbol
+from cubinspec_writer.emit.roundtrip import _first_difference
 
 NAMED_KINDS = (
     bodies.INFO_TYPES
@@ -25,6 +26,47 @@ def test_sample_is_computed(sample: Path) -> None:
     result = roundtrip(sample.read_bytes())
     assert result.identical, f"differs from offset {result.first_difference:#x}"
     assert result.layout == "computed", result.reasons
+    assert _from_objects(sample) == sample.read_bytes()
+
+
+def _from_objects(file: Path) -> bytes:
+    """The file again, from the objects that a caller sees."""
+    description = describe(file.read_bytes())
+    assert description.history
+    assert description.draft is None
+    return emit(description)
+
+
+def test_roundtrip_is_laid_out_anew(samples: list[Path]) -> None:
+    """And not as it was when the description was checked against the file."""
+    for sample in samples[::11]:
+        description = describe(sample.read_bytes())
+        checked = description.plan
+        assert checked is not None
+        description.forget_plan()
+        assert description.plan is None
+        assert description.draft is not None
+        again = layout.plan(description)
+        assert again is not checked
+        assert again.section_rows == checked.section_rows
+        assert [*again.symbol_rows] == [*checked.symbol_rows]
+        assert emit(description) == sample.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("parts", "difference"),
+    [
+        ([b"abc", b"def"], None),
+        ([b"", b"abcdef", b""], None),
+        ([b"abc", b"dXf"], 4),
+        ([b"Xbc", b"dXf"], 0),
+        ([b"abc", b"de"], 5),
+        ([b"abc", b"defg"], 6),
+        ([], 0),
+    ],
+)
+def test_first_difference(parts: list[bytes], difference: int | None) -> None:
+    assert _first_difference(b"abcdef", parts) == difference
 
 
 def test_records_are_decoded(sample: Path) -> None:
@@ -53,6 +95,7 @@ def test_corpus_is_identical(corpus: list[Path]) -> None:
     for file in corpus:
         result = roundtrip(file.read_bytes())
         assert result.identical, file
+        assert _from_objects(file) == file.read_bytes(), file
         if result.layout == "pinned":
             pinned.append((file.name, result.reasons))
     assert len(pinned) <= len(corpus) // 20, pinned

@@ -75,6 +75,8 @@ LINK = Command("cubinspec link", ("{cubinspec}", "link", "-arch=sm_90", *_LINKED
 NVLINK = Command("nvlink", ("{nvlink}", "-arch=sm_90", *_LINKED))
 
 REEMIT = Command("cubinspec, described and emitted:", ("{python}", "{peers}/ours_emit.py"))
+#: Lays everything out once more, from the description alone, and compares.
+ROUNDTRIP = Command("cubinspec roundtrip", ("{cubinspec}", "roundtrip"))
 LIEF_WRITE = Command("LIEF, parsed and written:", ("{python}", "{peers}/lief_write.py"))
 COPY = Command("one write and a rename:", ("{python}", "{peers}/copy_file.py"))
 
@@ -119,6 +121,7 @@ COMPARISONS = (
     Comparison(ALL, DECODE.on("sections_66k"), DECODE.on("many"), 6.0),
     Comparison(EMIT, REEMIT.on("many"), DECODE.on("many"), 1.5),
     Comparison(EMIT, REEMIT.on("many"), LIEF_WRITE.on("many"), None),
+    Comparison(EMIT, ROUNDTRIP.on("many"), DECODE.on("many"), None),
     Comparison(EMIT, REEMIT.on("big"), COPY.on("big"), 2.0),
     Comparison(EMIT, REEMIT.on("big"), LIEF_WRITE.on("big"), None),
     Comparison(LINKING, LINK.on("pair"), BARE, 2.5),
