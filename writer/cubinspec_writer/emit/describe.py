@@ -11,7 +11,7 @@ found with is gone.
 
 from __future__ import annotations
 
-from itertools import compress, groupby, pairwise
+from itertools import chain, compress, groupby, pairwise
 from struct import error as StructError
 
 from cubinspec.errors import CubinError
@@ -24,12 +24,12 @@ from cubinspec_writer.emit.history import History
 from cubinspec_writer.emit.model import Description, Fill, Header
 from cubinspec_writer.emit.profiles import HOLE_SHNDX, PROFILES
 from cubinspec_writer.emit.runs import BlobRun
-from cubinspec_writer.plain import add, eq
+from cubinspec_writer.plain import add, eq, itemgetter
 from cubinspec_writer.rest import CollectorAtRest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from cubinspec.reader.elf import Buffer
     from cubinspec_writer.emit.decode import Decoder
@@ -653,30 +653,47 @@ class _Describer:
 
     def _fills(self) -> list[Fill]:
         """Bytes outside of everything that are not zero."""
-        ehdr = self.elf.ehdr
-        count = len(self.names)
+        data, ehdr, count = self.data, self.elf.ehdr, len(self.names)
         if elf.SHT_CUDA_RESERVED_SHARED in self.types:
             stored = [*map(elf.occupies_file, self.sh_type, self.sh_flags)]
         elif elf.NO_BYTES_TYPES.isdisjoint({*self.sh_type[1:]}):
             stored = [False, *[True] * (count - 1)]
         else:
             stored = [kind not in elf.NO_BYTES_TYPES for kind in self.sh_type]
-        starts = [*compress(self.sh_offset, stored)]
-        ends = [*map(add, starts, compress(self.sh_size, stored))]
-        segment = 56 if self.elf.is_64 else 32
-        for start, size in (
-            (0, ehdr[7]),
-            (ehdr[5], count * (64 if self.elf.is_64 else 40)),
-            (ehdr[4], self.elf.num_segments * segment),
-        ):
-            starts.append(start)
-            ends.append(start + size)
-        data = self.data
+        section, segment = (64, 56) if self.elf.is_64 else (40, 32)
+        tables = [(ehdr[5], count * section), (ehdr[4], self.elf.num_segments * segment)]
+
+        def spans() -> Iterator[tuple[int, int]]:
+            sections = zip(self.sh_offset, self.sh_size, strict=True)
+            return chain([(0, ehdr[7])], compress(sections, stored), filter(itemgetter(1), tables))
+
+        fills: list[Fill] = []
+        for at, start in _gaps(spans, len(data)):
+            content = bytes(data[at:start])
+            if content.count(0) != len(content):
+                fills.append(Fill(at, content))
+        return fills
+
+
+def _gaps(spans: Callable[[], Iterable[tuple[int, int]]], size: int) -> Iterator[tuple[int, int]]:
+    """Start and end of each place where nothing is, in order.
+
+    Args:
+        spans: gives offset and size of everything; in most files each stands behind the one before.
+        size: of the file.
+    """
+    end = 0
+    is_ascending = True
+    for start, length in chain(spans(), [(size, 0)]):
+        is_ascending &= start >= end
+        end = start + length
+    if is_ascending:
+        ends: Iterable[int] = (start + length for start, length in spans())
+        starts: Iterable[int] = (start for start, _ in spans())
+    else:
         # nothing lies between the n-th end and the start after it if that is not the smaller one
-        behind, before = [0, *sorted(ends)], [*sorted(starts), len(data)]
-        gaps = [(at, start) for at, start in zip(behind, before, strict=True) if start > at]
-        whole = b"".join([data[at:start] for at, start in gaps])
-        if whole.count(0) == len(whole):
-            return []
-        contents = [(at, bytes(data[at:start])) for at, start in gaps]
-        return [Fill(at, content) for at, content in contents if content.count(0) != len(content)]
+        ends = sorted([start + length for start, length in spans()])
+        starts = sorted([start for start, _ in spans()])
+    for at, start in zip(chain([0], ends), chain(starts, [size]), strict=True):
+        if start > at:
+            yield at, start

@@ -358,7 +358,8 @@ class History:
     def is_index_order(self) -> bool:
         """Whether the history puts the sections into the order that they have."""
         creation = self.draft.created()
-        return sorted(creation, key=self.draft.groups().__getitem__) == [*range(len(creation))]
+        creation.sort(key=self.draft.groups().__getitem__)
+        return creation == self.draft.ordinals[: len(creation)]
 
     def name_constant_relocations_early(self) -> None:
         """``.rel.nv.constant0.<k>`` is named with its bank, but made with its first entry."""

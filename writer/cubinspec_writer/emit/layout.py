@@ -133,10 +133,6 @@ def _refuse(reason: str, field: str) -> NoReturn:
     raise BadStructureError(reason, field=field)
 
 
-def _no_symbol(key: tuple[int, str], default: int) -> int:
-    return default
-
-
 def _align(value: int, alignment: int) -> int:
     return value if alignment < 2 else (value + alignment - 1) // alignment * alignment
 
@@ -211,8 +207,8 @@ class Planner:
             self.strtab, self.strtab_offsets = pins.strtab, string_offsets(pins.strtab)
         #: What bodies are written with.
         self.context = References(draft, self.strtab, self.strtab_offsets)
-        #: Index in ``.symtab`` of the first symbol of a function by section index and name.
-        self.function_symbols: dict[tuple[int, str], int] = {}
+        #: Index in ``.symtab`` of the function that each section is named after, by section index.
+        self.function_symbols: list[int] = []
         self.symbol_rows: Sequence[SymbolRow] = []
         #: What stands at each index of ``.symtab``: a section for its symbol, ``None`` at 0.
         self.symbol_codes: list[int | None] = []
@@ -234,7 +230,7 @@ class Planner:
         Bodies can still be encoded that were encoded before.
         """
         self.strtab_offsets = self.context.strtab_offsets = self.context.asked
-        self.name_places, self.symbol_codes, self.function_symbols = [], [], {}
+        self.name_places, self.symbol_codes, self.function_symbols = [], [], []
         self.draft.forget_names()
 
     def named(self, name: str) -> int | None:
@@ -305,7 +301,7 @@ class Planner:
         draft = self.draft
         places, pinned, names = self.strtab_offsets, draft.symbol_places, draft.names
         own, own_names = draft.symbol_rows, draft.symbol_names
-        functions = self.function_symbols = {}
+        functions = self.function_symbols = [0] * (len(draft.names) + 1)
         for at, code in enumerate(codes):
             if code is None:
                 yield (0, 0, 0, 0, draft.null_value, 0)
@@ -321,9 +317,21 @@ class Planner:
                     place = places.get(name)
                     if place is None:
                         self._refuse_name(name)
-                if row[1] & 15 == STT_FUNC:
-                    functions.setdefault((row[3], name), at)
+                if row[1] & 15 == STT_FUNC and self._is_of(name, row[3]):
+                    functions[row[3]] = functions[row[3]] or at
                 yield row if row[0] == place else (place, *row[1:])
+
+    def _is_of(self, function: str, index: int) -> bool:
+        """Whether a section is that of a function; the table of stubs is that of its first stub."""
+        draft, number = self.draft, index - 1
+        if not 0 <= number < len(draft.kinds) or not draft.kinds[number].is_code:
+            return False
+        name = draft.names[number]
+        if name == UFT:
+            return function.startswith(STUB)
+        if draft.types[number] == SHT_CUDA_UFT:
+            return function == STUB + name[len(UFT_REL) :]
+        return function == name[len(_TEXT) :]
 
     @staticmethod
     def _refuse_name(name: str) -> NoReturn:
@@ -354,22 +362,13 @@ class Planner:
         """``sh_info`` of every section as the rules give it, in index order."""
         result: list[int] = []
         draft = self.draft
-        symbol_of = self.function_symbols.get if self.profile.text_symbols else _no_symbol
+        symbols = self.function_symbols if self.profile.text_symbols else []
+        symbols = symbols or [0] * (len(draft.names) + 1)
         index_of = self.index_of_name.get
         for kind, start, stop in draft.kind_runs:
             names = draft.names[start:stop]
-            if kind.is_code and names[0] == UFT:
-                result += [
-                    symbol_of((index, self._first_stub(index)), 0)
-                    for index in range(start + 1, stop + 1)
-                ]
-            elif kind.is_code:
-                is_uft = draft.types[start] == SHT_CUDA_UFT
-                before, cut = (STUB, len(UFT_REL)) if is_uft else ("", len(_TEXT))
-                result += [
-                    symbol_of((index, before + name[cut:]), 0)
-                    for index, name in enumerate(names, start + 1)
-                ]
+            if kind.is_code:
+                result += symbols[start + 1 : stop + 1]
             elif kind.info is not None:
                 # a kind without functions has the whole name of its target
                 before, cut = kind.info, kind.cut
@@ -380,11 +379,6 @@ class Planner:
             if draft.kinds[number].is_code:
                 result[number] |= registers << 24
         return result
-
-    def _first_stub(self, index: int) -> str:
-        """Name of the first stub in the table of stubs, which is section number ``index``."""
-        names = (name for at, name in self.function_symbols if at == index)
-        return next((name for name in names if name.startswith(STUB)), "")
 
     def _table_info(self, number: int) -> int:
         """``sh_info`` of what belongs to no function."""
