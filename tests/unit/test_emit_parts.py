@@ -14,7 +14,7 @@ from cubinspec.reader import elf, streams
 from cubinspec_writer.emit import bodies, describe, emit, emit_parts
 from cubinspec_writer.emit.bodies import InfoRecords
 from cubinspec_writer.emit.decode import LARGE, InfoReader, neighbours, record_run
-from cubinspec_writer.emit.describe import _PIECE, describe_file
+from cubinspec_writer.emit.describe import _PIECE, _gaps, describe_file
 from cubinspec_writer.emit.draft import Draft, DroppedNames
 from cubinspec_writer.emit.layout import plan
 from cubinspec_writer.emit.model import Description, Dropped, Fill, Header, Section, Symbol
@@ -136,6 +136,20 @@ def test_neighbours(places: list[tuple[int, int]]) -> None:
         assert stop - at == 1 or sum(sizes[at:stop]) <= LARGE or not sum(sizes[at : stop - 1])
         if stop < len(sizes) and starts[stop] == starts[at] + sum(sizes[at:stop]):
             assert sum(sizes[at : stop + 1]) > LARGE
+
+
+_SPANS = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 9)), max_size=8)
+
+
+@given(_SPANS, st.booleans(), st.integers(50, 60))
+def test_gaps(spans: list[tuple[int, int]], is_sorted: bool, size: int) -> None:
+    """What no span covers, in whatever order they are."""
+    spans = sorted(spans) if is_sorted else spans
+    covered = {place for start, length in spans for place in range(start, start + length)}
+    gaps = [*_gaps(lambda: spans, size)]
+    assert [at for start, end in gaps for at in range(start, end)] == [
+        at for at in range(size) if at not in covered
+    ]
 
 
 @pytest.mark.parametrize("size", [5, _PIECE - 1, _PIECE, _PIECE + 1, 3 * _PIECE])
