@@ -130,7 +130,7 @@ def _pieces(laid_out: Plan) -> list[Piece]:
     for number in draft.singles:
         contents[number] = _contents(number, laid_out, contents[number])
     for run in draft.runs:
-        # only where the layout was checked against a file, in which it is in one piece
+        # only of what was read and not changed since: it is in one piece, as in the file
         count = len(run.sizes)
         encoded = _Later(sum(run.sizes), run.encode, laid_out.context)
         contents[run.first : run.first + count] = [encoded, *[b""] * (count - 1)]
