@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+from pickle import dumps, loads
 
 import pytest
 from hypothesis import given
@@ -206,6 +208,20 @@ def test_keyed_stream_has_its_records() -> None:
     assert InfoReader().read(other).records == [*read.records, (3, 1, 5, b"")]
 
 
+@pytest.mark.parametrize("data", [b"\4\x17\2\0ab\3\1\5\0", b"\4\x2f\10\0" + bytes(8)])
+def test_records_that_were_read_can_be_copied(data: bytes) -> None:
+    for stream in (data, data * 400):
+        reader = InfoReader()
+        reader.read(stream)
+        read = reader.read(stream)
+        again = copy.deepcopy(read)
+        assert again == read
+        again.records.pop()
+        assert again != read
+        assert _encoded(read) == stream
+        assert _encoded(loads(dumps(reader.read(stream)))) == stream
+
+
 def test_records_that_were_read_can_be_changed() -> None:
     reader = InfoReader()
     first, second = (reader.read(b"\4\x17\2\0a" + end + b"\3\1\5\0") for end in (b"b", b"c"))
@@ -337,6 +353,19 @@ def test_no_edit_is_missed(edit: Callable[[Description], None]) -> None:
     again = emit(description)
     assert again != before
     assert again == emit(description)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda d: loads(dumps(d))])
+def test_descriptions_can_be_copied(copied: Callable[[Description], Description]) -> None:
+    """Before anybody has looked at them, too."""
+    data = _SAMPLE.read_bytes()
+    description = describe(data)
+    again = copied(description)
+    assert emit(again) == data
+    again.header.e_version += 1
+    again.history = again.history[:]
+    assert emit(again) != data
+    assert (emit(description) == data) is (again.header is not description.header)
 
 
 @pytest.mark.parametrize("file", sample_files()[::13], ids=lambda file: file.name)

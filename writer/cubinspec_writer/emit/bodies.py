@@ -238,6 +238,9 @@ class InfoRecords(_Many):
     def __repr__(self) -> str:
         return f"InfoRecords({self.records!r})"
 
+    def __reduce__(self) -> tuple[type[InfoRecords], tuple[list[InfoRecord]]]:
+        return InfoRecords, (self.records,)  # shapes and columns cannot be copied
+
     @property
     def size(self) -> int:
         if self._shape is not None:

@@ -361,6 +361,10 @@ class Description:
             self._make_parts(self._draft)
         object.__setattr__(self, name, value)
 
+    def __getstate__(self) -> object:
+        _ = self.history  # for a copy: of objects, as columns are not copied
+        return object.__getstate__(self)
+
     def _make_parts(self, draft: Draft) -> None:
         self._draft = self._plan = None
         with CollectorAtRest():
