@@ -182,6 +182,13 @@ def test_dropped_names() -> None:
     assert [*dropped] == rows == [dropped[at] for at in range(len(dropped))]
 
 
+def test_override_of_what_is_no_field() -> None:
+    description = describe(_SAMPLE.read_bytes())
+    description.sections[0].overrides["sh_lnik"] = 1
+    with pytest.raises(BadStructureError, match="no field 'sh_lnik'"):
+        emit(description)
+
+
 def test_number_that_does_not_fit_is_found_while_parts_are_written(tmp_path: Path) -> None:
     """And no file is left."""
     description = describe(_SAMPLE.read_bytes())

@@ -23,7 +23,6 @@ from cubinspec.errors import (
     TruncatedError,
 )
 from cubinspec.limits import LONG_STRING, MAX_SECTION_OVERLAP, MAX_STRING_OVERLAP
-from cubinspec.reader.columns import Rows, split
 from cubinspec.reader.streams import words
 from cubinspec_generated import records
 
@@ -456,6 +455,8 @@ class Elf:
         """:attr:`section_rows` field by field, in a tenth of the memory."""
         columns = self._section_columns
         if columns is None:
+            from cubinspec.reader.columns import split  # only the emitter asks for columns
+
             columns = split(*self._section_table())
             self._check_overlap(columns[5], zip(*columns, strict=True))
             self._section_columns = columns
@@ -654,6 +655,8 @@ class Elf:
 
     def symbol_table(self, index: int) -> Sequence[SymbolRow]:
         """:meth:`symbol_rows` in a tenth of the memory, each row made when it is asked for."""
+        from cubinspec.reader.columns import Rows, split
+
         if self.is_64:
             record = records.SYMBOL_64
             columns = split(record, self._whole_rows(index, record, "symbols"))

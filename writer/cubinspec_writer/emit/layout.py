@@ -776,13 +776,16 @@ def _overridden(
     columns: list[Sequence[int]], exceptions: dict[int, Exceptions]
 ) -> list[Sequence[int]]:
     """Section headers that say something else than the layout."""
-    changed = [*columns]
+    changed: dict[int, list[int]] = {}
     for number, of_section in exceptions.items():
         for name, value in of_section.overrides.items():
+            if name not in records.SECTION_HEADER_64_FIELDS:
+                _refuse(f"a section header has no field {name!r}", name)
             field = records.SECTION_HEADER_64_FIELDS.index(name)
-            column = changed[field] = [*changed[field]]
-            column[number] = value
-    return changed
+            if field not in changed:
+                changed[field] = [*columns[field]]
+            changed[field][number] = value
+    return [changed.get(field, column) for field, column in enumerate(columns)]
 
 
 def plan(description: Description) -> Plan:

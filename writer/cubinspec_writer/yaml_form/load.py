@@ -254,7 +254,7 @@ class _Loader:
         width = 64 if laid_out.is_64 else 40
         # without sections there is no table, whatever e_shoff says
         draft = laid_out.draft
-        count = len(laid_out.section_rows) if draft.names else 0
+        count = len(draft.names) + 1 if draft.names else 0
         shoff = laid_out.tables_at[0]
         spans.append((shoff, shoff + width * count, "the section headers"))
         headers = zip(draft.types, draft.flags, strict=True)
