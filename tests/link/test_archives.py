@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cubinspec_writer.link.command import run
+from cubinspec_writer.linker.command import run
 from tools import oracle
 
 pytestmark = pytest.mark.skipif(

@@ -6,10 +6,10 @@ import struct
 
 import pytest
 
-from cubinspec_writer.link import UnsupportedLinkError
-from cubinspec_writer.link.capsule import patch, records
-from cubinspec_writer.link.model import OutSection, Reloc, Symbol
-from cubinspec_writer.link.relocate import ACTIONS
+from cubinspec_writer.linker import UnsupportedLinkError
+from cubinspec_writer.linker.finalizer.capsule import patch, records
+from cubinspec_writer.linker.model import OutSection, Reloc, Symbol
+from cubinspec_writer.linker.passes.relocate import ACTIONS
 
 _CONSTANT = 0x10004
 

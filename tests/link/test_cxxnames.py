@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cubinspec_writer.link.cxxnames import cxx_name
+from cubinspec_writer.linker.reports.cxxnames import cxx_name
 
 NAMES = {
     "_Z4kernPKiPiN1n1PEPf": "kern(const int *, int *, n::P, float *)",

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cubinspec_writer.link import LinkOptions, Named, link
-from cubinspec_writer.link.output import write as write_by_emitter
+from cubinspec_writer.linker import LinkOptions, Named, link
+from cubinspec_writer.linker.write.output import write as write_by_emitter
 from tools.linkcases.programs import Program
 from tools.oracle import Tool
 

@@ -12,8 +12,8 @@ import pytest
 
 import cubinspec_writer
 from cubinspec.reader.elf import Elf
-from cubinspec_writer.link import LinkError, LinkResult, link
-from cubinspec_writer.link.command import run
+from cubinspec_writer.linker import LinkError, LinkResult, link
+from cubinspec_writer.linker.command import run
 from tools.oracle import Tool
 
 pytestmark = pytest.mark.oracle("ptxas")
@@ -77,7 +77,7 @@ def _input(document: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def test_map_fits_its_schema(linked: LinkResult) -> None:
-    text = files("cubinspec_writer.link").joinpath("map.schema.json").read_text("utf-8")
+    text = files("cubinspec_writer.linker").joinpath("map.schema.json").read_text("utf-8")
     jsonschema.Draft202012Validator(json.loads(text)).validate(json.loads(json.dumps(linked.map)))
 
 

@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from cubinspec_writer.link import LinkOptions, UnsupportedLinkError, host_script, link
-from cubinspec_writer.link.arguments import Line, read_line, split_options
-from cubinspec_writer.link.command import run
-from cubinspec_writer.link.diagnostics import Diagnostics
-from cubinspec_writer.link.host import Patterns, register_name
+from cubinspec_writer.linker import LinkOptions, UnsupportedLinkError, link
+from cubinspec_writer.linker.command import run
+from cubinspec_writer.linker.diagnostics import Diagnostics
+from cubinspec_writer.linker.inputs.arguments import Line, read_line, split_options
+from cubinspec_writer.linker.inputs.host import Patterns, register_name
+from cubinspec_writer.linker.write import host_script
 from tools import oracle
 from tools.oracle import Tool
 

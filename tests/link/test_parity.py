@@ -10,16 +10,9 @@ from typing import Any
 import pytest
 
 from cubinspec.reader.elf import Elf, occupies_file
-from cubinspec_writer.link import (
-    callgraph,
-    info,
-    place,
-    relocate,
-    resolve,
-    stubs,
-    unified,
-)
-from cubinspec_writer.link.model import Symbol
+from cubinspec_writer.linker.finalizer import stubs
+from cubinspec_writer.linker.model import Symbol
+from cubinspec_writer.linker.passes import callgraph, info, place, relocate, resolve, unified
 from tools.linkcases import build, kinds, page
 from tools.linkcases.__main__ import CASES, compare_built, run_case
 from tools.linkcases.build import STEPS

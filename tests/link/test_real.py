@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cubinspec_writer.link import Named, link
-from cubinspec_writer.link.command import linker_note
+from cubinspec_writer.linker import Named, link
+from cubinspec_writer.linker.command import linker_note
 from tools.linkcases import real
 
 WHEELS = real.ROOT / ".cache" / "wheels"

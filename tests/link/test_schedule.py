@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cubinspec_writer.link import schedule
+from cubinspec_writer.linker.finalizer import schedule
 
 _LOAD, _LOAD_2, _ADD, _TABLE, _EXIT = 0xFF017B82, 0xFF027B82, 0x03037210, 0x04047949, 0x0000794D
 _CALL = 0x00007943

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cubinspec_writer.link import LinkError, Named, link
-from cubinspec_writer.link.command import linker_note
+from cubinspec_writer.linker import LinkError, Named, link
+from cubinspec_writer.linker.command import linker_note
 from tools.corpus.samples import CUBINS
 from tools.oracle import Tool
 

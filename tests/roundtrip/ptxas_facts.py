@@ -8,7 +8,7 @@ from __future__ import annotations
 from struct import unpack
 
 from cubinspec.model.info import CODE
-from cubinspec_writer.build import (
+from cubinspec_writer.builder import (
     Capsule,
     CubinBuilder,
     Frame,
@@ -19,12 +19,12 @@ from cubinspec_writer.build import (
     SharedVariable,
     Tool,
 )
-from cubinspec_writer.build.facts import RESERVED_SHARED, Target, target
-from cubinspec_writer.build.parts import BINDINGS
-from cubinspec_writer.emit import bodies, describe
-from cubinspec_writer.emit.layout import Planner
-from cubinspec_writer.emit.model import Description, Dropped, Section, Symbol
-from cubinspec_writer.emit.profiles import mercury_name
+from cubinspec_writer.builder.facts import RESERVED_SHARED, Target, target
+from cubinspec_writer.builder.parts import BINDINGS
+from cubinspec_writer.emitter import bodies, describe
+from cubinspec_writer.emitter.layout import Planner
+from cubinspec_writer.emitter.model import Description, Dropped, Section, Symbol
+from cubinspec_writer.emitter.profiles import mercury_name
 
 STT_FUNC, STO_ENTRY, SHN_COMMON = 2, 0x10, 0xFFF2
 _BINDING = {number: name for name, number in BINDINGS.items()}

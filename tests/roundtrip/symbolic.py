@@ -10,9 +10,9 @@ from typing import Any
 
 from cubinspec.reader import elf
 from cubinspec_generated.tables import eiattr
-from cubinspec_writer.emit import bodies, describe
-from cubinspec_writer.emit.layout import Planner, plan
-from cubinspec_writer.emit.model import Section
+from cubinspec_writer.emitter import bodies, describe
+from cubinspec_writer.emitter.layout import Planner, plan
+from cubinspec_writer.emitter.model import Section
 
 
 class _Names:

@@ -11,7 +11,7 @@ import pytest
 
 from cubinspec import Cubin
 from cubinspec.cli import main
-from cubinspec_writer.check import check
+from cubinspec_writer.checker import check
 from tests.roundtrip.symbolic import differences
 from tools.oracle import Tool
 

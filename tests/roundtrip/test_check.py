@@ -15,7 +15,7 @@ import pytest
 
 from cubinspec.cli import main
 from cubinspec.reader.elf import Elf
-from cubinspec_writer.check import RULES, check
+from cubinspec_writer.checker import RULES, check
 from tools.corpus.samples import CUBINS
 
 FIELDS = {

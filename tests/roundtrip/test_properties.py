@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from cubinspec.errors import CubinError
 from cubinspec.reader import elf
-from cubinspec_writer.emit import bodies, describe, emit
-from cubinspec_writer.emit.layout import Planner
-from cubinspec_writer.emit.model import Description, Dropped, Header, Section, Symbol
-from cubinspec_writer.emit.profiles import PROFILES
+from cubinspec_writer.emitter import bodies, describe, emit
+from cubinspec_writer.emitter.layout import Planner
+from cubinspec_writer.emitter.model import Description, Dropped, Header, Section, Symbol
+from cubinspec_writer.emitter.profiles import PROFILES
 from cubinspec_writer.yaml_form import from_yaml, to_yaml
 from tests.conftest import sample_files
 

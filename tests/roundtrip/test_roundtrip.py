@@ -8,9 +8,9 @@ import pytest
 
 from cubinspec.reader.elf import Elf
 from cubinspec_generated import records
-from cubinspec_writer.emit import bodies, describe, emit, layout, roundtrip
-from cubinspec_writer.emit.model import Description, Dropped, Header, Section, Symbol
-from cubinspec_writer.emit.roundtrip import _first_difference
+from cubinspec_writer.emitter import bodies, describe, emit, layout, roundtrip
+from cubinspec_writer.emitter.model import Description, Dropped, Header, Section, Symbol
+from cubinspec_writer.emitter.roundtrip import _first_difference
 
 NAMED_KINDS = (
     bodies.INFO_TYPES

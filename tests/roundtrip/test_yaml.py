@@ -12,7 +12,7 @@ import pytest
 from cubinspec import Cubin
 from cubinspec.cli import main
 from cubinspec.reader.elf import Elf
-from cubinspec_writer.emit import roundtrip
+from cubinspec_writer.emitter import roundtrip
 from cubinspec_writer.yaml_form import YamlError, from_yaml, to_yaml
 from cubinspec_writer.yaml_form.load import load
 from cubinspec_writer.yaml_form.text import quote_name, unquote_name

@@ -7,8 +7,8 @@ import pytest
 from cubinspec import Cubin
 from cubinspec.errors import BadStructureError
 from cubinspec_generated.tables import arch as arch_table
-from cubinspec_writer.build import Capsule, CubinBuilder, Parameter, Relocation
-from cubinspec_writer.emit import describe, roundtrip
+from cubinspec_writer.builder import Capsule, CubinBuilder, Parameter, Relocation
+from cubinspec_writer.emitter import describe, roundtrip
 
 CODE = bytes(range(128))
 

@@ -11,9 +11,9 @@ import pytest
 
 from cubinspec import Cubin
 from cubinspec.cli import main
-from cubinspec_writer.check import check
-from cubinspec_writer.edit import Edit, Resources
-from cubinspec_writer.link import link
+from cubinspec_writer.checker import check
+from cubinspec_writer.editor import Edit, Resources
+from cubinspec_writer.linker import link
 from cubinspec_writer.yaml_form import to_yaml
 from tools import oracle
 from tools.corpus.samples import CUBINS
@@ -202,7 +202,7 @@ def test_linked_files_are_good(arch: str, ptxas: Tool, nvlink: Tool, tmp_path: P
 def test_link_refuses_to_write_what_breaks_a_rule(
     ptxas: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from cubinspec_writer.link import command
+    from cubinspec_writer.linker import command
 
     whole = link([CUBINS / "calls.sm_90.rel.cubin"], arch="sm_90")
     damaged = bytearray(whole.bytes)

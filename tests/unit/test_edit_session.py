@@ -9,9 +9,9 @@ import pytest
 
 from cubinspec import Cubin
 from cubinspec.errors import BadStructureError, CubinError
-from cubinspec_writer.edit import Edit, NoteChange, Resources, functions
-from cubinspec_writer.edit.values import attribute_code, parse_value
-from cubinspec_writer.emit import bodies, describe
+from cubinspec_writer.editor import Edit, NoteChange, Resources, functions
+from cubinspec_writer.editor.values import attribute_code, parse_value
+from cubinspec_writer.emitter import bodies, describe
 from tools import oracle
 from tools.corpus import samples as recipes
 from tools.oracle import Tool

@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from cubinspec.errors import BadStructureError, CubinError, TruncatedError
 from cubinspec.files import write_file
 from cubinspec.reader import elf, streams
-from cubinspec_writer.emit import bodies, describe, emit, emit_parts
-from cubinspec_writer.emit.bodies import InfoRecords
-from cubinspec_writer.emit.decode import LARGE, InfoReader, neighbours, record_run
-from cubinspec_writer.emit.describe import _PIECE, _gaps, describe_file
-from cubinspec_writer.emit.draft import Draft, DroppedNames
-from cubinspec_writer.emit.layout import plan
-from cubinspec_writer.emit.model import Description, Dropped, Fill, Header, Section, Symbol
-from cubinspec_writer.emit.runs import BlobRun, InfoRun, RelocationRun, Run
-from cubinspec_writer.emit.strings import section_names, string_offsets, symbol_names
+from cubinspec_writer.emitter import bodies, describe, emit, emit_parts
+from cubinspec_writer.emitter.bodies import InfoRecords
+from cubinspec_writer.emitter.decode import LARGE, InfoReader, neighbours, record_run
+from cubinspec_writer.emitter.describe import _PIECE, _gaps, describe_file
+from cubinspec_writer.emitter.draft import Draft, DroppedNames
+from cubinspec_writer.emitter.layout import plan
+from cubinspec_writer.emitter.model import Description, Dropped, Fill, Header, Section, Symbol
+from cubinspec_writer.emitter.runs import BlobRun, InfoRun, RelocationRun, Run
+from cubinspec_writer.emitter.strings import section_names, string_offsets, symbol_names
 from cubinspec_writer.rest import CollectorAtRest
 from tests.conftest import sample_files
 

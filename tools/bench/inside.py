@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from cubinspec_writer.link import LinkOptions, Named, link
+from cubinspec_writer.linker import LinkOptions, Named, link
 from tools import oracle
 from tools.oracle import nvjitlink
 

@@ -20,7 +20,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from cubinspec_writer.link import command
+from cubinspec_writer.linker import command
 from tools import oracle
 from tools.linkcases import build, kinds, page
 from tools.linkcases.compare import first_difference

@@ -20,8 +20,8 @@ from pathlib import Path
 
 from cubinspec.containers.walk import images
 from cubinspec.reader.elf import Elf, occupies_file
-from cubinspec_writer.link import Named, link
-from cubinspec_writer.link.command import linker_note
+from cubinspec_writer.linker import Named, link
+from cubinspec_writer.linker.command import linker_note
 from tools import oracle
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -3,6 +3,6 @@
 `link` is the linker's one function; everything else is in the modules and packages below.
 """
 
-from .link import link
+from .linker import link
 
 __all__ = ["link"]

@@ -8,7 +8,7 @@ from cubinspec.errors import CubinError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cubinspec_writer.check import Finding
+    from cubinspec_writer.checker import Finding
 
 SUMMARY = "check files against the rules of the spec"
 USAGE = "FILE... [--json | --sarif] [--no-fields] | --rules"
@@ -22,7 +22,7 @@ OPTIONS = (
 
 def run(arguments: Arguments) -> int:
     """Print the findings; status 1 when there is one."""
-    from cubinspec_writer.check import RULES
+    from cubinspec_writer.checker import RULES
 
     if arguments.flag("--rules"):
         for rule in RULES:
@@ -49,7 +49,7 @@ def run(arguments: Arguments) -> int:
         write_json([_record(finding) for finding in findings])
     elif arguments.flag("--sarif"):
         from cubinspec import __version__
-        from cubinspec_writer.check.sarif import to_sarif
+        from cubinspec_writer.checker.sarif import to_sarif
 
         write_json(to_sarif(findings, __version__, errors))
     return status or int(bool(findings))
@@ -57,7 +57,7 @@ def run(arguments: Arguments) -> int:
 
 def _check(file: str, spec_read: bool, as_text: bool) -> list[Finding]:
     from cubinspec.errors import FileAccessError
-    from cubinspec_writer.check import check
+    from cubinspec_writer.checker import check
 
     try:
         with open(file, "rb") as stream:

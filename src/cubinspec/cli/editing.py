@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cubinspec.cli.options import Arguments
-    from cubinspec_writer.edit import Edit
+    from cubinspec_writer.editor import Edit
 
 
 def edit_file(arguments: Arguments, change: Callable[[Edit], None]) -> int:
@@ -24,7 +24,7 @@ def edit_file(arguments: Arguments, change: Callable[[Edit], None]) -> int:
     Raises:
         UsageError: not exactly one FILE, or no place for the result.
     """
-    from cubinspec_writer.edit import Edit
+    from cubinspec_writer.editor import Edit
 
     files = arguments.files()
     if len(files) != 1:

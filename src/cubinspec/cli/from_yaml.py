@@ -47,7 +47,7 @@ def _convert(source: str, output: str, strict: bool, unchecked: bool) -> None:
         raise FileAccessError(f"is no UTF-8 text: {error.reason}", file=source) from error
     data = from_yaml(text, source, path.parent)
     if strict:
-        from cubinspec_writer.check import require_good
+        from cubinspec_writer.checker import require_good
 
         require_good(data, source)
     write_file(output, data)
@@ -59,7 +59,7 @@ def _warn(data: bytes, output: str) -> None:
     """Say what is wrong with a file that may have been described like that on purpose."""
     import sys
 
-    from cubinspec_writer.check import check
+    from cubinspec_writer.checker import check
 
     try:
         lines = [str(finding) for finding in check(data, output, spec_read=False)]

@@ -13,7 +13,7 @@ OPTIONS = (OUTPUT, IN_PLACE, NO_CHECK)
 
 def run(arguments: Arguments) -> int:
     """Cut one file down."""
-    from cubinspec_writer.edit import Edit
+    from cubinspec_writer.editor import Edit
 
     file, *kernels = arguments.files()
     if not kernels:

@@ -16,7 +16,7 @@ CHECK = "--check-output"
 def run_words(words: list[str]) -> int:
     """Link; the exit status is nvlink's."""
     from cubinspec.files import write_file
-    from cubinspec_writer.link.command import run
+    from cubinspec_writer.linker.command import run
 
     if CHECK not in words:
         return run(words, write_file)
@@ -24,7 +24,7 @@ def run_words(words: list[str]) -> int:
     def checked(path: str, data: bytes | list[bytes | bytearray]) -> None:
         whole = b"".join(data) if isinstance(data, list) else data
         if whole.startswith(b"\x7fELF"):
-            from cubinspec_writer.check import require_good
+            from cubinspec_writer.checker import require_good
 
             require_good(whole, path)
         write_file(path, whole)

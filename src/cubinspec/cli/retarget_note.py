@@ -24,7 +24,7 @@ OPTIONS = (
 
 def run(arguments: Arguments) -> int:
     """Change the notes of one file."""
-    from cubinspec_writer.edit import NoteChange
+    from cubinspec_writer.editor import NoteChange
 
     change = NoteChange(
         virtual_sm=arguments.integer("--virtual-sm"),

@@ -16,7 +16,7 @@ OPTIONS = (JSON,)
 
 def run(arguments: Arguments) -> int:
     """One line or JSON record per file; status 1 when a file did not come back."""
-    from cubinspec_writer.emit.roundtrip import roundtrip_file
+    from cubinspec_writer.emitter.roundtrip import roundtrip_file
 
     as_json = arguments.flag("--json")
     records: list[dict[str, Any]] = []

@@ -36,7 +36,7 @@ _AXES = 3
 
 def run(arguments: Arguments) -> int:
     """Change one function of one file."""
-    from cubinspec_writer.edit import Edit, Resources
+    from cubinspec_writer.editor import Edit, Resources
 
     kernel = arguments.value("--kernel")
     if kernel is None:

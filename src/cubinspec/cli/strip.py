@@ -20,7 +20,7 @@ OPTIONS = (
 
 def run(arguments: Arguments) -> int:
     """Strip one file; a file without such sections is written as it is."""
-    from cubinspec_writer.edit import Edit
+    from cubinspec_writer.editor import Edit
 
     debug, lineinfo, tkinfo = (arguments.flag(key) for key in ("--debug", "--lineinfo", "--tkinfo"))
     if not (debug or lineinfo or tkinfo):

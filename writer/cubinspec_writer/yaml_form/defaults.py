@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from cubinspec.errors import CubinError
 from cubinspec.reader import elf
 from cubinspec_generated.tables import arch, eiattr
-from cubinspec_writer.build import facts
-from cubinspec_writer.emit import bodies
-from cubinspec_writer.emit.model import Header, Section
+from cubinspec_writer.builder import facts
+from cubinspec_writer.emitter import bodies
+from cubinspec_writer.emitter.model import Header, Section
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cubinspec_writer.emit.bodies import InfoRecord
+    from cubinspec_writer.emitter.bodies import InfoRecord
 
 #: Tables that every file has; left out when they stand first and have their usual headers.
 STANDARD = (".shstrtab", ".strtab", ".symtab")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cubinspec.reader import elf
-from cubinspec_writer.emit import bodies, layout, segments
-from cubinspec_writer.emit.describe import describe
-from cubinspec_writer.emit.model import Description, Dropped, Header, Section, Symbol
+from cubinspec_writer.emitter import bodies, layout, segments
+from cubinspec_writer.emitter.describe import describe
+from cubinspec_writer.emitter.model import Description, Dropped, Header, Section, Symbol
 from cubinspec_writer.yaml_form import defaults, names
 from cubinspec_writer.yaml_form.text import Flow, Hex, quote_name, write
 

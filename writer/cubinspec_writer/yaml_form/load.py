@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from cubinspec.errors import CubinError
 from cubinspec.reader import elf
 from cubinspec_generated import records
-from cubinspec_writer.emit import bodies, emit, layout
-from cubinspec_writer.emit.model import (
+from cubinspec_writer.emitter import bodies, emit, layout
+from cubinspec_writer.emitter.model import (
     Description,
     Dropped,
     Fill,
@@ -19,7 +19,7 @@ from cubinspec_writer.emit.model import (
     Section,
     Symbol,
 )
-from cubinspec_writer.emit.profiles import PROFILES
+from cubinspec_writer.emitter.profiles import PROFILES
 from cubinspec_writer.yaml_form import defaults, names
 from cubinspec_writer.yaml_form.dump import (
     NOTE_FIELDS,

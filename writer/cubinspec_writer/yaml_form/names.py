@@ -12,7 +12,7 @@ from cubinspec_writer.yaml_form.text import Flow, Hex
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cubinspec_writer.emit.bodies import InfoRecord
+    from cubinspec_writer.emitter.bodies import InfoRecord
 
 ELF_TYPES = elf_header.TYPE_NAMES
 SECTION_TYPES = sections.TYPE_NAMES

@@ -1,0 +1,95 @@
+"""The order in which ptxas writes the attributes of a function.
+
+Two orders were read off the output of ptxas 8 to 13.2 (every pair of attributes in every attribute
+section of the samples; no pair contradicts them): one for sm_20 to sm_89, one for sm_90 and up. The
+Mercury copy of a section keeps the second one. nvlink copies most records in reverse.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cubinspec.model.info import CODE
+
+if TYPE_CHECKING:
+    from cubinspec_writer.emitter.bodies import InfoRecord
+
+EIFMT_NVAL, EIFMT_BVAL, EIFMT_HVAL, EIFMT_SVAL = 1, 2, 3, 4
+
+_CLASSIC = """
+LANGUAGE SW_WAR CUDA_API_VERSION SW2393858_WAR SW1850030_WAR SW2861232_WAR PARAM_CBANK
+CBANK_PARAM_SIZE KPARAM_INFO EXPLICIT_CACHING WMMA_USED KPARAM_INFO_V2 MAXREG_COUNT EXTERNS
+BINDLESS_SURFACE_BANK BINDLESS_TEXTURE_BANK S2RCTAID_INSTR_OFFSETS LD_CACHEMOD_INSTR_OFFSETS
+TOOLS_PATCH_FUNC NUM_BARRIERS ANNOTATIONS SANITIZE MERCURY_ISA_VERSION INT_WARP_WIDE_INSTR_OFFSETS
+ATOM_SYS_INSTR_OFFSETS COOP_GROUP_MASK_REGIDS COOP_GROUP_INSTR_OFFSETS ATOM16_EMUL_INSTR_REG_MAP
+INSTR_REG_MAP MBARRIER_INSTR_OFFSETS NUM_MBARRIERS SYSCALL_OFFSETS EXIT_INSTR_OFFSETS CTAIDZ_USED
+MAX_THREADS REQNTID INDIRECT_BRANCH_TARGETS CRS_STACK_SIZE
+"""
+_FINALIZER = """
+STUB_FUNCTION_KIND BLOCKS_ARE_CLUSTERS LANGUAGE CUDA_API_VERSION MERCURY_FINALIZER_OPTIONS
+KPARAM_INFO CTA_PER_CLUSTER MAX_CLUSTER_RANK EXPLICIT_CLUSTER KPARAM_INFO_V2 TOOLS_PATCH_FUNC
+AT_ENTRY_FRAGMENTS RESERVED_SMEM_USED SPARSE_MMA_MASK WMMA_USED TCGEN05_1CTA_USED TCGEN05_2CTA_USED
+CLUSTER_LAUNCH_CONTROL_USED MAXREG_COUNT EXTERNS NUM_BARRIERS ANNOTATIONS SANITIZE
+MERCURY_ISA_VERSION ATOM16_EMUL_INSTR_REG_MAP INT_WARP_WIDE_INSTR_OFFSETS COOP_GROUP_MASK_REGIDS
+COOP_GROUP_INSTR_OFFSETS VRC_CTA_INIT_COUNT SYSCALL_OFFSETS MBARRIER_INSTR_OFFSETS NUM_MBARRIERS
+REG_RECONFIG EXIT_INSTR_OFFSETS MAX_THREADS REQNTID INDIRECT_BRANCH_TARGETS CRS_STACK_SIZE
+CBANK_PARAM_SIZE PARAM_CBANK SW_WAR BINDLESS_TEXTURE_BANK BINDLESS_SURFACE_BANK NVSAL_SW_WAR
+"""
+
+
+def _ranks(names: str) -> dict[int, int]:
+    return {CODE[f"EIATTR_{name}"]: rank for rank, name in enumerate(names.split())}
+
+
+_RANKS = {False: _ranks(_CLASSIC), True: _ranks(_FINALIZER)}
+
+
+def rank(code: int, *, finalizer: bool) -> int:
+    """Place of an attribute among those of its function; unknown ones come last.
+
+    Args:
+        finalizer: whether the file is one of sm_90 and up, written by ptxas' finalizer.
+    """
+    ranks = _RANKS[finalizer]
+    return ranks.get(code, len(ranks))
+
+
+def insert(records: list[InfoRecord], record: InfoRecord, *, finalizer: bool) -> None:
+    """Put a record where ptxas would have written it."""
+    own = rank(record[1], finalizer=finalizer)
+    for at, (_, code, _, _) in enumerate(records):
+        if rank(code, finalizer=finalizer) > own:
+            records.insert(at, record)
+            return
+    records.append(record)
+
+
+def code_of(name: str) -> int:
+    """Code of ``EIATTR_<name>``."""
+    return CODE[f"EIATTR_{name}"]
+
+
+def flag(code: int) -> InfoRecord:
+    """A record without a value."""
+    return EIFMT_NVAL, code, 0, b""
+
+
+def byte(code: int, value: int) -> InfoRecord:
+    """A record with one byte."""
+    return EIFMT_BVAL, code, value, b""
+
+
+def half(code: int, value: int) -> InfoRecord:
+    """A record with two bytes."""
+    return EIFMT_HVAL, code, value, b""
+
+
+def sized(code: int, payload: bytes) -> InfoRecord:
+    """A record with a payload."""
+    return EIFMT_SVAL, code, len(payload), payload
+
+
+#: Attributes that the Mercury copy of a function's section never has.
+SASS_ONLY = frozenset(
+    CODE[f"EIATTR_{name}"] for name in ("PARAM_CBANK", "CBANK_PARAM_SIZE", "SW_WAR")
+)

@@ -1,0 +1,155 @@
+"""A cubin from scratch: what ptxas 13.0 would have written around the same code.
+
+The caller gives what an assembler knows (code, resources, relocations, call graph). From it follow
+the sections and their order, ``.nv.info*``, the parameter bank, ``.nv.compat``, notes, prototypes,
+symbols, names and the layout; ``assembly`` puts them together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from struct import error as StructError
+
+from cubinspec.errors import BadStructureError
+from cubinspec_writer.builder.assembly import Assembly
+from cubinspec_writer.builder.parts import (
+    ADDRESS_TAKEN,
+    CALLS,
+    INDIRECT_CALLS,
+    REFERENCES,
+    Bank,
+    Frame,
+    Function,
+    Parameter,
+    Relocation,
+    Tool,
+    Variable,
+    space_of,
+)
+from cubinspec_writer.checker import require_good
+from cubinspec_writer.emitter import emit
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cubinspec_writer.emitter.bodies import InfoRecord
+    from cubinspec_writer.emitter.model import Description
+
+STT_FUNC, STT_CUDA_OBJECT = 2, 13
+
+
+@dataclass(slots=True)
+class CubinBuilder:
+    """Collects the parts of a cubin; :meth:`to_bytes` puts them together.
+
+    Functions and variables keep the order in which they are added.
+
+    Attributes:
+        arch: such as ``sm_90a``; sm_75 and up.
+        relocatable: input for nvlink instead of an executable.
+        toolkit: 10 * major + minor of the toolkit version that the notes state.
+        virtual_sm: architecture of the PTX; by default that of the code.
+        tool: what the tool note says.
+        compat: further records of ``.nv.compat``; they replace computed ones by code.
+        frame, mercury_frame: ``.debug_frame`` of both halves; by default plain ones are made.
+    """
+
+    arch: str
+    relocatable: bool = False
+    toolkit: int = 130
+    virtual_sm: int | None = None
+    tool: Tool = field(default_factory=Tool)
+    compat: list[InfoRecord] = field(default_factory=list)
+    frame: Frame | None = None
+    mercury_frame: Frame | None = None
+    functions: list[Function] = field(default_factory=list)
+    variables: list[Variable] = field(default_factory=list)
+    undefined: list[tuple[str, int, int, int]] = field(default_factory=list)
+    signatures: dict[str, str] = field(default_factory=dict)
+    banks: list[Bank] = field(default_factory=list)
+    edges: list[tuple[int, str, str]] = field(default_factory=list)
+
+    def kernel(
+        self,
+        name: str,
+        code: bytes,
+        *,
+        registers: int,
+        parameters: Sequence[Parameter | int] = (),
+        exit_offsets: Sequence[int] = (),
+    ) -> Function:
+        """Add a kernel; further facts are set on the result. A parameter may be just its size."""
+        function = Function(name, code, True, registers)
+        function.parameters = [Parameter(p) if isinstance(p, int) else p for p in parameters]
+        function.exit_offsets = list(exit_offsets)
+        self.functions.append(function)
+        return function
+
+    def function(self, name: str, code: bytes, *, registers: int) -> Function:
+        """Add a device function; further facts are set on the result."""
+        function = Function(name, code, False, registers)
+        self.functions.append(function)
+        return function
+
+    def variable(
+        self, name: str, space: str, data: bytes | None = None, *, size: int = 0, align: int = 4
+    ) -> Variable:
+        """Add a variable in ``global`` or ``constant`` memory."""
+        variable = Variable(name, space, data, size, align)
+        self.variables.append(variable)
+        return variable
+
+    def extern(self, name: str, *, signature: str | None = None) -> None:
+        """Name a function that another file defines; what is called needs its signature."""
+        self.undefined.append((name, 1 << 4 | STT_FUNC, 0, 0))
+        if signature is not None:
+            self.signatures[name] = signature
+
+    def extern_variable(self, name: str, space: str, *, size: int = 0) -> None:
+        """Name a variable that another file defines, or (``shared``, size 0) the launch."""
+        self.undefined.append((name, 1 << 4 | STT_CUDA_OBJECT, space_of(space), size))
+
+    def bank(
+        self, number: int, data: bytes, *, align: int = 8, relocations: Sequence[Relocation] = ()
+    ) -> None:
+        """Add the module's constant bank ``number``, such as bank 4 with addresses."""
+        self.banks.append(Bank(number, data, align, list(relocations)))
+
+    def call(self, caller: str, callee: str) -> None:
+        """Record a direct call."""
+        self.edges.append((CALLS, caller, callee))
+
+    def address_taken(self, function: str, signature: str) -> None:
+        """Record that the address of a function is taken."""
+        self.edges.append((ADDRESS_TAKEN, function, signature))
+
+    def indirect_call(self, caller: str, signature: str) -> None:
+        """Record an indirect call of functions with that signature."""
+        self.edges.append((INDIRECT_CALLS, caller, signature))
+
+    def reference(self, function: str, referenced: str) -> None:
+        """Record that a function may reach another through data."""
+        self.edges.append((REFERENCES, function, referenced))
+
+    def description(self) -> Description:
+        """What is to be written, open to further changes.
+
+        Raises:
+            CubinError: parts contradict each other, or name something that is not there.
+        """
+        try:
+            return Assembly(self).run()
+        except StructError as error:
+            raise BadStructureError(f"a number does not fit its field: {error}") from error
+
+    def to_bytes(self) -> bytes:
+        """The file.
+
+        Raises:
+            CubinError: as :meth:`description`, a number does not fit its field, or the file would
+                break a rule of the spec.
+        """
+        data = emit(self.description())
+        require_good(data, "<built>")
+        return data

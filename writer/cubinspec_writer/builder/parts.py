@@ -1,0 +1,244 @@
+"""The parts that a cubin is built from. All sizes and offsets are bytes.
+
+Lists stand in the order in which ptxas would meet the things: it decides symbol and section order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from cubinspec.errors import BadStructureError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec_writer.emitter.bodies import InfoRecord
+
+GLOBAL, WEAK, LOCAL = "global", "weak", "local"
+BINDINGS = {LOCAL: 0, GLOBAL: 1, WEAK: 2}
+#: Memory of a symbol, in ``st_other``.
+SPACES = {"global": 0x20, "shared": 0x40, "constant": 0x80}
+#: The lists of a call graph.
+CALLS, ADDRESS_TAKEN, INDIRECT_CALLS, REFERENCES = range(4)
+#: ``cbank`` of a parameter that states no constant bank.
+NO_BANK = 0x1F
+
+
+@dataclass(slots=True)
+class Parameter:
+    """One kernel parameter.
+
+    Attributes:
+        size: its size.
+        align: power of two; by default the size rounded down to one, at most 8.
+        offset: in the parameter block; by default behind the previous one, aligned.
+        log_alignment, space, cbank, is_smem: further fields of ``EIATTR_KPARAM_INFO``.
+    """
+
+    size: int
+    align: int | None = None
+    offset: int | None = None
+    log_alignment: int = 0
+    space: int = 0
+    cbank: int = NO_BANK
+    is_smem: bool = False
+
+
+@dataclass(slots=True)
+class Relocation:
+    """A place to be filled in when the file is linked or loaded.
+
+    Attributes:
+        offset: in the code or data it stands with.
+        kind: ``R_CUDA_…`` or its number.
+        symbol: name of a symbol, or of a section for its section symbol; empty: none.
+        addend: ``None``: before sm_90 the addend stands in the place itself (a REL entry); from
+            sm_90 on it is 0.
+    """
+
+    offset: int
+    kind: str | int
+    symbol: str
+    addend: int | None = None
+
+
+@dataclass(slots=True)
+class Inner:
+    """A function inside the code of another, named ``$caller$callee`` by ptxas.
+
+    Attributes:
+        value, size: its place in the code.
+        frame: its stack frame; ``None``: not stated.
+        mercury: its place in the Mercury code, as ``(value, size)``.
+        mercury_frame: what the Mercury half states as its frame.
+    """
+
+    name: str
+    value: int
+    size: int
+    binding: str = GLOBAL
+    frame: int | None = 0
+    mercury: tuple[int, int] = (0, 0)
+    mercury_frame: int = 0
+
+
+@dataclass(slots=True)
+class SharedVariable:
+    """A named part of a function's static shared memory (relocatable files)."""
+
+    name: str
+    value: int
+    size: int
+
+
+@dataclass(slots=True)
+class Capsule:
+    """The Mercury half of a function, given as it is: its contents have no known rule.
+
+    Attributes:
+        data: ``.nv.capmerc.text.<f>`` behind its first word (the section index).
+        size: size of the Mercury code (``st_size``).
+        attributes: records of ``.nv.merc.nv.info.<f>`` that differ from those of the SASS half
+            (instruction offsets, ``EIATTR_MERCURY_FINALIZER_OPTIONS``); they replace by code.
+        relocations: of ``.nv.merc.rela.text.<f>``, kinds ``R_MERCURY_…``.
+        constants: of ``.nv.merc.nv.constant.optimizer.<f>``; by default those of the SASS half.
+        constants_relocations: of ``.nv.merc.rela.nv.constant.optimizer.<f>``.
+    """
+
+    data: bytes
+    size: int
+    attributes: list[InfoRecord] = field(default_factory=list)
+    relocations: list[Relocation] = field(default_factory=list)
+    constants: bytes | None = None
+    constants_relocations: list[Relocation] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Function:
+    """A kernel or device function.
+
+    Attributes:
+        code: SASS.
+        kernel: whether it can be launched.
+        registers: per thread.
+        parameters: of a kernel.
+        exit_offsets: of the EXIT instructions in the code.
+        frame: own stack frame.
+        stack: stack of the call tree, ``EIATTR_MIN_STACK_SIZE`` of executables.
+        stack_limit: ``EIATTR_MAX_STACK_SIZE`` of relocatable files; nvlink refuses a function
+            that needs more, 0 sets no limit.
+        barriers: named barriers.
+        max_threads, required_threads: ``.maxntid`` and ``.reqntid``.
+        max_registers: ``EIATTR_MAXREG_COUNT``, 255 without a limit.
+        shared: static shared memory; ``None``: no section is made.
+        shared_variables: names for parts of it.
+        binding: ``global``, ``weak`` or ``local``.
+        signature: of a device function that others may call, such as ``#ii``.
+        attributes: further records of ``.nv.info.<f>``; they replace computed ones by code.
+        relocations: of the code, in ascending order.
+        resolved: executables of sm_90 and up: the code had relocations, all of them applied.
+        reserved_cap: whether the code asks for the end of the reserved shared memory
+            (``.nv.reservedSmem.cap``, sm_90 and up) by a relocation that is applied already.
+        inner: functions inside the code.
+        constants: contents of ``.nv.constant2.<f>``, with its alignment, symbol and relocations.
+        constants_resolved: executables: the constants had relocations, all of them applied.
+        capsule: Mercury half, sm_100 and up.
+    """
+
+    name: str
+    code: bytes
+    kernel: bool
+    registers: int
+    parameters: list[Parameter] = field(default_factory=list)
+    exit_offsets: list[int] = field(default_factory=list)
+    frame: int = 0
+    stack: int = 0
+    stack_limit: int = 0
+    barriers: int = 0
+    max_threads: tuple[int, int, int] | None = None
+    required_threads: tuple[int, int, int] | None = None
+    max_registers: int = 0xFF
+    shared: int | None = None
+    shared_align: int = 16
+    shared_variables: list[SharedVariable] = field(default_factory=list)
+    binding: str = GLOBAL
+    signature: str | None = None
+    attributes: list[InfoRecord] = field(default_factory=list)
+    relocations: list[Relocation] = field(default_factory=list)
+    resolved: bool = False
+    reserved_cap: bool = False
+    inner: list[Inner] = field(default_factory=list)
+    constants: bytes | None = None
+    constants_align: int = 4
+    constants_symbol: str | None = None
+    constants_relocations: list[Relocation] = field(default_factory=list)
+    constants_resolved: bool = False
+    capsule: Capsule | None = None
+
+
+@dataclass(slots=True)
+class Variable:
+    """A variable of the module.
+
+    Attributes:
+        space: ``global``, ``constant``, or in relocatable files ``shared``.
+        data: initial contents; ``None``: zeros (global memory only).
+        size: without ``data``: its size.
+        align: alignment.
+        offset: in its section; by default behind the previous one, aligned.
+        managed: whether it is ``__managed__``.
+        common: whether the linker merges it with others of that name (``.common``).
+        relocations: of the initial contents.
+        resolved: executables: the contents had relocations, all of them applied.
+    """
+
+    name: str
+    space: str
+    data: bytes | None = None
+    size: int = 0
+    align: int = 4
+    offset: int | None = None
+    binding: str = GLOBAL
+    managed: bool = False
+    common: bool = False
+    relocations: list[Relocation] = field(default_factory=list)
+    resolved: bool = False
+
+
+@dataclass(slots=True)
+class Frame:
+    """``.debug_frame`` (or its Mercury copy) given as it is."""
+
+    data: bytes
+    relocations: list[Relocation] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """What the tool note says."""
+
+    name: str = "cubinspec"
+    version: str = ""
+    branch: str = ""
+    arguments: str = ""
+
+
+@dataclass(slots=True)
+class Bank:
+    """A constant bank of the module that is not made of variables."""
+
+    number: int
+    data: bytes
+    align: int
+    relocations: list[Relocation]
+
+
+def space_of(space: str) -> int:
+    """``st_other`` of a symbol in a kind of memory.
+
+    Raises:
+        CubinError: there is no such memory.
+    """
+    number = SPACES.get(space)
+    if number is None:
+        raise BadStructureError(f"no such memory {space!r}", expected=", ".join(SPACES))
+    return number

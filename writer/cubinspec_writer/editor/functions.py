@@ -1,0 +1,111 @@
+"""Which sections belong to a function.
+
+The sections of a function are named after it and, where they have one, refer to its code by
+``sh_info``. Both halves of a file with a Mercury capsule have a set of them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from cubinspec.errors import BadStructureError
+from cubinspec_writer.editor.references import mercury_symbols
+from cubinspec_writer.emitter import kinds
+from cubinspec_writer.emitter.model import Section, Symbol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cubinspec_writer.emitter.model import Description
+
+STT_FUNC = 2
+STO_CUDA_ENTRY = 0x10
+
+#: What stands before the function's name in the name of a section (and of a dropped one).
+_OWNED = re.compile(
+    r"(?:\.nv\.(?:cap)?merc)?"
+    r"(?:\.rela?|\.nv\.resolvedrela)?"
+    r"(?:\.text|\.nv\.info|\.nv\.shared|\.nv\.local|\.nv\.uft\.rel"
+    r"|\.nv\.constant(?:\d+|\.optimizer|\.entry_image_header_indices))\."
+)
+_MODULE_SHARED = ".nv.shared.reserved."
+
+
+def split_owner(name: str) -> tuple[str, str] | None:
+    """A section name as prefix and function name; ``None`` when no function owns such one."""
+    match = _OWNED.match(name)
+    if match is None or match.end() == len(name):
+        return None
+    if name.removeprefix(".nv.merc").startswith(_MODULE_SHARED):
+        return None
+    return name[: match.end()], name[match.end() :]
+
+
+def owner(name: str) -> str | None:
+    """The function that a section of this name belongs to."""
+    parts = split_owner(name)
+    return None if parts is None else parts[1]
+
+
+def symbols(description: Description) -> Iterator[Symbol]:
+    """All symbols of ``.symtab`` that are not section symbols made by the layout."""
+    for entry in (*description.history, *description.symbols):
+        if isinstance(entry, Symbol):
+            yield entry
+
+
+def is_function(symbol: Symbol) -> bool:
+    """Whether it is a function with code in this file."""
+    return symbol.st_info & 0xF == STT_FUNC and isinstance(symbol.section, Section)
+
+
+def is_kernel(symbol: Symbol) -> bool:
+    """Whether it is a kernel with code in this file."""
+    return is_function(symbol) and bool(symbol.st_other & STO_CUDA_ENTRY)
+
+
+def kernels(description: Description) -> list[Symbol]:
+    """All kernels."""
+    return [symbol for symbol in symbols(description) if is_kernel(symbol)]
+
+
+def find_function(description: Description, name: str) -> Symbol:
+    """The function of that name.
+
+    Raises:
+        CubinError: there is none, or there are several.
+    """
+    found = [s for s in symbols(description) if s.name == name and is_function(s)]
+    if not found:
+        known = sorted(symbol.name for symbol in kernels(description))
+        raise BadStructureError(
+            f"no function {name!r} is defined here", expected=_listing(known) or "a kernel"
+        )
+    if len(found) > 1:
+        raise BadStructureError(f"{len(found)} functions are named {name!r}")
+    return found[0]
+
+
+def _listing(names: list[str], most: int = 8) -> str:
+    return ", ".join(names[:most]) + (", …" if len(names) > most else "")
+
+
+def info_section(description: Description, code: Section) -> Section | None:
+    """The attribute section of the function whose code stands in ``code``."""
+    for section in description.sections:
+        if section.sh_type not in (0x70000000, 0x70000083):
+            continue
+        if section.info is code or (
+            section.info is None and kinds.info_target(section) == code.name
+        ):
+            return section
+    return None
+
+
+def capsule(description: Description, symbol: Symbol) -> Section | None:
+    """The section with the Mercury code of a function."""
+    for twin in mercury_symbols(description):
+        if twin.name == symbol.name and twin.st_info & 0xF == STT_FUNC:
+            return twin.section if isinstance(twin.section, Section) else None
+    return None

@@ -1,0 +1,249 @@
+"""Numbers that refer to symbols, and how they follow when symbols move or go.
+
+A description refers to sections by object but to symbols by number: in relocations, attributes,
+call graph, prototypes, jump slots and in ``sh_info``. :class:`SymbolTables` remembers what stood at
+each number; after a change :meth:`SymbolTables.renumber` rewrites all of them. Both halves of a
+file with a Mercury capsule have a symbol table of their own.
+"""
+
+from __future__ import annotations
+
+from struct import calcsize, unpack_from
+from typing import TYPE_CHECKING
+
+from cubinspec.errors import BadStructureError
+from cubinspec.reader import elf
+from cubinspec_generated.tables import eiattr
+from cubinspec_writer.emitter import bodies, layout
+from cubinspec_writer.emitter.model import Section, Symbol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cubinspec_writer.emitter.bodies import InfoRecord, MercurySymbol
+    from cubinspec_writer.emitter.model import Description
+
+    #: old index -> new index, ``None`` when the symbol has gone
+    Mapping = list[int | None]
+
+#: Kinds whose records hold symbol numbers; as plain bytes they could not be renumbered.
+_RECORD_TYPES = (
+    bodies.INFO_TYPES - {bodies.SHT_CUDA_COMPAT}
+    | bodies.RELOCATION_TYPES
+    | bodies.CALLGRAPH_TYPES
+    | bodies.PROTOTYPE_TYPES
+    | bodies.UFT_TYPES
+    | {bodies.SHT_CUDA_MERC_SYMTAB, elf.SHT_SYMTAB}
+)
+#: Kinds without a known layout: metadata and unified indices.
+_OPAQUE_TYPES = frozenset((0x70000004, 0x70000010))
+SHT_CUDA_UFT = 0x7000000E
+_WORD = 4
+
+
+class SymbolTables:
+    """The entries of ``.symtab`` and ``.nv.merc.symtab`` before a change.
+
+    Attributes:
+        entries: by index: a symbol, a section (for its section symbol), ``None`` at 0.
+        mercury: the same for the Mercury half; only the null entry where there is none.
+    """
+
+    def __init__(self, description: Description) -> None:
+        self.entries: list[Section | Symbol | None] = _entries(description)
+        self.mercury: list[MercurySymbol | None] = [None, *mercury_symbols(description)]
+
+    def index(self, symbol: Symbol) -> int:
+        """Index of a symbol in ``.symtab``."""
+        return self.entries.index(symbol)
+
+    def name(self, index: int, *, mercury: bool = False) -> str:
+        """Name of the symbol at an index, for messages."""
+        table = self.mercury if mercury else self.entries
+        entry = table[index] if 0 <= index < len(table) else None
+        return entry.name if entry is not None else f"symbol {index}"
+
+    def uses(self, sections: list[Section]) -> set[int]:
+        """``.symtab`` indices that relocations and call graphs of ``sections`` refer to."""
+        found: set[int] = set()
+        for section in sections:
+            if section.sh_flags & elf.SHF_CUDA_MERCURY:
+                continue
+            body = section.body
+            if isinstance(body, bodies.Relocations):
+                found.update(symbol for _, symbol, _, _ in body.rows())
+            elif isinstance(body, bodies.Pairs) and section.sh_type in bodies.CALLGRAPH_TYPES:
+                for a, b in body.rows:
+                    found.add(a)
+                    if isinstance(b, int):
+                        found.add(b)
+        return found
+
+    def renumber(self, description: Description) -> None:
+        """Rewrite every symbol number after sections and symbols were taken out.
+
+        Attributes, call graph records, prototypes and jump slots of symbols that have gone are
+        dropped.
+
+        Raises:
+            CubinError: something that stays refers to a symbol that has gone, or a section that
+                refers to symbols is not understood.
+        """
+        plain = _mapping(self.entries, _entries(description))
+        mercury = _mapping(self.mercury, [None, *mercury_symbols(description)])
+        if _is_identity(plain) and _is_identity(mercury):
+            return
+        _require_understood(description)
+        for section in description.sections:
+            in_capsule = bool(section.sh_flags & elf.SHF_CUDA_MERCURY)
+            self._renumber(section, mercury if in_capsule else plain, mercury=in_capsule)
+
+    def _renumber(self, section: Section, mapping: Mapping, *, mercury: bool) -> None:
+        body = section.body
+        if isinstance(body, bodies.Relocations):
+            rows = []
+            for offset, symbol, kind, addend in body.rows():
+                new = _look_up(mapping, symbol, section)
+                if new is None:
+                    raise BadStructureError(
+                        f"it refers to {self.name(symbol, mercury=mercury)!r}, which would go",
+                        field=f"{section.name} offset {offset:#x}",
+                    )
+                rows.append((offset, new, kind, addend))
+            section.body = bodies.Relocations.from_rows(rows, body.rela, body.is_64)
+        elif isinstance(body, bodies.InfoRecords) and section.sh_type != bodies.SHT_CUDA_COMPAT:
+            body.records = list(_info_records(section, body.records, mapping))
+        elif isinstance(body, bodies.Pairs):
+            body.rows = list(_pairs(section, body.rows, mapping))
+        elif isinstance(body, bodies.UftEntries):
+            moved = [(_look_up(mapping, row[0], section), row[1:]) for row in body.rows]
+            body.rows = [(new, *rest) for new, rest in moved if new is not None]
+        if isinstance(section.info, int) and _info_is_symbol(section):
+            owner = section.info & 0xFFFFFF
+            if owner < len(mapping):
+                section.info += (mapping[owner] or 0) - owner
+
+
+def mercury_table(description: Description) -> bodies.MercurySymbols | None:
+    """The contents of ``.nv.merc.symtab``."""
+    for section in description.sections:
+        if isinstance(section.body, bodies.MercurySymbols):
+            return section.body
+    return None
+
+
+def mercury_symbols(description: Description) -> list[MercurySymbol]:
+    """The entries of ``.nv.merc.symtab`` without the null entry."""
+    table = mercury_table(description)
+    return [] if table is None else table.symbols
+
+
+def _entries(description: Description) -> list[Section | Symbol | None]:
+    planner = layout.Planner(description)
+    planner.symbols()
+    return planner.symbol_entries
+
+
+def _mapping(
+    before: list[Section | Symbol | None] | list[MercurySymbol | None],
+    after: list[Section | Symbol | None] | list[MercurySymbol | None],
+) -> Mapping:
+    new = {id(entry): at for at, entry in enumerate(after) if at}
+    return [0, *(new.get(id(entry)) for entry in before[1:])]
+
+
+def _is_identity(mapping: Mapping) -> bool:
+    return all(new == old for old, new in enumerate(mapping))
+
+
+def _look_up(mapping: Mapping, index: int, section: Section) -> int | None:
+    if index >= len(mapping):
+        raise BadStructureError(
+            f"symbol {index} of {len(mapping)} is referred to", field=section.name
+        )
+    return mapping[index]
+
+
+def _info_is_symbol(section: Section) -> bool:
+    return section.name.startswith(".text") or section.sh_type in (
+        SHT_CUDA_UFT,
+        bodies.SHT_CUDA_CAPMERC,
+    )
+
+
+def _require_understood(description: Description) -> None:
+    for section in description.sections:
+        body = section.body
+        if section.sh_type in _OPAQUE_TYPES:
+            raise BadStructureError(
+                "no layout is known for this kind of section; it may hold symbol numbers",
+                field=section.name,
+            )
+        if section.sh_type in _RECORD_TYPES and isinstance(body, bodies.Blob) and body.data:
+            raise BadStructureError(
+                "its records are malformed, so symbols cannot be renumbered", field=section.name
+            )
+
+
+def _info_records(
+    section: Section, records: list[InfoRecord], mapping: Mapping
+) -> Iterator[InfoRecord]:
+    """The records with new symbol numbers, without those of symbols that have gone."""
+    for form, code, value, payload in records:
+        fields = eiattr.SYMBOL_FIELDS.get(code)
+        if form != bodies.EIFMT_SVAL or not payload:
+            yield form, code, value, payload
+            continue
+        if fields is None:
+            layout_of = eiattr.LAYOUTS.get(code)
+            if layout_of is None or layout_of[0] == "unknown":
+                raise BadStructureError(
+                    f"attribute {attribute_name(code)} is not understood; it may hold symbol "
+                    "numbers",
+                    field=section.name,
+                )
+            yield form, code, value, payload
+            continue
+        kept = b"".join(_elements(section, code, payload, fields, mapping))
+        if kept:
+            yield form, code, len(kept), kept
+
+
+def _elements(
+    section: Section, code: int, payload: bytes, fields: tuple[int, ...], mapping: Mapping
+) -> Iterator[bytes]:
+    kind, form = eiattr.LAYOUTS[code][:2]
+    size = calcsize(form) if kind == "array" else len(payload)
+    if len(payload) % size or len(payload) < calcsize(form):
+        raise BadStructureError(
+            f"attribute {attribute_name(code)} has {len(payload)} bytes", field=section.name
+        )
+    for at in range(0, len(payload), size):
+        element = bytearray(payload[at : at + size])
+        for field in fields:
+            (symbol,) = unpack_from("<I", element, field)
+            new = _look_up(mapping, symbol, section)
+            if new is None:
+                break
+            element[field : field + _WORD] = new.to_bytes(_WORD, "little")
+        else:
+            yield bytes(element)
+
+
+def _pairs(
+    section: Section, rows: list[tuple[int, int | str]], mapping: Mapping
+) -> Iterator[tuple[int, int | str]]:
+    is_graph = section.sh_type in bodies.CALLGRAPH_TYPES
+    for a, b in rows:
+        if is_graph and a == 0 and b in bodies.CALLGRAPH_MARKERS:
+            yield a, b
+            continue
+        first = _look_up(mapping, a, section)
+        second = _look_up(mapping, b, section) if isinstance(b, int) else b
+        if first is not None and second is not None:
+            yield first, second
+
+
+def attribute_name(code: int) -> str:
+    """``EIATTR_…`` or the number."""
+    return eiattr.NAMES.get(code, f"{code:#x}")

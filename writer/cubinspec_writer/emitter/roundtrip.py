@@ -1,0 +1,78 @@
+"""Parse, forget the bytes, emit, compare."""
+
+from __future__ import annotations
+
+from cubinspec.reader.elf import forget, load
+from cubinspec_writer.emitter.describe import describe
+from cubinspec_writer.emitter.serialise import emit_parts
+from cubinspec_writer.plain import dataclass
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cubinspec.reader.elf import Buffer
+
+
+@dataclass(frozen=True, slots=True)
+class RoundtripResult:
+    """How a file came back.
+
+    Attributes:
+        identical: every byte is the same.
+        layout: ``computed`` (everything follows from the description) or ``pinned``.
+        reasons: what was pinned, each named once, with its count when above one.
+        first_difference: offset of the first differing byte, ``None`` when identical.
+    """
+
+    identical: bool
+    layout: str
+    reasons: tuple[str, ...]
+    first_difference: int | None
+
+
+def roundtrip(data: Buffer, file: str = "<bytes>") -> RoundtripResult:
+    """Describe ``data``, emit the description, and compare.
+
+    Raises:
+        CubinError: ``data`` is not a well-formed cubin.
+    """
+    description = describe(data, file)
+    description.forget_plan()  # this is about what follows from the description
+    difference = _first_difference(data, emit_parts(description))
+    counts: dict[str, int] = {}
+    for reason in description.reasons:
+        counts[reason] = counts.get(reason, 0) + 1
+    return RoundtripResult(
+        difference is None,
+        "pinned" if counts else "computed",
+        tuple(reason if count == 1 else f"{reason} (x{count})" for reason, count in counts.items()),
+        difference,
+    )
+
+
+def roundtrip_file(path: str) -> RoundtripResult:
+    """:func:`roundtrip` of a file, which is mapped instead of read.
+
+    Raises:
+        CubinError: it cannot be read, or is no well-formed cubin.
+    """
+    data = load(path)
+    try:
+        return roundtrip(data, path)
+    finally:
+        if not isinstance(data, bytes):
+            data.close()
+
+
+def _first_difference(data: Buffer, parts: Iterable[bytes | bytearray]) -> int | None:
+    """Offset of the first byte in which a file and parts differ; ``None`` when equal."""
+    at = 0
+    for part in parts:
+        there = data[at : at + len(part)]
+        if there != part:
+            same = (left == right for left, right in zip(there, part, strict=False))
+            return at + next((n for n, is_same in enumerate(same) if not is_same), len(there))
+        at += len(part)
+        forget(data)
+    return None if at == len(data) else at

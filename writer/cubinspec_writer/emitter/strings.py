@@ -1,0 +1,414 @@
+"""The string tables: which names stand in ``.shstrtab`` and ``.strtab``, and where.
+
+Both get each name when it is first used, once, without sharing of suffixes; names of what was
+dropped later stay. ``.strtab`` also holds the section names, in the same order, and the names of
+the globals last. One irregularity: the name of a relocation section of ``.nv.constant0.<k>`` enters
+``.strtab`` before that of the section, ``.shstrtab`` after it.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate
+
+from cubinspec.errors import BadStructureError
+from cubinspec.reader import elf
+from cubinspec_writer.emitter import bodies
+from cubinspec_writer.emitter.kinds import NAMED_BEHIND_RELOCATIONS, UFT_REL
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
+
+    from cubinspec_writer.emitter.draft import Draft
+
+    #: Tables, each with the place of every name in it.
+    Known = Sequence[tuple[bytes, dict[str, int]]]
+
+
+#: Names that are written at once to be compared.
+_PIECE = 1 << 12
+
+
+class _Names:
+    """A string table under construction."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, int] = {"": 0}
+        #: Names that come next, as they were added: some may be there already.
+        self._next: list[str] = []
+        #: What stands between the NUL of a name and the next name.
+        self._behind: dict[str, str] = {}
+
+    @property
+    def names(self) -> dict[str, int]:
+        """In the order in which they were first named; the values become their places."""
+        if self._next:
+            self._names |= dict.fromkeys(self._next, 0)
+            self._next.clear()
+        return self._names
+
+    def add(self, name: str, room: int = 0) -> None:
+        """Make sure that a name is there, with space for at least ``room`` bytes."""
+        if room and room > length(name) and name not in self.names:
+            self._behind[name] = "\0" * (room - length(name))
+        self._next.append(name)
+
+    def add_all(self, names: Iterable[str]) -> None:
+        """Make sure that all names are there."""
+        self._next += names
+
+    def add_column(self, column: Sequence[str | None], codes: Sequence[int]) -> Iterator[int]:
+        """Add the name that a column has for each of many codes.
+
+        Yields:
+            the positions of codes without one, when it is their turn.
+        """
+        names: list[Any] = [*map(column.__getitem__, codes)]
+        start = 0
+        if None in names:
+            for stop in [at for at, name in enumerate(names) if name is None]:
+                self._next += names[start:stop]
+                yield stop
+                start = stop + 1
+        self._next += names[start:] if start else names
+
+    def erase(self, count: int) -> None:
+        """Append the NUL bytes of an overwritten name."""
+        last = next(reversed(self.names))
+        self._behind[last] = self._behind.get(last, "") + "\0" * count
+
+    def append(self, name: str) -> tuple[str, int] | None:
+        """Append a name even if it is there already.
+
+        Returns:
+            ``None`` if it was not; else a name and the distance of the new place from its own.
+        """
+        if name not in self.names:
+            self._names[name] = 0
+            return None
+        last = next(reversed(self.names))
+        behind = self._behind.get(last, "")
+        self._behind[last] = behind + name + "\0"
+        return last, length(last) + 1 + length(behind)
+
+    def table(self, known: Known) -> tuple[bytes, dict[str, int]]:
+        """The table, and the place of every name in it.
+
+        Args:
+            known: tables and the places of their names.
+
+        Raises:
+            BadStructureError: a name has a NUL inside.
+        """
+        if not self._behind and len(self._names) == 1:
+            added = [*filter(None, self._next)]
+            for table, places in known:
+                # as many different names as there are in it: none was added twice
+                if len(places) == len(added) + 1 and _is_table_of(added, table):
+                    return table, places
+            del added
+        names = self.names
+        text = "\0".join([*names, ""])
+        if text.count("\0") != len(names):
+            name = next(name for name in names if "\0" in name)
+            raise BadStructureError(f"{name!r} is no name: it has a NUL", field=name)
+        pieces: list[str] = []
+        if self._behind:
+            pieces = [f"{name}\0{self._behind.get(name, '')}" for name in names]
+            text = "".join(pieces)
+        data = encode(text)
+        for table, places in known:
+            if table == data:
+                return table, places
+        order = list(names)
+        ends: Iterable[int] = accumulate(map(length, pieces), initial=0)
+        names.update(zip(order, ends if pieces else _starts(order, text.isascii()), strict=False))
+        return data, names
+
+
+def encode(text: str) -> bytes:
+    """The bytes of names; what is not UTF-8 stands in the text as surrogates."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _is_table_of(names: list[str], table: bytes) -> bool:
+    """Whether a table has these names and nothing else; not all at once, for its size."""
+    at = 1
+    for first in range(0, len(names), _PIECE):
+        piece = encode("\0".join([*names[first : first + _PIECE], ""]))
+        if not table.startswith(piece, at):
+            return False
+        at += len(piece)
+    return at == len(table) and table.startswith(b"\0")
+
+
+def length(name: str) -> int:
+    """Bytes of a name."""
+    return len(name) if name.isascii() else len(encode(name))
+
+
+def _starts(names: list[str], is_ascii: bool) -> Iterable[int]:
+    """Where each of the names stands that follow each other, a NUL behind each."""
+    if is_ascii:
+        return accumulate([len(name) + 1 for name in names[:-1]], initial=0)
+    return accumulate([length(name) + 1 for name in names[:-1]], initial=0)
+
+
+def string_offsets(table: bytes, others: Iterable[str] = ()) -> dict[str, int]:
+    """Offset of the first occurrence of every string of a table, in the order of the table.
+
+    Args:
+        others: strings of which no second objects are made.
+    """
+    text = table.decode("utf-8", "surrogateescape")
+    names = text.split("\0")[:-1]
+    is_ascii = text.isascii()
+    del text
+    if others:
+        known = {name: name for name in others}
+        names = [*map(known.get, names, names)]
+        del known
+    places = [*_starts(names, is_ascii)] if names else []
+    offsets = dict(zip(names, places, strict=True))
+    if len(offsets) < len(names):
+        offsets.update(zip(reversed(names), reversed(places), strict=True))
+    offsets[""] = 0
+    return offsets
+
+
+def section_names(draft: Draft, known: Known) -> tuple[bytes, dict[str, int], dict[int, int]]:
+    """``.shstrtab``, the offset of every name, and that of sections whose name is repeated."""
+    profile, section_names = draft.profile, draft.names
+    count = len(section_names)
+    table = _Names()
+    repeated: dict[int, tuple[str, int]] = {}
+    codes = draft.history
+    if profile.names_by_index:
+        codes = [*range(count)]
+    elif profile.table_first:
+        codes = _table_first_order(draft)
+    column: list[str | None] = []
+    for kind, start, stop in draft.kind_runs:
+        column += section_names[start:stop] if kind.is_final else [None] * (stop - start)
+    for number in draft.made_as:
+        column[number] = None
+    for name, in_shstrtab, made_as, erased in draft.dropped:
+        column.append((None if made_as else name) if in_shstrtab and not erased else "")
+    column += [""] * len(draft.symbol_names)
+    for at in table.add_column(column, codes):
+        code = codes[at]
+        if code >= count:
+            name, _, made_as, _ = draft.dropped[code - count]
+            table.add(name, length(made_as or ""))
+            continue
+        name = section_names[code]
+        if profile.names_by_index or (draft.kinds[code].is_mercury and profile.late_constant0):
+            place = table.append(name)
+            if place is not None:
+                repeated[code] = place
+        else:
+            table.add(name, length(draft.made_name(code)))
+    if profile.names_by_index:
+        table.erase(shstrtab_hole(draft))
+    data, offsets = table.table(known)
+    places = {number: offsets[name] + gap for number, (name, gap) in repeated.items()}
+    return data, offsets, places
+
+
+#: How the second writer orders its names: by these prefixes, the rest behind them, then the
+#: tables. The second row is that of files with ``.note.nv.cuinfo`` (CUDA 13).
+_TABLE_FIRST_RANKS = (
+    (".debug_", ".note.nv.cu", ".nv.info", ".nv.info.", ".nv.constant", ".text"),
+    (".text", ".note.nv.cu", ".note.nv.tkinfo", ".nv.compat", ".nv.info."),
+)
+
+
+#: The order in which the assembler names what belongs to one kernel.
+_KERNEL_PREFIXES = (".text.", ".nv.info.", ".nv.shared.", "", ".nv.constant0.")
+_ONCE = (".nv.callgraph", ".nv.info")
+
+
+def _assembler_order(draft: Draft, numbers: list[int], position: dict[str, int]) -> list[int]:
+    """Names of the assembler behind cuBLAS and cuDNN: kernel by kernel, module-wide ones once."""
+    code = [at for name, at in position.items() if name.startswith(".text.")]
+    first, last = min(code, default=0), len(numbers)
+
+    def rank(number: int) -> tuple[int, int, int]:
+        name = draft.names[number]
+        if draft.types[number] in (elf.SHT_SYMTAB, elf.SHT_STRTAB):
+            return (last + 1, 0, 0)
+        if name in _ONCE:
+            return (first, _KERNEL_PREFIXES.index(""), _ONCE.index(name))
+        for at, prefix in enumerate(_KERNEL_PREFIXES):
+            if prefix and name.startswith(prefix):
+                kernel = name[len(prefix) :]
+                shared = position.get(".nv.shared." + kernel, -1)
+                # the bank is named where it stands: before or behind the shared memory
+                early = prefix == ".nv.constant0." and position[name] < shared
+                return (position.get(".text." + kernel, last), 0 if early else at, int(early))
+        return (last, position[name], 0)
+
+    return sorted(numbers, key=rank)
+
+
+def _table_first_order(draft: Draft) -> list[int]:
+    numbers = draft.created()
+    position = {draft.names[number]: at for at, number in enumerate(numbers)}
+    if any(name.startswith(".nv.shared.") for name in position):
+        return _assembler_order(draft, numbers, position)
+    prefixes = _TABLE_FIRST_RANKS[".note.nv.cuinfo" in position]
+
+    def rank(number: int) -> tuple[int, int]:
+        name = draft.names[number]
+        if draft.types[number] in (elf.SHT_SYMTAB, elf.SHT_STRTAB):
+            return (len(prefixes) + 1, 0)
+        if name.startswith(".nv.info."):
+            owner = position.get(".text." + name[len(".nv.info.") :], 0)
+            return (prefixes.index(".nv.info."), owner)
+        for at, prefix in enumerate(prefixes):
+            if name.startswith(prefix):
+                return (at, position[name])
+        return (len(prefixes), position[name])
+
+    return sorted(numbers, key=rank)
+
+
+def symbol_names(draft: Draft, known: Known) -> tuple[bytes, dict[str, int]]:
+    """``.strtab``, and the offset of every name in it."""
+    profile = draft.profile
+    if profile.names_by_index:
+        return _names_by_index(draft).table(known)
+    table = _Names()
+    own = draft.symbol_names
+    if profile.table_first:
+        for code in (*draft.history, *draft.symbols):
+            if code < 0:
+                table.add(own[~code])
+        return table.table(known)
+    early, late = _early_names(draft)
+    renamed: list[str] = []
+    for at in table.add_column(early, draft.history):
+        code = draft.history[at]
+        if code >= len(draft.names):
+            table.erase(draft.dropped[code - len(draft.names)][3])
+        elif draft.is_late(code):
+            if not draft.kinds[code].is_mercury:
+                late[code] = draft.names[code]
+        else:
+            name, room = _first_name(draft, code)
+            if name != draft.names[code] and not draft.kinds[code].is_relocation:
+                renamed.append(draft.names[code])
+            if profile.bank_relocations_first and name.startswith(NAMED_BEHIND_RELOCATIONS):
+                _add_relocations_of(table, draft, at, early)
+            table.add(name, room)
+    for code in draft.symbols:
+        if code < 0:
+            table.add(own[~code])
+            continue
+        name, _, _, erased = draft.dropped[code - len(draft.names)]
+        if erased:
+            table.erase(erased)
+        else:
+            table.add(name)
+    table.add_all(renamed)
+    table.add_all(filter(None, map(late.__getitem__, draft.history)))
+    return table.table(known)
+
+
+def _early_names(draft: Draft) -> tuple[list[str | None], list[str]]:
+    """The names that ``.strtab`` gets at once, and the names that it gets last.
+
+    Both by code, empty for none; ``None`` where the rules say more.
+    """
+    early: list[str | None] = []
+    late: list[str] = []
+    for kind, start, stop in draft.kind_runs:
+        names, none = draft.names[start:stop], [""] * (stop - start)
+        if kind.is_late:
+            early += none
+        else:
+            early += names if kind.is_named_early else [None] * len(none)
+        late += names if kind.is_late and not kind.is_mercury else none
+    for number in (*draft.made_as, *draft.late):
+        early[number], late[number] = None, ""
+    for name, _, made_as, erased in draft.dropped:
+        early.append(None if erased else made_as or name)
+    late += [""] * (len(draft.dropped) + len(draft.symbol_names))
+    return [*early, *reversed(draft.symbol_names)], late
+
+
+def _first_name(draft: Draft, number: int) -> tuple[str, int]:
+    """The name of a section that enters ``.strtab`` first, and the room that it gets."""
+    name, made = draft.names[number], draft.made_name(number)
+    if made == name:
+        return name, 0
+    is_patched = draft.profile.names_patched and not draft.kinds[number].is_relocation
+    return (name, length(made)) if is_patched else (made, 0)
+
+
+def _add_relocations_of(table: _Names, draft: Draft, at: int, early: list[str | None]) -> None:
+    """Name the relocation section of a constant bank, if it is the next in the history."""
+    bank = draft.made_name(draft.history[at])
+    for behind in range(at + 1, len(draft.history)):
+        code = draft.history[behind]
+        name, room = early[code], 0
+        if name is None and code < len(draft.names):
+            if draft.is_late(code):
+                continue
+            name, room = _first_name(draft, code)
+        elif name == "" and 0 <= code < len(draft.names):
+            continue  # late, too
+        if name is not None and name.startswith(".rel") and name in (".rel" + bank, ".rela" + bank):
+            table.add(name, room)
+        return
+
+
+def _names_by_index(draft: Draft) -> _Names:
+    table = _Names()
+    late: list[str] = []
+    dropped: list[str] = []
+    mercury: list[str] = []
+    for code in (*draft.history, *draft.symbols):
+        if code >= len(draft.names):
+            dropped.append(draft.dropped[code - len(draft.names)][0])
+        elif code < 0:
+            table.add(draft.symbol_names[~code])
+        else:
+            body = draft.bodies[code]
+            if isinstance(body, bodies.MercurySymbols):
+                mercury.extend(symbol.name for symbol in body.symbols)
+            elif draft.wants_symbol(code):
+                if draft.is_late(code):
+                    late.append(draft.names[code])
+                else:
+                    table.add(draft.names[code])
+    for name in (*late, *mercury, *dropped):
+        table.add(name)
+    return table
+
+
+def shstrtab_hole(draft: Draft) -> int:
+    """Bytes of the names that the finalizer counts and does not write."""
+    profile = draft.profile
+    hole = profile.shstrtab_hole
+    if profile.hole_per_function:
+        code: list[str] = []
+        for _, start, stop in draft.kind_runs:
+            if draft.names[start].startswith((".text.", UFT_REL)):  # and so do all of its kind
+                code += draft.names[start:stop]
+        hole += (len(".nv.capmerc") + 1) * len(code) + length("".join(code))
+    return hole
+
+
+def strtab_hole(draft: Draft) -> int:
+    """Bytes of the replaced names that the finalizer counts and does not write."""
+    hole = 0
+    if draft.profile.strtab_hole:
+        for number, name in enumerate(draft.names):
+            made = draft.made_name(number)
+            if made != name:
+                hole += length(made)
+                if draft.types[number] not in bodies.RELOCATION_TYPES:
+                    hole -= length(name) + 1
+    return hole

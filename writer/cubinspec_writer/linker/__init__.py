@@ -1,0 +1,95 @@
+"""Links relocatable cubins as nvlink does: same inputs, same bytes.
+
+`program` runs the passes in this order, one file each; `state` is what they share, `model` its
+parts, and `profile` what differs between architectures.
+
+    gather      command line -> relocatable cubins of the target
+    read        bytes -> rows
+    resolve     which definition every name means
+    liveness    which functions are in the output
+    merge       input sections and symbols -> output sections and symbol lists
+    callgraph   one call graph; what every kernel reaches
+    place       commons, texture slots, shared memory (`instances`: with `-r`), compiler constants
+    arrange     unified functions and data where the index has them (`unified`: what the other
+                passes do with them; `uidx`, `stubs`: form and code)
+    relocate    relocations applied, changed or kept
+    number      order of sections, numbers of symbols
+    info        registers, barriers, stack, attributes; `takeover` and `climb`: those of kernels
+    notes       tool notes
+    compat      compatibility records
+    output      the file, written by `cubinspec_writer.emitter`
+
+Targets from sm_100 on carry each program twice, as SASS and as Mercury code: `half` runs the passes
+for either, `capsule`, `frames`, `jumps` and `schedule` hold what only one of them needs. Rules that
+are not in the specification, each with the program that shows it, are in docs/linking.md.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from cubinspec_writer.linker.diagnostics import LinkError as LinkError
+    from cubinspec_writer.linker.diagnostics import UnsupportedLinkError as UnsupportedLinkError
+    from cubinspec_writer.linker.inputs.options import LinkOptions as LinkOptions
+    from cubinspec_writer.linker.inputs.sources import Input
+    from cubinspec_writer.linker.inputs.sources import Library as Library
+    from cubinspec_writer.linker.inputs.sources import Named as Named
+    from cubinspec_writer.linker.result import LinkResult as LinkResult
+
+__all__ = [
+    "Library",
+    "LinkError",
+    "LinkOptions",
+    "LinkResult",
+    "Named",
+    "UnsupportedLinkError",
+    "link",
+]
+
+#: Public name -> module; imported on first use: who only names this package (as `cubinspec_writer`
+#: does) has no need of them.
+_HOMES = {
+    "Library": "inputs.sources",
+    "LinkError": "diagnostics",
+    "LinkOptions": "inputs.options",
+    "LinkResult": "result",
+    "Named": "inputs.sources",
+    "UnsupportedLinkError": "diagnostics",
+}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def link(
+    inputs: Iterable[Input], options: LinkOptions | str | None = None, **settings: Any
+) -> LinkResult:
+    """Link relocatable cubins, host objects, fatbins and libraries for one target.
+
+    Args:
+        inputs: paths, bytes, `Named` bytes or `Library` names, in link order.
+        options: a `LinkOptions`, or the target; or give the fields of `LinkOptions` as keywords.
+
+    Raises:
+        LinkError: the link cannot be done; it holds all messages and the exit code.
+        CubinError: an input is broken.
+    """
+    from cubinspec_writer.linker.inputs.options import LinkOptions
+    from cubinspec_writer.linker.program import link_program
+
+    if not isinstance(options, LinkOptions):
+        if options is not None:
+            settings["arch"] = options
+        options = LinkOptions(**settings)
+    return link_program(inputs, options)

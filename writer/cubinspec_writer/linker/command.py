@@ -1,0 +1,270 @@
+"""The linker's command: options as nvlink spells them, checked in nvlink's order."""
+
+from __future__ import annotations
+
+import sys
+
+from cubinspec.errors import CubinError, FileAccessError
+from cubinspec.reader.elf import Elf
+from cubinspec_writer.linker import LinkResult, link
+from cubinspec_writer.linker.diagnostics import (
+    EXIT_FATAL,
+    Diagnostics,
+    LinkError,
+    UnsupportedLinkError,
+)
+from cubinspec_writer.linker.inputs.arguments import Line, read_line, usage
+from cubinspec_writer.linker.inputs.gather import NO_INPUTS
+from cubinspec_writer.linker.inputs.options import LinkOptions
+from cubinspec_writer.linker.inputs.sources import Library, contents
+from cubinspec_writer.linker.passes import notes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    #: Writes a file, which may be in parts that follow each other.
+    Write = Callable[[str, bytes | list[bytes | bytearray]], object]
+
+#: nvlink's version of whose rules this linker follows; build systems look for this text.
+_VERSION = f"""\
+cubinspec link: links CUDA device code as nvlink does
+{notes.TOOL_VERSION}
+Cuda compilation tools, release 13.0, V13.0.88 (rules of)
+"""
+#: First line of the file that `--time` appends to.
+_TIME_HEADER = (
+    "source file name , phase name , phase input files , phase output file , "
+    "arch , tool, metric , unit\n"
+)
+
+
+def _write_bytes(path: str, data: bytes | list[bytes | bytearray]) -> None:
+    with open(path, "wb") as file:
+        file.writelines(data if isinstance(data, list) else [data])
+
+
+def run(words: Sequence[str], write: Write = _write_bytes) -> int:
+    """Link as the words say.
+
+    Args:
+        write: writes a whole file.
+
+    Returns:
+        The exit status.
+    """
+    line, diagnostics = Line(), Diagnostics()
+    try:
+        read_line(words, line, diagnostics)
+        return _Command(line, diagnostics, write).run()
+    except UnsupportedLinkError as error:
+        _print(line, diagnostics.messages + error.messages)
+        return error.exit_code
+    except LinkError as error:
+        _print(line, error.messages)
+        return error.exit_code
+    except (CubinError, OSError) as error:
+        _print(line, [*diagnostics.messages, ("fatal", str(error))])
+        return EXIT_FATAL
+
+
+class _Command:
+    """One run of the command."""
+
+    def __init__(self, line: Line, diagnostics: Diagnostics, write: Write) -> None:
+        self.line = line
+        self.diagnostics = diagnostics
+        self.write = write
+
+    def run(self) -> int:
+        """Do what the line says; returns the exit status."""
+        line, diagnostics = self.line, self.diagnostics
+        if line.flags & {"help", "version"}:
+            _print(line, diagnostics.take())
+            print(usage() if "help" in line.flags else _VERSION, end="")
+            return 0
+        has_files = any(not isinstance(item, Library) for item in line.inputs)
+        script = line.last("gen-host-linker-script")
+        if script is not None:
+            if has_files:
+                raise diagnostics.fatal(
+                    "Input files are not allowed with -ghls option; use --help for more information"
+                )
+            self._host_script(whole=script == "lcs-abs")
+            return 0
+        arch, output = line.last("arch") or "", line.last("output-file")
+        if not arch:
+            raise diagnostics.fatal("Unknown arch name '(null)'")
+        if "report-arch" in line.flags:
+            diagnostics.target = arch
+        if output is None and arch.startswith("sm_"):
+            raise diagnostics.fatal("Must specify output file with -o option")
+        if not has_files:
+            raise diagnostics.fatal(NO_INPUTS)
+        _check_conflicts(line, diagnostics)
+        index = self._index()
+        _append_times(line, diagnostics)
+        _print(line, diagnostics.take())
+        result = link(line.inputs, _options(line, arch, index))
+        _print(line, result.messages)
+        if output is not None:
+            self._file(output, result.parts)
+        self._reports(result)
+        return 0
+
+    def _index(self) -> bytes | None:
+        """The index file of unified functions and data."""
+        path = self.line.last("uidx-file")
+        if path is None:
+            return None
+        try:
+            data = contents(path)
+        except OSError:
+            raise self.diagnostics.fatal(f"Could not open input file '{path}'") from None
+        if not data:
+            raise self.diagnostics.fatal(f"Could not read file '{path}'")
+        return data
+
+    def _host_script(self, *, whole: bool) -> None:
+        from cubinspec_writer.linker.write import host_script
+
+        text = host_script.text(whole, self.diagnostics)
+        _print(self.line, self.diagnostics.take())
+        output = self.line.last("output-file")
+        if output is None:
+            print(text, end="")
+        else:
+            self._file(output, _encoded(text))
+
+    def _reports(self, result: LinkResult) -> None:
+        """Write the files that options ask for beside the cubin."""
+        from cubinspec_writer.linker.inputs.host import register_text
+
+        line = self.line
+        register = line.last("register-link-binaries")
+        if register is not None:
+            self._file(register, _encoded(register_text(result.hosts)))
+        link_map = line.last("map")
+        if link_map is not None:
+            import json
+
+            self._file(link_map, _encoded(json.dumps(result.map, indent=1) + "\n"))
+        dot = line.last("callgraph-dot")
+        if dot is not None:
+            self._file(dot, _encoded(result.callgraph_dot))
+        svg = line.last("callgraph-svg")
+        if svg is not None:
+            self._file(svg, result.callgraph_svg)
+        for name in line.listed("why"):
+            print("\n".join(result.why(name)))
+
+    def _file(self, path: str, data: bytes | list[bytes | bytearray]) -> None:
+        try:
+            self.write(path, data)
+        except (OSError, FileAccessError):
+            raise self.diagnostics.fatal(f"Could not open output file '{path}'") from None
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _check_conflicts(line: Line, diagnostics: Diagnostics) -> None:
+    """Options that exclude each other or need another one, in the order in which nvlink looks."""
+    flags = line.flags
+    optimise = flags & {"dlto", "link-time-opt"}
+    conflicts = (
+        ("suppress-debug-info" in flags and "debug" not in flags, "-suppress-debug-info", "no -g"),
+        (
+            {"use-host-info", "ignore-host-info"} <= flags,
+            "-use-host-info",
+            "-ignore-host-info",
+        ),
+        ("emit-ptx" in flags and not optimise, "-emit-ptx", "no -dlto"),
+        ("Ofast-compile" in line.values and not optimise, "--Ofast-compile", "no -dlto"),
+        (
+            {"dump-callgraph", "dump-callgraph-no-demangle"} <= flags,
+            "-dump-callgraph",
+            "-dump-callgraph-no-demangle",
+        ),
+    )
+    for is_conflict, first, second in conflicts:
+        if is_conflict:
+            raise diagnostics.fatal(f"Conflicting options '{first}' and '{second}'")
+    if optimise and line.last("nvvmpath") is None:
+        raise diagnostics.fatal("-nvvmpath should be specified with -lto")
+    if optimise:
+        raise UnsupportedLinkError("link-time optimisation")
+
+
+def _options(line: Line, arch: str, uidx: bytes | None) -> LinkOptions:
+    flags = line.flags
+    source = line.last("tkinfo-from")
+    return LinkOptions(
+        arch,
+        relocatable="relocatable-link" in flags,
+        debug="debug" in flags,
+        preserve_relocs="preserve-relocs" in flags,
+        kernels_used=line.listed("kernels-used"),
+        variables_used=line.listed("variables-used"),
+        ignore_host_info="ignore-host-info" in flags,
+        use_host_info="use-host-info" in flags,
+        warnings_are_errors="warning-as-error" in flags,
+        stack_warnings="suppress-stack-size-warning" not in flags,
+        arch_warnings="suppress-arch-warning" not in flags,
+        # So nvlink 13.0 does: -disable-infos hides warnings, -w hides nothing.
+        warnings="disable-infos" not in flags,
+        report_arch="report-arch" in flags,
+        tkinfo=linker_note(contents(source), source) if source else None,
+        uidx=uidx,
+        arguments=f"-arch {arch}" + "".join(f" --{flag}" for flag in sorted(flags)),
+        library_paths=line.listed("library-path"),
+        keep_system_libraries="keep-system-libraries" in flags,
+        ptxas=line.last("ptxas") or "ptxas",
+        share_constants="share-constants" in flags,
+        drop_debug="suppress-debug-info" in flags,
+        verbose="verbose" in flags,
+        dump_callgraph=bool(flags & {"dump-callgraph", "dump-callgraph-no-demangle"}),
+    )
+
+
+def linker_note(data: bytes, name: str) -> bytes:
+    """The first tool note of a linked cubin: the linker's own.
+
+    Raises:
+        CubinError: the file is no cubin or has no tool note.
+    """
+    elf = Elf(data, name)
+    for index, section in enumerate(elf.section_names):
+        if section == ".note.nv.tkinfo":
+            found = notes.split_notes(elf.section_bytes(index))
+            if found:
+                return found[0]
+    raise CubinError("no tool note", file=name, field=".note.nv.tkinfo")
+
+
+def _append_times(line: Line, diagnostics: Diagnostics) -> None:
+    """What `--time` writes: without link-time optimisation no other program runs."""
+    path = line.last("time")
+    if path == "-":
+        print(_TIME_HEADER, end="")
+    elif path is not None:
+        try:
+            with open(path, "a", encoding="utf-8") as file:
+                if file.tell() == 0:
+                    file.write(_TIME_HEADER)
+        except OSError:
+            raise diagnostics.fatal(f"Cannot open file '{path}'") from None
+
+
+#: Level -> the word in front of a line.
+_WORDS = {"note": "info", "usage": "info"}
+
+
+def _print(line: Line, messages: list[tuple[str, str]]) -> None:
+    with_notes = "verbose" in line.flags and "disable-infos" not in line.flags
+    for level, text in messages:
+        if level == "text":
+            print(text, file=sys.stderr)
+        elif level != "note" or with_notes:
+            print(f"cubinspec link {_WORDS.get(level, level):<7} : {text}", file=sys.stderr)

@@ -1,0 +1,1 @@
+"""What imitates the finalizer of sm_100 and later."""

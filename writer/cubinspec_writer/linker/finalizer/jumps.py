@@ -1,0 +1,70 @@
+"""Mercury code: jump tables of functions with several copies.
+
+A jump table is a row of compiler constants with a relocation each, whose addend is a place in
+Mercury code; the finalizer writes the place in SASS. Where constants of copies are in the output
+that are not linked themselves, the finalizer looks their places up in the copy that is: what is the
+target of a jump there, too, gets that place, all else gets 0. Entries are written in the order of
+the file, so those of a copy that gave way are written over those of the copy that took its place.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from cubinspec_writer.linker.model import SHT_CUDA_CONSTANT_B0, OutSection, Symbol
+from cubinspec_writer.linker.passes.liveness import code_owners
+from cubinspec_writer.linker.state import LinkState
+
+_CONSTANT2 = SHT_CUDA_CONSTANT_B0 + 2
+_ENTRY = 4
+
+
+def fill(mercury: LinkState, twins: dict[OutSection, OutSection]) -> None:
+    """Write the jump tables of the SASS half that parts of other copies share.
+
+    Args:
+        mercury: the linked Mercury half.
+        twins: Mercury section -> section of the SASS half.
+    """
+    mixed = {
+        bank
+        for section in mercury.mixed_constants
+        for bank, _ in mercury.copies.get(section, [(section, 0)])
+        if bank in twins
+    }
+    if not mixed:
+        return
+    places = _places(mercury, twins)
+    for bank in mixed:
+        rows = mercury.reloc_section(bank, is_rela=True)
+        data = twins[bank].data
+        for row in reversed(rows.relocs if rows is not None else ()):
+            if row.offset + _ENTRY > len(data):
+                continue
+            place = places[row.symbol].get(row.addend, 0)
+            data[row.offset : row.offset + _ENTRY] = place.to_bytes(_ENTRY, "little")
+
+
+def _places(
+    mercury: LinkState, twins: dict[OutSection, OutSection]
+) -> dict[Symbol, dict[int, int]]:
+    """Function -> place in Mercury code -> place in SASS, for all jumps of linked copies."""
+    found: dict[Symbol, dict[int, int]] = defaultdict(dict)
+    for obj in mercury.objects:
+        owners = code_owners(obj)
+        for relocs in obj.relocs:
+            source = obj.sections[relocs.target]
+            owner = owners.get(source.info)
+            place = obj.placed[relocs.target]
+            if source.sh_type != _CONSTANT2 or owner is None or place is None:
+                continue
+            section, base = place
+            bank, shift = mercury.copies.get(section, [(section, 0)])[0]
+            if bank not in twins:
+                continue
+            content = twins[bank].content
+            for offset, _, _, addend in relocs.rows:
+                at = shift + base + offset
+                value = int.from_bytes(content[at : at + _ENTRY], "little")
+                found[owner][addend] = value
+    return found

@@ -1,0 +1,134 @@
+"""Line tables of the SASS half: sequences of functions that are not linked are left out.
+
+`.debug_line` and `.nv_debug_line_sass` are rows of units in the 32-bit DWARF 2 form: length,
+version, length of the header, header, program. In a program every function is one sequence, from
+the operation that sets its address to the one that ends a sequence. Units stay, even without any
+sequence.
+"""
+
+from __future__ import annotations
+
+from cubinspec_writer.linker.finalizer.kept import Kept
+from cubinspec_writer.linker.model import OutSection
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_LENGTH, _FIXED = 4, 10
+#: Header fields behind the fixed part: number of the first special operation, operand counts.
+_OPCODE_BASE = _FIXED + 4
+_EXTENDED, _END_SEQUENCE, _SET_ADDRESS = 0, 1, 2
+_FIXED_ADVANCE = 9
+
+
+def keep_lines(data: bytes, is_linked: Callable[[int], bool]) -> Kept | None:
+    """Drop the sequences of functions that are not linked; None when the form is another one.
+
+    Args:
+        is_linked: told the offset of the address that a sequence starts with.
+    """
+    units = _units(data)
+    if units is None:
+        return None
+    kept = Kept()
+    for at, start, sequences in units:
+        unit = kept.copy(data, at, start)
+        for first, last, address in sequences:
+            if address is None or is_linked(address):
+                kept.copy(data, first, last)
+        size = len(kept.data) - unit - _LENGTH
+        kept.data[unit : unit + _LENGTH] = size.to_bytes(_LENGTH, "little")
+    return kept
+
+
+def sort_sequences(lines: OutSection, relocs: OutSection) -> None:
+    """Put the sequences of every unit into the order of their functions' symbols.
+
+    The finalizer makes them anew in that order (case lineinfo_order).
+
+    Args:
+        relocs: the relocations of the table, which say the functions; they move, too, and are in
+            descending order afterwards.
+    """
+    rows = {reloc.offset: reloc for reloc in relocs.relocs}
+    data = bytes(lines.content)
+    done = bytearray()
+    moved: dict[int, int] = {}
+    units = _units(data)
+    if units is None:
+        return
+    for at, start, sequences in units:
+        done += data[at:start]
+        order = [rows[a].symbol.index if a in rows else 0 for _, _, a in sequences]
+        for number in sorted(range(len(order)), key=order.__getitem__):
+            first, last, address = sequences[number]
+            if address in rows:
+                assert address is not None
+                moved[address] = address + len(done) - first
+            done += data[first:last]
+    lines.data = done
+    found = [
+        reloc._replace(offset=moved.get(reloc.offset, reloc.offset)) for reloc in relocs.relocs
+    ]
+    relocs.relocs = sorted(found, key=lambda reloc: -reloc.offset)
+
+
+def _units(data: bytes) -> list[tuple[int, int, list[tuple[int, int, int | None]]]] | None:
+    """(first byte, start of the program, sequences) of every unit; None: another form."""
+    found = []
+    at = 0
+    try:
+        while at < len(data):
+            end = at + _LENGTH + int.from_bytes(data[at : at + _LENGTH], "little")
+            start = at + _FIXED + int.from_bytes(data[at + 6 : at + _FIXED], "little")
+            if not at + _OPCODE_BASE < start <= end <= len(data):
+                return None
+            found.append((at, start, _sequences(data[:end], at, start)))
+            at = end
+    except IndexError:
+        return None
+    return found
+
+
+def _sequences(data: bytes, unit: int, at: int) -> list[tuple[int, int, int | None]]:
+    """(first byte, end, place of the address) of every sequence of a program.
+
+    Raises:
+        IndexError: an operation does not end before the unit.
+    """
+    base = data[unit + _OPCODE_BASE]
+    operands = data[unit + _OPCODE_BASE + 1 : unit + _OPCODE_BASE + base]
+    found = []
+    first, address = at, None
+    while at < len(data):
+        code = data[at]
+        at += 1
+        if code == _EXTENDED:
+            size, at = _uleb(data, at)
+            kind = data[at]
+            if kind == _SET_ADDRESS:
+                address = at + 1
+            at += size
+            if kind == _END_SEQUENCE:
+                found.append((first, at, address))
+                first, address = at, None
+        elif code == _FIXED_ADVANCE:
+            at += 2
+        elif code < base:
+            for _ in range(operands[code - 1]):
+                _, at = _uleb(data, at)
+    if first < at:
+        found.append((first, at, address))
+    return found
+
+
+def _uleb(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            return value, at

@@ -1,0 +1,1 @@
+"""What a link is made of: the command line, archives, host objects, relocatable cubins as rows."""

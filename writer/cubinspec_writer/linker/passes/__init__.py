@@ -1,0 +1,1 @@
+"""The passes of the link, one module each."""

@@ -1,0 +1,189 @@
+"""Unified functions and data at the places that the index file says.
+
+The rules were seen in links of made files (cases unified_*).
+"""
+
+from __future__ import annotations
+
+from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
+from cubinspec_writer.linker.finalizer.stubs import MERCURY_SLOT
+from cubinspec_writer.linker.model import (
+    FRAMES,
+    SLOT,
+    UDT_ENTRY,
+    UFT_ENTRY,
+    OutSection,
+    Symbol,
+    UnifiedRow,
+)
+from cubinspec_writer.linker.passes.relocate import is_clear
+from cubinspec_writer.linker.passes.unified import DATA, FUNCTIONS
+from cubinspec_writer.plain import itemgetter
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec_writer.linker.inputs.uidx import Identifier, Index, Window
+    from cubinspec_writer.linker.state import LinkState
+
+_OFFSET = itemgetter(1)
+
+
+def arrange(state: LinkState, index: Index) -> str | None:
+    """Give stubs and variables the places that the index says.
+
+    Returns:
+        What is wrong, in nvlink's words where it has some.
+    """
+    functions, data = state.find(FUNCTIONS), state.find(DATA)
+    try:
+        if functions is not None:
+            _arrange_functions(state, functions, index.functions)
+        if data is not None:
+            _arrange_data(state, data, index.variables)
+    except _MismatchError as error:
+        return str(error)
+    return None
+
+
+class _MismatchError(Exception):
+    """The index is not that of this program."""
+
+
+def _arrange_functions(state: LinkState, table: OutSection, window: Window) -> None:
+    rows, stubs = _rows(state, UFT_ENTRY), state.stubs
+    if len(stubs) != len(rows):
+        raise _MismatchError(
+            "Internal error: Number of .nv.uft jump slots != Number of entries in .nv.uft.entry"
+        )
+    if SLOT * len(stubs) != window.size:
+        raise _MismatchError("Internal error: size of uidx window != nv.uft")
+    places = _places(rows, window)
+    if len({stub.name for stub in stubs}) != len(stubs):
+        # nvlink moves the second function itself in place of its stub.
+        raise UnsupportedLinkError("several unified functions of one name")
+    end = max(places.values(), default=-SLOT) + SLOT
+    left = [row.stub.value for row in rows if row.stub and row not in places]
+    if not state.profile.mercury and left and max(left) >= end:
+        raise _MismatchError("Internal error: relocation is past end of offset")
+    _check_all_placed(rows, places)
+    merged = {stub.value: stub for stub in stubs}
+    slots: dict[int, Symbol] = {}
+    for row, offset in places.items():
+        if row.stub is None:
+            raise _MismatchError(f"Unified function '{row.symbol.name}' has no stub")
+        if offset % SLOT or offset in slots or offset >= window.size:
+            raise _no_room(row.symbol, offset, table)
+        slots[offset] = row.stub
+        row.offset = row.stub.value = offset
+    scale = MERCURY_SLOT if state.profile.keeps_symbols else SLOT
+    for is_rela in (False, True):
+        relocs = state.reloc_sections.get((table, is_rela))
+        if relocs is not None:
+            relocs.relocs = [
+                reloc._replace(offset=merged[reloc.offset // SLOT * SLOT].value // SLOT * scale)
+                for reloc in relocs.relocs
+            ]
+    _fill_table(state, table, [slots[offset] for offset in sorted(slots)])
+
+
+def _fill_table(state: LinkState, table: OutSection, stubs: list[Symbol]) -> None:
+    """Write the code of the stubs in the order of their slots."""
+    from cubinspec_writer.linker.finalizer.frames import set_length
+    from cubinspec_writer.linker.finalizer.stubs import capsule, finalize_symbols, finalized
+
+    code: list[bytes] = []
+    for stub in stubs:
+        obj, source = state.stubs[stub]
+        code.append(source.data)
+        obj.placed[source.index] = (table, stub.value)
+    if state.profile.keeps_symbols:
+        table.content = capsule(code)
+    elif state.profile.mercury:
+        table.content = finalized(code)
+        length = finalize_symbols(stubs, len(table.content))
+        frames = state.find(FRAMES)
+        relocs = state.reloc_sections.get((frames, True)) if frames is not None else None
+        for reloc in relocs.relocs if relocs is not None else ():
+            if reloc.symbol is stubs[0] and frames is not None and not is_clear(reloc.r_type):
+                set_length(frames, reloc.offset, length)
+    else:
+        table.content = b"".join(code)
+
+
+def _arrange_data(state: LinkState, table: OutSection, window: Window) -> None:
+    rows = _rows(state, UDT_ENTRY)
+    places = _places(rows, window)
+    if max((at + row.symbol.size for row, at in places.items()), default=0) != window.size:
+        raise _MismatchError("Internal error: size of uidx window != nv.udt")
+    _check_all_placed(rows, places)
+    _check_relocations(state, table, places)
+    old = bytes(table.content)
+    # 0 in between, where nvlink leaves what its memory held.
+    data = bytearray(min(window.size, len(old)))
+    end = 0
+    for row, offset in sorted(places.items(), key=_OFFSET):
+        symbol = row.symbol
+        if offset < end or offset + symbol.size > len(old):
+            # nvlink writes over a neighbour, or over memory that is not the table's.
+            raise _no_room(symbol, offset, table)
+        end = offset + symbol.size
+        data[offset:end] = old[symbol.value : symbol.value + symbol.size]
+        row.offset = symbol.value = offset
+    table.content = data
+
+
+def _check_relocations(state: LinkState, table: OutSection, places: dict[UnifiedRow, int]) -> None:
+    """nvlink leaves relocations where they were, and writes addresses into other variables."""
+    moved = [row.symbol for row, offset in places.items() if row.symbol.value != offset]
+    for is_rela in (False, True):
+        relocs = state.reloc_sections.get((table, is_rela))
+        offsets = [reloc.offset for reloc in relocs.relocs] if relocs is not None else []
+        for symbol in moved:
+            if any(symbol.value <= offset < symbol.value + symbol.size for offset in offsets):
+                raise UnsupportedLinkError(
+                    f"an index that moves '{symbol.name}', which has addresses"
+                )
+
+
+def _no_room(symbol: Symbol, offset: int, table: OutSection) -> _MismatchError:
+    return _MismatchError(
+        f"The index file has no room for '{symbol.name}' at {offset:#x} of '{table.name}'"
+    )
+
+
+def _rows(state: LinkState, name: str) -> list[UnifiedRow]:
+    section = state.find(name)
+    return state.unified.get(section, []) if section is not None else []
+
+
+def _places(rows: list[UnifiedRow], window: Window) -> dict[UnifiedRow, int]:
+    """The offset of every row that the index names, in its order."""
+    # nvlink looks rows up by this key; it tells by it which of two messages it gives.
+    by_key: dict[int, UnifiedRow] = {}
+    others: dict[Identifier, UnifiedRow] = {}
+    for row in rows:
+        first, second = row.identifier
+        if first ^ second not in by_key:
+            by_key[first ^ second] = row
+        elif row.identifier in others:
+            raise _MismatchError("Internal error: duplicate ids in uft.entry")
+        else:
+            others[row.identifier] = row
+    places: dict[UnifiedRow, int] = {}
+    for identifier, offset in window.offsets:
+        found = others.get(identifier) or by_key.get(identifier[0] ^ identifier[1])
+        if found is None:
+            raise _MismatchError("Internal error: uuid not found")
+        if found.identifier != identifier:
+            raise _MismatchError("Internal error: matching uuid not found")
+        if found in places:
+            raise _MismatchError("Internal error: entry was already found?")
+        places[found] = offset
+    return places
+
+
+def _check_all_placed(rows: list[UnifiedRow], places: dict[UnifiedRow, int]) -> None:
+    """nvlink writes anything into the place of what the index does not name."""
+    for row in rows:
+        if row not in places:
+            raise _MismatchError(f"The index file does not name '{row.symbol.name}'")

@@ -1,0 +1,91 @@
+"""Pass 10: registers climb from functions to kernels, as far as kernels' limits allow.
+
+Function by function in the order of code, to kernels in the reverse order (seen with patched
+register counts: chains, two files, local functions). A count that is larger than what the kernel
+has so far is taken over; it is an error when it is larger than the kernel's limit (`.maxnreg`,
+`-maxrregcount`, or what thread counts leave), of which one byte counts and 0 is none
+(case `err_registers`).
+
+Fixed from here on: whether the link fails.
+"""
+
+from __future__ import annotations
+
+from cubinspec_writer.linker.model import SHF_EXECINSTR, Symbol
+from cubinspec_writer.linker.passes.info import FunctionFacts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cubinspec_writer.linker.half import Half
+
+
+def code_order(half: Half) -> list[Symbol]:
+    """Linked functions with code, in the order of their sections."""
+    return [
+        s.owner
+        for s in half.state.sections
+        if s.flags & SHF_EXECINSTR and s.owner is not None and s.owner.is_function
+    ]
+
+
+def climbed_registers(
+    half: Half, tell: Callable[[int, Symbol, Symbol], None] | None = None
+) -> dict[Symbol, int]:
+    """Registers of every linked function, those of kernels with what they call.
+
+    Args:
+        tell: called with a count, the function it comes from and the kernel that takes it over.
+    """
+    order = code_order(half)
+    registers = dict.fromkeys(order, 0) | FunctionFacts(half.state).registers
+    if half.state.options.relocatable:
+        return registers
+    kernels = [f for f in reversed(order) if f.is_entry]
+    reached_by: dict[Symbol, list[Symbol]] = {}
+    for kernel in kernels:
+        for function in half.graph.reachable(kernel):
+            reached_by.setdefault(function, []).append(kernel)
+    for function in order:
+        if function.is_entry:
+            continue
+        for kernel in reached_by.get(function, ()):
+            if registers[function] > registers[kernel]:
+                registers[kernel] = registers[function]
+                if tell is not None:
+                    tell(registers[function], function, kernel)
+    return registers
+
+
+def register_limits(half: Half) -> dict[Symbol, int]:
+    """Kernels that may not have all registers and call something -> what they may have."""
+    limits = half.state.register_limits
+    return {kernel: limits[kernel] for kernel in limits if half.graph.edges(kernel)}
+
+
+def limit_error(
+    limits: dict[Symbol, int], count: int, function: Symbol, kernel: Symbol
+) -> str | None:
+    """What is wrong when a kernel takes a count over from a function."""
+    limit = limits.get(kernel)
+    if limit is None or count <= limit:
+        return None
+    return (
+        f"entry function '{kernel.name}' with max regcount of {limit} calls function "
+        f"'{function.name}' with regcount of {count}"
+    )
+
+
+def check_registers(half: Half) -> None:
+    """Report an error for every count that a kernel's limit forbids."""
+    limits = register_limits(half)
+    if not limits or half.state.options.relocatable:
+        return
+
+    def tell(count: int, function: Symbol, kernel: Symbol) -> None:
+        text = limit_error(limits, count, function, kernel)
+        if text is not None:
+            half.state.diagnostics.error(text)
+
+    climbed_registers(half, tell)

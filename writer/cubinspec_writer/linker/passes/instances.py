@@ -1,0 +1,103 @@
+"""Arrays of dynamic size in shared memory with `-r`, where nothing has its place yet.
+
+nvlink gives every kernel whose own code names such an array one symbol of its own for all arrays,
+`externsharedinstance`, behind the kernel's variables; relocations of the kernel name that instead.
+The arrays themselves are at the start of the pool, and device functions find them at 0 (case
+reloc_dynamic). In a later link this is wrong where static variables come first; nvlink's
+output is no better.
+"""
+
+from __future__ import annotations
+
+from cubinspec_writer.linker.model import (
+    SHT_CUDA_SHARED,
+    STB_WEAK,
+    STT_CUDA_OBJECT,
+    STV_INTERNAL,
+    OutSection,
+    Space,
+    Symbol,
+    align_up,
+)
+from cubinspec_writer.linker.passes.merge import SHARED_POOL
+from cubinspec_writer.linker.state import LinkState
+
+_NAME = "externsharedinstance"
+_ALIGN = 16
+
+
+def size_shared(state: LinkState) -> None:
+    """Sizes of shared sections with `-r`, and the symbols for arrays of dynamic size.
+
+    A section has the size of its variables, and the alignment on top unless the sum is larger;
+    every section has at least the alignment of the pool.
+    """
+    pool = state.find(SHARED_POOL)
+    least = pool.align if pool is not None else 0
+    for section, members in state.members.items():
+        if section.sh_type == SHT_CUDA_SHARED and section.emitted:
+            section.align = max(section.align, least)
+            section.nobits_size = _sized(_static_size(members), section.align)
+    arrays = {s for s in state.members.get(pool, ()) if is_array(s)} if pool is not None else set()
+    if not arrays or pool is None:
+        return
+    pool.align = max(pool.align, _ALIGN)
+    pool.nobits_size = _sized(_static_size(state.members.get(pool, [])), pool.align)
+    for array in arrays:
+        array.section = pool
+    for kernel in [f for f in state.functions if f.is_entry]:
+        own = state.shared_section(kernel) if least == _ALIGN else None
+        if own is not None and not own.emitted:
+            # As in a final link, this alignment says that there are such arrays.
+            own.emitted, own.align, own.nobits_size = True, least, _sized(0, least)
+    naming: dict[Symbol, int] = {}
+    for (target, _), relocs in state.reloc_sections.items():
+        owner = target.owner
+        if owner is not None and owner.is_entry and target is owner.section:
+            first = min((r.serial for r in relocs.relocs if r.symbol in arrays), default=None)
+            if first is not None:
+                naming[owner] = min(first, naming.get(owner, first))
+    for kernel in sorted(naming, key=naming.__getitem__):
+        _make_instance(state, kernel, arrays, least)
+
+
+def is_array(symbol: Symbol) -> bool:
+    """Whether a symbol is an array of dynamic size that no input defines."""
+    return symbol.space == Space.SHARED and not symbol.is_defined and symbol.size == 0
+
+
+def _make_instance(state: LinkState, kernel: Symbol, arrays: set[Symbol], least: int) -> None:
+    """Point a kernel's relocations at its instance, behind its own variables."""
+    assert kernel.section is not None
+    listed = [state.reloc_section(kernel.section, is_rela) for is_rela in (True, False)]
+    other = Space.SHARED << 5 | STV_INTERNAL
+    instance = Symbol(_NAME, STB_WEAK, STT_CUDA_OBJECT, other, entered=True)
+    state.entries.append(instance)
+    state.instances.add(instance)
+    for relocs in listed:
+        if relocs is not None:
+            relocs.relocs = [
+                r._replace(symbol=instance) if r.symbol in arrays else r for r in relocs.relocs
+            ]
+    section = state.shared_section(kernel, make=True)
+    assert section is not None
+    instance.value = align_up(_static_size(state.members.get(section, [])), _ALIGN)
+    align = max(section.align, least if state.is_kernel(kernel) else 0, _ALIGN)
+    # And a larger one of the pool that there are none.
+    section.emitted = section.emitted or align == _ALIGN
+    if section.emitted:
+        section.align = align
+        section.nobits_size = _sized(instance.value, align)
+
+
+def _static_size(members: list[Symbol]) -> int:
+    return sum(v.size for v in members if v.is_defined)
+
+
+def _sized(size: int, align: int) -> int:
+    return size if size > align else size + align
+
+
+def has_variables(state: LinkState, section: OutSection) -> bool:
+    """Whether a shared section has variables of a known size; only then it has a symbol."""
+    return any(v.is_defined for v in state.members.get(section, ()))

@@ -1,0 +1,329 @@
+"""Pass 7: relocations: applied, changed into another type, or kept for the driver.
+
+What a relocation type does is data (`relocations.ACTIONS`: up to three bit fields, each with its
+value; `KEEP`: the kinds of target for which the entry stays). A target in shared memory, in a
+constant bank or in a debug section has its final place now, so the field is written and the entry
+goes. Functions and global variables get their address from the driver: their entries stay, code
+bytes under them stay as they were, and types that mean "address in the unified table" become the
+type that writes the plain address into the same bits.
+
+Fixed from here on: all bytes of code and data.
+"""
+
+from __future__ import annotations
+
+from cubinspec_generated.tables import relocations
+from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
+from cubinspec_writer.linker.inputs.options import debugger_sees
+from cubinspec_writer.linker.model import (
+    HANDLE_KINDS,
+    LINE_TABLES,
+    SHF_EXECINSTR,
+    SHT_CUDA_CONSTANT_B0,
+    SHT_CUDA_GLOBAL,
+    SHT_CUDA_GLOBAL_INIT,
+    STT_CUDA_SAMPLER,
+    STT_CUDA_SURFACE,
+    STT_CUDA_TEXTURE,
+    STT_FUNC,
+    STT_SECTION,
+    UDT_ENTRY,
+    UFT_ENTRY,
+    OutSection,
+    Reloc,
+    Space,
+    Symbol,
+)
+from cubinspec_writer.linker.passes.notes import virtual_target
+from cubinspec_writer.linker.state import LinkState, is_rel
+from cubinspec_writer.plain import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Container
+
+
+class Action(NamedTuple):
+    """One bit field of a relocation type, as the table has it."""
+
+    kind: str
+    bit: int
+    width: int
+    value: str
+    shift: int
+
+
+#: Types that only clear a field, and only when its target is gone.
+_CLEARING = frozenset(t for t, when in relocations.APPLY.items() if when == "target_dropped")
+#: Kind of what the driver fills in whatever the type: Mercury code leaves reserved shared memory
+#: to it (tcgen05).
+_DRIVERS = "driver's"
+#: Kind of target -> types that stay with it.
+_STAYING = {
+    kind: frozenset(t for t, kinds in relocations.KEEP.items() if kind in kinds)
+    for kind in {kind for kinds in relocations.KEEP.values() for kind in kinds}
+}
+ACTIONS = {t: tuple(Action(*a) for a in rows) for t, rows in relocations.ACTIONS.items()}
+
+#: Types that write an address into whole bytes at their offset, and how many.
+_WHOLE = {
+    r_type: actions[0].width // 8
+    for r_type, actions in ACTIONS.items()
+    if len(actions) == 1
+    and actions[0][3:] == ("abs", 0)
+    and actions[0].kind != "clear"
+    and actions[0].bit == 0
+    and actions[0].width % 8 == 0
+    and r_type not in relocations.APPLY
+}
+#: Size of the parameter bank of the kernel that runs; a final link has none (devrt_memset).
+BANK_SIZE = ".nv.ptx.const0.size"
+#: What stands for that, and for an array of dynamic size in a function that no kernel reaches.
+NO_ADDRESS = -1
+#: Names of the unified function and data tables; without such tables their address is 0.
+_TABLES = ("__UFT", "__UDT")
+
+
+def relocate(state: LinkState) -> None:
+    """Apply, retype or keep every relocation of every section."""
+    _drop_aliases(state)
+    final = not state.options.relocatable
+    retype = relocations.RETYPE if final and state.index is None else {}
+    slots: Container[Symbol] = () if final else state.slots
+    stays: dict[Symbol, Container[int]] = {}
+    #: Types that stay as they are where they name a linked function, the most frequent case.
+    of_functions = _STAYING["function"] - retype.keys() - _CLEARING if final else frozenset()
+    for section in [s for s in state.reloc_sections.values() if s.relocs]:
+        target = section.info_section
+        assert target is not None
+        kept: list[Reloc] = []
+        resolved: list[Reloc] = []
+        for reloc in section.relocs:
+            _, r_type, symbol, _, _ = reloc
+            if r_type in of_functions and symbol.kind == STT_FUNC and symbol.definition is not None:
+                kept.append(reloc)
+                continue
+            if r_type in _CLEARING:
+                continue
+            stay = stays.get(symbol)
+            if stay is None:
+                if not final and is_lost(symbol):
+                    raise UnsupportedLinkError(f"-r with '{symbol.name}', which no input defines")
+                stay = stays[symbol] = _types_kept(state, symbol)
+            if r_type in stay:
+                if r_type in retype:
+                    reloc = reloc._replace(r_type=retype[r_type])
+                elif symbol in slots:
+                    _apply(state, target, [reloc], from_field=False)
+                kept.append(reloc)
+            else:
+                resolved.append(reloc)
+        section.relocs = kept
+        if not resolved:
+            continue
+        # Mercury code is packed: `capsule` writes the values there.
+        if not (state.profile.keeps_symbols and target.flags & SHF_EXECINSTR):
+            _apply(state, target, resolved, from_field=is_rel(section))
+        state.applied.setdefault(target, []).extend(resolved)
+        if target in state.resolved:
+            listing = state.resolved[target].relocs
+            listing += [r for r in resolved if _is_listed(state, target, r)]
+    for section in state.reloc_sections.values():
+        section.emitted = bool(section.relocs)
+    for section in state.resolved.values():
+        section.relocs.sort(key=lambda r: r.serial)
+        section.emitted = bool(section.relocs)
+
+
+def _drop_aliases(state: LinkState) -> None:
+    """Relocations name a function itself, not its alias (case alias_elsewhere)."""
+    named = {alias: alias.section.owner for alias in state.aliases() if alias.section}
+    for section in state.reloc_sections.values() if named else ():
+        section.relocs = [
+            reloc._replace(symbol=named.get(reloc.symbol) or reloc.symbol)
+            for reloc in section.relocs
+        ]
+
+
+def _types_kept(state: LinkState, symbol: Symbol) -> Container[int]:
+    """The relocation types that stay when they name a symbol."""
+    if symbol.kind == STT_FUNC and symbol.is_defined:
+        return _STAYING["function"]
+    kind = _kind_here(state, symbol)
+    return range(1 << 32) if kind == _DRIVERS else _STAYING.get(kind, ())
+
+
+def target_kind(symbol: Symbol) -> str:
+    """The kind of place a symbol names, in the words of the relocation table."""
+    if symbol.kind == STT_SECTION:
+        return _section_kind(symbol.section)
+    if not symbol.name:
+        return "none"
+    if is_table_placeholder(symbol):
+        return "table"
+    if symbol.name == BANK_SIZE:
+        return "constant"
+    if symbol.is_function:
+        return "function"
+    if symbol.kind in (STT_CUDA_TEXTURE, STT_CUDA_SAMPLER, STT_CUDA_SURFACE):
+        return "handle"
+    if symbol.space in (Space.SHARED, Space.RESERVED_SHARED):
+        return "shared"
+    if symbol.space == Space.CONSTANT:
+        return "constant"
+    return "global"
+
+
+def _section_kind(section: OutSection | None) -> str:
+    """A section symbol names code, global data, or a place that is known now."""
+    if section is not None and section.flags & SHF_EXECINSTR:
+        return "function"
+    if section is not None and section.sh_type in (SHT_CUDA_GLOBAL, SHT_CUDA_GLOBAL_INIT):
+        return "global"
+    return "constant"
+
+
+def is_table_placeholder(symbol: Symbol) -> bool:
+    """Whether the symbol stands for a unified table that this link does not have."""
+    return not symbol.is_defined and symbol.name.startswith(_TABLES)
+
+
+def has_table(state: LinkState, symbol: Symbol) -> bool:
+    """Whether the output has the unified table of which a name stands for a part."""
+    rows = UFT_ENTRY if symbol.name.startswith("__UFT") else UDT_ENTRY
+    is_named = state.index is not None or state.options.relocatable
+    return is_named and state.find(rows) is not None
+
+
+def _kind_here(state: LinkState, symbol: Symbol) -> str:
+    if symbol.space == Space.RESERVED_SHARED and state.profile.keeps_symbols:
+        return _DRIVERS
+    if (state.unified or state.stubs) and is_table_placeholder(symbol) and has_table(state, symbol):
+        return _DRIVERS
+    if symbol in state.instances:
+        return _DRIVERS
+    if state.options.relocatable and state.profile.mercury and symbol.kind in HANDLE_KINDS:
+        return _DRIVERS  # the finalizer of a later link fills them in (reloc_replaced)
+    if state.options.relocatable and state.profile.drops_dead_frames:
+        # The finalizer of a later link has to know where line tables are meant (debug_g with -r).
+        section = symbol.section
+        if symbol.kind == STT_SECTION and section is not None and section.name in LINE_TABLES:
+            return _DRIVERS
+    return target_kind(symbol)
+
+
+def _is_listed(state: LinkState, target: OutSection, reloc: Reloc) -> bool:
+    """Whether `--preserve-relocs` lists an applied entry: from sm_100 on, only shared variables."""
+    symbol = reloc.symbol
+    is_array = symbol.space == Space.SHARED and not symbol.is_defined
+    if is_array and target.owner in state.dynamic_start and not debugger_sees(state.options):
+        return False
+    if symbol.internal or symbol.space == Space.SHARED:
+        return has_place(symbol) and (not state.profile.mercury or symbol.space == Space.SHARED)
+    return not state.profile.mercury and symbol.section is not None
+
+
+def is_lost(symbol: Symbol) -> bool:
+    """Whether nothing would be left to resolve the name by after `-r`: nvlink writes nonsense."""
+    is_array = symbol.space == Space.SHARED and symbol.size == 0
+    return symbol.space in (Space.CONSTANT, Space.SHARED) and not (symbol.is_defined or is_array)
+
+
+def has_place(symbol: Symbol) -> bool:
+    """Whether a shared variable or compiler constant is in the output.
+
+    Names of arrays of dynamic size, variables that no kernel reaches and constants that were copied
+    into the banks of kernels are not.
+    """
+    return symbol.live and symbol.section is not None and symbol.section.emitted
+
+
+def is_clear(r_type: int) -> bool:
+    """Whether the type only clears a field, and only when its target is gone."""
+    return r_type in _CLEARING
+
+
+def clear(target: OutSection, offset: int, r_type: int) -> None:
+    """Clear the field of a relocation whose target was dropped."""
+    for action in ACTIONS[r_type]:
+        write_field(target.data, offset, action, 0)
+
+
+def _apply(state: LinkState, target: OutSection, relocs: list[Reloc], *, from_field: bool) -> None:
+    """Write the values into the bytes of the target."""
+    data = target.data
+    addresses: dict[Symbol, int] = {}
+    for offset, r_type, symbol, addend, _ in relocs:
+        address = addresses.get(symbol)
+        if address is None:
+            address = addresses[symbol] = _address(state, target, symbol)
+        width = _WHOLE.get(r_type)
+        if width is not None:
+            if from_field:
+                addend += int.from_bytes(data[offset : offset + width], "little")
+            value = (address + addend) & ((1 << 8 * width) - 1)
+            data[offset : offset + width] = value.to_bytes(width, "little")
+            continue
+        actions = ACTIONS.get(r_type, ())
+        if relocations.APPLY.get(r_type) == "lockstep":
+            for action in actions if runs_in_lockstep(state) else ():
+                value = addend if action.value == "addend" else 0
+                write_field(data, offset, action, value)
+            continue
+        if from_field:
+            addend += sum(_read(data, offset, a) << a.shift for a in actions if a.value == "abs")
+        values = {"abs": address + addend, "unified": address + addend, "zero": 0}
+        if symbol in state.slots:
+            values["const_bank"] = 0
+        elif symbol.section is not None or state.options.relocatable:
+            # With `-r`, a reference has no section, whose type is 0 (tex_refs_reloc).
+            sh_type = symbol.section.sh_type if symbol.section is not None else 0
+            values["const_bank"] = sh_type - SHT_CUDA_CONSTANT_B0
+        for action in actions:
+            if action.kind != "clear" and action.value in values:
+                write_field(data, offset, action, field_value(action, values[action.value]))
+
+
+def _address(state: LinkState, target: OutSection, symbol: Symbol) -> int:
+    """What a symbol stands for in the bytes of a target."""
+    if symbol.name == BANK_SIZE:
+        return NO_ADDRESS
+    if symbol.space == Space.SHARED and not symbol.is_defined:
+        # With -g the array has one place, which its symbol has, too.
+        address = symbol.value if symbol.section is not None else NO_ADDRESS
+        if target.owner is not None:
+            address = state.dynamic_start.get(target.owner, address)
+        return address
+    return state.slots.get(symbol, symbol.value)
+
+
+def runs_in_lockstep(state: LinkState) -> bool:
+    """Whether all inputs were compiled for targets without independent thread scheduling."""
+    if state.lockstep is None:
+        found = [virtual_target(obj) or _FIRST_INDEPENDENT for obj in state.objects]
+        state.lockstep = max(found, default=_FIRST_INDEPENDENT) < _FIRST_INDEPENDENT
+    return state.lockstep
+
+
+#: First architecture whose threads do not run in lockstep.
+_FIRST_INDEPENDENT = 70
+
+
+def field_value(action: Action, value: int) -> int:
+    """What stands in the field for a value."""
+    return value >> action.shift
+
+
+def _read(data: bytearray, offset: int, action: Action) -> int:
+    first, bit = offset + action.bit // 8, action.bit % 8
+    word = int.from_bytes(data[first : first + (bit + action.width + 7) // 8], "little")
+    return (word >> bit) & ((1 << action.width) - 1)
+
+
+def write_field(data: bytearray, offset: int, action: Action, value: int) -> None:
+    first, bit = offset + action.bit // 8, action.bit % 8
+    count = (bit + action.width + 7) // 8
+    mask = ((1 << action.width) - 1) << bit
+    word = int.from_bytes(data[first : first + count], "little") & ~mask
+    word |= (value << bit) & mask
+    data[first : first + count] = word.to_bytes(count, "little")

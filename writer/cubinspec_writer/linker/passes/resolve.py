@@ -1,0 +1,288 @@
+"""Pass 2: which definition every name means.
+
+Local symbols stay per input; global and weak ones are shared by name. A strong definition beats a
+weak one; of weak functions the one with the fewest registers wins, of weak variables the first. Any
+of them beats a common one, all beat references. Fixed from here on: `InputObject.bound`
+(the output symbol of every input symbol) and the winning definition of every name.
+"""
+
+from __future__ import annotations
+
+from cubinspec.errors import BadStructureError
+from cubinspec_writer.linker.model import (
+    HANDLE_KINDS,
+    LARGEST_ALIGNMENT,
+    SHN_COMMON,
+    SHN_UNDEF,
+    SHT_CUDA_CONSTANT_B0,
+    SHT_CUDA_GLOBAL_INIT,
+    STB_GLOBAL,
+    STB_LOCAL,
+    STB_WEAK,
+    STO_CUDA_MANAGED,
+    STT_FUNC,
+    InputObject,
+    InSymbol,
+    Space,
+    Symbol,
+)
+from cubinspec_writer.linker.passes.info import REGCOUNT, global_records, word
+from cubinspec_writer.linker.state import LinkState
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+
+def resolve(state: LinkState) -> None:
+    """Bind every symbol of every input."""
+    signatures: dict[Symbol, str] = {}
+    copies = _Copies()
+    # Warnings that are errors end the link later.
+    known = len(state.diagnostics.messages)
+    for obj in state.objects:
+        conflicts: Conflicts = []
+        bound: list[Symbol | None] = [None] * len(obj.symbols)
+        for row in obj.named:
+            bound[row[0]] = _bind(state, obj, row, conflicts, copies)
+        obj.bound = bound
+        # Functions are merged before variables.
+        for _, text in sorted(conflicts, key=_place):
+            if text in (_NO_REGISTERS, _NO_NODE):
+                raise state.diagnostics.fatal(text)
+            state.diagnostics.error(text)
+        _check_signatures(state, obj, signatures)
+        if any(level == "error" for level, _ in state.diagnostics.messages[known:]):
+            raise state.diagnostics.fatal("merge_elf failed")
+
+
+#: Messages about one input, each with its place in the order of merging.
+Conflicts = list[tuple[tuple[bool, int], str]]
+#: How nvlink ends when a function has the name of a variable (err_function_as_data).
+_NO_REGISTERS = "Internal error: no such original reg count"
+_NO_NODE = "Internal error: no callgraph node"
+_AT_LAST = (True, 1 << 32)
+
+
+def _place(conflict: tuple[tuple[bool, int], str]) -> tuple[bool, int]:
+    return conflict[0]
+
+
+class _Copies:
+    """What decides between copies of a function, read once per input."""
+
+    def __init__(self) -> None:
+        self._registers: dict[InputObject, dict[int, int]] = {}
+        self._banks: dict[InputObject, dict[int, int]] = {}
+
+    def registers(self, obj: InputObject, row: InSymbol) -> int:
+        """Registers that a copy needs; 0 when its input says nothing."""
+        known = self._registers.get(obj)
+        if known is None:
+            known = self._registers[obj] = {
+                word(record, 0): word(record, 1)
+                for record in global_records(obj)
+                if record[1] == REGCOUNT
+            }
+        return known.get(row.index, 0)
+
+    def bank(self, obj: InputObject, row: InSymbol) -> int | None:
+        """Size of the parameter bank of a kernel's copy."""
+        known = self._banks.get(obj)
+        if known is None:
+            known = self._banks[obj] = {
+                s.info: s.size for s in obj.of_types((SHT_CUDA_CONSTANT_B0,))
+            }
+        return known.get(row.shndx)
+
+
+def _check_signatures(state: LinkState, obj: InputObject, known: dict[Symbol, str]) -> None:
+    """Compare parameters and results; what follows a `|` is about registers only."""
+    for index, offset in obj.prototypes:
+        symbol = obj.bound[index] if index < len(obj.bound) else None
+        text = obj.string(offset).partition("|")[0]
+        if symbol is None or not text:
+            continue
+        if known.setdefault(symbol, text) != text:
+            # The file of a weak copy that this input replaces.
+            first = symbol.replaced[:1] if symbol.definition and symbol.definition[0] is obj else ()
+            text = _conflict("Prototype doesn't match for", symbol, obj, "first defined in", first)
+            state.diagnostics.error(text)
+
+
+def _bind(
+    state: LinkState, obj: InputObject, row: InSymbol, conflicts: Conflicts, copies: _Copies
+) -> Symbol:
+    if row.bind == STB_LOCAL:
+        symbol = Symbol(row.name, STB_LOCAL, row.kind, row.other, row.size, first=obj)
+        if row.shndx != SHN_UNDEF:
+            symbol.definition = (obj, row)
+        return symbol
+    _, name, bind, kind, other, shndx, _, size = row
+    if shndx == SHN_COMMON and kind != STT_FUNC:
+        state.commons.setdefault(name)
+    known = state.by_name.get(name)
+    if known is None:
+        known = state.by_name[name] = Symbol(name, STB_GLOBAL, kind, other, size, first=obj)
+        known.in_globals = shndx == SHN_UNDEF or bind == STB_GLOBAL
+        if shndx == SHN_UNDEF:
+            known.value = row.value
+            if state.options.relocatable and row.bind == STB_WEAK and known.space == Space.SHARED:
+                # What `-r` made for arrays of dynamic size keeps its binding (reloc_twice).
+                known.bind, known.in_globals = STB_WEAK, False
+        else:
+            _define(known, obj, row)
+        return known
+    wrong = list(_conflicts(known, obj, row))
+    if wrong:
+        order = (row.kind != STT_FUNC, row.index)
+        conflicts += [(order, text) for text in wrong]
+        if known.kind != STT_FUNC and row.kind == STT_FUNC:
+            weak = known.bind == row.bind == STB_WEAK and row.shndx != SHN_UNDEF
+            if weak or not row.is_entry:
+                # nvlink compares registers, and looks for the variable in the call graph.
+                conflicts.append((order, _NO_REGISTERS) if weak else (_AT_LAST, _NO_NODE))
+        return known
+    if row.shndx == SHN_UNDEF:
+        return known
+    if not known.is_defined:
+        # An array of dynamic size stays one; nvlink gives it no place at all.
+        if not _is_dynamic(known):
+            _define(known, obj, row)
+    elif row.shndx == SHN_COMMON or known.common:
+        _join_common(known, obj, row)
+    elif row.bind == STB_GLOBAL:
+        _define(known, obj, row)
+    elif row.kind == STT_FUNC and known.bind == STB_WEAK:
+        assert known.definition is not None
+        banks = copies.bank(*known.definition), copies.bank(obj, row)
+        if banks[0] != banks[1] and not state.profile.constant0_late:
+            text = f"Duplicate weak parameter bank for '{row.name}' is not the same size"
+            conflicts.append(((True, row.index), text))
+        elif copies.registers(obj, row) < copies.registers(*known.definition):
+            _define(known, obj, row)
+    elif row.kind != STT_FUNC and known.bind == STB_WEAK:
+        obj.repeats.setdefault(row.shndx, []).append((row.value, row.value + row.size))
+    return known
+
+
+def _join_common(known: Symbol, obj: InputObject, row: InSymbol) -> None:
+    """A common variable gives way to an initial value only (common_zero)."""
+    if known.common and row.shndx == SHN_COMMON:
+        if row.size > known.size:
+            known.size, known.definition = row.size, (obj, row)
+    elif _joins_initial(known, obj, row):
+        if known.common:
+            _define(known, obj, row)
+    elif not known.common:
+        bind = known.bind
+        _define(known, obj, row)
+        known.bind = bind
+    elif row.bind == STB_GLOBAL:
+        # What it would have without the common one is left unused.
+        known.replaced = (*known.replaced, (obj, row))
+
+
+def _define(symbol: Symbol, obj: InputObject, row: InSymbol) -> None:
+    if symbol.definition is not None:
+        symbol.replaced = (*symbol.replaced, symbol.definition)
+    _, _, bind, kind, other, shndx, _, size = row
+    symbol.definition = (obj, row)
+    symbol.bind = STB_WEAK if bind == STB_WEAK else STB_GLOBAL
+    if kind == STT_FUNC and other != symbol.other:
+        # The bit of a unified function stays as the first mention has it (unified_extern).
+        other = other & ~STO_CUDA_MANAGED | symbol.other & STO_CUDA_MANAGED
+    symbol.kind, symbol.other, symbol.size = kind, other, size
+    # In a file of more sections than that, the number is that of a section of code.
+    symbol.common = shndx == SHN_COMMON and kind != STT_FUNC
+    if symbol.common:
+        symbol.alignment = checked_alignment(obj, row)
+
+
+def _conflicts(known: Symbol, obj: InputObject, row: InSymbol) -> Iterator[str]:
+    """What speaks against taking two symbols of one name for the same thing.
+
+    From a table of 34 kinds of declarations in the first file and in the second (cases
+    err_mismatches, err_function_as_data).
+    """
+    if row.kind in HANDLE_KINDS and known.kind != row.kind:
+        yield _conflict("Multiple definition of", known, obj, "first defined in")
+        return
+    is_function = row.kind == STT_FUNC
+    if is_function and known.is_entry != row.is_entry:
+        yield f"Function '{row.name}' not declared __global__ in all source files"
+    if (known.kind == STT_FUNC) != is_function or known.space != row.space:
+        yield _conflict("Memory space doesn't match for", known, obj, "first specified in")
+    initial = False
+    if not is_function:
+        if (known.other ^ row.other) & STO_CUDA_MANAGED:
+            yield _conflict("Managed attribute doesn't match for", known, obj, "first specified in")
+        initial = _joins_initial(known, obj, row)
+        if not (initial and known.common and row.bind == STB_WEAK):
+            yield from _size_conflicts(known, obj, row, initial)
+    if row.shndx == SHN_UNDEF or STB_WEAK in (known.bind, row.bind):
+        return
+    if not known.is_defined and (known.space == row.space or not _is_dynamic(known)):
+        return
+    if not known.common and not (initial and row.shndx == SHN_COMMON):
+        yield _conflict("Multiple definition of", known, obj, "first defined in")
+
+
+def checked_alignment(obj: InputObject, row: InSymbol) -> int:
+    """The alignment that a symbol's value is: of commons, and of shared variables.
+
+    Raises:
+        BadStructureError: it is no power of two, or larger than any input has.
+    """
+    if row.value & (row.value - 1) or row.value > LARGEST_ALIGNMENT:
+        raise BadStructureError(
+            f"symbol {row.index} has alignment {row.value:#x}",
+            file=obj.name,
+            expected=f"a power of two up to {LARGEST_ALIGNMENT:#x}",
+        )
+    return row.value
+
+
+def _is_dynamic(known: Symbol) -> bool:
+    """Whether a name stands for shared memory whose size the launch decides."""
+    return not known.is_defined and known.space == Space.SHARED and not known.size
+
+
+def _size_conflicts(known: Symbol, obj: InputObject, row: InSymbol, initial: bool) -> Iterator[str]:
+    """A common variable must fit into the one with an initial value; other sizes are equal."""
+    if known.common and row.shndx == SHN_COMMON:
+        return
+    if not initial:
+        # Beside a common variable an array of dynamic size counts as one of no size.
+        sized = known.size or (row.shndx == SHN_COMMON and _is_dynamic(known))
+        if sized and row.size and known.size != row.size:
+            yield _conflict("Size doesn't match for", known, obj, "first specified in")
+    elif (known.size > row.size) if known.common else (row.size > known.size):
+        assert known.definition is not None
+        file = known.definition[0].name if known.common else obj.name
+        yield f"Common symbol '{row.name}' in file '{file}' has larger size than initialization"
+
+
+def _joins_initial(known: Symbol, obj: InputObject, row: InSymbol) -> bool:
+    """Whether one of them is a common variable and the other one has an initial value."""
+    if known.common == (row.shndx == SHN_COMMON) or known.definition is None:
+        return False
+    owner, initial = (obj, row) if known.common else known.definition
+    if initial.shndx == SHN_UNDEF:
+        return False
+    return owner.sections[initial.shndx].sh_type == SHT_CUDA_GLOBAL_INIT
+
+
+def _conflict(
+    what: str,
+    known: Symbol,
+    obj: InputObject,
+    first: str,
+    replaced: Sequence[tuple[InputObject, InSymbol]] = (),
+) -> str:
+    definition = replaced[0] if replaced else known.definition
+    place = definition[0] if definition else known.first
+    assert place is not None
+    # No file is kept for a name that only the driver can define.
+    file = "<input>" if known.kind in HANDLE_KINDS else place.name
+    return f"{what} '{known.name}' in '{obj.name}', {first} '{file}'"

@@ -1,0 +1,141 @@
+"""Pass 6a: slots of texture, surface and sampler references.
+
+Code finds the header index of a reference in a slot of 4 bytes behind the parameters of its kernel.
+All references of the program have slots, kernels' parameters of these kinds among them, at one
+offset behind the largest parameter bank: textures, then samplers, then surfaces, each the last met
+first, in the order that nvlink's merge sort gives to equal items. A kernel that reaches any
+reference gets all slots, but no other kernel's parameters are filled in; where there is only one
+kernel, code that is not linked counts, too. The driver fills no sampler in for a kernel that uses
+textures without samplers (unified mode).
+
+From sm_100 on the Mercury half has the slots in a section of their own, which the finalizer puts
+behind the parameters (aligned to 16).
+
+Fixed from here on: the place of every slot, and which kernels have them.
+"""
+
+from __future__ import annotations
+
+from cubinspec_generated.tables.arch import PARAM_BASE
+from cubinspec_writer.linker.model import (
+    HANDLE_KINDS,
+    SHF_ALLOC,
+    SHF_INFO_LINK,
+    SHT_CUDA_CONSTANT_B0,
+    STT_CUDA_SAMPLER,
+    STT_CUDA_TEXTURE,
+    OutSection,
+    Reloc,
+    Symbol,
+    align_up,
+)
+from cubinspec_writer.linker.passes.callgraph import Below, Graph
+from cubinspec_writer.linker.passes.liveness import code_relocations
+from cubinspec_writer.linker.passes.notes import target_sm
+from cubinspec_writer.linker.passes.place import split_sort
+from cubinspec_writer.linker.state import LinkState
+
+_SLOT = 4
+_MERCURY_BANK = ".nv.constant.entry_image_header_indices."
+
+
+def place_textures(state: LinkState, graph: Graph) -> None:
+    """Give every reference a slot, and the slots to the kernels that need them."""
+    references = _references(state)
+    in_mercury = state.profile.keeps_symbols
+    is_late = state.profile.constant0_late and not in_mercury
+    # With `-r`, the finalizer writes where the slots would begin (reloc_textures).
+    if not references or (state.options.relocatable and not is_late):
+        return
+    references = split_sort(references, lambda _a, _b: True)
+    below = Below(graph, state)
+    kernels = below.kernels
+    kinds_of = _kinds_used(state)
+    kinds = {k: set().union(*(kinds_of.get(f, ()) for f in below[k])) for k in kernels}
+    wanted = state.linked_kernels()
+    alone = wanted if len(wanted) == 1 and _named_in_code(state) else []
+    chosen = [k for k in kernels if kinds[k] or k in alone]
+    banks = {
+        s.owner: s
+        for s in state.sections
+        if s.sh_type == SHT_CUDA_CONSTANT_B0 and s.owner is not None
+    }
+    empty = PARAM_BASE[target_sm(state.options.arch)] if is_late else 0
+    end = max((s.size for s in banks.values()), default=empty)
+    start = align_up(end, state.profile.slot_align)
+    step = 0 if state.options.relocatable else _SLOT
+    state.slots = {r: start + step * i for i, r in enumerate(references)}
+    for kernel in () if state.options.relocatable else chosen:
+        bank = banks.get(kernel)
+        if in_mercury:
+            bank = _slot_section(state, kernel)
+        if bank is None:
+            continue
+        bank.data.extend(bytes(start + _SLOT * len(references) - bank.size))
+        if is_late:
+            _make_again(state, bank)
+        rows = state.reloc_section(bank, is_rela=state.profile.constant0_late)
+        if rows is None:
+            name = ".rela" + bank.name
+            rows = state.create_reloc_section(name, bank, True, 8, 24, listed=False)
+        types = state.profile.handle_relocs
+        unified = STT_CUDA_TEXTURE in kinds[kernel] and STT_CUDA_SAMPLER not in kinds[kernel]
+        rows.relocs += [
+            Reloc(at, types[r.kind], r, 0, 0)
+            for r, at in state.slots.items()
+            if not (unified and r.kind == STT_CUDA_SAMPLER)
+            and (r.in_globals or r.section is kernel.section)
+        ]
+
+
+def _references(state: LinkState) -> list[Symbol]:
+    """By kind, the last met first: file by file, parameters (local symbols) before the others."""
+    if not any(obj.kinds.intersection(HANDLE_KINDS) for obj in state.objects):
+        return []
+    locals_ = [entry for entry in state.entries if isinstance(entry, Symbol)]
+    named = {symbol for symbol in (*locals_, *state.globals) if symbol.kind in HANDLE_KINDS}
+    met = dict.fromkeys(s for obj in state.objects for s in obj.bound if s in named)
+    return [s for kind in HANDLE_KINDS for s in reversed(met) if s.kind == kind]
+
+
+def _named_in_code(state: LinkState) -> bool:
+    """Whether any code of the inputs names a reference, linked or not."""
+    return any(
+        symbol.kind in HANDLE_KINDS
+        for obj in state.objects
+        for _, _, index, _ in code_relocations(obj)
+        if (symbol := obj.bound[index]) is not None
+    )
+
+
+def _kinds_used(state: LinkState) -> dict[Symbol, set[int]]:
+    """Linked function -> kinds of references that its code names."""
+    used: dict[Symbol, set[int]] = {}
+    for (target, _), section in state.reloc_sections.items():
+        kinds = {r.symbol.kind for r in section.relocs if r.symbol.kind in HANDLE_KINDS}
+        if kinds and target.owner is not None:
+            used.setdefault(target.owner, set()).update(kinds)
+    return used
+
+
+def _slot_section(state: LinkState, kernel: Symbol) -> OutSection:
+    """The section of the slots alone that a kernel of the Mercury half has."""
+    section = state.create_section(
+        _MERCURY_BANK + kernel.name,
+        SHT_CUDA_CONSTANT_B0,
+        SHF_ALLOC | SHF_INFO_LINK,
+        _SLOT,
+        owner=kernel,
+    )
+    section.info_section = kernel.section
+    return section
+
+
+def _make_again(state: LinkState, bank: OutSection) -> None:
+    """A bank with slots exists before the finalizer makes the others (case tex_refs)."""
+    assert bank.owner is not None
+    state.slotted.add(bank.owner)
+    state.sections.remove(bank)
+    state.drop_entries({bank})
+    state.sections.append(bank)
+    state.entries.append(bank)

@@ -1,0 +1,1 @@
+"""What is told about a link: map, reasons, resources, call graph."""

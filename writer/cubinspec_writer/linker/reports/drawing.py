@@ -1,0 +1,80 @@
+"""The call graph for Graphviz: DOT text, and SVG where its program `dot` is found."""
+
+from __future__ import annotations
+
+from cubinspec.report.names import readable
+from cubinspec_writer.linker.diagnostics import EXIT_FATAL, LinkError
+from cubinspec_writer.linker.half import Half
+from cubinspec_writer.linker.model import Symbol
+from cubinspec_writer.linker.passes.info import FunctionFacts
+
+_STYLES = {
+    "calls": "",
+    "may call": " [style=dashed]",
+    "takes the address of": " [style=dotted]",
+}
+
+
+def dot_text(half: Half) -> str:
+    """The call graph of what is linked.
+
+    Kernels have a double outline, functions of the driver none. Solid arrows are calls, dashed ones
+    calls through a pointer that the signatures allow, dotted ones uses of an address.
+    """
+    facts = FunctionFacts(half.state)
+    functions = [f for f in half.state.functions if f.live]
+    numbers = {function: number for number, function in enumerate(functions)}
+    lines = ["digraph callgraph {", "  node [shape=box, fontname=monospace];"]
+    for function, number in numbers.items():
+        label = [readable(function.name)]
+        if function in facts.registers:
+            label.append(f"{facts.registers[function]} registers")
+        if facts.frame.get(function):
+            label.append(f"{facts.frame[function]} bytes of stack")
+        shape = ", peripheries=2" if function.is_entry else ""
+        shape += ", shape=plaintext" if not function.is_defined else ""
+        text = "\\n".join(_escaped(part) for part in label)
+        lines.append(f'  f{number} [label="{text}", tooltip="{_escaped(function.name)}"{shape}];')
+    for source, kind, target in edges(half):
+        lines.append(f"  f{numbers[source]} -> f{numbers[target]}{_STYLES[kind]};")
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def edges(half: Half) -> list[tuple[Symbol, str, Symbol]]:
+    """Caller, how, callee; each once."""
+    graph = half.graph
+    found: dict[tuple[Symbol, str, Symbol], None] = {}
+    for function in half.state.functions:
+        direct = graph.calls.get(function, [])
+        found.update(((function, "calls", c), None) for c in direct)
+        through = graph.callees(function)[len(direct) :]
+        found.update(((function, "may call", c), None) for c in through)
+        named = graph.references.get(function, [])
+        found.update(((function, "takes the address of", c), None) for c in named)
+    return list(found)
+
+
+def _escaped(text: str) -> str:
+    safe = text.encode("utf-8", "replace").decode("utf-8")
+    return safe.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def svg_bytes(half: Half) -> bytes:
+    """The call graph as SVG.
+
+    Raises:
+        LinkError: Graphviz is not installed, or cannot draw it.
+    """
+    import subprocess
+
+    try:
+        done = subprocess.run(
+            ["dot", "-Tsvg"], input=dot_text(half).encode("utf-8"), capture_output=True, check=False
+        )
+    except OSError:
+        text = "--callgraph-svg needs 'dot' of Graphviz on PATH; --callgraph-dot writes its input"
+        raise LinkError([("fatal", text)], EXIT_FATAL) from None
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
+        raise LinkError([("fatal", f"dot ended with {done.returncode}: {said}")], EXIT_FATAL)
+    return done.stdout

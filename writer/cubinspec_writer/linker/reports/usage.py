@@ -1,0 +1,182 @@
+"""Reports on a linked program: resources of kernels (`-v`) and the call graph, in nvlink's words.
+
+Functions are numbered in the order in which inputs name them, also those that are not linked.
+"""
+
+from __future__ import annotations
+
+from cubinspec.report.names import readable
+from cubinspec_writer.linker.half import Half
+from cubinspec_writer.linker.model import (
+    SHT_CUDA_CONSTANT_B0,
+    SHT_CUDA_GLOBAL,
+    SHT_CUDA_GLOBAL_INIT,
+    SHT_CUDA_SHARED,
+    STT_CUDA_SAMPLER,
+    STT_CUDA_SURFACE,
+    STT_CUDA_TEXTURE,
+    OutSection,
+    Symbol,
+    immediate,
+    info_records,
+    is_constant,
+)
+from cubinspec_writer.linker.passes.climb import (
+    climbed_registers,
+    code_order,
+    limit_error,
+    register_limits,
+)
+from cubinspec_writer.linker.passes.info import MIN_STACK_SIZE, FunctionFacts, word
+from cubinspec_writer.linker.passes.takeover import NUM_BARRIERS
+from cubinspec_writer.linker.reports.cxxnames import cxx_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_HANDLES = (
+    (STT_CUDA_TEXTURE, "textures"),
+    (STT_CUDA_SURFACE, "surfaces"),
+    (STT_CUDA_SAMPLER, "samplers"),
+)
+#: Stack size of a kernel that reaches a recursion.
+_UNKNOWN = 0xFFFFFFFF
+_LEGEND = (
+    "# A: s -> B // s (number A) potentially calls B",
+    "# s [N]     // s uses N registers",
+    "# ^s        // s is entry point",
+    "# &s        // s has address taken",
+)
+
+
+def resource_lines(half: Half) -> Iterator[str]:
+    """What `-v` says: memory of the program, then two lines for every kernel, last kernel first."""
+    state = half.state
+    owned: dict[Symbol, list[OutSection]] = {}
+    totals = [f"{_global_bytes(half)} bytes gmem"]
+    # Mercury names its banks otherwise, and nvlink counts none of them.
+    counts_banks = not state.profile.keeps_symbols
+    for section in state.sections:
+        if not section.emitted:
+            continue
+        if section.owner is not None:
+            owned.setdefault(section.owner, []).append(section)
+        elif is_constant(section.sh_type) and section.size and counts_banks:
+            totals.append(f"{section.size} bytes {_bank(section)}")
+    yield ", ".join(totals)
+    stacks = _stacks(half)
+    registers = climbed_registers(half)
+    for kernel in reversed(code_order(half)):
+        if kernel.is_entry:
+            used = [
+                f"used {registers[kernel]} registers",
+                f"used {_barriers(owned.get(kernel, []))} barriers",
+                f"{stacks.get(kernel.index, 0)} stack",
+                f"{_shared_bytes(half, owned.get(kernel, []))} bytes smem",
+            ]
+            banks = [s for s in owned.get(kernel, []) if is_constant(s.sh_type)]
+            banks.sort(key=lambda s: s.sh_type)
+            used += [f"{s.size} bytes {_bank(s)}" for s in banks if counts_banks]
+            used += ["0 bytes lmem", *_handle_counts(half, owned.get(kernel, []))]
+            yield f"Function properties for '{kernel.name}':"
+            yield ", ".join(used)
+
+
+def _global_bytes(half: Half) -> int:
+    kinds = (SHT_CUDA_GLOBAL, SHT_CUDA_GLOBAL_INIT)
+    return sum(s.size for s in half.state.sections if s.sh_type in kinds and s.emitted)
+
+
+def _bank(section: OutSection) -> str:
+    return f"cmem[{section.sh_type - SHT_CUDA_CONSTANT_B0}]"
+
+
+def _shared_bytes(half: Half, sections: list[OutSection]) -> int:
+    """Shared memory of a kernel; the finalizer adds what is reserved later."""
+    counts_reserved = not half.state.profile.keeps_symbols
+    return sum(
+        s.nobits_size + (s.reserved if counts_reserved else 0)
+        for s in sections
+        if s.sh_type == SHT_CUDA_SHARED
+    )
+
+
+def _barriers(sections: list[OutSection]) -> int:
+    found = [immediate(r) & 0xFF for s in sections for r in s.records if r[1] == NUM_BARRIERS]
+    return max(found, default=0)
+
+
+def _handle_counts(half: Half, sections: list[OutSection]) -> Iterator[str]:
+    """References that a kernel's parameter bank has slots for; Mercury code names none."""
+    rows = [
+        r.symbol.kind
+        for s in sections
+        if s.sh_type == SHT_CUDA_CONSTANT_B0 and not half.state.profile.keeps_symbols
+        for is_rela in (False, True)
+        if (relocs := half.state.reloc_section(s, is_rela)) is not None
+        for r in relocs.relocs
+    ]
+    for kind, name in _HANDLES:
+        if kind in rows:
+            yield f"{rows.count(kind)} {name}"
+
+
+def _stacks(half: Half) -> dict[int, int]:
+    """Symbol number of a kernel -> its stack; 0 when it is unknown."""
+    records = info_records(bytes(half.fixed[".nv.info"].data))
+    found = {word(r, 0): word(r, 1) for r in records if r[1] == MIN_STACK_SIZE}
+    if half.state.options.relocatable:
+        return {}
+    return {number: 0 if size == _UNKNOWN else size for number, size in found.items()}
+
+
+def all_functions(half: Half) -> dict[Symbol, int]:
+    """Every function that an input names -> its number from 1, linked or not."""
+    functions: dict[Symbol, None] = {}
+    for obj in half.state.objects:
+        for row in obj.functions:
+            symbol = obj.bound[row.index]
+            if symbol is not None:
+                functions.setdefault(symbol)
+    return {function: number for number, function in enumerate(functions, 1)}
+
+
+def callgraph_lines(half: Half, *, demangle: bool) -> Iterator[tuple[str, str]]:
+    """What `--dump-callgraph` prints, as (level, line): text, and errors about registers."""
+    name = _demangled if demangle else _plain
+    graph = half.graph
+    registers = FunctionFacts(half.state).registers
+    numbers = all_functions(half)
+    yield "text", f"callgraph for {half.state.options.arch.rstrip('af')}:"
+    yield from (("text", line) for line in _LEGEND)
+    for function, number in numbers.items():
+        if not function.live:
+            yield "text", f"{number}: "
+            continue
+        marks = "^" if function.is_entry else ""
+        marks += "&" if function in graph.address_taken else ""
+        used = f" [{registers[function]}]" if function in registers else ""
+        callees = "".join(f" {numbers[c]}" for c in reversed(graph.edges(function)))
+        yield "text", f"{number}: {marks}{name(function.name)}{used} ->{callees}"
+    told: list[tuple[str, str]] = []
+    limits = register_limits(half)
+
+    def tell(count: int, function: Symbol, kernel: Symbol) -> None:
+        error = limit_error(limits, count, function, kernel)
+        if error is not None:
+            told.append(("error", error))
+        to = f"{name(function.name)} propagated to entry {name(kernel.name)}"
+        told.append(("text", f"regcount {count} for {to}"))
+
+    climbed_registers(half, tell)
+    yield from told
+
+
+def _plain(name: str) -> str:
+    return name
+
+
+def _demangled(name: str) -> str:
+    """A C++ name as nvlink writes it; else what LLVM's demangler makes of it."""
+    return cxx_name(name) or readable(name)
