@@ -1,0 +1,1 @@
+"""The structure of the code, measured from its imports: floors, circles, sizes, pictures."""
