@@ -73,3 +73,10 @@ class BadStructureError(CubinError):
 
 class LimitError(CubinError):
     """A count or size is above the named limit (see ``cubinspec.limits``)."""
+
+
+class MissingPackageError(CubinError, ImportError):
+    """A Python package that a command needs is not installed."""
+
+    def __str__(self) -> str:
+        return f"{self.reason} (expected {self.expected})" if self.expected else self.reason

@@ -1,4 +1,4 @@
-"""Writing files: never half of one."""
+"""Reading whole files, and writing them so that none is ever half written."""
 
 from __future__ import annotations
 
@@ -14,11 +14,26 @@ if TYPE_CHECKING:
 _BUFFER = 1 << 17
 
 
+def read_file(path: str) -> bytes:
+    """The bytes of a whole file.
+
+    Raises:
+        FileAccessError: the file cannot be read.
+    """
+    try:
+        with open(path, "rb") as stream:
+            return stream.read()
+    except OSError as error:
+        raise FileAccessError(f"cannot be read: {error.strerror or error}", file=path) from error
+
+
 def write_file(path: str, data: bytes | memoryview | Iterable[bytes | bytearray]) -> None:
     """Write a whole file or nothing: a temporary file in the same folder, then a rename.
 
-    ``data`` may be in parts that follow each other. A link is followed, and the permissions of a
-    file that is replaced are kept.
+    A symbolic link is followed, and a file that is replaced keeps its permissions.
+
+    Args:
+        data: the contents, in one piece or in consecutive pieces.
 
     Raises:
         FileAccessError: the file or its folder cannot be written.

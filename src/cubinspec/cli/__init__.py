@@ -1,7 +1,11 @@
 """The ``cubinspec`` command: one module per sub-command, imported when it is called.
 
-A command module has ``SUMMARY`` (one line), ``USAGE`` (the arguments), ``OPTIONS`` and
-``run(arguments) -> exit status``. 0 is success, 1 a failed file or check, 2 wrong usage.
+A command's module has ``USAGE`` (the arguments), ``OPTIONS`` and ``run(arguments) -> exit status``.
+With ``TAKES_WORDS`` it has ``run_words(words)`` instead and reads its command line itself. Status 0
+is success, 1 a failed file or check, 2 wrong usage.
+
+Commands that only read stand in this package, those that write beside what they call in
+``cubinspec_writer``. The table names modules by strings, so that nothing here imports the writer.
 """
 
 from __future__ import annotations
@@ -14,33 +18,107 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import NoReturn
 
-#: Sub-command -> module of this package, in the order the help shows them.
-COMMANDS: dict[str, str] = {
-    "kernels": "kernels",
-    "images": "images",
-    "archs": "archs",
-    "size": "size",
-    "params": "params",
-    "ptx": "ptx",
-    "extract": "extract",
-    "pack": "pack",
-    "scan": "scan",
-    "dump": "dump",
-    "tree": "tree",
-    "coverage": "coverage",
-    "explain": "explain",
-    "set": "set",
-    "rename": "rename",
-    "strip": "strip",
-    "keep": "keep",
-    "remove": "remove",
-    "retarget-note": "retarget_note",
-    "roundtrip": "roundtrip",
-    "to-yaml": "to_yaml",
-    "from-yaml": "from_yaml",
-    "check": "check",
-    "link": "link",
+#: Sub-command -> its module and what it is for, in the order in which the help shows them.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "kernels": (
+        "cubinspec.cli.kernels",
+        "registers, stack, shared memory, constants, barriers and parameters of every kernel",
+    ),
+    "images": (
+        "cubinspec.cli.images",
+        "the images in a library, object, fatbin, wheel or archive, and where they are",
+    ),
+    "archs": (
+        "cubinspec.cli.archs",
+        "which GPUs a file runs on: cubin, same major number, family, or PTX",
+    ),
+    "size": (
+        "cubinspec.cli.size",
+        "where the bytes go: member, content, architecture, section, kernel, duplicates",
+    ),
+    "params": (
+        "cubinspec.cli.params",
+        "parameters of every kernel: ordinal, offset and size",
+    ),
+    "ptx": (
+        "cubinspec.cli.ptx",
+        "list the PTX in a file, print it, or write it to files",
+    ),
+    "extract": (
+        "cubinspec.cli.extract",
+        "write cubins and PTX out of libraries, wheels and archives into a folder",
+    ),
+    "pack": (
+        "cubinspec.cli.pack",
+        "build a fatbin out of cubins and PTX, as fatbinary 13.0 does",
+    ),
+    "scan": (
+        "cubinspec.cli.scan",
+        "one table of all images and kernels below files, folders and URLs",
+    ),
+    "dump": (
+        "cubinspec.cli.dump",
+        "headers, sections, symbols, relocations, attributes, notes: all of it, named",
+    ),
+    "tree": (
+        "cubinspec.cli.tree",
+        "the fields of the Kaitai spec with absolute byte ranges and values",
+    ),
+    "coverage": (
+        "cubinspec.cli.coverage",
+        "every byte of a file as named field, opaque body, padding or unclaimed",
+    ),
+    "explain": (
+        "cubinspec.cli.explain",
+        "what an attribute, relocation, section, flag, note or architecture is",
+    ),
+    "set": (
+        "cubinspec_writer.editor.commands.set",
+        "change registers, threads, stack, barriers or any attribute of a function",
+    ),
+    "rename": (
+        "cubinspec_writer.editor.commands.rename",
+        "rename a kernel, function or variable in symbols, sections and references",
+    ),
+    "strip": (
+        "cubinspec_writer.editor.commands.strip",
+        "remove debug data, line tables or the tool note",
+    ),
+    "keep": (
+        "cubinspec_writer.editor.commands.keep",
+        "remove all kernels but the named ones; device functions and data stay",
+    ),
+    "remove": (
+        "cubinspec_writer.editor.commands.remove",
+        "remove kernels with their sections, relocations and call graph records",
+    ),
+    "retarget-note": (
+        "cubinspec_writer.editor.commands.retarget_note",
+        "change virtual architecture, toolkit and tool texts in the notes",
+    ),
+    "roundtrip": (
+        "cubinspec_writer.emitter.command",
+        "re-emit files from their description and compare the bytes",
+    ),
+    "to-yaml": (
+        "cubinspec_writer.yaml_form.commands.to_yaml",
+        "write a cubin as YAML",
+    ),
+    "from-yaml": (
+        "cubinspec_writer.yaml_form.commands.from_yaml",
+        "make a cubin from YAML",
+    ),
+    "check": (
+        "cubinspec_writer.checker.command",
+        "check files against the rules of the spec",
+    ),
+    "link": (
+        "cubinspec_writer.linker.command",
+        "link relocatable cubins, host objects, fatbins and libraries as nvlink does",
+    ),
 }
+#: Package of the writing commands; an installation may lack it.
+_WRITER = "cubinspec_writer"
 
 EXIT_USAGE = 2
 
@@ -52,7 +130,7 @@ def main(argv: list[str] | None = None) -> int:
         status = _dispatch(words)
         sys.stdout.flush()
     except BrokenPipeError:
-        # the reader of our output has gone: not an error, and nothing is left to be said
+        # the program that read our output has ended (`cubinspec ... | head`): not an error
         _drop_output()
         return 0
     except OSError as error:
@@ -65,25 +143,24 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _drop_output() -> None:
-    """Send what is still buffered for stdout nowhere, or leaving would fail a second time."""
+    """Discard what is buffered for stdout; flushing it at the end would fail a second time."""
     import os
 
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def entry() -> NoReturn:
-    """The console script: :func:`main`, then leave without tearing down.
+    """The console script: :func:`main`, then end the process without freeing its memory.
 
-    Freeing the rows of a large file one by one takes a quarter of the run time, only for the
-    process to end.
+    Freeing the rows of a large file one by one would take a quarter of the run time.
     """
     import os
 
-    # rows are hundreds of thousands of tuples without cycles: looking for cycles costs a third
+    # a large file becomes many tuples without cycles; searching them for cycles costs a third
     gc.disable()
     if sys.stdout is None:  # started with stdout closed
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
-    # a name that the terminal's encoding lacks is no reason to fail
+    # a name may have characters that the terminal's encoding lacks; print those as escapes
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     status = main()
     sys.stdout.flush()
@@ -104,34 +181,61 @@ def _dispatch(words: list[str]) -> int:
     if command not in COMMANDS:
         print(f"cubinspec: no command {command!r}; see 'cubinspec --help'", file=sys.stderr)
         return EXIT_USAGE
-    module = _load(command)
+    from cubinspec.errors import MissingPackageError
+
+    try:
+        module = load(command)
+    except MissingPackageError as error:
+        print(f"cubinspec: {error}", file=sys.stderr)
+        return 1
     if getattr(module, "TAKES_WORDS", False):
         raw_status: int = module.run_words(words[1:])
         return raw_status
+    return _run(command, module, words[1:])
+
+
+def _run(command: str, module: ModuleType, words: list[str]) -> int:
+    """Parse the words behind the command's name and run it."""
     from cubinspec.cli.options import UsageError, parse, usage
 
-    if "--help" in words[1:] or "-h" in words[1:]:
-        print(usage(command, module))
+    _, summary = COMMANDS[command]
+    if "--help" in words or "-h" in words:
+        print(usage(command, summary, module))
         return 0
     try:
-        arguments = parse(module.OPTIONS, words[1:])
+        arguments = parse(module.OPTIONS, words)
         status: int = module.run(arguments)
     except UsageError as error:
         print(f"cubinspec {command}: {error}", file=sys.stderr)
-        print(usage(command, module), file=sys.stderr)
+        print(usage(command, summary, module), file=sys.stderr)
         return EXIT_USAGE
     return status
 
 
-def _load(command: str) -> ModuleType:
-    # `__import__` instead of importlib: start-up time is a promise (docs/performance.md)
-    name = COMMANDS[command]
-    module: ModuleType = getattr(__import__(f"cubinspec.cli.{name}").cli, name)
+def load(command: str) -> ModuleType:
+    """The module of a sub-command.
+
+    Raises:
+        MissingPackageError: the command writes, and the writer is not installed.
+    """
+    path, _ = COMMANDS[command]
+    try:
+        # `importlib` would have to be imported first, and a short start-up is a promise
+        module: ModuleType = __import__(path, fromlist=["run"])
+    except ModuleNotFoundError as error:
+        if error.name != _WRITER:
+            raise
+        from cubinspec.errors import MissingPackageError
+
+        raise MissingPackageError(
+            f"the Python package {_WRITER} is needed for {command!r} and is not installed",
+            expected="pip install cubinspec",
+        ) from error
     return module
 
 
 def _print_overview() -> None:
     print("usage: cubinspec COMMAND [OPTION ...] [ARGUMENT ...]\n\ncommands:")
-    for command in COMMANDS:
-        print(f"  {command:<12} {_load(command).SUMMARY}")
+    for command, (_, summary) in COMMANDS.items():
+        print(f"  {command:<12} {summary}")
     print("\n'cubinspec COMMAND --help' tells more; 'cubinspec --version' the version.")

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from cubinspec.containers import Image
 
-SUMMARY = "which GPUs a file runs on: cubin, same major number, family, or PTX"
 USAGE = "FILE... [--require SM [--partly]] [--all] [--json|--csv]"
 OPTIONS = (
     Option("--require", value="SM", help="exit with 1 unless every file runs on these GPUs"),

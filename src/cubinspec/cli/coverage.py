@@ -9,7 +9,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-SUMMARY = "every byte of a file as named field, opaque body, padding or unclaimed"
 USAGE = "FILE... [--sum] [--json]"
 OPTIONS = (Option("--sum", help="one table for all files together, with shares"), JSON)
 

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from cubinspec.model.cubin import Cubin
 
-SUMMARY = "headers, sections, symbols, relocations, attributes, notes: all of it, named"
 USAGE = "FILE... [--section PATTERN] [--json]"
 OPTIONS = (
     Option("--section", value="PATTERN", help="only sections whose name fits the shell pattern"),

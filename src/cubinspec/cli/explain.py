@@ -11,7 +11,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-SUMMARY = "what an attribute, relocation, section, flag, note or architecture is"
 USAGE = "WORD... [--json]"
 OPTIONS = (JSON,)
 

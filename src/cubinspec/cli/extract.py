@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from cubinspec.cli.walking import Wanted
     from cubinspec.containers import Image
 
-SUMMARY = "write cubins and PTX out of libraries, wheels and archives into a folder"
 USAGE = "FILE... -o DIR [--arch SM] [--kind KIND] [--unique]"
 OPTIONS = (
     Option("-o", "--output", value="DIR", help="folder to write to, made if needed"),

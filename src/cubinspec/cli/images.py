@@ -18,7 +18,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec.containers import Image
 
-SUMMARY = "the images in a library, object, fatbin, wheel or archive, and where they are"
 USAGE = "FILE... [--arch SM] [--json|--csv]"
 OPTIONS = (ARCH, CSV, JSON)
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     #: One line of the table, unformatted: the columns of ``_HEAD`` with the mangled name last.
     Row = tuple[Any, ...]
 
-SUMMARY = "registers, stack, shared memory, constants, barriers and parameters of every kernel"
 USAGE = "FILE... [--arch SM] [--match PATTERN] [--sort COLUMN] [--all] [--json|--csv]"
 OPTIONS = (
     Option("--all", help="device functions too"),

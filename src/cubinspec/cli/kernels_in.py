@@ -1,4 +1,4 @@
-"""``cubinspec kernels`` on what is not a plain cubin: libraries, wheels, folders, …"""
+"""Reading all cubins of a library, wheel, folder, … for ``cubinspec kernels``."""
 
 from __future__ import annotations
 
@@ -15,9 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from cubinspec.cli.kernels import Reading
     from cubinspec.containers import Image
     from cubinspec.containers.arena import Arena
+    from cubinspec.model.cubin import Cubin
+
+    #: Reads a cubin for a target; it is sent to other processes, so that it must be picklable.
+    Reading = Callable[[Cubin, str], Any]
 
 
 def read_container(

@@ -1,7 +1,7 @@
 """A small option parser.
 
-The standard one costs more start-up time than a whole small command (it imports ``re`` and
-``gettext``), and start-up is part of what is promised.
+``argparse`` imports ``re`` and ``gettext``, which takes longer than a whole small command, and a
+short start-up is one of the promises of docs/performance.md.
 """
 
 from __future__ import annotations
@@ -122,9 +122,9 @@ def parse(options: tuple[Option, ...], words: list[str]) -> Arguments:
     return Arguments(positional, values)
 
 
-def usage(command: str, module: ModuleType) -> str:
-    """The help text of a command module."""
-    lines = [f"usage: cubinspec {command} {module.USAGE}", "", module.SUMMARY]
+def usage(command: str, summary: str, module: ModuleType) -> str:
+    """The help text of a command."""
+    lines = [f"usage: cubinspec {command} {module.USAGE}", "", summary]
     if module.OPTIONS:
         lines += ["", "options:"]
         for option in module.OPTIONS:

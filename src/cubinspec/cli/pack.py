@@ -7,7 +7,6 @@ from cubinspec.cli.output import report
 from cubinspec.errors import CubinError
 from cubinspec.files import write_file
 
-SUMMARY = "build a fatbin out of cubins and PTX, as fatbinary 13.0 does"
 USAGE = "IMAGE[=TARGET]... -o OUT.fatbin [--compress MODE] [--compress-all]"
 OPTIONS = (
     Option("-o", "--output", value="FILE", help="the fatbin to write"),

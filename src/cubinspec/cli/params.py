@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from cubinspec.containers import Image
 
-SUMMARY = "parameters of every kernel: ordinal, offset and size"
 USAGE = "FILE... [--arch SM] [--match PATTERN] [--mangled] [--json|--csv]"
 OPTIONS = (
     ARCH,

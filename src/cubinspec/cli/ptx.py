@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from cubinspec.containers import Image
 
-SUMMARY = "list the PTX in a file, print it, or write it to files"
 USAGE = "FILE... [--arch SM] [--print | -o DIR] [--json|--csv]"
 OPTIONS = (
     ARCH,

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-SUMMARY = "one table of all images and kernels below files, folders and URLs"
 USAGE = "PATH... -o OUT.parquet [--jobs N | --dask ADDRESS] | PATH... --json|--csv"
 OPTIONS = (
     Option("-o", "--output", value="FILE", help="write parquet (needs pyarrow)"),

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from cubinspec.report.size import SizeReport, View
 
-SUMMARY = "where the bytes go: member, content, architecture, section, kernel, duplicates"
 USAGE = "FILE... [--by VIEW] [--top N] [--mangled] [--json|--csv]"
 OPTIONS = (
     Option("--by", value="VIEW", help="only file, content, arch, section, kernel or duplicates"),

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
     from cubinspec.model.cubin import Cubin
 
-SUMMARY = "the fields of the Kaitai spec with absolute byte ranges and values"
 USAGE = "FILE [FIELD.PATH] [--json]"
 OPTIONS = (JSON,)
 

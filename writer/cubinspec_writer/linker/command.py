@@ -39,6 +39,19 @@ _TIME_HEADER = (
 )
 
 
+USAGE = "[OPTION ...] OBJECT ..."
+OPTIONS = ()
+#: The order of inputs and libraries matters, so that the linker reads its command line itself.
+TAKES_WORDS = True
+
+
+def run_words(words: list[str]) -> int:
+    """``cubinspec link``: link as the words say; the exit status is nvlink's."""
+    from cubinspec.files import write_file
+
+    return run(words, write_file)
+
+
 def _write_bytes(path: str, data: bytes | list[bytes | bytearray]) -> None:
     with open(path, "wb") as file:
         file.writelines(data if isinstance(data, list) else [data])
@@ -74,7 +87,7 @@ class _Command:
     def __init__(self, line: Line, diagnostics: Diagnostics, write: Write) -> None:
         self.line = line
         self.diagnostics = diagnostics
-        self.write = write
+        self.write = _checked(write) if "check-output" in line.flags else write
 
     def run(self) -> int:
         """Do what the line says; returns the exit status."""
@@ -165,6 +178,20 @@ class _Command:
             raise self.diagnostics.fatal(f"Could not open output file '{path}'") from None
 
 
+def _checked(write: Write) -> Write:
+    """A function that writes a cubin only if it follows the rules of the spec."""
+
+    def check_and_write(path: str, data: bytes | list[bytes | bytearray]) -> None:
+        from cubinspec_writer.checker import require_good
+
+        whole = b"".join(data) if isinstance(data, list) else data
+        if whole.startswith(b"\x7fELF"):
+            require_good(whole, path)
+        write(path, whole)
+
+    return check_and_write
+
+
 def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
@@ -217,7 +244,8 @@ def _options(line: Line, arch: str, uidx: bytes | None) -> LinkOptions:
         report_arch="report-arch" in flags,
         tkinfo=linker_note(contents(source), source) if source else None,
         uidx=uidx,
-        arguments=f"-arch {arch}" + "".join(f" --{flag}" for flag in sorted(flags)),
+        arguments=f"-arch {arch}"
+        + "".join(f" --{flag}" for flag in sorted(flags - {"check-output"})),
         library_paths=line.listed("library-path"),
         keep_system_libraries="keep-system-libraries" in flags,
         ptxas=line.last("ptxas") or "ptxas",

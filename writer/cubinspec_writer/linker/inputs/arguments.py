@@ -137,6 +137,9 @@ OPTIONS = (
            "draw the call graph into this file with Graphviz's dot", ours=True),
     Option("share-constants", "share-constants", Kind.FLAG,
            "equal constants of the compiler take their place once", ours=True),
+    # off by default: loading the rules takes longer than a small link
+    Option("check-output", "check-output", Kind.FLAG,
+           "write no cubin that breaks a rule of `cubinspec check`", ours=True),
 )  # fmt: skip
 _LONG = {option.name: option for option in OPTIONS}
 _SHORT = {option.short: option for option in OPTIONS if option.short}

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from cubinspec import __version__
 from cubinspec.cli.options import JSON, Arguments, Option, UsageError
 from cubinspec.cli.output import for_each_file, write_json
 from cubinspec.errors import CubinError
+from cubinspec.files import read_file
+from cubinspec_writer.checker import RULES, Finding, check
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cubinspec_writer.checker import Finding
-
-SUMMARY = "check files against the rules of the spec"
 USAGE = "FILE... [--json | --sarif] [--no-fields] | --rules"
 OPTIONS = (
     JSON,
@@ -22,8 +20,6 @@ OPTIONS = (
 
 def run(arguments: Arguments) -> int:
     """Print the findings; status 1 when there is one."""
-    from cubinspec_writer.checker import RULES
-
     if arguments.flag("--rules"):
         for rule in RULES:
             print(f"{rule.id}: {rule.sentence}")
@@ -48,7 +44,6 @@ def run(arguments: Arguments) -> int:
     if arguments.flag("--json"):
         write_json([_record(finding) for finding in findings])
     elif arguments.flag("--sarif"):
-        from cubinspec import __version__
         from cubinspec_writer.checker.sarif import to_sarif
 
         write_json(to_sarif(findings, __version__, errors))
@@ -56,15 +51,7 @@ def run(arguments: Arguments) -> int:
 
 
 def _check(file: str, spec_read: bool, as_text: bool) -> list[Finding]:
-    from cubinspec.errors import FileAccessError
-    from cubinspec_writer.checker import check
-
-    try:
-        with open(file, "rb") as stream:
-            data = stream.read()
-    except OSError as error:
-        raise FileAccessError(f"cannot be read: {error.strerror or error}", file=file) from error
-    findings = check(data, file, spec_read=spec_read)
+    findings = check(read_file(file), file, spec_read=spec_read)
     if as_text:
         for finding in findings:
             print(finding)

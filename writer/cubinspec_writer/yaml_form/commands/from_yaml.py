@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 from cubinspec.cli.options import Arguments, Option, UsageError
 from cubinspec.cli.output import for_each_file, printable
 from cubinspec.errors import CubinError, FileAccessError
+from cubinspec.files import read_file, write_file
+from cubinspec_writer.checker import check, require_good
+from cubinspec_writer.yaml_form import from_yaml
 
-SUMMARY = "make a cubin from YAML"
 USAGE = "FILE -o OUT [--strict | --no-check]"
 OPTIONS = (
     Option("-o", "--output", value="OUT", help="write the cubin to OUT"),
@@ -33,22 +38,12 @@ def run(arguments: Arguments) -> int:
 
 
 def _convert(source: str, output: str, strict: bool, unchecked: bool) -> None:
-    from pathlib import Path
-
-    from cubinspec.files import write_file
-    from cubinspec_writer.yaml_form import from_yaml
-
-    path = Path(source)
     try:
-        text = path.read_bytes().decode()
-    except OSError as error:
-        raise FileAccessError(f"cannot be read: {error.strerror or error}", file=source) from error
+        text = read_file(source).decode()
     except UnicodeDecodeError as error:
         raise FileAccessError(f"is no UTF-8 text: {error.reason}", file=source) from error
-    data = from_yaml(text, source, path.parent)
+    data = from_yaml(text, source, Path(source).parent)
     if strict:
-        from cubinspec_writer.checker import require_good
-
         require_good(data, source)
     write_file(output, data)
     if not (strict or unchecked):
@@ -57,10 +52,6 @@ def _convert(source: str, output: str, strict: bool, unchecked: bool) -> None:
 
 def _warn(data: bytes, output: str) -> None:
     """Say what is wrong with a file that may have been described like that on purpose."""
-    import sys
-
-    from cubinspec_writer.checker import check
-
     try:
         lines = [str(finding) for finding in check(data, output, spec_read=False)]
     except CubinError as error:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from cubinspec.cli.editing import edit_file
 from cubinspec.cli.options import Arguments, Option, UsageError
-from cubinspec.cli.write import IN_PLACE, NO_CHECK, OUTPUT
+from cubinspec_writer.editor import Edit
+from cubinspec_writer.editor.commands.editing import IN_PLACE, NO_CHECK, OUTPUT, edit_file
 
-SUMMARY = "remove debug data, line tables or the tool note"
 USAGE = "FILE [--debug] [--lineinfo] [--tkinfo] (-o OUT | -i)"
 OPTIONS = (
     Option("--debug", help="all debug data but .debug_frame, which every build has"),
@@ -20,8 +19,6 @@ OPTIONS = (
 
 def run(arguments: Arguments) -> int:
     """Strip one file; a file without such sections is written as it is."""
-    from cubinspec_writer.editor import Edit
-
     debug, lineinfo, tkinfo = (arguments.flag(key) for key in ("--debug", "--lineinfo", "--tkinfo"))
     if not (debug or lineinfo or tkinfo):
         raise UsageError("say what to remove: --debug, --lineinfo or --tkinfo")

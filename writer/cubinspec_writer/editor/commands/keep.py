@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from cubinspec.cli.editing import edit_file
 from cubinspec.cli.options import Arguments, UsageError
-from cubinspec.cli.write import IN_PLACE, NO_CHECK, OUTPUT
+from cubinspec_writer.editor import Edit
+from cubinspec_writer.editor.commands.editing import IN_PLACE, NO_CHECK, OUTPUT, edit_file
 
-SUMMARY = "remove all kernels but the named ones; device functions and data stay"
 USAGE = "FILE KERNEL... (-o OUT | -i)"
 OPTIONS = (OUTPUT, IN_PLACE, NO_CHECK)
 
 
 def run(arguments: Arguments) -> int:
     """Cut one file down."""
-    from cubinspec_writer.editor import Edit
-
     file, *kernels = arguments.files()
     if not kernels:
         raise UsageError("no KERNEL given")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from cubinspec.cli.editing import edit_file
 from cubinspec.cli.options import Arguments, UsageError
-from cubinspec.cli.write import IN_PLACE, NO_CHECK, OUTPUT
+from cubinspec_writer.editor.commands.editing import IN_PLACE, NO_CHECK, OUTPUT, edit_file
 
-SUMMARY = "remove kernels with their sections, relocations and call graph records"
 USAGE = "FILE KERNEL... (-o OUT | -i)"
 OPTIONS = (OUTPUT, IN_PLACE, NO_CHECK)
 

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from cubinspec.cli.options import JSON, Arguments
 from cubinspec.cli.output import for_each_file, write_json
+from cubinspec_writer.emitter.roundtrip import roundtrip_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-SUMMARY = "re-emit files from their description and compare the bytes"
 USAGE = "FILE... [--json]"
 OPTIONS = (JSON,)
 
 
 def run(arguments: Arguments) -> int:
     """One line or JSON record per file; status 1 when a file did not come back."""
-    from cubinspec_writer.emitter.roundtrip import roundtrip_file
-
     as_json = arguments.flag("--json")
     records: list[dict[str, Any]] = []
 

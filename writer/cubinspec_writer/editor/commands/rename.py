@@ -1,12 +1,10 @@
-"""``cubinspec rename``: another name for a kernel or symbol, everywhere in the file."""
+"""``cubinspec rename``: give a kernel or symbol another name everywhere in the file."""
 
 from __future__ import annotations
 
-from cubinspec.cli.editing import edit_file
 from cubinspec.cli.options import Arguments, UsageError
-from cubinspec.cli.write import IN_PLACE, NO_CHECK, OUTPUT
+from cubinspec_writer.editor.commands.editing import IN_PLACE, NO_CHECK, OUTPUT, edit_file
 
-SUMMARY = "rename a kernel, function or variable in symbols, sections and references"
 USAGE = "FILE OLD NEW (-o OUT | -i)"
 OPTIONS = (OUTPUT, IN_PLACE, NO_CHECK)
 

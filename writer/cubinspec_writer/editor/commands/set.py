@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from cubinspec.cli.editing import edit_file
 from cubinspec.cli.options import Arguments, Option, UsageError
-from cubinspec.cli.write import IN_PLACE, NO_CHECK, OUTPUT
+from cubinspec_writer.editor import Edit, Resources
+from cubinspec_writer.editor.commands.editing import IN_PLACE, NO_CHECK, OUTPUT, edit_file
 
-SUMMARY = "change registers, threads, stack, barriers or any attribute of a function"
 USAGE = "FILE --kernel NAME [--registers N] [--attribute NAME=VALUE] ... (-o OUT | -i)"
 OPTIONS = (
     Option("--kernel", value="NAME", help="the kernel or device function"),
@@ -36,8 +35,6 @@ _AXES = 3
 
 def run(arguments: Arguments) -> int:
     """Change one function of one file."""
-    from cubinspec_writer.editor import Edit, Resources
-
     kernel = arguments.value("--kernel")
     if kernel is None:
         raise UsageError("--kernel NAME is missing")

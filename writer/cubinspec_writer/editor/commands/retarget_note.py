@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from cubinspec.cli.editing import edit_file
 from cubinspec.cli.options import Arguments, Option, UsageError
-from cubinspec.cli.write import IN_PLACE, NO_CHECK, OUTPUT
+from cubinspec_writer.editor import NoteChange
+from cubinspec_writer.editor.commands.editing import IN_PLACE, NO_CHECK, OUTPUT, edit_file
 
-SUMMARY = "change virtual architecture, toolkit and tool texts in the notes"
 USAGE = "FILE [--virtual-sm N] [--toolkit MAJOR.MINOR] ... (-o OUT | -i)"
 OPTIONS = (
     Option("--virtual-sm", value="N", help="architecture of the PTX, 80 for compute_80"),
@@ -24,8 +23,6 @@ OPTIONS = (
 
 def run(arguments: Arguments) -> int:
     """Change the notes of one file."""
-    from cubinspec_writer.editor import NoteChange
-
     change = NoteChange(
         virtual_sm=arguments.integer("--virtual-sm"),
         toolkit=_toolkit(arguments.value("--toolkit")),

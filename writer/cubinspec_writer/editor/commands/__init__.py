@@ -1,0 +1,1 @@
+"""The sub-commands of ``cubinspec`` that change a cubin: one module per command."""

@@ -1,0 +1,1 @@
+"""The sub-commands of ``cubinspec`` for the YAML form: one module per command."""
