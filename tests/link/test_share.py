@@ -51,16 +51,16 @@ def source(name: str, called: tuple[str, ...]) -> str:
 
 def reads(result: LinkResult) -> dict[tuple[str, str, int], bytes]:
     """(kernel, function, place of the relocation) -> the constant read there."""
-    state, graph = result.half.state, result.half.graph
+    state, graph = result.half, result.half.graph
     banks = {
         s.owner: bytes(s.data)
-        for s in state.sections
+        for s in state.sections.made
         if s.sh_type == SHT_CUDA_CONSTANT_B0 + 2 and s.owner is not None
     }
     found = {}
-    for kernel in [f for f in state.functions if f.is_entry and f.section is not None]:
+    for kernel in [f for f in state.symbols.functions if f.is_entry and f.section is not None]:
         for function in graph.reachable(kernel):
-            for code, applied in state.applied.items():
+            for code, applied in state.relocations.applied.items():
                 if code.owner is not function or not code.flags & SHF_EXECINSTR:
                     continue
                 for reloc in applied:
@@ -75,7 +75,7 @@ def reads(result: LinkResult) -> dict[tuple[str, str, int], bytes]:
 def bank_sizes(result: LinkResult) -> dict[str, int]:
     return {
         s.owner.name: s.size
-        for s in result.half.state.sections
+        for s in result.half.sections.made
         if s.sh_type == SHT_CUDA_CONSTANT_B0 + 2 and s.owner is not None
     }
 

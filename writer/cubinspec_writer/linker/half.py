@@ -20,10 +20,9 @@ from cubinspec_writer.linker.model import (
     SHT_SYMTAB,
     InputObject,
     OutSection,
-    Symbol,
 )
 from cubinspec_writer.linker.passes import callgraph, compat, info, notes, unified
-from cubinspec_writer.linker.passes.callgraph import Graph, join_callgraphs
+from cubinspec_writer.linker.passes.callgraph import join_callgraphs
 from cubinspec_writer.linker.passes.liveness import mark_live, undefined_names
 from cubinspec_writer.linker.passes.merge import merge
 from cubinspec_writer.linker.passes.number import number_symbols
@@ -33,7 +32,6 @@ from cubinspec_writer.linker.passes.resolve import resolve
 from cubinspec_writer.linker.passes.textures import place_textures
 from cubinspec_writer.linker.profile import Profile
 from cubinspec_writer.linker.state import LinkState
-from cubinspec_writer.plain import dataclass
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,29 +41,15 @@ if TYPE_CHECKING:
 _REL_ACTION = bytes.fromhex("73000000000000000000001125000536")
 
 
-@dataclass(slots=True)
-class Half:
-    """One linked program: numbered symbols, filled sections, nothing laid out."""
-
-    state: LinkState
-    graph: Graph
-    #: Sections that every output has, by name; `.nv.info` may stay empty.
-    fixed: dict[str, OutSection]
-    callgraph: OutSection
-    prototype: OutSection
-    #: In the order of their numbers; a section stands for its section symbol.
-    symbols: list[Symbol | OutSection]
-
-
 def link_half(
     objects: list[InputObject],
     options: LinkOptions,
     profile: Profile,
     diagnostics: Diagnostics,
-    twin: Half | None = None,
+    twin: LinkState | None = None,
     kernels: KernelFilter | None = None,
     index: Index | None = None,
-) -> Half:
+) -> LinkState:
     """Run all passes up to the numbering of symbols.
 
     Args:
@@ -74,15 +58,16 @@ def link_half(
         index: where unified functions and data have their places.
     """
     state = LinkState(options, profile, objects, diagnostics, kernels, index)
-    fixed = _name_fixed_sections(state)
+    fixed = state.sections.fixed = _name_fixed_sections(state)
     resolve(state)
     diagnostics.stop_on_errors()  # of warnings about inputs and options, with -Werror
     mark_live(state)
     undefined = undefined_names(state)
     merge(state)
     place_commons(state)
-    graph = join_callgraphs(state)
-    graph_sections = callgraph.create_sections(state, graph)
+    join_callgraphs(state)
+    graph = state.graph
+    callgraph.create_sections(state, graph)
     place_textures(state, graph)
     place(state, graph)
     mismatch = _arrange_unified(state)
@@ -90,26 +75,26 @@ def link_half(
         action = state.create_section(".nv.rel.action", SHT_CUDA_RELOCINFO, 0, 8, entsize=8)
         action.data += _REL_ACTION
     relocate(state)
-    symbols = number_symbols(state)
+    state.symbols.numbered = number_symbols(state)
     if profile.drops_dead_frames:
-        for (target, _), rows in state.reloc_sections.items():
+        for (target, _), rows in state.relocations.sections.items():
             if target.name in LINE_TABLES:
                 from cubinspec_writer.linker.finalizer.lines import sort_sequences
 
                 sort_sequences(target, rows)
     unified.fill(state)
-    info.fill(state, graph, fixed[".nv.info"], twin.state if twin else None)
+    info.fill(state, graph, fixed[".nv.info"], twin)
     for text in undefined:
         diagnostics.error(text)
     if mismatch is not None:
         raise diagnostics.fatal(mismatch)
     _fill_notes(state, fixed)
-    for function in state.functions:
+    for function in state.symbols.functions:
         section = function.section
         if section is not None and section.owner is function and section.flags & SHF_EXECINSTR:
             count = section.info_value if profile.register_count_in_text else 0
             section.info_value = function.index | count
-    return Half(state, graph, fixed, *graph_sections, symbols)
+    return state
 
 
 def _arrange_unified(state: LinkState) -> str | None:
@@ -144,9 +129,9 @@ def _name_fixed_sections(state: LinkState) -> dict[str, OutSection]:
         if name == ".nv.info":
             unified.create_function_rows(state)
         section.has_symbol = section.sh_type == SHT_NOTE
-        state.entries.append(section)
+        state.names.entries.append(section)
         if name == ".symtab":
-            state.add_name(".symtab_shndx")
+            state.names.add(".symtab_shndx")
     unified.copy_index(state)
     fixed[".nv.info"].emitted = any(info.has_globals(obj) for obj in state.objects)
     return fixed

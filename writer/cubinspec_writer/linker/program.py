@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cubinspec.reader.elf import Elf
 from cubinspec_writer.linker.diagnostics import Diagnostics
-from cubinspec_writer.linker.half import Half, link_half
+from cubinspec_writer.linker.half import link_half
 from cubinspec_writer.linker.inputs.gather import Gathered, gather, target_of
 from cubinspec_writer.linker.inputs.host import KernelFilter, named_by_host, named_by_options
 from cubinspec_writer.linker.inputs.options import LinkOptions
@@ -13,6 +13,7 @@ from cubinspec_writer.linker.model import SHN_UNDEF, SHT_SYMTAB, STB_GLOBAL
 from cubinspec_writer.linker.passes.climb import check_registers
 from cubinspec_writer.linker.profile import MERCURY_HALF, profile_for
 from cubinspec_writer.linker.result import LinkResult
+from cubinspec_writer.linker.state import LinkState
 from cubinspec_writer.linker.write import direct
 from cubinspec_writer.rest import CollectorAtRest
 
@@ -72,7 +73,7 @@ def _link(inputs: Iterable[Input], options: LinkOptions) -> LinkResult:
     return LinkResult(parts, diagnostics.messages, gathered.hosts, half, mercury)
 
 
-def _report(half: Half, options: LinkOptions, diagnostics: Diagnostics) -> None:
+def _report(half: LinkState, options: LinkOptions, diagnostics: Diagnostics) -> None:
     """Tell what options ask for; then end if there were errors."""
     if options.dump_callgraph and not options.relocatable:
         from cubinspec_writer.linker.reports import usage

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     import builtins
     from typing import Any
 
-    from cubinspec_writer.linker.half import Half
     from cubinspec_writer.linker.inputs.host import HostObject
+    from cubinspec_writer.linker.state import LinkState
 
 
 @dataclass(slots=True)
@@ -28,8 +28,8 @@ class LinkResult:
     parts: list[builtins.bytes | bytearray]
     messages: list[tuple[str, str]]
     hosts: list[HostObject]
-    half: Half
-    mercury: Half | None
+    half: LinkState
+    mercury: LinkState | None
 
     @property
     def bytes(self) -> builtins.bytes:

@@ -1,14 +1,13 @@
-"""The link in progress: what the passes share.
+"""One program while it is linked: what the passes share, in named parts.
 
-The order in which names are first used decides the order of sections, symbols and both string
-tables of the output, so every creation goes through `LinkState`.
+From sm_100 on a link has two of these, one for the Mercury half and one for the SASS half. The
+order in which names are first used decides the order of sections, symbols and both string tables
+of the output, so sections are only created through `LinkState`.
 """
 
 from __future__ import annotations
 
-from cubinspec_writer.linker.diagnostics import Diagnostics
-from cubinspec_writer.linker.inputs.host import KernelFilter
-from cubinspec_writer.linker.inputs.options import LinkOptions
+from cubinspec_writer.linker.graph import Graph
 from cubinspec_writer.linker.model import (
     SHF_ALLOC,
     SHF_INFO_LINK,
@@ -27,104 +26,324 @@ from cubinspec_writer.linker.model import (
     Symbol,
     UnifiedRow,
 )
-from cubinspec_writer.linker.profile import Profile
-from cubinspec_writer.plain import dataclass, field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cubinspec_writer.linker.diagnostics import Diagnostics
+    from cubinspec_writer.linker.inputs.host import KernelFilter
+    from cubinspec_writer.linker.inputs.options import LinkOptions
     from cubinspec_writer.linker.inputs.uidx import Index
+    from cubinspec_writer.linker.profile import Profile
 
 
-@dataclass(slots=True)
-class LinkState:
-    """Everything known about the link so far."""
+class Names:
+    """The order in which names were entered, which the string tables of the output have.
 
-    options: LinkOptions
-    profile: Profile
-    objects: list[InputObject]
-    diagnostics: Diagnostics
-    #: Which kernels are wanted; None: all.
-    kernels: KernelFilter | None = None
-    #: Where unified functions and data have their places.
-    index: Index | None = None
-    #: The first part of `.strtab` and `.symtab`: sections, local and weak symbols, and bare names
-    #: of sections that exist in the string table only.
-    entries: list[OutSection | Symbol | str] = field(default_factory=list)
-    #: Those of the bare names that are not `reserved`.
-    loose_names: dict[str, None] = field(default_factory=dict)
-    #: The second part of `.symtab`.
-    globals: list[Symbol] = field(default_factory=list)
-    #: Sections that have a name but were not made yet: where their name is in `entries`.
-    reserved: dict[tuple[str, Symbol | None], int] = field(default_factory=dict)
-    #: Signature strings in the order they were first seen.
-    signatures: dict[str, None] = field(default_factory=dict)
-    sections: list[OutSection] = field(default_factory=list)
-    #: The same by type, as they were made.
-    by_type: dict[int, list[OutSection]] = field(default_factory=dict)
-    #: Those that belong to no function, by name.
-    unowned: dict[str, OutSection] = field(default_factory=dict)
-    #: Live functions in registration order.
-    functions: list[Symbol] = field(default_factory=list)
-    #: Relocation sections of a target, by (target, kind).
-    reloc_sections: dict[tuple[OutSection, bool], OutSection] = field(default_factory=dict)
-    #: Defined data symbols of every section, in merging order.
-    members: dict[OutSection, list[Symbol]] = field(default_factory=dict)
-    hidden: list[OutSection] = field(default_factory=list)
-    #: Where the bytes of a hidden section were copied to: bank and offset, for the link map.
-    copies: dict[OutSection, list[tuple[OutSection, int]]] = field(default_factory=dict)
-    #: Offset and size of the tables in compiler constants; those of a late copy count as one.
-    tables: dict[OutSection, list[tuple[int, int]]] = field(default_factory=dict)
-    #: Relocations of hidden sections, until their bytes have moved.
-    hidden_relocs: dict[OutSection, list[Reloc]] = field(default_factory=dict)
-    #: Functions with several copies that have an entry in `.debug_frame` already.
-    framed: set[Symbol] = field(default_factory=set)
-    #: Tables of which no entry is left; they keep their section symbol.
-    emptied: set[OutSection] = field(default_factory=set)
-    #: Functions in the order in which the attributes of their linked copies were met.
-    attributed: dict[Symbol, None] = field(default_factory=dict)
-    #: Constant banks of kernels that are in the output only when something fills them.
-    vacated: list[OutSection] = field(default_factory=list)
-    #: Functions of which a strong copy was merged.
-    strong: set[Symbol] = field(default_factory=set)
-    #: Where in a hidden section the constants of duplicate functions lie.
-    lost_constants: list[tuple[OutSection, int]] = field(default_factory=list)
-    #: Compiler constants with parts or relocations of copies of functions that are not linked.
-    mixed_constants: set[OutSection] = field(default_factory=set)
-    #: `st_value` of the null symbol.
-    null_value: int = 0
-    #: Where arrays of dynamic size start for the code of a function.
-    dynamic_start: dict[Symbol, int] = field(default_factory=dict)
-    #: With `-r`: what kernels name instead of arrays of dynamic size.
-    instances: set[Symbol] = field(default_factory=set)
-    #: Number of relocations merged.
-    serial: int = 0
-    #: Target section -> its `.nv.resolvedrela` section (only with that option).
-    resolved: dict[OutSection, OutSection] = field(default_factory=dict)
-    listings: dict[str, OutSection] = field(default_factory=dict)
-    #: Relocations that were applied, by target.
-    applied: dict[OutSection, list[Reloc]] = field(default_factory=dict)
-    #: Offset in every user's parameter bank of the slot of a texture, surface or sampler.
-    slots: dict[Symbol, int] = field(default_factory=dict)
-    #: Kernels whose parameter bank has those slots.
-    slotted: set[Symbol] = field(default_factory=set)
-    by_name: dict[str, Symbol] = field(default_factory=dict)
-    #: Kernels that may not have all registers, and how many they may have.
-    register_limits: dict[Symbol, int] = field(default_factory=dict)
-    #: Names of variables that an input has as common ones.
-    commons: dict[str, None] = field(default_factory=dict)
-    #: Whether threads of the program run in lockstep; None: nobody asked.
-    lockstep: bool | None = None
-    _kernels: list[Symbol] | None = None
-    _aliases: list[Symbol] | None = None
-    #: Rows of the tables of unified functions and data.
-    unified: dict[OutSection, list[UnifiedRow]] = field(default_factory=dict)
-    #: Stubs of unified functions in an executable as they were merged, and where they come from.
-    stubs: dict[Symbol, tuple[InputObject, InSection]] = field(default_factory=dict)
+    Attributes:
+        entries: the first part of `.strtab` and `.symtab`: sections, local and weak symbols, and
+            bare names of sections that are in the string table only.
+        loose: those of the bare names that are not `reserved`.
+        reserved: name and owner of sections that have a name but were not made yet -> where the
+            name stands in `entries`.
+        signatures: signatures of functions in the order in which they were first seen.
+    """
 
-    def add_name(self, name: str) -> None:
+    __slots__ = ("entries", "loose", "reserved", "signatures")
+
+    def __init__(self) -> None:
+        self.entries: list[OutSection | Symbol | str] = []
+        self.loose: dict[str, None] = {}
+        self.reserved: dict[tuple[str, Symbol | None], int] = {}
+        self.signatures: dict[str, None] = {}
+
+    def add(self, name: str) -> None:
         """Enter a section name that may never get a section into both string tables."""
         self.entries.append(name)
-        self.loose_names[name] = None
+        self.loose[name] = None
+
+    def reserve(self, name: str, owner: Symbol | None) -> None:
+        """Enter the name of a section that is made only when something goes into it."""
+        self.reserved[name, owner] = len(self.entries)
+        self.entries.append(name)
+
+    def drop(self, gone: set[OutSection]) -> None:
+        """Take sections, and what was reserved for them, back as if they had not been made."""
+        entries = self.entries
+        kept = [at for at, entry in enumerate(entries) if entry not in gone]
+        moved = {old: new for new, old in enumerate(kept)}
+        self.entries = [entries[at] for at in kept]
+        self.reserved = {key: moved[at] for key, at in self.reserved.items()}
+
+
+class Symbols:
+    """The symbols of the output.
+
+    Attributes:
+        by_name: global and weak symbols of all inputs.
+        commons: names of variables that an input has as common ones.
+        functions: live functions in registration order.
+        globals: the second part of `.symtab`.
+        strong: functions of which a strong copy was merged.
+        numbered: all symbols in the order of their numbers; a section stands for its section
+            symbol.
+        null_value: `st_value` of the null symbol.
+    """
+
+    __slots__ = (
+        "by_name",
+        "commons",
+        "functions",
+        "globals",
+        "null_value",
+        "numbered",
+        "strong",
+    )
+
+    def __init__(self) -> None:
+        self.by_name: dict[str, Symbol] = {}
+        self.commons: dict[str, None] = {}
+        self.functions: list[Symbol] = []
+        self.globals: list[Symbol] = []
+        self.strong: set[Symbol] = set()
+        self.numbered: list[Symbol | OutSection] = []
+        self.null_value = 0
+
+
+class Sections:
+    """The sections of the output.
+
+    Attributes:
+        fixed: sections that every output has, by name; `.nv.info` may stay empty.
+        made: all others, in the order in which they were made.
+        by_type: the same by type.
+        unowned: those that belong to no function, by name; also staging sections.
+        staging: sections that hold bytes until they move elsewhere; they leave no name behind.
+        members: the defined data symbols of every section, in merging order.
+        vacated: constant banks of kernels that are in the output only when something fills them.
+        callgraph, prototype: `.nv.callgraph` and `.nv.prototype`.
+    """
+
+    __slots__ = (
+        "by_type",
+        "callgraph",
+        "fixed",
+        "made",
+        "members",
+        "prototype",
+        "staging",
+        "unowned",
+        "vacated",
+    )
+
+    def __init__(self) -> None:
+        self.fixed: dict[str, OutSection] = {}
+        self.made: list[OutSection] = []
+        self.by_type: dict[int, list[OutSection]] = {}
+        self.unowned: dict[str, OutSection] = {}
+        self.staging: list[OutSection] = []
+        self.members: dict[OutSection, list[Symbol]] = {}
+        self.vacated: list[OutSection] = []
+        self.callgraph: OutSection | None = None
+        self.prototype: OutSection | None = None
+
+    def find(self, name: str, owner: Symbol | None = None) -> OutSection | None:
+        """The section of a name."""
+        if owner is None:
+            return self.unowned.get(name)
+        for part in owner.parts:
+            if part.name == name:
+                return part
+        return None
+
+
+class Relocations:
+    """The relocations of the output.
+
+    Attributes:
+        sections: the relocation sections, by target and whether addends are stored (RELA).
+        staged: relocations of staging sections, until their bytes have moved.
+        num_merged: how many relocations were numbered while merging.
+        applied: relocations that were applied, by target.
+        resolved: target section -> its `.nv.resolvedrela` section (`--preserve-relocs` only).
+        listings: those sections by name.
+        lockstep: whether threads of the program run in lockstep; None: nobody asked.
+    """
+
+    __slots__ = (
+        "applied",
+        "listings",
+        "lockstep",
+        "num_merged",
+        "resolved",
+        "sections",
+        "staged",
+    )
+
+    def __init__(self) -> None:
+        self.sections: dict[tuple[OutSection, bool], OutSection] = {}
+        self.staged: dict[OutSection, list[Reloc]] = {}
+        self.num_merged = 0
+        self.applied: dict[OutSection, list[Reloc]] = {}
+        self.resolved: dict[OutSection, OutSection] = {}
+        self.listings: dict[str, OutSection] = {}
+        self.lockstep: bool | None = None
+
+
+class Constants:
+    """Constants of the compiler, which move from device functions into the banks of kernels.
+
+    Attributes:
+        copies: where the bytes of a staging section were copied to: bank and offset.
+        tables: offset and size of the tables in compiler constants; those of a copy of a function
+            that came too late count as one.
+        lost: where in a staging section the constants of duplicate functions lie.
+        mixed: compiler constants with parts or relocations of copies that are not linked.
+    """
+
+    __slots__ = ("copies", "lost", "mixed", "tables")
+
+    def __init__(self) -> None:
+        self.copies: dict[OutSection, list[tuple[OutSection, int]]] = {}
+        self.tables: dict[OutSection, list[tuple[int, int]]] = {}
+        self.lost: list[tuple[OutSection, int]] = []
+        self.mixed: set[OutSection] = set()
+
+
+class SharedMemory:
+    """Arrays of dynamic size in shared memory.
+
+    Attributes:
+        dynamic_start: where these arrays start for the code of a function.
+        instances: with `-r`, what kernels name instead of these arrays.
+    """
+
+    __slots__ = ("dynamic_start", "instances")
+
+    def __init__(self) -> None:
+        self.dynamic_start: dict[Symbol, int] = {}
+        self.instances: set[Symbol] = set()
+
+
+class Handles:
+    """Slots of texture, surface and sampler references in the parameter banks of kernels.
+
+    Attributes:
+        slots: the offset of every reference, the same in all banks.
+        kernels: kernels whose parameter bank has the slots.
+    """
+
+    __slots__ = ("kernels", "slots")
+
+    def __init__(self) -> None:
+        self.slots: dict[Symbol, int] = {}
+        self.kernels: set[Symbol] = set()
+
+
+class Unified:
+    """Unified functions and data.
+
+    Attributes:
+        rows: the rows of the tables of identifiers.
+        stubs: stubs of unified functions in an executable as they were merged, and where they come
+            from.
+    """
+
+    __slots__ = ("rows", "stubs")
+
+    def __init__(self) -> None:
+        self.rows: dict[OutSection, list[UnifiedRow]] = {}
+        self.stubs: dict[Symbol, tuple[InputObject, InSection]] = {}
+
+
+class Attributes:
+    """What the attributes of functions say.
+
+    Attributes:
+        order: functions in the order in which the attributes of their linked copies were met.
+        register_limits: kernels that may not have all registers, and how many they may have.
+    """
+
+    __slots__ = ("order", "register_limits")
+
+    def __init__(self) -> None:
+        self.order: dict[Symbol, None] = {}
+        self.register_limits: dict[Symbol, int] = {}
+
+
+class Debug:
+    """Debug tables that have an entry for every function.
+
+    Attributes:
+        framed: functions with several copies that have an entry in `.debug_frame` already.
+        emptied: tables of which no entry is left; they keep their section symbol.
+    """
+
+    __slots__ = ("emptied", "framed")
+
+    def __init__(self) -> None:
+        self.framed: set[Symbol] = set()
+        self.emptied: set[OutSection] = set()
+
+
+class LinkState:
+    """One program while it is linked.
+
+    Attributes:
+        options, profile, objects, diagnostics: what is linked, and how.
+        kernels: which kernels are wanted; None: all.
+        index: where unified functions and data have their places.
+    """
+
+    __slots__ = (
+        "_aliases",
+        "_kernels",
+        "attributes",
+        "constants",
+        "debug",
+        "diagnostics",
+        "graph",
+        "handles",
+        "index",
+        "kernels",
+        "names",
+        "objects",
+        "options",
+        "profile",
+        "relocations",
+        "sections",
+        "shared",
+        "symbols",
+        "unified",
+    )
+
+    def __init__(
+        self,
+        options: LinkOptions,
+        profile: Profile,
+        objects: list[InputObject],
+        diagnostics: Diagnostics,
+        kernels: KernelFilter | None = None,
+        index: Index | None = None,
+    ) -> None:
+        self.options = options
+        self.profile = profile
+        self.objects = objects
+        self.diagnostics = diagnostics
+        self.kernels = kernels
+        self.index = index
+        self.names = Names()
+        self.symbols = Symbols()
+        self.sections = Sections()
+        self.relocations = Relocations()
+        self.constants = Constants()
+        self.shared = SharedMemory()
+        self.handles = Handles()
+        self.unified = Unified()
+        self.attributes = Attributes()
+        self.debug = Debug()
+        self.graph = Graph()
+        self._kernels: list[Symbol] | None = None
+        self._aliases: list[Symbol] | None = None
 
     def create_section(
         self,
@@ -143,39 +362,27 @@ class LinkState:
             place: where its name was entered before; None: it comes last.
         """
         section = OutSection(name, sh_type, flags, align, entsize, owner, True, with_symbol)
-        self.sections.append(section)
+        sections, names = self.sections, self.names
+        sections.made.append(section)
         try:
-            self.by_type[sh_type].append(section)
+            sections.by_type[sh_type].append(section)
         except KeyError:
-            self.by_type[sh_type] = [section]
+            sections.by_type[sh_type] = [section]
         if owner is None:
-            self.unowned[name] = section
+            sections.unowned[name] = section
         else:
             owner.parts.append(section)
         if place is None:
-            self.entries.append(section)
+            names.entries.append(section)
         else:
-            self.entries[place] = section
+            names.entries[place] = section
         if (
             sh_type == SHT_CUDA_CONSTANT_B0
             and self.profile.constant0_companion
             and not self.options.relocatable
         ):
-            self.reserve(".rel" + name, owner)
+            names.reserve(".rel" + name, owner)
         return section
-
-    def reserve(self, name: str, owner: Symbol | None) -> None:
-        """Enter the name of a section that is made only when something goes into it."""
-        self.reserved[name, owner] = len(self.entries)
-        self.entries.append(name)
-
-    def drop_entries(self, gone: set[OutSection]) -> None:
-        """Take sections, and what was reserved for them, back as if they had not been made."""
-        entries = self.entries
-        kept = [at for at, entry in enumerate(entries) if entry not in gone]
-        moved = {old: new for new, old in enumerate(kept)}
-        self.entries = [entries[at] for at in kept]
-        self.reserved = {key: moved[at] for key, at in self.reserved.items()}
 
     def shared_section(self, kernel: Symbol, *, make: bool = False) -> OutSection | None:
         """The section of a kernel's shared memory, if the kernel is linked.
@@ -184,24 +391,24 @@ class LinkState:
             make: create it where merging did not name it (kernels that are not wanted).
         """
         name = ".nv.shared." + kernel.name
-        section = self.find(name, kernel)
-        place = self.reserved.pop((name, kernel), None) if section is None else None
+        section = self.sections.find(name, kernel)
+        place = self.names.reserved.pop((name, kernel), None) if section is None else None
         if place is not None or (make and section is None):
             flags = SHF_WRITE | SHF_ALLOC | SHF_INFO_LINK
             section = self.create_section(name, SHT_CUDA_SHARED, flags, 0, kernel, place=place)
             section.info_section, section.emitted = kernel.section, False
         return section
 
-    def hidden_section(
+    def staging_section(
         self, name: str, sh_type: int, flags: int, align: int, owner: Symbol | None = None
     ) -> OutSection:
         """A section that holds bytes until they move elsewhere; it leaves no name behind."""
         section = OutSection(name, sh_type, flags, align, owner=owner, emitted=False)
         if owner is None:
-            self.unowned[name] = section
+            self.sections.unowned[name] = section
         else:
             owner.parts.append(section)
-        self.hidden.append(section)
+        self.sections.staging.append(section)
         return section
 
     def create_reloc_section(
@@ -220,14 +427,14 @@ class LinkState:
             name, sh_type, SHF_INFO_LINK, align, target.owner, entsize, False
         )
         section.info_section, section.relocs = target, []
-        self.reloc_sections[target, is_rela] = section
-        options = self.options
-        if options.preserve_relocs and listed and target not in self.resolved:
+        self.relocations.sections[target, is_rela] = section
+        relocations = self.relocations
+        if self.options.preserve_relocs and listed and target not in relocations.resolved:
             # Functions of one name in several files share the list of the first (preserve_statics).
             name = ".nv.resolvedrela" + target.name
-            if name not in self.listings:
-                self.listings[name] = self._listing(name, target)
-            self.resolved[target] = self.listings[name]
+            if name not in relocations.listings:
+                relocations.listings[name] = self._listing(name, target)
+            relocations.resolved[target] = relocations.listings[name]
         return section
 
     def _listing(self, name: str, target: OutSection) -> OutSection:
@@ -237,32 +444,23 @@ class LinkState:
         listing.info_section, listing.emitted, listing.relocs = target, False, []
         return listing
 
-    def find(self, name: str, owner: Symbol | None = None) -> OutSection | None:
-        """The section of a name."""
-        if owner is None:
-            return self.unowned.get(name)
-        for part in owner.parts:
-            if part.name == name:
-                return part
-        return None
-
     def reloc_section(self, target: OutSection, is_rela: bool) -> OutSection | None:
         """The relocation section of a target, if there is one."""
-        section = self.reloc_sections.get((target, is_rela))
+        section = self.relocations.sections.get((target, is_rela))
         if section is not None or is_rela:
             return section
         name = ".rel" + target.name
-        place = self.reserved.pop((name, target.owner), None)
+        place = self.names.reserved.pop((name, target.owner), None)
         if place is not None:
             section = self.create_section(name, SHT_REL, 0, 8, target.owner, 16, False, place)
             section.info_section, section.emitted, section.relocs = target, False, []
-            self.reloc_sections[target, False] = section
+            self.relocations.sections[target, False] = section
         return section
 
     def linked_kernels(self) -> list[Symbol]:
         """Kernels with code in the output, in registration order; merging is over."""
         if self._kernels is None:
-            self._kernels = [f for f in self.functions if f.section and self.is_kernel(f)]
+            self._kernels = [f for f in self.symbols.functions if f.section and self.is_kernel(f)]
         return self._kernels
 
     def aliases(self) -> list[Symbol]:
@@ -270,7 +468,7 @@ class LinkState:
         if self._aliases is None:
             self._aliases = [
                 f
-                for f in self.functions
+                for f in self.symbols.functions
                 if f.section and (owner := f.section.owner) is not f and owner is not None
             ]
         return self._aliases
@@ -296,11 +494,11 @@ class LinkState:
             return
         symbol.entered = True
         if symbol.kind == STT_FUNC:
-            self.functions.append(symbol)
+            self.symbols.functions.append(symbol)
         if symbol.in_globals:
-            self.globals.append(symbol)
+            self.symbols.globals.append(symbol)
         else:
-            self.entries.append(symbol)
+            self.names.entries.append(symbol)
 
 
 def is_rel(section: OutSection) -> bool:

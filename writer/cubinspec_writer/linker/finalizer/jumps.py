@@ -28,8 +28,8 @@ def fill(mercury: LinkState, twins: dict[OutSection, OutSection]) -> None:
     """
     mixed = {
         bank
-        for section in mercury.mixed_constants
-        for bank, _ in mercury.copies.get(section, [(section, 0)])
+        for section in mercury.constants.mixed
+        for bank, _ in mercury.constants.copies.get(section, [(section, 0)])
         if bank in twins
     }
     if not mixed:
@@ -59,7 +59,7 @@ def _places(
             if source.sh_type != _CONSTANT2 or owner is None or place is None:
                 continue
             section, base = place
-            bank, shift = mercury.copies.get(section, [(section, 0)])[0]
+            bank, shift = mercury.constants.copies.get(section, [(section, 0)])[0]
             if bank not in twins:
                 continue
             content = twins[bank].content

@@ -34,7 +34,7 @@ def arrange(state: LinkState, index: Index) -> str | None:
     Returns:
         What is wrong, in nvlink's words where it has some.
     """
-    functions, data = state.find(FUNCTIONS), state.find(DATA)
+    functions, data = state.sections.find(FUNCTIONS), state.sections.find(DATA)
     try:
         if functions is not None:
             _arrange_functions(state, functions, index.functions)
@@ -50,7 +50,7 @@ class _MismatchError(Exception):
 
 
 def _arrange_functions(state: LinkState, table: OutSection, window: Window) -> None:
-    rows, stubs = _rows(state, UFT_ENTRY), state.stubs
+    rows, stubs = _rows(state, UFT_ENTRY), state.unified.stubs
     if len(stubs) != len(rows):
         raise _MismatchError(
             "Internal error: Number of .nv.uft jump slots != Number of entries in .nv.uft.entry"
@@ -77,7 +77,7 @@ def _arrange_functions(state: LinkState, table: OutSection, window: Window) -> N
         row.offset = row.stub.value = offset
     scale = MERCURY_SLOT if state.profile.keeps_symbols else SLOT
     for is_rela in (False, True):
-        relocs = state.reloc_sections.get((table, is_rela))
+        relocs = state.relocations.sections.get((table, is_rela))
         if relocs is not None:
             relocs.relocs = [
                 reloc._replace(offset=merged[reloc.offset // SLOT * SLOT].value // SLOT * scale)
@@ -93,7 +93,7 @@ def _fill_table(state: LinkState, table: OutSection, stubs: list[Symbol]) -> Non
 
     code: list[bytes] = []
     for stub in stubs:
-        obj, source = state.stubs[stub]
+        obj, source = state.unified.stubs[stub]
         code.append(source.data)
         obj.placed[source.index] = (table, stub.value)
     if state.profile.keeps_symbols:
@@ -101,8 +101,8 @@ def _fill_table(state: LinkState, table: OutSection, stubs: list[Symbol]) -> Non
     elif state.profile.mercury:
         table.content = finalized(code)
         length = finalize_symbols(stubs, len(table.content))
-        frames = state.find(FRAMES)
-        relocs = state.reloc_sections.get((frames, True)) if frames is not None else None
+        frames = state.sections.find(FRAMES)
+        relocs = state.relocations.sections.get((frames, True)) if frames is not None else None
         for reloc in relocs.relocs if relocs is not None else ():
             if reloc.symbol is stubs[0] and frames is not None and not is_clear(reloc.r_type):
                 set_length(frames, reloc.offset, length)
@@ -136,7 +136,7 @@ def _check_relocations(state: LinkState, table: OutSection, places: dict[Unified
     """nvlink leaves relocations where they were, and writes addresses into other variables."""
     moved = [row.symbol for row, offset in places.items() if row.symbol.value != offset]
     for is_rela in (False, True):
-        relocs = state.reloc_sections.get((table, is_rela))
+        relocs = state.relocations.sections.get((table, is_rela))
         offsets = [reloc.offset for reloc in relocs.relocs] if relocs is not None else []
         for symbol in moved:
             if any(symbol.value <= offset < symbol.value + symbol.size for offset in offsets):
@@ -152,8 +152,8 @@ def _no_room(symbol: Symbol, offset: int, table: OutSection) -> _MismatchError:
 
 
 def _rows(state: LinkState, name: str) -> list[UnifiedRow]:
-    section = state.find(name)
-    return state.unified.get(section, []) if section is not None else []
+    section = state.sections.find(name)
+    return state.unified.rows.get(section, []) if section is not None else []
 
 
 def _places(rows: list[UnifiedRow], window: Window) -> dict[UnifiedRow, int]:

@@ -18,20 +18,20 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cubinspec_writer.linker.half import Half
+    from cubinspec_writer.linker.state import LinkState
 
 
-def code_order(half: Half) -> list[Symbol]:
+def code_order(half: LinkState) -> list[Symbol]:
     """Linked functions with code, in the order of their sections."""
     return [
         s.owner
-        for s in half.state.sections
+        for s in half.sections.made
         if s.flags & SHF_EXECINSTR and s.owner is not None and s.owner.is_function
     ]
 
 
 def climbed_registers(
-    half: Half, tell: Callable[[int, Symbol, Symbol], None] | None = None
+    half: LinkState, tell: Callable[[int, Symbol, Symbol], None] | None = None
 ) -> dict[Symbol, int]:
     """Registers of every linked function, those of kernels with what they call.
 
@@ -39,8 +39,8 @@ def climbed_registers(
         tell: called with a count, the function it comes from and the kernel that takes it over.
     """
     order = code_order(half)
-    registers = dict.fromkeys(order, 0) | FunctionFacts(half.state).registers
-    if half.state.options.relocatable:
+    registers = dict.fromkeys(order, 0) | FunctionFacts(half).registers
+    if half.options.relocatable:
         return registers
     kernels = [f for f in reversed(order) if f.is_entry]
     reached_by: dict[Symbol, list[Symbol]] = {}
@@ -58,9 +58,9 @@ def climbed_registers(
     return registers
 
 
-def register_limits(half: Half) -> dict[Symbol, int]:
+def register_limits(half: LinkState) -> dict[Symbol, int]:
     """Kernels that may not have all registers and call something -> what they may have."""
-    limits = half.state.register_limits
+    limits = half.attributes.register_limits
     return {kernel: limits[kernel] for kernel in limits if half.graph.edges(kernel)}
 
 
@@ -77,15 +77,15 @@ def limit_error(
     )
 
 
-def check_registers(half: Half) -> None:
+def check_registers(half: LinkState) -> None:
     """Report an error for every count that a kernel's limit forbids."""
     limits = register_limits(half)
-    if not limits or half.state.options.relocatable:
+    if not limits or half.options.relocatable:
         return
 
     def tell(count: int, function: Symbol, kernel: Symbol) -> None:
         text = limit_error(limits, count, function, kernel)
         if text is not None:
-            half.state.diagnostics.error(text)
+            half.diagnostics.error(text)
 
     climbed_registers(half, tell)

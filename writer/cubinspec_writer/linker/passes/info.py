@@ -13,6 +13,7 @@ from struct import Struct
 
 from cubinspec.errors import BadStructureError
 from cubinspec_generated.tables import eiattr
+from cubinspec_writer.linker.graph import Graph
 from cubinspec_writer.linker.model import (
     BVAL,
     HVAL,
@@ -26,7 +27,6 @@ from cubinspec_writer.linker.model import (
     info_record,
 )
 from cubinspec_writer.linker.passes import unified
-from cubinspec_writer.linker.passes.callgraph import Graph
 from cubinspec_writer.linker.passes.takeover import (
     AT_ENTRY_FRAGMENTS,
     EXTERNS,
@@ -106,7 +106,7 @@ class FunctionFacts:
                 and symbol.live
                 and symbol.definition is not None
                 and symbol.definition[1] is row
-                and symbol not in state.stubs
+                and symbol not in state.unified.stubs
             }
             values = _function_values(obj)
             if values is None:
@@ -241,8 +241,8 @@ def fill(
     for kernel in _with_stacks(state, kernels) if demands is not None else ():
         assert demands is not None
         # The finalizer knows code by its section, and of the stubs it knows the last one.
-        is_stub = mercury is not None and kernel in state.stubs
-        size = demands.stacks[next(reversed(state.stubs)) if is_stub else kernel]
+        is_stub = mercury is not None and kernel in state.unified.stubs
+        size = demands.stacks[next(reversed(state.unified.stubs)) if is_stub else kernel]
         if size is None:
             size = _UNKNOWN_STACK
             recursive.add(kernel)
@@ -256,9 +256,9 @@ def fill(
 
 def _with_stacks(state: LinkState, kernels: list[Symbol]) -> list[Symbol]:
     """What the stack is told of: kernels, and stubs unless there is one kernel (unified_chain)."""
-    if not state.stubs or len(kernels) == 1:
+    if not state.unified.stubs or len(kernels) == 1:
         return kernels
-    return sorted((*state.stubs, *kernels), key=_index)
+    return sorted((*state.unified.stubs, *kernels), key=_index)
 
 
 def _values_of(
@@ -292,7 +292,7 @@ def _warn(state: LinkState, demands: Demands, kernels: set[Symbol]) -> None:
 
     Once for every callee of unknown depth, however often that one meets recursion.
     """
-    for kernel in state.functions:
+    for kernel in state.symbols.functions:
         if kernel not in kernels:
             continue
         for _ in [c for c in demands.graph.edges(kernel) if demands.stacks[c] is None]:
@@ -335,7 +335,7 @@ def _function_sections(
     tails: dict[Symbol, list[InfoRecord]] = {}
     asked: Asked = {}
     codes = mercury_codes(mercury) if mercury else None
-    found = state.by_type.get(SHT_CUDA_INFO, ())
+    found = state.sections.by_type.get(SHT_CUDA_INFO, ())
     sections = {s.owner: s for s in found if s.records and s.owner is not None}
     #: Functions whose records say a mask.
     masked: set[Symbol] = set()
@@ -344,7 +344,7 @@ def _function_sections(
     settled: dict[int, tuple[list[InfoRecord], bool]] = {}
     wanted_kernels = set(state.linked_kernels())
     #: Stubs take over this count even where it is 0.
-    asks_stubs = VRC_CTA_INIT_COUNT if state.stubs else None
+    asks_stubs = VRC_CTA_INIT_COUNT if state.unified.stubs else None
     for function, section in sections.items():
         is_device = function not in wanted_kernels
         shared = id(section.records)
@@ -375,7 +375,7 @@ def _function_sections(
             elif code == MAXREG_COUNT:
                 limit = immediate(record) & 0xFF
                 if limit not in _NO_LIMIT and function.is_entry:
-                    state.register_limits[function] = limit
+                    state.attributes.register_limits[function] = limit
             elif code == PARAM_CBANK:
                 record = _renumber(function, record)
             elif code == EXTERNS:
@@ -397,7 +397,9 @@ def _function_sections(
     # The only kernel of a program gets what any function asks for, reached or not.
     only = len(kernels) == 1
     wanted = any(externs.values()) or any(r[1] != EXTERNS for rows in asked.values() for r in rows)
-    met = [function for function in state.attributed if function in sections] if wanted else []
+    met = (
+        [function for function in state.attributes.order if function in sections] if wanted else []
+    )
     position = {function: at for at, function in enumerate(met)}
     everyone = _in_input_order(state) if only and wanted else None
     for kernel in kernels:
@@ -445,7 +447,7 @@ def _function_sections(
             _open_mask(section.records)
         if tails and function in tails:
             section.records += [_renumber(function, r) for r in tails[function]]
-        if function in state.slotted:
+        if function in state.handles.kernels:
             codes_of_banks = (BINDLESS_TEXTURE_BANK, BINDLESS_SURFACE_BANK)
             section.records += [info_record(BVAL, code, 0) for code in codes_of_banks]
         section.content = b"".join(section.records)
@@ -468,7 +470,7 @@ def _without_masks(sections: Iterable[Symbol], masked: set[Symbol]) -> set[Symbo
 def _count_aliases(state: LinkState) -> dict[Symbol, int]:
     """Functions that have more names, and how many, if masks are said at all (alias_elsewhere)."""
     names = state.aliases()
-    infos = state.by_type.get(SHT_CUDA_INFO, ()) if names else ()
+    infos = state.sections.by_type.get(SHT_CUDA_INFO, ()) if names else ()
     if not any(r[1] == SPARSE_MMA_MASK for s in infos for r in s.records):
         return {}
     owners = [f.section.owner for f in names if f.section and f.section.owner]
@@ -546,7 +548,7 @@ def mercury_codes(state: LinkState) -> dict[str, list[set[int]]]:
     Several files may have a function of one name; both halves have these in one order.
     """
     codes: dict[str, list[set[int]]] = {}
-    for section in state.sections:
+    for section in state.sections.made:
         if section.owner is not None and section.sh_type == SHT_CUDA_INFO:
             found = {r[1] for r in section.records}
             codes.setdefault(section.owner.name, []).append(found)

@@ -32,26 +32,30 @@ def size_shared(state: LinkState) -> None:
     A section has the size of its variables, and the alignment on top unless the sum is larger;
     every section has at least the alignment of the pool.
     """
-    pool = state.find(SHARED_POOL)
+    pool = state.sections.find(SHARED_POOL)
     least = pool.align if pool is not None else 0
-    for section, members in state.members.items():
+    for section, members in state.sections.members.items():
         if section.sh_type == SHT_CUDA_SHARED and section.emitted:
             section.align = max(section.align, least)
             section.nobits_size = _sized(_static_size(members), section.align)
-    arrays = {s for s in state.members.get(pool, ()) if is_array(s)} if pool is not None else set()
+    arrays = (
+        {s for s in state.sections.members.get(pool, ()) if is_array(s)}
+        if pool is not None
+        else set()
+    )
     if not arrays or pool is None:
         return
     pool.align = max(pool.align, _ALIGN)
-    pool.nobits_size = _sized(_static_size(state.members.get(pool, [])), pool.align)
+    pool.nobits_size = _sized(_static_size(state.sections.members.get(pool, [])), pool.align)
     for array in arrays:
         array.section = pool
-    for kernel in [f for f in state.functions if f.is_entry]:
+    for kernel in [f for f in state.symbols.functions if f.is_entry]:
         own = state.shared_section(kernel) if least == _ALIGN else None
         if own is not None and not own.emitted:
             # As in a final link, this alignment says that there are such arrays.
             own.emitted, own.align, own.nobits_size = True, least, _sized(0, least)
     naming: dict[Symbol, int] = {}
-    for (target, _), relocs in state.reloc_sections.items():
+    for (target, _), relocs in state.relocations.sections.items():
         owner = target.owner
         if owner is not None and owner.is_entry and target is owner.section:
             first = min((r.serial for r in relocs.relocs if r.symbol in arrays), default=None)
@@ -72,8 +76,8 @@ def _make_instance(state: LinkState, kernel: Symbol, arrays: set[Symbol], least:
     listed = [state.reloc_section(kernel.section, is_rela) for is_rela in (True, False)]
     other = Space.SHARED << 5 | STV_INTERNAL
     instance = Symbol(_NAME, STB_WEAK, STT_CUDA_OBJECT, other, entered=True)
-    state.entries.append(instance)
-    state.instances.add(instance)
+    state.names.entries.append(instance)
+    state.shared.instances.add(instance)
     for relocs in listed:
         if relocs is not None:
             relocs.relocs = [
@@ -81,7 +85,7 @@ def _make_instance(state: LinkState, kernel: Symbol, arrays: set[Symbol], least:
             ]
     section = state.shared_section(kernel, make=True)
     assert section is not None
-    instance.value = align_up(_static_size(state.members.get(section, [])), _ALIGN)
+    instance.value = align_up(_static_size(state.sections.members.get(section, [])), _ALIGN)
     align = max(section.align, least if state.is_kernel(kernel) else 0, _ALIGN)
     # And a larger one of the pool that there are none.
     section.emitted = section.emitted or align == _ALIGN
@@ -100,4 +104,4 @@ def _sized(size: int, align: int) -> int:
 
 def has_variables(state: LinkState, section: OutSection) -> bool:
     """Whether a shared section has variables of a known size; only then it has a symbol."""
-    return any(v.is_defined for v in state.members.get(section, ()))
+    return any(v.is_defined for v in state.sections.members.get(section, ()))

@@ -145,7 +145,7 @@ class _Merger:
             if symbol.live and accepted_here(self.obj, row[0]):
                 self.owner[shndx] = symbol
                 if row[2] == STB_GLOBAL:
-                    self.state.strong.add(symbol)
+                    self.state.symbols.strong.add(symbol)
             else:
                 self.skipped.add(shndx)
                 if symbol.live:
@@ -187,8 +187,10 @@ class _Merger:
                 if own is not None:
                     self._info_section(own, symbol, is_new=is_new)
                 name = SHARED + symbol.name
-                if is_new or not ((name, symbol) in state.reserved or state.find(name, symbol)):
-                    state.reserve(name, symbol)
+                if is_new or not (
+                    (name, symbol) in state.names.reserved or state.sections.find(name, symbol)
+                ):
+                    state.names.reserve(name, symbol)
         for alias, row in self.aliases:
             if alias.live and defined_here(obj, row[0]):
                 alias.section, alias.value = self.owner[row[5]].section, row[6]
@@ -207,17 +209,17 @@ class _Merger:
                 continue
             if section.flags & SHF_EXECINSTR or is_constant(section.sh_type):
                 section.content = b""
-                if section is not symbol.section and section not in state.hidden:
+                if section is not symbol.section and section not in state.sections.staging:
                     section.emitted = False
-                    state.vacated.append(section)
-                state.lost_constants = [x for x in state.lost_constants if x[0] is not section]
+                    state.sections.vacated.append(section)
+                state.constants.lost = [x for x in state.constants.lost if x[0] is not section]
                 if section is symbol.section:
                     section.align = self.obj.sections[row.shndx].align
-                state.members.pop(section, None)
+                state.sections.members.pop(section, None)
             if is_constant(section.sh_type):
                 # Their relocations stay (weak_jump_tables).
-                state.mixed_constants.add(section)
-                state.tables.pop(section, None)
+                state.constants.mixed.add(section)
+                state.constants.tables.pop(section, None)
                 continue
             for is_rela in (False, True):
                 relocs = state.reloc_section(section, is_rela)
@@ -228,7 +230,7 @@ class _Merger:
         """A kernel that the host does not name leaves a name (case host_unused)."""
         wanted = self.state.kernels
         if kernel.is_entry and wanted is not None and wanted.by_host:
-            self.state.add_name(".nv.shared." + kernel.name)
+            self.state.names.add(".nv.shared." + kernel.name)
 
     def _info_section(self, source: InSection, owner: Symbol, *, is_new: bool) -> None:
         """Take attributes over.
@@ -238,14 +240,14 @@ class _Merger:
         """
         state = self.state
         index, name, sh_type, flags, _, _, _, align, _, _ = source
-        section = None if is_new else state.find(name, owner)
+        section = None if is_new else state.sections.find(name, owner)
         if section is None:
             section = state.create_section(name, sh_type, flags, align, owner, 0, False)
         else:
-            state.attributed.pop(owner, None)
+            state.attributes.order.pop(owner, None)
         section.info_section = owner.section
         section.records = self.obj.records(index)
-        state.attributed[owner] = None
+        state.attributes.order[owner] = None
         self.obj.placed[index] = (section, 0)
 
     def _symbols(self) -> None:
@@ -272,7 +274,7 @@ class _Merger:
                 which nvlink takes for an alignment (reloc_final).
         """
         state = self.state
-        pool = state.find(SHARED_POOL) or state.create_section(
+        pool = state.sections.find(SHARED_POOL) or state.create_section(
             SHARED_POOL, SHT_CUDA_SHARED, SHF_WRITE | SHF_ALLOC, 0
         )
         if alignment > LARGEST_ALIGNMENT:
@@ -283,7 +285,7 @@ class _Merger:
             )
         if not symbol.entered:
             pool.align = max(pool.align, alignment)
-            state.members.setdefault(pool, []).append(symbol)
+            state.sections.members.setdefault(pool, []).append(symbol)
 
     def _defined_symbol(self, row: InSymbol, symbol: Symbol) -> None:
         source = self.obj.sections[row.shndx]
@@ -293,12 +295,14 @@ class _Merger:
         if place is None:
             return
         if source.sh_type == _OPTIMIZER:
-            self.state.tables.setdefault(place[0], []).append((place[1] + row.value, row.size))
+            self.state.constants.tables.setdefault(place[0], []).append(
+                (place[1] + row.value, row.size)
+            )
         if not defined_here(self.obj, row.index):
             # Another one takes over later; this is where the name stands. In shared memory the
             # variable takes up place twice (weak_shared).
             if symbol.space == Space.SHARED:
-                self.state.members.setdefault(place[0], []).append(symbol)
+                self.state.sections.members.setdefault(place[0], []).append(symbol)
             self.state.enter(symbol)
             return
         section, base = place
@@ -312,7 +316,7 @@ class _Merger:
             symbol.alignment = symbol.value = checked_alignment(self.obj, row)
             section.align = max(section.align, row.value)
         symbol.internal = is_internal(section, symbol)
-        members = self.state.members.setdefault(section, [])
+        members = self.state.sections.members.setdefault(section, [])
         members.append(symbol)
         if self.state.profile.mercury and is_constant(section.sh_type) and section.owner:
             symbol.name = f".nv.constant.optimizer.{section.owner.name}.{self.num_parts}"
@@ -349,7 +353,7 @@ class _Merger:
             if info in self.skipped:
                 if sh_type == SHT_CUDA_SHARED:
                     # Variables of a kernel that an option removed leave this name (kernels_used).
-                    state.add_name(name)
+                    state.names.add(name)
                 return None
             owner = self.owner.get(info)
         section = self._known_section(source, owner)
@@ -360,7 +364,7 @@ class _Merger:
             nameless = nameless and not (state.options.relocatable or last)
             if flags & SHF_UNSAID:
                 flags &= ~(SHF_UNSAID | SHF_INFO_LINK)
-            create = state.hidden_section if nameless else state.create_section
+            create = state.staging_section if nameless else state.create_section
             section = create(name, sh_type, flags, 0, owner)
             if owner is not None:
                 section.info_section = owner.section
@@ -402,7 +406,7 @@ class _Merger:
 
     def _known_section(self, source: InSection, owner: Symbol | None) -> OutSection | None:
         """The output section that an input section goes to, if there is one so far."""
-        section = self.state.find(source.name, owner)
+        section = self.state.sections.find(source.name, owner)
         if section is not None or owner is None or source.name != SHARED + owner.name:
             return section
         return self.state.shared_section(owner)
@@ -412,10 +416,10 @@ class _Merger:
         state, owner = self.state, section.owner
         if section.sh_type == SHT_CUDA_CONSTANT_B0 and section.content and owner is not None:
             # Where the finalizer makes these banks, it makes them from one copy.
-            once = state.profile.constant0_late or owner not in state.strong
+            once = state.profile.constant0_late or owner not in state.symbols.strong
             if once:
                 return 0
-        section.emitted = section.emitted or section not in state.hidden
+        section.emitted = section.emitted or section not in state.sections.staging
         return section.append(source.data, source.size, source.align)
 
     def _place_late(
@@ -448,11 +452,11 @@ class _Merger:
             # The name of the parameters shows with `-r` and `--preserve-relocs`.
             self.obj.placed[source.index] = (section, at)
             return section, at
-        state.mixed_constants.add(section)
-        state.tables.setdefault(section, []).append((at, source.size))
+        state.constants.mixed.add(section)
+        state.constants.tables.setdefault(section, []).append((at, source.size))
         self.late_places[source.index] = (section, at)
-        if section in state.hidden:
-            state.lost_constants.append((section, at))
+        if section in state.sections.staging:
+            state.constants.lost.append((section, at))
         return None
 
     def _table_of_code(self, source: InSection, section: OutSection) -> int:
@@ -488,8 +492,8 @@ class _Merger:
                 return shared_frame(self.obj, index, is_first=False)
             if index is None or symbol is None or not symbol.replaced:
                 return b""
-            is_first = symbol not in self.state.framed
-            self.state.framed.add(symbol)
+            is_first = symbol not in self.state.debug.framed
+            self.state.debug.framed.add(symbol)
             if is_first and defined_here(self.obj, index):
                 return b""
             return shared_frame(self.obj, index, is_first=is_first)
@@ -503,7 +507,7 @@ class _Merger:
         if kept is None:
             return section.append(source.data, source.size, source.align)
         if source.size and not kept.data:
-            self.state.emptied.add(section)
+            self.state.debug.emptied.add(section)
         base = section.append(kept.data, len(kept.data), source.align)
         for place, cie in kept.pointers:
             section.data[base + place : base + place + 8] = (base + cie).to_bytes(8, "little")
@@ -514,7 +518,7 @@ class _Merger:
         """Functions with an alias in front of them; the finalizer looks for that one's entry."""
         if not self.aliases:
             return set()
-        order = {symbol: at for at, symbol in enumerate(self.state.globals)}
+        order = {symbol: at for at, symbol in enumerate(self.state.symbols.globals)}
         pairs = [(alias, self.owner.get(row.shndx)) for alias, row in self.aliases]
         return {
             owner
@@ -546,7 +550,7 @@ class _Merger:
         of_code = target.name in _TABLES_OF_CODE
         foreign: Collection[int] = self.skipped if of_code else ()
         cut = self.cut.get(relocs.target)
-        hidden = not target.emitted and target in state.hidden
+        hidden = not target.emitted and target in state.sections.staging
         is_bank = is_constant(target.sh_type) and not target.owner
         names = _RelocNames(state, obj, relocs, target)
         # Initial values that only repeat a weak variable point nowhere (weak_tables).
@@ -564,7 +568,7 @@ class _Merger:
         section = names.section
         bound, symbols = obj.bound, obj.symbols
         slow: dict[int, tuple[Symbol | None, int]] = {}
-        serial = state.serial
+        serial = state.relocations.num_merged
         odd = special or of_code or bool(repeats)
         for row in relocs.rows:
             offset, r_type, index, addend = row
@@ -602,8 +606,8 @@ class _Merger:
                     continue
                 if hidden and symbol is not None:
                     if state.options.preserve_relocs and row is relocs.rows[0]:
-                        state.add_name(".nv.resolvedrela" + target.name)
-                    state.hidden_relocs.setdefault(target, []).append(
+                        state.names.add(".nv.resolvedrela" + target.name)
+                    state.relocations.staged.setdefault(target, []).append(
                         Reloc(base + offset, r_type, symbol, addend, 0)
                     )
                     continue
@@ -617,7 +621,7 @@ class _Merger:
             if base:
                 offset += base  # most blocks stay where they are: no new number then
             section.relocs.append(_NEW(Reloc, (offset, r_type, symbol, addend, serial)))
-        state.serial = serial
+        state.relocations.num_merged = serial
 
     def _plain_targets(
         self, relocs: InRelocs, foreign: Collection[int]
@@ -754,7 +758,7 @@ class _RelocNames:
         if row[3] == 0 and self.without_rel and row is not self.first:
             # Such a row asks for the REL section by name first (case debug_g shows that the
             # first row of an input section does not).
-            self.state.add_name(".rel" + self.target.name)
+            self.state.names.add(".rel" + self.target.name)
             self.without_rel = False
         return section
 

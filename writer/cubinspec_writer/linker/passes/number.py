@@ -40,13 +40,13 @@ _SHARED_BITS = Space.SHARED << 5
 def is_late(state: LinkState, section: OutSection) -> bool:
     """Whether a section is made by the finalizer, after everything else was named."""
     late = state.profile.constant0_late and section.sh_type == SHT_CUDA_CONSTANT_B0
-    return late and not state.profile.keeps_symbols and section.owner not in state.slotted
+    return late and not state.profile.keeps_symbols and section.owner not in state.handles.kernels
 
 
 def late_sections(state: LinkState) -> list[OutSection]:
     """What the finalizer makes: parameter banks in the order of the kernels (case weak_funcs)."""
-    position = {function: i for i, function in enumerate(state.functions)}
-    late = [s for s in state.sections if s.emitted and is_late(state, s)]
+    position = {function: i for i, function in enumerate(state.symbols.functions)}
+    late = [s for s in state.sections.made if s.emitted and is_late(state, s)]
     return sorted(late, key=lambda s: position.get(s.owner, -1) if s.owner is not None else -1)
 
 
@@ -59,7 +59,11 @@ def has_symbol(state: LinkState, section: OutSection) -> bool:
         size = section.nobits_size if state.profile.constant0_late else section.size
         if size == 0 or (state.options.relocatable and not has_variables(state, section)):
             return False
-    elif section.sh_type == SHT_PROGBITS and not section.content and section not in state.emptied:
+    elif (
+        section.sh_type == SHT_PROGBITS
+        and not section.content
+        and section not in state.debug.emptied
+    ):
         return False
     return section.has_symbol and section.emitted
 
@@ -97,7 +101,7 @@ def number_symbols(state: LinkState) -> list[Symbol | OutSection]:
     symbols: list[Symbol | OutSection] = []
     late = late_sections(state) if state.profile.constant0_late else []
     unnumbered = set(late)
-    for entry in state.entries:
+    for entry in state.names.entries:
         if type(entry) is OutSection:
             if not entry.emitted or not entry.has_symbol:
                 continue
@@ -107,7 +111,7 @@ def number_symbols(state: LinkState) -> list[Symbol | OutSection]:
                 symbols.append(entry)
         elif type(entry) is Symbol and (is_plain(entry) or not is_dropped(state, entry)):
             symbols.append(entry)
-    symbols += [s for s in state.globals if is_plain(s) or not is_dropped(state, s)]
+    symbols += [s for s in state.symbols.globals if is_plain(s) or not is_dropped(state, s)]
     symbols += [s for s in late if has_symbol(state, s)]
     for index, item in enumerate(symbols, 1):
         if type(item) is Symbol:
@@ -129,7 +133,7 @@ def _size_aliases(state: LinkState) -> None:
     """The finalizer gives the size of code to the first symbol of its section, too."""
     aliases = [
         (f, owner)
-        for f in state.functions
+        for f in state.symbols.functions
         if f.section is not None and (owner := f.section.owner) is not None and owner is not f
     ]
     sized: set[Symbol] = set()

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from cubinspec_generated.tables.arch import ARCHES
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
+from cubinspec_writer.linker.graph import Below, Graph
 from cubinspec_writer.linker.inputs.options import debugger_sees
 from cubinspec_writer.linker.model import (
     SHF_ALLOC,
@@ -34,7 +35,6 @@ from cubinspec_writer.linker.model import (
     Symbol,
     align_up,
 )
-from cubinspec_writer.linker.passes.callgraph import Below, Graph
 from cubinspec_writer.linker.passes.instances import size_shared
 from cubinspec_writer.linker.passes.liveness import code_relocations
 from cubinspec_writer.linker.passes.merge import SHARED_POOL
@@ -55,10 +55,12 @@ _CONSTANT2, _CONSTANT3 = SHT_CUDA_CONSTANT_B0 + 2, SHT_CUDA_CONSTANT_B0 + 3
 
 def place_commons(state: LinkState) -> None:
     """Allocate common variables, the one that was first met as common last."""
-    commons = [symbol for name in state.commons if (symbol := state.by_name[name]).common]
+    commons = [
+        symbol for name in state.symbols.commons if (symbol := state.symbols.by_name[name]).common
+    ]
     if not commons:
         return
-    section = state.find(_GLOBAL) or state.create_section(
+    section = state.sections.find(_GLOBAL) or state.create_section(
         _GLOBAL, SHT_CUDA_GLOBAL, SHF_ALLOC | SHF_WRITE, 0
     )
     for symbol in reversed(commons):
@@ -76,7 +78,7 @@ def place(state: LinkState, graph: Graph) -> None:
         _place_constants(state, below)
         _mark_last_block(state)
         _check_limits(state)
-    for section in state.mixed_constants:
+    for section in state.constants.mixed:
         # nvlink refuses the link when the copy that gave way had larger tables (wide seed 424).
         relocs = state.reloc_section(section, is_rela=True)
         if relocs is None or all(row.offset < section.size for row in relocs.relocs):
@@ -85,9 +87,9 @@ def place(state: LinkState, graph: Graph) -> None:
             raise UnsupportedLinkError(f"-r with a larger weak copy of section '{section.name}'")
         relocs.relocs = [row for row in relocs.relocs if row.offset < section.size]
     # Banks that stay empty leave no name either (weak_replaced, wide seed 199).
-    for section in state.vacated:
+    for section in state.sections.vacated:
         section.emitted = bool(section.content)
-    gone = {section for section in state.vacated if not section.emitted}
+    gone = {section for section in state.sections.vacated if not section.emitted}
     for section in list(gone):
         # Relocations of the copy that gave way (weak_jump_tables).
         relocs = state.reloc_section(section, is_rela=True)
@@ -95,7 +97,7 @@ def place(state: LinkState, graph: Graph) -> None:
             relocs.relocs.clear()
             gone.add(relocs)
     if gone:
-        state.drop_entries(gone)
+        state.names.drop(gone)
 
 
 def _larger(a: Symbol, b: Symbol) -> bool:
@@ -115,8 +117,8 @@ def _place_shared(state: LinkState, below: Below) -> None:
         for variable in variables:
             users.setdefault(variable, []).append(kernel)
     end = 0
-    pool = state.find(SHARED_POOL)
-    for members in state.members.values():
+    pool = state.sections.find(SHARED_POOL)
+    for members in state.sections.members.values():
         for variable in members:
             if variable.space == Space.SHARED:
                 variable.value = 0  # what no kernel reaches stays there
@@ -129,7 +131,7 @@ def _place_shared(state: LinkState, below: Below) -> None:
     common = [v for v in pooled if v in named and len(users.get(v, ())) != 1]
     # Sections are known to hold arrays of dynamic size by their alignment of 16 alone, so taking 16
     # from the pool makes empty sections stay (seeds 1, 14), and taking 32 makes them go (seed 50).
-    arrays = [x for x in state.globals if x.space == Space.SHARED and not x.is_defined]
+    arrays = [x for x in state.symbols.globals if x.space == Space.SHARED and not x.is_defined]
     has_dynamic = bool(arrays)
     # One common variable makes every kernel take the pool's alignment.
     taken = pool.align if pool is not None and common else 0
@@ -140,7 +142,7 @@ def _place_shared(state: LinkState, below: Below) -> None:
     sizes: dict[Symbol, int] = {}
     aligns: dict[Symbol, int] = {}
     placed: dict[Symbol, OutSection] = {}
-    made = {s.owner: s for s in state.by_type.get(SHT_CUDA_SHARED, ())}
+    made = {s.owner: s for s in state.sections.by_type.get(SHT_CUDA_SHARED, ())}
     if len(below.kernels) > len(state.linked_kernels()):
         for kernel in _without_section(state, pooled, users, made):
             section = state.shared_section(kernel, make=True)
@@ -208,7 +210,7 @@ def _without_section(
     single = [users[v][0] for v in pooled if len(users.get(v, ())) == 1]
     naming = [
         (row.serial, target.owner, row.symbol)
-        for (target, _), relocs in state.reloc_sections.items()
+        for (target, _), relocs in state.relocations.sections.items()
         if target.owner is not None
         for row in relocs.relocs
     ]
@@ -293,12 +295,14 @@ def _place_dynamic(
             sizes[kernel] = start
             aligns[kernel] = max(aligns[kernel], _DYNAMIC_ALIGN)
             for function in below[kernel]:
-                state.dynamic_start[function] = start
+                state.shared.dynamic_start[function] = start
     if debugger_sees(state.options):
-        for array in [s for s in state.globals if s.space == Space.SHARED and not s.is_defined]:
-            array.section = state.find(SHARED_POOL)
+        for array in [
+            s for s in state.symbols.globals if s.space == Space.SHARED and not s.is_defined
+        ]:
+            array.section = state.sections.find(SHARED_POOL)
             first = next(iter(reaching.get(array, ())), None)
-            array.value = state.dynamic_start.get(first, 0) if first is not None else 0
+            array.value = state.shared.dynamic_start.get(first, 0) if first is not None else 0
 
 
 def split_sort(items: list[Symbol], first_wins: Callable[[Symbol, Symbol], bool]) -> list[Symbol]:
@@ -332,7 +336,7 @@ def _variables_of(state: LinkState, section: OutSection | None) -> list[Symbol]:
     """The defined symbols of a section, in the order they were merged."""
     if section is None:
         return []
-    return state.members.get(section, [])
+    return state.sections.members.get(section, [])
 
 
 def _shared_uses(state: LinkState) -> dict[Symbol, list[Symbol]]:
@@ -342,13 +346,13 @@ def _shared_uses(state: LinkState) -> dict[Symbol, list[Symbol]]:
         row[4] & STO_CUDA_SPACE == _SHARED_BITS for obj in state.objects for row in obj.named
     ):
         return uses
-    for (target, _), relocs in state.reloc_sections.items():
+    for (target, _), relocs in state.relocations.sections.items():
         if target.owner is None:
             continue
         for reloc in relocs.relocs:
             if reloc.symbol.other & STO_CUDA_SPACE == _SHARED_BITS:
                 uses.setdefault(target.owner, []).append(reloc.symbol)
-    for section, variables in state.members.items():
+    for section, variables in state.sections.members.items():
         if section.sh_type == SHT_CUDA_SHARED and section.owner is not None:
             known = uses.setdefault(section.owner, [])
             known += [v for v in variables if v not in known]
@@ -361,7 +365,7 @@ def _place_constants(state: LinkState, below: Below) -> None:
         from cubinspec_writer.linker.passes.share import Sharing
 
         sharing = Sharing(state)
-    for part in reversed([s for s in state.hidden if s.sh_type == _CONSTANT2]):
+    for part in reversed([s for s in state.sections.staging if s.sh_type == _CONSTANT2]):
         kernels = below.reaching(part.owner) if part.owner is not None else []
         aliases = sharing.reduce(part, frozenset(kernels)) if sharing and kernels else {}
         if aliases and not part.content:
@@ -380,11 +384,11 @@ def _place_constants(state: LinkState, below: Below) -> None:
         # order of their places (jump_tables_apart).
         rows = [
             row
-            for start, size in sorted(state.tables.get(part, ()))
-            for row in state.hidden_relocs.get(part, ())
+            for start, size in sorted(state.constants.tables.get(part, ()))
+            for row in state.relocations.staged.get(part, ())
             if start <= row.offset < start + size
         ]
-        state.copies[part] = [(target, at) for target in targets]
+        state.constants.copies[part] = [(target, at) for target in targets]
         for target in targets:
             _copy_relocs(state, rows, target, at)
             target.align = align
@@ -393,10 +397,10 @@ def _place_constants(state: LinkState, below: Below) -> None:
             target.data.extend(bytes(size - part.size))
         for symbol in _variables_of(state, part):
             symbol.value = aliases[symbol] if symbol in aliases else symbol.value + at
-        for section, offset in state.lost_constants:
+        for section, offset in state.constants.lost:
             if section is part:
                 # nvlink writes the place of these into the symbol that they do not have (305).
-                state.null_value = at + offset
+                state.symbols.null_value = at + offset
         if sharing is not None:
             sharing.placed(part, frozenset(kernels), at)
 
@@ -418,7 +422,7 @@ def _mark_last_block(state: LinkState) -> None:
                 continue
             is_new = (source.align, source.data) not in known
             if is_new or (source.size in _WORDS and not any(source.data)):
-                state.null_value = place[1]
+                state.symbols.null_value = place[1]
             known.add((source.align, source.data))
 
 
@@ -446,19 +450,19 @@ def _copy_relocs(state: LinkState, rows: list[Reloc], bank: OutSection, shift: i
 def _bank_of(state: LinkState, kernel: Symbol, like: OutSection) -> OutSection:
     assert like.owner is not None
     name = like.name.removesuffix(like.owner.name) + kernel.name
-    section = state.find(name, kernel)
+    section = state.sections.find(name, kernel)
     if section is None:
         section = state.create_section(
             name, like.sh_type, SHF_ALLOC | SHF_INFO_LINK, like.align, owner=kernel
         )
         section.info_section = kernel.section
         # It goes again when nothing comes: the linked copy of the function may have no constants.
-        state.vacated.append(section)
+        state.sections.vacated.append(section)
     return section
 
 
 def _check_limits(state: LinkState) -> None:
-    for section in state.by_type.get(_CONSTANT3, ()):
+    for section in state.sections.by_type.get(_CONSTANT3, ()):
         if section.size > _CONSTANT_LIMIT:
             state.diagnostics.error(
                 f"File uses too much global constant data ({section.size:#x} bytes, "

@@ -89,11 +89,11 @@ def relocate(state: LinkState) -> None:
     _drop_aliases(state)
     final = not state.options.relocatable
     retype = relocations.RETYPE if final and state.index is None else {}
-    slots: Container[Symbol] = () if final else state.slots
+    slots: Container[Symbol] = () if final else state.handles.slots
     stays: dict[Symbol, Container[int]] = {}
     #: Types that stay as they are where they name a linked function, the most frequent case.
     of_functions = _STAYING["function"] - retype.keys() - _CLEARING if final else frozenset()
-    for section in [s for s in state.reloc_sections.values() if s.relocs]:
+    for section in [s for s in state.relocations.sections.values() if s.relocs]:
         target = section.info_section
         assert target is not None
         kept: list[Reloc] = []
@@ -124,13 +124,13 @@ def relocate(state: LinkState) -> None:
         # Mercury code is packed: `capsule` writes the values there.
         if not (state.profile.keeps_symbols and target.flags & SHF_EXECINSTR):
             _apply(state, target, resolved, from_field=is_rel(section))
-        state.applied.setdefault(target, []).extend(resolved)
-        if target in state.resolved:
-            listing = state.resolved[target].relocs
+        state.relocations.applied.setdefault(target, []).extend(resolved)
+        if target in state.relocations.resolved:
+            listing = state.relocations.resolved[target].relocs
             listing += [r for r in resolved if _is_listed(state, target, r)]
-    for section in state.reloc_sections.values():
+    for section in state.relocations.sections.values():
         section.emitted = bool(section.relocs)
-    for section in state.resolved.values():
+    for section in state.relocations.resolved.values():
         section.relocs.sort(key=lambda r: r.serial)
         section.emitted = bool(section.relocs)
 
@@ -138,7 +138,7 @@ def relocate(state: LinkState) -> None:
 def _drop_aliases(state: LinkState) -> None:
     """Relocations name a function itself, not its alias (case alias_elsewhere)."""
     named = {alias: alias.section.owner for alias in state.aliases() if alias.section}
-    for section in state.reloc_sections.values() if named else ():
+    for section in state.relocations.sections.values() if named else ():
         section.relocs = [
             reloc._replace(symbol=named.get(reloc.symbol) or reloc.symbol)
             for reloc in section.relocs
@@ -192,15 +192,19 @@ def has_table(state: LinkState, symbol: Symbol) -> bool:
     """Whether the output has the unified table of which a name stands for a part."""
     rows = UFT_ENTRY if symbol.name.startswith("__UFT") else UDT_ENTRY
     is_named = state.index is not None or state.options.relocatable
-    return is_named and state.find(rows) is not None
+    return is_named and state.sections.find(rows) is not None
 
 
 def _kind_here(state: LinkState, symbol: Symbol) -> str:
     if symbol.space == Space.RESERVED_SHARED and state.profile.keeps_symbols:
         return _DRIVERS
-    if (state.unified or state.stubs) and is_table_placeholder(symbol) and has_table(state, symbol):
+    if (
+        (state.unified.rows or state.unified.stubs)
+        and is_table_placeholder(symbol)
+        and has_table(state, symbol)
+    ):
         return _DRIVERS
-    if symbol in state.instances:
+    if symbol in state.shared.instances:
         return _DRIVERS
     if state.options.relocatable and state.profile.mercury and symbol.kind in HANDLE_KINDS:
         return _DRIVERS  # the finalizer of a later link fills them in (reloc_replaced)
@@ -216,7 +220,7 @@ def _is_listed(state: LinkState, target: OutSection, reloc: Reloc) -> bool:
     """Whether `--preserve-relocs` lists an applied entry: from sm_100 on, only shared variables."""
     symbol = reloc.symbol
     is_array = symbol.space == Space.SHARED and not symbol.is_defined
-    if is_array and target.owner in state.dynamic_start and not debugger_sees(state.options):
+    if is_array and target.owner in state.shared.dynamic_start and not debugger_sees(state.options):
         return False
     if symbol.internal or symbol.space == Space.SHARED:
         return has_place(symbol) and (not state.profile.mercury or symbol.space == Space.SHARED)
@@ -273,7 +277,7 @@ def _apply(state: LinkState, target: OutSection, relocs: list[Reloc], *, from_fi
         if from_field:
             addend += sum(_read(data, offset, a) << a.shift for a in actions if a.value == "abs")
         values = {"abs": address + addend, "unified": address + addend, "zero": 0}
-        if symbol in state.slots:
+        if symbol in state.handles.slots:
             values["const_bank"] = 0
         elif symbol.section is not None or state.options.relocatable:
             # With `-r`, a reference has no section, whose type is 0 (tex_refs_reloc).
@@ -292,17 +296,17 @@ def _address(state: LinkState, target: OutSection, symbol: Symbol) -> int:
         # With -g the array has one place, which its symbol has, too.
         address = symbol.value if symbol.section is not None else NO_ADDRESS
         if target.owner is not None:
-            address = state.dynamic_start.get(target.owner, address)
+            address = state.shared.dynamic_start.get(target.owner, address)
         return address
-    return state.slots.get(symbol, symbol.value)
+    return state.handles.slots.get(symbol, symbol.value)
 
 
 def runs_in_lockstep(state: LinkState) -> bool:
     """Whether all inputs were compiled for targets without independent thread scheduling."""
-    if state.lockstep is None:
+    if state.relocations.lockstep is None:
         found = [virtual_target(obj) or _FIRST_INDEPENDENT for obj in state.objects]
-        state.lockstep = max(found, default=_FIRST_INDEPENDENT) < _FIRST_INDEPENDENT
-    return state.lockstep
+        state.relocations.lockstep = max(found, default=_FIRST_INDEPENDENT) < _FIRST_INDEPENDENT
+    return state.relocations.lockstep
 
 
 #: First architecture whose threads do not run in lockstep.

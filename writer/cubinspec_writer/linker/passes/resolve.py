@@ -120,10 +120,10 @@ def _bind(
         return symbol
     _, name, bind, kind, other, shndx, _, size = row
     if shndx == SHN_COMMON and kind != STT_FUNC:
-        state.commons.setdefault(name)
-    known = state.by_name.get(name)
+        state.symbols.commons.setdefault(name)
+    known = state.symbols.by_name.get(name)
     if known is None:
-        known = state.by_name[name] = Symbol(name, STB_GLOBAL, kind, other, size, first=obj)
+        known = state.symbols.by_name[name] = Symbol(name, STB_GLOBAL, kind, other, size, first=obj)
         known.in_globals = shndx == SHN_UNDEF or bind == STB_GLOBAL
         if shndx == SHN_UNDEF:
             known.value = row.value

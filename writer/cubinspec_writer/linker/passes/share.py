@@ -36,10 +36,10 @@ class Sharing:
         self.state = state
         #: Bytes -> places: the kernels that have them, and the offset in the banks of all of them.
         self.known: dict[bytes, list[tuple[frozenset[Symbol], int]]] = {}
-        self.named = {r.symbol for rows in state.reloc_sections.values() for r in rows.relocs}
-        for relocs in state.hidden_relocs.values():
+        self.named = {r.symbol for rows in state.relocations.sections.values() for r in rows.relocs}
+        for relocs in state.relocations.staged.values():
             self.named.update(reloc.symbol for reloc in relocs)
-        for section in list(state.sections):
+        for section in list(state.sections.made):
             owner = section.owner
             if section.sh_type == _CONSTANT2 and owner is not None and owner.is_entry:
                 kernels = frozenset((owner,))
@@ -115,7 +115,7 @@ class Sharing:
         """
         symbols = [
             s
-            for s in self.state.members.get(section, ())
+            for s in self.state.sections.members.get(section, ())
             if s.size and at <= s.value and s.value - at + s.size <= len(section.data)
         ]
         symbols.sort(key=lambda s: (s.value, s.size))
@@ -138,7 +138,7 @@ class Sharing:
 
     def _reloc_lists(self, section: OutSection) -> list[list[Reloc]]:
         """Relocations of the section's own bytes."""
-        found = [self.state.hidden_relocs.get(section, [])]
+        found = [self.state.relocations.staged.get(section, [])]
         for is_rela in (False, True):
             rows = self.state.reloc_section(section, is_rela)
             if rows is not None:

@@ -17,6 +17,7 @@ Fixed from here on: the place of every slot, and which kernels have them.
 from __future__ import annotations
 
 from cubinspec_generated.tables.arch import PARAM_BASE
+from cubinspec_writer.linker.graph import Below, Graph
 from cubinspec_writer.linker.model import (
     HANDLE_KINDS,
     SHF_ALLOC,
@@ -29,7 +30,6 @@ from cubinspec_writer.linker.model import (
     Symbol,
     align_up,
 )
-from cubinspec_writer.linker.passes.callgraph import Below, Graph
 from cubinspec_writer.linker.passes.liveness import code_relocations
 from cubinspec_writer.linker.passes.notes import target_sm
 from cubinspec_writer.linker.passes.place import split_sort
@@ -57,14 +57,14 @@ def place_textures(state: LinkState, graph: Graph) -> None:
     chosen = [k for k in kernels if kinds[k] or k in alone]
     banks = {
         s.owner: s
-        for s in state.sections
+        for s in state.sections.made
         if s.sh_type == SHT_CUDA_CONSTANT_B0 and s.owner is not None
     }
     empty = PARAM_BASE[target_sm(state.options.arch)] if is_late else 0
     end = max((s.size for s in banks.values()), default=empty)
     start = align_up(end, state.profile.slot_align)
     step = 0 if state.options.relocatable else _SLOT
-    state.slots = {r: start + step * i for i, r in enumerate(references)}
+    state.handles.slots = {r: start + step * i for i, r in enumerate(references)}
     for kernel in () if state.options.relocatable else chosen:
         bank = banks.get(kernel)
         if in_mercury:
@@ -82,7 +82,7 @@ def place_textures(state: LinkState, graph: Graph) -> None:
         unified = STT_CUDA_TEXTURE in kinds[kernel] and STT_CUDA_SAMPLER not in kinds[kernel]
         rows.relocs += [
             Reloc(at, types[r.kind], r, 0, 0)
-            for r, at in state.slots.items()
+            for r, at in state.handles.slots.items()
             if not (unified and r.kind == STT_CUDA_SAMPLER)
             and (r.in_globals or r.section is kernel.section)
         ]
@@ -92,8 +92,8 @@ def _references(state: LinkState) -> list[Symbol]:
     """By kind, the last met first: file by file, parameters (local symbols) before the others."""
     if not any(obj.kinds.intersection(HANDLE_KINDS) for obj in state.objects):
         return []
-    locals_ = [entry for entry in state.entries if isinstance(entry, Symbol)]
-    named = {symbol for symbol in (*locals_, *state.globals) if symbol.kind in HANDLE_KINDS}
+    locals_ = [entry for entry in state.names.entries if isinstance(entry, Symbol)]
+    named = {symbol for symbol in (*locals_, *state.symbols.globals) if symbol.kind in HANDLE_KINDS}
     met = dict.fromkeys(s for obj in state.objects for s in obj.bound if s in named)
     return [s for kind in HANDLE_KINDS for s in reversed(met) if s.kind == kind]
 
@@ -111,7 +111,7 @@ def _named_in_code(state: LinkState) -> bool:
 def _kinds_used(state: LinkState) -> dict[Symbol, set[int]]:
     """Linked function -> kinds of references that its code names."""
     used: dict[Symbol, set[int]] = {}
-    for (target, _), section in state.reloc_sections.items():
+    for (target, _), section in state.relocations.sections.items():
         kinds = {r.symbol.kind for r in section.relocs if r.symbol.kind in HANDLE_KINDS}
         if kinds and target.owner is not None:
             used.setdefault(target.owner, set()).update(kinds)
@@ -134,8 +134,8 @@ def _slot_section(state: LinkState, kernel: Symbol) -> OutSection:
 def _make_again(state: LinkState, bank: OutSection) -> None:
     """A bank with slots exists before the finalizer makes the others (case tex_refs)."""
     assert bank.owner is not None
-    state.slotted.add(bank.owner)
-    state.sections.remove(bank)
-    state.drop_entries({bank})
-    state.sections.append(bank)
-    state.entries.append(bank)
+    state.handles.kernels.add(bank.owner)
+    state.sections.made.remove(bank)
+    state.names.drop({bank})
+    state.sections.made.append(bank)
+    state.names.entries.append(bank)

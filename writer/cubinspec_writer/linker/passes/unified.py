@@ -99,17 +99,17 @@ def merge_stub(
     state: LinkState, obj: InputObject, stub: Symbol, source: InSection, info: InSection | None
 ) -> None:
     """Enter the stub of a unified function, and its attributes, into those of the table."""
-    section = state.find(FUNCTIONS)
+    section = state.sections.find(FUNCTIONS)
     if section is None:
         section = state.create_section(
             FUNCTIONS, source.sh_type, source.flags, source.align, entsize=SLOT
         )
-    stub.section, stub.value = section, SLOT * len(state.stubs)
-    state.stubs[stub] = obj, source
+    stub.section, stub.value = section, SLOT * len(state.unified.stubs)
+    state.unified.stubs[stub] = obj, source
     obj.placed[source.index] = (section, stub.value)
     if info is None:
         return
-    attributes = state.find(_ATTRIBUTES)
+    attributes = state.sections.find(_ATTRIBUTES)
     if attributes is None:
         attributes = state.create_section(
             _ATTRIBUTES, SHT_CUDA_INFO, SHF_INFO_LINK, info.align, with_symbol=False
@@ -133,7 +133,7 @@ def later_stubs(state: LinkState, obj: InputObject) -> set[Symbol]:
         for symbol, _, identifier in _rows_of(obj, source)
         if identifier in first
     }
-    return {s for s in obj.called.values() if s in state.stubs and s.name not in names}
+    return {s for s in obj.called.values() if s in state.unified.stubs and s.name not in names}
 
 
 def _rows_of(obj: InputObject, source: InSection) -> Iterator[tuple[Symbol, int, Identifier]]:
@@ -160,11 +160,11 @@ def merge_entries(state: LinkState, obj: InputObject, source: InSection) -> None
     Raises:
         CubinError: a row names a symbol that the input does not have.
     """
-    section = state.find(source.name) or state.create_section(
+    section = state.sections.find(source.name) or state.create_section(
         source.name, source.sh_type, source.flags, source.align, entsize=source.entsize
     )
-    stubs = {s.name: s for s in obj.called.values() if s in state.stubs}
-    state.unified.setdefault(section, []).extend(
+    stubs = {s.name: s for s in obj.called.values() if s in state.unified.stubs}
+    state.unified.rows.setdefault(section, []).extend(
         UnifiedRow(symbol, flags | _LINKED, identifier, stubs.get(_STUB + symbol.name))
         for symbol, flags, identifier in _rows_of(obj, source)
     )
@@ -182,9 +182,11 @@ class Attributes:
     """
 
     def __init__(self, state: LinkState) -> None:
-        self.section = state.find(_ATTRIBUTES)
+        self.section = state.sections.find(_ATTRIBUTES)
         own = self.section.records if self.section is not None else []
-        self.records = {stub: [] if number else own[:] for number, stub in enumerate(state.stubs)}
+        self.records = {
+            stub: [] if number else own[:] for number, stub in enumerate(state.unified.stubs)
+        }
         self.taken: list[tuple[Symbol, int]] = []
 
     def take(self, state: LinkState, stub: Symbol, record: InfoRecord) -> None:
@@ -210,7 +212,7 @@ class Attributes:
         ]
         first = next(iter(self.records.values()), [])
         every = first[len(self.section.records) - 1 :: -1]
-        twin = mercury.find(_ATTRIBUTES) if mercury is not None else None
+        twin = mercury.sections.find(_ATTRIBUTES) if mercury is not None else None
         known = {record[1] for record in (twin or self.section).records}
         own = [record for record in every if record[1] in known]
         # What the finalizer says of all stubs it says once.
@@ -220,7 +222,7 @@ class Attributes:
 
 def fill(state: LinkState) -> None:
     """Write the tables; symbols are numbered and have their place."""
-    for section, rows in state.unified.items():
+    for section, rows in state.unified.rows.items():
         section.data += b"".join(
             records.UFT_ENTRY.pack(
                 row.symbol.index,
@@ -230,6 +232,6 @@ def fill(state: LinkState) -> None:
             )
             for row in rows
         )
-    table = state.find(FUNCTIONS)
-    if table is not None and state.stubs:
-        table.info_value = next(iter(state.stubs)).index
+    table = state.sections.find(FUNCTIONS)
+    if table is not None and state.unified.stubs:
+        table.info_value = next(iter(state.unified.stubs)).index

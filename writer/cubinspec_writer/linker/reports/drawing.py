@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from cubinspec.report.names import readable
 from cubinspec_writer.linker.diagnostics import EXIT_FATAL, LinkError
-from cubinspec_writer.linker.half import Half
 from cubinspec_writer.linker.model import Symbol
 from cubinspec_writer.linker.passes.info import FunctionFacts
+from cubinspec_writer.linker.state import LinkState
 
 _STYLES = {
     "calls": "",
@@ -15,14 +15,14 @@ _STYLES = {
 }
 
 
-def dot_text(half: Half) -> str:
+def dot_text(half: LinkState) -> str:
     """The call graph of what is linked.
 
     Kernels have a double outline, functions of the driver none. Solid arrows are calls, dashed ones
     calls through a pointer that the signatures allow, dotted ones uses of an address.
     """
-    facts = FunctionFacts(half.state)
-    functions = [f for f in half.state.functions if f.live]
+    facts = FunctionFacts(half)
+    functions = [f for f in half.symbols.functions if f.live]
     numbers = {function: number for number, function in enumerate(functions)}
     lines = ["digraph callgraph {", "  node [shape=box, fontname=monospace];"]
     for function, number in numbers.items():
@@ -40,11 +40,11 @@ def dot_text(half: Half) -> str:
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def edges(half: Half) -> list[tuple[Symbol, str, Symbol]]:
+def edges(half: LinkState) -> list[tuple[Symbol, str, Symbol]]:
     """Caller, how, callee; each once."""
     graph = half.graph
     found: dict[tuple[Symbol, str, Symbol], None] = {}
-    for function in half.state.functions:
+    for function in half.symbols.functions:
         direct = graph.calls.get(function, [])
         found.update(((function, "calls", c), None) for c in direct)
         through = graph.callees(function)[len(direct) :]
@@ -59,7 +59,7 @@ def _escaped(text: str) -> str:
     return safe.replace("\\", "\\\\").replace('"', '\\"')
 
 
-def svg_bytes(half: Half) -> bytes:
+def svg_bytes(half: LinkState) -> bytes:
     """The call graph as SVG.
 
     Raises:

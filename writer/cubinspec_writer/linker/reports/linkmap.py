@@ -6,7 +6,6 @@ Read off what the passes left; nothing here takes part in a link.
 from __future__ import annotations
 
 from cubinspec.reader.elf import Elf
-from cubinspec_writer.linker.half import Half
 from cubinspec_writer.linker.inputs.host import HostObject
 from cubinspec_writer.linker.model import (
     SHF_EXECINSTR,
@@ -37,6 +36,7 @@ from cubinspec_writer.linker.model import (
 from cubinspec_writer.linker.passes.liveness import defined_here
 from cubinspec_writer.linker.passes.notes import TOOL_VERSION
 from cubinspec_writer.linker.reports.reasons import Demand, Reasons, function_reason, verdict
+from cubinspec_writer.linker.state import LinkState
 from cubinspec_writer.linker.write.output import has_mercury_copy
 
 TYPE_CHECKING = False
@@ -67,8 +67,8 @@ def link_map(
     data: bytes,
     messages: list[tuple[str, str]],
     hosts: list[HostObject],
-    half: Half,
-    mercury: Half | None,
+    half: LinkState,
+    mercury: LinkState | None,
 ) -> Json:
     """The map of one link.
 
@@ -80,12 +80,12 @@ def link_map(
     """
     main = _HalfMap(half, half, _indices(data))
     halves = [main] if mercury is None else [main, _HalfMap(mercury, half, main.indices)]
-    objects = half.state.objects
+    objects = half.objects
     return {
         "version": _VERSION,
         "tool": TOOL_VERSION,
-        "arch": half.state.options.arch,
-        "relocatable": half.state.options.relocatable,
+        "arch": half.options.arch,
+        "relocatable": half.options.relocatable,
         "messages": [{"level": level, "text": text} for level, text in messages],
         "host_objects": [
             {"register": h.register, "names_kernels": h.external is not None} for h in hosts
@@ -120,7 +120,7 @@ class _HalfMap:
         indices: see `_indices`.
     """
 
-    def __init__(self, half: Half, plain: Half, indices: dict[str, list[int]]) -> None:
+    def __init__(self, half: LinkState, plain: LinkState, indices: dict[str, list[int]]) -> None:
         self.half = half
         self.plain = plain
         self.name = "sass" if half is plain else "mercury"
@@ -137,7 +137,7 @@ class _HalfMap:
             counts[final] = at + 1
             if at < len(indices.get(final, ())):
                 self.index[section] = indices[final][at]
-        for obj in half.state.objects:
+        for obj in half.objects:
             for number, placed in enumerate(obj.placed):
                 if placed is None:
                     continue
@@ -147,7 +147,7 @@ class _HalfMap:
                     self.sources.setdefault(place, []).append(source | {"offset": offset + shift})
 
     def _emitted(self) -> list[OutSection]:
-        sections = (*self.half.fixed.values(), *self.half.state.sections)
+        sections = (*self.half.sections.fixed.values(), *self.half.sections.made)
         return [
             s for s in sections if s.emitted and (self.half is self.plain or has_mercury_copy(s))
         ]
@@ -160,19 +160,17 @@ class _HalfMap:
 
     def _places(self, section: OutSection) -> list[tuple[OutSection, int]]:
         """Where the bytes of a section are in the end."""
-        if section in self.half.state.hidden:
-            return self.half.state.copies.get(section, [])
+        if section in self.half.sections.staging:
+            return self.half.constants.copies.get(section, [])
         return [(section, 0)]
 
     # -- sections ------------------------------------------------------------------------------
 
     def input_sections(self, number: int) -> list[Json]:
         """Every section of one input that belongs to this half."""
-        obj = self.half.state.objects[number]
+        obj = self.half.objects[number]
         rows = []
-        for section, twin in zip(
-            obj.sections, self.plain.state.objects[number].sections, strict=True
-        ):
+        for section, twin in zip(obj.sections, self.plain.objects[number].sections, strict=True):
             is_own = self.half is self.plain or twin.sh_type == SHT_NULL
             if section.sh_type != SHT_NULL and is_own:
                 rows.append(self._input_section(obj, section, twin.name))
@@ -206,7 +204,7 @@ class _HalfMap:
         if placed is not None:
             target, offset = placed
             places = [(place, offset + shift) for place, shift in self._places(target)]
-            if target in self.half.state.hidden:
+            if target in self.half.sections.staging:
                 if not places:
                     return "dropped", "constants of a function that no kernel reaches", []
                 return "copied", "constants are in the bank of every kernel that needs them", places
@@ -249,7 +247,7 @@ class _HalfMap:
 
     def output_sections(self) -> list[Json]:
         """Every section of the output that this half makes."""
-        state = self.half.state
+        state = self.half
         rows = []
         for section in self._emitted():
             rows.append(
@@ -262,7 +260,7 @@ class _HalfMap:
                     "owner": section.owner.name if section.owner is not None else None,
                     "from": self.sources.get(section, []),
                     "relocations": {
-                        "applied": len(state.applied.get(section, ())),
+                        "applied": len(state.relocations.applied.get(section, ())),
                         "kept": sum(
                             len(found.relocs)
                             for is_rela in (False, True)
@@ -331,7 +329,7 @@ class _HalfMap:
                 "stack": self._demand(self.reasons.stack(kernel)),
                 "shared": [
                     {"name": v.name, "offset": v.value, "size": v.size}
-                    for section in self.half.state.sections
+                    for section in self.half.sections.made
                     if section.owner is kernel and section.sh_type == SHT_CUDA_SHARED
                     for v in self._variables(kernel)
                 ],
@@ -343,7 +341,7 @@ class _HalfMap:
         """Static shared variables that the code of a kernel and of what it calls names."""
         functions = set(self.half.graph.reachable(kernel))
         found: dict[Symbol, None] = {}
-        for target, applied in self.half.state.applied.items():
+        for target, applied in self.half.relocations.applied.items():
             if target.owner in functions:
                 for reloc in applied:
                     if reloc.symbol.space == Space.SHARED and reloc.symbol.is_defined:

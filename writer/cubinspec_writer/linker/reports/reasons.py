@@ -5,10 +5,10 @@ Nothing here takes part in a link: what the passes decided is read off what they
 
 from __future__ import annotations
 
-from cubinspec_writer.linker.half import Half
 from cubinspec_writer.linker.model import SHF_ALLOC, SHF_EXECINSTR, STT_FUNC, Symbol
 from cubinspec_writer.linker.passes.info import Demands, FunctionFacts
 from cubinspec_writer.linker.passes.liveness import defined_here, reference_graph
+from cubinspec_writer.linker.state import LinkState
 from cubinspec_writer.plain import dataclass
 
 
@@ -28,10 +28,10 @@ class Demand:
 class Reasons:
     """Answers about one linked program."""
 
-    def __init__(self, half: Half) -> None:
+    def __init__(self, half: LinkState) -> None:
         self.half = half
-        self.facts = FunctionFacts(half.state)
-        self.kernels = [f for f in half.state.functions if f.is_entry and f.section is not None]
+        self.facts = FunctionFacts(half)
+        self.kernels = [f for f in half.symbols.functions if f.is_entry and f.section is not None]
         self.demands = Demands(half.graph, self.facts, self.kernels)
         self._parents: dict[Symbol, Symbol | None] | None = None
         self._holders: dict[Symbol, str] = {}
@@ -56,7 +56,7 @@ class Reasons:
     def _reached(self) -> dict[Symbol, Symbol | None]:
         """Linked function -> the one that it was reached from; None for where that begins."""
         if self._parents is None:
-            edges, _ = reference_graph(self.half.state)
+            edges, _ = reference_graph(self.half)
             self._find_holders()
             starts = [*self.kernels, *self._holders]
             parents: dict[Symbol, Symbol | None] = dict.fromkeys(starts)
@@ -70,7 +70,7 @@ class Reasons:
         return self._parents
 
     def _find_holders(self) -> None:
-        for obj in self.half.state.objects:
+        for obj in self.half.objects:
             for relocs in obj.relocs:
                 section = obj.sections[relocs.target]
                 if section.flags & (SHF_ALLOC | SHF_EXECINSTR) != SHF_ALLOC:
@@ -84,7 +84,7 @@ class Reasons:
         """Registers of a kernel, and the way to the function that needs that many."""
         wanted = self.demands.registers.get(kernel, 0)
         own = self.facts.registers
-        if self.half.state.options.relocatable or own.get(kernel, 0) >= wanted:
+        if self.half.options.relocatable or own.get(kernel, 0) >= wanted:
             return Demand(own.get(kernel, 0), [kernel])
         seen: dict[Symbol, Symbol | None] = {kernel: None}
         work = [kernel]
@@ -99,7 +99,7 @@ class Reasons:
 
     def stack(self, kernel: Symbol) -> Demand:
         """The deepest chain of frames below a kernel; with recursion the way to it."""
-        if self.half.state.options.relocatable:
+        if self.half.options.relocatable:
             return Demand(None, [])
         stacks = self.demands.stacks
         path = [kernel]
@@ -133,13 +133,13 @@ def _back(parents: dict[Symbol, Symbol | None], function: Symbol) -> list[Symbol
     return path[::-1]
 
 
-def explain(half: Half, name: str) -> list[str]:
+def explain(half: LinkState, name: str) -> list[str]:
     """The lines of `--why NAME`: every symbol of that name, by its symbol or its C++ name."""
     from cubinspec.report.names import readable
 
     reasons = Reasons(half)
     found: dict[Symbol, None] = {}
-    for obj in half.state.objects:
+    for obj in half.objects:
         for symbol in obj.bound:
             if symbol is not None and name in (symbol.name, readable(symbol.name)):
                 found.setdefault(symbol)
@@ -150,22 +150,22 @@ def explain(half: Half, name: str) -> list[str]:
     return lines
 
 
-def verdict(half: Half, symbol: Symbol) -> str:
+def verdict(half: LinkState, symbol: Symbol) -> str:
     """Whether a symbol is in the output, in a few words."""
     from cubinspec_writer.linker.passes.number import is_dropped
 
     if not symbol.live:
         return "not linked"
-    if is_dropped(half.state, symbol):
+    if is_dropped(half, symbol):
         return "linked, without a symbol" if symbol.section is not None else "not in the output"
     if symbol.definition is None:
         return "left to the driver"
     return "linked"
 
 
-def _details(half: Half, reasons: Reasons, symbol: Symbol) -> list[str]:
+def _details(half: LinkState, reasons: Reasons, symbol: Symbol) -> list[str]:
     lines = []
-    for obj in half.state.objects:
+    for obj in half.objects:
         for row, bound in zip(obj.symbols, obj.bound, strict=True):
             if bound is symbol and row.shndx:
                 used = defined_here(obj, row.index)
@@ -187,7 +187,7 @@ def _details(half: Half, reasons: Reasons, symbol: Symbol) -> list[str]:
 
 def function_reason(reasons: Reasons, function: Symbol) -> str:
     """Why a function is linked or not."""
-    state = reasons.half.state
+    state = reasons.half
     options = state.options
     if not function.live:
         if function.is_entry:
@@ -207,6 +207,6 @@ def function_reason(reasons: Reasons, function: Symbol) -> str:
         return f"reached: {way}"
     if options.relocatable or options.debug or options.preserve_relocs:
         return "-r, -g and --preserve-relocs keep every function"
-    if function in reasons.half.state.stubs:
+    if function in reasons.half.unified.stubs:
         return "other programs enter a unified function through it"
     return "named by code that is linked"

@@ -6,7 +6,6 @@ Functions are numbered in the order in which inputs name them, also those that a
 from __future__ import annotations
 
 from cubinspec.report.names import readable
-from cubinspec_writer.linker.half import Half
 from cubinspec_writer.linker.model import (
     SHT_CUDA_CONSTANT_B0,
     SHT_CUDA_GLOBAL,
@@ -30,6 +29,7 @@ from cubinspec_writer.linker.passes.climb import (
 from cubinspec_writer.linker.passes.info import MIN_STACK_SIZE, FunctionFacts, word
 from cubinspec_writer.linker.passes.takeover import NUM_BARRIERS
 from cubinspec_writer.linker.reports.cxxnames import cxx_name
+from cubinspec_writer.linker.state import LinkState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,14 +50,13 @@ _LEGEND = (
 )
 
 
-def resource_lines(half: Half) -> Iterator[str]:
+def resource_lines(half: LinkState) -> Iterator[str]:
     """What `-v` says: memory of the program, then two lines for every kernel, last kernel first."""
-    state = half.state
     owned: dict[Symbol, list[OutSection]] = {}
     totals = [f"{_global_bytes(half)} bytes gmem"]
     # Mercury names its banks otherwise, and nvlink counts none of them.
-    counts_banks = not state.profile.keeps_symbols
-    for section in state.sections:
+    counts_banks = not half.profile.keeps_symbols
+    for section in half.sections.made:
         if not section.emitted:
             continue
         if section.owner is not None:
@@ -83,18 +82,18 @@ def resource_lines(half: Half) -> Iterator[str]:
             yield ", ".join(used)
 
 
-def _global_bytes(half: Half) -> int:
+def _global_bytes(half: LinkState) -> int:
     kinds = (SHT_CUDA_GLOBAL, SHT_CUDA_GLOBAL_INIT)
-    return sum(s.size for s in half.state.sections if s.sh_type in kinds and s.emitted)
+    return sum(s.size for s in half.sections.made if s.sh_type in kinds and s.emitted)
 
 
 def _bank(section: OutSection) -> str:
     return f"cmem[{section.sh_type - SHT_CUDA_CONSTANT_B0}]"
 
 
-def _shared_bytes(half: Half, sections: list[OutSection]) -> int:
+def _shared_bytes(half: LinkState, sections: list[OutSection]) -> int:
     """Shared memory of a kernel; the finalizer adds what is reserved later."""
-    counts_reserved = not half.state.profile.keeps_symbols
+    counts_reserved = not half.profile.keeps_symbols
     return sum(
         s.nobits_size + (s.reserved if counts_reserved else 0)
         for s in sections
@@ -107,14 +106,14 @@ def _barriers(sections: list[OutSection]) -> int:
     return max(found, default=0)
 
 
-def _handle_counts(half: Half, sections: list[OutSection]) -> Iterator[str]:
+def _handle_counts(half: LinkState, sections: list[OutSection]) -> Iterator[str]:
     """References that a kernel's parameter bank has slots for; Mercury code names none."""
     rows = [
         r.symbol.kind
         for s in sections
-        if s.sh_type == SHT_CUDA_CONSTANT_B0 and not half.state.profile.keeps_symbols
+        if s.sh_type == SHT_CUDA_CONSTANT_B0 and not half.profile.keeps_symbols
         for is_rela in (False, True)
-        if (relocs := half.state.reloc_section(s, is_rela)) is not None
+        if (relocs := half.reloc_section(s, is_rela)) is not None
         for r in relocs.relocs
     ]
     for kind, name in _HANDLES:
@@ -122,19 +121,19 @@ def _handle_counts(half: Half, sections: list[OutSection]) -> Iterator[str]:
             yield f"{rows.count(kind)} {name}"
 
 
-def _stacks(half: Half) -> dict[int, int]:
+def _stacks(half: LinkState) -> dict[int, int]:
     """Symbol number of a kernel -> its stack; 0 when it is unknown."""
-    records = info_records(bytes(half.fixed[".nv.info"].data))
+    records = info_records(bytes(half.sections.fixed[".nv.info"].data))
     found = {word(r, 0): word(r, 1) for r in records if r[1] == MIN_STACK_SIZE}
-    if half.state.options.relocatable:
+    if half.options.relocatable:
         return {}
     return {number: 0 if size == _UNKNOWN else size for number, size in found.items()}
 
 
-def all_functions(half: Half) -> dict[Symbol, int]:
+def all_functions(half: LinkState) -> dict[Symbol, int]:
     """Every function that an input names -> its number from 1, linked or not."""
     functions: dict[Symbol, None] = {}
-    for obj in half.state.objects:
+    for obj in half.objects:
         for row in obj.functions:
             symbol = obj.bound[row.index]
             if symbol is not None:
@@ -142,13 +141,13 @@ def all_functions(half: Half) -> dict[Symbol, int]:
     return {function: number for number, function in enumerate(functions, 1)}
 
 
-def callgraph_lines(half: Half, *, demangle: bool) -> Iterator[tuple[str, str]]:
+def callgraph_lines(half: LinkState, *, demangle: bool) -> Iterator[tuple[str, str]]:
     """What `--dump-callgraph` prints, as (level, line): text, and errors about registers."""
     name = _demangled if demangle else _plain
     graph = half.graph
-    registers = FunctionFacts(half.state).registers
+    registers = FunctionFacts(half).registers
     numbers = all_functions(half)
-    yield "text", f"callgraph for {half.state.options.arch.rstrip('af')}:"
+    yield "text", f"callgraph for {half.options.arch.rstrip('af')}:"
     yield from (("text", line) for line in _LEGEND)
     for function, number in numbers.items():
         if not function.live:

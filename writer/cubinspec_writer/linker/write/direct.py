@@ -17,7 +17,6 @@ from cubinspec.errors import BadStructureError, LimitError
 from cubinspec.reader.elf import EM_CUDA, SHN_XINDEX, SHT_SYMTAB_SHNDX, occupies_file
 from cubinspec_generated import records
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
-from cubinspec_writer.linker.half import Half
 from cubinspec_writer.linker.model import (
     SHF_ALLOC,
     SHF_EXECINSTR,
@@ -119,7 +118,7 @@ _RUN = 256
 Row = tuple[int, ...]
 
 
-def write(half: Half) -> list[bytes | bytearray]:
+def write(half: LinkState) -> list[bytes | bytearray]:
     """The cubin of one program, in parts that follow each other.
 
     Raises:
@@ -132,9 +131,8 @@ def write(half: Half) -> list[bytes | bytearray]:
 
 
 class _Writer:
-    def __init__(self, half: Half) -> None:
-        self.half = half
-        self.state = half.state
+    def __init__(self, half: LinkState) -> None:
+        self.state = half
         #: In index order, from 1 on.
         self.sections: list[OutSection] = []
         self.by_name: dict[str, int] = {}
@@ -162,10 +160,10 @@ class _Writer:
         state = self.state
         ranked: list[list[OutSection]] = [[] for _ in range(_LAST_RANK + 1)]
         sections: dict[str, int] = {}
-        strings = dict.fromkeys(state.signatures, 0)
+        strings = dict.fromkeys(state.names.signatures, 0)
         bank: str | None = None
         rank_of = (_RANK_OF_TYPE if state.options.relocatable else _RANK_OF_FINAL_TYPE).get
-        for entry in state.entries:
+        for entry in state.names.entries:
             found: str | None = None
             if type(entry) is OutSection:
                 name = entry.name
@@ -200,7 +198,7 @@ class _Writer:
                 strings[name] = 0
         if bank is not None:
             strings[bank] = 0
-        for symbol in state.globals:
+        for symbol in state.symbols.globals:
             if symbol.index or not is_hidden(state, symbol):
                 strings[symbol.name] = 0
         self.is_large = sum(map(len, ranked)) + 1 >= _SHN_LORESERVE
@@ -224,7 +222,7 @@ class _Writer:
 
     def _fixed(self, name: str) -> int:
         """A section that every output has; 0: this one has not."""
-        section = self.half.fixed.get(name)
+        section = self.state.sections.fixed.get(name)
         return section.index if section is not None else 0
 
     def _signature(self, text: str) -> int:
@@ -239,7 +237,7 @@ class _Writer:
         state, strtab = self.state, self.strtab
         place_of = strtab.__getitem__
         pack = records.SYMBOL_64.pack
-        rows = [pack(0, 0, 0, 0, state.null_value, 0)]
+        rows = [pack(0, 0, 0, 0, state.symbols.null_value, 0)]
         in_16_bits = list(range(len(self.sections) + 1)) if self.is_large else []
         in_16_bits[_SHN_LORESERVE:] = [
             index if index == SHN_COMMON else SHN_XINDEX for index in in_16_bits[_SHN_LORESERVE:]
@@ -247,7 +245,7 @@ class _Writer:
         #: Section of every symbol, beyond 16 bits, too.
         indices = [0]
         in_globals = 0
-        for kind, items in groupby(self.half.symbols, type):
+        for kind, items in groupby(self.state.symbols.numbered, type):
             if kind is OutSection:
                 run = [item for item in items if type(item) is OutSection]
                 found = [section.index for section in run]
@@ -287,10 +285,10 @@ class _Writer:
         Args:
             indices: the section of every symbol.
         """
-        fixed = set(self.half.fixed.values())
-        entries = self.state.entries
-        reserved = set(self.state.reserved.values())
-        loose = set(self.state.loose_names)
+        fixed = set(self.state.sections.fixed.values())
+        entries = self.state.names.entries
+        reserved = set(self.state.names.reserved.values())
+        loose = set(self.state.names.loose)
         if loose != {".symtab_shndx"}:
             loose -= {e.name for e in entries if type(e) is OutSection and e.name in loose}
         #: By index: the number that stands for it.
@@ -404,9 +402,9 @@ class _Writer:
             return table
         if section.sh_type in _RELOCATIONS:
             return reloc_bytes(section)
-        if section is self.half.callgraph:
+        if section is self.state.sections.callgraph:
             return self._callgraph()
-        if section is self.half.prototype:
+        if section is self.state.sections.prototype:
             return self._prototypes()
         return section.content
 
@@ -424,7 +422,7 @@ class _Writer:
 
     def _callgraph(self) -> bytes:
         """`.nv.callgraph`: pairs of numbers, or of a function and a signature."""
-        graph, functions = self.half.graph, self.state.functions
+        graph, functions = self.state.graph, self.state.symbols.functions
         pack = records.CALLGRAPH_ENTRY.pack
         rows: list[bytes] = []
         for marker in (1, 2, 3, 4):
@@ -451,10 +449,10 @@ class _Writer:
 
     def _prototypes(self) -> bytes:
         """`.nv.prototype`: external functions whose address is not taken, with their signature."""
-        graph = self.half.graph
+        graph = self.state.graph
         return b"".join(
             records.PROTOTYPE_ENTRY.pack(f.index, self._signature(graph.prototypes[f]))
-            for f in self.state.functions
+            for f in self.state.symbols.functions
             if f in graph.prototypes and f not in graph.address_taken
         )
 

@@ -20,7 +20,7 @@ from cubinspec_writer.emitter.layout import plan
 from cubinspec_writer.emitter.profiles import PROFILES, final_name
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.finalizer import capsule, jumps, schedule
-from cubinspec_writer.linker.half import Half
+from cubinspec_writer.linker.graph import Graph
 from cubinspec_writer.linker.model import (
     SHF_EXECINSTR,
     SHF_MERCURY,
@@ -54,7 +54,6 @@ from cubinspec_writer.linker.model import (
     align_up,
     is_constant,
 )
-from cubinspec_writer.linker.passes.callgraph import Graph
 from cubinspec_writer.linker.passes.notes import target_sm
 from cubinspec_writer.linker.passes.number import (
     has_symbol,
@@ -117,7 +116,7 @@ class _CallGraphBody:
         return records.CALLGRAPH_ENTRY.size * (4 + rows)
 
     def encode(self, context: bodies.Context) -> bytes:
-        graph, functions = self.graph, self.state.functions
+        graph, functions = self.graph, self.state.symbols.functions
         rows: list[tuple[int, int]] = []
         for marker, edges in ((1, graph.calls), (4, graph.references)):
             part = [(f.index, t.index) for f in functions for t in reversed(edges.get(f, ()))]
@@ -145,7 +144,7 @@ class _PrototypeBody:
         graph = self.graph
         return [
             f
-            for f in self.state.functions
+            for f in self.state.symbols.functions
             if f in graph.prototypes and f not in graph.address_taken
         ]
 
@@ -162,7 +161,7 @@ class _PrototypeBody:
         )
 
 
-def write(half: Half, mercury: Half | None = None) -> bytes:
+def write(half: LinkState, mercury: LinkState | None = None) -> bytes:
     """The cubin of one program, or of its SASS and Mercury halves.
 
     Raises:
@@ -175,31 +174,30 @@ def write(half: Half, mercury: Half | None = None) -> bytes:
 
 
 class _Writer:
-    def __init__(self, half: Half, mercury: Half | None) -> None:
-        self.half = half
+    def __init__(self, half: LinkState, mercury: LinkState | None) -> None:
         self.mercury = mercury
-        self.state = half.state
+        self.state = half
         self.made: dict[OutSection, out.Section] = {}
 
     def description(self) -> Description:
-        state, half = self.state, self.half
+        state = self.state
         twins = self._twins()
         if self.mercury is not None:
             self._patch_capsules(self.mercury, twins)
-            jumps.fill(self.mercury.state, twins)
+            jumps.fill(self.mercury, twins)
             if not state.options.relocatable:
                 self._drop_stack_loads()
             self._keep_empty_relocations(self.mercury, twins)
-        for section in (*half.fixed.values(), *state.sections):
+        for section in (*state.sections.fixed.values(), *state.sections.made):
             if section.emitted:
                 self.made[section] = self._section(section)
         for section, made in self.made.items():
             self._refer(section, made)
-        named = self.mercury or half
+        named = self.mercury or state
         history: list[out.Section | out.Symbol | out.Dropped] = [
-            out.Dropped(text, erased=0 if text else 1) for text in named.state.signatures
+            out.Dropped(text, erased=0 if text else 1) for text in named.names.signatures
         ]
-        for entry in named.state.entries:
+        for entry in named.names.entries:
             if isinstance(entry, OutSection):
                 plain = twins.get(entry) if self.mercury else entry
                 known = self.made.get(plain) if plain is not None else None
@@ -208,8 +206,8 @@ class _Writer:
                 history.append(known or out.Dropped(entry.name, in_shstrtab=True))
             elif isinstance(entry, str):
                 history.append(out.Dropped(entry, in_shstrtab=True))
-            elif not is_hidden(named.state, entry):
-                history.append(self._symbol(named.state, entry))
+            elif not is_hidden(named, entry):
+                history.append(self._symbol(named, entry))
         history += [self.made[s] for s in late_sections(state)]
         listed = {id(item) for item in history}
         missing = [s for s, made in self.made.items() if id(made) not in listed]
@@ -217,14 +215,14 @@ class _Writer:
             raise UnsupportedLinkError(f"section '{missing[0].name}' has no Mercury twin")
         if self.mercury is not None:
             history += self._mercury_sections(self.mercury, twins)
-        symbols = [self._symbol(state, s) for s in state.globals if not is_hidden(state, s)]
+        symbols = [self._symbol(state, s) for s in state.symbols.globals if not is_hidden(state, s)]
         relocatable = state.options.relocatable
         header = out.Header(
             e_type=ET_REL if relocatable else ET_EXEC,
             e_flags=target_sm(state.options.arch) << 8 | state.profile.flags_kind,
         )
         profile = _MERCURY_PROFILE if self.mercury is not None else "classic"
-        return Description(header, history, symbols, profile, null_value=state.null_value)
+        return Description(header, history, symbols, profile, null_value=state.symbols.null_value)
 
     def _section(self, section: OutSection) -> out.Section:
         return out.Section(
@@ -239,13 +237,13 @@ class _Writer:
         )
 
     def _body(self, section: OutSection) -> bodies.Body:
-        half = self.half
+        state = self.state
         if section.sh_type in (SHT_STRTAB, SHT_SYMTAB):
             return bodies.Computed(section.name[1:])
-        if section is half.callgraph:
-            return _CallGraphBody(self.state, half.graph)
-        if section is half.prototype:
-            return _PrototypeBody(self.state, half.graph)
+        if section is state.sections.callgraph:
+            return _CallGraphBody(state, state.graph)
+        if section is state.sections.prototype:
+            return _PrototypeBody(state, state.graph)
         if section.is_nobits:
             return bodies.NoBytes(section.size)
         if section.sh_type in _RELOCATIONS:
@@ -271,7 +269,7 @@ class _Writer:
             return out.Dropped(symbol.name)
         section = symbol.section
         if state is not self.state:
-            twins = self.half.symbols
+            twins = self.state.symbols.numbered
             twin = twins[symbol.index - 1] if symbol.index <= len(twins) else None
             if not isinstance(twin, Symbol):
                 raise UnsupportedLinkError(f"Mercury symbol '{symbol.name}' without a twin")
@@ -282,9 +280,11 @@ class _Writer:
             symbol.name, st_info, st_other, place, st_value, symbol.size, symbol.in_globals
         )
 
-    def _keep_empty_relocations(self, mercury: Half, twins: dict[OutSection, OutSection]) -> None:
+    def _keep_empty_relocations(
+        self, mercury: LinkState, twins: dict[OutSection, OutSection]
+    ) -> None:
         """The finalizer keeps a relocation section that only the Mercury half still fills."""
-        for section in mercury.state.sections:
+        for section in mercury.sections.made:
             if not section.emitted or section.sh_type != SHT_RELA:
                 continue
             plain = twins.get(section)
@@ -297,20 +297,20 @@ class _Writer:
                     section.entsize,
                 )
                 plain.info_section = _twin(twins, section.info_section)
-                self.state.sections.append(plain)
+                self.state.sections.made.append(plain)
                 twins[section] = plain
             if plain is not None:
                 plain.emitted = True
 
-    def _patch_capsules(self, mercury: Half, twins: dict[OutSection, OutSection]) -> None:
-        state = mercury.state
-        for code, applied in state.applied.items():
+    def _patch_capsules(self, mercury: LinkState, twins: dict[OutSection, OutSection]) -> None:
+        state = mercury
+        for code, applied in state.relocations.applied.items():
             if applied and code.flags & SHF_EXECINSTR:
-                plain = self.state.applied.get(_twin(twins, code), [])
-                capsule.patch(code, applied, plain, state.slots)
+                plain = self.state.relocations.applied.get(_twin(twins, code), [])
+                capsule.patch(code, applied, plain, state.handles.slots)
 
     def _drop_stack_loads(self) -> None:
-        for section in self.state.sections:
+        for section in self.state.sections.made:
             owner = section.owner
             if not section.flags & SHF_EXECINSTR or owner is None or not owner.is_entry:
                 continue
@@ -328,11 +328,11 @@ class _Writer:
         if self.mercury is None:
             return {}
         plain: dict[str, list[OutSection]] = defaultdict(list)
-        for section in (*self.half.fixed.values(), *self.state.sections):
+        for section in (*self.state.sections.fixed.values(), *self.state.sections.made):
             plain[section.name].append(section)
         twins: dict[OutSection, OutSection] = {}
         seen: dict[str, int] = defaultdict(int)
-        for section in (*self.mercury.fixed.values(), *self.mercury.state.sections):
+        for section in (*self.mercury.sections.fixed.values(), *self.mercury.sections.made):
             name = plain_name(section.name)
             if seen[name] < len(plain[name]):
                 twins[section] = plain[name][seen[name]]
@@ -340,11 +340,11 @@ class _Writer:
         return twins
 
     def _mercury_sections(
-        self, mercury: Half, twins: dict[OutSection, OutSection]
+        self, mercury: LinkState, twins: dict[OutSection, OutSection]
     ) -> list[out.Section]:
-        state = mercury.state
+        state = mercury
         copies: dict[OutSection, out.Section] = {}
-        for section in (mercury.fixed[".nv.info"], *state.sections):
+        for section in (mercury.sections.fixed[".nv.info"], *state.sections.made):
             if section.emitted and has_mercury_copy(section):
                 copies[section] = self._mercury_copy(section, twins)
         for section, copy in copies.items():
@@ -361,8 +361,8 @@ class _Writer:
             ".nv.merc.symtab",
             SHT_CUDA_MERC_SYMTAB,
             bodies.MercurySymbols(
-                [self._mercury_symbol(state, s, copies, twins) for s in mercury.symbols],
-                null_value=state.null_value,
+                [self._mercury_symbol(state, s, copies, twins) for s in mercury.symbols.numbered],
+                null_value=state.symbols.null_value,
             ),
             SHF_MERCURY,
             0,
@@ -386,7 +386,11 @@ class _Writer:
             body = bodies.Blob(self._stale_headers(section.size))
         # Bytes that the finalizer writes anew may be equal by chance and are apart even so.
         plain = twins.get(section)
-        apart = section.name == _DEBUG_INFO and plain is not None and plain in self.state.applied
+        apart = (
+            section.name == _DEBUG_INFO
+            and plain is not None
+            and plain in self.state.relocations.applied
+        )
         apart = apart or section.sh_type == _CONSTANT2
         kind = (
             SHT_CUDA_MERC_CODE if is_code else _MERCURY_TYPE.get(section.sh_type, section.sh_type)
@@ -413,7 +417,7 @@ class _Writer:
         """
         assert self.mercury is not None
         names: dict[str, None] = {}
-        for entry in self.mercury.state.entries:
+        for entry in self.mercury.names.entries:
             if not isinstance(entry, Symbol):
                 names.setdefault(entry if isinstance(entry, str) else entry.name)
         length = 1 + sum(len(name.encode("utf-8", "surrogateescape")) + 1 for name in names)
@@ -446,14 +450,14 @@ class _Writer:
         return bodies.MercurySymbol(name, st_info, st_other, place, st_value, symbol.size)
 
 
-def _padding_behind_reserved(mercury: Half) -> int:
+def _padding_behind_reserved(mercury: LinkState) -> int:
     """Bytes between reserved shared memory and the section headers of the Mercury file.
 
     Sections without bytes are aligned, too, so the place in that file counts where one behind has
     more alignment: the file is laid out with code as long as its symbols say, and without the
     record that the finalizer adds to `.nv.compat`.
     """
-    kinds = [s for s in mercury.state.sections if s.emitted and s.is_nobits]
+    kinds = [s for s in mercury.sections.made if s.emitted and s.is_nobits]
     reserved = [s for s in kinds if s.sh_type == SHT_CUDA_SHARED_RESERVED]
     behind = kinds[kinds.index(reserved[0]) + 1 :] if reserved else []
     if all(s.align <= reserved[0].align for s in behind):
