@@ -22,7 +22,7 @@ from cubinspec_writer.emitter.layout import plan
 from cubinspec_writer.emitter.model import Description, Dropped, Fill, Header, Section, Symbol
 from cubinspec_writer.emitter.runs import BlobRun, InfoRun, RelocationRun, Run
 from cubinspec_writer.emitter.strings import section_names, string_offsets, symbol_names
-from cubinspec_writer.rest import CollectorAtRest
+from cubinspec_writer.gc_pause import GcPaused
 from tests.conftest import sample_files
 
 TYPE_CHECKING = False
@@ -407,7 +407,7 @@ def test_plain_classes() -> None:
 
 
 def _fail_at_rest() -> None:
-    with CollectorAtRest():
+    with GcPaused():
         assert not gc.isenabled()
         raise CubinError("on purpose")
 

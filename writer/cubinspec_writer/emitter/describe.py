@@ -24,8 +24,8 @@ from cubinspec_writer.emitter.history import History
 from cubinspec_writer.emitter.model import Description, Fill, Header
 from cubinspec_writer.emitter.profiles import HOLE_SHNDX, PROFILES
 from cubinspec_writer.emitter.runs import BlobRun
+from cubinspec_writer.gc_pause import GcPaused
 from cubinspec_writer.plain import add, eq, itemgetter
-from cubinspec_writer.rest import CollectorAtRest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def describe(data: Buffer, file: str = "<bytes>") -> Description:
     Raises:
         CubinError: not a well-formed cubin.
     """
-    with CollectorAtRest():
+    with GcPaused():
         return _Describer(data, file).run()
 
 

@@ -8,8 +8,8 @@ in ``.symtab``, which :func:`cubinspec_writer.emitter.layout.plan` computes.
 
 from __future__ import annotations
 
+from cubinspec_writer.gc_pause import GcPaused
 from cubinspec_writer.plain import dataclass, field
-from cubinspec_writer.rest import CollectorAtRest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -367,7 +367,7 @@ class Description:
 
     def _make_parts(self, draft: Draft) -> None:
         self._draft = self._plan = None
-        with CollectorAtRest():
+        with GcPaused():
             draft.fill_in(self)
 
     @property

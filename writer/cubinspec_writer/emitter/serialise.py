@@ -13,8 +13,8 @@ from cubinspec_generated import records
 from cubinspec_writer.emitter import bodies
 from cubinspec_writer.emitter.layout import Plan, plan
 from cubinspec_writer.emitter.model import Description
+from cubinspec_writer.gc_pause import GcPaused
 from cubinspec_writer.plain import itemgetter
-from cubinspec_writer.rest import CollectorAtRest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def emit_parts(description: Description) -> Iterator[bytes | bytearray]:
     Raises:
         CubinError: as :func:`emit` does; also while the parts are asked for.
     """
-    with CollectorAtRest():
+    with GcPaused():
         laid_out = description.plan or plan(description)
         if laid_out.size > MAX_FILE_BYTES:
             raise LimitError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cubinspec.reader.elf import Elf
+from cubinspec_writer.gc_pause import GcPaused
 from cubinspec_writer.linker.diagnostics import Diagnostics
 from cubinspec_writer.linker.half import link_half
 from cubinspec_writer.linker.inputs.gather import Gathered, gather, target_of
@@ -15,7 +16,6 @@ from cubinspec_writer.linker.profile import MERCURY_HALF, profile_for
 from cubinspec_writer.linker.result import LinkResult
 from cubinspec_writer.linker.state import LinkState
 from cubinspec_writer.linker.write import direct
-from cubinspec_writer.rest import CollectorAtRest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _RELOCS_UNFINISHED_FROM = 90
 
 def link_program(inputs: Iterable[Input], options: LinkOptions) -> LinkResult:
     """Link; see `cubinspec_writer.link`."""
-    with CollectorAtRest():
+    with GcPaused():
         return _link(inputs, options)
 
 

@@ -1,4 +1,4 @@
-"""Making many objects at once without looking through them again and again."""
+"""Pauses the cyclic garbage collector during bulk allocation."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 
-class CollectorAtRest:
-    """Lets the search for reference cycles rest: all that is made meanwhile lives on.
+class GcPaused:
+    """A context without collections of reference cycles.
 
-    Without it, looking at the objects again and again takes as long as making them. A collector
-    that was off before stays off.
+    Many objects are made at once and all of them live on. The collector would look through them
+    again and again, which takes as long as making them. One that was off before stays off.
     """
 
     __slots__ = ("was_enabled",)
