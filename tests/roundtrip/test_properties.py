@@ -11,7 +11,7 @@ from cubinspec.reader import elf
 from cubinspec_writer.emitter import bodies, describe, emit
 from cubinspec_writer.emitter.layout import Planner
 from cubinspec_writer.emitter.model import Description, Dropped, Header, Section, Symbol
-from cubinspec_writer.emitter.profiles import PROFILES
+from cubinspec_writer.emitter.producers import PRODUCERS
 from cubinspec_writer.yaml_form import from_yaml, to_yaml
 from tests.conftest import sample_files
 
@@ -104,7 +104,7 @@ def table_sections(draw: st.DrawFn, count: int, is_64: bool) -> list[Section]:
 @st.composite
 def descriptions(draw: st.DrawFn) -> Description:
     """A file of a random writer with sections of every kind, symbols and dropped names."""
-    profile = draw(st.sampled_from(sorted(PROFILES)))
+    profile = draw(st.sampled_from(sorted(PRODUCERS)))
     is_64 = draw(st.sampled_from((True, True, True, False)))
     tables = [
         Section(".shstrtab", 3, bodies.Computed("shstrtab")),
@@ -116,7 +116,7 @@ def descriptions(draw: st.DrawFn) -> Description:
     symbols: list[Symbol | Dropped] = []
     mercury: list[Section] = []
     mercury_symbols: list[bodies.MercurySymbol] = []
-    with_capsules = PROFILES[profile].mercury_names and is_64 and draw(st.booleans())
+    with_capsules = PRODUCERS[profile].mercury_names and is_64 and draw(st.booleans())
     for function in functions:
         code = Section(
             f".text.{function}",

@@ -19,7 +19,7 @@ from cubinspec_writer.builder.records import function_records, module_rows
 from cubinspec_writer.emitter import bodies
 from cubinspec_writer.emitter.layout import Planner
 from cubinspec_writer.emitter.model import Section, Symbol
-from cubinspec_writer.emitter.profiles import mercury_name
+from cubinspec_writer.emitter.producers import mercury_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

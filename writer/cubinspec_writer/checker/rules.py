@@ -30,7 +30,7 @@ from cubinspec_writer.checker.view import (
 )
 from cubinspec_writer.emitter import bodies, kinds, segments
 from cubinspec_writer.emitter.bodies import CALLGRAPH_MARKERS
-from cubinspec_writer.emitter.profiles import twin_of
+from cubinspec_writer.emitter.producers import twin_of
 from cubinspec_writer.emitter.segments import PF_R, PT_LOAD, PT_PHDR
 
 if TYPE_CHECKING:

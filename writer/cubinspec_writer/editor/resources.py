@@ -34,7 +34,7 @@ from cubinspec_writer.editor.values import (
 )
 from cubinspec_writer.emitter import bodies
 from cubinspec_writer.emitter.model import Section
-from cubinspec_writer.emitter.profiles import PROFILES
+from cubinspec_writer.emitter.producers import PRODUCERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -108,7 +108,7 @@ class _Setter:
         assert isinstance(self.symbol.section, Section)
         self.code: Section = self.symbol.section
         self.tables = SymbolTables(description)
-        self.finalizer = PROFILES[description.profile].mercury_names
+        self.finalizer = PRODUCERS[description.profile].mercury_names
         header = description.header
         self.sm = header.e_flags >> 8 & 0xFFFF if header.ei_osabi == 0x41 else header.e_flags & 0xFF
         self.remarks: list[str] = []

@@ -6,7 +6,7 @@ holds what the file says and not how it is laid out, unless no rule is known (``
     decode      bytes of a section -> its body (`bodies`; `runs`: of many neighbours at once)
     history     string tables -> the order in which things were made
     describe    both for a whole file, and which writer it was; checks what comes next against it
-    layout      all numbers of the file (`profiles`, `kinds`, `strings`, `segments`: the rules)
+    layout      all numbers of the file (`producers`, `kinds`, `strings`, `segments`: the rules)
     serialise   the bytes
 
 ``describe`` decodes every section, guesses how the file was made, lets ``layout`` compute the file

@@ -22,7 +22,7 @@ from cubinspec_writer.emitter import bodies, decode, kinds, layout, strings
 from cubinspec_writer.emitter.draft import Draft
 from cubinspec_writer.emitter.history import History
 from cubinspec_writer.emitter.model import Description, Fill, Header
-from cubinspec_writer.emitter.profiles import HOLE_SHNDX, PROFILES
+from cubinspec_writer.emitter.producers import HOLE_SHNDX, PRODUCERS
 from cubinspec_writer.emitter.runs import BlobRun
 from cubinspec_writer.gc_pause import GcPaused
 from cubinspec_writer.plain import add, eq, itemgetter
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from cubinspec.reader.elf import Buffer
     from cubinspec_writer.emitter.decode import Decoder
     from cubinspec_writer.emitter.draft import Content
-    from cubinspec_writer.emitter.profiles import Profile
+    from cubinspec_writer.emitter.producers import Producer
     from cubinspec_writer.emitter.runs import Run
     from cubinspec_writer.emitter.strings import Known
 
@@ -319,7 +319,7 @@ class _Describer:
 
     # -- which writer ----------------------------------------------------------------------------
 
-    def _profile(self) -> str:
+    def _producer(self) -> str:
         ehdr = self.elf.ehdr
         shoff, phentsize = ehdr[5], ehdr[8]
         if shoff == ehdr[7]:
@@ -399,11 +399,11 @@ class _Describer:
                 return True
         return False
 
-    def _split(self, profile: Profile) -> int:
+    def _split(self, producer: Producer) -> int:
         """Index of the first symbol of the global list."""
         rows = self.symbol_rows
         info = self.sh_info[self.symtab]
-        if profile.late_constant0:
+        if producer.constant0_deferred:
             if bodies.SHT_CUDA_MERC_SYMTAB in self.types:
                 table = self.elf.find_section(bodies.SHT_CUDA_MERC_SYMTAB) or 0
                 return min(max(self.sh_info[table], 1), len(rows))
@@ -411,7 +411,7 @@ class _Describer:
                 for at, row in enumerate(rows):
                     if row[1] >> 4 == 1:
                         return at
-        return min(max(info + profile.info_is_last_local, 1), len(rows))
+        return min(max(info + producer.info_is_last_local, 1), len(rows))
 
     # -- checking --------------------------------------------------------------------------------
 
@@ -421,11 +421,11 @@ class _Describer:
         elf.forget(self.data)
         self._read_symbols()
         self._mercury_tables()
-        profile = draft.profile = PROFILES[self._profile()]
-        draft.kinds = kinds.find(profile, draft.names, draft.types, draft.flags)
+        producer = draft.producer = PRODUCERS[self._producer()]
+        draft.kinds = kinds.find(producer, draft.names, draft.types, draft.flags)
         draft.symbol_rows, draft.symbol_names = self.symbol_rows, self.symbol_names
         self.history = History(draft, self.section_places, self.places, self.strtab.data)
-        self.history.find(self._split(profile) if self.symtab else 0)
+        self.history.find(self._split(producer) if self.symtab else 0)
         elf.forget(self.data)
         if draft.header.ei_osabi == 0x41 and not _NOTES.isdisjoint(draft.names):
             draft.header.e_flags &= 0xFFFFFF

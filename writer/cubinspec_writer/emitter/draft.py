@@ -19,7 +19,7 @@ from cubinspec.errors import BadStructureError
 from cubinspec_writer.emitter import bodies, kinds
 from cubinspec_writer.emitter.kinds import Kinds
 from cubinspec_writer.emitter.model import Dropped, Exceptions, Header, Pins, Section, Symbol
-from cubinspec_writer.emitter.profiles import PROFILES
+from cubinspec_writer.emitter.producers import PRODUCERS
 from cubinspec_writer.emitter.runs import BlobRun, InfoRun, RelocationRun, Run
 
 TYPE_CHECKING = False
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from cubinspec_writer.emitter.bodies import Body
     from cubinspec_writer.emitter.kinds import Kind
     from cubinspec_writer.emitter.model import Description, Fill
-    from cubinspec_writer.emitter.profiles import Profile
+    from cubinspec_writer.emitter.producers import Producer
 
     SymbolRow = tuple[int, int, int, int, int, int]
     #: A body, the bytes of a ``Blob``, or the run that a section belongs to.
@@ -84,7 +84,7 @@ class Draft:
         names, types, flags, addrs, aligns, entsizes, bodies: of every section. A file that was
             read has bytes in place of blobs, and runs of neighbours.
         runs: all of those.
-        kinds: what the profile's rules say of each.
+        kinds: what the producer's rules say of each.
         links, infos, registers, has_symbol, shares, late, made_as, exceptions: what single
             sections have beside that, by number; see :class:`~.model.Section`.
             ``shares`` holds numbers; ``None`` stands for a section that is not there.
@@ -124,7 +124,7 @@ class Draft:
         "null_value",
         "ordinals",
         "pins",
-        "profile",
+        "producer",
         "registers",
         "runs",
         "section_objects",
@@ -171,7 +171,7 @@ class Draft:
         self.dropped = DroppedNames()
         self.history: list[int] = []
         self.symbols: list[int] = []
-        self.profile: Profile = PROFILES["classic"]
+        self.producer: Producer = PRODUCERS["classic"]
         self.pins = Pins()
         self.fills: list[Fill] = []
         self.null_value = 0
@@ -188,14 +188,14 @@ class Draft:
         """The columns of a description.
 
         Raises:
-            BadStructureError: the profile is unknown, or a symbol is defined in a section that is
+            BadStructureError: the producer is unknown, or a symbol is defined in a section that is
                 not part of the file.
         """
-        profile = PROFILES.get(description.profile)
-        if profile is None:
+        producer = PRODUCERS.get(description.profile)
+        if producer is None:
             raise BadStructureError(f"unknown profile {description.profile!r}", field="profile")
         creation = description.sections
-        found = Kinds(profile, creation)
+        found = Kinds(producer, creation)
         order = description.pins.index_order
         if order is None:
             order = found.index_order(creation)
@@ -207,7 +207,7 @@ class Draft:
             [section.sh_flags for section in sections],
             [section.body for section in sections],
         )
-        draft.profile = profile
+        draft.producer = producer
         draft.kinds = [found.found[at] for at in order]
         draft.addrs = [section.sh_addr for section in sections]
         draft.aligns = [section.sh_addralign for section in sections]
@@ -364,7 +364,7 @@ class Draft:
         for number in single:
             section = self._section(number, bodies.NoBytes(0))
             section.late, section.made_as = self.late.get(number), self.made_as.get(number)
-            ranks[number] = kinds.group(section, self.profile, has_table=has_table)
+            ranks[number] = kinds.group(section, self.producer, has_table=has_table)
         return ranks
 
     def raw(self, number: int) -> bytes | None:
@@ -456,7 +456,7 @@ class Draft:
         description.header = self.header
         description.history = objects(self.history)
         description.symbols = objects(self.symbols)  # type: ignore[assignment]
-        description.profile = self.profile.name
+        description.profile = self.producer.name
         description.pins = self.pins
         description.fills = self.fills
         description.null_value = self.null_value

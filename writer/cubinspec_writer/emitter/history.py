@@ -33,7 +33,7 @@ class History:
     """Finds ``history`` and ``symbols`` of a draft, and what single sections have because of it.
 
     Args:
-        draft: with its profile, kinds and symbols.
+        draft: with its producer, kinds and symbols.
         section_places, places: first place of every name in ``.shstrtab`` and ``.strtab``.
         strtab: the bytes of ``.strtab``.
 
@@ -59,10 +59,10 @@ class History:
         Args:
             split: index in ``.symtab`` of the first symbol of the global list.
         """
-        places, draft, profile = self.places, self.draft, self.draft.profile
+        places, draft, producer = self.places, self.draft, self.draft.producer
         self._find_section_symbols()
         keys, entries, last_section = self._section_keys()
-        sections = {"": 0} if profile.table_first else self.section_places
+        sections = {"": 0} if producer.table_first else self.section_places
         # the keys of symbols stand at the end, in reverse, so that each code is an index
         names, codes = draft.symbol_names, self.codes
         bindings = [row[1] >> 4 for row in draft.symbol_rows]
@@ -116,9 +116,9 @@ class History:
             globals_.append(code)
             global_keys.append(key)
         first_global = global_keys[0] if globals_ else _END
-        if profile.late_constant0:
+        if producer.constant0_deferred:
             used.update(filterfalse(sections.__contains__, draft.names))
-        if profile.names_by_index:
+        if producer.names_by_index:
             for body in draft.bodies:
                 if isinstance(body, bodies.MercurySymbols):
                     used.update(symbol.name for symbol in body.symbols)
@@ -132,7 +132,7 @@ class History:
                 late.append((place, code))
         keys += own
         draft.history = sorted(entries, key=keys.__getitem__)  # type: ignore[arg-type]
-        if None in keys and not profile.table_first:
+        if None in keys and not producer.table_first:
             self._insert_namesakes(draft.history)
         draft.symbols = globals_
         if late:
@@ -151,7 +151,7 @@ class History:
         made_as = {
             name: self.draft.made_name(number)
             for number, name in enumerate(self.draft.names)
-            if self.draft.profile.names_patched and not name.startswith(".rel")
+            if self.draft.producer.names_patched and not name.startswith(".rel")
         }
         room = at = gap = 0
         for raw in self.strtab.split(b"\0")[:-1]:
@@ -177,11 +177,11 @@ class History:
             have one, where places are equal as they should stand; and the offset of the last name.
         """
         draft, places, names = self.draft, self.places, self.draft.names
-        profile = draft.profile
-        if profile.table_first:
+        producer = draft.producer
+        if producer.table_first:
             return [at - _END for at in range(len(names))], [*range(len(names))], -1
         section_places, index_of_name = self.section_places, draft.index_of_name
-        has_texture_banks = profile.mercury_names and _TEXTURE_BANK.encode() in self.strtab
+        has_texture_banks = producer.mercury_names and _TEXTURE_BANK.encode() in self.strtab
         no_place = self._without_place()
         keys: list[float | None] = []
         special: list[int] = []
@@ -263,7 +263,7 @@ class History:
                     continue
                 made_as = draft.made_name(code)
                 self.made_names.add(made_as)
-                if not draft.profile.names_patched or made_as in places:
+                if not draft.producer.names_patched or made_as in places:
                     lookup = made_as
             place = places.get(self._with_bank(lookup) if ".nv.constant" in lookup else lookup)
             codes_before = codes_before or self._codes_before(names)
@@ -337,7 +337,7 @@ class History:
     def _find_section_symbols(self) -> None:
         """Which symbols are those that the layout makes."""
         draft = self.draft
-        count = 0 if draft.profile.table_first else len(draft.names)
+        count = 0 if draft.producer.table_first else len(draft.names)
         has_symbol = bytearray(len(draft.names))
         for at, (_, info, other, shndx, value, size) in enumerate(draft.symbol_rows):
             if info == _SECTION_SYMBOL and 0 < shndx <= count and not (other or value or size):

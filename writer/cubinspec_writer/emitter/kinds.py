@@ -1,6 +1,6 @@
 """Section kinds: what a writer does with a section because of its name, type and flags alone.
 
-The rules are functions of a section and a profile. A file has few kinds and many sections, named
+The rules are functions of a section and a producer. A file has few kinds and many sections, named
 ``<prefix>.<function>``; :func:`find` asks the rules once for each kind.
 """
 
@@ -11,13 +11,13 @@ from itertools import groupby
 from cubinspec.reader import elf
 from cubinspec_writer.emitter import bodies
 from cubinspec_writer.emitter.model import Section
-from cubinspec_writer.emitter.profiles import CAPMERC_TEXT, mercury_name
+from cubinspec_writer.emitter.producers import CAPMERC_TEXT, mercury_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cubinspec_writer.emitter.profiles import Profile
+    from cubinspec_writer.emitter.producers import Producer
 
 #: Jump slots of unified functions (code), and unified data.
 SHT_CUDA_UFT, SHT_CUDA_UDT, SHT_CUDA_UIDX = 0x7000000E, 0x70000012, 0x70000010
@@ -110,22 +110,22 @@ def _prefix(name: str) -> str:
     return name[:end] if len(name) > end and not name.startswith(_NO_FUNCTION, end) else ""
 
 
-def group(section: Section, profile: Profile, *, has_table: bool = False) -> int:
+def group(section: Section, producer: Producer, *, has_table: bool = False) -> int:
     """Rank of a section in the index order.
 
     Args:
         has_table: the file has a table of stubs, the rows of which nvlink makes first.
     """
     name, kind = section.name, section.sh_type
-    if profile.table_first:
+    if producer.table_first:
         return 0
     if section.sh_flags & elf.SHF_CUDA_MERCURY:
-        return _mercury_group(name, kind, profile, has_table=has_table)
+        return _mercury_group(name, kind, producer, has_table=has_table)
     fixed = {".shstrtab": 0, ".strtab": 1, ".symtab": 2, ".symtab_shndx": 2, ".nv.info": 5}
     if name in fixed:
         return fixed[name]
     if kind == bodies.SHT_CUDA_COMPAT or name == ".nv.compat":
-        return 7 if profile.compat_with_info else 6
+        return 7 if producer.compat_with_info else 6
     if kind == elf.SHT_PROGBITS and name.startswith((".debug_", ".nv_debug")):
         return 3
     by_kind = {
@@ -142,7 +142,7 @@ def group(section: Section, profile: Profile, *, has_table: bool = False) -> int
         return by_kind[kind]
     if kind in bodies.RELOCATION_TYPES:
         return 11
-    if name.startswith(".nv.constant0.") and is_late(section, profile):
+    if name.startswith(".nv.constant0.") and is_late(section, producer):
         return 17
     if name.startswith(".nv.constant"):
         return 12
@@ -153,14 +153,14 @@ def group(section: Section, profile: Profile, *, has_table: bool = False) -> int
     return 16
 
 
-def _mercury_group(name: str, kind: int, profile: Profile, *, has_table: bool) -> int:
+def _mercury_group(name: str, kind: int, producer: Producer, *, has_table: bool) -> int:
     if name.startswith((".nv.merc.debug_", ".nv.merc.nv_debug")):
         return 31
     if name == ".nv.merc.nv.info":
         return 33
-    if profile.capsules_last and kind == bodies.SHT_CUDA_CAPMERC:
+    if producer.capsules_last and kind == bodies.SHT_CUDA_CAPMERC:
         return 38
-    if profile.capsules_last and kind == bodies.SHT_CUDA_MERC_SYMTAB:
+    if producer.capsules_last and kind == bodies.SHT_CUDA_MERC_SYMTAB:
         return 30
     ranks = {
         bodies.SHT_CUDA_CAPMERC: 30,
@@ -181,11 +181,11 @@ def _mercury_group(name: str, kind: int, profile: Profile, *, has_table: bool) -
     return ranks.get(kind, 40)
 
 
-def is_late(section: Section, profile: Profile) -> bool:
+def is_late(section: Section, producer: Producer) -> bool:
     """Whether a section was made after the global symbols were named."""
     if section.late is not None:
         return section.late
-    if not profile.late_constant0:
+    if not producer.constant0_deferred:
         return False
     return bool(section.sh_flags & elf.SHF_CUDA_MERCURY) or (
         section.name.startswith(".nv.constant0.") and section.made_as is None
@@ -242,7 +242,7 @@ def info_is_section(section: Section) -> bool:
     return info_target(section) is not None
 
 
-def link_target(section: Section, profile: Profile, *, has_table: bool = False) -> str | None:
+def link_target(section: Section, producer: Producer, *, has_table: bool = False) -> str | None:
     """Name of the section that ``sh_link`` stands for; ``None`` when it is 0."""
     kind, name = section.sh_type, section.name
     if kind == bodies.SHT_CUDA_UFT_ENTRY and has_table:
@@ -251,7 +251,7 @@ def link_target(section: Section, profile: Profile, *, has_table: bool = False) 
         return ".strtab"
     if name in (".note.nv.cuinfo", ".note.nv.cuver"):
         return ".note.nv.tkinfo"
-    if profile.table_first:
+    if producer.table_first:
         if name.startswith((".text", ".nv.constant0", ".nv.shared")):
             return ".symtab"
         unlinked = name in (".nv.info", ".nv.callgraph")
@@ -339,14 +339,14 @@ class Kind:
         self.is_of_bank = is_of_bank
 
 
-#: Answers for kinds that were met, by profile, prefix (or name), type, flags, whether it is a
+#: Answers for kinds that were met, by producer, prefix (or name), type, flags, whether it is a
 #: prefix, and whether there is a table of stubs; files have many in common.
 _KNOWN: dict[tuple[str, str, int, int, bool, bool], Kind] = {}
 _MAX_KNOWN = 4096
 
 
 def find(
-    profile: Profile, names: Sequence[str], types: Sequence[int], flags: Sequence[int]
+    producer: Producer, names: Sequence[str], types: Sequence[int], flags: Sequence[int]
 ) -> list[Kind]:
     """The kind of each section of a file; the rules are asked once for each kind.
 
@@ -372,9 +372,9 @@ def find(
                     found.append(kind)
                     continue
             prefix = _prefix(name)
-            kind_key = (profile.name, prefix or name, *key, bool(prefix), table)
+            kind_key = (producer.name, prefix or name, *key, bool(prefix), table)
             if kind_key not in _KNOWN:
-                _KNOWN[kind_key] = _ask(profile, *kind_key[1:])
+                _KNOWN[kind_key] = _ask(producer, *kind_key[1:])
             kind = _KNOWN[kind_key]
             if prefix:
                 is_first = key not in latest
@@ -401,30 +401,32 @@ def has_table(names: Sequence[str], types: Sequence[int]) -> bool:
 
 
 def _ask(
-    profile: Profile, prefix: str, sh_type: int, sh_flags: int, owned: bool, has_table: bool
+    producer: Producer, prefix: str, sh_type: int, sh_flags: int, owned: bool, has_table: bool
 ) -> Kind:
     any_name = prefix + _ANY if owned else prefix
     example = Section(any_name, sh_type, bodies.NoBytes(0), sh_flags)
-    made = mercury_name(any_name) if profile.mercury_names else None
+    made = mercury_name(any_name) if producer.mercury_names else None
     info = None
     if sh_type not in _OWN_INFO:
         info = info_target_of(any_name, sh_type)
-    late, mercury = is_late(example, profile), bool(sh_flags & elf.SHF_CUDA_MERCURY)
+    late, mercury = is_late(example, producer), bool(sh_flags & elf.SHF_CUDA_MERCURY)
     stored = elf.occupies_file(sh_type, sh_flags)
     return Kind(
         len(prefix),
-        group(example, profile, has_table=has_table),
+        group(example, producer, has_table=has_table),
         late,
         mercury,
         stored,
         stored and not mercury and sh_type != elf.SHT_STRTAB,
-        has_symbol(example) and not profile.table_first,
+        has_symbol(example) and not producer.table_first,
         made if made is None else made.removesuffix(_ANY),
-        link_target(example, profile, has_table=has_table),
+        link_target(example, producer, has_table=has_table),
         info if info is None else info.removesuffix(_ANY),
         any_name.startswith(".text") or sh_type == SHT_CUDA_UFT,
         any_name.startswith(".rel"),
-        made is None and not profile.names_by_index and not (mercury and profile.late_constant0),
+        made is None
+        and not producer.names_by_index
+        and not (mercury and producer.constant0_deferred),
         made is None
         and not late
         and not mercury
@@ -441,19 +443,19 @@ class Kinds:
         has_table: whether there is a table of stubs with rows.
     """
 
-    def __init__(self, profile: Profile, sections: list[Section]) -> None:
-        self.profile = profile
+    def __init__(self, producer: Producer, sections: list[Section]) -> None:
+        self.producer = producer
         names = [section.name for section in sections]
         types = [section.sh_type for section in sections]
         self.has_table = has_table(names, types)
-        self.found = find(profile, names, types, [section.sh_flags for section in sections])
+        self.found = find(producer, names, types, [section.sh_flags for section in sections])
 
     def index_order(self, sections: list[Section]) -> list[int]:
         """Positions in creation order, in section index order (without the null section)."""
         ranks = [
             kind.group
             if section.late is None and section.made_as is None
-            else group(section, self.profile, has_table=self.has_table)
+            else group(section, self.producer, has_table=self.has_table)
             for kind, section in zip(self.found, sections, strict=True)
         ]
         return sorted(range(len(sections)), key=ranks.__getitem__)

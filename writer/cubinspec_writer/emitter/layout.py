@@ -1,6 +1,6 @@
 """Phase one: everything about a file that follows from its description.
 
-How the writers work, as far as their output shows it (profiles.py names them, kinds.py has the
+How the writers work, as far as their output shows it (producers.py names them, kinds.py has the
 rules for single sections, strings.py those of the string tables, segments.py program headers):
 
 *Order.* A writer makes sections and symbols one after the other and remembers the order. Section
@@ -42,7 +42,7 @@ from cubinspec_writer.emitter.model import (
     SHN_LORESERVE,
     SHN_XINDEX,
 )
-from cubinspec_writer.emitter.profiles import twin_of
+from cubinspec_writer.emitter.producers import twin_of
 from cubinspec_writer.emitter.strings import (
     section_names,
     shstrtab_hole,
@@ -183,7 +183,7 @@ class Planner:
     ) -> None:
         draft = source if isinstance(source, Draft) else Draft.of(source)
         self.draft = draft
-        self.profile = draft.profile
+        self.producer = draft.producer
         self.is_64 = draft.header.ei_class == elf.ELFCLASS64
         #: Index of the first computed table of each kind.
         self._computed: dict[str, int] = {}
@@ -341,7 +341,7 @@ class Planner:
 
     def links(self) -> list[int]:
         """``sh_link`` of every section as the rules give it, in index order."""
-        stale = self.profile.stale_link
+        stale = self.producer.stale_link
         targets: dict[str | None, int] = {None: 0}
         kinds = self.draft.kinds
         for name in {kind.link for kind in kinds}:
@@ -362,7 +362,7 @@ class Planner:
         """``sh_info`` of every section as the rules give it, in index order."""
         result: list[int] = []
         draft = self.draft
-        symbols = self.function_symbols if self.profile.text_symbols else []
+        symbols = self.function_symbols if self.producer.text_symbols else []
         symbols = symbols or [0] * (len(draft.names) + 1)
         index_of = self.index_of_name.get
         for kind, start, stop in draft.kind_runs:
@@ -384,9 +384,9 @@ class Planner:
         """``sh_info`` of what belongs to no function."""
         sh_type = self.draft.types[number]
         if sh_type == elf.SHT_SYMTAB:
-            if self.profile.info_is_total and self.num_tail:
+            if self.producer.info_is_total and self.num_tail:
                 return len(self.symbol_rows)
-            return self.num_local - self.profile.info_is_last_local
+            return self.num_local - self.producer.info_is_last_local
         if isinstance(self.draft.bodies[number], bodies.MercurySymbols):
             return self.num_local
         if sh_type == bodies.SHT_CUDA_CAPMERC:
@@ -445,7 +445,7 @@ class Planner:
 
     def _holes(self) -> dict[str, int]:
         """Free bytes behind ``.shstrtab`` and ``.strtab``."""
-        first = 0 if self.profile.names_by_index else shstrtab_hole(self.draft)
+        first = 0 if self.producer.names_by_index else shstrtab_hole(self.draft)
         return {".shstrtab": first, ".strtab": strtab_hole(self.draft)}
 
     def offsets(self, actual: Sequence[int] | None = None) -> tuple[list[int], int]:
@@ -455,11 +455,11 @@ class Planner:
             actual: offsets that the file has. Where the rule gives another one, the section is
                 pinned and the rule goes on from there.
         """
-        draft, profile = self.draft, self.profile
+        draft, producer = self.draft, self.producer
         header = 64 if self.is_64 else 52
         entry = 64 if self.is_64 else 40
         at = header
-        table_first = profile.table_first
+        table_first = producer.table_first
         if table_first:
             at += entry * (len(draft.names) + 1)
         holes = self._holes()
@@ -637,7 +637,8 @@ class Planner:
                 count += bank
                 kernel = name.removeprefix(".text.")
                 bank = (
-                    self.profile.late_constant0 and f".nv.constant0.{kernel}" in self.index_of_name
+                    self.producer.constant0_deferred
+                    and f".nv.constant0.{kernel}" in self.index_of_name
                 )
             count += 1
             if entry <= last:
@@ -666,10 +667,10 @@ class Planner:
         count = len(draft.names) + 1
         ehsize, shentsize, phentsize = (64, 64, 56) if self.is_64 else (52, 40, 32)
         word = 8 if self.is_64 else 4
-        shoff = ehsize if self.profile.table_first else (end + word - 1) // word * word
+        shoff = ehsize if self.producer.table_first else (end + word - 1) // word * word
         shoff = header.pins.get("e_shoff", shoff)
         after_sections = shoff + count * shentsize
-        style = segments.SEGMENT_STYLES[self.profile.segments]
+        style = segments.SEGMENT_STYLES[self.producer.segments]
         headers = pins.segments
         if headers is None:
             wanted = header.e_type == 2 and count > 1
@@ -705,7 +706,7 @@ class Planner:
         fields.update(header.pins)
         ehdr = tuple([header.overrides.get(name, value) for name, value in fields.items()])
         size = max(
-            end if self.profile.table_first else 0,
+            end if self.producer.table_first else 0,
             after_sections,
             phoff + len(headers) * phentsize if headers else 0,
             end,
@@ -727,7 +728,7 @@ class Planner:
         )
 
     def _idle_phentsize(self, phentsize: int) -> int:
-        return phentsize if self.profile.phentsize_when_none else 0
+        return phentsize if self.producer.phentsize_when_none else 0
 
     def _by_kind(self, kind: str) -> int:
         return self._computed.get(kind, 0)

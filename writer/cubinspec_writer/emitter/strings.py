@@ -179,14 +179,14 @@ def string_offsets(table: bytes, others: Iterable[str] = ()) -> dict[str, int]:
 
 def section_names(draft: Draft, known: Known) -> tuple[bytes, dict[str, int], dict[int, int]]:
     """``.shstrtab``, the offset of every name, and that of sections whose name is repeated."""
-    profile, section_names = draft.profile, draft.names
+    producer, section_names = draft.producer, draft.names
     count = len(section_names)
     table = _Names()
     repeated: dict[int, tuple[str, int]] = {}
     codes = draft.history
-    if profile.names_by_index:
+    if producer.names_by_index:
         codes = [*range(count)]
-    elif profile.table_first:
+    elif producer.table_first:
         codes = _table_first_order(draft)
     column: list[str | None] = []
     for kind, start, stop in draft.kind_runs:
@@ -203,13 +203,15 @@ def section_names(draft: Draft, known: Known) -> tuple[bytes, dict[str, int], di
             table.add(name, length(made_as or ""))
             continue
         name = section_names[code]
-        if profile.names_by_index or (draft.kinds[code].is_mercury and profile.late_constant0):
+        if producer.names_by_index or (
+            draft.kinds[code].is_mercury and producer.constant0_deferred
+        ):
             place = table.append(name)
             if place is not None:
                 repeated[code] = place
         else:
             table.add(name, length(draft.made_name(code)))
-    if profile.names_by_index:
+    if producer.names_by_index:
         table.erase(shstrtab_hole(draft))
     data, offsets = table.table(known)
     places = {number: offsets[name] + gap for number, (name, gap) in repeated.items()}
@@ -276,12 +278,12 @@ def _table_first_order(draft: Draft) -> list[int]:
 
 def symbol_names(draft: Draft, known: Known) -> tuple[bytes, dict[str, int]]:
     """``.strtab``, and the offset of every name in it."""
-    profile = draft.profile
-    if profile.names_by_index:
+    producer = draft.producer
+    if producer.names_by_index:
         return _names_by_index(draft).table(known)
     table = _Names()
     own = draft.symbol_names
-    if profile.table_first:
+    if producer.table_first:
         for code in (*draft.history, *draft.symbols):
             if code < 0:
                 table.add(own[~code])
@@ -299,7 +301,7 @@ def symbol_names(draft: Draft, known: Known) -> tuple[bytes, dict[str, int]]:
             name, room = _first_name(draft, code)
             if name != draft.names[code] and not draft.kinds[code].is_relocation:
                 renamed.append(draft.names[code])
-            if profile.bank_relocations_first and name.startswith(NAMED_BEHIND_RELOCATIONS):
+            if producer.bank_relocations_first and name.startswith(NAMED_BEHIND_RELOCATIONS):
                 _add_relocations_of(table, draft, at, early)
             table.add(name, room)
     for code in draft.symbols:
@@ -343,7 +345,7 @@ def _first_name(draft: Draft, number: int) -> tuple[str, int]:
     name, made = draft.names[number], draft.made_name(number)
     if made == name:
         return name, 0
-    is_patched = draft.profile.names_patched and not draft.kinds[number].is_relocation
+    is_patched = draft.producer.names_patched and not draft.kinds[number].is_relocation
     return (name, length(made)) if is_patched else (made, 0)
 
 
@@ -390,9 +392,9 @@ def _names_by_index(draft: Draft) -> _Names:
 
 def shstrtab_hole(draft: Draft) -> int:
     """Bytes of the names that the finalizer counts and does not write."""
-    profile = draft.profile
-    hole = profile.shstrtab_hole
-    if profile.hole_per_function:
+    producer = draft.producer
+    hole = producer.shstrtab_hole
+    if producer.hole_per_function:
         code: list[str] = []
         for _, start, stop in draft.kind_runs:
             if draft.names[start].startswith((".text.", UFT_REL)):  # and so do all of its kind
@@ -404,7 +406,7 @@ def shstrtab_hole(draft: Draft) -> int:
 def strtab_hole(draft: Draft) -> int:
     """Bytes of the replaced names that the finalizer counts and does not write."""
     hole = 0
-    if draft.profile.strtab_hole:
+    if draft.producer.strtab_hole:
         for number, name in enumerate(draft.names):
             made = draft.made_name(number)
             if made != name:

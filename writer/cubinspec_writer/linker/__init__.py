@@ -1,7 +1,7 @@
 """Links relocatable cubins as nvlink does: same inputs, same bytes.
 
 `program` runs the passes in this order, one file each; `state` is what they share, `model` its
-parts, and `profile` what differs between architectures.
+parts, and `family` what differs between architectures.
 
     gather      command line -> relocatable cubins of the target
     read        bytes -> rows

@@ -7,6 +7,7 @@ SASS half, which `output` then joins.
 from __future__ import annotations
 
 from cubinspec_writer.linker.diagnostics import Diagnostics
+from cubinspec_writer.linker.family import Family
 from cubinspec_writer.linker.inputs.host import KernelFilter
 from cubinspec_writer.linker.inputs.options import LinkOptions
 from cubinspec_writer.linker.model import (
@@ -30,7 +31,6 @@ from cubinspec_writer.linker.passes.place import place, place_commons
 from cubinspec_writer.linker.passes.relocate import relocate
 from cubinspec_writer.linker.passes.resolve import resolve
 from cubinspec_writer.linker.passes.textures import place_textures
-from cubinspec_writer.linker.profile import Profile
 from cubinspec_writer.linker.state import LinkState
 
 TYPE_CHECKING = False
@@ -44,7 +44,7 @@ _REL_ACTION = bytes.fromhex("73000000000000000000001125000536")
 def link_half(
     objects: list[InputObject],
     options: LinkOptions,
-    profile: Profile,
+    family: Family,
     diagnostics: Diagnostics,
     twin: LinkState | None = None,
     kernels: KernelFilter | None = None,
@@ -57,7 +57,7 @@ def link_half(
         kernels: which kernels are wanted; None: all.
         index: where unified functions and data have their places.
     """
-    state = LinkState(options, profile, objects, diagnostics, kernels, index)
+    state = LinkState(options, family, objects, diagnostics, kernels, index)
     fixed = state.sections.fixed = _name_fixed_sections(state)
     resolve(state)
     diagnostics.stop_on_errors()  # of warnings about inputs and options, with -Werror
@@ -71,12 +71,12 @@ def link_half(
     place_textures(state, graph)
     place(state, graph)
     mismatch = _arrange_unified(state)
-    if profile.has_rel_action and not options.relocatable:
+    if family.has_rel_action and not options.relocatable:
         action = state.create_section(".nv.rel.action", SHT_CUDA_RELOCINFO, 0, 8, entsize=8)
         action.data += _REL_ACTION
     relocate(state)
     state.symbols.numbered = number_symbols(state)
-    if profile.drops_dead_frames:
+    if family.drops_dead_frames:
         for (target, _), rows in state.relocations.sections.items():
             if target.name in LINE_TABLES:
                 from cubinspec_writer.linker.finalizer.lines import sort_sequences
@@ -92,7 +92,7 @@ def link_half(
     for function in state.symbols.functions:
         section = function.section
         if section is not None and section.owner is function and section.flags & SHF_EXECINSTR:
-            count = section.info_value if profile.register_count_in_text else 0
+            count = section.info_value if family.registers_in_sh_info else 0
             section.info_value = function.index | count
     return state
 
@@ -119,11 +119,11 @@ def _name_fixed_sections(state: LinkState) -> dict[str, OutSection]:
         ".strtab": OutSection(".strtab", SHT_STRTAB, 0, 1),
         ".symtab": OutSection(".symtab", SHT_SYMTAB, 0, 8, 24),
         ".note.nv.tkinfo": OutSection(".note.nv.tkinfo", SHT_NOTE, notes.SHF_TKINFO, 4),
-        ".note.nv.cuinfo": OutSection(".note.nv.cuinfo", SHT_NOTE, state.profile.cuinfo_flags, 4),
+        ".note.nv.cuinfo": OutSection(".note.nv.cuinfo", SHT_NOTE, state.family.cuinfo_flags, 4),
         ".nv.info": OutSection(".nv.info", SHT_CUDA_INFO, 0, 4),
         ".nv.compat": OutSection(".nv.compat", SHT_CUDA_COMPAT, 0, 4),
     }
-    if not state.profile.has_compat:
+    if not state.family.compat_section:
         del fixed[".nv.compat"]
     for name, section in fixed.items():
         if name == ".nv.info":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cubinspec.reader.elf import Elf
 from cubinspec_writer.gc_pause import GcPaused
 from cubinspec_writer.linker.diagnostics import Diagnostics
+from cubinspec_writer.linker.family import MERCURY_HALF, family_of
 from cubinspec_writer.linker.half import link_half
 from cubinspec_writer.linker.inputs.gather import Gathered, gather, target_of
 from cubinspec_writer.linker.inputs.host import KernelFilter, named_by_host, named_by_options
@@ -12,7 +13,6 @@ from cubinspec_writer.linker.inputs.options import LinkOptions
 from cubinspec_writer.linker.inputs.read import read_half
 from cubinspec_writer.linker.model import SHN_UNDEF, SHT_SYMTAB, STB_GLOBAL
 from cubinspec_writer.linker.passes.climb import check_registers
-from cubinspec_writer.linker.profile import MERCURY_HALF, profile_for
 from cubinspec_writer.linker.result import LinkResult
 from cubinspec_writer.linker.state import LinkState
 from cubinspec_writer.linker.write import direct
@@ -49,17 +49,17 @@ def _link(inputs: Iterable[Input], options: LinkOptions) -> LinkResult:
         index = read_index(options.uidx, diagnostics)
     gathered = without_idle_system_objects(gather(inputs, options, diagnostics), options)
     kernels = _kernel_filter(gathered, options, diagnostics)
-    profile = profile_for(target_of(options, diagnostics)[0])
+    family = family_of(target_of(options, diagnostics)[0])
     candidates = gathered.candidates
     plain = [read_half(c.elf, mercury=False) for c in candidates]
-    code = [read_half(c.elf, mercury=True) for c in candidates] if profile.mercury else []
+    code = [read_half(c.elf, mercury=True) for c in candidates] if family.capsule else []
     candidates.clear()  # nobody needs the tables of the files any more
     mercury = None
-    if profile.mercury:
+    if family.capsule:
         mercury = link_half(code, options, MERCURY_HALF, diagnostics, kernels=kernels, index=index)
         _report(mercury, options, diagnostics)
     again = Diagnostics() if mercury else diagnostics
-    half = link_half(plain, options, profile, again, mercury, kernels, index)
+    half = link_half(plain, options, family, again, mercury, kernels, index)
     if mercury is None:
         _report(half, options, diagnostics)
     if mercury is None:

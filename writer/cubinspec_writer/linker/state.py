@@ -30,10 +30,10 @@ from cubinspec_writer.linker.model import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec_writer.linker.diagnostics import Diagnostics
+    from cubinspec_writer.linker.family import Family
     from cubinspec_writer.linker.inputs.host import KernelFilter
     from cubinspec_writer.linker.inputs.options import LinkOptions
     from cubinspec_writer.linker.inputs.uidx import Index
-    from cubinspec_writer.linker.profile import Profile
 
 
 class Names:
@@ -289,7 +289,7 @@ class LinkState:
     """One program while it is linked.
 
     Attributes:
-        options, profile, objects, diagnostics: what is linked, and how.
+        options, family, objects, diagnostics: what is linked, and how.
         kernels: which kernels are wanted; None: all.
         index: where unified functions and data have their places.
     """
@@ -301,6 +301,7 @@ class LinkState:
         "constants",
         "debug",
         "diagnostics",
+        "family",
         "graph",
         "handles",
         "index",
@@ -308,7 +309,6 @@ class LinkState:
         "names",
         "objects",
         "options",
-        "profile",
         "relocations",
         "sections",
         "shared",
@@ -319,14 +319,14 @@ class LinkState:
     def __init__(
         self,
         options: LinkOptions,
-        profile: Profile,
+        family: Family,
         objects: list[InputObject],
         diagnostics: Diagnostics,
         kernels: KernelFilter | None = None,
         index: Index | None = None,
     ) -> None:
         self.options = options
-        self.profile = profile
+        self.family = family
         self.objects = objects
         self.diagnostics = diagnostics
         self.kernels = kernels
@@ -378,7 +378,7 @@ class LinkState:
             names.entries[place] = section
         if (
             sh_type == SHT_CUDA_CONSTANT_B0
-            and self.profile.constant0_companion
+            and self.family.constant0_companion
             and not self.options.relocatable
         ):
             names.reserve(".rel" + name, owner)

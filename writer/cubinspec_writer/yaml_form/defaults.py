@@ -29,7 +29,7 @@ _BANK_TYPES = frozenset((elf.SHT_PROGBITS, 0x70000064))
 _CBANK_PARAM_SIZE = next(
     code for code, name in eiattr.NAMES.items() if name == "EIATTR_CBANK_PARAM_SIZE"
 )
-#: From these architectures on ptxas 13.0 writes files in another way (profiles.py).
+#: From these architectures on ptxas 13.0 writes files in another way (producers.py).
 _FINALIZER_SM, _MERCURY_SM = 90, 100
 
 

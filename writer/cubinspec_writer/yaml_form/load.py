@@ -19,7 +19,7 @@ from cubinspec_writer.emitter.model import (
     Section,
     Symbol,
 )
-from cubinspec_writer.emitter.profiles import PROFILES
+from cubinspec_writer.emitter.producers import PRODUCERS
 from cubinspec_writer.yaml_form import defaults, names
 from cubinspec_writer.yaml_form.dump import (
     NOTE_FIELDS,
@@ -139,8 +139,8 @@ class _Loader:
             if sm is None:
                 self.refuse(("header", "arch"), f"no architecture is called {given['arch']}")
         profile = value.get("profile", defaults.profile_of(sm))
-        if profile not in PROFILES:
-            self.refuse(("profile",), f"unknown profile {profile!r}", ", ".join(PROFILES))
+        if profile not in PRODUCERS:
+            self.refuse(("profile",), f"unknown profile {profile!r}", ", ".join(PRODUCERS))
         header = self._header(given, 0 if sm is None else defaults.arch_flags(sm, profile))
         history: list[Section | Symbol | Dropped] = []
         if value.get("standard_tables", True):

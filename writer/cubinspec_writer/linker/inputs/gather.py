@@ -16,6 +16,7 @@ from cubinspec.errors import CubinError
 from cubinspec.reader.elf import ELFCLASS64, EM_CUDA, Elf
 from cubinspec_generated.tables.arch import ARCHES, LINK_GROUP
 from cubinspec_writer.linker.diagnostics import Diagnostics, UnsupportedLinkError
+from cubinspec_writer.linker.family import family_of
 from cubinspec_writer.linker.inputs.archives import check_host, identity, is_archive, readable_part
 from cubinspec_writer.linker.inputs.host import HostObject, read_host_object, register_name
 from cubinspec_writer.linker.inputs.options import LinkOptions
@@ -24,7 +25,6 @@ from cubinspec_writer.linker.inputs.sources import Library, Named, contents
 from cubinspec_writer.linker.model import SHT_CUDA_COMPAT, immediate, info_records
 from cubinspec_writer.linker.passes.compat import TARGET
 from cubinspec_writer.linker.passes.notes import CUINFO, TOOLKIT, toolkit_of
-from cubinspec_writer.linker.profile import profile_for
 from cubinspec_writer.plain import dataclass, field
 
 TYPE_CHECKING = False
@@ -251,7 +251,7 @@ class _Gatherer:
                 raise self.diagnostics.fatal(str(error)) from error
             self.diagnostics.note(f"ignored: {error}")
             return
-        if profile_for(self.target[0]).mercury and not has_mercury(elf):
+        if family_of(self.target[0]).capsule and not has_mercury(elf):
             self.diagnostics.warning(
                 f"Output is limited to run on SM Arch '{self.target[0]}' only due to limitations "
                 f"in input file {name}"

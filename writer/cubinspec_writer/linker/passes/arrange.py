@@ -63,7 +63,7 @@ def _arrange_functions(state: LinkState, table: OutSection, window: Window) -> N
         raise UnsupportedLinkError("several unified functions of one name")
     end = max(places.values(), default=-SLOT) + SLOT
     left = [row.stub.value for row in rows if row.stub and row not in places]
-    if not state.profile.mercury and left and max(left) >= end:
+    if not state.family.capsule and left and max(left) >= end:
         raise _MismatchError("Internal error: relocation is past end of offset")
     _check_all_placed(rows, places)
     merged = {stub.value: stub for stub in stubs}
@@ -75,7 +75,7 @@ def _arrange_functions(state: LinkState, table: OutSection, window: Window) -> N
             raise _no_room(row.symbol, offset, table)
         slots[offset] = row.stub
         row.offset = row.stub.value = offset
-    scale = MERCURY_SLOT if state.profile.keeps_symbols else SLOT
+    scale = MERCURY_SLOT if state.family.keeps_symbols else SLOT
     for is_rela in (False, True):
         relocs = state.relocations.sections.get((table, is_rela))
         if relocs is not None:
@@ -96,9 +96,9 @@ def _fill_table(state: LinkState, table: OutSection, stubs: list[Symbol]) -> Non
         obj, source = state.unified.stubs[stub]
         code.append(source.data)
         obj.placed[source.index] = (table, stub.value)
-    if state.profile.keeps_symbols:
+    if state.family.keeps_symbols:
         table.content = capsule(code)
-    elif state.profile.mercury:
+    elif state.family.capsule:
         table.content = finalized(code)
         length = finalize_symbols(stubs, len(table.content))
         frames = state.sections.find(FRAMES)

@@ -204,7 +204,7 @@ class _Merger:
         state = self.state
         for section in symbol.parts:
             if section.sh_type == SHT_CUDA_CONSTANT_B0:
-                if state.profile.constant0_late:
+                if state.family.constant0_deferred:
                     section.content = b""
                 continue
             if section.flags & SHF_EXECINSTR or is_constant(section.sh_type):
@@ -318,7 +318,7 @@ class _Merger:
         symbol.internal = is_internal(section, symbol)
         members = self.state.sections.members.setdefault(section, [])
         members.append(symbol)
-        if self.state.profile.mercury and is_constant(section.sh_type) and section.owner:
+        if self.state.family.capsule and is_constant(section.sh_type) and section.owner:
             symbol.name = f".nv.constant.optimizer.{section.owner.name}.{self.num_parts}"
         self.state.enter(symbol)
 
@@ -375,16 +375,16 @@ class _Merger:
         elif sh_type == SHT_CUDA_SHARED_RESERVED:
             section.align = max(section.align, source.align)
             if not state.options.relocatable:
-                section.nobits_size = max(section.nobits_size, state.profile.reserved_start)
+                section.nobits_size = max(section.nobits_size, state.family.reserved_start)
             base = 0
         elif sh_type == SHT_CUDA_SHARED:
             # Executables get their size from `place`, which packs the variables one by one. These
             # have the alignment; that of the section may be `-r`'s, for arrays (reloc_final).
             section.emitted = True
             base = 0
-        elif state.profile.drops_dead_frames and name in _TABLES_OF_CODE:
+        elif state.family.drops_dead_frames and name in _TABLES_OF_CODE:
             base = self._table_of_code(source, section)
-        elif state.profile.drops_dead_frames and name == REGISTER_TABLE:
+        elif state.family.drops_dead_frames and name == REGISTER_TABLE:
             base = section.append(self._register_table(source), size, source.align)
         else:
             base = self._append(source, section)
@@ -416,7 +416,7 @@ class _Merger:
         state, owner = self.state, section.owner
         if section.sh_type == SHT_CUDA_CONSTANT_B0 and section.content and owner is not None:
             # Where the finalizer makes these banks, it makes them from one copy.
-            once = state.profile.constant0_late or owner not in state.symbols.strong
+            once = state.family.constant0_deferred or owner not in state.symbols.strong
             if once:
                 return 0
         section.emitted = section.emitted or section not in state.sections.staging

@@ -39,8 +39,8 @@ _SHARED_BITS = Space.SHARED << 5
 
 def is_late(state: LinkState, section: OutSection) -> bool:
     """Whether a section is made by the finalizer, after everything else was named."""
-    late = state.profile.constant0_late and section.sh_type == SHT_CUDA_CONSTANT_B0
-    return late and not state.profile.keeps_symbols and section.owner not in state.handles.kernels
+    late = state.family.constant0_deferred and section.sh_type == SHT_CUDA_CONSTANT_B0
+    return late and not state.family.keeps_symbols and section.owner not in state.handles.kernels
 
 
 def late_sections(state: LinkState) -> list[OutSection]:
@@ -56,7 +56,7 @@ def has_symbol(state: LinkState, section: OutSection) -> bool:
     The finalizer adds the reserved bytes after symbols were made (shared_dyn on sm_90 and 100).
     """
     if section.sh_type == SHT_CUDA_SHARED:
-        size = section.nobits_size if state.profile.constant0_late else section.size
+        size = section.nobits_size if state.family.constant0_deferred else section.size
         if size == 0 or (state.options.relocatable and not has_variables(state, section)):
             return False
     elif (
@@ -99,7 +99,7 @@ def number_symbols(state: LinkState) -> list[Symbol | OutSection]:
         The symbols in that order (null excluded); a section stands for its section symbol.
     """
     symbols: list[Symbol | OutSection] = []
-    late = late_sections(state) if state.profile.constant0_late else []
+    late = late_sections(state) if state.family.constant0_deferred else []
     unnumbered = set(late)
     for entry in state.names.entries:
         if type(entry) is OutSection:
@@ -121,8 +121,8 @@ def number_symbols(state: LinkState) -> list[Symbol | OutSection]:
         if item.known_symbol is not None:
             item.known_symbol.index = index
     if (
-        state.profile.constant0_late
-        and not state.profile.keeps_symbols
+        state.family.constant0_deferred
+        and not state.family.keeps_symbols
         and not state.options.relocatable
     ):
         _size_aliases(state)
@@ -150,13 +150,13 @@ def _number_of_alias(pair: tuple[Symbol, Symbol]) -> int:
 def symbol_fields(state: LinkState, symbol: Symbol) -> tuple[int, int, int]:
     """`st_info`, `st_other` and `st_value` as the output has them."""
     kind, other, value = symbol.kind, symbol.other, symbol.value
-    if kind == STT_FUNC and not state.profile.keeps_symbols:
+    if kind == STT_FUNC and not state.family.keeps_symbols:
         if not state.options.relocatable:
             other &= STO_CUDA_ENTRY | STO_CUDA_MANAGED | _VISIBILITY
         return symbol.bind << 4 | kind, other, value
     if state.options.relocatable and _is_wanted(symbol):
         value = _UNKNOWN_ADDRESS
-    if state.profile.keeps_symbols:
+    if state.family.keeps_symbols:
         seen = symbol.space == Space.SHARED and debugger_sees(state.options)
         if symbol.internal and not state.options.relocatable and not seen:
             other |= STV_INTERNAL
@@ -171,7 +171,7 @@ def symbol_fields(state: LinkState, symbol: Symbol) -> tuple[int, int, int]:
         section = symbol.section
         in_use = section is not None and section.nobits_size > 0
         if symbol.space == Space.SHARED and (symbol.is_defined or in_use):
-            value += state.profile.reserved_shared
+            value += state.family.reserved_shared
     if symbol.kind in (STT_OBJECT, STT_CUDA_OBJECT) and not symbol.is_defined and not symbol.space:
         kind = _reserved_kind(state, symbol)
     return symbol.bind << 4 | kind, other, value
@@ -188,6 +188,6 @@ def _reserved_kind(state: LinkState, symbol: Symbol) -> int:
     """Undefined weak objects (reserved shared memory) become CUDA objects from sm_100 on."""
     if symbol.is_defined or symbol.space or symbol.kind not in (STT_OBJECT, STT_CUDA_OBJECT):
         return symbol.kind
-    if state.profile.constant0_late or symbol.name == BANK_SIZE:
+    if state.family.constant0_deferred or symbol.name == BANK_SIZE:
         return STT_CUDA_OBJECT
     return symbol.kind if state.options.relocatable else STT_OBJECT

@@ -136,7 +136,7 @@ def _place_shared(state: LinkState, below: Below) -> None:
     # One common variable makes every kernel take the pool's alignment.
     taken = pool.align if pool is not None and common else 0
     everywhere = has_dynamic and (
-        taken == _DYNAMIC_ALIGN or (state.profile.keeps_aligned_shared and taken > _DYNAMIC_ALIGN)
+        taken == _DYNAMIC_ALIGN or (state.family.keeps_aligned_shared and taken > _DYNAMIC_ALIGN)
     )
     end = _place_common(common, users)
     sizes: dict[Symbol, int] = {}
@@ -179,7 +179,7 @@ def _place_shared(state: LinkState, below: Below) -> None:
                 f"({sizes[kernel]:#x} bytes, {_SHARED_LIMIT:#x} max)"
             )
         if section.emitted:
-            section.reserved = state.profile.reserved_shared
+            section.reserved = state.family.reserved_shared
     if pool is not None:
         options = state.options
         named_later = options.preserve_relocs or debugger_sees(options)
@@ -188,9 +188,9 @@ def _place_shared(state: LinkState, below: Below) -> None:
         if has_dynamic:
             pool.align = max(_DYNAMIC_ALIGN, pool.align if listed else 0)
         pool.nobits_size = end if listed else 0
-        if pool.emitted and (state.profile.constant0_late or named_later):
-            pool.reserved = state.profile.reserved_shared
-        if listed and options.preserve_relocs and state.profile.names_dynamic:
+        if pool.emitted and (state.family.constant0_deferred or named_later):
+            pool.reserved = state.family.reserved_shared
+        if listed and options.preserve_relocs and state.family.names_dynamic:
             for array in arrays:
                 array.section, array.value = pool, NO_ADDRESS
                 array.internal = array.live = True
@@ -361,7 +361,7 @@ def _shared_uses(state: LinkState) -> dict[Symbol, list[Symbol]]:
 
 def _place_constants(state: LinkState, below: Below) -> None:
     sharing = None
-    if state.options.share_constants and not state.profile.mercury:
+    if state.options.share_constants and not state.family.capsule:
         from cubinspec_writer.linker.passes.share import Sharing
 
         sharing = Sharing(state)

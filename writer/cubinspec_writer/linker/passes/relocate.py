@@ -122,7 +122,7 @@ def relocate(state: LinkState) -> None:
         if not resolved:
             continue
         # Mercury code is packed: `capsule` writes the values there.
-        if not (state.profile.keeps_symbols and target.flags & SHF_EXECINSTR):
+        if not (state.family.keeps_symbols and target.flags & SHF_EXECINSTR):
             _apply(state, target, resolved, from_field=is_rel(section))
         state.relocations.applied.setdefault(target, []).extend(resolved)
         if target in state.relocations.resolved:
@@ -196,7 +196,7 @@ def has_table(state: LinkState, symbol: Symbol) -> bool:
 
 
 def _kind_here(state: LinkState, symbol: Symbol) -> str:
-    if symbol.space == Space.RESERVED_SHARED and state.profile.keeps_symbols:
+    if symbol.space == Space.RESERVED_SHARED and state.family.keeps_symbols:
         return _DRIVERS
     if (
         (state.unified.rows or state.unified.stubs)
@@ -206,9 +206,9 @@ def _kind_here(state: LinkState, symbol: Symbol) -> str:
         return _DRIVERS
     if symbol in state.shared.instances:
         return _DRIVERS
-    if state.options.relocatable and state.profile.mercury and symbol.kind in HANDLE_KINDS:
+    if state.options.relocatable and state.family.capsule and symbol.kind in HANDLE_KINDS:
         return _DRIVERS  # the finalizer of a later link fills them in (reloc_replaced)
-    if state.options.relocatable and state.profile.drops_dead_frames:
+    if state.options.relocatable and state.family.drops_dead_frames:
         # The finalizer of a later link has to know where line tables are meant (debug_g with -r).
         section = symbol.section
         if symbol.kind == STT_SECTION and section is not None and section.name in LINE_TABLES:
@@ -223,8 +223,8 @@ def _is_listed(state: LinkState, target: OutSection, reloc: Reloc) -> bool:
     if is_array and target.owner in state.shared.dynamic_start and not debugger_sees(state.options):
         return False
     if symbol.internal or symbol.space == Space.SHARED:
-        return has_place(symbol) and (not state.profile.mercury or symbol.space == Space.SHARED)
-    return not state.profile.mercury and symbol.section is not None
+        return has_place(symbol) and (not state.family.capsule or symbol.space == Space.SHARED)
+    return not state.family.capsule and symbol.section is not None
 
 
 def is_lost(symbol: Symbol) -> bool:

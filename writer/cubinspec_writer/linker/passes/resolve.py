@@ -156,7 +156,7 @@ def _bind(
     elif row.kind == STT_FUNC and known.bind == STB_WEAK:
         assert known.definition is not None
         banks = copies.bank(*known.definition), copies.bank(obj, row)
-        if banks[0] != banks[1] and not state.profile.constant0_late:
+        if banks[0] != banks[1] and not state.family.constant0_deferred:
             text = f"Duplicate weak parameter bank for '{row.name}' is not the same size"
             conflicts.append(((True, row.index), text))
         elif copies.registers(obj, row) < copies.registers(*known.definition):

@@ -42,8 +42,8 @@ _MERCURY_BANK = ".nv.constant.entry_image_header_indices."
 def place_textures(state: LinkState, graph: Graph) -> None:
     """Give every reference a slot, and the slots to the kernels that need them."""
     references = _references(state)
-    in_mercury = state.profile.keeps_symbols
-    is_late = state.profile.constant0_late and not in_mercury
+    in_mercury = state.family.keeps_symbols
+    is_late = state.family.constant0_deferred and not in_mercury
     # With `-r`, the finalizer writes where the slots would begin (reloc_textures).
     if not references or (state.options.relocatable and not is_late):
         return
@@ -62,7 +62,7 @@ def place_textures(state: LinkState, graph: Graph) -> None:
     }
     empty = PARAM_BASE[target_sm(state.options.arch)] if is_late else 0
     end = max((s.size for s in banks.values()), default=empty)
-    start = align_up(end, state.profile.slot_align)
+    start = align_up(end, state.family.slot_align)
     step = 0 if state.options.relocatable else _SLOT
     state.handles.slots = {r: start + step * i for i, r in enumerate(references)}
     for kernel in () if state.options.relocatable else chosen:
@@ -74,11 +74,11 @@ def place_textures(state: LinkState, graph: Graph) -> None:
         bank.data.extend(bytes(start + _SLOT * len(references) - bank.size))
         if is_late:
             _make_again(state, bank)
-        rows = state.reloc_section(bank, is_rela=state.profile.constant0_late)
+        rows = state.reloc_section(bank, is_rela=state.family.constant0_deferred)
         if rows is None:
             name = ".rela" + bank.name
             rows = state.create_reloc_section(name, bank, True, 8, 24, listed=False)
-        types = state.profile.handle_relocs
+        types = state.family.handle_relocs
         unified = STT_CUDA_TEXTURE in kinds[kernel] and STT_CUDA_SAMPLER not in kinds[kernel]
         rows.relocs += [
             Reloc(at, types[r.kind], r, 0, 0)

@@ -55,7 +55,7 @@ def resource_lines(half: LinkState) -> Iterator[str]:
     owned: dict[Symbol, list[OutSection]] = {}
     totals = [f"{_global_bytes(half)} bytes gmem"]
     # Mercury names its banks otherwise, and nvlink counts none of them.
-    counts_banks = not half.profile.keeps_symbols
+    counts_banks = not half.family.keeps_symbols
     for section in half.sections.made:
         if not section.emitted:
             continue
@@ -93,7 +93,7 @@ def _bank(section: OutSection) -> str:
 
 def _shared_bytes(half: LinkState, sections: list[OutSection]) -> int:
     """Shared memory of a kernel; the finalizer adds what is reserved later."""
-    counts_reserved = not half.profile.keeps_symbols
+    counts_reserved = not half.family.keeps_symbols
     return sum(
         s.nobits_size + (s.reserved if counts_reserved else 0)
         for s in sections
@@ -111,7 +111,7 @@ def _handle_counts(half: LinkState, sections: list[OutSection]) -> Iterator[str]
     rows = [
         r.symbol.kind
         for s in sections
-        if s.sh_type == SHT_CUDA_CONSTANT_B0 and not half.profile.keeps_symbols
+        if s.sh_type == SHT_CUDA_CONSTANT_B0 and not half.family.keeps_symbols
         for is_rela in (False, True)
         if (relocs := half.reloc_section(s, is_rela)) is not None
         for r in relocs.relocs

@@ -479,7 +479,7 @@ class _Writer:
         large = count >= _SHN_LORESERVE
         null = (0, 0, 0, 0, 0, count if large else 0, 0, 0, 0, 0)
         note = self._fixed(".note.nv.cuinfo")
-        flags = target_sm(state.options.arch) << 8 | state.profile.flags_kind
+        flags = target_sm(state.options.arch) << 8 | state.family.flags_kind
         ident = records.ELF_IDENT.pack(b"\x7fELF", 2, 1, 1, 0x41, 8, bytes(7))
         ehdr = records.ELF_HEADER_64.pack(
             ET_EXEC if is_final else ET_REL,

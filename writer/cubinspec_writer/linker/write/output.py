@@ -17,7 +17,7 @@ from cubinspec_writer.emitter import Description, bodies, emit
 from cubinspec_writer.emitter import model as out
 from cubinspec_writer.emitter.kinds import Kinds
 from cubinspec_writer.emitter.layout import plan
-from cubinspec_writer.emitter.profiles import PROFILES, final_name
+from cubinspec_writer.emitter.producers import PRODUCERS, final_name
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.finalizer import capsule, jumps, schedule
 from cubinspec_writer.linker.graph import Graph
@@ -219,7 +219,7 @@ class _Writer:
         relocatable = state.options.relocatable
         header = out.Header(
             e_type=ET_REL if relocatable else ET_EXEC,
-            e_flags=target_sm(state.options.arch) << 8 | state.profile.flags_kind,
+            e_flags=target_sm(state.options.arch) << 8 | state.family.flags_kind,
         )
         profile = _MERCURY_PROFILE if self.mercury is not None else "classic"
         return Description(header, history, symbols, profile, null_value=state.symbols.null_value)
@@ -372,7 +372,7 @@ class _Writer:
         )
         made = [*copies.values(), symtab]
         made.sort(key=lambda s: s.sh_type == SHT_CUDA_SHARED_RESERVED)
-        return [made[at] for at in Kinds(PROFILES[_MERCURY_PROFILE], made).index_order(made)]
+        return [made[at] for at in Kinds(PRODUCERS[_MERCURY_PROFILE], made).index_order(made)]
 
     def _mercury_copy(
         self, section: OutSection, twins: dict[OutSection, OutSection]

@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class Family:
     """The rules of one family.
 
     Attributes:
-        has_compat: a `.nv.compat` section exists.
+        compat_section: a `.nv.compat` section exists.
         has_rel_action: executables carry `.nv.rel.action`.
         constant0_companion: creating a parameter bank also names its `.rel` section.
-        register_count_in_text: `sh_info` of code holds the register count in its top byte.
+        registers_in_sh_info: `sh_info` of code holds the register count in its top byte.
         always_rela: relocations are kept with addends only.
         reserved_shared: bytes of shared memory that precede a kernel's own.
-        mercury: the cubin carries a Mercury half.
+        capsule: the cubin carries a Mercury half.
         flags_kind: low byte of `e_flags`.
         cuinfo_flags: `sh_flags` of `.note.nv.cuinfo`.
-        constant0_late: parameter banks are made by the finalizer, after everything else.
+        constant0_deferred: parameter banks are made by the finalizer, after everything else.
         reserved_start: where variables in reserved shared memory begin.
         keeps_symbols: kinds and spaces of symbols stay as in the inputs (Mercury symbols).
         keeps_aligned_shared: empty shared sections with more than that alignment of arrays of
@@ -39,16 +39,16 @@ class Profile:
         slot_align: alignment of the slots of references behind the parameters.
     """
 
-    has_compat: bool
+    compat_section: bool
     has_rel_action: bool
     constant0_companion: bool
-    register_count_in_text: bool
+    registers_in_sh_info: bool
     always_rela: bool
     reserved_shared: int
-    mercury: bool
+    capsule: bool
     flags_kind: int
     cuinfo_flags: int
-    constant0_late: bool
+    constant0_deferred: bool
     handle_relocs: Mapping[int, int]
     slot_align: int = 4
     reserved_start: int = 0
@@ -62,45 +62,45 @@ def _handles(texture: int, sampler: int, surface: int) -> Mapping[int, int]:
     return {STT_CUDA_TEXTURE: texture, STT_CUDA_SAMPLER: sampler, STT_CUDA_SURFACE: surface}
 
 
-_OLD = Profile(
-    has_compat=False,
+_OLD = Family(
+    compat_section=False,
     has_rel_action=True,
     constant0_companion=True,
-    register_count_in_text=True,
+    registers_in_sh_info=True,
     always_rela=False,
     reserved_shared=0,
-    mercury=False,
+    capsule=False,
     flags_kind=4,
     cuinfo_flags=0x1000000,
-    constant0_late=False,
+    constant0_deferred=False,
     handle_relocs=_handles(6, 7, 52),
 )
-_HOPPER = Profile(
-    has_compat=True,
+_HOPPER = Family(
+    compat_section=True,
     has_rel_action=True,
     constant0_companion=True,
-    register_count_in_text=False,
+    registers_in_sh_info=False,
     always_rela=True,
     reserved_shared=0x400,
-    mercury=False,
+    capsule=False,
     flags_kind=4,
     cuinfo_flags=0x1000040,
-    constant0_late=False,
+    constant0_deferred=False,
     handle_relocs=_handles(6, 7, 52),
     keeps_aligned_shared=True,
     names_dynamic=True,
 )
-_BLACKWELL = Profile(
-    has_compat=True,
+_BLACKWELL = Family(
+    compat_section=True,
     has_rel_action=False,
     constant0_companion=False,
-    register_count_in_text=False,
+    registers_in_sh_info=False,
     always_rela=True,
     reserved_shared=0x400,
-    mercury=True,
+    capsule=True,
     flags_kind=2,
     cuinfo_flags=0x1000040,
-    constant0_late=True,
+    constant0_deferred=True,
     handle_relocs=_handles(6, 101, 52),
     slot_align=16,
     reserved_start=0x40,
@@ -118,6 +118,6 @@ MERCURY_HALF = replace(
 _FAMILIES = ((100, _BLACKWELL), (90, _HOPPER), (0, _OLD))
 
 
-def profile_for(sm: int) -> Profile:
+def family_of(sm: int) -> Family:
     """The family that an sm number belongs to."""
     return next(p for first, p in _FAMILIES if sm >= first)

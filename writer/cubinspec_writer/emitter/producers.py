@@ -1,4 +1,4 @@
-"""Producer profiles: what each ELF writer behind public cubins does when it lays out a file.
+"""What each ELF writer behind public cubins does when it lays out a file.
 
 Four writers were told apart by black-box runs of ptxas 11.8 to 13.2, nvlink 13.0/13.2, nvJitLink
 12.9 and by public cubins of CUDA 8 to 13.5. Everything here is data; ``layout`` holds the rules
@@ -30,13 +30,13 @@ CAPMERC_TEXT = ".nv.capmerc.text."
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class Producer:
     """One ELF writer.
 
     Attributes:
-        name: key in :data:`PROFILES`, written into the YAML form.
+        name: key in :data:`PRODUCERS`, written into the YAML form.
         table_first: section headers stand right after the ELF header.
-        late_constant0: ``.nv.constant0.*`` is made after everything else and stands behind the
+        constant0_deferred: ``.nv.constant0.*`` is made after everything else and stands behind the
             sections without bytes.
         mercury_names: sections were made under their Mercury names (see the module text).
         names_patched: the final names also overwrite the Mercury ones in ``.strtab``; else they
@@ -62,7 +62,7 @@ class Profile:
 
     name: str
     table_first: bool = False
-    late_constant0: bool = False
+    constant0_deferred: bool = False
     mercury_names: bool = False
     names_patched: bool = False
     names_by_index: bool = False
@@ -80,10 +80,10 @@ class Profile:
     phentsize_when_none: int = 56
 
 
-_CLASSIC = Profile("classic")
-_FINALIZER = Profile(
+_CLASSIC = Producer("classic")
+_FINALIZER = Producer(
     "finalizer",
-    late_constant0=True,
+    constant0_deferred=True,
     mercury_names=True,
     names_patched=True,
     shstrtab_hole=HOLE_SHNDX,
@@ -101,9 +101,9 @@ _MERCURY = replace(
     strtab_hole=True,
 )
 
-PROFILES: dict[str, Profile] = {
-    profile.name: profile
-    for profile in (
+PRODUCERS: dict[str, Producer] = {
+    producer.name: producer
+    for producer in (
         _CLASSIC,
         replace(_CLASSIC, name="classic_11", segments="classic_11"),
         replace(_CLASSIC, name="classic_11_1", segments="classic_11", info_is_last_local=True),
@@ -154,9 +154,11 @@ PROFILES: dict[str, Profile] = {
             names_by_index=True,
             capsules_last=True,
         ),
-        Profile("table_first", table_first=True, segments="none"),
-        Profile("table_first_9", table_first=True, segments="none", text_symbols=False),
-        Profile("table_first_no_entsize", table_first=True, segments="none", phentsize_when_none=0),
+        Producer("table_first", table_first=True, segments="none"),
+        Producer("table_first_9", table_first=True, segments="none", text_symbols=False),
+        Producer(
+            "table_first_no_entsize", table_first=True, segments="none", phentsize_when_none=0
+        ),
     )
 }
 """All known writers by name."""
