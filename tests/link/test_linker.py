@@ -176,3 +176,10 @@ def test_command_line_writes_the_file(objects: dict[str, list[Path]], tmp_path: 
     out = tmp_path / "out.cubin"
     assert run(["-arch=sm_80", *map(str, objects["80"]), "-o", str(out)]) == 0
     assert out.read_bytes() == link(objects["80"], arch="sm_80", arguments="-arch sm_80").bytes
+
+
+def test_help_names_all_our_options(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    ours = capsys.readouterr().out.partition("Options that nvlink does not have:")[2]
+    for name in ("--check-output", "--tkinfo-from", "--ptxas", "--map", "--why", "--callgraph-dot"):
+        assert f"\n  {name}" in ours

@@ -1,4 +1,4 @@
-"""The linker's command: options as nvlink spells them, checked in nvlink's order."""
+"""The command `cubinspec link`: options as nvlink spells them, checked in nvlink's order."""
 
 from __future__ import annotations
 
@@ -26,18 +26,17 @@ if TYPE_CHECKING:
     #: Writes a file, which may be in parts that follow each other.
     Write = Callable[[str, bytes | list[bytes | bytearray]], object]
 
-#: nvlink's version of whose rules this linker follows; build systems look for this text.
+#: The version of nvlink whose rules this linker follows; build systems look for this text.
 _VERSION = f"""\
 cubinspec link: links CUDA device code as nvlink does
 {notes.TOOL_VERSION}
 Cuda compilation tools, release 13.0, V13.0.88 (rules of)
 """
-#: First line of the file that `--time` appends to.
+#: First line of the file that `--time` writes to.
 _TIME_HEADER = (
     "source file name , phase name , phase input files , phase output file , "
     "arch , tool, metric , unit\n"
 )
-
 
 USAGE = "[OPTION ...] OBJECT ..."
 OPTIONS = ()
@@ -197,7 +196,7 @@ def _encoded(text: str) -> bytes:
 
 
 def _check_conflicts(line: Line, diagnostics: Diagnostics) -> None:
-    """Options that exclude each other or need another one, in the order in which nvlink looks."""
+    """Refuse options that exclude each other or need another one, in nvlink's order."""
     flags = line.flags
     optimise = flags & {"dlto", "link-time-opt"}
     conflicts = (
@@ -226,6 +225,7 @@ def _check_conflicts(line: Line, diagnostics: Diagnostics) -> None:
 
 def _options(line: Line, arch: str, uidx: bytes | None) -> LinkOptions:
     flags = line.flags
+    noted = sorted(flags - {"check-output"})  # which does not change the output
     source = line.last("tkinfo-from")
     return LinkOptions(
         arch,
@@ -239,13 +239,12 @@ def _options(line: Line, arch: str, uidx: bytes | None) -> LinkOptions:
         warnings_are_errors="warning-as-error" in flags,
         stack_warnings="suppress-stack-size-warning" not in flags,
         arch_warnings="suppress-arch-warning" not in flags,
-        # So nvlink 13.0 does: -disable-infos hides warnings, -w hides nothing.
+        # As in nvlink 13.0, -disable-infos hides warnings and -w hides nothing.
         warnings="disable-infos" not in flags,
         report_arch="report-arch" in flags,
         tkinfo=linker_note(contents(source), source) if source else None,
         uidx=uidx,
-        arguments=f"-arch {arch}"
-        + "".join(f" --{flag}" for flag in sorted(flags - {"check-output"})),
+        arguments=f"-arch {arch}" + "".join(f" --{flag}" for flag in noted),
         library_paths=line.listed("library-path"),
         keep_system_libraries="keep-system-libraries" in flags,
         ptxas=line.last("ptxas") or "ptxas",
@@ -257,7 +256,7 @@ def _options(line: Line, arch: str, uidx: bytes | None) -> LinkOptions:
 
 
 def linker_note(data: bytes, name: str) -> bytes:
-    """The first tool note of a linked cubin: the linker's own.
+    """The first tool note of a linked cubin, which names the linker.
 
     Raises:
         CubinError: the file is no cubin or has no tool note.
@@ -272,7 +271,7 @@ def linker_note(data: bytes, name: str) -> bytes:
 
 
 def _append_times(line: Line, diagnostics: Diagnostics) -> None:
-    """What `--time` writes: without link-time optimisation no other program runs."""
+    """Write the table of `--time`: only its header, as no other program runs."""
     path = line.last("time")
     if path == "-":
         print(_TIME_HEADER, end="")
@@ -285,8 +284,8 @@ def _append_times(line: Line, diagnostics: Diagnostics) -> None:
             raise diagnostics.fatal(f"Cannot open file '{path}'") from None
 
 
-#: Level -> the word in front of a line.
-_WORDS = {"note": "info", "usage": "info"}
+#: Level -> how a line names it; other levels are named as they are.
+_LEVEL_WORDS = {"note": "info", "usage": "info"}
 
 
 def _print(line: Line, messages: list[tuple[str, str]]) -> None:
@@ -295,4 +294,4 @@ def _print(line: Line, messages: list[tuple[str, str]]) -> None:
         if level == "text":
             print(text, file=sys.stderr)
         elif level != "note" or with_notes:
-            print(f"cubinspec link {_WORDS.get(level, level):<7} : {text}", file=sys.stderr)
+            print(f"cubinspec link {_LEVEL_WORDS.get(level, level):<7} : {text}", file=sys.stderr)

@@ -1,8 +1,8 @@
-"""The linker's command line as data, and how its words are read.
+"""The options of the linker's command line, and the parser of its words.
 
-Options are spelled, taken apart and refused as nvlink does: no abbreviations, a value behind `=` or
-in the next word (whatever it looks like), single letters `L`, `l` and `m` also directly in front of
-their value, a warning when a later value replaces another one.
+Options are spelled, split and refused as nvlink does: no abbreviations, a value after `=` or in the
+next word (even one that starts with a hyphen), `-L`, `-l` and `-m` also directly in front of their
+value, and a warning when a later value replaces a different one.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 from cubinspec_generated.tables.arch import ARCHES
 from cubinspec_writer.linker.inputs.gather import FIRST_TARGET
 from cubinspec_writer.linker.inputs.sources import Library
-from cubinspec_writer.plain import dataclass, field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,34 +24,47 @@ class Kind:
 
     FLAG = "nothing"
     TEXT = "one text"
-    #: The value may be missing: at the end, or in front of another option.
-    OPTIONAL = "perhaps a text"
+    #: The value may be missing at the end of the line or in front of another option.
+    OPTIONAL = "a text or nothing"
     CHOICE = "one of a few texts"
-    OPTIONAL_CHOICE = "perhaps one of a few texts"
-    LIST = "texts with commas between them, any number of times"
+    OPTIONAL_CHOICE = "one of a few texts or nothing"
+    LIST = "texts separated by commas, any number of times"
     NUMBER = "a number"
     TRUTH = "true or false"
 
 
-@dataclass(frozen=True, slots=True)
 class Option:
     """One option.
 
     Attributes:
         name: the long form, without its two hyphens.
         short: the short form, without its hyphen; empty when there is none.
+        kind: what it takes, one of `Kind`.
+        about: its line in `--help`.
         allowed: the values of a choice.
-        glued: the short form may be written directly in front of its value.
-        ours: nvlink does not have it.
+        glued: whether the short form may stand directly in front of its value.
+        ours: whether it is an option that nvlink does not have.
     """
 
-    name: str
-    short: str
-    kind: str
-    about: str
-    allowed: tuple[str, ...] = ()
-    glued: bool = False
-    ours: bool = False
+    __slots__ = ("about", "allowed", "glued", "kind", "name", "ours", "short")
+
+    def __init__(
+        self,
+        name: str,
+        short: str,
+        kind: str,
+        about: str,
+        allowed: tuple[str, ...] = (),
+        glued: bool = False,
+        ours: bool = False,
+    ) -> None:
+        self.name = name
+        self.short = short
+        self.kind = kind
+        self.about = about
+        self.allowed = allowed
+        self.glued = glued
+        self.ours = ours
 
 
 def _targets() -> tuple[str, ...]:
@@ -146,22 +158,24 @@ _SHORT = {option.short: option for option in OPTIONS if option.short}
 _GLUED = tuple(option.short for option in OPTIONS if option.glued)
 
 
-@dataclass(slots=True)
 class Line:
-    """A command line taken apart.
+    """A parsed command line.
 
     Attributes:
-        flags: long names of flags that were given.
+        flags: long names of the flags that were given.
         values: long name -> values, in order; only lists have more than one.
         inputs: files and libraries, in order.
     """
 
-    flags: set[str] = field(default_factory=set)
-    values: dict[str, list[str]] = field(default_factory=dict)
-    inputs: list[Input] = field(default_factory=list)
+    __slots__ = ("flags", "inputs", "values")
+
+    def __init__(self) -> None:
+        self.flags: set[str] = set()
+        self.values: dict[str, list[str]] = {}
+        self.inputs: list[Input] = []
 
     def last(self, name: str) -> str | None:
-        """The value of an option that is no list; None when it was not given."""
+        """The value of an option that takes one value; None when it was not given."""
         found = self.values.get(name)
         return found[-1] if found else None
 
@@ -171,19 +185,22 @@ class Line:
 
 
 def read_line(words: Sequence[str], line: Line, diagnostics: Diagnostics) -> None:
-    """Take a command line apart; what was understood before an error is in `line`.
+    """Parse a command line into `line`, which after an error holds the words in front of it.
 
     Raises:
         LinkError: an unknown option, a missing, needless or wrong value, an unreadable file of
             options.
     """
-    _Reader(line, diagnostics).read(words)
+    _LineReader(line, diagnostics).read(words)
 
 
-class _Reader:
+class _LineReader:
+    """Adds the words of a command line, and of files of options, to a `Line`."""
+
     def __init__(self, line: Line, diagnostics: Diagnostics) -> None:
         self.line = line
         self.diagnostics = diagnostics
+        #: How many files of options are open.
         self.depth = 0
 
     def read(self, words: Sequence[str]) -> None:
@@ -215,9 +232,9 @@ class _Reader:
     def _find(self, word: str) -> tuple[Option, str | None]:
         """The option that a word names, and its value when the word has it."""
         name, equals, value = word[1:].partition("=")
-        known = _LONG.get(name[1:]) if name.startswith("-") else _SHORT.get(name)
-        if known is not None:
-            return known, value if equals else None
+        option = _LONG.get(name[1:]) if name.startswith("-") else _SHORT.get(name)
+        if option is not None:
+            return option, value if equals else None
         if word[1:2] in _GLUED:
             return _SHORT[word[1]], word[2:]
         raise self.diagnostics.fatal(f"Unknown option '{name}'")
@@ -233,8 +250,8 @@ class _Reader:
         elif option.kind == Kind.LIST:
             line.values.setdefault(option.name, []).extend(value.split(","))
         else:
-            known = line.last(option.name)
-            if known is not None and known != value:
+            earlier = line.last(option.name)
+            if earlier is not None and earlier != value:
                 self.diagnostics.warning(
                     f"incompatible redefinition for option '{option.name}', "
                     "the last value of this option was used"
@@ -267,7 +284,7 @@ class _Reader:
         self.depth -= 1
 
 
-#: Files of options may name others, but not without end.
+#: Files of options may name others; a file that names itself ends here.
 _MAX_DEPTH = 20
 
 
@@ -282,8 +299,8 @@ def _is_number(text: str) -> bool:
 def split_options(text: str) -> Iterator[str | None]:
     """The words of a file of options; None for a quotation that does not end.
 
-    Blanks and line ends separate words, double quotation marks hold a word together, a backslash
-    stands in front of a character that means itself.
+    Blanks and line ends separate words, double quotation marks group a word, and a backslash
+    escapes the next character.
     """
     word: list[str] | None = None
     quoted = False

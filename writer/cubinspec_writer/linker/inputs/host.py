@@ -1,9 +1,9 @@
-"""What host objects say about device code: which kernels the host names, and who registers them.
+"""Which kernels host objects name, and by which name each registers its device code.
 
-nvcc writes into every host object, beside the fatbin, the names that host code uses
-(`.nvHRKE`: kernels with external linkage, `.nvHRKI`: kernels of the file; the same for variables
-with D and C) and the name by which the object registers its code (`__nv_module_id`). The names are
-separated by NUL, and `*` in a name stands for any characters.
+nvcc writes into every host object, beside the fatbin, the device names that host code uses
+(`.nvHRKE`: kernels with external linkage, `.nvHRKI`: kernels of this file only; the same for
+variables with D and C) and the name under which the object registers its code
+(`__nv_module_id`). The names are separated by NUL, and `*` in a name matches any text.
 """
 
 from __future__ import annotations
@@ -11,49 +11,60 @@ from __future__ import annotations
 import os
 
 from cubinspec.errors import CubinError
-from cubinspec_writer.linker.model import STB_LOCAL, Symbol
-from cubinspec_writer.plain import dataclass, field
+from cubinspec.values import ValueObject
+from cubinspec_writer.linker.model import STB_LOCAL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from cubinspec.containers.source import Source
+    from cubinspec_writer.linker.model import Symbol
 
 _EXTERNAL, _INTERNAL, _MODULE = ".nvHRKE", ".nvHRKI", "__nv_module_id"
-#: Longer lists of names are no nvcc output.
+#: A longer list of names was not written by nvcc.
 _MAX_NAMES = 1 << 26
 
 
-@dataclass(slots=True)
-class HostObject:
-    """One input as the host sees it.
+class HostObject(ValueObject):
+    """One input as the host program sees it.
 
     Attributes:
-        register: the name by which its code is registered; empty when it has no device code.
-        system: from the device runtime's library.
+        register: the name under which its code is registered; empty when it has no device code.
         external: names of kernels with external linkage that host code uses; None when the input
             does not say.
         internal: the same for kernels that only this file knows.
+        system: whether it comes from the library of the device runtime.
     """
 
-    register: str
-    external: list[str] | None = None
-    internal: list[str] = field(default_factory=list)
-    system: bool = False
+    __match_args__ = ("register", "external", "internal", "system")
+    __slots__ = __match_args__
+
+    def __init__(
+        self,
+        register: str,
+        external: list[str] | None = None,
+        internal: list[str] | None = None,
+        system: bool = False,
+    ) -> None:
+        self.register = register
+        self.external = external
+        self.internal: list[str] = [] if internal is None else internal
+        self.system = system
 
 
 def read_host_object(source: Source, path: str) -> HostObject:
-    """What a host ELF file says; nothing but its path when it cannot be read."""
+    """Reads the names in a host ELF file; a file that cannot be read counts as one without any."""
     from cubinspec.containers.elf_host import ElfFrame
 
     found = HostObject(register_name(path))
     try:
         frame = ElfFrame(source)
-        for index, section in enumerate(frame.sections):
+        for index, header in enumerate(frame.sections):
             name = frame.name(index)
-            if name in (_EXTERNAL, _INTERNAL, _MODULE) and section[5] <= _MAX_NAMES:
-                data = source.read(section[4], section[5])
+            _, _, _, _, offset, size, *_ = header
+            if name in (_EXTERNAL, _INTERNAL, _MODULE) and size <= _MAX_NAMES:
+                data = source.read(offset, size)
                 if name == _MODULE:
                     found.register = _text(data.partition(b"\0")[0])
                 elif name == _INTERNAL:
@@ -66,7 +77,7 @@ def read_host_object(source: Source, path: str) -> HostObject:
 
 
 def register_name(path: str) -> str:
-    """The name for an input without one of its own: its absolute path in letters and digits."""
+    """The default name: the absolute path with `_` for all that is no letter or digit."""
     return "".join(c if c.isascii() and c.isalnum() else "_" for c in os.path.abspath(path))
 
 
@@ -79,7 +90,7 @@ def _text(data: bytes) -> str:
 
 
 class Patterns:
-    """Names with `*` for any characters; a name fits when one pattern covers all of it."""
+    """Patterns of names, in which `*` matches any text."""
 
     def __init__(self, patterns: Iterable[str]) -> None:
         self._exact: set[str] = set()
@@ -94,7 +105,7 @@ class Patterns:
         self._lengths = sorted({len(first) for first in self._starred})
 
     def fits(self, name: str) -> bool:
-        """Whether a pattern covers the name."""
+        """Whether a pattern matches the whole name."""
         if name in self._exact:
             return True
         return any(
@@ -105,7 +116,7 @@ class Patterns:
 
 
 def _parts_follow(name: str, at: int, parts: list[str]) -> bool:
-    """Whether the parts come in this order from `at` on, the last one at the end."""
+    """Whether the parts follow in this order from `at` on, the last one at the end of the name."""
     *middle, last = parts
     for part in middle:
         found = name.find(part, at)
@@ -115,19 +126,22 @@ def _parts_follow(name: str, at: int, parts: list[str]) -> bool:
     return name.endswith(last) and len(name) - len(last) >= at
 
 
-@dataclass(slots=True)
 class KernelFilter:
-    """Which kernels an option or the host keeps.
+    """Which kernels an option or the host objects keep.
 
     Attributes:
         external: names of kernels with external linkage.
         internal: names of kernels that only one file knows.
-        by_host: the host's names; kernels that go leave the name of their shared section then.
+        by_host: the names come from host objects; then a removed kernel leaves the name of its
+            shared section in the string table.
     """
 
-    external: Patterns
-    internal: Patterns
-    by_host: bool = False
+    __slots__ = ("by_host", "external", "internal")
+
+    def __init__(self, external: Patterns, internal: Patterns, by_host: bool = False) -> None:
+        self.external = external
+        self.internal = internal
+        self.by_host = by_host
 
     def keeps(self, kernel: Symbol) -> bool:
         """Whether a kernel is named."""
@@ -136,13 +150,13 @@ class KernelFilter:
 
 
 def named_by_options(kernels: Iterable[str]) -> KernelFilter:
-    """The filter of `--kernels-used`: a text anywhere in the name."""
+    """The filter of `--kernels-used`: each text may stand anywhere in a name."""
     patterns = Patterns(f"*{text}*" for text in kernels)
     return KernelFilter(patterns, patterns)
 
 
 def named_by_host(objects: Iterable[HostObject]) -> KernelFilter | None:
-    """The filter of the host's names; None when they cannot be used.
+    """The filter made of the host objects' names; None when they cannot be used.
 
     They count only when every input has them and at least one kernel is named.
     """
@@ -159,7 +173,7 @@ def named_by_host(objects: Iterable[HostObject]) -> KernelFilter | None:
 
 
 def register_text(objects: Iterable[HostObject]) -> str:
-    """The file of `--register-link-binaries`: a macro call for every input with device code."""
+    """The file of `--register-link-binaries`: one macro call per input with device code."""
     names = [host.register for host in objects if host.register]
     lines = [f"#define NUM_PRELINKED_OBJECTS {len(names)}"]
     lines += [f"DEFINE_REGISTER_FUNC({name})" for name in names]

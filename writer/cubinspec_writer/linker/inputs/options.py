@@ -2,70 +2,124 @@
 
 from __future__ import annotations
 
-from cubinspec_writer.plain import dataclass, field
+from cubinspec.values import ValueObject
 
 
-@dataclass(slots=True)
-class LinkOptions:
+class LinkOptions(ValueObject):
     """Options of one link.
 
     Attributes:
         arch: target, such as ``sm_90a``.
         relocatable: ``-r``: the output is an input of another link.
-        debug: ``-g``: nothing is removed because nothing uses it. Debug sections are linked
-            whenever present.
+        debug: ``-g``: keep functions that nothing uses. Debug sections are linked in any case.
         preserve_relocs: ``--preserve-relocs``: resolved relocations are listed in
             ``.nv.resolvedrela.*`` sections.
-        kernels_used: texts; kernels that have none of them in their name are dead (`*` fits
-            anything). None or nothing: what host objects say, else all live.
-        variables_used: texts; when there are any, kernels that `kernels_used` does not keep are
-            dead. Variables stay, as with nvlink.
+        kernels_used: ``--kernels-used``: parts of names (`*` matches any text); a kernel whose name
+            contains none of them is removed. None or empty: the host objects decide, and without
+            them every kernel stays.
+        variables_used: ``--variables-used``: when it is not empty, kernels that `kernels_used` does
+            not keep are removed. Variables always stay, as with nvlink.
         ignore_host_info: keep kernels that no host object names.
-        use_host_info: what is the default anyway: kernels that no host object names are dead, when
-            all inputs are host objects that say what they use.
+        use_host_info: remove kernels that no host object names, if every input is a host object
+            that lists what it uses. This is the default; nvlink has the option, so we have it, too.
         warnings_are_errors: ``-Werror``.
         stack_warnings: warn when a kernel's stack size is unknown.
         warnings: whether there are warnings at all.
         arch_warnings: warn about inputs without code for the target.
         report_arch: name the target in every message.
-        tkinfo: the linker's own tool note as bytes (a whole note); None makes our own.
+        tkinfo: the whole tool note that names the linker; None: a note that names cubinspec.
         uidx: ``--uidx-file``: the bytes of the index of unified functions and data.
         library_paths: ``-L``: folders in which libraries are searched, in order.
         keep_system_libraries: keep the device runtime's code even when nothing refers to it.
         ptxas: the program that assembles PTX inputs.
-        share_constants: equal constants of the compiler take their place once (`share`).
+        share_constants: ``--share-constants``: store equal compiler constants once.
         drop_debug: ``--suppress-debug-info``: leave out names of shared variables, which
             ``debug`` keeps. Debug sections stay, as with nvlink.
-        verbose: ``-v``: tell resources of kernels, and inputs that are ignored.
-        dump_callgraph: ``--dump-callgraph``: tell who calls whom.
-        demangle: write names in the call graph as in C++.
-        arguments: text of the options as it stands in our own tool note.
+        verbose: ``-v``: report the resources of kernels, and inputs that are ignored.
+        dump_callgraph: ``--dump-callgraph``: report the call graph.
+        demangle: write C++ names in the call graph instead of mangled ones.
+        arguments: the command line as recorded in our own tool note.
     """
 
-    arch: str
-    relocatable: bool = False
-    debug: bool = False
-    preserve_relocs: bool = False
-    kernels_used: list[str] | None = None
-    variables_used: list[str] | None = None
-    ignore_host_info: bool = False
-    use_host_info: bool = False
-    warnings_are_errors: bool = False
-    stack_warnings: bool = True
-    warnings: bool = True
-    arch_warnings: bool = True
-    report_arch: bool = False
-    tkinfo: bytes | None = None
-    uidx: bytes | None = None
-    arguments: str = ""
-    library_paths: list[str] = field(default_factory=list)
-    keep_system_libraries: bool = False
-    ptxas: str = "ptxas"
-    share_constants: bool = False
-    drop_debug: bool = False
-    verbose: bool = False
-    dump_callgraph: bool = False
-    demangle: bool = True
+    __match_args__ = (
+        "arch",
+        "relocatable",
+        "debug",
+        "preserve_relocs",
+        "kernels_used",
+        "variables_used",
+        "ignore_host_info",
+        "use_host_info",
+        "warnings_are_errors",
+        "stack_warnings",
+        "warnings",
+        "arch_warnings",
+        "report_arch",
+        "tkinfo",
+        "uidx",
+        "arguments",
+        "library_paths",
+        "keep_system_libraries",
+        "ptxas",
+        "share_constants",
+        "drop_debug",
+        "verbose",
+        "dump_callgraph",
+        "demangle",
+    )
+    __slots__ = __match_args__
+
+    def __init__(
+        self,
+        arch: str,
+        relocatable: bool = False,
+        debug: bool = False,
+        preserve_relocs: bool = False,
+        kernels_used: list[str] | None = None,
+        variables_used: list[str] | None = None,
+        ignore_host_info: bool = False,
+        use_host_info: bool = False,
+        warnings_are_errors: bool = False,
+        stack_warnings: bool = True,
+        warnings: bool = True,
+        arch_warnings: bool = True,
+        report_arch: bool = False,
+        tkinfo: bytes | None = None,
+        uidx: bytes | None = None,
+        arguments: str = "",
+        library_paths: list[str] | None = None,
+        keep_system_libraries: bool = False,
+        ptxas: str = "ptxas",
+        share_constants: bool = False,
+        drop_debug: bool = False,
+        verbose: bool = False,
+        dump_callgraph: bool = False,
+        demangle: bool = True,
+    ) -> None:
+        self.arch = arch
+        self.relocatable = relocatable
+        self.debug = debug
+        self.preserve_relocs = preserve_relocs
+        self.kernels_used = kernels_used
+        self.variables_used = variables_used
+        self.ignore_host_info = ignore_host_info
+        self.use_host_info = use_host_info
+        self.warnings_are_errors = warnings_are_errors
+        self.stack_warnings = stack_warnings
+        self.warnings = warnings
+        self.arch_warnings = arch_warnings
+        self.report_arch = report_arch
+        self.tkinfo = tkinfo
+        self.uidx = uidx
+        self.arguments = arguments
+        self.library_paths: list[str] = [] if library_paths is None else library_paths
+        self.keep_system_libraries = keep_system_libraries
+        self.ptxas = ptxas
+        self.share_constants = share_constants
+        self.drop_debug = drop_debug
+        self.verbose = verbose
+        self.dump_callgraph = dump_callgraph
+        self.demangle = demangle
 
 
 def debugger_sees(options: LinkOptions) -> bool:

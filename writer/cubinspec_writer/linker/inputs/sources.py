@@ -1,26 +1,44 @@
-"""What a link is made of."""
+"""The forms in which an input can be given."""
 
 from __future__ import annotations
 
 import os
 from stat import S_ISBLK, S_ISCHR
 
-from cubinspec_writer.plain import dataclass
+from cubinspec.values import FrozenValue
 
 
-@dataclass(frozen=True, slots=True)
-class Library:
-    """A library to search for, as `-l` names it."""
+class Library(FrozenValue):
+    """A library to search for, as `-l` names it.
 
+    Attributes:
+        name: `NAME` stands for the file `libNAME.a` in one of the library paths.
+    """
+
+    __match_args__ = ("name",)
+    __slots__ = __match_args__
     name: str
 
+    def __init__(self, name: str) -> None:
+        object.__setattr__(self, "name", name)
 
-@dataclass(frozen=True, slots=True)
-class Named:
-    """Bytes that stand for a file."""
 
+class Named(FrozenValue):
+    """Bytes that stand for a file.
+
+    Attributes:
+        name: the file name that messages use.
+        data: the contents.
+    """
+
+    __match_args__ = ("name", "data")
+    __slots__ = __match_args__
     name: str
     data: bytes
+
+    def __init__(self, name: str, data: bytes) -> None:
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "data", data)
 
 
 TYPE_CHECKING = False
@@ -29,7 +47,7 @@ if TYPE_CHECKING:
 
 
 def contents(path: str) -> bytes:
-    """The bytes of a file; of a device, which need not have an end, none.
+    """The bytes of a file; empty for a device, which may never end.
 
     Raises:
         OSError: it cannot be read.

@@ -1,44 +1,60 @@
-"""The index file of unified functions and data (`--uidx-file`).
+"""Reads the index file of unified functions and data (`--uidx-file`).
 
-It says where in the tables of an executable every identifier has its place. Its form is that of
-`ksy/uidx.ksy`.
+For every identifier it gives the offset in the tables of an executable. `ksy/uidx.ksy` describes
+the format.
 """
 
 from __future__ import annotations
 
 from cubinspec_generated import records
-from cubinspec_writer.linker.diagnostics import Diagnostics
-from cubinspec_writer.plain import dataclass
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec_writer.linker.diagnostics import Diagnostics
 
 _MAGIC = b"\x7fUFTINDX"
-#: From version 2 on a row of a function has further bytes at the end of the file.
-_EXTRA, _FIRST_WITH_EXTRA = 16, 2
+#: From version 2 on, the file ends with 16 more bytes for every function.
+_LEN_EXTRA, _FIRST_WITH_EXTRA = 16, 2
 #: The two words of an identifier.
 Identifier = tuple[int, int]
 
 
-@dataclass(slots=True)
 class Window:
-    """What an index says about one table: its size, and the offset of every identifier."""
+    """What an index says about one table.
 
-    size: int
-    offsets: list[tuple[Identifier, int]]
+    Attributes:
+        size: of the table, in bytes.
+        offsets: every identifier and its offset in the table.
+    """
+
+    __slots__ = ("offsets", "size")
+
+    def __init__(self, size: int, offsets: list[tuple[Identifier, int]]) -> None:
+        self.size = size
+        self.offsets = offsets
 
 
-@dataclass(slots=True)
 class Index:
-    """An index file."""
+    """An index file.
 
-    data: bytes
-    functions: Window
-    variables: Window
+    Attributes:
+        data: the whole file.
+        functions, variables: its two tables.
+    """
+
+    __slots__ = ("data", "functions", "variables")
+
+    def __init__(self, data: bytes, functions: Window, variables: Window) -> None:
+        self.data = data
+        self.functions = functions
+        self.variables = variables
 
 
 def read_index(data: bytes, diagnostics: Diagnostics) -> Index:
-    """Take an index file apart.
+    """Read an index file.
 
     Raises:
-        LinkError: it is none, or its size is not what its header says.
+        LinkError: it is not an index file, or its size is not the one that its header gives.
     """
     if data[: len(_MAGIC)] != _MAGIC:
         raise diagnostics.fatal("Internal error: not uidx input")
@@ -48,7 +64,7 @@ def read_index(data: bytes, diagnostics: Diagnostics) -> Index:
     _, version, _, *sizes = records.UIDX_HEADER.unpack_from(data)
     function_size, num_functions, data_size, num_data = sizes
     num_rows = num_functions + num_data
-    extra = _EXTRA * num_functions if version >= _FIRST_WITH_EXTRA else 0
+    extra = _LEN_EXTRA * num_functions if version >= _FIRST_WITH_EXTRA else 0
     end = records.UIDX_HEADER.size + num_rows * records.UIDX_ENTRY.size
     if len(data) != end + extra:
         raise diagnostics.fatal(malformed)
