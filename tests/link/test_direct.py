@@ -8,7 +8,7 @@ import pytest
 
 from cubinspec_writer.linker import LinkOptions, Named, link
 from cubinspec_writer.linker.write.output import write as write_by_emitter
-from tools.linkcases.programs import Program
+from tools.linkcases.basic import BasicProgram
 from tools.oracle import Tool
 
 
@@ -17,7 +17,7 @@ from tools.oracle import Tool
 @pytest.mark.parametrize("seed", [1, 5, 9, 14, 86])
 def test_both_writers_agree(seed: int, arch: str, ptxas: Tool, tmp_path: Path) -> None:
     inputs = []
-    for number, text in enumerate(Program(seed).files):
+    for number, text in enumerate(BasicProgram(seed).files):
         source, target = tmp_path / f"{number}.ptx", tmp_path / f"{number}.cubin"
         source.write_text(text, encoding="utf-8")
         ptxas.run(f"-arch={arch}", "-c", source, "-o", target).check()

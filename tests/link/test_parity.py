@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +15,12 @@ from cubinspec.reader.elf import Elf, occupies_file
 from cubinspec_writer.linker.finalizer import stubs
 from cubinspec_writer.linker.model import Symbol
 from cubinspec_writer.linker.passes import callgraph, info, place, relocate, resolve, unified
-from tools.linkcases import build, kinds, page
-from tools.linkcases.__main__ import CASES, compare_built, run_case
-from tools.linkcases.build import STEPS
-from tools.linkcases.known import KNOWN
-from tools.linkcases.randomly import GOOD, KINDS, compare_one, known_differences
+from tools.linkcases import build, exceptions, outcomes, page, stored
+from tools.linkcases.__main__ import explained, run_case, run_stored
+from tools.linkcases.build import CASES, SEEDS, STEPS
+from tools.linkcases.compare import compare_built
+from tools.linkcases.outcomes import ACCEPTED, Outcome
+from tools.linkcases.randomly import GOOD, compare_one
 from tools.linkcases.randomly import build as build_random
 
 ARCHES = ["80", "90", "100"]
@@ -28,7 +31,7 @@ _QUICK = {"ptx", "uidx", "gen", "text", "mutate", "copy", "link", "ptxas_exec"}
 def _quick_cases() -> list[build.Case]:
     return [
         case
-        for case in build.find(CASES, ARCHES, None)
+        for case in build.find([CASES, SEEDS], ARCHES)
         if all(_QUICK & step.keys() for step in case.recipe["inputs"])
     ]
 
@@ -37,14 +40,13 @@ def _quick_cases() -> list[build.Case]:
 @pytest.mark.parametrize("case", _quick_cases(), ids=lambda case: f"{case.name}-{case.arch}")
 def test_case_is_linked_as_nvlink_does(case: build.Case, tmp_path: Path) -> None:
     outcome = run_case(case, tmp_path)
-    accepted = {kinds.IDENTICAL, kinds.SAME_ERROR, kinds.EXCEPTION, kinds.REFUSED}
-    assert outcome.kind in accepted, outcome.detail
+    assert outcome.kind in ACCEPTED, outcome.detail
 
 
 #: Seeds of random programs, by kind: how many, and the first one for each architecture. Together
 #: over 200; every run of `tools.linkcases.randomly` takes whatever seeds it is told.
 _RANDOM = {
-    "plain": (20, {"80": 0, "90": 0, "100": 0}),
+    "basic": (20, {"80": 0, "90": 0, "100": 0}),
     "wide": (67, {"80": 0, "90": 67, "100": 134}),
     "unified": (30, {"90": 20, "100": 60}),  # there are no unified functions before sm_90
 }
@@ -64,17 +66,11 @@ def test_random_programs_are_linked_as_nvlink_does(arch: str, kind: str, tmp_pat
     assert tally["identical"] > count * 0.7, tally
 
 
-def test_known_differences_have_a_cause() -> None:
-    known = known_differences()
-    assert all(kind in KINDS and arch in ARCHES for kind, arch, _ in known)
-    assert all(len(cause) > 20 for cause in known.values())
-
-
 @pytest.fixture
 def linked(tmp_path: Path) -> Path:
     """A program with code, data, constants and calls, linked by nvlink; our link is the same."""
     assert build_random("wide", 1340, "80", tmp_path / "program") is None
-    assert compare_built(tmp_path / "program") == (kinds.IDENTICAL, "")
+    assert compare_built(tmp_path / "program") == (outcomes.IDENTICAL, "")
     return tmp_path / "program"
 
 
@@ -99,7 +95,7 @@ def test_comparison_sees_one_changed_byte_anywhere(linked: Path) -> None:
         data = bytearray(whole)
         data[at] ^= 0x10
         expected.write_bytes(data)
-        assert compare_built(linked)[0] == kinds.DIFFERENT, name
+        assert compare_built(linked)[0] == outcomes.DIFFERENT, name
 
 
 @pytest.mark.oracle("ptxas", "nvlink")
@@ -109,7 +105,7 @@ def test_comparison_sees_another_message_or_status(place: str, linked: Path) -> 
     record.update({"stderr": "nvlink warning : x\n"} if place == "message" else {"exit": 1})
     (linked / "cmd.json").write_text(json.dumps(record))
     kind, detail = compare_built(linked)
-    assert kind == kinds.DIFFERENT
+    assert kind == outcomes.DIFFERENT
     assert detail
 
 
@@ -159,26 +155,80 @@ def test_random_programs_see_a_wrong_rule(
     owner, name, wrong, seed = fault
     assert compare_one(seed, arch, tmp_path / "program", kind)[0] == "identical"
     monkeypatch.setattr(owner, name, wrong)
-    assert compare_one(seed, arch, tmp_path / "program", kind)[0] == "DIFFERENT"
+    assert compare_one(seed, arch, tmp_path / "program", kind)[0] == outcomes.DIFFERENT
 
 
-def test_recipes_use_known_steps_and_exceptions_name_cases() -> None:
+def test_recipes_use_steps_that_exist_and_exceptions_name_cases() -> None:
     names = set()
-    for recipe in CASES.glob("*/case.json"):
-        names.add(recipe.parent.name)
-        for step in json.loads(recipe.read_text())["inputs"]:
-            assert len(STEPS.keys() & step.keys()) == 1, recipe
-    assert names >= KNOWN.keys()
+    for folder in (CASES, SEEDS):
+        for recipe in folder.glob("*/case.json"):
+            names.add(recipe.parent.name)
+            for step in json.loads(recipe.read_text())["inputs"]:
+                assert len(STEPS.keys() & step.keys()) == 1, recipe
+    assert names >= set(exceptions.cases())
+
+
+def test_exceptions_have_a_cause_and_explain_only_what_they_name() -> None:
+    assert all(len(exception.cause) > 20 for exception in exceptions.load())
+    assert explained("devrt_query", "100", outcomes.DIFFERENT, "").kind == outcomes.EXCEPTION
+    assert explained("devrt_query", "90", outcomes.DIFFERENT, "").kind == outcomes.DIFFERENT
+    assert explained("truncated", "75", outcomes.DIFFERENT, "").kind == outcomes.REFUSED
+    assert explained("wide_1576", "100", outcomes.DIFFERENT, "").kind == outcomes.EXCEPTION
+    assert explained("wide_1576", "80", outcomes.DIFFERENT, "").kind == outcomes.DIFFERENT
 
 
 def test_page_counts_every_link() -> None:
     text = page.render(
         [
-            ("a", "90", kinds.IDENTICAL),
-            ("b", "90", kinds.DIFFERENT),
-            ("truncated", "100", kinds.REFUSED),
+            Outcome("a", "90", outcomes.IDENTICAL),
+            Outcome("b", "90", outcomes.DIFFERENT),
+            Outcome("truncated", "100", outcomes.REFUSED),
         ]
     )
     assert "| sm_90 | 2 | 1 | 0 | 0 | 0 | 1 | 0 |" in text
     assert "* `b` (90): different." in text
     assert "* `truncated` (100), refused:" in text
+
+
+# -- without NVIDIA's tools --------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("stored")
+    stored.unpack(folder)
+    return folder
+
+
+@pytest.mark.parametrize("arch", build.ARCHES)
+def test_stored_inputs_are_linked_to_the_stored_hashes(arch: str, unpacked: Path) -> None:
+    cases = sorted(path.parent.name for path in unpacked.glob(f"*/{arch}"))
+    assert len(cases) > 100
+    for case in cases:
+        outcome = run_stored(case, arch, unpacked)
+        assert outcome.kind in ACCEPTED, f"{case}: {outcome.detail}"
+
+
+def test_every_case_is_stored_for_every_target(unpacked: Path) -> None:
+    cases = build.find([CASES, SEEDS])
+    assert stored.table().keys() == {(case.name, case.arch) for case in cases}
+    held = {(path.parent.name, path.name) for path in unpacked.glob("*/*")}
+    assert held == {(c.name, c.arch) for c in cases if not stored.needs_libraries(c)}
+
+
+@pytest.mark.parametrize("fault", ["output", "messages", "input"])
+def test_stored_hashes_see_a_fault(fault: str, unpacked: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "case"
+    shutil.copytree(unpacked / "weak_late" / "80", folder)
+    expected = stored.table()["weak_late", "80"]
+    assert stored.compare(folder, expected) == (outcomes.IDENTICAL, "")
+    if fault == "input":
+        cubin = folder / "inputs" / "a.cubin"
+        elf = Elf(cubin.read_bytes(), "a.cubin")
+        row = elf.section_rows[elf.section_names.index(".text.k")]
+        data = bytearray(cubin.read_bytes())
+        data[row[4]] ^= 1
+        cubin.write_bytes(data)
+    else:
+        expected = replace(expected, **{fault: "0" * 64})
+    assert stored.compare(folder, expected)[0] == outcomes.DIFFERENT

@@ -9,7 +9,7 @@ import pytest
 from cubinspec_writer.linker import LinkError, LinkResult, Named, link
 from cubinspec_writer.linker.model import SHF_EXECINSTR, SHT_CUDA_CONSTANT_B0, Space
 from tools.linkcases import build
-from tools.linkcases.programs import Program
+from tools.linkcases.basic import BasicProgram
 from tools.oracle import Tool
 
 pytestmark = pytest.mark.oracle("ptxas", "nvlink", "cuobjdump")
@@ -127,7 +127,7 @@ def test_random_programs_read_the_same_constants(
 ) -> None:
     for seed in range(6):
         inputs = []
-        for number, text in enumerate(Program(seed).files):
+        for number, text in enumerate(BasicProgram(seed).files):
             path = tmp_path / f"{number}.ptx"
             path.write_text(text)
             done = ptxas.run("-arch=sm_75", "-c", path, "-o", tmp_path / f"{number}.cubin")

@@ -1,44 +1,29 @@
-"""`make link-cases`: link every case with nvlink and with this linker; write docs/link-parity.md.
+"""`make link-cases`: link every case with nvlink and with this linker.
 
     python -m tools.linkcases [--arch 80,90] [--case NAME,...] [--cases DIR] [--cache DIR]
 
-The page is written only by a run over all cases and architectures. The exit status is 1 when a case
-differs that `known.py` does not name.
+A run over all cases and targets writes docs/link-parity.md and `tests/link/stored` (inputs, and
+hashes of what nvlink did). With `--stored` nothing of NVIDIA runs: the stored inputs are linked
+here and compared with the stored hashes. The exit status is 1 when a case differs that
+`exceptions.yaml` does not name.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
-import io
-import json
 import os
 import sys
 import tempfile
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
-from cubinspec_writer.linker import command
 from tools import oracle
-from tools.linkcases import build, kinds, page
-from tools.linkcases.compare import first_difference
-from tools.linkcases.known import KNOWN
+from tools.linkcases import build, exceptions, outcomes, page, stored
+from tools.linkcases.compare import compare_built
+from tools.linkcases.outcomes import Outcome
 
-ROOT = Path(__file__).resolve().parents[2]
-CASES = ROOT / "tests" / "link" / "cases"
-PAGE = ROOT / "docs" / "link-parity.md"
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How one case went on one architecture."""
-
-    case: str
-    arch: str
-    kind: str
-    detail: str = ""
+PAGE = build.ROOT / "docs" / "link-parity.md"
 
 
 def run_case(case: build.Case, cache: Path) -> Outcome:
@@ -46,74 +31,72 @@ def run_case(case: build.Case, cache: Path) -> Outcome:
     try:
         folder = build.build(case, cache)
     except oracle.OracleError as error:
-        return Outcome(case.name, case.arch, kinds.NOT_BUILT, str(error).splitlines()[-1][:100])
-    kind, detail = compare_built(folder)
-    if kind == kinds.DIFFERENT:
-        kind = KNOWN[case.name].kind if _is_known(case) else kind
-    return Outcome(case.name, case.arch, kind, detail)
+        detail = str(error).splitlines()[-1][:100]
+        return Outcome(case.name, case.arch, outcomes.NOT_BUILT, detail)
+    recorder = stored.recorder(oracle.find("ptxas").path, folder)
+    return explained(case.name, case.arch, *compare_built(folder, recorder))
 
 
-def _is_known(case: build.Case) -> bool:
-    return case.name in KNOWN and KNOWN[case.name].applies(case.arch)
+def run_stored(case: str, arch: str, folder: Path) -> Outcome:
+    """Link the unpacked inputs of a case and compare with what is stored of nvlink's result."""
+    expected = stored.table()[case, arch]
+    return explained(case, arch, *stored.compare(folder / case / arch, expected))
 
 
-def compare_built(folder: Path) -> tuple[str, str]:
-    """(kind, detail) of a built case."""
-    record = json.loads((folder / "cmd.json").read_text(encoding="utf-8"))
-    expected = folder / "expected.cubin"
-    with tempfile.TemporaryDirectory() as temporary:
-        actual = Path(temporary) / "actual.cubin"
-        words = record["argv"][1:]
-        words[words.index("-o") + 1] = str(actual)
-        if expected.exists():
-            words.append(f"--tkinfo-from={expected.resolve()}")
-        words.append(f"--ptxas={oracle.find('ptxas').path}")
-        status, messages = _link(words, folder / "inputs")
-        wanted = (record["stdout"] + record["stderr"]).replace("nvlink ", "cubinspec link ")
-        if (status, messages) != (record["exit"], wanted):
-            theirs_said = f"{record['exit']}, {wanted!r}"
-            return kinds.DIFFERENT, f"exit {status}, {messages!r}; nvlink {theirs_said}"
-        if not expected.exists():
-            return kinds.SAME_ERROR, ""
-        theirs, ours = expected.read_bytes(), actual.read_bytes()
-        if theirs == ours:
-            return kinds.IDENTICAL, ""
-        return kinds.DIFFERENT, first_difference(theirs, ours)
-
-
-def _link(words: list[str], folder: Path) -> tuple[int, str]:
-    said = io.StringIO()
-    with contextlib.chdir(folder), contextlib.redirect_stderr(said):
-        status = command.run(words)
-    return status, said.getvalue()
+def explained(case: str, arch: str, kind: str, detail: str) -> Outcome:
+    """An outcome; a difference that has a named cause counts as that."""
+    if kind == outcomes.DIFFERENT:
+        exception = exceptions.find(case, arch)
+        kind = exception.outcome if exception else kind
+    return Outcome(case, arch, kind, detail)
 
 
 def main() -> int:
     """Run the cases."""
     parser = argparse.ArgumentParser(description="Compare this linker with nvlink.")
-    parser.add_argument("--arch", help="only these architectures, such as 80,90a")
+    parser.add_argument("--arch", help="only these targets, such as 80,90a")
     parser.add_argument("--case", help="only these cases")
-    parser.add_argument("--cases", type=Path, default=CASES, help="folder of cases")
-    parser.add_argument("--cache", type=Path, default=ROOT / "build" / "linkcases")
+    parser.add_argument("--cases", type=Path, action="append", help="folder of cases")
+    parser.add_argument("--cache", type=Path, default=build.ROOT / "build" / "linkcases")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--stored", action="store_true", help="without NVIDIA's tools")
     options = parser.parse_args()
+    arches = options.arch.split(",") if options.arch else None
+    names = options.case.split(",") if options.case else None
+    if options.stored:
+        return _report(_all_stored(arches, names, options.jobs))
     why = oracle.missing("ptxas", "nvlink", "nvcc", "fatbinary")
     if why is not None:
         print(f"cannot compare: {why}", file=sys.stderr)
         return 2
-    arches = options.arch.split(",") if options.arch else None
-    names = options.case.split(",") if options.case else None
-    cases = build.find(options.cases, arches, names)
+    cases = build.find(options.cases or (build.CASES, build.SEEDS), arches, names)
     with ProcessPoolExecutor(options.jobs) as pool:
-        outcomes = list(pool.map(run_case, cases, [options.cache] * len(cases)))
-    for o in outcomes:
-        if o.kind not in (kinds.IDENTICAL, kinds.SAME_ERROR):
-            print(f"{o.case} sm_{o.arch}: {o.kind}: {o.detail}")
-    for arch in dict.fromkeys(o.arch for o in outcomes):
-        print(f"sm_{arch}:", dict(Counter(o.kind for o in outcomes if o.arch == arch)))
-    if arches is None and names is None and options.cases == CASES:
-        PAGE.write_text(page.render([(o.case, o.arch, o.kind) for o in outcomes]), encoding="utf-8")
-    return int(any(o.kind == kinds.DIFFERENT for o in outcomes))
+        found = list(pool.map(run_case, cases, [options.cache] * len(cases)))
+    if arches is None and names is None and options.cases is None:
+        PAGE.write_text(page.render(found), encoding="utf-8")
+        if all(outcome.kind != outcomes.NOT_BUILT for outcome in found):
+            stored.write(stored.FOLDER, cases, options.cache)
+    return _report(found)
+
+
+def _all_stored(arches: list[str] | None, names: list[str] | None, jobs: int) -> list[Outcome]:
+    with tempfile.TemporaryDirectory() as temporary:
+        links = stored.unpack(Path(temporary), arches)
+        links = [link for link in links if names is None or link[0] in names]
+        with ProcessPoolExecutor(jobs) as pool:
+            columns = zip(*links, strict=True) if links else ((), ())
+            return list(pool.map(run_stored, *columns, [Path(temporary)] * len(links)))
+
+
+def _report(found: list[Outcome]) -> int:
+    """Print what is not the same, and counts; returns the exit status."""
+    for outcome in found:
+        if outcome.kind not in (outcomes.IDENTICAL, outcomes.SAME_ERROR):
+            print(f"{outcome.case} sm_{outcome.arch}: {outcome.kind}: {outcome.detail}")
+    for arch in dict.fromkeys(outcome.arch for outcome in found):
+        counts = Counter(outcome.kind for outcome in found if outcome.arch == arch)
+        print(f"sm_{arch}:", dict(counts))
+    return int(any(outcome.kind == outcomes.DIFFERENT for outcome in found))
 
 
 if __name__ == "__main__":

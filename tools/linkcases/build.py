@@ -22,7 +22,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,9 @@ from tools import oracle
 from tools.linkcases import generated
 from tools.linkcases.index import index_file
 
+ROOT = Path(__file__).resolve().parents[2]
+#: Programs made for one rule each, and random programs on which a rule rests.
+CASES, SEEDS = ROOT / "tests" / "link" / "cases", ROOT / "tests" / "link" / "seeds"
 ARCHES = ["75", "80", "86", "89", "90", "90a", "100", "103", "110", "120", "121"]
 #: The oldest virtual architecture of nvcc 13: its PTX serves every target.
 _VIRTUAL = "75"
@@ -46,18 +49,24 @@ class Case:
     recipe: dict[str, Any]
 
 
-def find(folder: Path, arches: list[str] | None, names: list[str] | None) -> list[Case]:
-    """All cases below a folder, for the wanted architectures."""
+def find(
+    folders: Iterable[Path],
+    arches: Container[str] | None = None,
+    names: Container[str] | None = None,
+) -> list[Case]:
+    """All cases below some folders, for the wanted targets and names (None: all)."""
     found = []
-    for recipe in sorted(folder.glob("*/case.json")):
+    for recipe in (file for folder in folders for file in sorted(folder.glob("*/case.json"))):
         name = recipe.parent.name
-        if names and name not in names:
+        if names is not None and name not in names:
             continue
         content = json.loads(recipe.read_text(encoding="utf-8"))
         first, last = content.get("min", 0), content.get("max", 999)
         own = content.get("archs") or [a for a in ARCHES if first <= _number(a) <= last]
         found += [
-            Case(name, arch, recipe.parent, content) for arch in own if not arches or arch in arches
+            Case(name, arch, recipe.parent, content)
+            for arch in own
+            if arches is None or arch in arches
         ]
     return found
 

@@ -1,15 +1,74 @@
-"""Where two cubins differ, in words; independent of the linker's own data."""
+"""Compares a link of this linker with what nvlink said and wrote."""
 
 from __future__ import annotations
 
+import contextlib
+import io
+import json
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 
 from cubinspec.errors import CubinError
 from cubinspec.reader.elf import Elf, occupies_file
+from cubinspec_writer.linker import command
+from tools import oracle
+from tools.linkcases import outcomes
+
+
+def compare_built(folder: Path, ptxas: Path | None = None) -> tuple[str, str]:
+    """(outcome, detail) of a built case.
+
+    Args:
+        ptxas: the program that assembles PTX inputs; None: that of the CUDA tools.
+    """
+    record = json.loads((folder / "cmd.json").read_text(encoding="utf-8"))
+    expected = folder / "expected.cubin"
+    words = record["argv"][1:]
+    if expected.exists():
+        words.append(f"--tkinfo-from={expected.resolve()}")
+    words.append(f"--ptxas={ptxas or oracle.find('ptxas').path}")
+    status, messages, actual = link(words, folder / "inputs")
+    wanted = our_words(record["stdout"] + record["stderr"])
+    if (status, messages) != (record["exit"], wanted):
+        theirs_said = f"{record['exit']}, {wanted!r}"
+        return outcomes.DIFFERENT, f"exit {status}, {messages!r}; nvlink {theirs_said}"
+    if not expected.exists():
+        return outcomes.SAME_ERROR, ""
+    theirs = expected.read_bytes()
+    if theirs == actual:
+        return outcomes.IDENTICAL, ""
+    return outcomes.DIFFERENT, first_difference(theirs, actual or b"")
+
+
+def our_words(messages: str) -> str:
+    """nvlink's messages as this linker prints them."""
+    return messages.replace("nvlink ", "cubinspec link ")
+
+
+def link(words: Sequence[str], folder: Path) -> tuple[int, str, bytes | None]:
+    """Exit status, messages and output of a link here.
+
+    Args:
+        words: the words of the command line, among them `-o` and a name, which is not used.
+        folder: where relative names of inputs begin.
+    """
+    said = io.StringIO()
+    with tempfile.TemporaryDirectory() as temporary:
+        output = Path(temporary) / "actual.cubin"
+        words = list(words)
+        words[words.index("-o") + 1] = str(output)
+        with contextlib.chdir(folder), contextlib.redirect_stderr(said):
+            status = command.run(words)
+        data = output.read_bytes() if output.exists() else None
+    return status, said.getvalue(), data
 
 
 def first_difference(expected: bytes, actual: bytes) -> str:
-    """One line: the first section (or header) that is not the same in both files."""
+    """One line: the first section (or header) that is not the same in both files.
+
+    It reads both files with the plain ELF reader, so that it does not depend on the linker's data.
+    """
     try:
         a, b = Elf(expected, "expected"), Elf(actual, "actual")
         if a.section_names != b.section_names:
@@ -18,10 +77,11 @@ def first_difference(expected: bytes, actual: bytes) -> str:
             name = a.section_names[index]
             if (*row_a[:4], *row_a[5:]) != (*row_b[:4], *row_b[5:]):
                 return f"header of {name}: {row_a} / {row_b}"
-            if occupies_file(row_a[1], row_a[2]) and a.section_bytes(index) != b.section_bytes(
-                index
-            ):
-                return f"bytes of {name}: {_place(a.section_bytes(index), b.section_bytes(index))}"
+            if not occupies_file(row_a[1], row_a[2]):
+                continue
+            data_a, data_b = a.section_bytes(index), b.section_bytes(index)
+            if data_a != data_b:
+                return f"bytes of {name}: {_place(data_a, data_b)}"
         if a.segment_rows != b.segment_rows:
             return f"program headers {_first(a.segment_rows, b.segment_rows)}"
         return f"bytes outside of sections: {_place(expected, actual)}"
@@ -29,16 +89,15 @@ def first_difference(expected: bytes, actual: bytes) -> str:
         return f"unreadable: {error}"
 
 
-def _first(a: Sequence[object], other: Sequence[object]) -> str:
+def _first(a: Sequence[object], b: Sequence[object]) -> str:
     for index, item in enumerate(a):
-        if index >= len(other) or other[index] != item:
-            return f"[{index}]: {item} / {other[index] if index < len(other) else 'nothing'}"
-    return f"{len(other) - len(a)} more"
+        if index >= len(b) or b[index] != item:
+            return f"[{index}]: {item} / {b[index] if index < len(b) else 'nothing'}"
+    return f"{len(b) - len(a)} more"
 
 
 def _place(a: bytes, b: bytes) -> str:
-    at = next(
-        (i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b))
-    )
+    pairs = enumerate(zip(a, b, strict=False))
+    at = next((i for i, (x, y) in pairs if x != y), min(len(a), len(b)))
     parts = f"{a[at : at + 16].hex()} / {b[at : at + 16].hex()}"
     return f"{len(a)}/{len(b)} bytes, first at {at:#x}: {parts}"

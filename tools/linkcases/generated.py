@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tools.linkcases.programs import HEAD
+from tools.linkcases.basic import HEAD
 
 _FILES = 12
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from tools.linkcases import kinds
-from tools.linkcases.known import KNOWN
+from tools.linkcases import build, exceptions, outcomes
+from tools.linkcases.outcomes import Outcome
 
 _HEAD = """\
 # Parity with nvlink
@@ -22,30 +22,64 @@ every byte of the file can be the same.
 * *not built*: the inputs could not be made on the machine that wrote this page.
 
 """
+_SEEDS = """\
+## Random programs that rules rest on
+
+The programs of `tests/link/seeds`, which [rules](linking.md#rules) name.
+
+"""
 
 
-def render(outcomes: list[tuple[str, str, str]]) -> str:
-    """The page for (case, architecture, kind) of all links."""
-    arches = list(dict.fromkeys(arch for _, arch, _ in outcomes))
+def render(found: list[Outcome]) -> str:
+    """The page for the outcomes of all links."""
+    seeds = {path.name for path in build.SEEDS.glob("*/")}
+    cases = [outcome for outcome in found if outcome.case not in seeds]
+    random = [outcome for outcome in found if outcome.case in seeds]
+    parts = [_HEAD + _table(cases), "## Exceptions\n\n" + _exceptions(found, exceptions.cases())]
+    if random:
+        names = list(dict.fromkeys(outcome.case for outcome in random))
+        parts.append(_SEEDS + _table(random) + "\n" + _exceptions(found, names))
+    other = _others(found)
+    if other:
+        parts.append("## Everything else\n\n" + other)
+    return "\n".join(part.rstrip("\n") + "\n" for part in parts)
+
+
+def _table(found: list[Outcome]) -> str:
+    arches = list(dict.fromkeys(outcome.arch for outcome in found))
     arches.sort(key=lambda arch: (int(arch.rstrip("abcdef")), arch))
     lines = [
-        "| target | cases | " + " | ".join(kinds.ALL) + " |",
-        "|---" * (len(kinds.ALL) + 2) + "|",
+        "| target | cases | " + " | ".join(outcomes.ALL) + " |",
+        "|---" * (len(outcomes.ALL) + 2) + "|",
     ]
     for arch in arches:
-        count = Counter(kind for _, a, kind in outcomes if a == arch)
-        cells = " | ".join(str(count[kind]) for kind in kinds.ALL)
+        count = Counter(outcome.kind for outcome in found if outcome.arch == arch)
+        cells = " | ".join(str(count[kind]) for kind in outcomes.ALL)
         lines.append(f"| sm_{arch} | {sum(count.values())} | {cells} |")
-    lines += ["", "## Exceptions", ""]
-    for name, known in KNOWN.items():
-        where = [a for c, a, kind in outcomes if c == name and kind == known.kind]
-        if where:
-            lines.append(f"* `{name}` ({', '.join(where)}), {known.kind}: {known.why}.")
-    other = [(c, a, k) for c, a, k in outcomes if k in (kinds.DIFFERENT, kinds.NOT_BUILT)]
-    if other:
-        lines += ["", "## Everything else", ""]
-        for kind in (kinds.DIFFERENT, kinds.NOT_BUILT):
-            for name in dict.fromkeys(c for c, _, k in other if k == kind):
-                where = [a for c, a, k in other if c == name and k == kind]
-                lines.append(f"* `{name}` ({', '.join(where)}): {kind}.")
-    return _HEAD + "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n"
+
+
+def _exceptions(found: list[Outcome], names: list[str]) -> str:
+    lines = []
+    for name in names:
+        for exception in exceptions.load():
+            where = [
+                outcome.arch
+                for outcome in found
+                if outcome.case == name
+                and outcome.kind == exception.outcome
+                and exceptions.find(name, outcome.arch) is exception
+            ]
+            if where:
+                targets = ", ".join(where)
+                lines.append(f"* `{name}` ({targets}), {exception.outcome}: {exception.cause}.")
+    return "\n".join(lines) + "\n"
+
+
+def _others(found: list[Outcome]) -> str:
+    lines = []
+    for kind in (outcomes.DIFFERENT, outcomes.NOT_BUILT):
+        for name in dict.fromkeys(outcome.case for outcome in found if outcome.kind == kind):
+            where = [o.arch for o in found if o.case == name and o.kind == kind]
+            lines.append(f"* `{name}` ({', '.join(where)}): {kind}.")
+    return "\n".join(lines)

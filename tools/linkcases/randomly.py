@@ -4,9 +4,10 @@
 
 Files, messages and exit statuses are compared. Prints one line per difference with the seed and
 where the files differ first, and counts at the end; the exit status is 1 when there was a
-difference that `random_known.yaml` does not name. With `--cache` inputs and nvlink's outputs are
-kept. `--link="-r --kernels-used=k1"` gives all programs other options than they draw; which of
-these links differ is not recorded.
+difference that `exceptions.yaml` does not name. With `--cache` inputs and nvlink's outputs stay.
+`--link="-r --kernels-used=k1"` gives all programs other options than they draw; which of these
+links differ is not recorded. `--keep` links nothing: it writes the programs to `tests/link/seeds`,
+as cases of which `tools.linkcases` takes care.
 """
 
 from __future__ import annotations
@@ -18,38 +19,51 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from functools import cache
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from tools import oracle
-from tools.linkcases import kinds
-from tools.linkcases.programs import Program
-from tools.linkcases.unify import UnifiedProgram
+from tools.linkcases import exceptions, outcomes
+from tools.linkcases.basic import BasicProgram
+from tools.linkcases.build import SEEDS
+from tools.linkcases.compare import compare_built
+from tools.linkcases.unified import UnifiedProgram
 from tools.linkcases.wide import WideProgram
 
-KINDS = ("plain", "wide", "unified")
-_INDEX = "index.uidx"
-IDENTICAL, SAME_ERROR, REFUSED = "identical", "same error", "refused"
-KNOWN, DIFFERENT, NOT_ASSEMBLED = "known", "DIFFERENT", "not assembled"
+KINDS = ("basic", "wide", "unified")
+NOT_ASSEMBLED = "not assembled"
 #: Outcomes that a run may have without failing.
-GOOD = frozenset((IDENTICAL, SAME_ERROR, REFUSED, KNOWN, NOT_ASSEMBLED))
+GOOD = outcomes.ACCEPTED | {NOT_ASSEMBLED}
+_INDEX = "index.uidx"
 #: What a refusal by this linker says.
 _UNSUPPORTED = "not supported by this linker"
-_KNOWN = Path(__file__).with_name("random_known.yaml")
 
 
-@cache
-def known_differences() -> dict[tuple[str, str, int], str]:
-    """(kind, architecture, seed) -> cause, for all seeds that are known to differ."""
-    found = {}
-    for entry in yaml.safe_load(_KNOWN.read_text(encoding="utf-8")):
-        for arch, seeds in entry["seeds"].items():
-            for seed in seeds:
-                found[entry["kind"], str(arch), seed] = entry["cause"]
-    return found
+@dataclass(frozen=True)
+class Drawn:
+    """What a seed stands for on one target.
+
+    Attributes:
+        files: PTX texts.
+        options: of the link.
+        index: the index file of unified functions and data.
+    """
+
+    files: list[str]
+    options: list[str]
+    index: bytes | None = None
+
+
+def draw(kind: str, seed: int, arch: str) -> Drawn:
+    """The program of a seed."""
+    if kind == "wide":
+        wide = WideProgram(seed, int(arch.rstrip("af")))
+        return Drawn(wide.files, wide.options)
+    if kind == "unified":
+        unified = UnifiedProgram(seed)
+        return Drawn(unified.files, unified.options, unified.index)
+    return Drawn(BasicProgram(seed).files, [])
 
 
 def build(
@@ -63,18 +77,10 @@ def build(
     Returns:
         what ptxas said when it refused a file.
     """
-    program: Program | WideProgram | UnifiedProgram = Program(seed)
-    options: list[str] = []
-    index: bytes | None = None
-    if kind == "wide":
-        program = WideProgram(seed, int(arch.rstrip("af")))
-        options = program.options
-    elif kind == "unified":
-        program = UnifiedProgram(seed)
-        options, index = program.options, program.index
-    options = options if link is None else link
+    program = draw(kind, seed, arch)
+    options = program.options if link is None else link
     texts = "\0".join([*program.files, *options]).encode()
-    digest = hashlib.sha256(texts + (index or b"")).hexdigest()
+    digest = hashlib.sha256(texts + (program.index or b"")).hexdigest()
     record = folder / "cmd.json"
     if record.exists():
         made: dict[str, Any] = json.loads(record.read_text(encoding="utf-8"))
@@ -96,8 +102,8 @@ def build(
             found["refused"] = done.stderr.strip().splitlines()[0][:120]
             record.write_text(json.dumps(found), encoding="utf-8")
             return str(found["refused"])
-    if index is not None:
-        (inputs / _INDEX).write_bytes(index)
+    if program.index is not None:
+        (inputs / _INDEX).write_bytes(program.index)
         names.append(f"-uidx={_INDEX}")
     words = [f"-arch=sm_{arch}", *options, *names, "-o", "../expected.cubin"]
     done = oracle.find("nvlink").run(*words, cwd=inputs)
@@ -110,46 +116,82 @@ def build(
 
 
 def compare_one(
-    seed: int, arch: str, folder: Path, kind: str = "plain", link: list[str] | None = None
+    seed: int, arch: str, folder: Path, kind: str = "basic", link: list[str] | None = None
 ) -> tuple[str, str]:
-    """(outcome, detail) of one program on one architecture; `folder` is used for this one only."""
-    from tools.linkcases.__main__ import compare_built
-
+    """(outcome, detail) of one program on one target; `folder` is used for this one only."""
     refused = build(kind, seed, arch, folder, link)
     if refused is not None:
         return NOT_ASSEMBLED, refused
     result, detail = compare_built(folder)
-    if result == kinds.IDENTICAL:
-        return IDENTICAL, ""
-    if result == kinds.SAME_ERROR:
-        return SAME_ERROR, ""
+    if result != outcomes.DIFFERENT:
+        return result, detail
     if _UNSUPPORTED in detail:
-        return REFUSED, detail
-    cause = known_differences().get((kind, arch, seed)) if link is None else None
-    return (KNOWN, cause) if cause else (DIFFERENT, detail)
+        return outcomes.REFUSED, detail
+    name = exceptions.seed_name(kind, seed)
+    exception = exceptions.find(name, arch) if link is None else None
+    return (exception.outcome, exception.cause) if exception else (result, detail)
+
+
+def keep(kind: str, seed: int, arches: list[str], folder: Path) -> Path:
+    """Write a program as a case, so that it stays what it is when the generator changes.
+
+    Raises:
+        ValueError: the seed stands for other programs or options on some of the targets.
+    """
+    program = draw(kind, seed, arches[0])
+    if any(draw(kind, seed, arch) != program for arch in arches):
+        raise ValueError(f"{kind} {seed} is not the same on {', '.join(arches)}")
+    case = folder / exceptions.seed_name(kind, seed)
+    shutil.rmtree(case, ignore_errors=True)
+    case.mkdir(parents=True)
+    steps, words = [], list(program.options)
+    for number, text in enumerate(program.files):
+        (case / f"p{number}.ptx").write_text(text, encoding="utf-8")
+        steps.append({"out": f"p{number}.cubin", "ptx": f"p{number}.ptx"})
+        words.append(f"p{number}.cubin")
+    if program.index is not None:
+        (case / _INDEX).write_bytes(program.index)
+        steps.append({"out": _INDEX, "copy": _INDEX})
+        words.append(f"-uidx={_INDEX}")
+    recipe = {
+        "about": f"random program {seed} of the kind `{kind}`",
+        "archs": arches,
+        "inputs": steps,
+        "link": words,
+    }
+    text = json.dumps(recipe, indent=1) + "\n"
+    (case / "case.json").write_text(text, encoding="utf-8")
+    return case
 
 
 def main() -> int:
     """Run a range of seeds."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kind", choices=KINDS, default="plain")
+    parser.add_argument("--kind", choices=KINDS, default="basic")
     parser.add_argument("--arch", default="80,90,100")
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--cache", type=Path)
     parser.add_argument("--link", type=str.split)
+    parser.add_argument("--keep", action="store_true")
     options = parser.parse_args()
+    arches = options.arch.split(",")
+    seeds = range(options.first, options.first + options.count)
+    if options.keep:
+        for seed in seeds:
+            keep(options.kind, seed, arches, SEEDS)
+        return 0
     failed = False
     with tempfile.TemporaryDirectory() as temporary:
-        for arch in options.arch.split(","):
+        for arch in arches:
             tally: Counter[str] = Counter()
-            for seed in range(options.first, options.first + options.count):
+            for seed in seeds:
                 folder = Path(temporary) / "program"
                 if options.cache is not None:
                     folder = options.cache / options.kind / arch / str(seed)
                 outcome, detail = compare_one(seed, arch, folder, options.kind, options.link)
                 tally[outcome] += 1
-                if outcome not in (IDENTICAL, SAME_ERROR):
+                if outcome not in (outcomes.IDENTICAL, outcomes.SAME_ERROR):
                     print(f"sm_{arch} seed {seed}: {outcome}: {detail[:200]}", flush=True)
                 failed |= outcome not in GOOD
             print(f"sm_{arch}:", dict(sorted(tally.items())), flush=True)

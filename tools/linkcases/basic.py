@@ -49,7 +49,7 @@ class _Variable:
     init: bool
 
 
-class Program:
+class BasicProgram:
     """One program; `files` holds the PTX text of every file."""
 
     def __init__(self, seed: int) -> None:

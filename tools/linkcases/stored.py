@@ -1,0 +1,220 @@
+"""What is kept of nvlink's results, so that links can be checked where NVIDIA's tools cannot run.
+
+`tests/link/stored/expected.tsv` has one row for each case and target: the exit status, the number
+of bytes and SHA-256 of the linked file, and the SHA-256 of the messages. `inputs.tar.xz` has, under
+`<case>/<target>/`:
+
+    inputs/        the built inputs of the link
+    command.json   the words of the command line, and nvlink's messages
+    tkinfo         nvlink's own note (`.note.nv.tkinfo`), without which no byte behind it can agree
+    ptxas.cubin    what ptxas made of a PTX input during the link
+
+Cases that link libraries of NVIDIA have a row, but no inputs. A run of `make link-cases` over
+everything writes both files again. One archive for all targets is 2.5 times smaller than one for
+each, because most inputs differ little from target to target.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import lzma
+import stat
+import tarfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from cubinspec_generated import records
+from cubinspec_writer.linker.command import linker_note
+from tools.linkcases import build, outcomes
+from tools.linkcases.compare import link, our_words
+
+FOLDER = Path(__file__).resolve().parents[2] / "tests" / "link" / "stored"
+TABLE = FOLDER / "expected.tsv"
+ARCHIVE = FOLDER / "inputs.tar.xz"
+EM_CUDA, SHT_STRTAB, SHT_NOTE = 190, 3, 7
+_HEAD = "case\ttarget\texit\tsize\tsha256 of the output\tsha256 of the messages"
+#: In place of size and hash where nvlink wrote no file.
+_NONE = "-"
+#: Stands for the folder of NVIDIA's libraries in a recipe.
+_LIBRARIES = "{LIBDIR}"
+#: All inputs fit, so that what one target has is found again in the others.
+_DICTIONARY = 128 << 20
+#: Stands in for ptxas: copies what the real one once made to where `-o` says.
+_REPLAY = """\
+#!/bin/sh
+while [ "$1" != "-o" ]; do shift; done
+cp '{}' "$2"
+"""
+#: Runs ptxas and keeps a copy of what it made.
+_RECORD = """\
+#!/bin/sh
+'{}' "$@" || exit $?
+while [ "$1" != "-o" ]; do shift; done
+cp "$2" '{}'
+"""
+PTXAS_OUTPUT = "ptxas.cubin"
+_NOTE = "tkinfo"
+_NOTE_SECTION = ".note.nv.tkinfo"
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What nvlink did with one case on one target.
+
+    Attributes:
+        size: bytes of the linked file; None: there is none.
+        output: SHA-256 of the linked file, or "-".
+        messages: SHA-256 of the messages, as this linker prints them.
+    """
+
+    case: str
+    arch: str
+    status: int
+    size: int | None
+    output: str
+    messages: str
+
+
+def recorder(ptxas: Path, folder: Path) -> Path:
+    """A program in a folder that does what ptxas does and leaves its output there, too."""
+    return _script(folder / "ptxas", _RECORD.format(ptxas, folder / PTXAS_OUTPUT))
+
+
+def _script(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+# -- writing -----------------------------------------------------------------------------------
+
+
+def write(folder: Path, cases: Iterable[build.Case], cache: Path) -> None:
+    """Write the table and the archive from the built cases.
+
+    Args:
+        folder: where to.
+        cache: where the cases are built.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    cases = sorted(cases, key=lambda case: (case.name, case.arch))
+    rows = [_HEAD] + [_row(case, cache / case.name / case.arch) for case in cases]
+    (folder / TABLE.name).write_text("\n".join(rows) + "\n", encoding="utf-8")
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        for case in cases:
+            if not needs_libraries(case):
+                for name, data in _members(cache / case.name / case.arch):
+                    member = tarfile.TarInfo(f"{case.name}/{case.arch}/{name}")
+                    member.size = len(data)
+                    archive.addfile(member, io.BytesIO(data))
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME}]
+    filters[0]["dict_size"] = _DICTIONARY
+    (folder / ARCHIVE.name).write_bytes(lzma.compress(packed.getvalue(), filters=filters))
+
+
+def needs_libraries(case: build.Case) -> bool:
+    """Whether the link reads libraries that come with CUDA."""
+    return any(_LIBRARIES in word for word in case.recipe["link"])
+
+
+def _row(case: build.Case, folder: Path) -> str:
+    record = json.loads((folder / "cmd.json").read_text(encoding="utf-8"))
+    output = folder / "expected.cubin"
+    data = output.read_bytes() if output.exists() else None
+    size = _NONE if data is None else str(len(data))
+    messages = _hash(our_words(record["stdout"] + record["stderr"]).encode())
+    status = str(record["exit"])
+    return "\t".join((case.name, case.arch, status, size, _hash(data), messages))
+
+
+def _hash(data: bytes | None) -> str:
+    return _NONE if data is None else hashlib.sha256(data).hexdigest()
+
+
+def _members(folder: Path) -> list[tuple[str, bytes]]:
+    record = json.loads((folder / "cmd.json").read_text(encoding="utf-8"))
+    said = our_words(record["stdout"] + record["stderr"])
+    command = json.dumps({"words": record["argv"][1:], "messages": said})
+    members = [
+        (f"inputs/{path.name}", path.read_bytes()) for path in sorted((folder / "inputs").iterdir())
+    ]
+    members.append(("command.json", command.encode()))
+    output = folder / "expected.cubin"
+    if output.exists():
+        members.append((_NOTE, linker_note(output.read_bytes(), str(output))))
+    if (folder / PTXAS_OUTPUT).exists():
+        members.append((PTXAS_OUTPUT, (folder / PTXAS_OUTPUT).read_bytes()))
+    return members
+
+
+# -- reading -----------------------------------------------------------------------------------
+
+
+@cache
+def table() -> dict[tuple[str, str], Expected]:
+    """What nvlink did, by case and target."""
+    found = {}
+    for line in TABLE.read_text(encoding="utf-8").splitlines()[1:]:
+        case, arch, status, size, output, messages = line.split("\t")
+        length = None if size == _NONE else int(size)
+        found[case, arch] = Expected(case, arch, int(status), length, output, messages)
+    return found
+
+
+def unpack(folder: Path, arches: Iterable[str] | None = None) -> list[tuple[str, str]]:
+    """Unpack the inputs of some targets (None: all) into a folder; returns (case, target) pairs."""
+    wanted = None if arches is None else set(arches)
+    found: dict[tuple[str, str], None] = {}
+    with tarfile.open(ARCHIVE, mode="r:xz") as archive:
+        for member in archive:
+            case, arch, _ = member.name.split("/", 2)
+            if wanted is None or arch in wanted:
+                archive.extract(member, folder, filter="data")
+                found[case, arch] = None
+    return list(found)
+
+
+def note_holder(note: bytes) -> bytes:
+    """A cubin with nothing but a tool note, for `--tkinfo-from`."""
+    names = b"\0.shstrtab\0" + _NOTE_SECTION.encode() + b"\0"
+    ident = records.ELF_IDENT.pack(b"\x7fELF", 2, 1, 1, 0, 0, bytes(7))
+    size = records.ELF_HEADER_64.size + len(ident)
+    row = records.SECTION_HEADER_64
+    at = size + len(names) + len(note)
+    fields = (2, EM_CUDA, 1, 0, 0, at, 0, size, 0, 0, row.size, 3, 1)
+    rows = (
+        row.pack(*bytes(10)),
+        row.pack(1, SHT_STRTAB, 0, 0, size, len(names), 0, 0, 1, 0),
+        row.pack(names.index(b".note"), SHT_NOTE, 0, 0, size + len(names), len(note), 0, 0, 1, 0),
+    )
+    return ident + records.ELF_HEADER_64.pack(*fields) + names + note + b"".join(rows)
+
+
+def compare(folder: Path, expected: Expected) -> tuple[str, str]:
+    """(outcome, detail) of a link of unpacked inputs.
+
+    Args:
+        folder: the case's own, `<where it was unpacked>/<case>/<target>`.
+    """
+    command = json.loads((folder / "command.json").read_text(encoding="utf-8"))
+    words = list(command["words"])
+    if (folder / _NOTE).exists():
+        holder = folder / "tkinfo.cubin"
+        holder.write_bytes(note_holder((folder / _NOTE).read_bytes()))
+        words.append(f"--tkinfo-from={holder.resolve()}")
+    if (folder / PTXAS_OUTPUT).exists():
+        replay = _REPLAY.format((folder / PTXAS_OUTPUT).resolve())
+        words.append(f"--ptxas={_script(folder / 'ptxas', replay).resolve()}")
+    status, messages, output = link(words, folder / "inputs")
+    if (status, _hash(messages.encode())) != (expected.status, expected.messages):
+        return outcomes.DIFFERENT, f"exit {status}, {messages!r}; nvlink {command['messages']!r}"
+    if expected.size is None:
+        return outcomes.SAME_ERROR, ""
+    if _hash(output) == expected.output:
+        return outcomes.IDENTICAL, ""
+    return outcomes.DIFFERENT, f"{len(output or b'')} bytes, nvlink's file has {expected.size}"
