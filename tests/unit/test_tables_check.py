@@ -496,4 +496,4 @@ def test_all_faults_are_reported_at_once(project: Path, plant: Plant) -> None:
 def test_emit_refuses_unsound_tables(project: Path, plant: Plant) -> None:
     plant("arch", "renamed_to: 110", "renamed_to: 111")
     with pytest.raises(tables.TableError, match="renamed_to 111"):
-        tables.emit(project)
+        tables.emit(tables.check_and_load(project))

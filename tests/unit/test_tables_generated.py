@@ -24,19 +24,19 @@ def loaded() -> tables.Tables:
     return tables.check_and_load(ROOT)
 
 
-def test_committed_files_are_what_the_tables_give() -> None:
-    for path, text in tables.emit(ROOT).items():
+def test_committed_files_are_what_the_tables_give(loaded: tables.Tables) -> None:
+    for path, text in tables.emit(loaded).items():
         assert (ROOT / path).read_text(encoding="utf-8") == text, path
 
 
 def test_a_file_names_its_source_and_the_hash_of_it(loaded: tables.Tables) -> None:
-    for path, text in tables.emit(ROOT).items():
+    for path, text in tables.emit(loaded).items():
         table = loaded.get(path.stem)
         if path.suffix == ".py" and table is not None:
             assert f"{table.file.as_posix()} (sha256 {table.digest})" in text.splitlines()[0]
 
 
-@pytest.mark.parametrize("name", tables.TABLES)
+@pytest.mark.parametrize("name", [n for n in tables.TABLES if n != "constants"])
 def test_a_python_table_imports_nothing(name: str) -> None:
     code = (
         f"import sys; sys.path.insert(0, {str(PYTHON)!r}); import cubinspec_generated.tables; "

@@ -9,10 +9,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tools.gen import fields, kaitai, lint, records
+from tools.gen import codes, fields, kaitai, lint, records
 from tools.gen.kaitai import CompileError
 from tools.gen.spec import SpecError, load_specs
-from tools.gen.tables import TableError
+from tools.gen.tables import TableError, check_and_load
 from tools.gen.tables import emit as emit_tables
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,7 +37,8 @@ def generate(root: Path, ksc: str | None = None) -> dict[Path, str]:
     Raises:
         TableError, SpecError, CompileError: what the sources are wrong about.
     """
-    files = emit_tables(root)
+    tables = check_and_load(root)
+    files = emit_tables(tables)
     with tempfile.TemporaryDirectory() as name:
         # the specs import cuda_codes.ksy, which is itself generated: compile against the new one
         folder = Path(name)
@@ -57,6 +58,7 @@ def generate(root: Path, ksc: str | None = None) -> dict[Path, str]:
         files.update(kaitai.project_files(compiled, specs))
         files[kaitai.PACKAGE / "records.py"] = records.emit(specs)
         files[kaitai.PACKAGE / "fields.py"] = fields.emit(specs)
+        files[kaitai.PACKAGE / "codes.py"] = codes.emit(tables, specs)
     return files
 
 

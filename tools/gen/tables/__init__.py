@@ -32,13 +32,8 @@ def check_and_load(root: Path) -> Tables:
     return tables
 
 
-def emit(root: Path) -> dict[Path, str]:
-    """Every generated file that follows from the tables, by its path relative to ``root``.
-
-    Raises:
-        TableError: as :func:`check_and_load`.
-    """
-    tables = check_and_load(root)
+def emit(tables: Tables) -> dict[Path, str]:
+    """Every generated file that follows from the tables alone, by its path in the project."""
     files: dict[Path, str] = {}
     for emitter in (emit_python, emit_json, emit_kaitai, emit_pages):
         files.update(emitter(tables))

@@ -508,6 +508,14 @@ def fatbin_rules(tables: Tables) -> Iterator[Fault]:
     yield from _value_faults(data["flags"], ("flags",), key="mask")
 
 
+def constants_rules(tables: Tables) -> Iterator[Fault]:
+    """Names of the other numbers."""
+    groups = tables["constants"].data["groups"]
+    yield from duplicates(groups, "name", ("groups",))
+    for index, group in enumerate(groups):
+        yield from duplicates(group["values"], "name", ("groups", index, "values"))
+
+
 def enum_rules(tables: Tables) -> Iterator[Fault]:
     """Values that a Kaitai enum cannot hold in every language."""
     for group in ("types",):
@@ -526,4 +534,5 @@ _RULES: dict[str, tuple[Callable[[Tables], Iterator[Fault]], ...]] = {
     "elf_header": (elf_header_rules,),
     "notes": (notes_rules,),
     "fatbin": (fatbin_rules,),
+    "constants": (constants_rules,),
 }

@@ -334,6 +334,14 @@ def _fatbin(data: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def _constants(data: Mapping[str, Any]) -> list[str]:
+    return [
+        line
+        for group in data["groups"]
+        for line in _section(group["meaning"].capitalize(), _VALUES, group["values"])
+    ]
+
+
 _PAGES: dict[str, Callable[[Mapping[str, Any]], list[str]]] = {
     "eiattr": _eiattr,
     "relocations": _relocations,
@@ -344,6 +352,7 @@ _PAGES: dict[str, Callable[[Mapping[str, Any]], list[str]]] = {
     "elf_header": _elf_header,
     "notes": _notes,
     "fatbin": _fatbin,
+    "constants": _constants,
 }
 
 

@@ -20,6 +20,7 @@ TABLES = (
     "elf_header",
     "notes",
     "fatbin",
+    "constants",
 )
 """Tables in the order in which they are checked and documented."""
 
