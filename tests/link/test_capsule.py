@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from cubinspec_writer.linker import UnsupportedLinkError
-from cubinspec_writer.linker.finalizer.capsule import patch, records
+from cubinspec_writer.linker.finalizer.capsules import patch, records
 from cubinspec_writer.linker.model import OutSection, Reloc, Symbol
 from cubinspec_writer.linker.passes.relocate import ACTIONS
 

@@ -65,10 +65,11 @@ def _link(inputs: Iterable[Input], options: LinkOptions) -> LinkResult:
     if mercury is None:
         parts = direct.write(half)
     else:
-        from cubinspec_writer.linker.write import (
-            output,  # with the emitter, for which small links must not wait
-        )
+        # with the emitter, for which small links must not wait
+        from cubinspec_writer.linker.finalizer.join import finalize
+        from cubinspec_writer.linker.write import output
 
+        finalize(half, mercury)
         parts = [output.write(half, mercury)]
     return LinkResult(parts, diagnostics.messages, gathered.hosts, half, mercury)
 

@@ -121,6 +121,8 @@ class Sections:
         members: the defined data symbols of every section, in merging order.
         vacated: constant banks of kernels that are in the output only when something fills them.
         callgraph, prototype: `.nv.callgraph` and `.nv.prototype`.
+        twins: of the Mercury half, once it is finalized: its sections -> those of the SASS half
+            that stand for the same thing.
     """
 
     __slots__ = (
@@ -131,6 +133,7 @@ class Sections:
         "members",
         "prototype",
         "staging",
+        "twins",
         "unowned",
         "vacated",
     )
@@ -145,6 +148,7 @@ class Sections:
         self.vacated: list[OutSection] = []
         self.callgraph: OutSection | None = None
         self.prototype: OutSection | None = None
+        self.twins: dict[OutSection, OutSection] = {}
 
     def find(self, name: str, owner: Symbol | None = None) -> OutSection | None:
         """The section of a name."""

@@ -1,12 +1,13 @@
-"""`.debug_frame` of the SASS half: entries of functions that are not linked are left out.
+"""`.debug_frame` of the SASS half: entries of functions that are not linked are removed.
 
-The table is a row of entries in the 64-bit DWARF form: 0xffffffff, length (8 bytes), then a CIE
-(id all ones) or an FDE (offset of its CIE, start of its code, size). ptxas writes one CIE for every
-FDE, in front of it; both go together.
+The table is a sequence of entries in 64-bit DWARF: the escape 0xffffffff, a length of 8 bytes, then
+a CIE (its id has all bits set) or an FDE (offset of its CIE, start of its code, size). ptxas writes
+one CIE in front of every FDE, and both are removed together.
 
-The finalizer writes the entry of a function into the first place that names it. A copy of a weak
-function that gave way may have left such a place; then the place of the linked copy keeps the CIE
-of the Mercury table and the head of its FDE (`weak_parameters`).
+The finalizer writes the entry of a function where the table first names that function. When a weak
+function has several copies, a replaced copy can come first. Then the entry is written there, and in
+the place of the linked copy stay the CIE of the Mercury table and the head of its FDE
+(case weak_parameters).
 """
 
 from __future__ import annotations
@@ -25,20 +26,21 @@ _ESCAPE = 0xFFFFFFFF
 _CIE_ID = (1 << 64) - 1
 _ID, _START = 12, 20
 _ADDRESS = 8
-#: An FDE without instructions: id, start, size, padding.
-_BARE = 28
+#: Length of an FDE without instructions: id, start, size, padding.
+_LEN_BARE = 28
 
 
 def keep_frames(
     data: bytes, is_linked: Callable[[int], bool], other: Callable[[int], bytes] | None = None
 ) -> Kept | None:
-    """Drop the entries of functions that are not linked; None when the form is another one.
+    """Remove the entries of functions that are not linked; None for a table of another form.
 
     Args:
-        is_linked: told the offset of an FDE's start address.
-        other: told the same, gives the CIE and the FDE that stand in its place, if any do.
+        is_linked: whether to keep an FDE, by the offset of its start address.
+        other: gives, by the same offset, the CIE and the FDE to put in its place, or nothing.
     """
     kept = Kept()
+    #: The last CIE of the old table, and where it was copied to.
     cie: tuple[int, int] | None = None
     cie_at: int | None = None
     for at, end, is_cie in _entries(data):
@@ -63,12 +65,12 @@ def keep_frames(
 
 
 def shared_frame(obj: InputObject, index: int, *, is_first: bool) -> bytes:
-    """What stands where a copy of a weak function has its entry, when another copy has one, too.
+    """The entry to write for one copy of a weak function of which several copies have one.
 
     Args:
         obj: the input with this copy.
         index: its symbol there.
-        is_first: no other copy has an entry in front.
+        is_first: whether no other copy has an entry in front of this one.
     """
     number = _number(obj, index)
     if not is_first:
@@ -81,16 +83,16 @@ def shared_frame(obj: InputObject, index: int, *, is_first: bool) -> bytes:
 
 
 def set_length(frames: OutSection, start: int, length: int) -> None:
-    """Write the length of the code of an FDE.
+    """Write the code length of an FDE.
 
     Args:
-        start: place of the FDE's start address.
+        start: offset of the FDE's start address.
     """
     frames.data[start + _ADDRESS : start + 2 * _ADDRESS] = length.to_bytes(_ADDRESS, "little")
 
 
 def _number(obj: InputObject, index: int) -> int:
-    """Which FDE of an input is that of a symbol; -1: none."""
+    """The number of a symbol's FDE in the table of an input; -1: it has none."""
     table = obj.find(SHT_PROGBITS, FRAMES)
     if table is None:
         return -1
@@ -104,7 +106,7 @@ def _number(obj: InputObject, index: int) -> int:
 
 
 def _frame(obj: InputObject, name: str, number: int) -> bytes:
-    """The CIE and the FDE of the given number; empty when there is none."""
+    """The CIE and the FDE of a number; empty when there is none."""
     data = next((section.data for section in obj.sections if section.name == name), b"")
     cie = b""
     for at, end, is_cie in _entries(data):
@@ -118,12 +120,12 @@ def _frame(obj: InputObject, name: str, number: int) -> bytes:
 
 
 def _bare(entry: bytes) -> bytes:
-    """A CIE and an FDE without the instructions of the latter."""
+    """A CIE with its FDE, from which the instructions are removed."""
     if not entry:
         return b""
     head = frame_length(entry)
-    fde = entry[head : head + _ID + _BARE - 4] + bytes(4)
-    return entry[:head] + fde[:4] + _BARE.to_bytes(8, "little") + fde[_ID:]
+    fde = entry[head : head + _ID + _LEN_BARE - 4] + bytes(4)
+    return entry[:head] + fde[:4] + _LEN_BARE.to_bytes(8, "little") + fde[_ID:]
 
 
 def frame_length(data: bytes) -> int:
@@ -132,9 +134,9 @@ def frame_length(data: bytes) -> int:
 
 
 def _entries(data: bytes) -> Iterator[tuple[int, int, bool]]:
-    """Place, end and whether it is a CIE, of every entry.
+    """(first byte, end, whether it is a CIE) of every entry.
 
-    An entry of another form ends behind the table.
+    An entry that is not 64-bit DWARF has an end beyond the table.
     """
     at = 0
     while at + _START <= len(data):

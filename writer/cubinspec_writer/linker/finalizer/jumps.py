@@ -1,10 +1,11 @@
-"""Mercury code: jump tables of functions with several copies.
+"""Jump tables of functions that several inputs define.
 
-A jump table is a row of compiler constants with a relocation each, whose addend is a place in
-Mercury code; the finalizer writes the place in SASS. Where constants of copies are in the output
-that are not linked themselves, the finalizer looks their places up in the copy that is: what is the
-target of a jump there, too, gets that place, all else gets 0. Entries are written in the order of
-the file, so those of a copy that gave way are written over those of the copy that took its place.
+A jump table is a list of compiler constants. Each has a relocation whose addend is an offset in
+Mercury code, and the finalizer writes the matching offset in SASS. When a function has several
+copies, constants of copies that are not linked can still be in the output. The finalizer looks
+their offsets up in the linked copy: an offset that is a jump target there, too, gets the target's
+SASS offset, and every other one gets 0. Entries are written in file order, so those of a replaced
+copy can overwrite those of the copy that replaced it (case weak_jump_tables).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _ENTRY = 4
 
 
 def fill(mercury: LinkState, twins: dict[OutSection, OutSection]) -> None:
-    """Write the jump tables of the SASS half that parts of other copies share.
+    """Write the jump tables of the SASS half that also hold entries of copies not linked.
 
     Args:
         mercury: the linked Mercury half.
@@ -48,7 +49,7 @@ def fill(mercury: LinkState, twins: dict[OutSection, OutSection]) -> None:
 def _places(
     mercury: LinkState, twins: dict[OutSection, OutSection]
 ) -> dict[Symbol, dict[int, int]]:
-    """Function -> place in Mercury code -> place in SASS, for all jumps of linked copies."""
+    """Function -> offset in Mercury code -> offset in SASS, for all jumps of linked copies."""
     found: dict[Symbol, dict[int, int]] = defaultdict(dict)
     for obj in mercury.objects:
         owners = code_owners(obj)

@@ -1,42 +1,39 @@
-"""What stays of a debug table when entries of functions that are not linked are left out."""
+"""A debug table from which the entries of functions that are not linked were removed."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 
-from cubinspec_writer.plain import dataclass, field
 
-
-@dataclass(slots=True)
 class Kept:
-    """The entries that stay.
+    """The entries that remain, and where they moved.
 
     Attributes:
-        data: their bytes.
-        moved: (first byte, end, new first byte) of every entry that stayed, in order.
-        pointers: (place in `data`, offset in `data` that it has to name).
+        data: the bytes of the new table.
+        moved: (first byte, end, new first byte) of every entry that remains, in order.
+        pointers: (offset of a pointer in `data`, offset in `data` that it has to name).
     """
 
-    data: bytearray = field(default_factory=bytearray)
-    moved: list[tuple[int, int, int]] = field(default_factory=list)
-    pointers: list[tuple[int, int]] = field(default_factory=list)
+    __slots__ = ("data", "moved", "pointers")
+
+    def __init__(self) -> None:
+        self.data = bytearray()
+        self.moved: list[tuple[int, int, int]] = []
+        self.pointers: list[tuple[int, int]] = []
 
     def copy(self, data: bytes, first: int, end: int) -> int:
-        """Keep the bytes from `first` to `end` of the old table; returns where they are now."""
-        new = len(self.data)
-        self.data += data[first:end]
-        self.moved.append((first, end, new))
-        return new
+        """Keep the bytes from `first` to `end` of the old table; returns their new offset."""
+        return self.put(first, end, data[first:end])
 
     def put(self, first: int, end: int, data: bytes) -> int:
-        """Keep other bytes in place of the old ones; returns where they are."""
+        """Put other bytes in place of those from `first` to `end`; returns their offset."""
         new = len(self.data)
         self.data += data
         self.moved.append((first, end, new))
         return new
 
     def new_offset(self, offset: int) -> int | None:
-        """Where a byte of the old table is now; None when its entry is gone."""
+        """The new offset of a byte of the old table; None when its entry was removed."""
         at = bisect_right(self.moved, offset, key=lambda entry: entry[0]) - 1
         if at < 0:
             return None

@@ -1,32 +1,36 @@
-"""Line tables of the SASS half: sequences of functions that are not linked are left out.
+"""Line tables of the SASS half: sequences of functions that are not linked are removed.
 
-`.debug_line` and `.nv_debug_line_sass` are rows of units in the 32-bit DWARF 2 form: length,
-version, length of the header, header, program. In a program every function is one sequence, from
-the operation that sets its address to the one that ends a sequence. Units stay, even without any
-sequence.
+`.debug_line` and `.nv_debug_line_sass` consist of units in 32-bit DWARF 2: length, version, length
+of the header, header, line program. A line program has one sequence per function, from the opcode
+that sets its address to the one that ends the sequence. A unit stays even when all its sequences
+are removed (case lineinfo_dead).
 """
 
 from __future__ import annotations
 
 from cubinspec_writer.linker.finalizer.kept import Kept
-from cubinspec_writer.linker.model import OutSection
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from cubinspec_writer.linker.model import OutSection
+
+    #: (first byte, end, offset of the address; None: it has none).
+    Sequence = tuple[int, int, int | None]
+
 _LENGTH, _FIXED = 4, 10
-#: Header fields behind the fixed part: number of the first special operation, operand counts.
+#: Offset of the number of the first special opcode; the operand counts follow.
 _OPCODE_BASE = _FIXED + 4
 _EXTENDED, _END_SEQUENCE, _SET_ADDRESS = 0, 1, 2
 _FIXED_ADVANCE = 9
 
 
 def keep_lines(data: bytes, is_linked: Callable[[int], bool]) -> Kept | None:
-    """Drop the sequences of functions that are not linked; None when the form is another one.
+    """Remove the sequences of functions that are not linked; None for a table of another form.
 
     Args:
-        is_linked: told the offset of the address that a sequence starts with.
+        is_linked: whether to keep a sequence, by the offset of the address that it starts with.
     """
     units = _units(data)
     if units is None:
@@ -43,13 +47,13 @@ def keep_lines(data: bytes, is_linked: Callable[[int], bool]) -> Kept | None:
 
 
 def sort_sequences(lines: OutSection, relocs: OutSection) -> None:
-    """Put the sequences of every unit into the order of their functions' symbols.
+    """Sort the sequences of every unit by the symbol numbers of their functions.
 
-    The finalizer makes them anew in that order (case lineinfo_order).
+    The finalizer writes them anew in that order (case lineinfo_order).
 
     Args:
-        relocs: the relocations of the table, which say the functions; they move, too, and are in
-            descending order afterwards.
+        relocs: the relocations of the table, which tell the functions. They move with the
+            sequences and are in descending order afterwards, which the file has reversed.
     """
     rows = {reloc.offset: reloc for reloc in relocs.relocs}
     data = bytes(lines.content)
@@ -74,8 +78,8 @@ def sort_sequences(lines: OutSection, relocs: OutSection) -> None:
     relocs.relocs = sorted(found, key=lambda reloc: -reloc.offset)
 
 
-def _units(data: bytes) -> list[tuple[int, int, list[tuple[int, int, int | None]]]] | None:
-    """(first byte, start of the program, sequences) of every unit; None: another form."""
+def _units(data: bytes) -> list[tuple[int, int, list[Sequence]]] | None:
+    """(first byte, start of the line program, sequences) of every unit; None: another form."""
     found = []
     at = 0
     try:
@@ -91,11 +95,11 @@ def _units(data: bytes) -> list[tuple[int, int, list[tuple[int, int, int | None]
     return found
 
 
-def _sequences(data: bytes, unit: int, at: int) -> list[tuple[int, int, int | None]]:
-    """(first byte, end, place of the address) of every sequence of a program.
+def _sequences(data: bytes, unit: int, at: int) -> list[Sequence]:
+    """The sequences of the line program from `at` to the end of the data.
 
     Raises:
-        IndexError: an operation does not end before the unit.
+        IndexError: an opcode does not end before the unit.
     """
     base = data[unit + _OPCODE_BASE]
     operands = data[unit + _OPCODE_BASE + 1 : unit + _OPCODE_BASE + base]

@@ -1,7 +1,8 @@
-"""Register tables for debuggers in the SASS half: places in code that is not linked become empty.
+"""`.nv_debug_info_reg_sass` of the SASS half: ranges of functions that are not linked become empty.
 
-`.nv_debug_info_reg_sass` has for every function its name, a count and so many places: a number, the
-name of a PTX register, the register that holds it, start and end of the range of code.
+The table has for every function its name, a count and so many rows: a number, the name of a PTX
+register, the register that holds its value, start and end of the code where it does (case
+debug_dead).
 """
 
 from __future__ import annotations
@@ -10,17 +11,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-
 _WORD, _RANGE = 4, 8
 
 
 def clear_places(data: bytes, is_linked: Callable[[str], bool]) -> bytes:
     """The table with empty ranges for functions that are not linked.
 
-    What does not have the form of a table is left as it is.
+    From the first byte on that does not fit the form, the table stays as it is.
 
     Args:
-        is_linked: told the name of a function.
+        is_linked: whether a function of a name is linked.
     """
     table = bytearray(data)
     at = 0

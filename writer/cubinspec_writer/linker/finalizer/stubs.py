@@ -1,10 +1,11 @@
-"""The table of stubs of unified functions (`.nv.uft`): its code in the order of the slots.
+"""The table of stubs of unified functions (`.nv.uft`) from sm_100 on.
 
-Up to sm_90 the stubs just follow each other. From sm_100 on the finalizer makes the SASS table out
-of a Mercury one, in which every slot has been widened by two instructions: the padding behind the
-stub goes, the slot is filled up with the instruction in front of it, and the padding comes once, at
-the end. The symbols of stubs say the place of their slot before that; the finalizer carries them
-over to whatever SASS instruction lies there now (unified_slots).
+Up to sm_90 the stubs just follow each other in the order of their slots. From sm_100 on the
+finalizer makes the SASS table from a Mercury table in which every slot is two instructions wider.
+It removes the padding after each stub, fills the slot up with the stub's last instruction, and
+writes the padding once, at the end of the table. The symbols of stubs hold offsets in the table as
+it was before it was widened. The finalizer takes them for offsets in the wide table and moves them
+to the SASS instruction that lies there (case unified_slots).
 """
 
 from __future__ import annotations
@@ -12,17 +13,21 @@ from __future__ import annotations
 from struct import Struct
 
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
-from cubinspec_writer.linker.model import SLOT, Symbol
+from cubinspec_writer.linker.model import SLOT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec_writer.linker.model import Symbol
 
 _INSTRUCTION = 16
-#: Bytes by which Mercury slots are widened, and length of a slot of Mercury code then.
+#: Bytes by which a Mercury slot is wider, and its length then.
 _WIDER = 2 * _INSTRUCTION
 MERCURY_SLOT = SLOT + _WIDER
-#: Units of Mercury code in which the SASS instructions of a slot are written.
+#: Length, in instructions of 16 bytes, of the Mercury code of each SASS instruction of a slot.
 _UNITS = (2, 2, 1, 1, 1, 1, 1, 1)
 
-#: A capsule: index of the SASS section, version, number of items, one word of bits; then a record
-#: that tells 4 bytes of a Mercury instruction, and one of padding.
+#: The capsule of one stub: index of the SASS section, version, number of items, a bitmap of one
+#: word, a record with 4 bytes of a Mercury instruction, and a record of padding.
 _CAPSULE = Struct("<IIII4sH")
 _NUM_ITEMS, _BITS, _TWO_UNITS = 7, 0x3E, 0x42
 _HEAD = Struct("<III")
@@ -33,7 +38,7 @@ _PADDING_KIND, _COUNT_BIT = 0x50, 7
 
 
 def capsule(stubs: list[bytes]) -> bytes:
-    """The Mercury code of a table; word 0 is filled in when the file is written."""
+    """The Mercury code of a table; its first word is set when the file is written."""
     per_slot = SLOT // _INSTRUCTION
     records: list[bytes] = []
     version = 0
@@ -41,12 +46,12 @@ def capsule(stubs: list[bytes]) -> bytes:
         if len(stub) != _CAPSULE.size:
             raise _unknown_form()
         _, version, num_items, bits, record, padding = _CAPSULE.unpack(stub)
-        known = (_NUM_ITEMS, _BITS, _TWO_UNITS, _PADDING_KIND | 2 << _COUNT_BIT)
-        if (num_items, bits, record[0], padding) != known:
+        expected = (_NUM_ITEMS, _BITS, _TWO_UNITS, _PADDING_KIND | 2 << _COUNT_BIT)
+        if (num_items, bits, record[0], padding) != expected:
             raise _unknown_form()
         records.append(record)
     num_items = per_slot * len(stubs) + 1
-    # Of every slot only the first instruction has a record, and so has the padding.
+    # In every slot only the first instruction has a record; the padding has one, too.
     bits = sum(((1 << per_slot) - 2) << per_slot * slot for slot in range(len(stubs)))
     num_words = -(-num_items // _WORD)
     return b"".join(
@@ -60,7 +65,7 @@ def capsule(stubs: list[bytes]) -> bytes:
 
 
 def finalized(stubs: list[bytes]) -> bytes:
-    """The SASS code that the finalizer makes of a table."""
+    """The SASS code that the finalizer makes from a table."""
     slots: list[bytes] = []
     padding = b""
     for stub in stubs:
@@ -73,14 +78,14 @@ def finalized(stubs: list[bytes]) -> bytes:
 
 
 def finalize_symbols(stubs: list[Symbol], size: int) -> int:
-    """Give the symbols of stubs the places and sizes that the finalizer gives them.
+    """Give the symbols of stubs the values and sizes that the finalizer gives them.
 
     Args:
-        stubs: symbols with the place of their slot before the widening, in the order of slots.
+        stubs: symbols in the order of slots; their values are offsets before the widening.
         size: bytes of the SASS table.
 
     Returns:
-        What is the length of the first one in its frame.
+        The code length that the frame of the first stub has.
     """
     starts = {sum(_UNITS[:number]): number for number in range(len(_UNITS))}
     for stub in stubs:
@@ -88,7 +93,7 @@ def finalize_symbols(stubs: list[Symbol], size: int) -> int:
         stub.value = SLOT * slot + _INSTRUCTION * starts[unit]
     ends = [*(stub.value for stub in stubs[1:]), size]
     for stub, end in zip(stubs, ends, strict=True):
-        # The first symbol of a section of code has the size of all of it.
+        # The first symbol of a code section has the size of the whole section.
         stub.size = end - stub.value if stub.value else size
     return ends[0]
 

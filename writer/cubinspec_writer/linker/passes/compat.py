@@ -18,7 +18,6 @@ from cubinspec_writer.linker.model import (
     info_record,
     info_records,
 )
-from cubinspec_writer.linker.passes.liveness import defined_here
 from cubinspec_writer.linker.state import LinkState
 
 _BVAL, _HVAL = 2, 3
@@ -99,47 +98,11 @@ def _encode(code: int, value: int) -> InfoRecord:
 
 
 def _fast_path(state: LinkState, unrestricted: int) -> int:
-    """What the finalizer may do fast: bits that all linked code allows.
+    """What the finalizer may do fast: bits that all linked code allows."""
+    from cubinspec_writer.linker.finalizer.fastpath import merged_mask  # from sm_100 on only
 
-    An input says it for all its functions together. Where only some of them are linked, the answer
-    is that of the linked ones.
-
-    Args:
-        unrestricted: the value of code that forbids nothing.
-    """
-    found = False
-    allowed = unrestricted
+    inputs = []
     for obj in state.objects:
-        own = (_records(obj) or {}).get(_FASTPATH)
-        code = [
-            (row, symbol)
-            for row in obj.functions
-            if row.shndx and (symbol := obj.bound[row.index]) is not None
-        ]
-        linked = [row for row, symbol in code if symbol.live and defined_here(obj, row.index)]
-        if own is None or not linked:
-            continue
-        found = True
-        partly = len(linked) < len(code)
-        if not partly or any(_restricts(obj.sections[row.shndx].data) for row in linked):
-            allowed &= int.from_bytes(own[4:], "little")
-    return allowed if found else 0
-
-
-def _restricts(code: bytes) -> bool:
-    """Whether SASS has an operation that is not finalized fast.
-
-    Found by assembling single PTX instructions for sm_100 (some hundred kinds) and reading what
-    ptxas says: arithmetic in double precision, matrices of integers or doubles, and comparing a
-    float with an immediate forbid it.
-    """
-    for at in range(0, len(code) - 1, 16):
-        opcode = code[at] | (code[at + 1] & 0x0F) << 8
-        if opcode & 0x1FF in _SLOW_OPCODES or opcode == _FSETP_IMMEDIATE:
-            return True
-    return False
-
-
-#: DMUL, DADD, DSETP, DFMA; IMMA, DMMA (low nine bits of the opcode, whatever the operands are).
-_SLOW_OPCODES = frozenset((0x28, 0x29, 0x2A, 0x2B, 0x37, 0x3F))
-_FSETP_IMMEDIATE = 0x80B
+        record = (_records(obj) or {}).get(_FASTPATH)
+        inputs.append((obj, None if record is None else int.from_bytes(record[4:], "little")))
+    return merged_mask(inputs, unrestricted)

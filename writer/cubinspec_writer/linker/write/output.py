@@ -8,7 +8,6 @@ those of the SASS half, and the Mercury sections follow at the end.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from struct import error as StructError
 
 from cubinspec.errors import BadStructureError
@@ -17,9 +16,9 @@ from cubinspec_writer.emitter import Description, bodies, emit
 from cubinspec_writer.emitter import model as out
 from cubinspec_writer.emitter.kinds import Kinds
 from cubinspec_writer.emitter.layout import plan
-from cubinspec_writer.emitter.producers import PRODUCERS, final_name
+from cubinspec_writer.emitter.producers import PRODUCERS
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
-from cubinspec_writer.linker.finalizer import capsule, jumps, schedule
+from cubinspec_writer.linker.finalizer.join import twin_of
 from cubinspec_writer.linker.graph import Graph
 from cubinspec_writer.linker.model import (
     SHF_EXECINSTR,
@@ -181,13 +180,7 @@ class _Writer:
 
     def description(self) -> Description:
         state = self.state
-        twins = self._twins()
-        if self.mercury is not None:
-            self._patch_capsules(self.mercury, twins)
-            jumps.fill(self.mercury, twins)
-            if not state.options.relocatable:
-                self._drop_stack_loads()
-            self._keep_empty_relocations(self.mercury, twins)
+        twins = self.mercury.sections.twins if self.mercury is not None else {}
         for section in (*state.sections.fixed.values(), *state.sections.made):
             if section.emitted:
                 self.made[section] = self._section(section)
@@ -280,64 +273,7 @@ class _Writer:
             symbol.name, st_info, st_other, place, st_value, symbol.size, symbol.in_globals
         )
 
-    def _keep_empty_relocations(
-        self, mercury: LinkState, twins: dict[OutSection, OutSection]
-    ) -> None:
-        """The finalizer keeps a relocation section that only the Mercury half still fills."""
-        for section in mercury.sections.made:
-            if not section.emitted or section.sh_type != SHT_RELA:
-                continue
-            plain = twins.get(section)
-            if plain is None and section.info_section is not None:
-                plain = OutSection(
-                    plain_name(section.name),
-                    SHT_RELA,
-                    section.flags,
-                    section.align,
-                    section.entsize,
-                )
-                plain.info_section = _twin(twins, section.info_section)
-                self.state.sections.made.append(plain)
-                twins[section] = plain
-            if plain is not None:
-                plain.emitted = True
-
-    def _patch_capsules(self, mercury: LinkState, twins: dict[OutSection, OutSection]) -> None:
-        state = mercury
-        for code, applied in state.relocations.applied.items():
-            if applied and code.flags & SHF_EXECINSTR:
-                plain = self.state.relocations.applied.get(_twin(twins, code), [])
-                capsule.patch(code, applied, plain, state.handles.slots)
-
-    def _drop_stack_loads(self) -> None:
-        for section in self.state.sections.made:
-            owner = section.owner
-            if not section.flags & SHF_EXECINSTR or owner is None or not owner.is_entry:
-                continue
-            # Code for a debugger stays as it is (debug_dyn).
-            source = owner.definition[0] if owner.definition is not None else None
-            if source is not None and source.find(SHT_PROGBITS, _DEBUG_INFO) is None:
-                code = schedule.without_stack_load(section.content)
-                if code is not None:
-                    section.content = code
-
     # -- the Mercury half ----------------------------------------------------------------------
-
-    def _twins(self) -> dict[OutSection, OutSection]:
-        """Mercury section -> the plain section that stands for the same thing."""
-        if self.mercury is None:
-            return {}
-        plain: dict[str, list[OutSection]] = defaultdict(list)
-        for section in (*self.state.sections.fixed.values(), *self.state.sections.made):
-            plain[section.name].append(section)
-        twins: dict[OutSection, OutSection] = {}
-        seen: dict[str, int] = defaultdict(int)
-        for section in (*self.mercury.sections.fixed.values(), *self.mercury.sections.made):
-            name = plain_name(section.name)
-            if seen[name] < len(plain[name]):
-                twins[section] = plain[name][seen[name]]
-            seen[name] += 1
-        return twins
 
     def _mercury_sections(
         self, mercury: LinkState, twins: dict[OutSection, OutSection]
@@ -381,7 +317,7 @@ class _Writer:
         prefix = ".nv.capmerc" if is_code else ".nv.merc"
         body = self._body(section)
         if is_code and isinstance(body, bodies.Blob):
-            body = _CapsuleBody(body.data, self._made(_twin(twins, section)))
+            body = _CapsuleBody(body.data, self._made(twin_of(twins, section)))
         if section.sh_type == SHT_CUDA_SHARED_RESERVED:
             body = bodies.Blob(self._stale_headers(section.size))
         # Bytes that the finalizer writes anew may be equal by chance and are apart even so.
@@ -445,7 +381,7 @@ class _Writer:
         place: out.Section | int = 0
         name = symbol.name
         if section is not None:
-            place = copies[section] if section in copies else self._made(_twin(twins, section))
+            place = copies[section] if section in copies else self._made(twin_of(twins, section))
             name = section.name if symbol.kind == STT_SECTION else name
         return bodies.MercurySymbol(name, st_info, st_other, place, st_value, symbol.size)
 
@@ -498,18 +434,3 @@ class _CapsuleBody:
 def has_mercury_copy(section: OutSection) -> bool:
     """Whether a section of the Mercury half is written beside its SASS twin."""
     return section.sh_type in _COPIED or is_constant(section.sh_type)
-
-
-def plain_name(name: str) -> str:
-    """The final name of a section that was made under a Mercury name."""
-    for prefix in (".rela", ".rel", ""):
-        if name.startswith(prefix):
-            rest = name[len(prefix) :]
-            return prefix + (final_name(rest) or rest)
-    return name
-
-
-def _twin(twins: dict[OutSection, OutSection], section: OutSection) -> OutSection:
-    if section not in twins:
-        raise UnsupportedLinkError(f"section '{section.name}' of Mercury code has no SASS twin")
-    return twins[section]

@@ -1,20 +1,22 @@
-"""Mercury code: values of applied relocations go into the capsule.
+"""Capsules: the values of applied relocations are also written into Mercury code.
 
-A capsule is: word 0 the SASS section's index, word 1 a version, word 2 the number of items, a
-bitmap with one bit per item, records. An item whose bit is one is an instruction that is taken from
-the SASS code and needs nothing here; every other one has a record, in order.
+A capsule (`.nv.capmerc.text.F`) holds the Mercury code of one function. It starts with three words:
+the index of the SASS section, a version, and the number of items. A bitmap with one bit per item
+follows, then records. An item whose bit is set is an instruction that equals the one in the SASS
+section; it has no record and nothing to change. Every other item has a record, in order.
 
 The low nibble of a record's first byte is the length of its Mercury instruction in units of 16
-bytes. Bit 6 means that only 4 bytes of it are told; without it the whole instruction is. Bits 4 and
-6 together begin a word of which bits 7 to 15 count SASS instructions: with the nibble 0 (the
-padding behind the code) this is the whole record, with 1 the Mercury instruction of the record
-behind it becomes that many SASS instructions. All other items are one SASS instruction each. So the
-items are as many SASS instructions as the section has (16,174 of 16,174 functions of ptxas).
+bytes. If bit 6 is set, the record holds only 4 bytes of the instruction, otherwise all of it. If
+bits 4 and 6 are both set, the record starts with a 16-bit word whose bits 7 to 15 are a number of
+SASS instructions. With the nibble 0 there is nothing else: this is the padding at the end of the
+code. With the nibble 1 a record follows whose Mercury instruction becomes that many SASS
+instructions. All other items are one SASS instruction each. Counted like this, the items are
+exactly the instructions of the SASS section in 16,174 of 16,174 functions that ptxas wrote.
 
-Relocation offsets count in Mercury code; where an instruction starts there is not said, because the
-length of one that is taken from the SASS code is not. The item is found by the SASS relocation that
-has the same symbol, counted from the start, and a relocation lies in the last unit of its
-instruction.
+The offset of a Mercury relocation counts bytes of Mercury code. Where an instruction starts there
+cannot be computed, as the capsule does not give the length of the items without a record. So the
+item is found through the SASS relocation of the same symbol with the same ordinal number, and the
+relocated field is in the last unit of the instruction.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from cubinspec_writer.linker.model import OutSection, Reloc, Symbol
 from cubinspec_writer.linker.passes.relocate import ACTIONS, field_value, write_field
 
 _HEAD, _WORD, _UNIT = 12, 4, 16
-#: Bits of a record's first byte.
+#: Bits of a record's first byte: length, the two marks.
 _UNITS, _MARK, _SHORT = 0x0F, 0x10, 0x40
 _COUNT_BIT = 7
 _COUNTED, _KINDS = _MARK | _SHORT, _UNITS | _MARK | _SHORT
@@ -37,7 +39,7 @@ def records(data: bytes | bytearray) -> dict[int, tuple[int, int]]:
     """Number of a SASS instruction -> (offset, length) of the record that it comes from.
 
     Raises:
-        UnsupportedLinkError: the capsule has a kind of record that is not known.
+        UnsupportedLinkError: the capsule has a kind of record that was never observed.
     """
     items = int.from_bytes(data[8:12], "little")
     at = _HEAD + -(-items // 32) * _WORD
@@ -69,25 +71,28 @@ def records(data: bytes | bytearray) -> dict[int, tuple[int, int]]:
 
 
 def patch(
-    code: OutSection, applied: list[Reloc], plain: list[Reloc], slots: dict[Symbol, int]
+    code: OutSection, applied: list[Reloc], sass: list[Reloc], slots: dict[Symbol, int]
 ) -> None:
     """Write the values of applied Mercury relocations into a capsule.
 
     Args:
-        applied: Mercury relocations whose target has its final place.
-        plain: the same of the SASS code, which say the instruction.
+        code: the section of the capsule.
+        applied: Mercury relocations whose symbol has its final value.
+        sass: the applied relocations of the SASS section, which tell the instruction.
+        slots: symbol -> offset of its slot in parameter banks; it counts instead of its value.
     """
-    numbers: dict[str, list[int]] = defaultdict(list)
-    for reloc in sorted(plain, key=lambda r: r.offset):
-        numbers[reloc.symbol.name].append(reloc.offset // _UNIT)
-    known = records(code.data)
+    #: Symbol name -> numbers of the SASS instructions that name it.
+    instructions: dict[str, list[int]] = defaultdict(list)
+    for reloc in sorted(sass, key=lambda r: r.offset):
+        instructions[reloc.symbol.name].append(reloc.offset // _UNIT)
+    found = records(code.data)
     for reloc in sorted(applied, key=lambda r: r.offset):
-        waiting = numbers[reloc.symbol.name]
+        waiting = instructions[reloc.symbol.name]
         if not waiting:
             raise UnsupportedLinkError(
                 f"Mercury relocation of '{reloc.symbol.name}' without a twin in SASS code"
             )
-        at, length = known.get(waiting.pop(0), (0, 0))
+        at, length = found.get(waiting.pop(0), (0, 0))
         if length < _UNIT:
             continue
         place = at + length - _UNIT + reloc.offset % _UNIT

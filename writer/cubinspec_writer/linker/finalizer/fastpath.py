@@ -1,0 +1,59 @@
+"""Whether the linked code allows the finalizer's fast path (a record of `.nv.compat`).
+
+Every input has one record for all its functions: a mask of what its code allows. The linked program
+has the bits that all linked code allows. Where only some functions of an input are linked, the
+answer is that of the linked ones, so their code is looked at.
+
+Which instructions forbid it was found by assembling some hundred kinds of single PTX instructions
+for sm_100 and reading the record that ptxas writes: arithmetic in double precision, matrix products
+of integers or doubles, and a comparison of a float with an immediate.
+"""
+
+from __future__ import annotations
+
+from cubinspec_writer.linker.passes.liveness import defined_here
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cubinspec_writer.linker.model import InputObject
+
+_INSTRUCTION = 16
+#: DMUL, DADD, DSETP, DFMA; IMMA, DMMA (low nine bits of the opcode, for all kinds of operands).
+_SLOW_OPCODES = frozenset((0x28, 0x29, 0x2A, 0x2B, 0x37, 0x3F))
+_FSETP_IMMEDIATE = 0x80B
+
+
+def merged_mask(inputs: Iterable[tuple[InputObject, int | None]], unrestricted: int) -> int:
+    """The mask of a linked program.
+
+    Args:
+        inputs: every input with the mask of its record; None: it has no record.
+        unrestricted: the mask of code that forbids nothing.
+    """
+    found = False
+    allowed = unrestricted
+    for obj, mask in inputs:
+        code = [
+            (row, symbol)
+            for row in obj.functions
+            if row.shndx and (symbol := obj.bound[row.index]) is not None
+        ]
+        linked = [row for row, symbol in code if symbol.live and defined_here(obj, row.index)]
+        if mask is None or not linked:
+            continue
+        found = True
+        partly = len(linked) < len(code)
+        if not partly or any(_restricts(obj.sections[row.shndx].data) for row in linked):
+            allowed &= mask
+    return allowed if found else 0
+
+
+def _restricts(code: bytes) -> bool:
+    """Whether SASS has an instruction that forbids the fast path."""
+    for at in range(0, len(code) - 1, _INSTRUCTION):
+        opcode = code[at] | (code[at + 1] & 0x0F) << 8
+        if opcode & 0x1FF in _SLOW_OPCODES or opcode == _FSETP_IMMEDIATE:
+            return True
+    return False
