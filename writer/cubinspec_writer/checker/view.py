@@ -3,75 +3,168 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import NamedTuple
 
 from cubinspec.errors import CubinError
-from cubinspec.reader import elf, streams
+from cubinspec.model.header import Header
+from cubinspec.reader import streams
 from cubinspec.reader.elf import Elf
+from cubinspec_generated.codes import (
+    ELFOSABI_CUDA_V2,
+    ET_EXEC,
+    SHF_CUDA_MERCURY,
+    SHT_CUDA_COMPAT_INFO,
+    SHT_CUDA_MERC_SYMTAB,
+    SHT_SYMTAB,
+    SIZEOF_SECTION_HEADER_32,
+    SIZEOF_SECTION_HEADER_64,
+    SIZEOF_SYMBOL_32,
+    SIZEOF_SYMBOL_64,
+    ST_BIND_SHIFT,
+    ST_TYPE_MASK,
+)
 from cubinspec_writer.emitter import bodies
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cubinspec.reader.elf import SectionRow, SymbolRow
     from cubinspec.reader.streams import InfoRow
 
-OSABI_8 = 0x41
-STT_OBJECT, STT_FUNC, STT_SECTION, STT_CUDA_OBJECT = 1, 2, 3, 13
-STB_LOCAL, STB_GLOBAL, STB_WEAK = 0, 1, 2
-STO_ENTRY = 0x10
+
+class SectionHeader(NamedTuple):
+    """One section header, its fields named as in the gABI."""
+
+    sh_name: int
+    sh_type: int
+    sh_flags: int
+    sh_addr: int
+    sh_offset: int
+    sh_size: int
+    sh_link: int
+    sh_info: int
+    sh_addralign: int
+    sh_entsize: int
+
+
+class SymbolEntry(NamedTuple):
+    """One symbol table entry, its fields named as in the gABI."""
+
+    st_name: int
+    st_info: int
+    st_other: int
+    st_shndx: int
+    st_value: int
+    st_size: int
+
+    @property
+    def st_type(self) -> int:
+        """The type in the low half of ``st_info``."""
+        return self.st_info & ST_TYPE_MASK
+
+    @property
+    def st_bind(self) -> int:
+        """The binding in the high half of ``st_info``."""
+        return self.st_info >> ST_BIND_SHIFT
 
 
 class View:
-    """Rows and names of a cubin; broken parts read as empty, their own rules report them."""
+    """Headers, names and records of a cubin.
+
+    A part that cannot be read is empty here; the rule that is about such parts reports it.
+
+    Attributes:
+        elf: the file as the reader sees it.
+        header: its ELF header.
+        sections: the section headers, in file order.
+        names: the names of the sections.
+    """
 
     def __init__(self, data: bytes, file: str) -> None:
         self.data = data
         self.file = file
         self.elf = Elf(data, file)
-        self.rows: list[SectionRow] = self.elf.section_rows
+        self.header = Header(self.elf)
+        self.sections = list(map(SectionHeader._make, self.elf.section_rows))
         self.names = self.elf.section_names
+
+    # -- the file as a whole ---------------------------------------------------------------------
 
     @cached_property
     def is_abi_8(self) -> bool:
         """Whether e_flags has the layout of CUDA 12.7 and later."""
-        return self.elf.ident[7] == OSABI_8
+        return self.header.os_abi == ELFOSABI_CUDA_V2
 
-    @cached_property
+    @property
     def sm(self) -> int:
         """Number of the architecture, such as 90."""
-        flags = self.elf.ehdr[6]
-        return flags >> 8 & 0xFFFF if self.is_abi_8 else flags & 0xFF
+        return self.header.sm
 
-    @cached_property
+    @property
     def is_executable(self) -> bool:
-        """ET_EXEC; ET_REL and ET_EWP keep the CUDA section types."""
-        return self.elf.ehdr[0] == 2
+        """Whether it is an ET_EXEC file; ET_REL and ET_EWP keep the CUDA section types."""
+        return self.header.e_type == ET_EXEC
+
+    @property
+    def has_table_first(self) -> bool:
+        """Whether the section headers stand right behind the ELF header.
+
+        So does the second of the two known writers of cubins.
+        """
+        return self.header.e_shoff == self.header.e_ehsize
 
     @cached_property
-    def is_table_first(self) -> bool:
-        """Whether the second writer made the file (section headers right behind the header)."""
-        return self.elf.ehdr[5] == self.elf.ehdr[7]
+    def section_header_size(self) -> int:
+        """Bytes of one section header."""
+        return SIZEOF_SECTION_HEADER_64 if self.header.is_64 else SIZEOF_SECTION_HEADER_32
 
-    def of_type(self, *kinds: int) -> list[int]:
+    @cached_property
+    def symbol_size(self) -> int:
+        """Bytes of one symbol table entry."""
+        return SIZEOF_SYMBOL_64 if self.header.is_64 else SIZEOF_SYMBOL_32
+
+    # -- sections --------------------------------------------------------------------------------
+
+    def of_type(self, *types: int) -> list[int]:
         """Indices of the sections of some types."""
-        return [at for at, row in enumerate(self.rows) if row[1] in kinds]
+        return [index for index, header in enumerate(self.sections) if header.sh_type in types]
 
     @cached_property
-    def places(self) -> dict[str, int]:
+    def index_of(self) -> dict[str, int]:
         """Index of the first section of each name."""
         found: dict[str, int] = {}
         for index, name in enumerate(self.names):
             found.setdefault(name, index)
         return found
 
-    def index(self, name: str) -> int:
+    def find(self, name: str) -> int:
         """Index of the first section of a name, 0 when there is none."""
-        return self.places.get(name, 0)
+        return self.index_of.get(name, 0)
 
     def is_mercury(self, index: int) -> bool:
         """Whether a section belongs to the Mercury half."""
-        return bool(self.rows[index][2] & elf.SHF_CUDA_MERCURY)
+        return bool(self.sections[index].sh_flags & SHF_CUDA_MERCURY)
+
+    def header_place(self, index: int) -> tuple[int, str]:
+        """Where the header of a section stands, and its path for messages."""
+        return self.header.e_shoff + index * self.section_header_size, self.path(index)
+
+    def path(self, index: int) -> str:
+        """A section in the terms of messages."""
+        return f"sections[{index}] {self.names[index]}"
+
+    def record_place(self, index: int, number: int, offset: int) -> tuple[int, str]:
+        """Where an attribute record stands, and its path.
+
+        Args:
+            index: its section.
+            number: which of the section's records it is.
+            offset: its place in the section.
+        """
+        return (
+            self.sections[index].sh_offset + offset,
+            f"{self.path(index)}.records[{number}]",
+        )
 
     def body(self, index: int) -> bytes:
         """The bytes of a section, empty when it has none or they are outside the file."""
@@ -80,57 +173,58 @@ class View:
         except CubinError:
             return b""
 
+    # -- symbols and strings ---------------------------------------------------------------------
+
     @cached_property
     def symtab(self) -> int:
         """Index of ``.symtab``, or 0."""
-        return self.elf.find_section(elf.SHT_SYMTAB) or 0
+        return self.elf.find_section(SHT_SYMTAB) or 0
 
     @cached_property
     def mercury_symtab(self) -> int:
         """Index of ``.nv.merc.symtab``, or 0."""
-        return self.elf.find_section(bodies.SHT_CUDA_MERC_SYMTAB) or 0
+        return self.elf.find_section(SHT_CUDA_MERC_SYMTAB) or 0
 
-    def _symbols(self, index: int) -> list[SymbolRow]:
+    def _symbols(self, index: int) -> list[SymbolEntry]:
         if not index:
             return []
         try:
-            return self.elf.symbol_rows(index)
+            return list(map(SymbolEntry._make, self.elf.symbol_rows(index)))
         except CubinError:
             return []
 
     @cached_property
-    def symbols(self) -> list[SymbolRow]:
+    def symbols(self) -> list[SymbolEntry]:
         """``.symtab``."""
         return self._symbols(self.symtab)
 
     @cached_property
-    def mercury_symbols(self) -> list[SymbolRow]:
+    def mercury_symbols(self) -> list[SymbolEntry]:
         """``.nv.merc.symtab``."""
         return self._symbols(self.mercury_symtab)
 
-    def symbols_for(self, index: int) -> list[SymbolRow]:
-        """The symbol table that the records of a section count in."""
+    def symbol_tables(self) -> tuple[tuple[int, list[SymbolEntry]], ...]:
+        """Index and entries of both symbol tables; 0 and none where the file lacks one."""
+        return (self.symtab, self.symbols), (self.mercury_symtab, self.mercury_symbols)
+
+    def symbols_for(self, index: int) -> list[SymbolEntry]:
+        """The symbol table that the symbol numbers in a section refer to."""
         return self.mercury_symbols if self.is_mercury(index) else self.symbols
 
-    def symbol_name(self, row: SymbolRow) -> str | None:
-        """Name of a symbol; ``None`` when it has no proper one."""
-        try:
-            return self.elf.string_table(self.rows[self.symtab][6]).get(row[0])
-        except CubinError:
-            return None
-
     def string(self, offset: int) -> str | None:
-        """A string of ``.strtab``."""
+        """The string of ``.strtab`` at an offset; ``None`` when no string starts there."""
         try:
-            return self.elf.string_table(self.rows[self.symtab][6]).get(offset)
+            return self.elf.string_table(self.sections[self.symtab].sh_link).get(offset)
         except CubinError:
             return None
 
     @cached_property
     def last_string(self) -> int:
         """Offset of the last NUL byte of ``.strtab``; a string that begins behind it has no end."""
-        table = self.rows[self.symtab][6]
-        return self.body(table).rfind(b"\0") if table < len(self.rows) else -1
+        table = self.sections[self.symtab].sh_link
+        return self.body(table).rfind(b"\0") if table < len(self.sections) else -1
+
+    # -- records ---------------------------------------------------------------------------------
 
     @cached_property
     def infos(self) -> dict[int, list[InfoRow]]:
@@ -146,7 +240,7 @@ class View:
     def attributes(self) -> Iterator[tuple[int, list[InfoRow]]]:
         """Attribute streams with the index of their section, without ``.nv.compat``."""
         for index, records in self.infos.items():
-            if self.rows[index][1] != bodies.SHT_CUDA_COMPAT:
+            if self.sections[index].sh_type != SHT_CUDA_COMPAT_INFO:
                 yield index, records
 
     def pairs(self, index: int) -> list[tuple[int, int]]:
