@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cubinspec.containers import Image
+    from cubinspec.report.archs import Device
 
 USAGE = "FILE... [--require SM [--partly]] [--all] [--json|--csv]"
 OPTIONS = (
@@ -63,11 +64,11 @@ def run(arguments: Arguments) -> int:
     return 1 if _missing(reports, required, accepted) or (required and not reports) else status
 
 
-def _required(arguments: Arguments, known: dict[int, Any]) -> list[str]:
+def _required(arguments: Arguments, devices: dict[int, Device]) -> list[str]:
     names = [name for text in arguments.values("--require") for name in text.split(",") if name]
     for name in names:
         number = name.removeprefix("sm_")
-        if not number.isdigit() or int(number) not in known:
+        if not number.isdigit() or int(number) not in devices:
             raise UsageError(f"--require needs a GPU such as sm_90, not {name!r}")
     return [f"sm_{name.removeprefix('sm_')}" for name in names]
 

@@ -37,7 +37,8 @@ def _print(records: list[dict[str, Any]]) -> None:
         numbers += [record["padding"], record["unclaimed"]]
         rows.append((*map(str, numbers), printable(record["file"])))
     if len(rows) > 1:
-        sums = [str(sum(int(row[column]) for row in rows)) for column in range(len(rows[0]) - 1)]
+        *columns, _ = zip(*rows, strict=True)
+        sums = [str(sum(map(int, cells))) for cells in columns]
         rows.append((*sums, f"all {len(rows)} files"))
     head = ("size", "named", *kinds, "padding", "unclaimed", "file")
     print_table(head, rows, frozenset((len(head) - 1,)))

@@ -49,7 +49,7 @@ def _print(word: str, match: dict[str, Any]) -> None:
     entry = dict(match["entry"])
     names = names_of(entry)
     name = entry.pop("name", None) or entry.pop("pattern", None) or word
-    # one bit of st_other has several names: show the one that was asked for
+    # one bit of st_other has several names; show the one that was asked for
     name = next((other for other in names if other.lower() == word.lower()), name)
     print(heading(f"{name}: {match['subject']} ({match['table']}.yaml, {match['group']})"))
     for key in (*_ORDER, *(key for key in entry if key not in _ORDER)):
@@ -67,11 +67,11 @@ def _lines(key: str, value: Any) -> list[str]:
         return [f"writes: {_action(action)}" for action in value] or ["writes: nothing"]
     if isinstance(value, list):
         if value and isinstance(value[0], dict):
-            return [f"{label}:", *(f"  {_plain(item)}" for item in value)]
-        # the variant without a suffix is the empty text
+            return [f"{label}:", *(f"  {_pairs(item)}" for item in value)]
+        # the base variant of an architecture has an empty suffix
         return [f"{label}: {', '.join(str(item) or 'plain' for item in value) or 'none'}"]
     if isinstance(value, dict):
-        return [f"{label}: {_plain(value)}"]
+        return [f"{label}: {_pairs(value)}"]
     if key in _HEXADECIMAL and isinstance(value, int):
         return [f"{label}: {value:#x} ({value})"]
     return [f"{label}: {str(value).strip()}"]
@@ -94,5 +94,5 @@ def _action(action: dict[str, Any]) -> str:
     return f"bits {action['bit']}..{last} = {action['value']}{shift} ({action['kind']})"
 
 
-def _plain(value: dict[str, Any]) -> str:
+def _pairs(value: dict[str, Any]) -> str:
     return ", ".join(f"{key.replace('_', ' ')} {item}" for key, item in value.items())

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from cubinspec.model.cubin import Cubin
     from cubinspec.model.function import Function
 
-    #: One line of the table, unformatted: the columns of ``_HEAD`` with the mangled name last.
+    #: One line of the table, unformatted: the values of ``_CSV_HEAD`` up to the mangled name.
     Row = tuple[Any, ...]
+    #: Gets the file, the path to the image inside it, and what was read of the image.
+    Take = Callable[[str, str, Any], None]
 
 USAGE = "FILE... [--arch SM] [--match PATTERN] [--sort COLUMN] [--all] [--json|--csv]"
 OPTIONS = (
@@ -45,9 +47,10 @@ _COLUMNS = {
     "bar": 7,
     "threads": 8,
 }
-_LEFT_WORDS = frozenset(("kind", "arch", "name", "image"))
-_NAME = 11
-_NONE = "-"
+#: Columns of text, which are aligned to the left and sorted from A to Z.
+_TEXT_WORDS = frozenset(("kind", "arch", "name", "image"))
+_NAME = _CSV_HEAD.index("name")
+_ABSENT = "-"
 
 
 def run(arguments: Arguments) -> int:
@@ -62,25 +65,24 @@ def run(arguments: Arguments) -> int:
 
 
 class Reading:
-    """What is read of a cubin: rows, records, or the finished text of its table.
+    """Reads a cubin: gives rows, records, or the finished text of its table.
 
-    It is sent to other processes, so that as much as possible is done where the cubin is.
+    It is sent to other processes, so that the work is done where the cubin is.
 
     Args:
         form: ``rows`` for unformatted lines, ``records`` for JSON, ``text`` for the table.
     """
 
-    __slots__ = ("_every", "_form", "_kinds", "_mangled", "_pattern")
+    __slots__ = ("_every_function", "_form", "_mangled", "_pattern")
 
     def __init__(self, form: str, arguments: Arguments) -> None:
         self._form = form
-        self._every = arguments.flag("--all")
-        self._kinds = self._every
+        self._every_function = arguments.flag("--all")
         self._mangled = arguments.flag("--mangled")
         self._pattern = arguments.value("--match")
 
     def __call__(self, cubin: Cubin, arch: str) -> Any:
-        """Read a cubin whose target is ``arch``; empty when it has nothing that is wanted."""
+        """Read a cubin whose target is ``arch``; the result is empty when nothing matches."""
         matches = None
         if self._pattern is not None:
             from cubinspec.report.names import matcher
@@ -88,20 +90,20 @@ class Reading:
             matches = matcher(self._pattern)
         if self._form == "records":
             return self._records(cubin, arch, matches)
-        rows = rows_of(cubin, self._every, arch)
+        rows = rows_of(cubin, self._every_function, arch)
         if matches is not None:
             rows = [row for row in rows if matches(row[_NAME])]
         if self._form == "rows" or not rows:
             return rows
         rows.sort(key=lambda row: row[_NAME])
-        return rows_text(rows, kinds=self._kinds, mangled=self._mangled)
+        return rows_text(rows, kinds=self._every_function, mangled=self._mangled)
 
     def _records(
         self, cubin: Cubin, arch: str, matches: Callable[[str], bool] | None
     ) -> list[dict[str, Any]]:
         from cubinspec.report.names import readable
 
-        records = records_of(cubin, self._every)
+        records = records_of(cubin, self._every_function)
         if matches is not None:
             records = [record for record in records if matches(record["name"])]
         for record in records:
@@ -110,54 +112,52 @@ class Reading:
         return records
 
 
-def _for_each(
-    arguments: Arguments,
-    files: list[str],
-    reading: Reading,
-    take: Callable[[str, str, Any], None],
-) -> int:
-    """Read every cubin in the files; ``take`` gets the file, the way to the image, what was read.
-
-    A plain cubin is opened without loading the code for containers.
-    """
-    architecture = _architecture(arguments)
+def _for_each(arguments: Arguments, files: list[str], reading: Reading, take: Take) -> int:
+    """Read every cubin in the files; returns the exit status."""
+    wanted = _wanted_targets(arguments)
     jobs = arguments.integer("--jobs")
     if jobs is not None and jobs < 1:
         raise UsageError("--jobs needs a positive number")
+    num_faults = 0
 
-    def plain(file: str) -> bool:
-        from cubinspec.errors import NotCubinError
-        from cubinspec.model.cubin import Cubin
-
-        try:
-            cubin = Cubin.open(file)
-        except NotCubinError:
-            return False
-        except IsADirectoryError:
-            return False
-        with cubin:
-            if architecture is None or cubin.arch in architecture:
-                take(file, file, reading(cubin, cubin.arch))
-        return True
-
-    failed = 0
-
-    def one(file: str) -> None:
-        nonlocal failed
-        import os
-
-        if os.path.isdir(file) or not plain(file):
+    def read_file(file: str) -> None:
+        nonlocal num_faults
+        if not _read_cubin(file, reading, wanted, take):
             from cubinspec.cli.kernels_in import read_container
 
-            failed += read_container(
-                file, reading, architecture, jobs, lambda path, found: take(file, path, found)
+            num_faults += read_container(
+                file, reading, wanted, jobs, lambda path, found: take(file, path, found)
             )
 
-    status = for_each_file(files, one)
-    return 1 if failed else status
+    status = for_each_file(files, read_file)
+    return 1 if num_faults else status
 
 
-def _architecture(arguments: Arguments) -> frozenset[str] | None:
+def _read_cubin(file: str, reading: Reading, wanted: frozenset[str] | None, take: Take) -> bool:
+    """Read a file that is itself a cubin, without loading the code for containers.
+
+    Returns:
+        False when the file is something else.
+    """
+    import os
+
+    from cubinspec.errors import NotCubinError
+    from cubinspec.model.cubin import Cubin
+
+    if os.path.isdir(file):
+        return False
+    try:
+        cubin = Cubin.open(file)
+    except (NotCubinError, IsADirectoryError):
+        return False
+    with cubin:
+        if wanted is None or cubin.arch in wanted:
+            take(file, file, reading(cubin, cubin.arch))
+    return True
+
+
+def _wanted_targets(arguments: Arguments) -> frozenset[str] | None:
+    """The targets that ``--arch`` asks for; ``None`` for all."""
     names = [name for text in arguments.values("--arch") for name in text.split(",") if name]
     for name in names:
         if not name.removeprefix("sm_").rstrip("af").isdigit():
@@ -170,7 +170,7 @@ def _json(arguments: Arguments, files: list[str]) -> int:
 
     def take(file: str, path: str, found: list[dict[str, Any]]) -> None:
         for record in found:
-            # "file" stays first; the way through containers and the readable name come with it
+            # these keys come first, in this order
             first = {"file": file, "path": path, "name": "", "demangled": ""}
             record["file"] = file
             records.append({**first, **record})
@@ -181,7 +181,7 @@ def _json(arguments: Arguments, files: list[str]) -> int:
         _column(key)
         word = {"reg": "registers", "bar": "barriers", "threads": "max_threads"}.get(key, key)
         records.sort(
-            key=lambda record: _order(_sortable(record, word)), reverse=word not in _LEFT_WORDS
+            key=lambda record: _order(_sortable(record, word)), reverse=word not in _TEXT_WORDS
         )
     write_json(records)
     return status
@@ -195,6 +195,7 @@ def _sortable(record: dict[str, Any], word: str) -> Any:
 
 
 def _order(value: Any) -> tuple[bool, Any]:
+    """A sort key; what the file does not say counts as less than any value."""
     return (value is not None, value if value is not None else 0)
 
 
@@ -205,7 +206,7 @@ def _column(word: str) -> int:
 
 
 class _Table:
-    """Prints as the images come; with ``--sort`` or ``--csv`` all of it at the end."""
+    """Prints each image when it has been read, with ``--sort`` or ``--csv`` all at the end."""
 
     def __init__(self, arguments: Arguments, *, titled: bool) -> None:
         key = arguments.value("--sort")
@@ -234,7 +235,8 @@ class _Table:
         column = self._sort
         if column is not None:
             self._kept.sort(
-                key=lambda item: _order(item[1][column]), reverse=column not in (0, 1, _NAME)
+                key=lambda item: _order(item[1][column]),
+                reverse=_CSV_HEAD[column] not in _TEXT_WORDS,
             )
         if self._csv:
             from cubinspec.cli.walking import write_csv
@@ -269,7 +271,7 @@ def rows_text(
             columns.append(kind)
         columns.append(arch)
         for cells in numbers:
-            columns.append([_NONE if cell is None else str(cell) for cell in cells])
+            columns.append([_ABSENT if cell is None else str(cell) for cell in cells])
         columns.append(
             [
                 f"{count}:{size or 0}" if count else "0"
@@ -281,39 +283,41 @@ def rows_text(
             columns.append(paths)
     else:
         columns = [()] * len(head)
-    left = frozenset(i for i, word in enumerate(head) if word in _LEFT_WORDS)
+    left = frozenset(i for i, word in enumerate(head) if word in _TEXT_WORDS)
     return table_text(head, columns, left)
 
 
-#: A library holds the same names once per architecture.
+#: Shown forms of (name, mangled); a library holds the same names once per architecture.
 _shown_names: dict[tuple[str, bool], str] = {}
 _MAX_SHOWN = 1 << 16
 
 
 def _shown(name: str, mangled: bool) -> str:
-    known = _shown_names.get((name, mangled))
-    if known is None:
-        known = name
-        if not mangled and name.startswith(("_Z", "_R")):
-            from cubinspec.report.names import readable
+    cached = _shown_names.get((name, mangled))
+    if cached is not None:
+        return cached
+    text = name
+    if not mangled and name.startswith(("_Z", "_R")):
+        from cubinspec.report.names import readable
 
-            known = readable(name)
-        if len(_shown_names) >= _MAX_SHOWN:
-            _shown_names.clear()
-        known = _shown_names[name, mangled] = printable(known)
-    return known
+        text = readable(name)
+    if len(_shown_names) >= _MAX_SHOWN:
+        _shown_names.clear()
+    shown = _shown_names[name, mangled] = printable(text)
+    return shown
 
 
-def rows_of(cubin: Cubin, every: bool, arch: str) -> list[Row]:
+def rows_of(cubin: Cubin, every_function: bool, arch: str) -> list[Row]:
     """The unformatted table rows of a cubin for the target ``arch``."""
-    return [_row(arch, function) for function in (cubin.functions if every else cubin.kernels)]
+    functions = cubin.functions if every_function else cubin.kernels
+    return [_row(arch, function) for function in functions]
 
 
-def records_of(cubin: Cubin, every: bool) -> list[dict[str, Any]]:
+def records_of(cubin: Cubin, every_function: bool) -> list[dict[str, Any]]:
     """The JSON records of a cubin."""
     from cubinspec.report.kernels import kernel_records
 
-    return kernel_records(cubin, every_function=every)
+    return kernel_records(cubin, every_function=every_function)
 
 
 def _row(arch: str, function: Function) -> Row:

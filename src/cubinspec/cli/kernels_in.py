@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def read_container(
     file: str,
     reading: Reading,
-    architecture: frozenset[str] | None,
+    wanted: frozenset[str] | None,
     jobs: int | None,
     take: Callable[[str, Any], None],
 ) -> int:
@@ -34,9 +34,9 @@ def read_container(
 
     Args:
         reading: what to read of a cubin.
-        architecture: targets that are wanted; all by default.
+        wanted: targets; ``None`` for all.
         jobs: processes; by default all cores for a large file.
-        take: gets the way to each cubin and what was read of it, in file order.
+        take: gets the path to each cubin and what was read of it, in file order.
 
     Returns:
         How many images could not be read; 1 when there was no cubin at all.
@@ -50,7 +50,7 @@ def read_container(
         large = not os.path.isdir(file) and os.path.getsize(file) >= MIN_PARALLEL_BYTES
         jobs = usable_cores() if large else 1
     faults = total = cubins = 0
-    work = functools.partial(_work, reading, architecture)
+    work = functools.partial(_work, reading, wanted)
     with Progress("images") as progress:
         for _, result, error in work_on_file(file, work, jobs, _cost, progress.step):
             total += 1
@@ -78,18 +78,18 @@ def _cost(image: Image) -> int:
 
 
 def _work(
-    reading: Reading, architecture: frozenset[str] | None, image: Image, arena: Arena
+    reading: Reading, wanted: frozenset[str] | None, image: Image, arena: Arena
 ) -> tuple[str, bool, Any]:
-    """Way to the image, whether it is a cubin, and what was read of it if it is wanted."""
+    """Path to the image, whether it is a cubin, and what was read of it if it is wanted."""
     path = str(image)
     if image.kind != "cubin":
         return path, False, None
-    if architecture is not None and image.entry is not None and image.arch not in architecture:
+    if wanted is not None and image.entry is not None and image.arch not in wanted:
         return path, True, None
     with image.cubin(arena) as cubin:
-        # a cubin does not say itself that it is for a family
+        # only the fatbin entry says that a cubin is for a family
         family = image.entry is not None and image.entry.variant == "f"
         arch = image.arch if family else cubin.arch
-        if architecture is not None and image.entry is None and arch not in architecture:
+        if wanted is not None and image.entry is None and arch not in wanted:
             return path, True, None
         return path, True, reading(cubin, arch)

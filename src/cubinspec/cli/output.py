@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 #: Characters of JSON text that are held before they are written.
 _PIECE = 1 << 20
-_BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
+_BOLD, _NORMAL = "\x1b[1m", "\x1b[0m"
 
 
 def for_each_file(files: list[str], action: Callable[[str], None]) -> int:
@@ -35,7 +35,7 @@ def for_each_file(files: list[str], action: Callable[[str], None]) -> int:
 
 
 def for_each_cubin(files: list[str], action: Callable[[Cubin], None]) -> int:
-    """:func:`for_each_file` over opened cubins; what is no cubin is said to be what it is."""
+    """:func:`for_each_file` over opened cubins; about any other file it is said what it is."""
     return for_each_file(files, lambda file: _with_cubin(file, action))
 
 
@@ -49,7 +49,7 @@ def _with_cubin(file: str, action: Callable[[Cubin], None]) -> None:
         import os
 
         if not os.path.isfile(file):
-            raise  # a pipe has been read and cannot be asked again
+            raise  # a pipe cannot be read a second time to find out what it held
         from cubinspec.containers import identify
 
         raise NotCubinError(
@@ -66,7 +66,7 @@ def report(error: CubinError) -> None:
 
 
 def write_json(value: Any) -> None:
-    """Print a JSON document, in pieces: its text can be many times its data."""
+    """Print a JSON document in pieces; its whole text could be many times larger than its data."""
     import json
 
     parts: list[str] = []
@@ -82,7 +82,7 @@ def write_json(value: Any) -> None:
 
 
 def printable(text: str) -> str:
-    """Text that any terminal encoding of UTF-8 can show; control characters are escaped."""
+    """Text that any UTF-8 terminal can show; control characters are escaped."""
     if text.isprintable():
         return text
     return "".join(
@@ -91,8 +91,8 @@ def printable(text: str) -> str:
 
 
 def heading(text: str) -> str:
-    """A line that stands out on a terminal and is plain elsewhere."""
-    return f"{_BOLD}{text}{_PLAIN}" if _is_terminal() else text
+    """A line in bold type on a terminal, as it is elsewhere."""
+    return f"{_BOLD}{text}{_NORMAL}" if _is_terminal() else text
 
 
 def _is_terminal() -> bool:
@@ -116,7 +116,7 @@ def table_text(head: Sequence[str], columns: Sequence[Sequence[str]], left: froz
     last = len(head) - 1
     form = []
     for column, (word, cells) in enumerate(zip(head, columns, strict=True)):
-        # the last column needs no padding to the right
+        # a last column of text is not padded: lines would end in spaces
         width = 0 if column == last and column in left else max(map(len, (word, *cells)))
         form.append(f"%{'-' if column in left else ''}{width}s")
     line = "  ".join(form) + "\n"

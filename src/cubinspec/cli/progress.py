@@ -1,11 +1,12 @@
-"""A line on the terminal while something takes long; nothing anywhere else."""
+"""A line of progress on the terminal; nothing is written elsewhere."""
 
 from __future__ import annotations
 
 import sys
 
-#: Drawn at most so often (seconds), and first after this time: short work shows nothing.
+#: Seconds between two drawings.
 _INTERVAL = 0.1
+#: Seconds before the first drawing, so that short work shows nothing.
 _PATIENCE = 0.5
 _WIDTH = 78
 
@@ -15,7 +16,7 @@ class Progress:
 
     Args:
         what: plural of what is counted.
-        total: how many there will be, if known: then a bar is drawn.
+        total: how many there will be; when it is given, a bar is drawn.
     """
 
     def __init__(self, what: str, total: int | None = None) -> None:

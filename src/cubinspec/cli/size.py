@@ -84,9 +84,9 @@ def _print_view(view: View, total: int, top: int, name_of: Callable[[str], str])
     head = rows[:top] if top else rows
     rest = rows[len(head) :]
     if rest:
-        name = f"({len(rest)} more)"
-        head.append((name, sum(row[1] for row in rest), sum(row[2] for row in rest)))
-    head.append(("total", total, sum(row[2] for row in rows)))
+        file_bytes, size = _sums(rest)
+        head.append((f"({len(rest)} more)", file_bytes, size))
+    head.append(("total", total, _sums(rows)[1]))
     print_table(
         (f"by {view.title}", "file bytes", "share", "bytes"),
         [
@@ -100,6 +100,11 @@ def _print_view(view: View, total: int, top: int, name_of: Callable[[str], str])
         ],
         frozenset((0,)),
     )
+
+
+def _sums(rows: list[tuple[str, int, int]]) -> tuple[int, int]:
+    """File bytes and bytes of some rows together."""
+    return sum(file_bytes for _, file_bytes, _ in rows), sum(size for _, _, size in rows)
 
 
 def _print_duplicates(found: SizeReport, top: int, name_of: Callable[[str], str]) -> None:

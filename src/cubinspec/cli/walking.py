@@ -1,4 +1,4 @@
-"""What the commands that take containers share: walking, filtering, reporting faults, CSV."""
+"""What the commands that take containers share: walking them, filters, faults, CSV."""
 
 from __future__ import annotations
 

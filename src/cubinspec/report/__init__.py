@@ -1,1 +1,1 @@
-"""Consumers of the model: everything the commands show, as plain data."""
+"""What the commands show, as dictionaries and lists ready for JSON."""

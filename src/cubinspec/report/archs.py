@@ -1,11 +1,13 @@
 """Which GPUs a file runs on, and by which rule.
 
-All facts come from ``ksy/tables/arch.yaml``: the known architectures, which of them are embedded
-devices, which form a family (``link_group``), and the rules (``running``), of which the first that
-fits an image and a device decides.
+All facts come from ``ksy/tables/arch.yaml``: the architectures, which of them are embedded devices,
+which form a family (``link_group``), and the rules (``running``). The first rule that fits an image
+and a device decides.
 """
 
 from __future__ import annotations
+
+from cubinspec.values import FrozenValue, ValueObject
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,16 +19,35 @@ if TYPE_CHECKING:
 SOURCE = "ksy/tables/arch.yaml"
 
 
-class Device:
-    """One architecture as ``arch.yaml`` describes it."""
+class Device(FrozenValue):
+    """One architecture as ``arch.yaml`` describes it.
 
-    __slots__ = ("embedded", "family", "generation", "sm")
+    Attributes:
+        sm: its number, 90 for sm_90.
+        generation: name of the chips, such as Hopper; empty when it has none.
+        embedded: whether it is a device such as Jetson, whose code only runs on its like.
+        family: the same number for all architectures of one family.
+    """
 
-    def __init__(self, row: dict[str, Any]) -> None:
-        self.sm: int = row["sm"]
-        self.generation: str = row["generation"] or ""
-        self.embedded: bool = row["embedded"]
-        self.family: int = row["link_group"]
+    sm: int
+    generation: str
+    embedded: bool
+    family: int
+
+    __match_args__ = ("sm", "generation", "embedded", "family")
+    __slots__ = __match_args__
+
+    def __init__(self, sm: int, generation: str, embedded: bool, family: int) -> None:
+        put = object.__setattr__
+        put(self, "sm", sm)
+        put(self, "generation", generation)
+        put(self, "embedded", embedded)
+        put(self, "family", family)
+
+    @classmethod
+    def from_row(cls, row: dict[str, Any]) -> Device:
+        """The architecture of a row of ``arch.yaml``."""
+        return cls(row["sm"], row["generation"] or "", row["embedded"], row["link_group"])
 
     @property
     def name(self) -> str:
@@ -46,34 +67,55 @@ def major(sm: int) -> int:
     return sm // 10
 
 
-class Rule:
+#: Keys of a rule's row in ``arch.yaml`` that are conditions.
+_CONDITIONS = ("variants", "number", "major", "family", "embedded")
+
+
+class Rule(ValueObject):
     """One rule of ``arch.yaml``: its conditions, and what it says when they hold.
 
     Attributes:
         name: its id.
         runs: whether the image runs.
-        rank: what a driver prefers comes first; 0 where nothing runs.
+        rank: of two rules a driver prefers the one with the lower rank; 0 where nothing runs.
         sentence: the rule in words.
+        images: kinds of images that it is about: ``cubin``, ``ptx``.
+        conditions: what must hold besides, by the words of ``arch.yaml``.
     """
 
-    __slots__ = ("_conditions", "_images", "name", "rank", "runs", "sentence")
+    __match_args__ = ("name", "runs", "rank", "sentence", "images", "conditions")
+    __slots__ = __match_args__
 
-    def __init__(self, row: dict[str, Any]) -> None:
-        self.name: str = row["id"]
-        self.runs: bool = row["runs"]
-        self.rank: int = row.get("rank", 0)
-        self.sentence: str = row["meaning"]
-        self._images: list[str] = row["images"]
-        keys = ("variants", "number", "major", "family", "embedded")
-        self._conditions = {key: row[key] for key in keys if key in row}
+    def __init__(
+        self,
+        name: str,
+        runs: bool,
+        rank: int,
+        sentence: str,
+        images: list[str],
+        conditions: dict[str, Any],
+    ) -> None:
+        self.name = name
+        self.runs = runs
+        self.rank = rank
+        self.sentence = sentence
+        self.images = images
+        self.conditions = conditions
+
+    @classmethod
+    def from_row(cls, row: dict[str, Any]) -> Rule:
+        """The rule of a row of ``arch.yaml``."""
+        conditions = {key: row[key] for key in _CONDITIONS if key in row}
+        rank = row.get("rank", 0)
+        return cls(row["id"], row["runs"], rank, row["meaning"], row["images"], conditions)
 
     def decides(self, kind: str, sm: int, variant: str, device: Device, own: Device | None) -> bool:
         """Whether all conditions hold for an image of ``kind`` for ``sm`` on a device.
 
         Args:
-            own: what is known of the image's architecture.
+            own: the image's architecture; ``None`` when the table lacks it.
         """
-        if kind not in self._images:
+        if kind not in self.images:
             return False
         family = sm == device.sm or (own is not None and own.family == device.family)
         number = "same" if sm == device.sm else "higher" if sm > device.sm else "lower"
@@ -86,15 +128,15 @@ class Rule:
         }
         return all(
             variant in wanted if key == "variants" else is_so[key] == wanted
-            for key, wanted in self._conditions.items()
+            for key, wanted in self.conditions.items()
         )
 
 
 class Facts:
-    """What ``arch.yaml`` says of running.
+    """What ``arch.yaml`` says about running; read from its JSON form.
 
     Attributes:
-        devices: all known architectures by number, ascending.
+        devices: all architectures of the table by number, ascending.
         rules: in the order in which they are tried.
     """
 
@@ -109,9 +151,9 @@ class Facts:
         folder = os.path.dirname(cubinspec_generated.__file__)
         with open(os.path.join(folder, "json", "arch.json"), encoding="utf-8") as file:
             table = json.load(file)
-        devices = sorted(map(Device, table["architectures"]), key=lambda device: device.sm)
-        self.devices = {device.sm: device for device in devices}
-        self.rules = [Rule(row) for row in table["running"]]
+        rows = sorted(table["architectures"], key=lambda row: row["sm"])
+        self.devices = {row["sm"]: Device.from_row(row) for row in rows}
+        self.rules = [Rule.from_row(row) for row in table["running"]]
 
     def verdict(self, kind: str, arch: str, device: Device) -> Rule:
         """The rule that decides whether an image runs on a device.
@@ -129,20 +171,24 @@ class Facts:
 LINK_INPUTS = "__nv_rel"
 
 
-class Unit:
+class Unit(ValueObject):
     """Images of which the driver chooses one: a fatbin, or the bare images of a file.
 
     Attributes:
         name: where it is.
-        targets: kind and target of every image that could run.
+        linked: whether the driver sees it; it does not see the inputs of a device link.
+        targets: (kind, target) of every image that could run -> how many images have them.
     """
 
-    __slots__ = ("linked", "name", "targets")
+    __match_args__ = ("name", "linked", "targets")
+    __slots__ = __match_args__
 
-    def __init__(self, name: str, linked: bool) -> None:
+    def __init__(
+        self, name: str, linked: bool, targets: dict[tuple[str, str], int] | None = None
+    ) -> None:
         self.name = name
         self.linked = linked
-        self.targets: dict[tuple[str, str], int] = {}
+        self.targets = {} if targets is None else targets
 
 
 def units(images: Iterable[Image]) -> list[Unit]:
@@ -174,27 +220,21 @@ def units(images: Iterable[Image]) -> list[Unit]:
 
 def device_record(device: Device, all_units: list[Unit], facts: Facts) -> dict[str, Any]:
     """What can be said about one device, ready for JSON (schema ``archs.schema.json``)."""
-    ways: dict[tuple[int, str], list[Any]] = {}
-    reasons: dict[str, list[Any]] = {}
+    #: (rank, target) of the best image -> its rule and how many units have it
+    ways: dict[tuple[int, str], tuple[Rule, int]] = {}
+    #: name of the rule that excludes the nearest image -> the rule and the number of units
+    reasons: dict[str, tuple[Rule, int]] = {}
     missing: list[str] = []
     for unit in all_units:
-        best: tuple[int, int, str, Rule] | None = None
-        nearest: tuple[bool, int, str, Rule] | None = None
-        for kind, arch in unit.targets:
-            rule = facts.verdict(kind, arch, device)
-            sm = split_arch(arch)[0]
-            if rule.runs:
-                way = (rule.rank, -sm, arch, rule)
-                best = way if best is None or way[:3] < best[:3] else best
-            else:
-                # what is said is why the nearest one does not do, a lower one if there is any
-                near = (sm <= device.sm, -abs(sm - device.sm), rule.name, rule)
-                nearest = near if nearest is None or near[:3] > nearest[:3] else nearest
+        best, nearest = _choose(unit, device, facts)
         if best is not None:
-            ways.setdefault((best[0], best[2]), [best[3], 0])[1] += 1
+            target, rule = best
+            rule, count = ways.get((rule.rank, target), (rule, 0))
+            ways[rule.rank, target] = rule, count + 1
         elif nearest is not None:
             missing.append(unit.name)
-            reasons.setdefault(nearest[2], [nearest[3], 0])[1] += 1
+            _, count = reasons.get(nearest.name, (nearest, 0))
+            reasons[nearest.name] = nearest, count + 1
     served = len(all_units) - len(missing)
     return {
         "gpu": device.name,
@@ -208,8 +248,37 @@ def device_record(device: Device, all_units: list[Unit], facts: Facts) -> dict[s
         ],
         "without": [
             {"rule": name, "units": count, "because": rule.sentence}
-            for name, (rule, count) in sorted(reasons.items())
+            for name, (rule, count) in sorted(reasons.items(), key=lambda item: item[0])
         ],
         "missing": missing,
         "source": SOURCE,
     }
+
+
+def _choose(
+    unit: Unit, device: Device, facts: Facts
+) -> tuple[tuple[str, Rule] | None, Rule | None]:
+    """What a driver takes of a unit.
+
+    Returns:
+        target and rule of the image that runs, if one does; and the rule that excludes the image
+        nearest to the device, preferably one for an older device.
+    """
+    best: tuple[tuple[int, int, str], Rule] | None = None
+    nearest: tuple[tuple[bool, int, str], Rule] | None = None
+    for kind, target in unit.targets:
+        rule = facts.verdict(kind, target, device)
+        sm, _ = split_arch(target)
+        if rule.runs:
+            order = (rule.rank, -sm, target)
+            if best is None or order < best[0]:
+                best = order, rule
+        else:
+            nearness = (sm <= device.sm, -abs(sm - device.sm), rule.name)
+            if nearest is None or nearness > nearest[0]:
+                nearest = nearness, rule
+    chosen = None
+    if best is not None:
+        (_, _, target), rule = best
+        chosen = target, rule
+    return chosen, None if nearest is None else nearest[1]

@@ -19,7 +19,7 @@ def coverage_record(cubin: Cubin) -> dict[str, Any]:
 
     ``named`` are fields of the spec, ``opaque`` bodies whose kind the spec names, ``padding``
     zeros between structures, ``unclaimed`` all else. Bytes that two structures share (a Mercury
-    section and its plain twin) count once.
+    section and its SASS twin) count once.
 
     Raises:
         CubinError: a field does not follow the spec, or a section is cut off.
@@ -60,20 +60,20 @@ def attribute(size: int, claims: Iterable[Span]) -> list[Span]:
     """
     ordered = sorted(claims)
     fields = _disjoint(size, (claim for claim in ordered if claim[2] == FIELD))
-    bodies = _disjoint(size, (claim for claim in ordered if claim[2] != FIELD))
+    bodies = iter(_disjoint(size, (claim for claim in ordered if claim[2] != FIELD)))
+    nobody = (size, size, "")
+    body_start, body_end, body_kind = next(bodies, nobody)
     spans: list[Span] = []
-    next_body = 0
     at = 0
-    for start, end, kind in [*fields, (size, size, "")]:
+    for start, end, kind in [*fields, nobody]:
         # the gap before this field goes to the bodies that reach into it
         while at < start:
-            while next_body < len(bodies) and bodies[next_body][1] <= at:
-                next_body += 1
-            body = bodies[next_body] if next_body < len(bodies) else (size, size, "")
-            if body[0] > at:
-                stop, owner = min(body[0], start), ""
+            while body_end <= at:
+                body_start, body_end, body_kind = next(bodies, nobody)
+            if body_start > at:
+                stop, owner = min(body_start, start), ""
             else:
-                stop, owner = min(body[1], start), body[2]
+                stop, owner = min(body_end, start), body_kind
             spans.append((at, stop, owner))
             at = stop
         if end > at:

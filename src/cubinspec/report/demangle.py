@@ -1,10 +1,10 @@
-"""C++ and Rust names for people, also from files that mean harm.
+"""Readable C++ and Rust names, also from files that were made to do harm.
 
 A mangled name may refer to its own parts (``S0_``, ``T_``), so that two hundred characters can
 stand for gigabytes, and the demangler (LLVM's, through ``pycxxfilt``) ends the whole process when
-memory runs out. Names that cannot grow far are demangled here; the others, long template names
-among them, in a child process with a limit on its memory. Both stop when the readable names of a
-run outgrow the mangled ones by more than real names do.
+memory runs out. Names that cannot grow far are demangled in this process. The others, long template
+names among them, are demangled in a child process with a limit on its memory. Both stop when the
+readable names of a run are longer than the mangled ones by a factor that real names never reach.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _SAFE_BITS = 22
 #: Most growth comes from parts that are named three times each: 3 ** (1/3) per reference.
 _BITS_PER_REFERENCE = 0.53
-#: Readable characters that are given without looking at the ratio.
+#: The ratio of readable to mangled characters is looked at from this many readable ones on.
 _FLOOR = 4 << 20
 _CHILD_BYTES = 256 << 20
 _TOO_LONG = "!"
@@ -48,8 +48,9 @@ for line in sys.stdin:
 """
 
 _child: Popen[str] | None = None
-#: Process that started the child: one that was forked off must not share its pipes.
+#: Process that started the child; a forked process must not share the pipes.
 _owner = 0
+#: Mangled characters asked for in this run, and readable ones given.
 _asked = 0
 _given = 0
 
@@ -107,7 +108,7 @@ def _ask_child(name: str) -> str | None:
         answer = f"{_TOO_LONG}\n"
     found = answer[:-1]
     if found == _TOO_LONG:
-        _given += _FLOOR  # at least what it cost
+        _given += _FLOOR  # what it cost is not known; assume a lot
         return None
     _given += len(found)
     return found or None

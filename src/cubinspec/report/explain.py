@@ -51,12 +51,12 @@ def explain(word: str) -> list[Entry]:
                 match = {"table": table, "group": group, "subject": subject, "entry": entry}
                 found.append((rank, match))
     found.sort(key=lambda item: item[0])
-    best_section = max(
-        (len(m["entry"]["pattern"]) for _, m in found if "pattern" in m["entry"]), default=0
+    # of several patterns of section names the longest one is meant
+    longest = max(
+        (len(match["entry"]["pattern"]) for _, match in found if "pattern" in match["entry"]),
+        default=0,
     )
-    return [
-        match for _, match in found if len(match["entry"].get("pattern", "")) in (0, best_section)
-    ]
+    return [match for _, match in found if len(match["entry"].get("pattern", "")) in (0, longest)]
 
 
 def load_table(table: str) -> Entry:

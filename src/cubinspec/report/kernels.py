@@ -74,5 +74,5 @@ def _list(triple: tuple[int, int, int] | None) -> list[int] | None:
 def _attribute_names(function: Function) -> list[str]:
     from cubinspec_generated.tables import eiattr
 
-    codes = dict.fromkeys(row[2] for row in function.info_rows)
+    codes = dict.fromkeys(code for _, _, code, _, _ in function.info_rows)
     return [eiattr.NAMES.get(code) or f"{code:#x}" for code in codes]

@@ -1,4 +1,4 @@
-"""Names for people: demangled, matched, compared."""
+"""Readable names, and patterns that names are compared with."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-#: A library holds the same names once per architecture.
-_known: dict[str, str] = {}
-_MAX_KNOWN = 1 << 17
+#: Readable forms of names; a library holds the same names once per architecture.
+_cached: dict[str, str] = {}
+_MAX_CACHED = 1 << 17
 
 
 def readable(name: str) -> str:
@@ -18,14 +18,14 @@ def readable(name: str) -> str:
     """
     if not name.startswith(("_Z", "_R", "__Z", "$_Z")):
         return name
-    known = _known.get(name)
-    if known is None:
-        if len(_known) >= _MAX_KNOWN:
-            _known.clear()
+    found = _cached.get(name)
+    if found is None:
+        if len(_cached) >= _MAX_CACHED:
+            _cached.clear()
         from cubinspec.report.demangle import demangle
 
-        known = _known[name] = demangle(name) or name
-    return known
+        found = _cached[name] = demangle(name) or name
+    return found
 
 
 def matcher(pattern: str | None) -> Callable[[str], bool]:

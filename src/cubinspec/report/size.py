@@ -1,9 +1,7 @@
 """Where the bytes of a file go: by member, content, architecture, section and kernel.
 
-Every view sums to the size of the file. A byte inside something compressed counts as the bytes
-that it takes in the file, which is its share of the compressed size: ``file bytes`` are exact for
-what lies plainly in the file and proportional inside compression; ``bytes`` are before
-compression.
+Every view sums to the size of the file. ``bytes`` are before compression, ``file bytes`` are what
+they take in the file: exact for uncompressed contents, a share of the compressed size for others.
 """
 
 from __future__ import annotations
@@ -57,23 +55,28 @@ class View:
 
     def __init__(self, title: str) -> None:
         self.title = title
-        self.rows: dict[str, list[float]] = {}
+        self.rows: dict[str, tuple[float, float]] = {}
 
     def add(self, name: str, file_bytes: float, size: float) -> None:
         """Attribute bytes to a name."""
-        row = self.rows.get(name)
-        if row is None:
-            self.rows[name] = [file_bytes, size]
+        before = self.rows.get(name)
+        if before is None:
+            self.rows[name] = file_bytes, size
         else:
-            row[0] += file_bytes
-            row[1] += size
+            file_bytes_before, size_before = before
+            self.rows[name] = file_bytes_before + file_bytes, size_before + size
 
     def table(self, total: int) -> list[tuple[str, int, int]]:
         """Rows of name, file bytes and bytes, largest first, the file bytes summing to ``total``.
 
-        Shares are rounded so that what is lost in one row is found in the next.
+        A share is rounded so that what one row loses the next one gains.
         """
-        ordered = sorted(self.rows.items(), key=lambda item: (-item[1][0], item[0]))
+
+        def largest_first(item: tuple[str, tuple[float, float]]) -> tuple[float, str]:
+            name, (file_bytes, _) = item
+            return -file_bytes, name
+
+        ordered = sorted(self.rows.items(), key=largest_first)
         result: list[tuple[str, int, int]] = []
         exact = 0.0
         given = 0
@@ -101,7 +104,7 @@ class _Leaf:
         self.bare = 0
 
 
-class _Copies:
+class Copies:
     """Places where the same bytes occur."""
 
     __slots__ = ("file_bytes", "places", "size")
@@ -143,8 +146,8 @@ class SizeReport:
         self.by_arch = View("arch")
         self.by_section = View("section")
         self.by_kernel = View("kernel")
-        self.duplicate_images: list[tuple[str, str, _Copies]] = []
-        self.duplicate_code: list[tuple[str, str, _Copies]] = []
+        self.duplicate_images: list[tuple[str, str, Copies]] = []
+        self.duplicate_code: list[tuple[str, str, Copies]] = []
         self.faults: list[CubinError] = []
 
     @property
@@ -174,20 +177,21 @@ def measure(file: str, step: Callable[[str], None] = lambda text: None) -> SizeR
 
 
 class _Measuring:
-    """State while a file is walked."""
+    """Attributes bytes while a file is walked."""
 
     def __init__(self, file: str) -> None:
         self.report = SizeReport(file)
         self._files: set[str] = set()
         self._leaves: dict[str, _Leaf] = {}
-        self._images: dict[tuple[str, str, bytes], _Copies] = {}
-        self._code: dict[tuple[str, str, bytes], _Copies] = {}
+        self._images: dict[tuple[str, str, bytes], Copies] = {}
+        self._code: dict[tuple[str, str, bytes], Copies] = {}
 
     def visit(self, steps: tuple[Step, ...], source: Source, kind: str) -> None:
         """Note a file or member."""
-        if steps[0].name not in self._files:
-            self._files.add(steps[0].name)
-            self.report.total += steps[0].size
+        outermost = steps[0]
+        if outermost.name not in self._files:
+            self._files.add(outermost.name)
+            self.report.total += outermost.size
         if kind in ARCHIVES or kind in COMPRESSED:
             return
         name = " → ".join(step.name for step in steps)
@@ -225,7 +229,7 @@ class _Measuring:
         from hashlib import sha256
 
         key = (image.kind, image.arch, sha256(data).digest())
-        self._images.setdefault(key, _Copies(len(data))).add(str(image), file_bytes)
+        self._images.setdefault(key, Copies(len(data))).add(str(image), file_bytes)
         if image.kind == "cubin":
             try:
                 with image.cubin(arena) as cubin:
@@ -239,7 +243,8 @@ class _Measuring:
     def _cubin(self, image: Image, cubin: Cubin, file_bytes: float, size: int) -> None:
         """Attribute a cubin's bytes to sections and functions.
 
-        All is read before anything is attributed, so that a broken cubin is attributed once.
+        Everything is read before anything is attributed: a cubin that turns out to be broken would
+        be attributed twice otherwise.
         """
         from hashlib import sha256
 
@@ -251,12 +256,12 @@ class _Measuring:
         for section in cubin.sections:
             if section.sh_size and section.has_bytes:
                 spans.append((section.sh_offset, section.sh_offset + section.sh_size, section))
-        spans.sort(key=lambda span: (span[0], span[1]))
+        spans.sort(key=lambda span: span[:2])
         pieces: list[tuple[str, str, int]] = []
         code: list[tuple[str, bytes, int]] = []
         cursor = attributed = 0
         for start, end, section in spans:
-            # Mercury sections may share their bytes with a plain twin: the first one counts.
+            # A Mercury section may share its bytes with its SASS twin: the first one counts.
             own = min(end, size) - max(start, cursor)
             if own <= 0:
                 continue
@@ -275,7 +280,7 @@ class _Measuring:
         report.by_section.add(GAPS, gaps * ratio, gaps)
         report.by_kernel.add(MODULE, gaps * ratio, gaps)
         for function, digest, own in code:
-            copies = self._code.setdefault((arch, function, digest), _Copies(own))
+            copies = self._code.setdefault((arch, function, digest), Copies(own))
             copies.add(place, own * ratio)
 
     def finish(self) -> SizeReport:
@@ -312,9 +317,14 @@ class _Measuring:
             for (arch, name, _), copies in self._code.items()
             if len(copies.places) > 1
         ]
-        report.duplicate_images.sort(key=lambda item: -item[2].wasted)
-        report.duplicate_code.sort(key=lambda item: -item[2].wasted)
+        for duplicates in (report.duplicate_images, report.duplicate_code):
+            duplicates.sort(key=_saving, reverse=True)
         return report
+
+
+def _saving(duplicate: tuple[str, str, Copies]) -> int:
+    _, _, copies = duplicate
+    return copies.wasted
 
 
 def section_kind(name: str) -> str:

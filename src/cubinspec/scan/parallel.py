@@ -1,7 +1,7 @@
 """Work on the images of one large file in several processes.
 
-Every process lists the file, which is cheap, and takes its share of the images; nothing but
-results travels between them.
+Every process lists the images of the file, which is cheap, and works on its share of them, so that
+only results are sent between processes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cubinspec.containers import Image
     from cubinspec.containers.arena import Arena
 
-    #: What is done with an image; a function of a module, so that processes can share it.
+    #: What is done with an image; a function of a module, so that it can be sent to processes.
     Work = Callable[["Image", "Arena"], object]
     #: How long that takes, in any unit; a function of a module too.
     Cost = Callable[["Image"], int]
@@ -45,8 +45,8 @@ def share_of(
 ) -> Iterator[tuple[int, Image]]:
     """One of ``shares`` shares of about equal cost, with the numbers of the images.
 
-    Each image goes to the share that has least so far. So every process finds the same shares for
-    itself while it walks, and none needs the whole list before it begins.
+    Each image goes to the share with the lowest cost so far. Every process finds the same shares
+    while it walks, so that none needs the whole list before it begins.
     """
     loads = [0] * shares
     for number, image in enumerate(images):
@@ -114,6 +114,11 @@ def work_on_file(
         for share, future in enumerate(futures, 1):
             try:
                 shares.append(future.result())
-            except BrokenProcessPool:  # killed, for want of memory most likely: do it here
+            except BrokenProcessPool:  # killed, probably because memory ran out: do it here
                 shares.append(work_on_share(path, share, jobs, work, cost))
-    yield from merge(*shares, key=lambda result: result[0])
+    yield from merge(*shares, key=_number_of)
+
+
+def _number_of(result: Result) -> int:
+    number, _, _ = result
+    return number

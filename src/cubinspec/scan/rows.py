@@ -1,4 +1,4 @@
-"""The rows of one file: the unit of work of a scan, the same in every process and cluster."""
+"""The rows of one file; a scan does this work in any process or cluster."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from cubinspec.errors import CubinError, FileAccessError
 from cubinspec.report.archs import split_arch
 from cubinspec.report.names import readable
 from cubinspec.scan.parallel import share_of
+from cubinspec.values import ValueObject
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,21 +22,22 @@ if TYPE_CHECKING:
     Row = dict[str, Any]
 
 
-class Task:
-    """A share of a file, of ``shares`` that are about equal."""
+class Task(ValueObject):
+    """A share of a file; it is sent to other processes.
 
-    __slots__ = ("path", "share", "shares")
+    Attributes:
+        path: the file, a path or URL.
+        share: which of the shares, from 0.
+        shares: how many shares, of about equal cost, the file has.
+    """
+
+    __match_args__ = ("path", "share", "shares")
+    __slots__ = __match_args__
 
     def __init__(self, path: str, share: int = 0, shares: int = 1) -> None:
         self.path = path
         self.share = share
         self.shares = shares
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Task, (self.path, self.share, self.shares)
-
-    def __repr__(self) -> str:
-        return f"Task({self.path!r}, {self.share}, {self.shares})"
 
 
 def open_source(path: str) -> Source:
@@ -124,7 +126,7 @@ def _rows(file: str, number: int, image: Image, arena: Arena) -> Iterator[Row]:
         yield {**common, **_target(image.arch)}
         return
     with image.cubin(arena) as cubin:
-        # An f target stands in the entry only, that of a bare cubin only in the cubin.
+        # Only the fatbin entry says that a cubin is for a family (sm_100f).
         arch = image.arch if image.entry is not None else cubin.arch
         common.update(_target(arch))
         kernels = [

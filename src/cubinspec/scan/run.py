@@ -1,4 +1,4 @@
-"""Scanning many files: tasks, the processes or the cluster that do them, and the result file."""
+"""Scanning many files: the tasks, the processes or cluster that do them, the result file."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from cubinspec.scan.rows import Row
 
-#: A task whose worker died is done again so often; a file that kills three workers is at fault.
+#: How often a task is tried; a file whose workers died each time is taken to be the cause.
 MAX_ATTEMPTS = 3
-#: How long a Dask scheduler may take to answer.
+#: Time in which a Dask scheduler must answer.
 DASK_TIMEOUT = "30s"
 #: Rows gathered before they are written: a parquet row group of a few megabytes.
 ROWS_PER_GROUP = 50_000
@@ -62,7 +62,7 @@ def _file_tasks(path: str) -> Iterator[Task]:
             shares = -(-source.size // MIN_PARALLEL_BYTES)
         source.close()
     except CubinError:
-        pass  # the task will say it
+        pass  # the task will report it
     for share in range(shares):
         yield Task(path, share, shares)
 
@@ -87,8 +87,8 @@ def scan(paths: Iterable[str], *, jobs: int = 1) -> Iterator[list[Row]]:
     attempts = dict.fromkeys(range(len(tasks)), 0)
     waiting = list(range(len(tasks)))
     while waiting:
-        # After a death the pool is useless: a new one takes what had not ended. The last attempt
-        # of each task is made alone, so that the cause takes nothing with it.
+        # When a process dies, its pool is useless: a new one takes the tasks that did not end. The
+        # last attempt of each task is made alone, so that no other task dies with it.
         alone = min(attempts[number] for number in waiting) >= MAX_ATTEMPTS - 1
         with ProcessPoolExecutor(1 if alone else jobs) as pool:
             running: dict[Future[list[Row]], int] = {}
