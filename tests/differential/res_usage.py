@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from cubinspec import Cubin
-from cubinspec.model.function import UNBOUNDED
+from cubinspec_generated.codes import STACK_SIZE_UNKNOWN
 from tests.differential.rows import Row, View
 
 FUNCTION = re.compile(r"^ Function (.*):$")
@@ -42,7 +42,9 @@ def ours(cubin: Cubin) -> View:
         counts[name] = counts.get(name, 0) + 1
         rows[name, counts[name]] = {
             "REG": function.registers or 0,
-            "STACK": "UNKNOWN" if function.min_stack_size == UNBOUNDED else function.stack or 0,
+            "STACK": "UNKNOWN"
+            if function.min_stack_size == STACK_SIZE_UNKNOWN
+            else function.stack or 0,
             "_kind": function.kind,
             "_type": cubin.header.type_name,
             "SHARED": function.shared,

@@ -17,7 +17,7 @@ from cubinspec import images
 from cubinspec.containers import Image, fatbin
 from cubinspec.containers.fatbin_write import container, entry_for, parse
 from cubinspec.containers.source import BytesSource
-from cubinspec.model.function import UNBOUNDED
+from cubinspec_generated.codes import STACK_SIZE_UNKNOWN
 from tests.differential.res_usage import COLUMN, FUNCTION
 from tests.unit.containers_kit import CUBINS, PTX
 from tools import oracle
@@ -136,7 +136,7 @@ def test_the_figures_of_every_kernel_are_those_of_res_usage(unpacked: list[Path]
                 continue
             cubin = image.cubin()
             for kernel in cubin.kernels:
-                unbounded = kernel.min_stack_size == UNBOUNDED
+                unbounded = kernel.min_stack_size == STACK_SIZE_UNKNOWN
                 stack = "UNKNOWN" if unbounded else str(kernel.stack or 0)
                 key = (image.arch, kernel.name)
                 figures = (*key, str(kernel.registers or 0), str(kernel.shared))

@@ -14,9 +14,9 @@ import pytest
 
 from cubinspec import Cubin
 from cubinspec.reader.kaitai import FIELD, walk
-from cubinspec.reader.streams import EIFMT_SVAL
 from cubinspec.report.coverage import coverage_record
 from cubinspec_generated import records
+from cubinspec_generated.codes import EIFMT_SVAL
 from cubinspec_generated.tables.symbols import OTHER_FIELDS
 
 #: start -> end, value of every leaf field

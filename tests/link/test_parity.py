@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from cubinspec.reader.elf import Elf, occupies_file
+from cubinspec.format.sections import occupies_file
+from cubinspec.reader.elf import Elf
 from cubinspec_writer.linker.finalizer import stubs
 from cubinspec_writer.linker.model import Symbol
 from cubinspec_writer.linker.passes import callgraph, info, place, relocate, resolve, unified

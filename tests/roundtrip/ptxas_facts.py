@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from struct import unpack
 
+from cubinspec.format.sections import mercury_name
 from cubinspec.model.info import CODE
 from cubinspec_writer.builder import (
     Capsule,
@@ -24,7 +25,6 @@ from cubinspec_writer.builder.parts import BINDINGS
 from cubinspec_writer.emitter import bodies, describe
 from cubinspec_writer.emitter.layout import Planner
 from cubinspec_writer.emitter.model import Description, Dropped, Section, Symbol
-from cubinspec_writer.emitter.producers import mercury_name
 
 STT_FUNC, STO_ENTRY, SHN_COMMON = 2, 0x10, 0xFFF2
 _BINDING = {number: name for name, number in BINDINGS.items()}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from struct import calcsize, unpack_from
 from typing import Any
 
-from cubinspec.reader import elf
+from cubinspec_generated.codes import SHF_CUDA_MERCURY
 from cubinspec_generated.tables import eiattr
 from cubinspec_writer.emitter import bodies, describe
 from cubinspec_writer.emitter.layout import Planner, plan
@@ -42,7 +42,7 @@ class _Names:
 
     def body(self, section: Section) -> Any:
         body = section.body
-        names = self.mercury if section.sh_flags & elf.SHF_CUDA_MERCURY else self.plain
+        names = self.mercury if section.sh_flags & SHF_CUDA_MERCURY else self.plain
         if isinstance(body, bodies.Relocations):
             return [(offset, names[at], kind, addend) for offset, at, kind, addend in body.rows()]
         if isinstance(body, bodies.InfoRecords):

@@ -158,7 +158,7 @@ class Patch:
 
     def record(self, name: str, code: int, at: int, value: int, size: int = 4) -> Patch:
         """Change the first record of a code in an attribute stream; ``at`` from its header."""
-        from cubinspec.reader.streams import info_rows
+        from cubinspec.format.attributes import info_rows
 
         row = self.row(name)
         body = bytes(self.data[row[4] : row[4] + row[5]])

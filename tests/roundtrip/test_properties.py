@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cubinspec.errors import CubinError
-from cubinspec.reader import elf
+from cubinspec_generated.codes import SHF_CUDA_MERCURY
 from cubinspec_writer.emitter import bodies, describe, emit
 from cubinspec_writer.emitter.layout import Planner
 from cubinspec_writer.emitter.model import Description, Dropped, Header, Section, Symbol
@@ -147,11 +147,11 @@ def descriptions(draw: st.DrawFn) -> Description:
         if with_capsules:
             body = bodies.Capsule(code, draw(st.binary(max_size=9)))
             name = f".nv.capmerc.text.{function}"
-            mercury.append(Section(name, bodies.SHT_CUDA_CAPMERC, body, elf.SHF_CUDA_MERCURY))
+            mercury.append(Section(name, bodies.SHT_CUDA_CAPMERC, body, SHF_CUDA_MERCURY))
             mercury_symbols.append(bodies.MercurySymbol(function, 0x12, 0, mercury[-1], 0, 0))
     history += draw(table_sections(len(functions), is_64))
     if with_capsules:
-        kind, flags = bodies.SHT_CUDA_MERC_SYMTAB, elf.SHF_CUDA_MERCURY
+        kind, flags = bodies.SHT_CUDA_MERC_SYMTAB, SHF_CUDA_MERCURY
         table = bodies.MercurySymbols(mercury_symbols)
         history += [*mercury, Section(".nv.merc.symtab", kind, table, flags, 0, 8, 24)]
     header = Header(

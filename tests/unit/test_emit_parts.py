@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from cubinspec.errors import BadStructureError, CubinError, TruncatedError
 from cubinspec.files import write_file
-from cubinspec.reader import elf, streams
+from cubinspec.format.attributes import info_rows
+from cubinspec.format.strings import string_offsets
+from cubinspec_generated.codes import SHT_NOTE, SHT_REL, SHT_RELA
 from cubinspec_writer.emitter import bodies, describe, emit, emit_parts
 from cubinspec_writer.emitter.bodies import InfoRecords
 from cubinspec_writer.emitter.decode import LARGE, InfoReader, neighbours, record_run
@@ -21,7 +23,7 @@ from cubinspec_writer.emitter.draft import Draft, DroppedNames
 from cubinspec_writer.emitter.layout import plan
 from cubinspec_writer.emitter.model import Description, Dropped, Fill, Header, Section, Symbol
 from cubinspec_writer.emitter.runs import BlobRun, InfoRun, RelocationRun, Run
-from cubinspec_writer.emitter.strings import section_names, string_offsets, symbol_names
+from cubinspec_writer.emitter.strings import section_names, symbol_names
 from cubinspec_writer.gc_pause import GcPaused
 from tests.conftest import sample_files
 
@@ -50,7 +52,7 @@ def test_streams_of_one_file(found: list[list[bodies.InfoRecord]]) -> None:
         read = reader.read(data)
         assert (read.size, _encoded(read)) == (len(data), data)
         assert read.records == records
-        assert read.records == [row[1:] for row in streams.info_rows(data, 0, "", "")]
+        assert read.records == [row[1:] for row in info_rows(data, 0, "", "")]
         assert (read.size, _encoded(read)) == (len(data), data)
         read.records.append((0, 0, 0, b""))  # is the caller's
         assert _encoded(read) == data + bytes(4)
@@ -80,9 +82,9 @@ def test_streams_that_are_read_together(found: list[list[bodies.InfoRecord]]) ->
 
 
 @pytest.mark.parametrize("is_64", [True, False])
-@pytest.mark.parametrize("kind", [elf.SHT_REL, elf.SHT_RELA])
+@pytest.mark.parametrize("kind", [SHT_REL, SHT_RELA])
 def test_relocations_that_are_read_together(kind: int, is_64: bool) -> None:
-    entry = (3 if kind == elf.SHT_RELA else 2) * (8 if is_64 else 4)
+    entry = (3 if kind == SHT_RELA else 2) * (8 if is_64 else 4)
     contents = [bytes(range(count * entry)) for count in (2, 0, 1, 5)]
     sizes = [len(content) for content in contents]
     data = b"".join(contents)
@@ -111,7 +113,7 @@ def test_streams_that_are_not_read_together() -> None:
     cut = [len(stream), len(stream) - 1]
     assert record_run(data, bodies.SHT_CUDA_INFO, 0, 0, cut, True, reader) is None
     whole = [len(stream)] * 2
-    assert record_run(data, elf.SHT_NOTE, 0, 0, whole, True, reader) is None
+    assert record_run(data, SHT_NOTE, 0, 0, whole, True, reader) is None
     assert record_run(data, bodies.SHT_CUDA_INFO, 0, 0, whole, True, reader) is not None
 
 
@@ -208,7 +210,7 @@ def test_keyed_stream_has_its_records() -> None:
     )
     read = InfoReader().read(data)
     assert (read.size, _encoded(read)) == (len(data), data)
-    assert read.records == [row[1:] for row in streams.info_rows(data, 0, "", "")]
+    assert read.records == [row[1:] for row in info_rows(data, 0, "", "")]
     assert (read.size, _encoded(read)) == (len(data), data)
     other = data + b"\3\1\5\0"
     assert _encoded(InfoReader().read(other)) == other

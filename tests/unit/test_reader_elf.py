@@ -9,8 +9,10 @@ import pytest
 
 from cubinspec import Cubin
 from cubinspec.errors import BadIndexError, BadStringError, BadStructureError
+from cubinspec.format.sections import occupies_file
+from cubinspec.format.strings import StringTable
 from cubinspec.limits import LONG_STRING, MAX_SECTION_OVERLAP, MAX_STRING_OVERLAP
-from cubinspec.reader.elf import Elf, StringTable, occupies_file
+from cubinspec.reader.elf import Elf
 from cubinspec_generated import records
 from tests.malformed.recipe import SAMPLES
 

@@ -9,10 +9,13 @@ import pytest
 
 from cubinspec import Cubin
 from cubinspec.errors import CubinError
+from cubinspec.format.attributes import ShapeCache, info_rows
+from cubinspec.format.sections import INFO_TYPES
 from cubinspec.reader import streams
-from cubinspec.reader.streams import EIFMT_SVAL, INFO_TYPES, InfoIndex, info_rows
+from cubinspec.reader.streams import InfoIndex
+from cubinspec_generated.codes import EIATTR_KPARAM_INFO, EIATTR_KPARAM_INFO_V2, EIFMT_SVAL
 
-PARAMETERS = (0x17, 0x45)
+PARAMETERS = (EIATTR_KPARAM_INFO, EIATTR_KPARAM_INFO_V2)
 
 
 def agree(body: bytes) -> None:
@@ -22,8 +25,6 @@ def agree(body: bytes) -> None:
     last = {row[2]: row for row in rows}
     for code in range(256):
         row = last.get(code)
-        if code == 0x17 and index.value(code) is None:
-            continue  # parameters are counted, their places are not kept
         assert index.value(code) == (None if row is None else row[3]), code
         assert index.payload(code) == (None if row is None else row[4]), code
 
@@ -44,17 +45,22 @@ def any_stream(chance: random.Random) -> bytes:
     return b"".join(records)
 
 
+def forget(monkeypatch: pytest.MonkeyPatch, per_size: int = 32, in_all: int = 8192) -> ShapeCache:
+    shapes = ShapeCache(with_codes=True, per_size=per_size, in_all=in_all, longest=2048)
+    monkeypatch.setattr(streams, "_shapes", shapes)
+    return shapes
+
+
 def test_random_streams(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "_layouts", {})
-    monkeypatch.setattr(streams, "_MAX_LAYOUTS", 5)
+    shapes = forget(monkeypatch, per_size=5)
     chance = random.Random(3)
     for _ in range(2000):
         agree(any_stream(chance))
-    assert max(map(len, streams._layouts.values())) == streams._MAX_LAYOUTS
+    assert max(map(len, shapes._shapes.values())) == 5
 
 
 def test_a_stream_of_a_known_size_with_other_records(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "_layouts", {})
+    forget(monkeypatch)
     one = record(4, 0x05, 12, bytes(12)) + record(3, 0x19, 7, b"")
     agree(one)
     agree(record(4, 0x05, 12, b"\xff" * 12) + record(3, 0x19, 9, b""))
@@ -65,14 +71,12 @@ def test_a_stream_of_a_known_size_with_other_records(monkeypatch: pytest.MonkeyP
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "_layouts", {})
-    monkeypatch.setattr(streams, "_remembered", 0)
-    monkeypatch.setattr(streams, "_MAX_ALL_LAYOUTS", 3)
+    shapes = forget(monkeypatch, in_all=3)
+    agree(record(4, 0x1C, 8192, bytes(8192)))
     for count in range(9):
         agree(record(1, 4, 0, b"") * count)
-    assert len(streams._layouts) == 3
-    agree(record(4, 0x1C, 8192, bytes(8192)))
-    assert 8196 not in streams._layouts
+    assert len(shapes._shapes) == 3
+    assert 8196 not in shapes._shapes
 
 
 def test_the_streams_of_the_samples(samples: list[Path]) -> None:

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cubinspec.errors import CubinError
-from cubinspec.reader.elf import Elf, occupies_file
+from cubinspec.format.sections import occupies_file
+from cubinspec.reader.elf import Elf
 from cubinspec_writer.linker import command
 from tools import oracle
 from tools.linkcases import outcomes

@@ -19,7 +19,8 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from cubinspec.containers.walk import images
-from cubinspec.reader.elf import Elf, occupies_file
+from cubinspec.format.sections import occupies_file
+from cubinspec.reader.elf import Elf
 from cubinspec_writer.linker import Named, link
 from cubinspec_writer.linker.command import linker_note
 from tools import oracle

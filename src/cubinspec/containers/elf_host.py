@@ -5,8 +5,8 @@ from __future__ import annotations
 from struct import Struct
 
 from cubinspec.errors import BadStructureError, TruncatedError
+from cubinspec.format.sections import occupies_file
 from cubinspec.limits import MAX_IMAGE_BYTES
-from cubinspec.reader.elf import occupies_file
 from cubinspec_generated import records
 
 TYPE_CHECKING = False

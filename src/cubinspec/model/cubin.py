@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from cubinspec.errors import BadIndexError, CubinError
-from cubinspec.model.header import Header
-from cubinspec.reader.elf import (
+from cubinspec.format.sections import (
+    CALLGRAPH_TYPES,
+    PROTOTYPE_TYPES,
     RELOCATION_TYPES,
+    SYMBOL_TABLE_TYPES,
+)
+from cubinspec.format.strings import StringTable
+from cubinspec.model.header import Header
+from cubinspec.reader.elf import Elf, load
+from cubinspec_generated.codes import (
+    EICOMPAT_ATTR_CUDA_ACCELERATOR_TARGET,
+    SHT_CUDA_CALLGRAPH,
+    SHT_CUDA_COMPAT_INFO,
+    SHT_CUDA_INFO,
     SHT_CUDA_MERC_SYMTAB,
+    SHT_CUDA_PROTOTYPE,
     SHT_NOTE,
     SHT_SYMTAB,
-    Elf,
-    StringTable,
-    load,
 )
-from cubinspec.reader.streams import SHT_CUDA_COMPAT_INFO
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,14 +37,6 @@ if TYPE_CHECKING:
     from cubinspec.model.symbol import SymbolList
     from cubinspec.model.tables import Tables
     from cubinspec.reader.elf import Buffer, RelocationRow
-
-SHT_CUDA_INFO = 0x70000000
-SHT_CUDA_CALLGRAPH = 0x70000001
-SHT_CUDA_PROTOTYPE = 0x70000002
-CALLGRAPH_TYPES = frozenset((SHT_CUDA_CALLGRAPH, 0x7000008A))
-PROTOTYPE_TYPES = frozenset((SHT_CUDA_PROTOTYPE, 0x7000008B))
-#: ``.nv.compat`` code that says whether the target is an ``a`` variant.
-_COMPAT_ACCELERATOR_TARGET = 9
 
 
 class Cubin:
@@ -161,7 +161,7 @@ class Cubin:
         """
         if self._arch is None:
             accelerated = self.header.is_accelerated or any(
-                record.code == _COMPAT_ACCELERATOR_TARGET and record.value == 1
+                record.code == EICOMPAT_ATTR_CUDA_ACCELERATOR_TARGET and record.value == 1
                 for record in self.compat
             )
             self._arch = f"sm_{self.header.sm}{'a' if accelerated else ''}"
@@ -216,7 +216,7 @@ class Cubin:
         symbols = self._symbol_lists.get(index)
         if symbols is None:
             row = self.elf.section_row(index, "sh_link")
-            if row[1] not in (SHT_SYMTAB, SHT_CUDA_MERC_SYMTAB):
+            if row[1] not in SYMBOL_TABLE_TYPES:
                 return self._empty_symbols()
             from cubinspec.model.symbol import SymbolList
 

@@ -8,54 +8,71 @@ all name the code section in ``sh_info``; that, not the name, is what joins them
 
 from __future__ import annotations
 
-from cubinspec.model.info import (
-    CODE,
+from cubinspec.format.attributes import info_rows
+from cubinspec.format.packing import barriers_of, owner_of, registers_of, words
+from cubinspec.format.sections import (
+    CONSTANT_BANK_TYPES,
+    MERCURY_BANKS,
+    MERCURY_PREFIX,
+    RELOCATION_TYPES,
+)
+from cubinspec.reader.payloads import (
     unpack_kparam_info,
     unpack_kparam_info_v2,
-    unpack_pair,
+    unpack_param_offset,
     unpack_triple,
 )
-from cubinspec.reader.elf import SHF_CUDA_MERCURY, SHT_SYMTAB
-from cubinspec.reader.streams import InfoIndex, info_rows, keyed_rows, words
+from cubinspec.reader.streams import InfoIndex, keyed_rows
+from cubinspec_generated.codes import (
+    EIATTR_CBANK_PARAM_SIZE,
+    EIATTR_CTA_PER_CLUSTER,
+    EIATTR_EXIT_INSTR_OFFSETS,
+    EIATTR_FRAME_SIZE,
+    EIATTR_KPARAM_INFO,
+    EIATTR_KPARAM_INFO_V2,
+    EIATTR_MAX_CLUSTER_RANK,
+    EIATTR_MAX_STACK_SIZE,
+    EIATTR_MAX_THREADS,
+    EIATTR_MAXREG_COUNT,
+    EIATTR_MIN_STACK_SIZE,
+    EIATTR_NUM_BARRIERS,
+    EIATTR_NUM_MBARRIERS,
+    EIATTR_PARAM_CBANK,
+    EIATTR_REGCOUNT,
+    EIATTR_REQNTID,
+    SHF_CUDA_MERCURY,
+    SHF_EXECINSTR,
+    SHT_CUDA_CONSTANT_B0,
+    SHT_CUDA_INFO,
+    SHT_CUDA_MERC_INFO,
+    SHT_CUDA_MERC_SYMTAB,
+    SHT_NOTE,
+    SHT_STRTAB,
+    SHT_SYMTAB,
+    SHT_SYMTAB_SHNDX,
+    ST_TYPE_MASK,
+    STACK_SIZE_UNKNOWN,
+    STO_CUDA_ENTRY,
+    STT_FUNC,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cubinspec.format.attributes import InfoRow
     from cubinspec.model.cubin import Cubin
     from cubinspec.model.info import InfoRecord
     from cubinspec.model.section import Section
     from cubinspec.model.symbol import Symbol, SymbolList
     from cubinspec.reader.elf import SymbolRow
-    from cubinspec.reader.streams import InfoRow
 
     Triple = tuple[int, int, int]
 
-SHT_CUDA_INFO, SHT_CUDA_CAPMERC_TEXT, SHT_CUDA_MERC_INFO = 0x70000000, 0x70000016, 0x70000083
-SHT_CUDA_MERC_SYMTAB = 0x70000085
-SHT_CUDA_CONSTANT_B0, SHT_CUDA_CONSTANT_LAST = 0x70000064, 0x70000075
-#: Symbol tables, string tables, relocations, notes: what never describes a function.
-_TABLE_TYPES = frozenset((2, 3, 4, 7, 9, 18, 0x70000082, 0x70000003, 0x70000088))
-SHF_EXECINSTR = 0x4
-STT_FUNC = 2
-STO_CUDA_ENTRY = 0x10
-#: ``.nv.merc.nv.constant.<word>`` is the Mercury name of a bank.
-_MERCURY_BANKS = {b"user": 3, b"optimizer": 2, b"pic": 4}
-
-_REGCOUNT, _FRAME_SIZE = CODE["EIATTR_REGCOUNT"], CODE["EIATTR_FRAME_SIZE"]
-_MIN_STACK, _MAX_STACK = CODE["EIATTR_MIN_STACK_SIZE"], CODE["EIATTR_MAX_STACK_SIZE"]
-_KEYED = frozenset((_REGCOUNT, _FRAME_SIZE, _MIN_STACK, _MAX_STACK))
-_KPARAM, _KPARAM_V2 = CODE["EIATTR_KPARAM_INFO"], CODE["EIATTR_KPARAM_INFO_V2"]
-_CBANK_PARAM_SIZE = CODE["EIATTR_CBANK_PARAM_SIZE"]
-_CTA_PER_CLUSTER = CODE["EIATTR_CTA_PER_CLUSTER"]
-_EXIT_INSTR_OFFSETS = CODE["EIATTR_EXIT_INSTR_OFFSETS"]
-_MAXREG_COUNT = CODE["EIATTR_MAXREG_COUNT"]
-_MAX_CLUSTER_RANK = CODE["EIATTR_MAX_CLUSTER_RANK"]
-_MAX_THREADS = CODE["EIATTR_MAX_THREADS"]
-_NUM_BARRIERS = CODE["EIATTR_NUM_BARRIERS"]
-_NUM_MBARRIERS = CODE["EIATTR_NUM_MBARRIERS"]
-_PARAM_CBANK = CODE["EIATTR_PARAM_CBANK"]
-_REQNTID = CODE["EIATTR_REQNTID"]
-#: A stack size that cannot be bounded (recursion) is stored as all ones.
-UNBOUNDED = 0xFFFFFFFF
+#: Types of sections that never describe a function.
+_TABLE_TYPES = RELOCATION_TYPES | {SHT_STRTAB, SHT_SYMTAB, SHT_SYMTAB_SHNDX, SHT_NOTE}
+#: Attributes of the whole module, one record for each function.
+_KEYED = frozenset(
+    (EIATTR_REGCOUNT, EIATTR_FRAME_SIZE, EIATTR_MIN_STACK_SIZE, EIATTR_MAX_STACK_SIZE)
+)
 
 
 class Parameter:
@@ -135,7 +152,7 @@ class FunctionTable:
         count = len(rows)
         info_type = SHT_CUDA_MERC_INFO if mercury else SHT_CUDA_INFO
         half = SHF_CUDA_MERCURY if mercury else 0
-        prefix = b".nv.merc" if mercury else b""
+        prefix = MERCURY_PREFIX.encode() if mercury else b""
         constant, shared, local = prefix + b".nv.constant", b".nv.shared.", b".nv.local."
         names = elf.shstrtab.data
         for index, (sh_name, sh_type, flags, _, _, size, _, code, _, _) in enumerate(rows):
@@ -150,7 +167,7 @@ class FunctionTable:
                 continue
             if flags & SHF_CUDA_MERCURY != half:
                 continue
-            if SHT_CUDA_CONSTANT_B0 <= sh_type <= SHT_CUDA_CONSTANT_LAST:
+            if sh_type in CONSTANT_BANK_TYPES:
                 self.constants.setdefault(sh_type - SHT_CUDA_CONSTANT_B0, {})[code] = size
             elif names.startswith(constant, sh_name):
                 bank = _named_bank(names, sh_name + len(constant))
@@ -173,7 +190,7 @@ class FunctionTable:
 def _named_bank(names: bytes, at: int) -> int | None:
     """Bank number by what follows ``.nv.constant`` in the section's name."""
     word = names[at : at + 12].partition(b"\0")[0].lstrip(b".").partition(b".")[0]
-    return int(word) if word.isdigit() else _MERCURY_BANKS.get(word)
+    return int(word) if word.isdigit() else MERCURY_BANKS.get(word.decode("latin-1"))
 
 
 class Function:
@@ -189,7 +206,7 @@ class Function:
         # A function inside another's code owns none of the sections that describe that code.
         # The second writer (seen in CUPTI) leaves the owner 0 and has one function per section;
         # were there more, each would be given all the attributes again.
-        owner = table.cubin.elf.section_rows[row[3]][7] & 0xFFFFFF
+        owner = owner_of(table.cubin.elf.section_rows[row[3]][7])
         if owner == 0:
             owner = table.first.setdefault(row[3], symbol_index)
         self._code = row[3] if owner == symbol_index else 0
@@ -242,25 +259,25 @@ class Function:
 
         The attribute exists from sm_30 on; where both exist the attribute counts callees too.
         """
-        count = self._table.sizes[_REGCOUNT].get(self.symbol_index)
+        count = self._table.sizes[EIATTR_REGCOUNT].get(self.symbol_index)
         if count is None and self._code:
-            count = self._table.cubin.elf.section_rows[self._code][7] >> 24 or None
+            count = registers_of(self._table.cubin.elf.section_rows[self._code][7]) or None
         return count
 
     @property
     def frame_size(self) -> int | None:
         """Local frame of this function alone."""
-        return self._table.sizes[_FRAME_SIZE].get(self.symbol_index)
+        return self._table.sizes[EIATTR_FRAME_SIZE].get(self.symbol_index)
 
     @property
     def min_stack_size(self) -> int | None:
         """Stack needed including callees, as the final link computed it."""
-        return self._table.sizes[_MIN_STACK].get(self.symbol_index)
+        return self._table.sizes[EIATTR_MIN_STACK_SIZE].get(self.symbol_index)
 
     @property
     def max_stack_size(self) -> int | None:
         """Stack bound before linking; 0xffffffff when recursion leaves it open."""
-        return self._table.sizes[_MAX_STACK].get(self.symbol_index)
+        return self._table.sizes[EIATTR_MAX_STACK_SIZE].get(self.symbol_index)
 
     @property
     def stack(self) -> int | None:
@@ -269,10 +286,10 @@ class Function:
         The figure of the final link (what ``cuobjdump -res-usage`` prints as ``STACK``); before
         that link, where only the function's own frame is known, that frame.
         """
-        size = self._table.sizes[_MIN_STACK].get(self.symbol_index)
+        size = self._table.sizes[EIATTR_MIN_STACK_SIZE].get(self.symbol_index)
         if size is None:
-            return self._table.sizes[_FRAME_SIZE].get(self.symbol_index)
-        return None if size == UNBOUNDED else size
+            return self._table.sizes[EIATTR_FRAME_SIZE].get(self.symbol_index)
+        return None if size == STACK_SIZE_UNKNOWN else size
 
     # -- resources kept in sections -------------------------------------------------------------
 
@@ -349,68 +366,67 @@ class Function:
     @property
     def barriers(self) -> int | None:
         """Named barriers: the attribute of ABI 8, bits 20-26 of the code's flags before."""
-        count = (self._by_code or self._index()).value(_NUM_BARRIERS)
+        count = (self._by_code or self._index()).value(EIATTR_NUM_BARRIERS)
         if count is not None:
             return count & 0xFF
         if not self._code:
             return None
-        return self._table.cubin.elf.section_rows[self._code][2] >> 20 & 0x7F
+        return barriers_of(self._table.cubin.elf.section_rows[self._code][2])
 
     @property
     def mbarriers(self) -> int | None:
         """Number of mbarrier objects, where stated."""
-        return self._inline(_NUM_MBARRIERS)
+        return self._inline(EIATTR_NUM_MBARRIERS)
 
     @property
     def max_registers(self) -> int | None:
         """Register cap given on compilation; 255 when none was given."""
-        return self._inline(_MAXREG_COUNT)
+        return self._inline(EIATTR_MAXREG_COUNT)
 
     @property
     def max_ntid(self) -> Triple | None:
         """``.maxntid``: upper bounds of the block's shape."""
-        return self._triple(_MAX_THREADS)
+        return self._triple(EIATTR_MAX_THREADS)
 
     @property
     def reqntid(self) -> Triple | None:
         """``.reqntid``: the required block shape."""
-        return self._triple(_REQNTID)
+        return self._triple(EIATTR_REQNTID)
 
     @property
     def max_threads(self) -> int | None:
         """Largest number of threads per block, from ``.maxntid`` or ``.reqntid``."""
-        shape = self._triple(_MAX_THREADS) or self._triple(_REQNTID)
+        shape = self._triple(EIATTR_MAX_THREADS) or self._triple(EIATTR_REQNTID)
         return None if shape is None else shape[0] * shape[1] * shape[2]
 
     @property
     def cluster(self) -> Triple | None:
         """Blocks per cluster in x, y, z."""
-        return self._triple(_CTA_PER_CLUSTER)
+        return self._triple(EIATTR_CTA_PER_CLUSTER)
 
     @property
     def max_cluster_rank(self) -> int | None:
         """Upper bound of blocks per cluster."""
-        payload = self._payload(_MAX_CLUSTER_RANK)
+        payload = self._payload(EIATTR_MAX_CLUSTER_RANK)
         if payload:
             return int.from_bytes(payload[:4], "little")
-        return self._inline(_MAX_CLUSTER_RANK)
+        return self._inline(EIATTR_MAX_CLUSTER_RANK)
 
     @property
     def param_size(self) -> int | None:
         """Bytes of the parameter block."""
-        return self._inline(_CBANK_PARAM_SIZE)
+        return self._inline(EIATTR_CBANK_PARAM_SIZE)
 
     @property
     def param_offset(self) -> int | None:
         """Where parameters start in constant bank 0."""
-        payload = self._payload(_PARAM_CBANK)
-        pair = None if payload is None else unpack_pair(payload)
-        return None if pair is None else pair[1] & 0xFFFF
+        payload = self._payload(EIATTR_PARAM_CBANK)
+        return None if payload is None else unpack_param_offset(payload)
 
     @property
     def exit_offsets(self) -> list[int]:
         """Byte offsets of the EXIT instructions in the code."""
-        payload = self._payload(_EXIT_INSTR_OFFSETS)
+        payload = self._payload(EIATTR_EXIT_INSTR_OFFSETS)
         return [] if payload is None else words(payload)
 
     @property
@@ -423,9 +439,9 @@ class Function:
         """The parameters, by ordinal."""
         found = []
         for _, _, code, _, payload in self.info_rows:
-            if code == _KPARAM:
+            if code == EIATTR_KPARAM_INFO:
                 fields = unpack_kparam_info(payload)
-            elif code == _KPARAM_V2:
+            elif code == EIATTR_KPARAM_INFO_V2:
                 fields = unpack_kparam_info_v2(payload)
             else:
                 continue
@@ -455,7 +471,7 @@ def _read_half(cubin: Cubin, only_kernels: bool, *, mercury: bool) -> list[Funct
     defined = [
         (number, row)
         for number, row in enumerate(symbols.rows)
-        if row[1] & 0xF == STT_FUNC and 0 < row[3] < count and row[2] & mask == mask
+        if row[1] & ST_TYPE_MASK == STT_FUNC and 0 < row[3] < count and row[2] & mask == mask
     ]
     if not defined:
         return []

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from struct import calcsize, iter_unpack, unpack_from
 
-from cubinspec.reader.streams import EIFMT_SVAL, INFO_TYPES, SHT_CUDA_COMPAT_INFO, info_rows
-from cubinspec_generated import records
+from cubinspec.format.attributes import info_rows
+from cubinspec.format.sections import INFO_TYPES
+from cubinspec_generated.codes import EIFMT_SVAL, SHT_CUDA_COMPAT_INFO
 from cubinspec_generated.tables import compat as compat_table
 from cubinspec_generated.tables import eiattr as table
 
@@ -13,53 +14,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from cubinspec.format.attributes import InfoRow
     from cubinspec.model.cubin import Cubin
-    from cubinspec.reader.streams import InfoRow
 
     Layout = tuple[str, str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]
 
 #: Code by name.
 CODE: dict[str, int] = {name: code for code, name in table.NAMES.items()}
-
-
-def unpack_pair(payload: bytes) -> tuple[int, int] | None:
-    """A symbol index and a value; ``None`` when the payload is shorter."""
-    record = records.FUNCTION_VALUE
-    return record.unpack_from(payload) if len(payload) >= record.size else None
-
-
-def unpack_triple(payload: bytes) -> tuple[int, int, int] | None:
-    """A shape in x, y, z; ``None`` when the payload is shorter."""
-    record = records.DIM3
-    return record.unpack_from(payload) if len(payload) >= record.size else None
-
-
-def unpack_kparam_info(
-    payload: bytes,
-) -> tuple[int, int, int, int, int, int | None, bool | None] | None:
-    """``EIATTR_KPARAM_INFO``: ordinal, offset, size and what is said of it."""
-    if len(payload) < records.KPARAM_INFO.size:
-        return None
-    _, ordinal, offset, bits = records.KPARAM_INFO.unpack_from(payload)
-    return (
-        ordinal,
-        offset,
-        bits >> 18,
-        bits & 0xFF,
-        bits >> 8 & 0xF,
-        bits >> 12 & 0x1F,
-        bool(bits >> 17 & 1),
-    )
-
-
-def unpack_kparam_info_v2(
-    payload: bytes,
-) -> tuple[int, int, int, int, int, int | None, bool | None] | None:
-    """``EIATTR_KPARAM_INFO_V2``: the same without bank and shared memory flag."""
-    if len(payload) < records.KPARAM_INFO_V2.size:
-        return None
-    _, ordinal, offset, bits = records.KPARAM_INFO_V2.unpack_from(payload)[:4]
-    return ordinal, offset, bits & 0xFFFF, bits >> 16 & 0xFF, bits >> 24 & 0xF, None, None
 
 
 class InfoRecord:

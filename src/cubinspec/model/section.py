@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cubinspec.reader.elf import SHF_CUDA_MERCURY, occupies_file
+from cubinspec.format.sections import occupies_file
+from cubinspec_generated.codes import SHF_CUDA_MERCURY
 from cubinspec_generated.tables import sections as table
 
 TYPE_CHECKING = False

@@ -8,9 +8,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from cubinspec.format.strings import StringTable
     from cubinspec.model.cubin import Cubin
     from cubinspec.model.section import Section
-    from cubinspec.reader.elf import StringTable, SymbolRow
+    from cubinspec.reader.elf import SymbolRow
 
 STT_FUNC = 2
 STT_SECTION = 3

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from cubinspec.reader.elf import RELOCATION_TYPES, SHT_CUDA_MERC_SYMTAB, SHT_SYMTAB
-from cubinspec.reader.streams import INFO_TYPES, info_rows
+from cubinspec.format.attributes import info_rows
+from cubinspec.format.sections import INFO_TYPES, RELOCATION_TYPES, SYMBOL_TABLE_TYPES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cubinspec.format.attributes import InfoRow
     from cubinspec.model.cubin import Cubin
     from cubinspec.reader.elf import RelocationRow, SectionRow, SymbolRow
-    from cubinspec.reader.streams import InfoRow
 
 
 class Tables:
@@ -47,7 +47,7 @@ class Tables:
                 )
             elif sh_type in RELOCATION_TYPES:
                 self.relocation_rows[index] = cubin.relocation_rows(index)
-            elif sh_type in (SHT_SYMTAB, SHT_CUDA_MERC_SYMTAB):
+            elif sh_type in SYMBOL_TABLE_TYPES:
                 symbols = cubin.symbol_table(index)
                 self.symbol_rows[index] = symbols.rows
                 self.symbol_names[index] = symbols.names

@@ -16,15 +16,37 @@ from __future__ import annotations
 from cubinspec.errors import (
     BadIndexError,
     BadOffsetError,
-    BadStringError,
     BadStructureError,
     FileAccessError,
     NotCubinError,
     TruncatedError,
 )
-from cubinspec.limits import LONG_STRING, MAX_SECTION_OVERLAP, MAX_STRING_OVERLAP
-from cubinspec.reader.streams import words
+from cubinspec.format.packing import words
+from cubinspec.format.sections import occupies_file
+from cubinspec.format.strings import StringTable
+from cubinspec.limits import MAX_SECTION_OVERLAP
 from cubinspec_generated import records
+from cubinspec_generated.codes import (
+    EI_CLASS,
+    EI_DATA,
+    EI_NIDENT,
+    ELFCLASS32,
+    ELFCLASS64,
+    ELFDATA2LSB,
+    EM_386,
+    EM_AARCH64,
+    EM_AMDGPU,
+    EM_ARM,
+    EM_CUDA,
+    EM_RISCV,
+    EM_X86_64,
+    PN_XNUM,
+    SHF_CUDA_MERCURY,
+    SHN_XINDEX,
+    SHT_REL,
+    SHT_STRTAB,
+    SHT_SYMTAB_SHNDX,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,146 +60,15 @@ if TYPE_CHECKING:
     RelocationRow = tuple[int, int, int, int | None]
     SegmentRow = tuple[int, int, int, int, int, int, int, int]
 
-EM_CUDA = 190
-ELFCLASS32, ELFCLASS64 = 1, 2
-ELFDATA2LSB = 1
-SHN_UNDEF, SHN_XINDEX = 0, 0xFFFF
-PN_XNUM = 0xFFFF
-SHT_NULL, SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_RELA, SHT_NOTE = 0, 1, 2, 3, 4, 7
-SHT_NOBITS, SHT_REL, SHT_SYMTAB_SHNDX = 8, 9, 18
-SHT_CUDA_GLOBAL, SHT_CUDA_LOCAL, SHT_CUDA_SHARED = 0x70000007, 0x70000009, 0x7000000A
-SHT_CUDA_RESERVED_SHARED = 0x70000015
-SHT_CUDA_RESOLVED_RELA = 0x70000003
-SHT_CUDA_MERC_RELA, SHT_CUDA_MERC_SYMTAB = 0x70000082, 0x70000085
-SHT_CUDA_MERC_RESOLVED_RELA = 0x70000088
-SHF_CUDA_MERCURY = 0x10000000
-RELOCATION_TYPES = frozenset(
-    (
-        SHT_REL,
-        SHT_RELA,
-        SHT_CUDA_RESOLVED_RELA,
-        SHT_CUDA_MERC_RELA,
-        SHT_CUDA_MERC_RESOLVED_RELA,
-    )
-)
-
-#: Sections that reserve memory but hold no bytes: the CUDA types stand for NOBITS before linking.
-NO_BYTES_TYPES = frozenset((SHT_NULL, SHT_NOBITS, SHT_CUDA_GLOBAL, SHT_CUDA_LOCAL, SHT_CUDA_SHARED))
-_MACHINES = {3: "x86", 40: "ARM", 62: "x86-64", 183: "AArch64", 224: "AMDGPU", 243: "RISC-V"}
-
-
-def occupies_file(sh_type: int, sh_flags: int) -> bool:
-    """Whether a section has bytes in the file.
-
-    ``.nv.shared.reserved.0`` has none, its Mercury twin of the same type has (observed in the
-    output of ptxas and nvlink 12.8 to 13.5).
-    """
-    if sh_type == SHT_CUDA_RESERVED_SHARED:
-        return bool(sh_flags & SHF_CUDA_MERCURY)
-    return sh_type not in NO_BYTES_TYPES
-
-
-#: From this many names on, cutting a table whole is faster than finding each one's end.
-_MANY = 64
-
-
-class StringTable:
-    """The bytes of one string table, read once."""
-
-    __slots__ = ("_long", "_long_size", "data", "field", "file", "offset")
-
-    def __init__(self, data: bytes, offset: int, file: str, field: str) -> None:
-        self.data = data
-        self.offset = offset
-        self.file = file
-        self.field = field
-        self._long: dict[int, str] = {}
-        self._long_size = 0
-
-    def get_many(self, indices: list[int]) -> list[str]:
-        """The strings at many indices; raises as :meth:`get` does."""
-        data = self.data
-        is_most = len(indices) > _MANY and data.count(0) < 2 * len(indices)
-        if is_most and len(data) < 1024 * len(indices) and data.isascii():
-            cut = self._cut(indices)
-            if None not in cut:
-                return cut  # type: ignore[return-value]
-        find = data.find
-        names = []
-        for index in indices:
-            end = find(0, index)
-            if end < 0:
-                self._refuse(index)
-            if end - index > LONG_STRING:
-                names.append(self._get_long(index, end))
-            else:
-                names.append(data[index:end].decode("utf-8", "surrogateescape"))
-        return names
-
-    def _cut(self, indices: list[int]) -> list[str | None]:
-        """What :meth:`get_many` gives, with the table cut at its NULs once; None where no name
-        starts or none ends."""
-        from itertools import accumulate, count
-        from operator import add
-
-        texts = self.data.decode("ascii").split("\0")
-        texts.pop()  # what no NUL ends
-        starts = map(add, accumulate(map(len, texts), initial=0), count())
-        names = dict(zip(starts, texts, strict=False))
-        return list(map(names.get, indices))
-
-    def get(self, index: int) -> str:
-        """The string that starts at ``index``.
-
-        Bytes that are not UTF-8 come back as surrogates, so that nothing is lost.
-
-        Raises:
-            BadIndexError: ``index`` is outside the table.
-            BadStringError: no NUL between ``index`` and the end of the table, or the table is one
-                long string with many beginnings.
-        """
-        data = self.data
-        end = data.find(0, index)
-        if end < 0 or index < 0:
-            self._refuse(index)
-        if end - index > LONG_STRING:
-            return self._get_long(index, end)
-        return data[index:end].decode("utf-8", "surrogateescape")
-
-    def _get_long(self, index: int, end: int) -> str:
-        """A string worth sharing between all who name it, and worth counting."""
-        text = self._long.get(index)
-        if text is None:
-            self._long_size += end - index
-            if self._long_size > MAX_STRING_OVERLAP * len(self.data):
-                raise BadStringError(
-                    "the strings asked for share too many bytes",
-                    file=self.file,
-                    offset=self.offset + index,
-                    field=self.field,
-                    expected=f"at most {MAX_STRING_OVERLAP} times the table's {len(self.data)}",
-                )
-            text = self.data[index:end].decode("utf-8", "surrogateescape")
-            self._long[index] = text
-        return text
-
-    def _refuse(self, index: int) -> None:
-        size = len(self.data)
-        if not 0 <= index < size:
-            raise BadIndexError(
-                f"string index {index:#x} is outside the string table",
-                file=self.file,
-                offset=self.offset,
-                field=self.field,
-                expected=f"an index below {size:#x}",
-            )
-        raise BadStringError(
-            f"string at index {index:#x} has no terminator",
-            file=self.file,
-            offset=self.offset + index,
-            field=self.field,
-            expected="a NUL before the end of the table",
-        )
+#: Machines of host programs, which users hand over by mistake.
+_MACHINES = {
+    EM_386: "x86",
+    EM_ARM: "ARM",
+    EM_X86_64: "x86-64",
+    EM_AARCH64: "AArch64",
+    EM_AMDGPU: "AMDGPU",
+    EM_RISCV: "RISC-V",
+}
 
 
 def load(path: str) -> bytes | mmap.mmap:
@@ -259,15 +150,15 @@ class Elf:
         self._found: dict[int, int | None] = {}
         self._shndx_tables: dict[int, int] | None = None
         self._symbol_rows: dict[int, list[SymbolRow]] = {}
-        self.ident = bytes(data[:16])
+        self.ident = bytes(data[:EI_NIDENT])
         self._check_ident()
-        self.is_64 = self.ident[4] == ELFCLASS64
+        self.is_64 = self.ident[EI_CLASS] == ELFCLASS64
         header = records.ELF_HEADER_64 if self.is_64 else records.ELF_HEADER_32
-        if self.size < 16 + header.size:
-            raise self._truncated(16, header.size, "header")
+        if self.size < EI_NIDENT + header.size:
+            raise self._truncated(EI_NIDENT, header.size, "header")
         #: e_type e_machine e_version e_entry e_phoff e_shoff e_flags e_ehsize e_phentsize e_phnum
         #: e_shentsize e_shnum e_shstrndx
-        self.ehdr: tuple[int, ...] = header.unpack_from(data, 16)
+        self.ehdr: tuple[int, ...] = header.unpack_from(data, EI_NIDENT)
         self._check_header()
 
     # -- checked access -------------------------------------------------------------------------
@@ -309,8 +200,8 @@ class Elf:
             raise TruncatedError(
                 "the file is empty", file=self.file, offset=0, expected="an ELF header"
             )
-        if len(ident) < 16 and b"\x7fELF".startswith(ident[:4]):
-            raise self._truncated(0, 16, "header.e_ident")
+        if len(ident) < EI_NIDENT and b"\x7fELF".startswith(ident[:4]):
+            raise self._truncated(0, EI_NIDENT, "header.e_ident")
         if ident[:4] != b"\x7fELF":
             raise NotCubinError(
                 "not an ELF file",
@@ -319,17 +210,17 @@ class Elf:
                 field="header.e_ident",
                 expected="the magic 7f 45 4c 46",
             )
-        if ident[4] not in (ELFCLASS32, ELFCLASS64):
+        if ident[EI_CLASS] not in (ELFCLASS32, ELFCLASS64):
             raise NotCubinError(
-                f"ELF class {ident[4]} is neither 32-bit nor 64-bit",
+                f"ELF class {ident[EI_CLASS]} is neither 32-bit nor 64-bit",
                 file=self.file,
                 offset=4,
                 field="header.e_ident.ei_class",
                 expected="1 or 2",
             )
-        if ident[5] != ELFDATA2LSB:
+        if ident[EI_DATA] != ELFDATA2LSB:
             raise NotCubinError(
-                f"ELF data encoding {ident[5]} is not little-endian",
+                f"ELF data encoding {ident[EI_DATA]} is not little-endian",
                 file=self.file,
                 offset=5,
                 field="header.e_ident.ei_data",
@@ -350,7 +241,9 @@ class Elf:
         _, _, _, _, phoff, shoff, _, ehsize, phentsize, phnum, shentsize, shnum, shstrndx = (
             self.ehdr
         )
-        header_end = 16 + (records.ELF_HEADER_64 if self.is_64 else records.ELF_HEADER_32).size
+        header_end = (
+            EI_NIDENT + (records.ELF_HEADER_64 if self.is_64 else records.ELF_HEADER_32).size
+        )
         if ehsize != header_end:
             raise BadStructureError(
                 f"e_ehsize is {ehsize}",

@@ -5,17 +5,11 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from math import isfinite
 
-from cubinspec.model.cubin import CALLGRAPH_TYPES, PROTOTYPE_TYPES
+from cubinspec.format.packing import words
+from cubinspec.format.sections import CALLGRAPH_TYPES, INFO_TYPES, PROTOTYPE_TYPES, RELOCATION_TYPES
 from cubinspec.model.symbol import SymbolList
-from cubinspec.reader.elf import (
-    RELOCATION_TYPES,
-    SHT_CUDA_MERC_SYMTAB,
-    SHT_NOTE,
-    SHT_STRTAB,
-    SHT_SYMTAB,
-)
-from cubinspec.reader.streams import INFO_TYPES, words
 from cubinspec_generated import records
+from cubinspec_generated.codes import SHT_CUDA_MERC_SYMTAB, SHT_NOTE, SHT_STRTAB, SHT_SYMTAB
 from cubinspec_generated.tables import eiattr as eiattr_table
 from cubinspec_generated.tables import elf_header as header_table
 from cubinspec_generated.tables import symbols as symbol_table

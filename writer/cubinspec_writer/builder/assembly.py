@@ -14,6 +14,7 @@ from __future__ import annotations
 from struct import pack
 
 from cubinspec.errors import BadStructureError
+from cubinspec.format.sections import mercury_name
 from cubinspec_generated.tables import relocations as relocation_table
 from cubinspec_writer.builder import attributes, facts
 from cubinspec_writer.builder.attributes import code_of
@@ -38,7 +39,6 @@ from cubinspec_writer.builder.records import function_records, module_rows, plac
 from cubinspec_writer.emitter import bodies
 from cubinspec_writer.emitter.layout import Planner
 from cubinspec_writer.emitter.model import Description, Dropped, Header, Section, Symbol
-from cubinspec_writer.emitter.producers import mercury_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from struct import pack
 
 from cubinspec.errors import BadStructureError
+from cubinspec.format.sections import mercury_name
 from cubinspec_generated.tables import relocations as relocation_table
 from cubinspec_writer.builder import attributes
 from cubinspec_writer.builder.attributes import code_of
@@ -19,7 +20,6 @@ from cubinspec_writer.builder.records import function_records, module_rows
 from cubinspec_writer.emitter import bodies
 from cubinspec_writer.emitter.layout import Planner
 from cubinspec_writer.emitter.model import Section, Symbol
-from cubinspec_writer.emitter.producers import mercury_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from cubinspec.errors import CubinError
+from cubinspec.format.attributes import info_rows
 from cubinspec.model.header import Header
 from cubinspec.reader import streams
 from cubinspec.reader.elf import Elf
@@ -29,7 +30,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cubinspec.reader.streams import InfoRow
+    from cubinspec.format.attributes import InfoRow
 
 
 class SectionHeader(NamedTuple):
@@ -232,7 +233,7 @@ class View:
         found: dict[int, list[InfoRow]] = {}
         for index in self.of_type(*bodies.INFO_TYPES):
             try:
-                found[index] = streams.info_rows(self.body(index), 0, self.file, "")
+                found[index] = info_rows(self.body(index), 0, self.file, "")
             except CubinError:
                 continue
         return found

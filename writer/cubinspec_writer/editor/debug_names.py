@@ -16,7 +16,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, NoReturn
 
 from cubinspec.errors import BadStructureError
-from cubinspec.reader import elf
+from cubinspec_generated.codes import SHF_CUDA_MERCURY
 from cubinspec_writer.editor.references import SymbolTables
 from cubinspec_writer.emitter import bodies
 
@@ -137,7 +137,7 @@ class _Dwarf:
         self.description = description
         self.section = section
         self.data = data
-        self.is_mercury = bool(section.sh_flags & elf.SHF_CUDA_MERCURY)
+        self.is_mercury = bool(section.sh_flags & SHF_CUDA_MERCURY)
         self.prefix = ".nv.merc" if self.is_mercury else ""
         self.relocations = [
             s for s in description.sections if isinstance(s.body, bodies.Relocations)
@@ -215,7 +215,7 @@ class _Dwarf:
             )
         }
         for section in self.relocations:
-            if bool(section.sh_flags & elf.SHF_CUDA_MERCURY) == self.is_mercury:
+            if bool(section.sh_flags & SHF_CUDA_MERCURY) == self.is_mercury:
                 self._move_relocations(section, itself)
 
     def _move_relocations(self, section: Section, itself: set[int]) -> None:

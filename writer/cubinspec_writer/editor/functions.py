@@ -10,8 +10,8 @@ import re
 from typing import TYPE_CHECKING
 
 from cubinspec.errors import BadStructureError
+from cubinspec.format.sections import info_target
 from cubinspec_writer.editor.references import mercury_symbols
-from cubinspec_writer.emitter import kinds
 from cubinspec_writer.emitter.model import Section, Symbol
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def info_section(description: Description, code: Section) -> Section | None:
         if section.sh_type not in (0x70000000, 0x70000083):
             continue
         if section.info is code or (
-            section.info is None and kinds.info_target(section) == code.name
+            section.info is None and info_target(section.name, section.sh_type) == code.name
         ):
             return section
     return None

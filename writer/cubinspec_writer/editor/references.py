@@ -12,7 +12,7 @@ from struct import calcsize, unpack_from
 from typing import TYPE_CHECKING
 
 from cubinspec.errors import BadStructureError
-from cubinspec.reader import elf
+from cubinspec_generated.codes import SHF_CUDA_MERCURY, SHT_SYMTAB
 from cubinspec_generated.tables import eiattr
 from cubinspec_writer.emitter import bodies, layout
 from cubinspec_writer.emitter.model import Section, Symbol
@@ -33,7 +33,7 @@ _RECORD_TYPES = (
     | bodies.CALLGRAPH_TYPES
     | bodies.PROTOTYPE_TYPES
     | bodies.UFT_TYPES
-    | {bodies.SHT_CUDA_MERC_SYMTAB, elf.SHT_SYMTAB}
+    | {bodies.SHT_CUDA_MERC_SYMTAB, SHT_SYMTAB}
 )
 #: Kinds without a known layout: metadata and unified indices.
 _OPAQUE_TYPES = frozenset((0x70000004, 0x70000010))
@@ -67,7 +67,7 @@ class SymbolTables:
         """``.symtab`` indices that relocations and call graphs of ``sections`` refer to."""
         found: set[int] = set()
         for section in sections:
-            if section.sh_flags & elf.SHF_CUDA_MERCURY:
+            if section.sh_flags & SHF_CUDA_MERCURY:
                 continue
             body = section.body
             if isinstance(body, bodies.Relocations):
@@ -95,7 +95,7 @@ class SymbolTables:
             return
         _require_understood(description)
         for section in description.sections:
-            in_capsule = bool(section.sh_flags & elf.SHF_CUDA_MERCURY)
+            in_capsule = bool(section.sh_flags & SHF_CUDA_MERCURY)
             self._renumber(section, mercury if in_capsule else plain, mercury=in_capsule)
 
     def _renumber(self, section: Section, mapping: Mapping, *, mercury: bool) -> None:

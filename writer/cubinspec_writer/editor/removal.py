@@ -10,10 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cubinspec.errors import BadStructureError
-from cubinspec.reader import elf
+from cubinspec.format.sections import info_target
+from cubinspec_generated.codes import SHT_NOTE
 from cubinspec_writer.editor import frame, functions
 from cubinspec_writer.editor.references import SymbolTables, mercury_table
-from cubinspec_writer.emitter import bodies, kinds
+from cubinspec_writer.emitter import bodies
 from cubinspec_writer.emitter.model import Dropped, Section, Symbol
 
 if TYPE_CHECKING:
@@ -149,10 +150,10 @@ def _closure(description: Description, sections: list[Section]) -> set[int]:
                 continue
             target = section.info
             if target is None:
-                name = kinds.info_target(section)
+                name = info_target(section.name, section.sh_type)
                 target = None if name is None else by_name.get(name)
             # the note that names .nv.compat by sh_info does not describe it
-            describes = section.sh_type != elf.SHT_NOTE
+            describes = section.sh_type != SHT_NOTE
             if isinstance(target, Section) and id(target) in gone and describes:
                 gone.add(id(section))
                 found = True

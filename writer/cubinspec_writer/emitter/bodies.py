@@ -8,9 +8,9 @@ from __future__ import annotations
 from itertools import chain, starmap
 from struct import Struct, pack
 
-from cubinspec.reader import elf
 from cubinspec.reader.columns import Rows, join
 from cubinspec_generated import records
+from cubinspec_generated.codes import SHT_REL, SHT_RELA
 from cubinspec_writer.plain import dataclass, field
 
 TYPE_CHECKING = False
@@ -36,8 +36,8 @@ CALLGRAPH_TYPES = frozenset((SHT_CUDA_CALLGRAPH, SHT_CUDA_MERC_CALLGRAPH))
 PROTOTYPE_TYPES = frozenset((SHT_CUDA_PROTOTYPE, SHT_CUDA_MERC_PROTOTYPE))
 RELOCATION_TYPES = frozenset(
     (
-        elf.SHT_REL,
-        elf.SHT_RELA,
+        SHT_REL,
+        SHT_RELA,
         SHT_CUDA_RESOLVED_RELA,
         SHT_CUDA_MERC_RELA,
         SHT_CUDA_MERC_RESOLVED_RELA,

@@ -9,9 +9,12 @@ from itertools import pairwise
 from struct import Struct, unpack, unpack_from
 
 from cubinspec.errors import CubinError
-from cubinspec.reader import elf, streams
+from cubinspec.format.attributes import info_rows, keyed_run
+from cubinspec.format.strings import StringTable
 from cubinspec.reader.columns import split
+from cubinspec.reader.streams import note_rows
 from cubinspec_generated import records
+from cubinspec_generated.codes import SHT_NOTE, SHT_REL
 from cubinspec_writer.emitter import bodies, runs
 
 TYPE_CHECKING = False
@@ -77,7 +80,7 @@ class InfoReader:
 
 def _is_keyed(data: bytes) -> bool:
     at = 0
-    while count := streams.keyed_run(data, at):
+    while count := keyed_run(data, at):
         at += count * _KEYED_RECORD.size
     return at == len(data)
 
@@ -85,16 +88,16 @@ def _is_keyed(data: bytes) -> bool:
 def _info(data: bytes) -> list[bodies.InfoRecord]:
     found: list[bodies.InfoRecord] = []
     at = 0
-    while count := streams.keyed_run(data, at):
+    while count := keyed_run(data, at):
         end = at + count * _KEYED_RECORD.size
         found += _KEYED_RECORD.iter_unpack(data[at:end])
         at = end
-    rows = streams.info_rows(data[at:], at, "", "")
+    rows = info_rows(data[at:], at, "", "")
     found += [(form, code, value, payload) for _, form, code, value, payload in rows]
     return found
 
 
-def _pairs(data: bytes, strtab: elf.StringTable, all_signatures: bool) -> bodies.Pairs:
+def _pairs(data: bytes, strtab: StringTable, all_signatures: bool) -> bodies.Pairs:
     if len(data) % records.CALLGRAPH_ENTRY.size:
         raise CubinError("no whole number of rows")
     words: list[Any] = [*unpack(f"<{len(data) // bodies.WORD.size}I", data)]
@@ -118,7 +121,7 @@ def _tool_note(desc: bytes) -> bodies.ToolNote | bodies.RawNote:
     if len(desc) < records.TKINFO_HEAD.size:
         return bodies.RawNote(desc)
     note_version, *offsets = records.TKINFO_HEAD.unpack_from(desc)
-    pool = elf.StringTable(desc[records.TKINFO_HEAD.size :], 0, "", "")
+    pool = StringTable(desc[records.TKINFO_HEAD.size :], 0, "", "")
     try:
         file, tool, version, branch, arguments = [pool.get(offset) for offset in offsets]
     except CubinError:
@@ -136,7 +139,7 @@ def _tool_note(desc: bytes) -> bodies.ToolNote | bodies.RawNote:
 
 def _notes(data: bytes, name: str) -> bodies.Notes:
     notes = []
-    for _, kind, owner, desc in streams.note_rows(data, 0, "", ""):
+    for _, kind, owner, desc in note_rows(data, 0, "", ""):
         descriptor: bodies.ToolNote | bodies.CuinfoNote | bodies.CuverNote | bodies.RawNote = (
             bodies.RawNote(desc)
         )
@@ -168,7 +171,7 @@ def _relocations(data: bytes, rela: bool, is_64: bool) -> bodies.Relocations:
     return bodies.Relocations(rela, unpack_from(f"<{number}{'Q' if is_64 else 'I'}", data), is_64)
 
 
-def decoder(sh_type: int, strtab: elf.StringTable, is_64: bool, info: InfoReader) -> Decoder | None:
+def decoder(sh_type: int, strtab: StringTable, is_64: bool, info: InfoReader) -> Decoder | None:
     """How sections of a type are decoded that need nothing but their bytes and ``.strtab``.
 
     Returns:
@@ -178,13 +181,13 @@ def decoder(sh_type: int, strtab: elf.StringTable, is_64: bool, info: InfoReader
     if sh_type in bodies.INFO_TYPES:
         return "records", lambda data, name: info.read(data)
     if sh_type in bodies.RELOCATION_TYPES:
-        rela = sh_type != elf.SHT_REL
+        rela = sh_type != SHT_REL
         return "relocations", lambda data, name: _relocations(data, rela, is_64)
     if sh_type in bodies.CALLGRAPH_TYPES:
         return "call graph", lambda data, name: _pairs(data, strtab, False)
     if sh_type in bodies.PROTOTYPE_TYPES:
         return "prototypes", lambda data, name: _pairs(data, strtab, True)
-    if sh_type == elf.SHT_NOTE:
+    if sh_type == SHT_NOTE:
         return "notes", _notes
     if sh_type == bodies.SHT_CUDA_RELOCINFO:
         return "relocation actions", lambda data, name: _rel_action(data)
@@ -250,7 +253,7 @@ def record_run(
 def _read_relocations(
     data: bytes | mmap, sh_type: int, first: int, start: int, sizes: Sequence[int], is_64: bool
 ) -> runs.RelocationRun | None:
-    rela = sh_type != elf.SHT_REL
+    rela = sh_type != SHT_REL
     record = _RELOCATION_RECORDS[rela, is_64]
     if any(size % record.size for size in sizes):
         return None

@@ -15,10 +15,19 @@ from itertools import chain, compress, groupby, pairwise
 from struct import error as StructError
 
 from cubinspec.errors import CubinError
+from cubinspec.format.sections import CUDA_NOTES, NO_BYTES_TYPES, info_target, occupies_file
+from cubinspec.format.strings import StringTable, string_offsets
 from cubinspec.reader import elf
-from cubinspec.reader.elf import Elf, StringTable
+from cubinspec.reader.elf import Elf
 from cubinspec_generated import records
-from cubinspec_writer.emitter import bodies, decode, kinds, layout, strings
+from cubinspec_generated.codes import (
+    SHT_CUDA_RESERVED_SHARED,
+    SHT_PROGBITS,
+    SHT_STRTAB,
+    SHT_SYMTAB,
+    SHT_SYMTAB_SHNDX,
+)
+from cubinspec_writer.emitter import bodies, decode, kinds, layout
 from cubinspec_writer.emitter.draft import Draft
 from cubinspec_writer.emitter.history import History
 from cubinspec_writer.emitter.model import Description, Fill, Header
@@ -36,7 +45,7 @@ if TYPE_CHECKING:
     from cubinspec_writer.emitter.draft import Content
     from cubinspec_writer.emitter.producers import Producer
     from cubinspec_writer.emitter.runs import Run
-    from cubinspec_writer.emitter.strings import Known
+    from cubinspec_writer.emitter.strings import Candidates
 
     SymbolRow = tuple[int, int, int, int, int, int]
 
@@ -55,20 +64,18 @@ _LOSSLESS = frozenset(
     )
 )
 #: Types that ``_special_body`` is for.
-_SPECIAL_TYPES = elf.NO_BYTES_TYPES | frozenset(
+_SPECIAL_TYPES = NO_BYTES_TYPES | frozenset(
     (
-        elf.SHT_CUDA_RESERVED_SHARED,
-        elf.SHT_STRTAB,
-        elf.SHT_SYMTAB,
-        elf.SHT_SYMTAB_SHNDX,
+        SHT_CUDA_RESERVED_SHARED,
+        SHT_STRTAB,
+        SHT_SYMTAB,
+        SHT_SYMTAB_SHNDX,
         bodies.SHT_CUDA_MERC_SYMTAB,
     )
 )
 #: Bytes of a large section that are read at once.
 _PIECE = 1 << 20
 _EHDR_FIELDS = records.ELF_HEADER_64_FIELDS
-#: Sections whose index stands in ``e_flags``.
-_NOTES = frozenset((".note.nv.cuinfo", ".note.nv.cuver"))
 _OWNER = (
     r"^(\.(?:nv\.)?(?:merc\.|capmerc\.)?(?:nv\.)?(?:rela?\.)?(?:nv\.)?"
     r"(?:text|info|shared|constant\d+|constant\.optimizer|local))\..*"
@@ -137,10 +144,10 @@ class _Describer:
         self.sh_offset, self.sh_size, self.sh_link, self.sh_info = columns[4:8]
         self.types = {*self.sh_type}
         #: First place of every name in ``.shstrtab``.
-        self.section_places = strings.string_offsets(self.elf.shstrtab.data)
+        self.section_places = string_offsets(self.elf.shstrtab.data)
         self.names = _names_at(self.section_places, self.elf.shstrtab, self.sh_name)
         self.reasons: list[str] = []
-        self.symtab = self.elf.find_section(elf.SHT_SYMTAB) or 0
+        self.symtab = self.elf.find_section(SHT_SYMTAB) or 0
         self.strtab_index = self.sh_link[self.symtab] if self.symtab else 0
         if not self._is_strtab(self.strtab_index):
             self.strtab_index = 0
@@ -158,9 +165,9 @@ class _Describer:
         self.symbol_rows: Sequence[SymbolRow] = ()
         self.symbol_names: list[str] = []
         #: First place of every name in ``.strtab``.
-        self.places = strings.string_offsets(self.strtab.data, self.section_places)
+        self.places = string_offsets(self.strtab.data, self.section_places)
         #: String tables that may come out.
-        self.known: Known = (
+        self.known: Candidates = (
             (self.elf.shstrtab.data, self.section_places),
             (self.strtab.data, self.places),
         )
@@ -168,7 +175,7 @@ class _Describer:
         elf.forget(self.data)
 
     def _is_strtab(self, index: int) -> bool:
-        return 0 < index < len(self.sh_type) and self.sh_type[index] == elf.SHT_STRTAB
+        return 0 < index < len(self.sh_type) and self.sh_type[index] == SHT_STRTAB
 
     # -- decoding --------------------------------------------------------------------------------
 
@@ -274,15 +281,15 @@ class _Describer:
     def _special_body(self, index: int) -> bodies.Body:
         """What has no bytes in the file, or is a table made from the rest."""
         kind, flags = self.sh_type[index], self.sh_flags[index]
-        if not elf.occupies_file(kind, flags) or self._is_window(index):
+        if not occupies_file(kind, flags) or self._is_window(index):
             return bodies.NoBytes(self.sh_size[index])
-        if index == self.elf.shstrndx and kind == elf.SHT_STRTAB:
+        if index == self.elf.shstrndx and kind == SHT_STRTAB:
             return bodies.Computed("shstrtab")
         if index == self.strtab_index:
             return bodies.Computed("strtab")
         if index == self.symtab:
             return bodies.Computed("symtab")
-        if kind == elf.SHT_SYMTAB_SHNDX:
+        if kind == SHT_SYMTAB_SHNDX:
             return bodies.Computed("symtab_shndx")
         return bodies.Blob(self.elf.section_bytes(index))
 
@@ -294,7 +301,7 @@ class _Describer:
         """
         start = self.sh_offset[index]
         is_over_table = start <= self.elf.ehdr[5] < start + self.sh_size[index]
-        return is_over_table and self.sh_type[index] == elf.SHT_CUDA_RESERVED_SHARED
+        return is_over_table and self.sh_type[index] == SHT_CUDA_RESERVED_SHARED
 
     def _mercury_tables(self) -> None:
         """Decode ``.nv.merc.symtab``, which refers to sections."""
@@ -427,7 +434,7 @@ class _Describer:
         self.history = History(draft, self.section_places, self.places, self.strtab.data)
         self.history.find(self._split(producer) if self.symtab else 0)
         elf.forget(self.data)
-        if draft.header.ei_osabi == 0x41 and not _NOTES.isdisjoint(draft.names):
+        if draft.header.ei_osabi == 0x41 and any(name in draft.names for name in CUDA_NOTES):
             draft.header.e_flags &= 0xFFFFFF
         self._check_order()
         planner = self._check_names()
@@ -569,10 +576,10 @@ class _Describer:
         return planner
 
     def _is_computed(self, planner: layout.Planner, kind: str, index: int) -> bool:
-        if kind == "symtab" and elf.SHT_SYMTAB_SHNDX not in self.types:
+        if kind == "symtab" and SHT_SYMTAB_SHNDX not in self.types:
             return planner.symbol_rows is self.symbol_rows
         try:
-            if self.sh_type[index] == elf.SHT_STRTAB:
+            if self.sh_type[index] == SHT_STRTAB:
                 return planner.table(kind, kind) == self.elf.string_table(index).data
             return planner.table(kind, kind) == self.elf.section_bytes(index)
         except (CubinError, StructError):
@@ -615,14 +622,14 @@ class _Describer:
     def _keep_info(self, number: int, computed: int, info: int) -> None:
         draft = self.draft
         name, sh_type = draft.names[number], draft.types[number]
-        if name.startswith(".text") and sh_type == elf.SHT_PROGBITS:
+        if name.startswith(".text") and sh_type == SHT_PROGBITS:
             registers = info >> 24
             if computed | registers << 24 == info:
                 draft.registers[number] = registers
                 return
         draft.infos[number] = info
         # when several sections have the owner's name, it may be any of them
-        target = kinds.info_target_of(name, sh_type)
+        target = info_target(name, sh_type)
         if target is None or not 0 < info < len(self.names) or self.names[info] != target:
             self.reasons.append(f"sh_info of {kind_of(name)}")
 
@@ -654,12 +661,12 @@ class _Describer:
     def _fills(self) -> list[Fill]:
         """Bytes outside of everything that are not zero."""
         data, ehdr, count = self.data, self.elf.ehdr, len(self.names)
-        if elf.SHT_CUDA_RESERVED_SHARED in self.types:
-            stored = [*map(elf.occupies_file, self.sh_type, self.sh_flags)]
-        elif elf.NO_BYTES_TYPES.isdisjoint({*self.sh_type[1:]}):
+        if SHT_CUDA_RESERVED_SHARED in self.types:
+            stored = [*map(occupies_file, self.sh_type, self.sh_flags)]
+        elif NO_BYTES_TYPES.isdisjoint({*self.sh_type[1:]}):
             stored = [False, *[True] * (count - 1)]
         else:
-            stored = [kind not in elf.NO_BYTES_TYPES for kind in self.sh_type]
+            stored = [kind not in NO_BYTES_TYPES for kind in self.sh_type]
         section, segment = (64, 56) if self.elf.is_64 else (40, 32)
         tables = [(ehdr[5], count * section), (ehdr[4], self.elf.num_segments * segment)]
 

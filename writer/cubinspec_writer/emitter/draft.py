@@ -16,6 +16,7 @@ from __future__ import annotations
 from itertools import groupby, starmap
 
 from cubinspec.errors import BadStructureError
+from cubinspec.format.sections import info_target
 from cubinspec_writer.emitter import bodies, kinds
 from cubinspec_writer.emitter.kinds import Kinds
 from cubinspec_writer.emitter.model import Dropped, Exceptions, Header, Pins, Section, Symbol
@@ -362,9 +363,15 @@ class Draft:
         single = {*self.late, *self.made_as}
         has_table = bool(single) and kinds.has_table(self.names, self.types)
         for number in single:
-            section = self._section(number, bodies.NoBytes(0))
-            section.late, section.made_as = self.late.get(number), self.made_as.get(number)
-            ranks[number] = kinds.group(section, self.producer, has_table=has_table)
+            ranks[number] = kinds.exact_rank(
+                self.names[number],
+                self.types[number],
+                self.flags[number],
+                self.producer,
+                late=self.late.get(number),
+                made_as=self.made_as.get(number),
+                has_table=has_table,
+            )
         return ranks
 
     def raw(self, number: int) -> bytes | None:
@@ -433,7 +440,8 @@ class Draft:
             sections[number].link = refer(index)
         for number, index in self.infos.items():
             section = sections[number]
-            section.info = refer(index) if kinds.info_is_section(section) else index
+            is_section = info_target(section.name, section.sh_type) is not None
+            section.info = refer(index) if is_section else index
         for number, shared in self.shares.items():
             sections[number].shares = (
                 shared if shared is None or isinstance(shared, bool) else sections[shared]

@@ -1,266 +1,92 @@
 """Section kinds: what a writer does with a section because of its name, type and flags alone.
 
-The rules are functions of a section and a producer. A file has few kinds and many sections, named
-``<prefix>.<function>``; :func:`find` asks the rules once for each kind.
+``cubinspec.format.sections`` has the rules that all writers share; here stands what depends on the
+producer. A file has few kinds and many sections, named ``<prefix>.<function>``; :func:`find` asks
+the rules once for each kind.
 """
 
 from __future__ import annotations
 
 from itertools import groupby
 
-from cubinspec.reader import elf
-from cubinspec_writer.emitter import bodies
-from cubinspec_writer.emitter.model import Section
-from cubinspec_writer.emitter.producers import CAPMERC_TEXT, mercury_name
+from cubinspec.format import sections as rules
+from cubinspec_generated.codes import (
+    SHF_CUDA_MERCURY,
+    SHT_CUDA_COMPAT_INFO,
+    SHT_CUDA_UFT,
+    SHT_CUDA_UFT_ENTRY,
+    SHT_STRTAB,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cubinspec_writer.emitter.model import Section
     from cubinspec_writer.emitter.producers import Producer
 
-#: Jump slots of unified functions (code), and unified data.
-SHT_CUDA_UFT, SHT_CUDA_UDT, SHT_CUDA_UIDX = 0x7000000E, 0x70000012, 0x70000010
-UFT_REL = ".nv.uft.rel."
-STUB = "__cuda_uf_stub_"
-#: The table of stubs of an executable, as SASS and as Mercury code.
-UFT, CAPMERC_UFT = ".nv.uft", ".nv.capmerc.nv.uft"
-
-_LINK_TO_SYMTAB = frozenset(
-    (
-        bodies.SHT_CUDA_INFO,
-        bodies.SHT_CUDA_CALLGRAPH,
-        bodies.SHT_CUDA_PROTOTYPE,
-        bodies.SHT_CUDA_RESOLVED_RELA,
-        bodies.SHT_CUDA_UFT_ENTRY,
-        bodies.SHT_CUDA_UDT_ENTRY,
-        elf.SHT_REL,
-        elf.SHT_RELA,
-        SHT_CUDA_UFT,
-    )
-)
-LINK_TO_MERC_SYMTAB = frozenset(
-    (
-        bodies.SHT_CUDA_CAPMERC,
-        bodies.SHT_CUDA_MERC_RELA,
-        bodies.SHT_CUDA_MERC_INFO,
-        bodies.SHT_CUDA_MERC_CALLGRAPH,
-        bodies.SHT_CUDA_MERC_PROTOTYPE,
-        bodies.SHT_CUDA_MERC_RESOLVED_RELA,
-    )
-)
-#: Kinds of sections for which no section symbol is made.
-_NO_SYMBOL = (
-    frozenset((elf.SHT_STRTAB, elf.SHT_SYMTAB, elf.SHT_SYMTAB_SHNDX, bodies.SHT_CUDA_COMPAT))
-    | frozenset((bodies.SHT_CUDA_INFO, bodies.SHT_CUDA_UFT_ENTRY, bodies.SHT_CUDA_UDT_ENTRY))
-    | bodies.RELOCATION_TYPES
-)
-#: Kinds whose ``sh_info`` is about symbols.
-_OWN_INFO = frozenset((elf.SHT_SYMTAB, bodies.SHT_CUDA_MERC_SYMTAB, bodies.SHT_CUDA_CAPMERC))
-#: What ``sh_info`` of the sections of a function refers to.
-_OWNED = (
-    (".nv.info.", ".text."),
-    (".nv.merc.nv.info.", CAPMERC_TEXT),
-    (".nv.merc.nv.constant.optimizer.", CAPMERC_TEXT),
-    (".nv.merc.nv.constant.entry_image_header_indices.", CAPMERC_TEXT),
-    (".nv.shared.", ".text."),
-    (".nv.local.", ".text."),
-)
-NAMED_BEHIND_RELOCATIONS = (".nv.constant0.", ".nv.constant.entry_image_header_indices.")
-#: What a name of the form ``<prefix>.<function>`` starts with: a half, then relocations, each of
-#: which may be missing, then one of these, where ``.nv.constant`` has a number.
-_HALVES = (".nv.merc", ".nv.capmerc")
-_RELOCATIONS = (".nv.resolvedrela.", ".rela.", ".rel.")
-_OF_FUNCTIONS = (
-    ".text.",
-    ".nv.info.",
-    ".nv.shared.",
-    ".nv.local.",
-    ".nv.uft.rel.",
-    ".nv.constant.optimizer.",
-    ".nv.constant.entry_image_header_indices.",
-)
-_BANK = ".nv.constant"
-_BANK_RELOCATIONS = (".rel" + _BANK, ".rela" + _BANK)
-#: What behind a prefix is no function.
-_NO_FUNCTION = ("reserved.", STUB)
 #: Stands for any function.
 _ANY = "\x01"
+_BANK_RELOCATIONS = (".rel.nv.constant", ".rela.nv.constant")
+_PARAMETER_BANK = ".nv.constant0."
 
 
-def _prefix(name: str) -> str:
-    """``<prefix>.`` of a name of the form ``<prefix>.<function>``; empty for any other.
-
-    Names with a meaning of their own (reserved shared memory, stubs) are not of that form.
-    """
-    at = 0
-    for starts in (_HALVES, _RELOCATIONS):
-        for start in starts:
-            if name.startswith(start, at):
-                at += len(start.removesuffix("."))
-                break
-    end = 0
-    for start in _OF_FUNCTIONS:
-        if name.startswith(start, at):
-            end = at + len(start)
-    if name.startswith(_BANK, at):
-        bank, dot, _ = name[at + len(_BANK) :].partition(".")
-        if dot and bank.isdecimal():
-            end = at + len(_BANK) + len(bank) + 1
-    return name[:end] if len(name) > end and not name.startswith(_NO_FUNCTION, end) else ""
-
-
-def group(section: Section, producer: Producer, *, has_table: bool = False) -> int:
+def rank(
+    name: str,
+    sh_type: int,
+    sh_flags: int,
+    producer: Producer,
+    *,
+    is_deferred: bool,
+    has_table: bool = False,
+) -> int:
     """Rank of a section in the index order.
 
     Args:
-        has_table: the file has a table of stubs, the rows of which nvlink makes first.
+        is_deferred: it was made after the global symbols were named.
+        has_table: the file has a table of jump slots, the rows of which nvlink makes first.
     """
-    name, kind = section.name, section.sh_type
     if producer.table_first:
         return 0
-    if section.sh_flags & elf.SHF_CUDA_MERCURY:
-        return _mercury_group(name, kind, producer, has_table=has_table)
-    fixed = {".shstrtab": 0, ".strtab": 1, ".symtab": 2, ".symtab_shndx": 2, ".nv.info": 5}
-    if name in fixed:
-        return fixed[name]
-    if kind == bodies.SHT_CUDA_COMPAT or name == ".nv.compat":
-        return 7 if producer.compat_with_info else 6
-    if kind == elf.SHT_PROGBITS and name.startswith((".debug_", ".nv_debug")):
-        return 3
-    by_kind = {
-        elf.SHT_NOTE: 4,
-        bodies.SHT_CUDA_INFO: 7,
-        bodies.SHT_CUDA_UFT_ENTRY: 4 if has_table else 7,
-        SHT_CUDA_UIDX: 7,
-        bodies.SHT_CUDA_UDT_ENTRY: 7,
-        bodies.SHT_CUDA_CALLGRAPH: 8,
-        bodies.SHT_CUDA_PROTOTYPE: 9,
-        bodies.SHT_CUDA_RELOCINFO: 10,
-    }
-    if kind in by_kind:
-        return by_kind[kind]
-    if kind in bodies.RELOCATION_TYPES:
-        return 11
-    if name.startswith(".nv.constant0.") and is_late(section, producer):
-        return 17
-    if name.startswith(".nv.constant"):
-        return 12
-    if name.startswith(".text") or kind == SHT_CUDA_UFT:
-        return 14
-    if name.startswith(".nv.global.init") or kind == SHT_CUDA_UDT:
-        return 15
-    return 16
+    if sh_flags & SHF_CUDA_MERCURY:
+        last = producer.capsules_last
+        return rules.mercury_rank(name, sh_type, capsules_last=last, has_table=has_table)
+    if is_deferred and name.startswith(_PARAMETER_BANK):
+        return rules.RANK_OF_DEFERRED_BANK
+    if has_table and sh_type == SHT_CUDA_UFT_ENTRY:
+        return rules.RANK_OF_UFT_ENTRY_WITH_TABLE
+    found = rules.index_rank(name, sh_type)
+    is_compat = found == rules.RANK_OF_TYPE[SHT_CUDA_COMPAT_INFO]
+    return found + 1 if is_compat and producer.compat_with_info else found
 
 
-def _mercury_group(name: str, kind: int, producer: Producer, *, has_table: bool) -> int:
-    if name.startswith((".nv.merc.debug_", ".nv.merc.nv_debug")):
-        return 31
-    if name == ".nv.merc.nv.info":
-        return 33
-    if producer.capsules_last and kind == bodies.SHT_CUDA_CAPMERC:
-        return 38
-    if producer.capsules_last and kind == bodies.SHT_CUDA_MERC_SYMTAB:
-        return 30
-    ranks = {
-        bodies.SHT_CUDA_CAPMERC: 30,
-        bodies.SHT_CUDA_MERC_INFO: 34,
-        bodies.SHT_CUDA_UFT_ENTRY: 32 if has_table else 34,
-        bodies.SHT_CUDA_UDT_ENTRY: 34,
-        SHT_CUDA_UIDX: 34,
-        bodies.SHT_CUDA_MERC_CALLGRAPH: 35,
-        bodies.SHT_CUDA_MERC_PROTOTYPE: 36,
-        bodies.SHT_CUDA_MERC_RELA: 37,
-        bodies.SHT_CUDA_MERC_RESOLVED_RELA: 37,
-        0x70000079: 39,
-        0x7000007C: 39,
-        0x7000007D: 39,
-        0x70000084: 39,
-        bodies.SHT_CUDA_MERC_SYMTAB: 41,
-    }
-    return ranks.get(kind, 40)
+def is_deferred(name: str, sh_flags: int, producer: Producer, *, renamed: bool = False) -> bool:
+    """Whether the rules say that a section is made after the global symbols were named.
 
-
-def is_late(section: Section, producer: Producer) -> bool:
-    """Whether a section was made after the global symbols were named."""
-    if section.late is not None:
-        return section.late
+    Args:
+        renamed: it was made under another name than the rules give it.
+    """
     if not producer.constant0_deferred:
         return False
-    return bool(section.sh_flags & elf.SHF_CUDA_MERCURY) or (
-        section.name.startswith(".nv.constant0.") and section.made_as is None
-    )
+    if sh_flags & SHF_CUDA_MERCURY:
+        return True
+    return name.startswith(_PARAMETER_BANK) and not renamed
 
 
-def has_symbol(section: Section) -> bool:
-    """Whether the writers make a section symbol for it."""
-    if section.sh_type in _NO_SYMBOL or section.sh_flags & elf.SHF_CUDA_MERCURY:
-        return False
-    return not section.name.startswith(".nv.shared.reserved.")
-
-
-def info_target_of(name: str, kind: int) -> str | None:
-    """Name of the section that ``sh_info`` of section ``name`` stands for."""
-    if name in (".note.nv.cuinfo", ".note.nv.cuver"):
-        return ".nv.compat"
-    if kind in bodies.RELOCATION_TYPES:
-        mercury = name.startswith(".nv.merc.")
-        rest = name.removeprefix(".nv.merc")
-        for prefix in (".nv.resolvedrela", ".rela", ".rel"):
-            if rest.startswith(prefix):
-                rest = rest[len(prefix) :]
-                break
-        if not mercury:
-            return rest
-        return (
-            ".nv.capmerc" + rest
-            if rest.startswith((".text.", UFT_REL)) or rest == UFT
-            else ".nv.merc" + rest
-        )
-    for prefix, target in _OWNED:
-        if name.startswith(prefix):
-            function = name[len(prefix) :]
-            if function == UFT:
-                return target.removesuffix(".text.") + UFT
-            if function.startswith(STUB):
-                target = target.replace(".text.", UFT_REL)
-                function = function[len(STUB) :]
-            return target + function
-    if name.startswith(".nv.constant") and not name.startswith(".nv.constant."):
-        _, dot, function = name.removeprefix(".nv.constant").partition(".")
-        return f".text.{function}" if dot else None
-    return None
-
-
-def info_target(section: Section) -> str | None:
-    """Name of the section that ``sh_info`` stands for; ``None`` when it is no section."""
-    return info_target_of(section.name, section.sh_type)
-
-
-def info_is_section(section: Section) -> bool:
-    """Whether ``sh_info`` of this kind is a section index."""
-    return info_target(section) is not None
-
-
-def link_target(section: Section, producer: Producer, *, has_table: bool = False) -> str | None:
+def link_target(
+    name: str, sh_type: int, sh_flags: int, producer: Producer, *, has_table: bool = False
+) -> str | None:
     """Name of the section that ``sh_link`` stands for; ``None`` when it is 0."""
-    kind, name = section.sh_type, section.name
-    if kind == bodies.SHT_CUDA_UFT_ENTRY and has_table:
+    if sh_type == SHT_CUDA_UFT_ENTRY and has_table:
         return None
-    if kind in (elf.SHT_SYMTAB, bodies.SHT_CUDA_MERC_SYMTAB):
-        return ".strtab"
-    if name in (".note.nv.cuinfo", ".note.nv.cuver"):
-        return ".note.nv.tkinfo"
-    if producer.table_first:
+    if producer.table_first and sh_type not in rules.SYMBOL_TABLE_TYPES:
+        if name in rules.CUDA_NOTES:
+            return ".note.nv.tkinfo"
         if name.startswith((".text", ".nv.constant0", ".nv.shared")):
             return ".symtab"
         unlinked = name in (".nv.info", ".nv.callgraph")
-        return ".symtab" if kind in _LINK_TO_SYMTAB and not unlinked else None
-    if kind in LINK_TO_MERC_SYMTAB:
-        return ".nv.merc.symtab"
-    if kind in _LINK_TO_SYMTAB or name.startswith(".text"):
-        return ".nv.merc.symtab" if section.sh_flags & elf.SHF_CUDA_MERCURY else ".symtab"
-    return ".symtab" if kind == elf.SHT_SYMTAB_SHNDX else None
+        return ".symtab" if sh_type in rules.LINK_TO_SYMTAB and not unlinked else None
+    return rules.link_target(name, sh_type, sh_flags)
 
 
 class Kind:
@@ -341,8 +167,8 @@ class Kind:
 
 #: Answers for kinds that were met, by producer, prefix (or name), type, flags, whether it is a
 #: prefix, and whether there is a table of stubs; files have many in common.
-_KNOWN: dict[tuple[str, str, int, int, bool, bool], Kind] = {}
-_MAX_KNOWN = 4096
+_CACHE: dict[tuple[str, str, int, int, bool, bool], Kind] = {}
+_MAX_CACHE = 4096
 
 
 def find(
@@ -353,8 +179,8 @@ def find(
     What was answered is kept for other files.
     """
     table = has_table(names, types)
-    if len(_KNOWN) > _MAX_KNOWN:
-        _KNOWN.clear()
+    if len(_CACHE) > _MAX_CACHE:
+        _CACHE.clear()
     # sections of one type are mostly of one kind: that of the last of the type with a function
     latest: dict[tuple[int, int], tuple[str, Kind]] = {}
     found: list[Kind] = []
@@ -366,16 +192,16 @@ def find(
                 prefix, kind = latest[key]
                 if (
                     name.startswith(prefix)
-                    and not name.startswith(_NO_FUNCTION, len(prefix))
+                    and not name.startswith(rules.NO_FUNCTION, len(prefix))
                     and name != prefix
                 ):
                     found.append(kind)
                     continue
-            prefix = _prefix(name)
+            prefix = rules.function_prefix(name)
             kind_key = (producer.name, prefix or name, *key, bool(prefix), table)
-            if kind_key not in _KNOWN:
-                _KNOWN[kind_key] = _ask(producer, *kind_key[1:])
-            kind = _KNOWN[kind_key]
+            if kind_key not in _CACHE:
+                _CACHE[kind_key] = _ask(producer, *kind_key[1:])
+            kind = _CACHE[kind_key]
             if prefix:
                 is_first = key not in latest
                 latest[key] = prefix, kind
@@ -390,48 +216,45 @@ def _is_prefix_of_all(prefix: str, names: Sequence[str]) -> bool:
     """Whether all names are of the form ``<prefix><function>``: looks at them all at once."""
     text = "\0".join(["", *names, ""])
     return text.count("\0" + prefix) == len(names) and not any(
-        f"\0{prefix}{end}" in text for end in (*_NO_FUNCTION, "\0")
+        f"\0{prefix}{end}" in text for end in (*rules.NO_FUNCTION, "\0")
     )
 
 
 def has_table(names: Sequence[str], types: Sequence[int]) -> bool:
     """Whether a file with sections of these names and types has a table of stubs with rows."""
-    has_rows = bodies.SHT_CUDA_UFT_ENTRY in types
-    return has_rows and (UFT in names or CAPMERC_UFT in names)
+    has_rows = SHT_CUDA_UFT_ENTRY in types
+    return has_rows and (rules.UFT in names or rules.CAPMERC_UFT in names)
 
 
 def _ask(
     producer: Producer, prefix: str, sh_type: int, sh_flags: int, owned: bool, has_table: bool
 ) -> Kind:
-    any_name = prefix + _ANY if owned else prefix
-    example = Section(any_name, sh_type, bodies.NoBytes(0), sh_flags)
-    made = mercury_name(any_name) if producer.mercury_names else None
-    info = None
-    if sh_type not in _OWN_INFO:
-        info = info_target_of(any_name, sh_type)
-    late, mercury = is_late(example, producer), bool(sh_flags & elf.SHF_CUDA_MERCURY)
-    stored = elf.occupies_file(sh_type, sh_flags)
+    name = prefix + _ANY if owned else prefix
+    made = rules.mercury_name(name) if producer.mercury_names else None
+    info = None if sh_type in rules.INFO_IS_SYMBOL else rules.info_target(name, sh_type)
+    deferred = is_deferred(name, sh_flags, producer)
+    mercury = bool(sh_flags & SHF_CUDA_MERCURY)
+    stored = rules.occupies_file(sh_type, sh_flags)
+    has_symbol = rules.has_section_symbol(name, sh_type, sh_flags) and not producer.table_first
+    named_behind = name.startswith(rules.NAMED_BEHIND_RELOCATIONS)
     return Kind(
-        len(prefix),
-        group(example, producer, has_table=has_table),
-        late,
-        mercury,
-        stored,
-        stored and not mercury and sh_type != elf.SHT_STRTAB,
-        has_symbol(example) and not producer.table_first,
-        made if made is None else made.removesuffix(_ANY),
-        link_target(example, producer, has_table=has_table),
-        info if info is None else info.removesuffix(_ANY),
-        any_name.startswith(".text") or sh_type == SHT_CUDA_UFT,
-        any_name.startswith(".rel"),
-        made is None
+        cut=len(prefix),
+        group=rank(name, sh_type, sh_flags, producer, is_deferred=deferred, has_table=has_table),
+        is_late=deferred,
+        is_mercury=mercury,
+        is_stored=stored,
+        is_plain=stored and not mercury and sh_type != SHT_STRTAB,
+        has_symbol=has_symbol,
+        made=None if made is None else made.removesuffix(_ANY),
+        link=link_target(name, sh_type, sh_flags, producer, has_table=has_table),
+        info=None if info is None else info.removesuffix(_ANY),
+        is_code=name.startswith(".text") or sh_type == SHT_CUDA_UFT,
+        is_relocation=name.startswith(".rel"),
+        is_final=made is None
         and not producer.names_by_index
         and not (mercury and producer.constant0_deferred),
-        made is None
-        and not late
-        and not mercury
-        and not any_name.startswith(NAMED_BEHIND_RELOCATIONS),
-        any_name.startswith(_BANK_RELOCATIONS),
+        is_named_early=made is None and not deferred and not mercury and not named_behind,
+        is_of_bank=name.startswith(_BANK_RELOCATIONS),
     )
 
 
@@ -440,7 +263,7 @@ class Kinds:
 
     Attributes:
         found: the kind of each section.
-        has_table: whether there is a table of stubs with rows.
+        has_table: whether there is a table of jump slots with rows.
     """
 
     def __init__(self, producer: Producer, sections: list[Section]) -> None:
@@ -455,7 +278,36 @@ class Kinds:
         ranks = [
             kind.group
             if section.late is None and section.made_as is None
-            else group(section, self.producer, has_table=self.has_table)
+            else exact_rank(
+                section.name,
+                section.sh_type,
+                section.sh_flags,
+                self.producer,
+                late=section.late,
+                made_as=section.made_as,
+                has_table=self.has_table,
+            )
             for kind, section in zip(self.found, sections, strict=True)
         ]
         return sorted(range(len(sections)), key=ranks.__getitem__)
+
+
+def exact_rank(
+    name: str,
+    sh_type: int,
+    sh_flags: int,
+    producer: Producer,
+    *,
+    late: bool | None,
+    made_as: str | None,
+    has_table: bool,
+) -> int:
+    """Rank of a section of which more is said than its kind says.
+
+    Args:
+        late: whether it is deferred; ``None``: as the rules say.
+        made_as: the name under which it was made; ``None``: that of the rules.
+    """
+    if late is None:
+        late = is_deferred(name, sh_flags, producer, renamed=made_as is not None)
+    return rank(name, sh_type, sh_flags, producer, is_deferred=late, has_table=has_table)

@@ -1,10 +1,11 @@
 """Phase one: everything about a file that follows from its description.
 
 How the writers work, as far as their output shows it (producers.py names them, kinds.py has the
-rules for single sections, strings.py those of the string tables, segments.py program headers):
+rules for single sections, strings.py those of the string tables, and ``cubinspec.format.segments``
+those of program headers):
 
 *Order.* A writer makes sections and symbols one after the other and remembers the order. Section
-indices are a stable sort of that order into groups (:func:`kinds.group`). ``.symtab`` holds the
+indices are a stable sort of that order into groups (:func:`kinds.rank`). ``.symtab`` holds the
 section symbols and the local and weak symbols in the order in which they were made, then the
 globals.
 
@@ -22,31 +23,37 @@ from struct import error as StructError
 from struct import pack
 
 from cubinspec.errors import BadStructureError, CubinError
-from cubinspec.reader import elf
-from cubinspec_generated import records
-from cubinspec_writer.emitter import bodies, segments
-from cubinspec_writer.emitter.draft import Draft
-from cubinspec_writer.emitter.kinds import (
+from cubinspec.format import segments
+from cubinspec.format.packing import align_up, is_far, symbol_is_far, with_note
+from cubinspec.format.sections import (
     CAPMERC_UFT,
+    CUDA_NOTES,
     LINK_TO_MERC_SYMTAB,
-    SHT_CUDA_UDT,
-    SHT_CUDA_UFT,
-    SHT_CUDA_UIDX,
     STUB,
     UFT,
     UFT_REL,
-    info_target_of,
+    info_target,
+    sass_twin,
 )
-from cubinspec_writer.emitter.model import (
-    SHN_COMMON,
+from cubinspec.format.strings import empty_name, string_offsets
+from cubinspec_generated import records
+from cubinspec_generated.codes import (
+    ELFCLASS64,
+    EM_CUDA,
     SHN_LORESERVE,
     SHN_XINDEX,
+    SHT_CUDA_RESERVED_SHARED,
+    SHT_CUDA_UDT,
+    SHT_CUDA_UFT,
+    SHT_CUDA_UIDX,
+    SHT_STRTAB,
+    SHT_SYMTAB,
 )
-from cubinspec_writer.emitter.producers import twin_of
+from cubinspec_writer.emitter import bodies
+from cubinspec_writer.emitter.draft import Draft
 from cubinspec_writer.emitter.strings import (
     section_names,
     shstrtab_hole,
-    string_offsets,
     strtab_hole,
     symbol_names,
 )
@@ -58,7 +65,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from cubinspec_writer.emitter.model import Description, Exceptions, Section, Symbol
-    from cubinspec_writer.emitter.strings import Known
+    from cubinspec_writer.emitter.strings import Candidates
 
     SymbolRow = tuple[int, int, int, int, int, int]
 
@@ -66,13 +73,11 @@ STT_FUNC, STT_SECTION = 2, 3
 _TEXT = ".text."
 STB_GLOBAL = 1
 _R_CUDA_32 = 1
-#: Largest section index that fits into bits 24-31 of e_flags; readers accept 0xff as "not said".
-MAX_NOTE_INDEX = 0xFF
 
 #: Mercury kinds that never share bytes with a plain section.
 _NEVER_SHARED = (
     LINK_TO_MERC_SYMTAB
-    | frozenset((bodies.SHT_CUDA_MERC_SYMTAB, elf.SHT_CUDA_RESERVED_SHARED))
+    | frozenset((bodies.SHT_CUDA_MERC_SYMTAB, SHT_CUDA_RESERVED_SHARED))
     | frozenset((SHT_CUDA_UDT, SHT_CUDA_UIDX))
     | bodies.UFT_TYPES
     | bodies.INFO_TYPES
@@ -133,10 +138,6 @@ def _refuse(reason: str, field: str) -> NoReturn:
     raise BadStructureError(reason, field=field)
 
 
-def _align(value: int, alignment: int) -> int:
-    return value if alignment < 2 else (value + alignment - 1) // alignment * alignment
-
-
 class References:
     """Where that stands which bodies refer to.
 
@@ -152,7 +153,7 @@ class References:
         self.strtab = strtab
         self.strtab_offsets = offsets
         self.asked: dict[str, int] = {}
-        self.is_64 = draft.header.ei_class == elf.ELFCLASS64
+        self.is_64 = draft.header.ei_class == ELFCLASS64
 
     def string_offset(self, text: str) -> int:
         """Offset of a string in ``.strtab``."""
@@ -166,7 +167,7 @@ class References:
         """Offset of a signature; an empty one has a place of its own in ``.strtab``."""
         if text:
             return self.string_offset(text)
-        return max(self.strtab.find(b"\0\0"), 0) + 1
+        return empty_name(self.strtab)
 
 
 class Planner:
@@ -179,12 +180,12 @@ class Planner:
     def __init__(
         self,
         source: Description | Draft,
-        known: Known = (),
+        known: Candidates = (),
     ) -> None:
         draft = source if isinstance(source, Draft) else Draft.of(source)
         self.draft = draft
         self.producer = draft.producer
-        self.is_64 = draft.header.ei_class == elf.ELFCLASS64
+        self.is_64 = draft.header.ei_class == ELFCLASS64
         #: Index of the first computed table of each kind.
         self._computed: dict[str, int] = {}
         for number in draft.singles:
@@ -383,7 +384,7 @@ class Planner:
     def _table_info(self, number: int) -> int:
         """``sh_info`` of what belongs to no function."""
         sh_type = self.draft.types[number]
-        if sh_type == elf.SHT_SYMTAB:
+        if sh_type == SHT_SYMTAB:
             if self.producer.info_is_total and self.num_tail:
                 return len(self.symbol_rows)
             return self.num_local - self.producer.info_is_last_local
@@ -393,7 +394,7 @@ class Planner:
             if self.capsule_symbols is None:
                 self.capsule_symbols = self._capsule_symbols()
             return self.capsule_symbols.get(number + 1, 0)
-        target = info_target_of(self.draft.names[number], sh_type)
+        target = info_target(self.draft.names[number], sh_type)
         return 0 if target is None else self.index_of_name.get(target, 0)
 
     def _capsule_symbols(self) -> dict[int, int]:
@@ -478,12 +479,12 @@ class Planner:
                 is_even = not aligns and not alignment & below
                 is_even = is_even and not any(map(below.__and__, run_sizes))
                 if is_even and bodies.NoBytes not in map(type, draft.bodies[start:stop]):
-                    result += accumulate(run_sizes[:-1], initial=_align(at, alignment))
+                    result += accumulate(run_sizes[:-1], initial=align_up(at, alignment))
                     at = result[-1] + run_sizes[-1]
                     continue
                 columns = (run_sizes, draft.aligns[start:stop], draft.bodies[start:stop])
                 for size, alignment, body in zip(*columns, strict=True):
-                    at = _align(at, alignment)
+                    at = align_up(at, alignment)
                     result.append(at)
                     if body.__class__ is not bodies.NoBytes:
                         at += size
@@ -491,7 +492,7 @@ class Planner:
             for number in range(start, stop):
                 at += hole
                 hole = 0
-                offset = _align(at, draft.aligns[number])
+                offset = align_up(at, draft.aligns[number])
                 pinned = exceptions[number].pins.get("sh_offset") if number in exceptions else None
                 if pinned is None and (kind.is_mercury or shares.get(number, False) is not False):
                     twin = self._shared_twin(number)
@@ -501,9 +502,9 @@ class Planner:
                             result.append(place)
                             continue
                         shares[number] = False
-                is_strings = draft.types[number] == elf.SHT_STRTAB
+                is_strings = draft.types[number] == SHT_STRTAB
                 if is_strings and table_first:
-                    offset = _align(offset, 8)
+                    offset = align_up(offset, 8)
                 if actual is not None and actual[number] != offset:
                     if self._pin_offset(number, actual[number], result):
                         continue
@@ -516,7 +517,7 @@ class Planner:
                     at += sizes[number]
                 if is_strings:
                     if table_first:
-                        at = _align(at, 8)
+                        at = align_up(at, 8)
                     hole = holes.get(draft.names[number], 0)
         return result, at
 
@@ -534,7 +535,7 @@ class Planner:
         name = draft.names[number]
         if name == ".nv.merc.debug_info" and not self._only_addresses():
             return None
-        twin = self.named(twin_of(name))
+        twin = self.named(sass_twin(name))
         if twin is None:
             return None
         ours, theirs = draft.raw(number), draft.raw(twin)
@@ -555,7 +556,7 @@ class Planner:
     def _pin_offset(self, number: int, offset: int, before: list[int]) -> bool:
         """Keep an offset that the rule does not give; whether it is that of an equal twin."""
         draft = self.draft
-        twin = self.named(twin_of(draft.names[number]))
+        twin = self.named(sass_twin(draft.names[number]))
         if (
             twin is not None
             and draft.kinds[number].is_mercury
@@ -599,12 +600,11 @@ class Planner:
             if code is not None and (code >= 0 or draft.is_defined(~code)):
                 is_late = code >= 0 and at >= late
                 if is_late:
-                    is_far = index > SHN_LORESERVE
+                    beyond = index > SHN_LORESERVE
                 else:
                     word = made.get(index - 1, 0)
-                    # a real section 0xfff2 is taken for common symbols
-                    is_far = index >= SHN_LORESERVE and index != SHN_COMMON
-                if is_far:
+                    beyond = symbol_is_far(index)
+                if beyond:
                     word = index
                     stored[at] = (*row[:3], SHN_XINDEX, *row[4:])
             elif index > SHN_XINDEX:
@@ -667,15 +667,15 @@ class Planner:
         count = len(draft.names) + 1
         ehsize, shentsize, phentsize = (64, 64, 56) if self.is_64 else (52, 40, 32)
         word = 8 if self.is_64 else 4
-        shoff = ehsize if self.producer.table_first else (end + word - 1) // word * word
+        shoff = ehsize if self.producer.table_first else align_up(end, word)
         shoff = header.pins.get("e_shoff", shoff)
         after_sections = shoff + count * shentsize
         style = segments.SEGMENT_STYLES[self.producer.segments]
         headers = pins.segments
         if headers is None:
             wanted = header.e_type == 2 and count > 1
-            rows = zip(*columns, strict=True)
-            headers = style(rows, count, after_sections, phentsize) if wanted else []
+            rows = _loadable(columns)
+            headers = [*style(rows, count, after_sections, phentsize)] if wanted else []
             if not self.is_64:
                 headers = [(*row[:-1], segments.P_ALIGN_32) for row in headers]
         phoff = header.pins.get("e_phoff", after_sections if headers else 0)
@@ -683,14 +683,14 @@ class Planner:
         # gABI extended numbering, in section header 0
         null = (
             0, 0, 0, 0, 0,
-            count if count >= SHN_LORESERVE else 0,
-            shstrndx if shstrndx >= SHN_LORESERVE else 0,
+            count if is_far(count) else 0,
+            shstrndx if is_far(shstrndx) else 0,
             0, 0, 0,
         )  # fmt: skip
         columns = _overridden(columns, draft.exceptions)
         fields = {
             "e_type": header.e_type,
-            "e_machine": elf.EM_CUDA,
+            "e_machine": EM_CUDA,
             "e_version": header.e_version,
             "e_entry": header.e_entry,
             "e_phoff": phoff,
@@ -700,8 +700,8 @@ class Planner:
             "e_phentsize": phentsize if headers else self._idle_phentsize(phentsize),
             "e_phnum": len(headers),
             "e_shentsize": shentsize,
-            "e_shnum": 0 if count >= SHN_LORESERVE else count,
-            "e_shstrndx": SHN_XINDEX if shstrndx >= SHN_LORESERVE else shstrndx,
+            "e_shnum": 0 if is_far(count) else count,
+            "e_shstrndx": SHN_XINDEX if is_far(shstrndx) else shstrndx,
         }
         fields.update(header.pins)
         ehdr = tuple([header.overrides.get(name, value) for name, value in fields.items()])
@@ -737,10 +737,10 @@ class Planner:
         header = self.draft.header
         if header.ei_osabi != 0x41:
             return header.e_flags
-        for name in (".note.nv.cuinfo", ".note.nv.cuver"):
+        for name in CUDA_NOTES:
             if name in self.draft.names:
                 note = self.draft.names.index(name) + 1
-                return header.e_flags | min(note, MAX_NOTE_INDEX) << 24
+                return with_note(header.e_flags, note)
         return header.e_flags
 
     def _section_columns(self, offsets: Sequence[int]) -> list[Sequence[int]]:
@@ -771,6 +771,12 @@ class Planner:
             draft.aligns,
             draft.entsizes,
         ]
+
+
+def _loadable(columns: Sequence[Sequence[int]]) -> Iterator[segments.Loaded]:
+    """What program headers are made from: type, flags, offset, size and alignment of sections."""
+    _, types, flags, _, offsets, sizes, _, _, aligns, _ = columns
+    return zip(types, flags, offsets, sizes, aligns, strict=True)
 
 
 def _overridden(

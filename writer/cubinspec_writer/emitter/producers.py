@@ -26,7 +26,6 @@ from cubinspec_writer.plain import dataclass, replace
 #: written, one ``.nv.capmerc.text.<f>`` per function.
 HOLE_SHNDX = len(".symtab_shndx") + 1
 HOLE_MERC_SHNDX = HOLE_SHNDX + len(".nv.merc.symtab_shndx") + 1
-CAPMERC_TEXT = ".nv.capmerc.text."
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,40 +161,3 @@ PRODUCERS: dict[str, Producer] = {
     )
 }
 """All known writers by name."""
-
-#: Mercury name -> final name; a trailing dot means that the rest of the name is kept.
-RENAMES: tuple[tuple[str, str], ...] = (
-    (".nv.constant.user", ".nv.constant3"),
-    (".nv.constant.pic", ".nv.constant4"),
-    (".nv.constant.optimizer.", ".nv.constant2."),
-    (".nv.constant.entry_image_header_indices.", ".nv.constant0."),
-)
-
-
-def final_name(mercury: str) -> str | None:
-    """The final name of a section made as ``mercury``; ``None`` when it keeps its name."""
-    for old, new in RENAMES:
-        if mercury == old or (old.endswith(".") and mercury.startswith(old)):
-            return new + mercury[len(old) :]
-    return None
-
-
-def mercury_name(final: str) -> str | None:
-    """The name under which the finalizer made section ``final``; ``None`` when it is the same.
-
-    ``.nv.constant0.*`` is not among them: it is made late under its own name.
-    """
-    for old, new in RENAMES[:3]:
-        if final == new or (new.endswith(".") and final.startswith(new)):
-            return old + final[len(new) :]
-    for prefix in (".rela", ".rel"):
-        if final.startswith(prefix + ".nv.constant"):
-            inner = mercury_name(final[len(prefix) :])
-            return None if inner is None else prefix + inner
-    return None
-
-
-def twin_of(mercury: str) -> str:
-    """Name of the plain section whose bytes ``.nv.merc.…`` section ``mercury`` may share."""
-    name = mercury.removeprefix(".nv.merc")
-    return final_name(name) or name

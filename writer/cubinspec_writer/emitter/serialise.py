@@ -7,9 +7,9 @@ from struct import Struct
 from struct import error as StructError
 
 from cubinspec.errors import BadStructureError, LimitError
-from cubinspec.reader import elf
 from cubinspec.reader.columns import join
 from cubinspec_generated import records
+from cubinspec_generated.codes import ELFDATA2LSB
 from cubinspec_writer.emitter import bodies
 from cubinspec_writer.emitter.layout import Plan, plan
 from cubinspec_writer.emitter.model import Description
@@ -117,7 +117,7 @@ def _pieces(laid_out: Plan) -> list[Piece]:
     ident = {
         "ei_magic": _MAGIC,
         "ei_class": header.ei_class,
-        "ei_data": elf.ELFDATA2LSB,
+        "ei_data": ELFDATA2LSB,
         "ei_version": header.ei_version,
         "ei_osabi": header.ei_osabi,
         "ei_abiversion": header.ei_abiversion,

@@ -11,9 +11,16 @@ from __future__ import annotations
 from itertools import accumulate
 
 from cubinspec.errors import BadStructureError
-from cubinspec.reader import elf
+from cubinspec.format.sections import (
+    CAPSULE_PREFIX,
+    NAMED_BEHIND_RELOCATIONS,
+    RELOCATION_TYPES,
+    TEXT,
+    UFT_REL,
+)
+from cubinspec.format.strings import encode, length, starts
+from cubinspec_generated.codes import SHT_STRTAB, SHT_SYMTAB
 from cubinspec_writer.emitter import bodies
-from cubinspec_writer.emitter.kinds import NAMED_BEHIND_RELOCATIONS, UFT_REL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +30,7 @@ if TYPE_CHECKING:
     from cubinspec_writer.emitter.draft import Draft
 
     #: Tables, each with the place of every name in it.
-    Known = Sequence[tuple[bytes, dict[str, int]]]
+    Candidates = Sequence[tuple[bytes, dict[str, int]]]
 
 
 #: Names that are written at once to be compared.
@@ -92,18 +99,18 @@ class _Names:
         self._behind[last] = behind + name + "\0"
         return last, length(last) + 1 + length(behind)
 
-    def table(self, known: Known) -> tuple[bytes, dict[str, int]]:
+    def table(self, candidates: Candidates) -> tuple[bytes, dict[str, int]]:
         """The table, and the place of every name in it.
 
         Args:
-            known: tables and the places of their names.
+            candidates: tables that may come out, with the place of every name.
 
         Raises:
             BadStructureError: a name has a NUL inside.
         """
         if not self._behind and len(self._names) == 1:
             added = [*filter(None, self._next)]
-            for table, places in known:
+            for table, places in candidates:
                 # as many different names as there are in it: none was added twice
                 if len(places) == len(added) + 1 and _is_table_of(added, table):
                     return table, places
@@ -118,18 +125,15 @@ class _Names:
             pieces = [f"{name}\0{self._behind.get(name, '')}" for name in names]
             text = "".join(pieces)
         data = encode(text)
-        for table, places in known:
+        for table, places in candidates:
             if table == data:
                 return table, places
         order = list(names)
         ends: Iterable[int] = accumulate(map(length, pieces), initial=0)
-        names.update(zip(order, ends if pieces else _starts(order, text.isascii()), strict=False))
+        names.update(
+            zip(order, ends if pieces else starts(order, are_ascii=text.isascii()), strict=False)
+        )
         return data, names
-
-
-def encode(text: str) -> bytes:
-    """The bytes of names; what is not UTF-8 stands in the text as surrogates."""
-    return text.encode("utf-8", "surrogateescape")
 
 
 def _is_table_of(names: list[str], table: bytes) -> bool:
@@ -143,41 +147,9 @@ def _is_table_of(names: list[str], table: bytes) -> bool:
     return at == len(table) and table.startswith(b"\0")
 
 
-def length(name: str) -> int:
-    """Bytes of a name."""
-    return len(name) if name.isascii() else len(encode(name))
-
-
-def _starts(names: list[str], is_ascii: bool) -> Iterable[int]:
-    """Where each of the names stands that follow each other, a NUL behind each."""
-    if is_ascii:
-        return accumulate([len(name) + 1 for name in names[:-1]], initial=0)
-    return accumulate([length(name) + 1 for name in names[:-1]], initial=0)
-
-
-def string_offsets(table: bytes, others: Iterable[str] = ()) -> dict[str, int]:
-    """Offset of the first occurrence of every string of a table, in the order of the table.
-
-    Args:
-        others: strings of which no second objects are made.
-    """
-    text = table.decode("utf-8", "surrogateescape")
-    names = text.split("\0")[:-1]
-    is_ascii = text.isascii()
-    del text
-    if others:
-        known = {name: name for name in others}
-        names = [*map(known.get, names, names)]
-        del known
-    places = [*_starts(names, is_ascii)] if names else []
-    offsets = dict(zip(names, places, strict=True))
-    if len(offsets) < len(names):
-        offsets.update(zip(reversed(names), reversed(places), strict=True))
-    offsets[""] = 0
-    return offsets
-
-
-def section_names(draft: Draft, known: Known) -> tuple[bytes, dict[str, int], dict[int, int]]:
+def section_names(
+    draft: Draft, candidates: Candidates
+) -> tuple[bytes, dict[str, int], dict[int, int]]:
     """``.shstrtab``, the offset of every name, and that of sections whose name is repeated."""
     producer, section_names = draft.producer, draft.names
     count = len(section_names)
@@ -213,7 +185,7 @@ def section_names(draft: Draft, known: Known) -> tuple[bytes, dict[str, int], di
             table.add(name, length(draft.made_name(code)))
     if producer.names_by_index:
         table.erase(shstrtab_hole(draft))
-    data, offsets = table.table(known)
+    data, offsets = table.table(candidates)
     places = {number: offsets[name] + gap for number, (name, gap) in repeated.items()}
     return data, offsets, places
 
@@ -238,7 +210,7 @@ def _assembler_order(draft: Draft, numbers: list[int], position: dict[str, int])
 
     def rank(number: int) -> tuple[int, int, int]:
         name = draft.names[number]
-        if draft.types[number] in (elf.SHT_SYMTAB, elf.SHT_STRTAB):
+        if draft.types[number] in (SHT_SYMTAB, SHT_STRTAB):
             return (last + 1, 0, 0)
         if name in _ONCE:
             return (first, _KERNEL_PREFIXES.index(""), _ONCE.index(name))
@@ -263,7 +235,7 @@ def _table_first_order(draft: Draft) -> list[int]:
 
     def rank(number: int) -> tuple[int, int]:
         name = draft.names[number]
-        if draft.types[number] in (elf.SHT_SYMTAB, elf.SHT_STRTAB):
+        if draft.types[number] in (SHT_SYMTAB, SHT_STRTAB):
             return (len(prefixes) + 1, 0)
         if name.startswith(".nv.info."):
             owner = position.get(".text." + name[len(".nv.info.") :], 0)
@@ -276,18 +248,18 @@ def _table_first_order(draft: Draft) -> list[int]:
     return sorted(numbers, key=rank)
 
 
-def symbol_names(draft: Draft, known: Known) -> tuple[bytes, dict[str, int]]:
+def symbol_names(draft: Draft, candidates: Candidates) -> tuple[bytes, dict[str, int]]:
     """``.strtab``, and the offset of every name in it."""
     producer = draft.producer
     if producer.names_by_index:
-        return _names_by_index(draft).table(known)
+        return _names_by_index(draft).table(candidates)
     table = _Names()
     own = draft.symbol_names
     if producer.table_first:
         for code in (*draft.history, *draft.symbols):
             if code < 0:
                 table.add(own[~code])
-        return table.table(known)
+        return table.table(candidates)
     early, late = _early_names(draft)
     renamed: list[str] = []
     for at in table.add_column(early, draft.history):
@@ -315,7 +287,7 @@ def symbol_names(draft: Draft, known: Known) -> tuple[bytes, dict[str, int]]:
             table.add(name)
     table.add_all(renamed)
     table.add_all(filter(None, map(late.__getitem__, draft.history)))
-    return table.table(known)
+    return table.table(candidates)
 
 
 def _early_names(draft: Draft) -> tuple[list[str | None], list[str]]:
@@ -397,9 +369,9 @@ def shstrtab_hole(draft: Draft) -> int:
     if producer.hole_per_function:
         code: list[str] = []
         for _, start, stop in draft.kind_runs:
-            if draft.names[start].startswith((".text.", UFT_REL)):  # and so do all of its kind
+            if draft.names[start].startswith((TEXT, UFT_REL)):  # and so do all of its kind
                 code += draft.names[start:stop]
-        hole += (len(".nv.capmerc") + 1) * len(code) + length("".join(code))
+        hole += (len(CAPSULE_PREFIX) + 1) * len(code) + length("".join(code))
     return hole
 
 
@@ -411,6 +383,6 @@ def strtab_hole(draft: Draft) -> int:
             made = draft.made_name(number)
             if made != name:
                 hole += length(made)
-                if draft.types[number] not in bodies.RELOCATION_TYPES:
+                if draft.types[number] not in RELOCATION_TYPES:
                     hole -= length(name) + 1
     return hole

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cubinspec.errors import CubinError
-from cubinspec.reader import elf
+from cubinspec_generated.codes import SHT_PROGBITS
 from cubinspec_generated.tables import arch, eiattr
 from cubinspec_writer.builder import facts
 from cubinspec_writer.emitter import bodies
@@ -25,7 +25,7 @@ GRAPH_LISTS = ("calls", "address_taken", "indirect_calls", "references")
 STT_FUNC, STB_GLOBAL = 2, 1
 _OSABI_CUDA = 0x41
 _BANK = ".nv.constant0."
-_BANK_TYPES = frozenset((elf.SHT_PROGBITS, 0x70000064))
+_BANK_TYPES = frozenset((SHT_PROGBITS, 0x70000064))
 _CBANK_PARAM_SIZE = next(
     code for code, name in eiattr.NAMES.items() if name == "EIATTR_CBANK_PARAM_SIZE"
 )

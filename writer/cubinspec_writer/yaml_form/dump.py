@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cubinspec.reader import elf
-from cubinspec_writer.emitter import bodies, layout, segments
+from cubinspec_generated.codes import SHF_CUDA_MERCURY, SHF_EXECINSTR
+from cubinspec_writer.emitter import bodies, layout
 from cubinspec_writer.emitter.describe import describe
 from cubinspec_writer.emitter.model import Description, Dropped, Header, Section, Symbol
 from cubinspec_writer.yaml_form import defaults, names
@@ -264,7 +264,7 @@ class _Dumper:
 
     def _body(self, section: Section) -> dict[str, Any]:
         body = section.body
-        mercury = bool(section.sh_flags & elf.SHF_CUDA_MERCURY)
+        mercury = bool(section.sh_flags & SHF_CUDA_MERCURY)
         symbols = self.mercury if mercury else self.symbols
         if isinstance(body, bodies.Computed):
             return {"table": body.kind}
@@ -311,7 +311,7 @@ class _Dumper:
                 return {"file": file}
         if data and data.count(0) == len(data):
             return {"zeros": len(data)}
-        if section.sh_flags & segments.SHF_EXECINSTR:
+        if section.sh_flags & SHF_EXECINSTR:
             last = data[-_INSTRUCTION:]
             end = len(data)
             while end >= _INSTRUCTION and data[end - _INSTRUCTION : end] == last:

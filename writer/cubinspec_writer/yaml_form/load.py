@@ -8,8 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from cubinspec.errors import CubinError
-from cubinspec.reader import elf
+from cubinspec.format.sections import occupies_file
 from cubinspec_generated import records
+from cubinspec_generated.codes import (
+    ELFCLASS32,
+    ELFCLASS64,
+    SHF_CUDA_MERCURY,
+    SHT_CUDA_RESERVED_SHARED,
+    SHT_PROGBITS,
+    SHT_REL,
+)
 from cubinspec_writer.emitter import bodies, emit, layout
 from cubinspec_writer.emitter.model import (
     Description,
@@ -168,7 +176,7 @@ class _Loader:
 
     def _header(self, given: dict[str, Any], flags: int) -> Header:
         header = Header()
-        header.ei_class = elf.ELFCLASS32 if given.get("class") == 32 else elf.ELFCLASS64
+        header.ei_class = ELFCLASS32 if given.get("class") == 32 else ELFCLASS64
         header.ei_osabi = given.get("osabi", header.ei_osabi)
         header.ei_abiversion = given.get("abi", header.ei_abiversion)
         header.ei_version = given.get("ident_version", header.ei_version)
@@ -258,7 +266,7 @@ class _Loader:
         shoff = laid_out.tables_at[0]
         spans.append((shoff, shoff + width * count, "the section headers"))
         headers = zip(draft.types, draft.flags, strict=True)
-        stored = [elf.occupies_file(sh_type, flags) for sh_type, flags in headers]
+        stored = [occupies_file(sh_type, flags) for sh_type, flags in headers]
         placed = zip(draft.names, laid_out.offsets, laid_out.sizes, stored, strict=True)
         spans += [(offset, offset + size, name) for name, offset, size, held in placed if held]
         for at, fill in enumerate(description.fills):
@@ -374,7 +382,7 @@ class _Loader:
 
     def _section(self, entry: dict[str, Any], path: Path_, header: Header) -> Section:
         name = self._name(entry["section"], (*path, "section"))
-        usual = names.section_defaults(name, header.e_type) or (elf.SHT_PROGBITS, 0, 1, 0)
+        usual = names.section_defaults(name, header.e_type) or (SHT_PROGBITS, 0, 1, 0)
         flags = usual[1]
         if "flags" in entry:
             flags = self._flags(entry["flags"], (*path, "flags"))
@@ -442,14 +450,14 @@ class _Loader:
             reason = f"a section needs one kind of contents, here are {' and '.join(keys)}"
             self.refuse(path, reason)
         key = keys[0]
-        is_64 = header.ei_class == elf.ELFCLASS64
-        mercury = bool(section.sh_flags & elf.SHF_CUDA_MERCURY)
+        is_64 = header.ei_class == ELFCLASS64
+        mercury = bool(section.sh_flags & SHF_CUDA_MERCURY)
         where = (*path, key)
         if key == "table":
             return bodies.Computed(entry["table"])
         if key == "size":
-            reserved = section.sh_type == elf.SHT_CUDA_RESERVED_SHARED
-            if elf.occupies_file(section.sh_type, section.sh_flags) and not reserved:
+            reserved = section.sh_type == SHT_CUDA_RESERVED_SHARED
+            if occupies_file(section.sh_type, section.sh_flags) and not reserved:
                 self.refuse(where, "sections of this type have bytes; say data or zeros")
             return bodies.NoBytes(entry["size"])
         if key in ("data", "zeros", "file"):
@@ -495,7 +503,7 @@ class _Loader:
     ) -> bodies.Body:
         """The contents of a section that does not state them, or only lists of a call graph."""
         if section.sh_type in bodies.CALLGRAPH_TYPES:
-            return self._graph(entry, path, bool(section.sh_flags & elf.SHF_CUDA_MERCURY))
+            return self._graph(entry, path, bool(section.sh_flags & SHF_CUDA_MERCURY))
         compat = defaults.compat_records(section, self.value.get("header", {}).get("arch"))
         if compat is not None:
             return bodies.InfoRecords(compat)
@@ -535,7 +543,7 @@ class _Loader:
         resolved: bool,
     ) -> None:
         compat = section.sh_type == bodies.SHT_CUDA_COMPAT
-        mercury = bool(section.sh_flags & elf.SHF_CUDA_MERCURY)
+        mercury = bool(section.sh_flags & SHF_CUDA_MERCURY)
         found: list[bodies.InfoRecord] = []
         where = path
 
@@ -572,8 +580,8 @@ class _Loader:
     def _relocations(
         self, section: Section, entries: list[list[Any]], path: Path_, is_64: bool
     ) -> bodies.Relocations:
-        rela = section.sh_type != elf.SHT_REL
-        mercury = bool(section.sh_flags & elf.SHF_CUDA_MERCURY)
+        rela = section.sh_type != SHT_REL
+        mercury = bool(section.sh_flags & SHF_CUDA_MERCURY)
         width = 4 if rela else 3
         kinds: list[int] = []
         for at, row in enumerate(entries):

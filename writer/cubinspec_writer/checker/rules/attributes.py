@@ -5,7 +5,7 @@ from __future__ import annotations
 from struct import calcsize, iter_unpack
 
 from cubinspec.errors import CubinError
-from cubinspec.reader import streams
+from cubinspec.format.attributes import info_rows
 from cubinspec_generated.codes import (
     EIATTR_CBANK_PARAM_SIZE,
     EIATTR_FRAME_SIZE,
@@ -55,7 +55,7 @@ def _layout_of(code: int) -> tuple[str, str, tuple[str, ...], tuple[str, ...]]:
 def _streams(view: View) -> Iterator[Found]:
     for index in view.of_type(*bodies.INFO_TYPES):
         try:
-            streams.info_rows(view.body(index), view.sections[index].sh_offset, view.file, "")
+            info_rows(view.body(index), view.sections[index].sh_offset, view.file, "")
         except CubinError as error:
             yield error.offset, view.path(index), error.reason
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 from cubinspec.errors import CubinError
-from cubinspec.reader.elf import occupies_file
+from cubinspec.format.sections import occupies_file, sass_twin
+from cubinspec.format.segments import P_ALIGN
 from cubinspec_generated.codes import (
     ET_EWP,
     ET_REL,
@@ -24,8 +25,7 @@ from cubinspec_generated.codes import (
     SIZEOF_UFT_ENTRY,
 )
 from cubinspec_writer.checker.rules.base import CENSUS, rule
-from cubinspec_writer.emitter import bodies, segments
-from cubinspec_writer.emitter.producers import twin_of
+from cubinspec_writer.emitter import bodies
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _are_twins(view: View, mercury: int, sass: int) -> bool:
     return (
         view.is_mercury(mercury)
         and not view.is_mercury(sass)
-        and twin_of(view.names[mercury]) == view.names[sass]
+        and sass_twin(view.names[mercury]) == view.names[sass]
     )
 
 
@@ -167,7 +167,7 @@ def _segments(view: View) -> Iterator[Found]:
         if p_type == PT_PHDR and (p_offset, p_filesz) != (table, table_size):
             yield table, path, "PT_PHDR is not the program header table"
         # CUDA 8 counts the padding behind the last section in the file size only
-        if p_offset + p_filesz > len(view.data) or p_memsz + segments.P_ALIGN <= p_filesz:
+        if p_offset + p_filesz > len(view.data) or p_memsz + P_ALIGN <= p_filesz:
             yield table, path, f"{p_filesz:#x} bytes at {p_offset:#x}, {p_memsz:#x} in memory"
         if not p_flags & PF_R:
             yield table, path, "cannot be read"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from cubinspec.format.sections import UFT, info_target
 from cubinspec.model.section import kind_row
 from cubinspec_generated.codes import (
     SHF_ALLOC,
@@ -29,7 +30,6 @@ from cubinspec_generated.codes import (
 )
 from cubinspec_generated.tables import sections as table
 from cubinspec_writer.checker.rules.base import CENSUS, rule
-from cubinspec_writer.emitter import kinds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _indices(view: View) -> Iterator[Found]:
     for index, header in enumerate(view.sections[1:], 1):
         if header.sh_link >= count and not _has_stale_links(view):
             yield *view.header_place(index), f"sh_link is {header.sh_link}"
-        names_section = kinds.info_target_of(view.names[index], header.sh_type) is not None
+        names_section = info_target(view.names[index], header.sh_type) is not None
         if names_section and header.sh_info >= count:
             yield *view.header_place(index), f"sh_info is {header.sh_info}"
     for symtab, symbols in view.symbol_tables():
@@ -143,7 +143,7 @@ def _links(view: View) -> Iterator[Found]:
 
 def _may_link_to_nothing(view: View, sh_type: int, meaning: str) -> bool:
     # nvlink makes the rows of a table of functions before there are symbols
-    if sh_type == SHT_CUDA_UFT_ENTRY and kinds.UFT in view.index_of:
+    if sh_type == SHT_CUDA_UFT_ENTRY and UFT in view.index_of:
         return True
     # the cuinfo note of a file without tool note links to nothing
     return view.has_table_first or meaning == "tkinfo"
@@ -163,7 +163,7 @@ def _owners(view: View) -> Iterator[Found]:
         if kind_of(view, index).info == "function_symbol":
             yield from _code_owner(view, index, header.sh_info & SHI_SYMBOL_MASK)
             continue
-        target = kinds.info_target_of(name, header.sh_type)
+        target = info_target(name, header.sh_type)
         if target is None or name.startswith((".note.", ".nv.constant0")):
             continue
         if target not in view.index_of or header.sh_info >= len(view.sections):

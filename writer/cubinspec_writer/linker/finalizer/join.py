@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from cubinspec_writer.emitter.producers import final_name
+from cubinspec.format.sections import final_name
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.finalizer import capsules, jumps, schedule
 from cubinspec_writer.linker.model import SHF_EXECINSTR, SHT_PROGBITS, SHT_RELA, OutSection

@@ -13,7 +13,8 @@ from __future__ import annotations
 import os
 
 from cubinspec.errors import CubinError
-from cubinspec.reader.elf import ELFCLASS64, EM_CUDA, Elf
+from cubinspec.reader.elf import Elf
+from cubinspec_generated.codes import ELFCLASS64, EM_CUDA
 from cubinspec_generated.tables.arch import ARCHES, LINK_GROUP
 from cubinspec_writer.linker.diagnostics import Diagnostics, UnsupportedLinkError
 from cubinspec_writer.linker.family import family_of

@@ -14,7 +14,9 @@ from __future__ import annotations
 from itertools import groupby
 
 from cubinspec.errors import BadStructureError, NotCubinError
-from cubinspec.reader.elf import Elf, StringTable, occupies_file
+from cubinspec.format.sections import occupies_file
+from cubinspec.format.strings import StringTable
+from cubinspec.reader.elf import Elf
 from cubinspec_generated import records
 from cubinspec_writer.linker.model import (
     LARGEST_ALIGNMENT,

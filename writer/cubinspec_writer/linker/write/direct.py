@@ -14,8 +14,9 @@ from struct import Struct
 from struct import error as StructError
 
 from cubinspec.errors import BadStructureError, LimitError
-from cubinspec.reader.elf import EM_CUDA, SHN_XINDEX, SHT_SYMTAB_SHNDX, occupies_file
+from cubinspec.format.sections import occupies_file
 from cubinspec_generated import records
+from cubinspec_generated.codes import EM_CUDA, SHN_XINDEX, SHT_SYMTAB_SHNDX
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.model import (
     SHF_ALLOC,

@@ -1,0 +1,122 @@
+"""Alignment, and numbers that share one field of the file.
+
+Loops over many rows use the masks and shifts of ``codes`` in place (``ST_TYPE_MASK``,
+``SHI_SYMBOL_MASK``, ``SHF_BARRIERS_SHIFT``, …); these functions are for everything else:
+
+* ``align_up(value, alignment)``; ``words(body)``
+* ``st_info``: ``symbol_info(binding, kind)``
+* ``st_other``: ``memory_space(other)``
+* ``sh_info`` of code: ``code_info(symbol, registers)``, ``owner_of(info)``, ``registers_of(info)``
+* ``sh_flags`` of code before ABI 8: ``barriers_of(flags)``
+* ``e_flags``: ``sm_of(os_abi, flags)``, ``virtual_sm_of(os_abi, flags)``, ``abi_8_flags(kind,
+  sm)``, ``with_note(flags, index)``
+* ``st_shndx``, ``e_shnum``, ``e_shstrndx``: ``is_far(index)``, ``symbol_is_far(index)``
+"""
+
+from __future__ import annotations
+
+from struct import unpack_from
+
+from cubinspec_generated.codes import (
+    EF_CUDA_SM_MASK,
+    EF_CUDA_V2_CUINFO_SECTION_MASK,
+    EF_CUDA_V2_CUINFO_SECTION_SHIFT,
+    EF_CUDA_V2_SM_MASK,
+    EF_CUDA_V2_SM_SHIFT,
+    EF_CUDA_VIRTUAL_SM_MASK,
+    EF_CUDA_VIRTUAL_SM_SHIFT,
+    ELFOSABI_CUDA_V2,
+    SHF_BARRIERS_MASK,
+    SHF_BARRIERS_SHIFT,
+    SHI_REGISTERS_SHIFT,
+    SHI_SYMBOL_MASK,
+    SHN_COMMON,
+    SHN_LORESERVE,
+    ST_BIND_SHIFT,
+    STO_CUDA_SPACE_MASK,
+    STO_CUDA_SPACE_SHIFT,
+)
+
+#: Largest index of a note that ``e_flags`` can hold; readers take it for "not said, search it".
+MAX_NOTE_INDEX = EF_CUDA_V2_CUINFO_SECTION_MASK >> EF_CUDA_V2_CUINFO_SECTION_SHIFT
+
+
+def align_up(value: int, alignment: int) -> int:
+    """The next multiple of ``alignment``; 0 and 1 ask for none."""
+    return value if alignment < 2 else -(-value // alignment) * alignment
+
+
+def words(body: bytes) -> list[int]:
+    """All whole 32-bit words of a body."""
+    return list(unpack_from(f"<{len(body) // 4}I", body))
+
+
+def symbol_info(binding: int, kind: int) -> int:
+    """``st_info`` of a binding and a symbol type."""
+    return binding << ST_BIND_SHIFT | kind
+
+
+def memory_space(other: int) -> int:
+    """The memory space (``STO_CUDA_GLOBAL`` …) in ``st_other``; only relocatable files have it."""
+    return (other & STO_CUDA_SPACE_MASK) >> STO_CUDA_SPACE_SHIFT
+
+
+def code_info(symbol: int, registers: int) -> int:
+    """``sh_info`` of a code section: the symbol of its function, and the register count."""
+    return registers << SHI_REGISTERS_SHIFT | symbol
+
+
+def owner_of(info: int) -> int:
+    """Index of the function symbol in ``sh_info`` of a code section."""
+    return info & SHI_SYMBOL_MASK
+
+
+def registers_of(info: int) -> int:
+    """The register count in ``sh_info`` of a code section; 0 from sm_90 on."""
+    return info >> SHI_REGISTERS_SHIFT
+
+
+def barriers_of(flags: int) -> int:
+    """The number of named barriers in ``sh_flags`` of a code section, up to CUDA 12."""
+    return (flags & SHF_BARRIERS_MASK) >> SHF_BARRIERS_SHIFT
+
+
+def sm_of(os_abi: int, flags: int) -> int:
+    """Number of the target in ``e_flags``, 90 for sm_90."""
+    if os_abi == ELFOSABI_CUDA_V2:
+        return (flags & EF_CUDA_V2_SM_MASK) >> EF_CUDA_V2_SM_SHIFT
+    return flags & EF_CUDA_SM_MASK
+
+
+def virtual_sm_of(os_abi: int, flags: int) -> int | None:
+    """Number of the virtual target in ``e_flags``; ABI 8 keeps it in a note."""
+    if os_abi == ELFOSABI_CUDA_V2:
+        return None
+    return (flags & EF_CUDA_VIRTUAL_SM_MASK) >> EF_CUDA_VIRTUAL_SM_SHIFT
+
+
+def abi_8_flags(kind: int, sm: int) -> int:
+    """``e_flags`` of ABI 8 without the note.
+
+    Args:
+        kind: ``EF_CUDA_V2_SASS_ONLY``, ``EF_CUDA_V2_CAPSULE``, ….
+    """
+    return sm << EF_CUDA_V2_SM_SHIFT | kind
+
+
+def with_note(flags: int, index: int) -> int:
+    """``e_flags`` of ABI 8 with the section index of the CUDA note."""
+    return flags | min(index, MAX_NOTE_INDEX) << EF_CUDA_V2_CUINFO_SECTION_SHIFT
+
+
+def is_far(index: int) -> bool:
+    """Whether a section index (or count) does not fit into the 16 bits of the ELF header."""
+    return index >= SHN_LORESERVE
+
+
+def symbol_is_far(index: int) -> bool:
+    """Whether the section index of a symbol stands in ``.symtab_shndx``.
+
+    The writers take a real section 0xfff2 for common symbols.
+    """
+    return index >= SHN_LORESERVE and index != SHN_COMMON

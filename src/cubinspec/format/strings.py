@@ -1,0 +1,189 @@
+"""String tables: names that end in a NUL each, referred to by the offset of their first byte.
+
+A table starts with a NUL, the empty name. NVIDIA's writers put each name there once and share no
+tails (``.text.k`` does not stand inside ``.rel.text.k``); a reader takes any offset. Bytes that
+are not UTF-8 are surrogates in a text, so that nothing is lost.
+
+* reading: ``StringTable`` (checked, for one offset or many), ``string_offsets`` (all names)
+* building: ``build`` (names in their order), ``starts`` (where each will stand)
+* text and bytes: ``encode``, ``decode``, ``length``
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate
+
+from cubinspec.errors import BadIndexError, BadStringError
+from cubinspec.limits import LONG_STRING, MAX_STRING_OVERLAP
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+#: From this many names on, cutting a table whole is faster than finding each one's end.
+_MANY = 64
+
+
+def encode(text: str) -> bytes:
+    """The bytes of a name."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+def decode(data: bytes) -> str:
+    """The name that has these bytes; the inverse of :func:`encode`."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def length(name: str) -> int:
+    """Bytes of a name, without its NUL."""
+    return len(name) if name.isascii() else len(encode(name))
+
+
+def starts(names: list[str], *, are_ascii: bool) -> Iterable[int]:
+    """Where each of the names stands that follow each other from 0 on, a NUL behind each."""
+    if are_ascii:
+        return accumulate([len(name) + 1 for name in names[:-1]], initial=0)
+    return accumulate([length(name) + 1 for name in names[:-1]], initial=0)
+
+
+def build(names: dict[str, int]) -> bytes:
+    """The table with these names in their order; an empty one is a NUL that nothing refers to.
+
+    Args:
+        names: gets the offset of every name.
+    """
+    text = "\0".join(names)
+    raw = encode(text)
+    texts: Iterable[str | bytes] = names
+    if len(raw) != len(text):
+        texts = [encode(name) for name in names]
+    places = [end + nth for nth, end in enumerate(accumulate(map(len, texts), initial=1))]
+    names.update(zip(names, places, strict=False))
+    names[""] = 0
+    return b"\0" + raw + b"\0" if len(places) > 1 else b"\0"
+
+
+def empty_name(table: bytes) -> int:
+    """Offset of the empty name where one has a place of its own: behind the first two NULs."""
+    return max(table.find(b"\0\0"), 0) + 1
+
+
+def string_offsets(table: bytes, others: Iterable[str] = ()) -> dict[str, int]:
+    """Offset of the first occurrence of every name of a table, in the order of the table.
+
+    Args:
+        others: names of which no second objects are made.
+    """
+    text = decode(table)
+    names = text.split("\0")[:-1]
+    is_ascii = text.isascii()
+    del text
+    if others:
+        objects = {name: name for name in others}
+        names = [*map(objects.get, names, names)]
+        del objects
+    places = [*starts(names, are_ascii=is_ascii)] if names else []
+    offsets = dict(zip(names, places, strict=True))
+    if len(offsets) < len(names):
+        offsets.update(zip(reversed(names), reversed(places), strict=True))
+    offsets[""] = 0
+    return offsets
+
+
+class StringTable:
+    """The bytes of one string table, read once."""
+
+    __slots__ = ("_long", "_long_size", "data", "field", "file", "offset")
+
+    def __init__(self, data: bytes, offset: int, file: str, field: str) -> None:
+        self.data = data
+        self.offset = offset
+        self.file = file
+        self.field = field
+        self._long: dict[int, str] = {}
+        self._long_size = 0
+
+    def get_many(self, indices: list[int]) -> list[str]:
+        """The strings at many indices; raises as :meth:`get` does."""
+        data = self.data
+        is_most = len(indices) > _MANY and data.count(0) < 2 * len(indices)
+        if is_most and len(data) < 1024 * len(indices) and data.isascii():
+            cut = self._cut(indices)
+            if None not in cut:
+                return cut  # type: ignore[return-value]
+        find = data.find
+        names = []
+        for index in indices:
+            end = find(0, index)
+            if end < 0:
+                self._refuse(index)
+            if end - index > LONG_STRING:
+                names.append(self._get_long(index, end))
+            else:
+                names.append(decode(data[index:end]))
+        return names
+
+    def _cut(self, indices: list[int]) -> list[str | None]:
+        """What :meth:`get_many` gives, with the table cut at its NULs once; None where no name
+        starts or none ends."""
+        from itertools import accumulate, count
+        from operator import add
+
+        texts = self.data.decode("ascii").split("\0")
+        texts.pop()  # what no NUL ends
+        starts = map(add, accumulate(map(len, texts), initial=0), count())
+        names = dict(zip(starts, texts, strict=False))
+        return list(map(names.get, indices))
+
+    def get(self, index: int) -> str:
+        """The string that starts at ``index``.
+
+        Bytes that are not UTF-8 come back as surrogates, so that nothing is lost.
+
+        Raises:
+            BadIndexError: ``index`` is outside the table.
+            BadStringError: no NUL between ``index`` and the end of the table, or the table is one
+                long string with many beginnings.
+        """
+        data = self.data
+        end = data.find(0, index)
+        if end < 0 or index < 0:
+            self._refuse(index)
+        if end - index > LONG_STRING:
+            return self._get_long(index, end)
+        return decode(data[index:end])
+
+    def _get_long(self, index: int, end: int) -> str:
+        """A string worth sharing between all who name it, and worth counting."""
+        text = self._long.get(index)
+        if text is None:
+            self._long_size += end - index
+            if self._long_size > MAX_STRING_OVERLAP * len(self.data):
+                raise BadStringError(
+                    "the strings asked for share too many bytes",
+                    file=self.file,
+                    offset=self.offset + index,
+                    field=self.field,
+                    expected=f"at most {MAX_STRING_OVERLAP} times the table's {len(self.data)}",
+                )
+            text = decode(self.data[index:end])
+            self._long[index] = text
+        return text
+
+    def _refuse(self, index: int) -> None:
+        size = len(self.data)
+        if not 0 <= index < size:
+            raise BadIndexError(
+                f"string index {index:#x} is outside the string table",
+                file=self.file,
+                offset=self.offset,
+                field=self.field,
+                expected=f"an index below {size:#x}",
+            )
+        raise BadStringError(
+            f"string at index {index:#x} has no terminator",
+            file=self.file,
+            offset=self.offset + index,
+            field=self.field,
+            expected="a NUL before the end of the table",
+        )
