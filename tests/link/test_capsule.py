@@ -8,8 +8,8 @@ import pytest
 
 from cubinspec_writer.linker import UnsupportedLinkError
 from cubinspec_writer.linker.finalizer.capsules import patch, records
+from cubinspec_writer.linker.library.fields import ACTIONS
 from cubinspec_writer.linker.model import OutSection, Reloc, Symbol
-from cubinspec_writer.linker.passes.relocate import ACTIONS
 
 _CONSTANT = 0x10004
 

@@ -12,9 +12,9 @@ from cubinspec.errors import CubinError
 from cubinspec.reader.elf import Elf
 from cubinspec_writer.linker import LinkError, LinkOptions, Named, UnsupportedLinkError, link
 from cubinspec_writer.linker.command import linker_note, run
+from cubinspec_writer.linker.library import notes
+from cubinspec_writer.linker.library.sorting import split_sort
 from cubinspec_writer.linker.model import Symbol
-from cubinspec_writer.linker.passes import notes
-from cubinspec_writer.linker.passes.place import split_sort
 from tools.oracle import Tool
 
 PTX = """.version 8.0

@@ -14,8 +14,10 @@ import pytest
 from cubinspec.format.sections import occupies_file
 from cubinspec.reader.elf import Elf
 from cubinspec_writer.linker.finalizer import stubs
+from cubinspec_writer.linker.library import unified
 from cubinspec_writer.linker.model import Symbol
-from cubinspec_writer.linker.passes import callgraph, info, place, relocate, resolve, unified
+from cubinspec_writer.linker.passes import attributes, callgraph, relocate, resolve, shared
+from cubinspec_writer.linker.passes.merge import debug_tables
 from tools.linkcases import build, exceptions, outcomes, page, stored
 from tools.linkcases.__main__ import explained, run_case, run_stored
 from tools.linkcases.build import CASES, SEEDS, STEPS
@@ -121,10 +123,10 @@ def _side_by_side(common: list[Symbol], _users: object) -> int:
 #: shows it on sm_80.
 _FAULTS = {
     "field": (relocate, "field_value", lambda action, value: (value >> action.shift) + 1, 0),
-    "sort": (place, "split_sort", lambda items, _first: list(items), 0),
-    "groups": (place, "_place_common", _side_by_side, 0),
+    "sort": (shared, "split_sort", lambda items, _first: list(items), 0),
+    "groups": (shared, "_place_common", _side_by_side, 0),
     "registers": (resolve._Copies, "registers", lambda *_: 0, 123),
-    "externs": (info, "_fill_externs", lambda *_, **__: None, 6),
+    "externs": (attributes, "_fill_externs", lambda *_, **__: None, 6),
     "late copies": (callgraph, "takes_address", lambda *_: True, 8),
 }
 
@@ -132,9 +134,9 @@ _FAULTS = {
 #: The same for unified functions: seed 17 shows them on sm_100.
 _UNIFIED_FAULTS = {
     "slots": (stubs, "_UNITS", (2, 1, 1, 1, 1, 1, 1, 2), 17),
-    "stacks": (info, "_with_stacks", lambda _state, kernels: kernels, 17),
+    "stacks": (attributes, "_with_stacks", lambda _state, kernels: kernels, 17),
     "liveness": (unified, "linked_stubs", lambda _state: [], 17),
-    "frames": (unified, "later_stubs", lambda *_: set(), 17),
+    "frames": (debug_tables, "later_stubs", lambda *_: set(), 17),
 }
 
 

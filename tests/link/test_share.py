@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from cubinspec_generated.codes import SHF_EXECINSTR, SHT_CUDA_CONSTANT_B0
 from cubinspec_writer.linker import LinkError, LinkResult, Named, link
-from cubinspec_writer.linker.model import SHF_EXECINSTR, SHT_CUDA_CONSTANT_B0, Space
 from tools.linkcases import build
 from tools.linkcases.basic import BasicProgram
 from tools.oracle import Tool

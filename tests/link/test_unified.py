@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from cubinspec import Cubin
 from cubinspec.errors import CubinError
+from cubinspec_generated.codes import STB_LOCAL, STT_FUNC
 from cubinspec_writer import link
 from cubinspec_writer.linker import LinkError, UnsupportedLinkError, command
 from cubinspec_writer.linker.finalizer import stubs
-from cubinspec_writer.linker.model import STB_LOCAL, STT_FUNC, Symbol
+from cubinspec_writer.linker.model import Symbol
 from tools.linkcases.index import index_file
 from tools.oracle import Tool
 

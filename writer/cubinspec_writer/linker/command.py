@@ -6,7 +6,7 @@ import sys
 
 from cubinspec.errors import CubinError, FileAccessError
 from cubinspec.reader.elf import Elf
-from cubinspec_writer.linker import LinkResult, link
+from cubinspec_writer.linker import link
 from cubinspec_writer.linker.diagnostics import (
     EXIT_FATAL,
     Diagnostics,
@@ -17,7 +17,8 @@ from cubinspec_writer.linker.inputs.arguments import Line, read_line, usage
 from cubinspec_writer.linker.inputs.gather import NO_INPUTS
 from cubinspec_writer.linker.inputs.options import LinkOptions
 from cubinspec_writer.linker.inputs.sources import Library, contents
-from cubinspec_writer.linker.passes import notes
+from cubinspec_writer.linker.library import notes
+from cubinspec_writer.linker.result import LinkResult
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

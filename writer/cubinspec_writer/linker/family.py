@@ -6,7 +6,7 @@ Mercury half beside the SASS code). Values were observed in outputs of nvlink 13
 
 from __future__ import annotations
 
-from cubinspec_writer.linker.model import STT_CUDA_SAMPLER, STT_CUDA_SURFACE, STT_CUDA_TEXTURE
+from cubinspec_generated.codes import STT_CUDA_SAMPLER, STT_CUDA_SURFACE, STT_CUDA_TEXTURE
 from cubinspec_writer.plain import dataclass, replace
 
 TYPE_CHECKING = False

@@ -9,6 +9,24 @@ from __future__ import annotations
 
 from struct import Struct
 
+from cubinspec_generated.codes import (
+    EIFMT_SVAL,
+    SHT_CUDA_CONSTANT_B0,
+    SHT_CUDA_CONSTANT_B17,
+    SHT_CUDA_GLOBAL,
+    SHT_CUDA_RESERVED_SHARED,
+    SHT_CUDA_SHARED,
+    SHT_NOBITS,
+    STB_LOCAL,
+    STO_CUDA_ENTRY,
+    STO_CUDA_SPACE_MASK,
+    STO_CUDA_SPACE_SHIFT,
+    STT_CUDA_SAMPLER,
+    STT_CUDA_SURFACE,
+    STT_CUDA_TEXTURE,
+    STT_FUNC,
+    STT_SECTION,
+)
 from cubinspec_writer.plain import NamedTuple, final
 
 TYPE_CHECKING = False
@@ -16,42 +34,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
-STB_LOCAL, STB_GLOBAL, STB_WEAK = 0, 1, 2
-STT_NOTYPE, STT_OBJECT, STT_FUNC, STT_SECTION = 0, 1, 2, 3
-STT_CUDA_TEXTURE, STT_CUDA_SAMPLER, STT_CUDA_SURFACE, STT_CUDA_OBJECT = 10, 11, 12, 13
 #: Kinds of references to what only the driver knows.
 HANDLE_KINDS = (STT_CUDA_TEXTURE, STT_CUDA_SAMPLER, STT_CUDA_SURFACE)
-SHN_UNDEF, SHN_COMMON = 0, 0xFFF2
-STV_INTERNAL = 1
 #: No input has more; a larger value is a broken file, not a wish for gigabytes of padding.
 LARGEST_ALIGNMENT = 1 << 20
-STO_CUDA_MANAGED, STO_CUDA_ENTRY = 0x04, 0x10
-STO_CUDA_SPACE = 0xE0
 
-SHT_NULL, SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_RELA = 0, 1, 2, 3, 4
-SHT_NOTE, SHT_NOBITS, SHT_REL = 7, 8, 9
-SHT_CUDA_INFO, SHT_CUDA_CALLGRAPH, SHT_CUDA_PROTOTYPE = 0x70000000, 0x70000001, 0x70000002
-SHT_CUDA_RESOLVED_RELA = 0x70000003
-SHT_CUDA_GLOBAL, SHT_CUDA_GLOBAL_INIT = 0x70000007, 0x70000008
-SHT_CUDA_SHARED, SHT_CUDA_RELOCINFO = 0x7000000A, 0x7000000B
-SHT_CUDA_UFT, SHT_CUDA_UFT_ENTRY = 0x7000000E, 0x70000011
-SHT_CUDA_UDT, SHT_CUDA_UDT_ENTRY = 0x70000012, 0x70000014
-SHT_CUDA_UIDX = 0x70000010
-#: Tables of identifiers of unified functions and data.
+#: Tables of unified functions and data, and of their identifiers.
+UFT, UDT = ".nv.uft", ".nv.udt"
 UFT_ENTRY, UDT_ENTRY = ".nv.uft.entry", ".nv.udt.entry"
+#: Code of the stub of a unified function.
+STUB_CODE = ".nv.uft.rel."
+#: Variables and arrays in shared memory that no kernel owns.
+SHARED_POOL = ".nv_debug.shared"
 #: Bytes of the stub of a unified function, and of a slot of `.nv.uft`.
 SLOT = 128
-SHT_CUDA_SHARED_RESERVED = 0x70000015
-SHT_CUDA_CONSTANT_B0, SHT_CUDA_CONSTANT_B17 = 0x70000064, 0x70000075
-SHT_CUDA_COMPAT = 0x70000086
-SHT_CUDA_MERC_RESOLVED_RELA = 0x70000088
-SHT_CUDA_MERC_CODE = 0x70000016
-SHT_CUDA_MERC_CONSTANT_IMAGES = 0x70000079
-SHT_CUDA_MERC_CONSTANT_USER, SHT_CUDA_MERC_CONSTANT_PIC = 0x7000007C, 0x7000007D
-SHT_CUDA_MERC_RELA, SHT_CUDA_MERC_INFO = 0x70000082, 0x70000083
-SHT_CUDA_MERC_CONSTANT_OPTIMIZER, SHT_CUDA_MERC_SYMTAB = 0x70000084, 0x70000085
-SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR, SHF_INFO_LINK = 1, 2, 4, 0x40
-SHF_MERCURY = 0x10000000
 #: Of the linker alone: `sh_info` is the owner although the input's flags do not say so.
 SHF_UNSAID = 1 << 32
 
@@ -59,17 +55,6 @@ SHF_UNSAID = 1 << 32
 #: Debug tables with places in code; those of the SASS half are made anew by the finalizer.
 FRAMES, REGISTER_TABLE = ".debug_frame", ".nv_debug_info_reg_sass"
 LINE_TABLES = (".debug_line", ".nv_debug_line_sass")
-
-
-class Space:
-    """Memory space of a symbol: `st_other` bits 5-7, shifted down."""
-
-    NONE = 0
-    GLOBAL = 1
-    SHARED = 2
-    LOCAL = 3
-    CONSTANT = 4
-    RESERVED_SHARED = 5
 
 
 def is_constant(sh_type: int) -> bool:
@@ -119,7 +104,7 @@ class InSymbol(NamedTuple):
 
     @property
     def space(self) -> int:
-        return (self.other & STO_CUDA_SPACE) >> 5
+        return (self.other & STO_CUDA_SPACE_MASK) >> STO_CUDA_SPACE_SHIFT
 
 
 #: One relocation row: offset, type, symbol number, addend (0 in a REL section).
@@ -141,19 +126,18 @@ InfoRecord = bytes
 _RECORD_HEAD = Struct("<BBH")
 #: Formats of one and two bytes of value, and of a sized payload; all others hold their value in the
 #: record.
-BVAL, HVAL, SVAL = 2, 3, 4
 
 
 def info_record(fmt: int, code: int, value: int, payload: bytes = b"") -> InfoRecord:
     """One record; the value counts only in a format without payload."""
-    if fmt == SVAL:
+    if fmt == EIFMT_SVAL:
         return _RECORD_HEAD.pack(fmt, code, len(payload)) + payload
     return _RECORD_HEAD.pack(fmt, code, value)
 
 
 def immediate(record: InfoRecord) -> int:
     """The value of a record without payload; 0 of one with it."""
-    return 0 if record[0] == SVAL else record[2] | record[3] << 8
+    return 0 if record[0] == EIFMT_SVAL else record[2] | record[3] << 8
 
 
 def info_records(data: bytes) -> list[InfoRecord]:
@@ -162,10 +146,10 @@ def info_records(data: bytes) -> list[InfoRecord]:
     at, end = 0, len(data)
     while at + 4 <= end:
         fmt = data[at]
-        if fmt == SVAL:
+        if fmt == EIFMT_SVAL:
             after = at + 4 + (data[at + 2] | data[at + 3] << 8)
             if after > end:
-                found.append(info_record(SVAL, data[at + 1], 0, data[at + 4 :]))
+                found.append(info_record(EIFMT_SVAL, data[at + 1], 0, data[at + 4 :]))
             else:
                 found.append(data[at:after])
             at = after
@@ -203,7 +187,9 @@ class InfoShapes:
                 return list(cut(data))
         found = info_records(data)
         if len(shapes) < self._MOST and b"".join(found) == data:
-            heads = [(_SIZED_HEAD if r[0] == SVAL else _HEAD) + bytes(len(r) - 4) for r in found]
+            heads = [
+                (_SIZED_HEAD if r[0] == EIFMT_SVAL else _HEAD) + bytes(len(r) - 4) for r in found
+            ]
             mask = int.from_bytes(b"".join(heads), "little")
             cut = Struct("".join([f"{len(record)}s" for record in found])).unpack
             shapes.append((mask, number & mask, cut))
@@ -427,7 +413,7 @@ class Symbol:
 
     @property
     def space(self) -> int:
-        return (self.other & STO_CUDA_SPACE) >> 5
+        return (self.other & STO_CUDA_SPACE_MASK) >> STO_CUDA_SPACE_SHIFT
 
 
 class Reloc(NamedTuple):
@@ -443,7 +429,7 @@ class Reloc(NamedTuple):
 
 #: In place of the list that few sections have; nothing can be added to it by mistake.
 _NO_ROWS: Any = ()
-_WITHOUT_BYTES = frozenset((SHT_NOBITS, SHT_CUDA_GLOBAL, SHT_CUDA_SHARED, SHT_CUDA_SHARED_RESERVED))
+_WITHOUT_BYTES = frozenset((SHT_NOBITS, SHT_CUDA_GLOBAL, SHT_CUDA_SHARED, SHT_CUDA_RESERVED_SHARED))
 
 
 @final

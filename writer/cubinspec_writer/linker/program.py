@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from cubinspec.reader.elf import Elf
+from cubinspec_generated.codes import SHN_UNDEF, SHT_SYMTAB, STB_GLOBAL
 from cubinspec_writer.gc_pause import GcPaused
 from cubinspec_writer.linker.diagnostics import Diagnostics
 from cubinspec_writer.linker.family import MERCURY_HALF, family_of
-from cubinspec_writer.linker.half import link_half
 from cubinspec_writer.linker.inputs.gather import Gathered, gather, target_of
 from cubinspec_writer.linker.inputs.host import KernelFilter, named_by_host, named_by_options
 from cubinspec_writer.linker.inputs.options import LinkOptions
 from cubinspec_writer.linker.inputs.read import read_half
-from cubinspec_writer.linker.model import SHN_UNDEF, SHT_SYMTAB, STB_GLOBAL
-from cubinspec_writer.linker.passes.climb import check_registers
+from cubinspec_writer.linker.pipeline import run_passes
 from cubinspec_writer.linker.result import LinkResult
 from cubinspec_writer.linker.state import LinkState
 from cubinspec_writer.linker.write import direct
@@ -54,35 +53,32 @@ def _link(inputs: Iterable[Input], options: LinkOptions) -> LinkResult:
     plain = [read_half(c.elf, mercury=False) for c in candidates]
     code = [read_half(c.elf, mercury=True) for c in candidates] if family.capsule else []
     candidates.clear()  # nobody needs the tables of the files any more
-    mercury = None
-    if family.capsule:
-        mercury = link_half(code, options, MERCURY_HALF, diagnostics, kernels=kernels, index=index)
-        _report(mercury, options, diagnostics)
-    again = Diagnostics() if mercury else diagnostics
-    half = link_half(plain, options, family, again, mercury, kernels, index)
-    if mercury is None:
-        _report(half, options, diagnostics)
-    if mercury is None:
-        parts = direct.write(half)
-    else:
-        # with the emitter, for which small links must not wait
-        from cubinspec_writer.linker.finalizer.join import finalize
-        from cubinspec_writer.linker.write import output
+    if not family.capsule:
+        half = LinkState(options, family, plain, diagnostics, kernels, index)
+        run_passes(half)
+        _report(half)
+        return LinkResult(direct.write(half), diagnostics.messages, gathered.hosts, half, None)
+    mercury = LinkState(options, MERCURY_HALF, code, diagnostics, kernels, index)
+    run_passes(mercury)
+    _report(mercury)
+    # The SASS half has nothing to say that the Mercury half has not said.
+    half = LinkState(options, family, plain, Diagnostics(), kernels, index, mercury)
+    run_passes(half)
+    # With the emitter, for which small links must not wait.
+    from cubinspec_writer.linker.write import output
 
-        finalize(half, mercury)
-        parts = [output.write(half, mercury)]
-    return LinkResult(parts, diagnostics.messages, gathered.hosts, half, mercury)
+    whole = output.write(half, mercury)
+    return LinkResult([whole], diagnostics.messages, gathered.hosts, half, mercury)
 
 
-def _report(half: LinkState, options: LinkOptions, diagnostics: Diagnostics) -> None:
+def _report(half: LinkState) -> None:
     """Tell what options ask for; then end if there were errors."""
+    options, diagnostics = half.options, half.diagnostics
     if options.dump_callgraph and not options.relocatable:
         from cubinspec_writer.linker.reports import usage
 
         for level, line in usage.callgraph_lines(half, demangle=options.demangle):
             diagnostics.report(level, (line,))
-    else:
-        check_registers(half)
     if options.verbose:
         from cubinspec_writer.linker.reports import usage
 

@@ -7,8 +7,7 @@ of the output, so sections are only created through `LinkState`.
 
 from __future__ import annotations
 
-from cubinspec_writer.linker.graph import Graph
-from cubinspec_writer.linker.model import (
+from cubinspec_generated.codes import (
     SHF_ALLOC,
     SHF_INFO_LINK,
     SHF_WRITE,
@@ -19,6 +18,9 @@ from cubinspec_writer.linker.model import (
     SHT_RELA,
     STO_CUDA_ENTRY,
     STT_FUNC,
+)
+from cubinspec_writer.linker.graph import Below, Graph
+from cubinspec_writer.linker.model import (
     InputObject,
     InSection,
     OutSection,
@@ -250,13 +252,15 @@ class Unified:
         rows: the rows of the tables of identifiers.
         stubs: stubs of unified functions in an executable as they were merged, and where they come
             from.
+        mismatch: how the index file does not fit the program, in nvlink's words where it has some.
     """
 
-    __slots__ = ("rows", "stubs")
+    __slots__ = ("mismatch", "rows", "stubs")
 
     def __init__(self) -> None:
         self.rows: dict[OutSection, list[UnifiedRow]] = {}
         self.stubs: dict[Symbol, tuple[InputObject, InSection]] = {}
+        self.mismatch: str | None = None
 
 
 class Attributes:
@@ -296,10 +300,12 @@ class LinkState:
         options, family, objects, diagnostics: what is linked, and how.
         kernels: which kernels are wanted; None: all.
         index: where unified functions and data have their places.
+        twin: the Mercury half of the same program, when this is its SASS half.
     """
 
     __slots__ = (
         "_aliases",
+        "_below",
         "_kernels",
         "attributes",
         "constants",
@@ -317,6 +323,7 @@ class LinkState:
         "sections",
         "shared",
         "symbols",
+        "twin",
         "unified",
     )
 
@@ -328,6 +335,7 @@ class LinkState:
         diagnostics: Diagnostics,
         kernels: KernelFilter | None = None,
         index: Index | None = None,
+        twin: LinkState | None = None,
     ) -> None:
         self.options = options
         self.family = family
@@ -335,6 +343,7 @@ class LinkState:
         self.diagnostics = diagnostics
         self.kernels = kernels
         self.index = index
+        self.twin = twin
         self.names = Names()
         self.symbols = Symbols()
         self.sections = Sections()
@@ -348,6 +357,7 @@ class LinkState:
         self.graph = Graph()
         self._kernels: list[Symbol] | None = None
         self._aliases: list[Symbol] | None = None
+        self._below: Below | None = None
 
     def create_section(
         self,
@@ -466,6 +476,12 @@ class LinkState:
         if self._kernels is None:
             self._kernels = [f for f in self.symbols.functions if f.section and self.is_kernel(f)]
         return self._kernels
+
+    def below(self) -> Below:
+        """What every kernel reaches; the call graphs are joined."""
+        if self._below is None:
+            self._below = Below(self.graph, self)
+        return self._below
 
     def aliases(self) -> list[Symbol]:
         """Functions of which the code is that of another one; merging is over."""

@@ -24,8 +24,8 @@ from __future__ import annotations
 from collections import defaultdict
 
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
+from cubinspec_writer.linker.library.fields import ACTIONS, field_value, write_field
 from cubinspec_writer.linker.model import OutSection, Reloc, Symbol
-from cubinspec_writer.linker.passes.relocate import ACTIONS, field_value, write_field
 
 _HEAD, _WORD, _UNIT = 12, 4, 16
 #: Bits of a record's first byte: length, the two marks.

@@ -11,7 +11,7 @@ of integers or doubles, and a comparison of a float with an immediate.
 
 from __future__ import annotations
 
-from cubinspec_writer.linker.passes.liveness import defined_here
+from cubinspec_writer.linker.library.copies import defined_here
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,8 +12,9 @@ the place of the linked copy stay the CIE of the Mercury table and the head of i
 
 from __future__ import annotations
 
+from cubinspec_generated.codes import SHT_PROGBITS
 from cubinspec_writer.linker.finalizer.kept import Kept
-from cubinspec_writer.linker.model import FRAMES, SHT_PROGBITS
+from cubinspec_writer.linker.model import FRAMES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

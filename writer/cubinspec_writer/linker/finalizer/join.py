@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections import defaultdict
 
 from cubinspec.format.sections import final_name
+from cubinspec_generated.codes import SHF_EXECINSTR, SHT_PROGBITS, SHT_RELA
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.finalizer import capsules, jumps, schedule
-from cubinspec_writer.linker.model import SHF_EXECINSTR, SHT_PROGBITS, SHT_RELA, OutSection
+from cubinspec_writer.linker.model import OutSection
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,12 +24,14 @@ if TYPE_CHECKING:
 _DEBUG_INFO = ".debug_info"
 
 
-def finalize(sass: LinkState, mercury: LinkState) -> None:
+def run(sass: LinkState) -> None:
     """Make the SASS half what the finalizer makes of the Mercury half.
 
     Raises:
         UnsupportedLinkError: the halves do not belong together, or a capsule has another form.
     """
+    mercury = sass.twin
+    assert mercury is not None
     twins = mercury.sections.twins = _twins(sass, mercury)
     _patch_capsules(sass, mercury, twins)
     jumps.fill(mercury, twins)

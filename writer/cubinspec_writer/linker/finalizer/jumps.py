@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from cubinspec_writer.linker.model import SHT_CUDA_CONSTANT_B0, OutSection, Symbol
-from cubinspec_writer.linker.passes.liveness import code_owners
+from cubinspec_generated.codes import SHT_CUDA_CONSTANT_B2
+from cubinspec_writer.linker.library.copies import code_owners
+from cubinspec_writer.linker.model import OutSection, Symbol
 from cubinspec_writer.linker.state import LinkState
 
-_CONSTANT2 = SHT_CUDA_CONSTANT_B0 + 2
+_CONSTANT2 = SHT_CUDA_CONSTANT_B2
 _ENTRY = 4
 
 

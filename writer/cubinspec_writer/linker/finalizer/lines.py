@@ -9,12 +9,14 @@ are removed (case lineinfo_dead).
 from __future__ import annotations
 
 from cubinspec_writer.linker.finalizer.kept import Kept
+from cubinspec_writer.linker.model import LINE_TABLES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cubinspec_writer.linker.model import OutSection
+    from cubinspec_writer.linker.state import LinkState
 
     #: (first byte, end, offset of the address; None: it has none).
     Sequence = tuple[int, int, int | None]
@@ -46,7 +48,14 @@ def keep_lines(data: bytes, is_linked: Callable[[int], bool]) -> Kept | None:
     return kept
 
 
-def sort_sequences(lines: OutSection, relocs: OutSection) -> None:
+def run(state: LinkState) -> None:
+    """Sort the sequences of all line tables."""
+    for (target, _), relocs in state.relocations.sections.items():
+        if target.name in LINE_TABLES:
+            _sort_sequences(target, relocs)
+
+
+def _sort_sequences(lines: OutSection, relocs: OutSection) -> None:
     """Sort the sequences of every unit by the symbol numbers of their functions.
 
     The finalizer writes them anew in that order (case lineinfo_order).

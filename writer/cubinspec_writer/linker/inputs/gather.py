@@ -14,18 +14,18 @@ import os
 
 from cubinspec.errors import CubinError
 from cubinspec.reader.elf import Elf
-from cubinspec_generated.codes import ELFCLASS64, EM_CUDA
+from cubinspec_generated.codes import ELFCLASS64, EM_CUDA, ET_REL, SHT_CUDA_COMPAT_INFO
 from cubinspec_generated.tables.arch import ARCHES, LINK_GROUP
 from cubinspec_writer.linker.diagnostics import Diagnostics, UnsupportedLinkError
 from cubinspec_writer.linker.family import family_of
 from cubinspec_writer.linker.inputs.archives import check_host, identity, is_archive, readable_part
 from cubinspec_writer.linker.inputs.host import HostObject, read_host_object, register_name
 from cubinspec_writer.linker.inputs.options import LinkOptions
-from cubinspec_writer.linker.inputs.read import ET_REL, has_mercury, open_object
+from cubinspec_writer.linker.inputs.read import has_mercury, open_object
 from cubinspec_writer.linker.inputs.sources import Library, Named, contents
-from cubinspec_writer.linker.model import SHT_CUDA_COMPAT, immediate, info_records
+from cubinspec_writer.linker.library.notes import CUINFO, TOOLKIT, toolkit_of
+from cubinspec_writer.linker.model import immediate, info_records
 from cubinspec_writer.linker.passes.compat import TARGET
-from cubinspec_writer.linker.passes.notes import CUINFO, TOOLKIT, toolkit_of
 from cubinspec_writer.plain import dataclass, field
 
 TYPE_CHECKING = False
@@ -132,7 +132,7 @@ def _sniffed(data: bytes) -> str:
 
 def _is_specific(elf: Elf) -> bool:
     """Whether a cubin is for an `a` variant, as its `.nv.compat` says."""
-    index = elf.find_section(SHT_CUDA_COMPAT)
+    index = elf.find_section(SHT_CUDA_COMPAT_INFO)
     found = info_records(elf.section_bytes(index)) if index is not None else []
     return any(record[1] == TARGET and immediate(record) & 0xFF for record in found)
 

@@ -12,7 +12,7 @@ import os
 
 from cubinspec.errors import CubinError
 from cubinspec.values import ValueObject
-from cubinspec_writer.linker.model import STB_LOCAL
+from cubinspec_generated.codes import STB_LOCAL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -18,19 +18,20 @@ from cubinspec.format.sections import occupies_file
 from cubinspec.format.strings import StringTable
 from cubinspec.reader.elf import Elf
 from cubinspec_generated import records
-from cubinspec_writer.linker.model import (
-    LARGEST_ALIGNMENT,
+from cubinspec_generated.codes import (
+    EIATTR_NUM_BARRIERS,
     SHF_ALLOC,
+    SHF_CUDA_MERCURY,
     SHF_EXECINSTR,
     SHF_INFO_LINK,
-    SHF_MERCURY,
-    SHF_UNSAID,
     SHN_COMMON,
     SHN_UNDEF,
     SHT_CUDA_CALLGRAPH,
-    SHT_CUDA_CONSTANT_B0,
+    SHT_CUDA_CAPMERC,
+    SHT_CUDA_CONSTANT_B2,
+    SHT_CUDA_CONSTANT_B3,
+    SHT_CUDA_CONSTANT_B4,
     SHT_CUDA_INFO,
-    SHT_CUDA_MERC_CODE,
     SHT_CUDA_MERC_CONSTANT_OPTIMIZER,
     SHT_CUDA_MERC_CONSTANT_PIC,
     SHT_CUDA_MERC_CONSTANT_USER,
@@ -45,6 +46,10 @@ from cubinspec_writer.linker.model import (
     SHT_RELA,
     SHT_SYMTAB,
     STT_SECTION,
+)
+from cubinspec_writer.linker.model import (
+    LARGEST_ALIGNMENT,
+    SHF_UNSAID,
     CallGraph,
     InputObject,
     InReloc,
@@ -62,20 +67,19 @@ if TYPE_CHECKING:
     import mmap
     from typing import NoReturn
 
-ET_REL = 1
 _OFFSET, _SYMBOL, _FLAGS = itemgetter(0), itemgetter(2), itemgetter(3)
 #: Makes a named tuple of a tuple without a call of its constructor.
 _NEW = tuple.__new__
 _CODE_PREFIX, _PREFIX = ".nv.capmerc", ".nv.merc"
 #: Mercury section type -> the type that the same contents have in the SASS half.
 PLAIN_TYPE = {
-    SHT_CUDA_MERC_CODE: SHT_PROGBITS,
+    SHT_CUDA_CAPMERC: SHT_PROGBITS,
     SHT_CUDA_MERC_INFO: SHT_CUDA_INFO,
     SHT_CUDA_MERC_RELA: SHT_RELA,
     SHT_CUDA_MERC_SYMTAB: SHT_SYMTAB,
-    SHT_CUDA_MERC_CONSTANT_OPTIMIZER: SHT_CUDA_CONSTANT_B0 + 2,
-    SHT_CUDA_MERC_CONSTANT_USER: SHT_CUDA_CONSTANT_B0 + 3,
-    SHT_CUDA_MERC_CONSTANT_PIC: SHT_CUDA_CONSTANT_B0 + 4,
+    SHT_CUDA_MERC_CONSTANT_OPTIMIZER: SHT_CUDA_CONSTANT_B2,
+    SHT_CUDA_MERC_CONSTANT_USER: SHT_CUDA_CONSTANT_B3,
+    SHT_CUDA_MERC_CONSTANT_PIC: SHT_CUDA_CONSTANT_B4,
 }
 #: Sections of the SASS half that have a Mercury twin or are made from Mercury code.
 _SASS_ONLY = (
@@ -144,7 +148,7 @@ def read_half(elf: Elf, *, mercury: bool) -> InputObject:
     for section in sections if barriers else ():
         if section.sh_type == SHT_CUDA_INFO and section.info in barriers:
             # Barriers stood in the flags of code before they had an attribute (CUDA 12).
-            record = info_record(2, NUM_BARRIERS, barriers[section.info])
+            record = info_record(2, EIATTR_NUM_BARRIERS, barriers[section.info])
             obj.info[section.index] = [record, *info_records(section.data)]
     obj.relocs = _relocs(elf, obj)
     for section in obj.of_types((SHT_CUDA_CALLGRAPH,)):
@@ -222,9 +226,9 @@ def _sections(elf: Elf, mercury: bool) -> list[InSection]:
             zip(elf.section_names, rows, strict=True)
         )
     ]
-    if not mercury and any(flags & SHF_MERCURY for _, flags, _ in kinds):
+    if not mercury and any(flags & SHF_CUDA_MERCURY for _, flags, _ in kinds):
         sections = [
-            _NEW(InSection, (*s[:2], SHT_NULL, *s[3:])) if s[3] & SHF_MERCURY else s
+            _NEW(InSection, (*s[:2], SHT_NULL, *s[3:])) if s[3] & SHF_CUDA_MERCURY else s
             for s in sections
         ]
     if mercury:
@@ -266,7 +270,6 @@ def _classified(section: InSection) -> InSection:
 _PLAIN_TYPES = (SHT_PROGBITS, SHT_NOBITS)
 #: Bits 20-26 of the flags of a code section.
 _BARRIERS = 0x7F
-NUM_BARRIERS = 0x4C
 
 
 def _point_at_capsules(elf: Elf, sections: list[InSection]) -> list[InSection]:
@@ -275,10 +278,10 @@ def _point_at_capsules(elf: Elf, sections: list[InSection]) -> list[InSection]:
     A capsule and the code section of the same function name the same symbol.
     """
     rows = elf.section_rows
-    capsule_of = {row[7]: index for index, row in enumerate(rows) if row[1] == SHT_CUDA_MERC_CODE}
+    capsule_of = {row[7]: index for index, row in enumerate(rows) if row[1] == SHT_CUDA_CAPMERC}
     pointed = []
     for section, row in zip(sections, rows, strict=True):
-        is_shared = section.sh_type != SHT_NULL and not row[2] & SHF_MERCURY
+        is_shared = section.sh_type != SHT_NULL and not row[2] & SHF_CUDA_MERCURY
         if is_shared and row[2] & SHF_INFO_LINK and row[7] < len(rows):
             section = section._replace(info=capsule_of.get(rows[row[7]][7], section.info))
         pointed.append(section)
@@ -288,11 +291,11 @@ def _point_at_capsules(elf: Elf, sections: list[InSection]) -> list[InSection]:
 def _as_mercury(section: InSection) -> InSection:
     """A section with the place it has in the Mercury half (type NULL: none)."""
     name, sh_type, flags = section.name, section.sh_type, section.flags
-    if flags & SHF_MERCURY:
-        is_code = sh_type == SHT_CUDA_MERC_CODE
+    if flags & SHF_CUDA_MERCURY:
+        is_code = sh_type == SHT_CUDA_CAPMERC
         name = name.removeprefix(_CODE_PREFIX if is_code else _PREFIX)
         sh_type = PLAIN_TYPE.get(sh_type, sh_type)
-        flags &= ~SHF_MERCURY
+        flags &= ~SHF_CUDA_MERCURY
         if is_code:
             flags |= SHF_ALLOC | SHF_EXECINSTR
     elif sh_type == SHT_SYMTAB or name.startswith(_SASS_ONLY):

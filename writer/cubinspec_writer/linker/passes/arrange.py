@@ -7,42 +7,46 @@ from __future__ import annotations
 
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.finalizer.stubs import MERCURY_SLOT
+from cubinspec_writer.linker.library.fields import is_clear
 from cubinspec_writer.linker.model import (
     FRAMES,
     SLOT,
+    UDT,
     UDT_ENTRY,
+    UFT,
     UFT_ENTRY,
     OutSection,
     Symbol,
     UnifiedRow,
 )
-from cubinspec_writer.linker.passes.relocate import is_clear
-from cubinspec_writer.linker.passes.unified import DATA, FUNCTIONS
 from cubinspec_writer.plain import itemgetter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cubinspec_writer.linker.inputs.uidx import Identifier, Index, Window
+    from cubinspec_writer.linker.inputs.uidx import Identifier, Window
     from cubinspec_writer.linker.state import LinkState
 
 _OFFSET = itemgetter(1)
+_MISSING_INDEX = "Unified symbols found but index file not specified."
 
 
-def arrange(state: LinkState, index: Index) -> str | None:
+def run(state: LinkState) -> None:
     """Give stubs and variables the places that the index says.
 
-    Returns:
-        What is wrong, in nvlink's words where it has some.
+    What is wrong is told after what is undefined.
     """
-    functions, data = state.sections.find(FUNCTIONS), state.sections.find(DATA)
+    index = state.index
+    if index is None:
+        state.unified.mismatch = _MISSING_INDEX
+        return
+    functions, data = state.sections.find(UFT), state.sections.find(UDT)
     try:
         if functions is not None:
             _arrange_functions(state, functions, index.functions)
         if data is not None:
             _arrange_data(state, data, index.variables)
     except _MismatchError as error:
-        return str(error)
-    return None
+        state.unified.mismatch = str(error)
 
 
 class _MismatchError(Exception):

@@ -9,18 +9,19 @@ Fixed from here on: who calls whom, which later passes need for registers, stack
 
 from __future__ import annotations
 
-from cubinspec_writer.linker.graph import Graph
-from cubinspec_writer.linker.model import (
-    SHT_CUDA_CALLGRAPH,
-    SHT_CUDA_PROTOTYPE,
-    InputObject,
-    Symbol,
-)
-from cubinspec_writer.linker.passes.liveness import accepted_here, function_at, takes_address
+from cubinspec_generated.codes import SHT_CUDA_CALLGRAPH, SHT_CUDA_PROTOTYPE
+from cubinspec_writer.linker.library.copies import accepted_here, function_at, takes_address
+from cubinspec_writer.linker.model import InputObject, Symbol
 from cubinspec_writer.linker.state import LinkState
 
 
-def join_callgraphs(state: LinkState) -> None:
+def run(state: LinkState) -> None:
+    """Join the call graphs of all inputs, and make the sections that tell the joined one."""
+    _join(state)
+    _create_sections(state)
+
+
+def _join(state: LinkState) -> None:
     """Join the call graphs of all inputs over live functions and collect the signatures."""
     graph = state.graph
     for obj in state.objects:
@@ -82,9 +83,9 @@ def _add_signature(
         texts.append(text)
 
 
-def create_sections(state: LinkState, graph: Graph) -> None:
+def _create_sections(state: LinkState) -> None:
     """Create `.nv.callgraph` and `.nv.prototype` (which is left out when it would be empty)."""
     callgraph = state.create_section(".nv.callgraph", SHT_CUDA_CALLGRAPH, 0, 4, entsize=8)
     prototype = state.create_section(".nv.prototype", SHT_CUDA_PROTOTYPE, 0, 4, entsize=8)
-    prototype.emitted = any(f not in graph.address_taken for f in graph.prototypes)
+    prototype.emitted = any(f not in state.graph.address_taken for f in state.graph.prototypes)
     state.sections.callgraph, state.sections.prototype = callgraph, prototype

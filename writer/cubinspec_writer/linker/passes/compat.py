@@ -7,11 +7,10 @@ trailing codes.
 
 from __future__ import annotations
 
+from cubinspec_generated.codes import EIFMT_BVAL, EIFMT_HVAL, EIFMT_SVAL, SHT_CUDA_COMPAT_INFO
 from cubinspec_generated.tables import compat
 from cubinspec_generated.tables.arch import ARCHES
 from cubinspec_writer.linker.model import (
-    SHT_CUDA_COMPAT,
-    SVAL,
     InfoRecord,
     InputObject,
     immediate,
@@ -20,15 +19,14 @@ from cubinspec_writer.linker.model import (
 )
 from cubinspec_writer.linker.state import LinkState
 
-_BVAL, _HVAL = 2, 3
-_FORMATS = {"<B": _BVAL, "<H": _HVAL, "<BB": _HVAL}
+_FORMATS = {"<B": EIFMT_BVAL, "<H": EIFMT_HVAL, "<BB": EIFMT_HVAL}
 #: 1 for code of an `a` target.
 TARGET = 9
 _FASTPATH = 11
 
 
-def compat_bytes(state: LinkState) -> bytes:
-    """Contents of the section."""
+def run(state: LinkState) -> None:
+    """Write the section."""
     tables = [table for obj in state.objects if (table := _records(obj)) is not None]
     values: dict[int, list[int]] = {}
     for table in tables:
@@ -41,7 +39,7 @@ def compat_bytes(state: LinkState) -> bytes:
         column += [value for value in found if value is not None]
     ends = (*compat.LEADING, *compat.TRAILING)
     order = (*compat.LEADING, *(c for c in values if c not in ends), *compat.TRAILING)
-    return b"".join(
+    state.sections.fixed[".nv.compat"].content = b"".join(
         _encode(code, merged)
         for code in order
         if (merged := _merge(state, code, values.get(code, []))) is not None
@@ -50,14 +48,14 @@ def compat_bytes(state: LinkState) -> bytes:
 
 def _records(obj: InputObject) -> dict[int, InfoRecord] | None:
     """The records of an input; None when it has no such section, as sm_90 before CUDA 13."""
-    section = next(iter(obj.of_types((SHT_CUDA_COMPAT,))), None)
+    section = next(iter(obj.of_types((SHT_CUDA_COMPAT_INFO,))), None)
     return None if section is None else {r[1]: r for r in info_records(section.data)}
 
 
 def _value(record: InfoRecord) -> int:
-    if record[0] == SVAL:
+    if record[0] == EIFMT_SVAL:
         return int.from_bytes(record[4:], "little")
-    return immediate(record) & 0xFF if record[0] == _BVAL else immediate(record)
+    return immediate(record) & 0xFF if record[0] == EIFMT_BVAL else immediate(record)
 
 
 def _merge(state: LinkState, code: int, values: list[int]) -> int | None:
@@ -93,7 +91,7 @@ def _merge(state: LinkState, code: int, values: list[int]) -> int | None:
 def _encode(code: int, value: int) -> InfoRecord:
     kind, layout, *_ = compat.LAYOUTS[code]
     if kind == "struct":
-        return info_record(SVAL, code, 0, value.to_bytes(8, "little"))
+        return info_record(EIFMT_SVAL, code, 0, value.to_bytes(8, "little"))
     return info_record(_FORMATS[layout], code, value)
 
 

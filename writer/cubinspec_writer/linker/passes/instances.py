@@ -9,24 +9,22 @@ output is no better.
 
 from __future__ import annotations
 
-from cubinspec_writer.linker.model import (
+from cubinspec_generated.codes import (
     SHT_CUDA_SHARED,
     STB_WEAK,
+    STO_CUDA_SHARED,
+    STO_CUDA_SPACE_SHIFT,
     STT_CUDA_OBJECT,
     STV_INTERNAL,
-    OutSection,
-    Space,
-    Symbol,
-    align_up,
 )
-from cubinspec_writer.linker.passes.merge import SHARED_POOL
+from cubinspec_writer.linker.model import SHARED_POOL, Symbol, align_up
 from cubinspec_writer.linker.state import LinkState
 
 _NAME = "externsharedinstance"
 _ALIGN = 16
 
 
-def size_shared(state: LinkState) -> None:
+def run(state: LinkState) -> None:
     """Sizes of shared sections with `-r`, and the symbols for arrays of dynamic size.
 
     A section has the size of its variables, and the alignment on top unless the sum is larger;
@@ -67,14 +65,14 @@ def size_shared(state: LinkState) -> None:
 
 def is_array(symbol: Symbol) -> bool:
     """Whether a symbol is an array of dynamic size that no input defines."""
-    return symbol.space == Space.SHARED and not symbol.is_defined and symbol.size == 0
+    return symbol.space == STO_CUDA_SHARED and not symbol.is_defined and symbol.size == 0
 
 
 def _make_instance(state: LinkState, kernel: Symbol, arrays: set[Symbol], least: int) -> None:
     """Point a kernel's relocations at its instance, behind its own variables."""
     assert kernel.section is not None
     listed = [state.reloc_section(kernel.section, is_rela) for is_rela in (True, False)]
-    other = Space.SHARED << 5 | STV_INTERNAL
+    other = STO_CUDA_SHARED << STO_CUDA_SPACE_SHIFT | STV_INTERNAL
     instance = Symbol(_NAME, STB_WEAK, STT_CUDA_OBJECT, other, entered=True)
     state.names.entries.append(instance)
     state.shared.instances.add(instance)
@@ -100,8 +98,3 @@ def _static_size(members: list[Symbol]) -> int:
 
 def _sized(size: int, align: int) -> int:
     return size if size > align else size + align
-
-
-def has_variables(state: LinkState, section: OutSection) -> bool:
-    """Whether a shared section has variables of a known size; only then it has a symbol."""
-    return any(v.is_defined for v in state.sections.members.get(section, ()))

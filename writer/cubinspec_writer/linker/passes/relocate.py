@@ -12,49 +12,53 @@ Fixed from here on: all bytes of code and data.
 
 from __future__ import annotations
 
-from cubinspec_generated.tables import relocations
-from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
-from cubinspec_writer.linker.inputs.options import debugger_sees
-from cubinspec_writer.linker.model import (
-    HANDLE_KINDS,
-    LINE_TABLES,
+from cubinspec_generated.codes import (
     SHF_EXECINSTR,
     SHT_CUDA_CONSTANT_B0,
     SHT_CUDA_GLOBAL,
     SHT_CUDA_GLOBAL_INIT,
+    STO_CUDA_CONSTANT,
+    STO_CUDA_RESERVED_SHARED,
+    STO_CUDA_SHARED,
     STT_CUDA_SAMPLER,
     STT_CUDA_SURFACE,
     STT_CUDA_TEXTURE,
     STT_FUNC,
     STT_SECTION,
+)
+from cubinspec_generated.tables import relocations
+from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
+from cubinspec_writer.linker.inputs.options import debugger_sees
+from cubinspec_writer.linker.library.fields import (
+    ACTIONS,
+    CLEARING,
+    field_value,
+    read_field,
+    write_field,
+)
+from cubinspec_writer.linker.library.notes import virtual_target
+from cubinspec_writer.linker.library.outsymbols import (
+    BANK_SIZE,
+    NO_ADDRESS,
+    has_place,
+    is_table_placeholder,
+)
+from cubinspec_writer.linker.model import (
+    HANDLE_KINDS,
+    LINE_TABLES,
     UDT_ENTRY,
     UFT_ENTRY,
     OutSection,
     Reloc,
-    Space,
     Symbol,
 )
-from cubinspec_writer.linker.passes.notes import virtual_target
 from cubinspec_writer.linker.state import LinkState, is_rel
-from cubinspec_writer.plain import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container
 
 
-class Action(NamedTuple):
-    """One bit field of a relocation type, as the table has it."""
-
-    kind: str
-    bit: int
-    width: int
-    value: str
-    shift: int
-
-
-#: Types that only clear a field, and only when its target is gone.
-_CLEARING = frozenset(t for t, when in relocations.APPLY.items() if when == "target_dropped")
 #: Kind of what the driver fills in whatever the type: Mercury code leaves reserved shared memory
 #: to it (tcgen05).
 _DRIVERS = "driver's"
@@ -63,8 +67,6 @@ _STAYING = {
     kind: frozenset(t for t, kinds in relocations.KEEP.items() if kind in kinds)
     for kind in {kind for kinds in relocations.KEEP.values() for kind in kinds}
 }
-ACTIONS = {t: tuple(Action(*a) for a in rows) for t, rows in relocations.ACTIONS.items()}
-
 #: Types that write an address into whole bytes at their offset, and how many.
 _WHOLE = {
     r_type: actions[0].width // 8
@@ -76,15 +78,9 @@ _WHOLE = {
     and actions[0].width % 8 == 0
     and r_type not in relocations.APPLY
 }
-#: Size of the parameter bank of the kernel that runs; a final link has none (devrt_memset).
-BANK_SIZE = ".nv.ptx.const0.size"
-#: What stands for that, and for an array of dynamic size in a function that no kernel reaches.
-NO_ADDRESS = -1
-#: Names of the unified function and data tables; without such tables their address is 0.
-_TABLES = ("__UFT", "__UDT")
 
 
-def relocate(state: LinkState) -> None:
+def run(state: LinkState) -> None:
     """Apply, retype or keep every relocation of every section."""
     _drop_aliases(state)
     final = not state.options.relocatable
@@ -92,7 +88,7 @@ def relocate(state: LinkState) -> None:
     slots: Container[Symbol] = () if final else state.handles.slots
     stays: dict[Symbol, Container[int]] = {}
     #: Types that stay as they are where they name a linked function, the most frequent case.
-    of_functions = _STAYING["function"] - retype.keys() - _CLEARING if final else frozenset()
+    of_functions = _STAYING["function"] - retype.keys() - CLEARING if final else frozenset()
     for section in [s for s in state.relocations.sections.values() if s.relocs]:
         target = section.info_section
         assert target is not None
@@ -103,7 +99,7 @@ def relocate(state: LinkState) -> None:
             if r_type in of_functions and symbol.kind == STT_FUNC and symbol.definition is not None:
                 kept.append(reloc)
                 continue
-            if r_type in _CLEARING:
+            if r_type in CLEARING:
                 continue
             stay = stays.get(symbol)
             if stay is None:
@@ -167,9 +163,9 @@ def target_kind(symbol: Symbol) -> str:
         return "function"
     if symbol.kind in (STT_CUDA_TEXTURE, STT_CUDA_SAMPLER, STT_CUDA_SURFACE):
         return "handle"
-    if symbol.space in (Space.SHARED, Space.RESERVED_SHARED):
+    if symbol.space in (STO_CUDA_SHARED, STO_CUDA_RESERVED_SHARED):
         return "shared"
-    if symbol.space == Space.CONSTANT:
+    if symbol.space == STO_CUDA_CONSTANT:
         return "constant"
     return "global"
 
@@ -183,11 +179,6 @@ def _section_kind(section: OutSection | None) -> str:
     return "constant"
 
 
-def is_table_placeholder(symbol: Symbol) -> bool:
-    """Whether the symbol stands for a unified table that this link does not have."""
-    return not symbol.is_defined and symbol.name.startswith(_TABLES)
-
-
 def has_table(state: LinkState, symbol: Symbol) -> bool:
     """Whether the output has the unified table of which a name stands for a part."""
     rows = UFT_ENTRY if symbol.name.startswith("__UFT") else UDT_ENTRY
@@ -196,7 +187,7 @@ def has_table(state: LinkState, symbol: Symbol) -> bool:
 
 
 def _kind_here(state: LinkState, symbol: Symbol) -> str:
-    if symbol.space == Space.RESERVED_SHARED and state.family.keeps_symbols:
+    if symbol.space == STO_CUDA_RESERVED_SHARED and state.family.keeps_symbols:
         return _DRIVERS
     if (
         (state.unified.rows or state.unified.stubs)
@@ -219,38 +210,20 @@ def _kind_here(state: LinkState, symbol: Symbol) -> str:
 def _is_listed(state: LinkState, target: OutSection, reloc: Reloc) -> bool:
     """Whether `--preserve-relocs` lists an applied entry: from sm_100 on, only shared variables."""
     symbol = reloc.symbol
-    is_array = symbol.space == Space.SHARED and not symbol.is_defined
+    is_array = symbol.space == STO_CUDA_SHARED and not symbol.is_defined
     if is_array and target.owner in state.shared.dynamic_start and not debugger_sees(state.options):
         return False
-    if symbol.internal or symbol.space == Space.SHARED:
-        return has_place(symbol) and (not state.family.capsule or symbol.space == Space.SHARED)
+    if symbol.internal or symbol.space == STO_CUDA_SHARED:
+        return has_place(symbol) and (not state.family.capsule or symbol.space == STO_CUDA_SHARED)
     return not state.family.capsule and symbol.section is not None
 
 
 def is_lost(symbol: Symbol) -> bool:
     """Whether nothing would be left to resolve the name by after `-r`: nvlink writes nonsense."""
-    is_array = symbol.space == Space.SHARED and symbol.size == 0
-    return symbol.space in (Space.CONSTANT, Space.SHARED) and not (symbol.is_defined or is_array)
-
-
-def has_place(symbol: Symbol) -> bool:
-    """Whether a shared variable or compiler constant is in the output.
-
-    Names of arrays of dynamic size, variables that no kernel reaches and constants that were copied
-    into the banks of kernels are not.
-    """
-    return symbol.live and symbol.section is not None and symbol.section.emitted
-
-
-def is_clear(r_type: int) -> bool:
-    """Whether the type only clears a field, and only when its target is gone."""
-    return r_type in _CLEARING
-
-
-def clear(target: OutSection, offset: int, r_type: int) -> None:
-    """Clear the field of a relocation whose target was dropped."""
-    for action in ACTIONS[r_type]:
-        write_field(target.data, offset, action, 0)
+    is_array = symbol.space == STO_CUDA_SHARED and symbol.size == 0
+    return symbol.space in (STO_CUDA_CONSTANT, STO_CUDA_SHARED) and not (
+        symbol.is_defined or is_array
+    )
 
 
 def _apply(state: LinkState, target: OutSection, relocs: list[Reloc], *, from_field: bool) -> None:
@@ -275,7 +248,9 @@ def _apply(state: LinkState, target: OutSection, relocs: list[Reloc], *, from_fi
                 write_field(data, offset, action, value)
             continue
         if from_field:
-            addend += sum(_read(data, offset, a) << a.shift for a in actions if a.value == "abs")
+            addend += sum(
+                read_field(data, offset, a) << a.shift for a in actions if a.value == "abs"
+            )
         values = {"abs": address + addend, "unified": address + addend, "zero": 0}
         if symbol in state.handles.slots:
             values["const_bank"] = 0
@@ -292,7 +267,7 @@ def _address(state: LinkState, target: OutSection, symbol: Symbol) -> int:
     """What a symbol stands for in the bytes of a target."""
     if symbol.name == BANK_SIZE:
         return NO_ADDRESS
-    if symbol.space == Space.SHARED and not symbol.is_defined:
+    if symbol.space == STO_CUDA_SHARED and not symbol.is_defined:
         # With -g the array has one place, which its symbol has, too.
         address = symbol.value if symbol.section is not None else NO_ADDRESS
         if target.owner is not None:
@@ -311,23 +286,3 @@ def runs_in_lockstep(state: LinkState) -> bool:
 
 #: First architecture whose threads do not run in lockstep.
 _FIRST_INDEPENDENT = 70
-
-
-def field_value(action: Action, value: int) -> int:
-    """What stands in the field for a value."""
-    return value >> action.shift
-
-
-def _read(data: bytearray, offset: int, action: Action) -> int:
-    first, bit = offset + action.bit // 8, action.bit % 8
-    word = int.from_bytes(data[first : first + (bit + action.width + 7) // 8], "little")
-    return (word >> bit) & ((1 << action.width) - 1)
-
-
-def write_field(data: bytearray, offset: int, action: Action, value: int) -> None:
-    first, bit = offset + action.bit // 8, action.bit % 8
-    count = (bit + action.width + 7) // 8
-    mask = ((1 << action.width) - 1) << bit
-    word = int.from_bytes(data[first : first + count], "little") & ~mask
-    word |= (value << bit) & mask
-    data[first : first + count] = word.to_bytes(count, "little")

@@ -9,9 +9,8 @@ of them beats a common one, all beat references. Fixed from here on: `InputObjec
 from __future__ import annotations
 
 from cubinspec.errors import BadStructureError
-from cubinspec_writer.linker.model import (
-    HANDLE_KINDS,
-    LARGEST_ALIGNMENT,
+from cubinspec_generated.codes import (
+    EIATTR_REGCOUNT,
     SHN_COMMON,
     SHN_UNDEF,
     SHT_CUDA_CONSTANT_B0,
@@ -20,13 +19,17 @@ from cubinspec_writer.linker.model import (
     STB_LOCAL,
     STB_WEAK,
     STO_CUDA_MANAGED,
+    STO_CUDA_SHARED,
     STT_FUNC,
+)
+from cubinspec_writer.linker.library.demands import global_records, word
+from cubinspec_writer.linker.model import (
+    HANDLE_KINDS,
+    LARGEST_ALIGNMENT,
     InputObject,
     InSymbol,
-    Space,
     Symbol,
 )
-from cubinspec_writer.linker.passes.info import REGCOUNT, global_records, word
 from cubinspec_writer.linker.state import LinkState
 
 TYPE_CHECKING = False
@@ -34,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 
-def resolve(state: LinkState) -> None:
+def run(state: LinkState) -> None:
     """Bind every symbol of every input."""
     signatures: dict[Symbol, str] = {}
     copies = _Copies()
@@ -54,6 +57,8 @@ def resolve(state: LinkState) -> None:
         _check_signatures(state, obj, signatures)
         if any(level == "error" for level, _ in state.diagnostics.messages[known:]):
             raise state.diagnostics.fatal("merge_elf failed")
+    # Warnings about inputs and options are errors with -Werror.
+    state.diagnostics.stop_on_errors()
 
 
 #: Messages about one input, each with its place in the order of merging.
@@ -82,7 +87,7 @@ class _Copies:
             known = self._registers[obj] = {
                 word(record, 0): word(record, 1)
                 for record in global_records(obj)
-                if record[1] == REGCOUNT
+                if record[1] == EIATTR_REGCOUNT
             }
         return known.get(row.index, 0)
 
@@ -127,7 +132,11 @@ def _bind(
         known.in_globals = shndx == SHN_UNDEF or bind == STB_GLOBAL
         if shndx == SHN_UNDEF:
             known.value = row.value
-            if state.options.relocatable and row.bind == STB_WEAK and known.space == Space.SHARED:
+            if (
+                state.options.relocatable
+                and row.bind == STB_WEAK
+                and known.space == STO_CUDA_SHARED
+            ):
                 # What `-r` made for arrays of dynamic size keeps its binding (reloc_twice).
                 known.bind, known.in_globals = STB_WEAK, False
         else:
@@ -245,7 +254,7 @@ def checked_alignment(obj: InputObject, row: InSymbol) -> int:
 
 def _is_dynamic(known: Symbol) -> bool:
     """Whether a name stands for shared memory whose size the launch decides."""
-    return not known.is_defined and known.space == Space.SHARED and not known.size
+    return not known.is_defined and known.space == STO_CUDA_SHARED and not known.size
 
 
 def _size_conflicts(known: Symbol, obj: InputObject, row: InSymbol, initial: bool) -> Iterator[str]:

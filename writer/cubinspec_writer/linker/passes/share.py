@@ -15,18 +15,12 @@ it is. nvlink has the same idea but does not use it by default.
 
 from __future__ import annotations
 
-from cubinspec_writer.linker.model import (
-    SHT_CUDA_CONSTANT_B0,
-    STT_SECTION,
-    OutSection,
-    Reloc,
-    Symbol,
-    align_up,
-)
+from cubinspec_generated.codes import SHT_CUDA_CONSTANT_B2, STT_SECTION
+from cubinspec_writer.linker.model import OutSection, Reloc, Symbol, align_up
 from cubinspec_writer.linker.state import LinkState
 
 _WIDTHS = frozenset((4, 8, 12, 16, 20, 24, 32, 48, 64))
-_CONSTANT2 = SHT_CUDA_CONSTANT_B0 + 2
+_CONSTANT2 = SHT_CUDA_CONSTANT_B2
 
 
 class Sharing:

@@ -13,7 +13,20 @@ Fixed from here on: the attribute records of kernels.
 
 from __future__ import annotations
 
-from cubinspec_writer.linker.model import STT_FUNC, SVAL, InfoRecord, Symbol, immediate, info_record
+from cubinspec_generated.codes import (
+    EIATTR_AT_ENTRY_FRAGMENTS,
+    EIATTR_EXTERNS,
+    EIATTR_NUM_BARRIERS,
+    EIATTR_NUM_MBARRIERS,
+    EIATTR_RESERVED_SMEM_USED,
+    EIATTR_SPARSE_MMA_MASK,
+    EIATTR_TCGEN05_1CTA_USED,
+    EIATTR_TCGEN05_2CTA_USED,
+    EIATTR_VRC_CTA_INIT_COUNT,
+    EIFMT_SVAL,
+    STT_FUNC,
+)
+from cubinspec_writer.linker.model import InfoRecord, Symbol, immediate, info_record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,28 +34,27 @@ if TYPE_CHECKING:
 
     from cubinspec_writer.linker.state import LinkState
 
-EXTERNS = 0x0F
-NUM_MBARRIERS, RESERVED_SMEM_USED, VRC_CTA_INIT_COUNT = 0x38, 0x41, 0x4A
-NUM_BARRIERS, AT_ENTRY_FRAGMENTS, SPARSE_MMA_MASK = 0x4C, 0x4F, 0x50
-TCGEN05_1CTA_USED, TCGEN05_2CTA_USED = 0x51, 0x52
 #: How the number of a function joins that of its kernel.
 _JOIN: dict[int, Callable[[int, int], int]] = {
-    NUM_BARRIERS: max,
-    NUM_MBARRIERS: int.__add__,
-    VRC_CTA_INIT_COUNT: max,
-    SPARSE_MMA_MASK: int.__or__,
+    EIATTR_NUM_BARRIERS: max,
+    EIATTR_NUM_MBARRIERS: int.__add__,
+    EIATTR_VRC_CTA_INIT_COUNT: max,
+    EIATTR_SPARSE_MMA_MASK: int.__or__,
 }
-_MARKS = frozenset((RESERVED_SMEM_USED, TCGEN05_1CTA_USED, TCGEN05_2CTA_USED))
-TAKEN = frozenset((*_JOIN, *_MARKS, EXTERNS, AT_ENTRY_FRAGMENTS))
+_MARKS = frozenset((EIATTR_RESERVED_SMEM_USED, EIATTR_TCGEN05_1CTA_USED, EIATTR_TCGEN05_2CTA_USED))
+TAKEN = frozenset((*_JOIN, *_MARKS, EIATTR_EXTERNS, EIATTR_AT_ENTRY_FRAGMENTS))
 #: Order in which the only kernel takes what functions have; external names come between.
 _ALONE_FIRST = (
-    RESERVED_SMEM_USED,
-    TCGEN05_1CTA_USED,
-    TCGEN05_2CTA_USED,
-    NUM_BARRIERS,
-    NUM_MBARRIERS,
+    EIATTR_RESERVED_SMEM_USED,
+    EIATTR_TCGEN05_1CTA_USED,
+    EIATTR_TCGEN05_2CTA_USED,
+    EIATTR_NUM_BARRIERS,
+    EIATTR_NUM_MBARRIERS,
 )
-_OTHER_MODE = {TCGEN05_1CTA_USED: TCGEN05_2CTA_USED, TCGEN05_2CTA_USED: TCGEN05_1CTA_USED}
+_OTHER_MODE = {
+    EIATTR_TCGEN05_1CTA_USED: EIATTR_TCGEN05_2CTA_USED,
+    EIATTR_TCGEN05_2CTA_USED: EIATTR_TCGEN05_1CTA_USED,
+}
 
 #: Function -> its records that kernels take over, in the order of its input.
 Asked = dict[Symbol, list[InfoRecord]]
@@ -75,9 +87,9 @@ class Taker:
 
     def take(self, record: InfoRecord) -> None:
         """Take one record; external names only get their place."""
-        if record[1] != EXTERNS:
+        if record[1] != EIATTR_EXTERNS:
             self._take(record)
-        elif self._find(EXTERNS) is None:
+        elif self._find(EIATTR_EXTERNS) is None:
             self.records.append(record)
 
     def alone(self, functions: Iterable[Symbol], asked: Asked) -> None:
@@ -88,16 +100,16 @@ class Taker:
             for record in rows:
                 if record[1] == code:
                     self._take(record, own)
-        if any(r[1] == SPARSE_MMA_MASK for r in rows) and _names_code_elsewhere(self.state):
+        if any(r[1] == EIATTR_SPARSE_MMA_MASK for r in rows) and _names_code_elsewhere(self.state):
             for record in rows:
-                if record[1] == SPARSE_MMA_MASK:
+                if record[1] == EIATTR_SPARSE_MMA_MASK:
                     self._take(record)
 
     def fragments(self, functions: Iterable[Symbol], asked: Asked) -> None:
         """Take what stands behind external names."""
         for function in functions:
             for record in asked.get(function, ()):
-                if record[1] == AT_ENTRY_FRAGMENTS:
+                if record[1] == EIATTR_AT_ENTRY_FRAGMENTS:
                     self._take(record)
 
     def _find(self, code: int) -> int | None:
@@ -120,12 +132,12 @@ class Taker:
         elif code in _JOIN:
             value = _JOIN[code](immediate(self.records[at]), immediate(record))
             self.records[at] = info_record(self.records[at][0], code, value & 0xFFFF)
-        elif code == AT_ENTRY_FRAGMENTS:
+        elif code == EIATTR_AT_ENTRY_FRAGMENTS:
             payload = self.records[at][4:]
             known = [payload[i : i + 4] for i in range(0, len(payload), 4)]
             words = (record[i : i + 4] for i in range(4, len(record), 4))
             known += [word for word in words if word not in known]
-            self.records[at] = info_record(SVAL, code, 0, b"".join(known))
+            self.records[at] = info_record(EIFMT_SVAL, code, 0, b"".join(known))
 
     def _tell_modes(self) -> None:
         if not self.told:

@@ -16,30 +16,25 @@ Fixed from here on: the place of every slot, and which kernels have them.
 
 from __future__ import annotations
 
-from cubinspec_generated.tables.arch import PARAM_BASE
-from cubinspec_writer.linker.graph import Below, Graph
-from cubinspec_writer.linker.model import (
-    HANDLE_KINDS,
+from cubinspec_generated.codes import (
     SHF_ALLOC,
     SHF_INFO_LINK,
     SHT_CUDA_CONSTANT_B0,
     STT_CUDA_SAMPLER,
     STT_CUDA_TEXTURE,
-    OutSection,
-    Reloc,
-    Symbol,
-    align_up,
 )
-from cubinspec_writer.linker.passes.liveness import code_relocations
-from cubinspec_writer.linker.passes.notes import target_sm
-from cubinspec_writer.linker.passes.place import split_sort
+from cubinspec_generated.tables.arch import PARAM_BASE
+from cubinspec_writer.linker.library.copies import code_relocations
+from cubinspec_writer.linker.library.notes import target_sm
+from cubinspec_writer.linker.library.sorting import split_sort
+from cubinspec_writer.linker.model import HANDLE_KINDS, OutSection, Reloc, Symbol, align_up
 from cubinspec_writer.linker.state import LinkState
 
 _SLOT = 4
 _MERCURY_BANK = ".nv.constant.entry_image_header_indices."
 
 
-def place_textures(state: LinkState, graph: Graph) -> None:
+def run(state: LinkState) -> None:
     """Give every reference a slot, and the slots to the kernels that need them."""
     references = _references(state)
     in_mercury = state.family.keeps_symbols
@@ -48,7 +43,7 @@ def place_textures(state: LinkState, graph: Graph) -> None:
     if not references or (state.options.relocatable and not is_late):
         return
     references = split_sort(references, lambda _a, _b: True)
-    below = Below(graph, state)
+    below = state.below()
     kernels = below.kernels
     kinds_of = _kinds_used(state)
     kinds = {k: set().union(*(kinds_of.get(f, ()) for f in below[k])) for k in kernels}
@@ -90,8 +85,6 @@ def place_textures(state: LinkState, graph: Graph) -> None:
 
 def _references(state: LinkState) -> list[Symbol]:
     """By kind, the last met first: file by file, parameters (local symbols) before the others."""
-    if not any(obj.kinds.intersection(HANDLE_KINDS) for obj in state.objects):
-        return []
     locals_ = [entry for entry in state.names.entries if isinstance(entry, Symbol)]
     named = {symbol for symbol in (*locals_, *state.symbols.globals) if symbol.kind in HANDLE_KINDS}
     met = dict.fromkeys(s for obj in state.objects for s in obj.bound if s in named)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from cubinspec.report.names import readable
 from cubinspec_writer.linker.diagnostics import EXIT_FATAL, LinkError
+from cubinspec_writer.linker.library.demands import FunctionFacts
 from cubinspec_writer.linker.model import Symbol
-from cubinspec_writer.linker.passes.info import FunctionFacts
 from cubinspec_writer.linker.state import LinkState
 
 _STYLES = {

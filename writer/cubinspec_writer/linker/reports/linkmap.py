@@ -6,12 +6,11 @@ Read off what the passes left; nothing here takes part in a link.
 from __future__ import annotations
 
 from cubinspec.reader.elf import Elf
-from cubinspec_writer.linker.inputs.host import HostObject
-from cubinspec_writer.linker.model import (
+from cubinspec_generated.codes import (
     SHF_EXECINSTR,
     SHF_INFO_LINK,
     SHT_CUDA_CALLGRAPH,
-    SHT_CUDA_COMPAT,
+    SHT_CUDA_COMPAT_INFO,
     SHT_CUDA_INFO,
     SHT_CUDA_PROTOTYPE,
     SHT_CUDA_RELOCINFO,
@@ -24,17 +23,14 @@ from cubinspec_writer.linker.model import (
     SHT_RELA,
     SHT_STRTAB,
     SHT_SYMTAB,
+    STO_CUDA_SHARED,
     STT_FUNC,
     STT_SECTION,
-    InputObject,
-    InSection,
-    InSymbol,
-    OutSection,
-    Space,
-    Symbol,
 )
-from cubinspec_writer.linker.passes.liveness import defined_here
-from cubinspec_writer.linker.passes.notes import TOOL_VERSION
+from cubinspec_writer.linker.inputs.host import HostObject
+from cubinspec_writer.linker.library.copies import defined_here
+from cubinspec_writer.linker.library.notes import TOOL_VERSION
+from cubinspec_writer.linker.model import InputObject, InSection, InSymbol, OutSection, Symbol
 from cubinspec_writer.linker.reports.reasons import Demand, Reasons, function_reason, verdict
 from cubinspec_writer.linker.state import LinkState
 from cubinspec_writer.linker.write.output import has_mercury_copy
@@ -53,7 +49,7 @@ _REBUILT = {
     SHT_CUDA_INFO: "attributes of all inputs are joined, entries get those of what they call",
     SHT_CUDA_CALLGRAPH: "the call graphs of all inputs are joined",
     SHT_CUDA_PROTOTYPE: "signatures of all inputs are joined",
-    SHT_CUDA_COMPAT: "records of all inputs are joined, value by value",
+    SHT_CUDA_COMPAT_INFO: "records of all inputs are joined, value by value",
     SHT_CUDA_RELOCINFO: "written by the linker",
     SHT_NOTE: "notes of all inputs are joined behind the linker's own",
     SHT_CUDA_UFT_ENTRY: "rows of all inputs are joined",
@@ -344,7 +340,7 @@ class _HalfMap:
         for target, applied in self.half.relocations.applied.items():
             if target.owner in functions:
                 for reloc in applied:
-                    if reloc.symbol.space == Space.SHARED and reloc.symbol.is_defined:
+                    if reloc.symbol.space == STO_CUDA_SHARED and reloc.symbol.is_defined:
                         found.setdefault(reloc.symbol)
         return list(found)
 

@@ -5,9 +5,10 @@ Nothing here takes part in a link: what the passes decided is read off what they
 
 from __future__ import annotations
 
-from cubinspec_writer.linker.model import SHF_ALLOC, SHF_EXECINSTR, STT_FUNC, Symbol
-from cubinspec_writer.linker.passes.info import Demands, FunctionFacts
-from cubinspec_writer.linker.passes.liveness import defined_here, reference_graph
+from cubinspec_generated.codes import SHF_ALLOC, SHF_EXECINSTR, STT_FUNC
+from cubinspec_writer.linker.library.copies import defined_here, reference_graph
+from cubinspec_writer.linker.library.demands import Demands, FunctionFacts
+from cubinspec_writer.linker.model import Symbol
 from cubinspec_writer.linker.state import LinkState
 from cubinspec_writer.plain import dataclass
 
@@ -152,7 +153,7 @@ def explain(half: LinkState, name: str) -> list[str]:
 
 def verdict(half: LinkState, symbol: Symbol) -> str:
     """Whether a symbol is in the output, in a few words."""
-    from cubinspec_writer.linker.passes.number import is_dropped
+    from cubinspec_writer.linker.library.outsymbols import is_dropped
 
     if not symbol.live:
         return "not linked"

@@ -6,7 +6,9 @@ Functions are numbered in the order in which inputs name them, also those that a
 from __future__ import annotations
 
 from cubinspec.report.names import readable
-from cubinspec_writer.linker.model import (
+from cubinspec_generated.codes import (
+    EIATTR_MIN_STACK_SIZE,
+    EIATTR_NUM_BARRIERS,
     SHT_CUDA_CONSTANT_B0,
     SHT_CUDA_GLOBAL,
     SHT_CUDA_GLOBAL_INIT,
@@ -14,20 +16,15 @@ from cubinspec_writer.linker.model import (
     STT_CUDA_SAMPLER,
     STT_CUDA_SURFACE,
     STT_CUDA_TEXTURE,
-    OutSection,
-    Symbol,
-    immediate,
-    info_records,
-    is_constant,
 )
-from cubinspec_writer.linker.passes.climb import (
+from cubinspec_writer.linker.library.demands import FunctionFacts, word
+from cubinspec_writer.linker.library.registers import (
     climbed_registers,
     code_order,
     limit_error,
     register_limits,
 )
-from cubinspec_writer.linker.passes.info import MIN_STACK_SIZE, FunctionFacts, word
-from cubinspec_writer.linker.passes.takeover import NUM_BARRIERS
+from cubinspec_writer.linker.model import OutSection, Symbol, immediate, info_records, is_constant
 from cubinspec_writer.linker.reports.cxxnames import cxx_name
 from cubinspec_writer.linker.state import LinkState
 
@@ -102,7 +99,9 @@ def _shared_bytes(half: LinkState, sections: list[OutSection]) -> int:
 
 
 def _barriers(sections: list[OutSection]) -> int:
-    found = [immediate(r) & 0xFF for s in sections for r in s.records if r[1] == NUM_BARRIERS]
+    found = [
+        immediate(r) & 0xFF for s in sections for r in s.records if r[1] == EIATTR_NUM_BARRIERS
+    ]
     return max(found, default=0)
 
 
@@ -124,7 +123,7 @@ def _handle_counts(half: LinkState, sections: list[OutSection]) -> Iterator[str]
 def _stacks(half: LinkState) -> dict[int, int]:
     """Symbol number of a kernel -> its stack; 0 when it is unknown."""
     records = info_records(bytes(half.sections.fixed[".nv.info"].data))
-    found = {word(r, 0): word(r, 1) for r in records if r[1] == MIN_STACK_SIZE}
+    found = {word(r, 0): word(r, 1) for r in records if r[1] == EIATTR_MIN_STACK_SIZE}
     if half.options.relocatable:
         return {}
     return {number: 0 if size == _UNKNOWN else size for number, size in found.items()}

@@ -16,24 +16,26 @@ from struct import error as StructError
 from cubinspec.errors import BadStructureError, LimitError
 from cubinspec.format.sections import occupies_file
 from cubinspec_generated import records
-from cubinspec_generated.codes import EM_CUDA, SHN_XINDEX, SHT_SYMTAB_SHNDX
-from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
-from cubinspec_writer.linker.model import (
+from cubinspec_generated.codes import (
+    EM_CUDA,
+    ET_EXEC,
+    ET_REL,
     SHF_ALLOC,
     SHF_EXECINSTR,
     SHF_WRITE,
     SHN_COMMON,
+    SHN_XINDEX,
     SHT_CUDA_CALLGRAPH,
-    SHT_CUDA_COMPAT,
+    SHT_CUDA_COMPAT_INFO,
     SHT_CUDA_CONSTANT_B0,
     SHT_CUDA_GLOBAL,
     SHT_CUDA_GLOBAL_INIT,
     SHT_CUDA_INFO,
     SHT_CUDA_PROTOTYPE,
     SHT_CUDA_RELOCINFO,
+    SHT_CUDA_RESERVED_SHARED,
     SHT_CUDA_RESOLVED_RELA,
     SHT_CUDA_SHARED,
-    SHT_CUDA_SHARED_RESERVED,
     SHT_CUDA_UDT,
     SHT_CUDA_UDT_ENTRY,
     SHT_CUDA_UFT,
@@ -46,13 +48,13 @@ from cubinspec_writer.linker.model import (
     SHT_RELA,
     SHT_STRTAB,
     SHT_SYMTAB,
+    SHT_SYMTAB_SHNDX,
     STT_SECTION,
-    OutSection,
-    Symbol,
-    is_constant,
 )
-from cubinspec_writer.linker.passes.notes import target_sm
-from cubinspec_writer.linker.passes.number import is_hidden, symbol_fields
+from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
+from cubinspec_writer.linker.library.notes import target_sm
+from cubinspec_writer.linker.library.outsymbols import is_hidden, symbol_fields
+from cubinspec_writer.linker.model import OutSection, Symbol, is_constant
 from cubinspec_writer.linker.state import LinkState
 from cubinspec_writer.plain import add, attrgetter
 
@@ -60,7 +62,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-ET_REL, ET_EXEC = 1, 2
 _SHN_LORESERVE = 0xFF00
 _PT_LOAD, _PT_PHDR = 1, 6
 _PF_X, _PF_W, _PF_R = 1, 2, 4
@@ -76,7 +77,7 @@ _TEXT, _TEXT_RANK, _BANK_RANK, _INFO_RANK = ".text", 14, 12, 7
 _RANK_OF_NAME = {".shstrtab": 0, ".strtab": 1, ".symtab": 2, ".symtab_shndx": 2, ".nv.info": 5}
 _RANK_OF_TYPE = {
     SHT_NOTE: 4,
-    SHT_CUDA_COMPAT: 6,
+    SHT_CUDA_COMPAT_INFO: 6,
     SHT_CUDA_INFO: _INFO_RANK,
     SHT_CUDA_UIDX: 7,
     SHT_CUDA_UFT_ENTRY: 7,
@@ -614,7 +615,7 @@ def output_type(state: LinkState, sh_type: int) -> int:
     """Section type of an executable: CUDA types of data become PROGBITS and NOBITS."""
     if state.options.relocatable:
         return sh_type
-    if sh_type in (SHT_CUDA_GLOBAL, SHT_CUDA_SHARED, SHT_CUDA_SHARED_RESERVED):
+    if sh_type in (SHT_CUDA_GLOBAL, SHT_CUDA_SHARED, SHT_CUDA_RESERVED_SHARED):
         return SHT_NOBITS
     if sh_type == SHT_CUDA_GLOBAL_INIT or is_constant(sh_type):
         return SHT_PROGBITS

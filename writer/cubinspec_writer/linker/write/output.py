@@ -12,23 +12,20 @@ from struct import error as StructError
 
 from cubinspec.errors import BadStructureError
 from cubinspec_generated import records
-from cubinspec_writer.emitter import Description, bodies, emit
-from cubinspec_writer.emitter import model as out
-from cubinspec_writer.emitter.kinds import Kinds
-from cubinspec_writer.emitter.layout import plan
-from cubinspec_writer.emitter.producers import PRODUCERS
-from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
-from cubinspec_writer.linker.finalizer.join import twin_of
-from cubinspec_writer.linker.graph import Graph
-from cubinspec_writer.linker.model import (
+from cubinspec_generated.codes import (
+    ET_EXEC,
+    ET_REL,
+    SHF_CUDA_MERCURY,
     SHF_EXECINSTR,
-    SHF_MERCURY,
-    SHT_CUDA_COMPAT,
+    SHT_CUDA_CAPMERC,
+    SHT_CUDA_COMPAT_INFO,
     SHT_CUDA_CONSTANT_B0,
+    SHT_CUDA_CONSTANT_B2,
+    SHT_CUDA_CONSTANT_B3,
+    SHT_CUDA_CONSTANT_B4,
     SHT_CUDA_GLOBAL_INIT,
     SHT_CUDA_INFO,
-    SHT_CUDA_MERC_CODE,
-    SHT_CUDA_MERC_CONSTANT_IMAGES,
+    SHT_CUDA_MERC_CONSTANT_IMAGE_INDICES,
     SHT_CUDA_MERC_CONSTANT_OPTIMIZER,
     SHT_CUDA_MERC_CONSTANT_PIC,
     SHT_CUDA_MERC_CONSTANT_USER,
@@ -36,8 +33,8 @@ from cubinspec_writer.linker.model import (
     SHT_CUDA_MERC_RELA,
     SHT_CUDA_MERC_RESOLVED_RELA,
     SHT_CUDA_MERC_SYMTAB,
+    SHT_CUDA_RESERVED_SHARED,
     SHT_CUDA_RESOLVED_RELA,
-    SHT_CUDA_SHARED_RESERVED,
     SHT_CUDA_UDT,
     SHT_CUDA_UDT_ENTRY,
     SHT_CUDA_UFT_ENTRY,
@@ -48,24 +45,28 @@ from cubinspec_writer.linker.model import (
     SHT_STRTAB,
     SHT_SYMTAB,
     STT_SECTION,
-    OutSection,
-    Symbol,
-    align_up,
-    is_constant,
 )
-from cubinspec_writer.linker.passes.notes import target_sm
-from cubinspec_writer.linker.passes.number import (
+from cubinspec_writer.emitter import Description, bodies, emit
+from cubinspec_writer.emitter import model as out
+from cubinspec_writer.emitter.kinds import Kinds
+from cubinspec_writer.emitter.layout import plan
+from cubinspec_writer.emitter.producers import PRODUCERS
+from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
+from cubinspec_writer.linker.finalizer.join import twin_of
+from cubinspec_writer.linker.graph import Graph
+from cubinspec_writer.linker.library.notes import target_sm
+from cubinspec_writer.linker.library.outsymbols import (
     has_symbol,
     is_dropped,
     is_hidden,
     late_sections,
     symbol_fields,
 )
+from cubinspec_writer.linker.model import OutSection, Symbol, align_up, is_constant
 from cubinspec_writer.linker.state import LinkState
 from cubinspec_writer.linker.write.direct import output_type, reloc_bytes
 from cubinspec_writer.plain import dataclass
 
-ET_REL, ET_EXEC = 1, 2
 #: Kinds that the Mercury half has too, beside constant banks.
 _COPIED = frozenset(
     (
@@ -75,7 +76,7 @@ _COPIED = frozenset(
         SHT_PROGBITS,
         SHT_CUDA_INFO,
         SHT_CUDA_GLOBAL_INIT,
-        SHT_CUDA_SHARED_RESERVED,
+        SHT_CUDA_RESERVED_SHARED,
         SHT_CUDA_UDT,
         SHT_CUDA_UFT_ENTRY,
         SHT_CUDA_UDT_ENTRY,
@@ -84,7 +85,7 @@ _COPIED = frozenset(
 )
 _MERCURY_PROFILE = "mercury"
 _DEBUG_INFO = ".debug_info"
-_CONSTANT2 = SHT_CUDA_CONSTANT_B0 + 2
+_CONSTANT2 = SHT_CUDA_CONSTANT_B2
 #: Size of the record of `.nv.compat` that is the finalizer's.
 _FASTPATH_RECORD = 12
 _RELOCATIONS = (SHT_REL, SHT_RELA, SHT_CUDA_RESOLVED_RELA)
@@ -93,10 +94,10 @@ _MERCURY_TYPE = {
     SHT_CUDA_INFO: SHT_CUDA_MERC_INFO,
     SHT_RELA: SHT_CUDA_MERC_RELA,
     SHT_CUDA_RESOLVED_RELA: SHT_CUDA_MERC_RESOLVED_RELA,
-    SHT_CUDA_CONSTANT_B0: SHT_CUDA_MERC_CONSTANT_IMAGES,
-    SHT_CUDA_CONSTANT_B0 + 2: SHT_CUDA_MERC_CONSTANT_OPTIMIZER,
-    SHT_CUDA_CONSTANT_B0 + 3: SHT_CUDA_MERC_CONSTANT_USER,
-    SHT_CUDA_CONSTANT_B0 + 4: SHT_CUDA_MERC_CONSTANT_PIC,
+    SHT_CUDA_CONSTANT_B0: SHT_CUDA_MERC_CONSTANT_IMAGE_INDICES,
+    SHT_CUDA_CONSTANT_B2: SHT_CUDA_MERC_CONSTANT_OPTIMIZER,
+    SHT_CUDA_CONSTANT_B3: SHT_CUDA_MERC_CONSTANT_USER,
+    SHT_CUDA_CONSTANT_B4: SHT_CUDA_MERC_CONSTANT_PIC,
 }
 
 
@@ -300,14 +301,14 @@ class _Writer:
                 [self._mercury_symbol(state, s, copies, twins) for s in mercury.symbols.numbered],
                 null_value=state.symbols.null_value,
             ),
-            SHF_MERCURY,
+            SHF_CUDA_MERCURY,
             0,
             8,
             records.SYMBOL_64.size,
             has_symbol=False,
         )
         made = [*copies.values(), symtab]
-        made.sort(key=lambda s: s.sh_type == SHT_CUDA_SHARED_RESERVED)
+        made.sort(key=lambda s: s.sh_type == SHT_CUDA_RESERVED_SHARED)
         return [made[at] for at in Kinds(PRODUCERS[_MERCURY_PROFILE], made).index_order(made)]
 
     def _mercury_copy(
@@ -318,7 +319,7 @@ class _Writer:
         body = self._body(section)
         if is_code and isinstance(body, bodies.Blob):
             body = _CapsuleBody(body.data, self._made(twin_of(twins, section)))
-        if section.sh_type == SHT_CUDA_SHARED_RESERVED:
+        if section.sh_type == SHT_CUDA_RESERVED_SHARED:
             body = bodies.Blob(self._stale_headers(section.size))
         # Bytes that the finalizer writes anew may be equal by chance and are apart even so.
         plain = twins.get(section)
@@ -328,10 +329,8 @@ class _Writer:
             and plain in self.state.relocations.applied
         )
         apart = apart or section.sh_type == _CONSTANT2
-        kind = (
-            SHT_CUDA_MERC_CODE if is_code else _MERCURY_TYPE.get(section.sh_type, section.sh_type)
-        )
-        flags = SHF_MERCURY if is_code else section.flags | SHF_MERCURY
+        kind = SHT_CUDA_CAPMERC if is_code else _MERCURY_TYPE.get(section.sh_type, section.sh_type)
+        flags = SHF_CUDA_MERCURY if is_code else section.flags | SHF_CUDA_MERCURY
         return out.Section(
             prefix + section.name,
             kind,
@@ -394,7 +393,7 @@ def _padding_behind_reserved(mercury: LinkState) -> int:
     record that the finalizer adds to `.nv.compat`.
     """
     kinds = [s for s in mercury.sections.made if s.emitted and s.is_nobits]
-    reserved = [s for s in kinds if s.sh_type == SHT_CUDA_SHARED_RESERVED]
+    reserved = [s for s in kinds if s.sh_type == SHT_CUDA_RESERVED_SHARED]
     behind = kinds[kinds.index(reserved[0]) + 1 :] if reserved else []
     if all(s.align <= reserved[0].align for s in behind):
         return 0
@@ -403,7 +402,7 @@ def _padding_behind_reserved(mercury: LinkState) -> int:
     for section, made in writer.made.items():
         if section.flags & SHF_EXECINSTR and section.owner is not None:
             made.body = bodies.Blob(bytes(section.owner.size))
-        elif section.sh_type == SHT_CUDA_COMPAT:
+        elif section.sh_type == SHT_CUDA_COMPAT_INFO:
             made.body = bodies.Blob(bytes(len(section.content) - _FASTPATH_RECORD))
     rows = {id(s): row for s, row in zip(*_planned(description), strict=True)}
     offset = rows[id(writer.made[reserved[0]])][4]

@@ -9,16 +9,38 @@ Fixed from here on: all attribute records.
 
 from __future__ import annotations
 
-from struct import Struct
-
-from cubinspec.errors import BadStructureError
-from cubinspec_generated.tables import eiattr
-from cubinspec_writer.linker.graph import Graph
-from cubinspec_writer.linker.model import (
-    BVAL,
-    HVAL,
+from cubinspec_generated.codes import (
+    EIATTR_AT_ENTRY_FRAGMENTS,
+    EIATTR_BINDLESS_SURFACE_BANK,
+    EIATTR_BINDLESS_TEXTURE_BANK,
+    EIATTR_CRS_STACK_SIZE,
+    EIATTR_EXTERNS,
+    EIATTR_KPARAM_INFO,
+    EIATTR_KPARAM_INFO_V2,
+    EIATTR_MAX_STACK_SIZE,
+    EIATTR_MAXREG_COUNT,
+    EIATTR_MIN_STACK_SIZE,
+    EIATTR_NUM_BARRIERS,
+    EIATTR_PARAM_CBANK,
+    EIATTR_REGCOUNT,
+    EIATTR_SPARSE_MMA_MASK,
+    EIATTR_VRC_CTA_INIT_COUNT,
+    EIFMT_BVAL,
+    EIFMT_HVAL,
+    EIFMT_SVAL,
     SHT_CUDA_INFO,
-    SVAL,
+)
+from cubinspec_generated.tables import eiattr
+from cubinspec_writer.linker.library.demands import (
+    FUNCTION_VALUE,
+    Demands,
+    FunctionFacts,
+    checked,
+    word,
+    words,
+)
+from cubinspec_writer.linker.library.stubs import StubAttributes
+from cubinspec_writer.linker.model import (
     InfoRecord,
     InputObject,
     OutSection,
@@ -26,215 +48,47 @@ from cubinspec_writer.linker.model import (
     immediate,
     info_record,
 )
-from cubinspec_writer.linker.passes import unified
-from cubinspec_writer.linker.passes.takeover import (
-    AT_ENTRY_FRAGMENTS,
-    EXTERNS,
-    NUM_BARRIERS,
-    SPARSE_MMA_MASK,
-    TAKEN,
-    VRC_CTA_INIT_COUNT,
-    Asked,
-    Taker,
-    is_asking,
-)
+from cubinspec_writer.linker.passes.takeover import TAKEN, Asked, Taker, is_asking
 from cubinspec_writer.linker.state import LinkState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-PARAM_CBANK, FRAME_SIZE, MIN_STACK_SIZE = 0x0A, 0x11, 0x12
-KPARAM_INFO, KPARAM_INFO_V2 = 0x17, 0x45
-MAXREG_COUNT = 0x1B
-CRS_STACK_SIZE, MAX_STACK_SIZE, REGCOUNT = 0x1E, 0x23, 0x2F
-BINDLESS_TEXTURE_BANK, BINDLESS_SURFACE_BANK = 0x15, 0x16
-#: Records of the global section whose payload starts with a function symbol.
-_OF_FUNCTION = frozenset({FRAME_SIZE, MIN_STACK_SIZE, CRS_STACK_SIZE, MAX_STACK_SIZE, REGCOUNT})
 #: Records that a link itself adds or changes.
-_PROPAGATED = frozenset((NUM_BARRIERS, EXTERNS, CRS_STACK_SIZE, AT_ENTRY_FRAGMENTS))
+_PROPAGATED = frozenset(
+    (EIATTR_NUM_BARRIERS, EIATTR_EXTERNS, EIATTR_CRS_STACK_SIZE, EIATTR_AT_ENTRY_FRAGMENTS)
+)
 _UNKNOWN_STACK = 0xFFFFFFFF
 #: SPARSE_MMA_MASK of code that does not say it.
 _ANY_MASK = 0x8000
 
 
-def word(record: InfoRecord, index: int) -> int:
-    return int.from_bytes(record[4 * index + 4 : 4 * index + 8], "little")
-
-
-def checked(obj: InputObject, number: int) -> int:
-    """A symbol number of an attribute, when the input has such a symbol."""
-    if number >= len(obj.symbols):
-        raise BadStructureError(
-            f"attribute names symbol {number} of {len(obj.symbols)}", file=obj.name
-        )
-    return number
-
-
-def words(*values: int) -> bytes:
-    return b"".join(v.to_bytes(4, "little") for v in values)
-
-
-_LEAST_RECORD = 4
-#: A record of a function and a number: format, code, size, symbol, number.
-_FUNCTION_VALUE = Struct("<BBHII")
-#: A row of the global section: attribute code, function, number, further bytes; without a function
-#: the record itself is in place of these.
-GlobalRow = tuple[int, "Symbol | None", int, bytes]
-
-
-class FunctionFacts:
-    """Registers and frame of every linked function, as its input states them.
-
-    Attributes:
-        rows: the global rows of every input; those of functions only where the copy here is linked.
-        values: for inputs of which all global records are of a function and a number, these in
-            place of the rows, with the linked functions by their number in the input.
-    """
-
-    def __init__(self, state: LinkState) -> None:
-        self.registers: dict[Symbol, int] = {}
-        self.frame: dict[Symbol, int] = {}
-        self.rows: dict[InputObject, list[GlobalRow]] = {}
-        self.values: dict[InputObject, tuple[list[tuple[int, ...]], dict[int, Symbol]]] = {}
-        for obj in state.objects:
-            bound = obj.bound
-            linked = {
-                row[0]: symbol
-                for row in obj.functions
-                if (symbol := bound[row[0]]) is not None
-                and symbol.live
-                and symbol.definition is not None
-                and symbol.definition[1] is row
-                and symbol not in state.unified.stubs
-            }
-            values = _function_values(obj)
-            if values is None:
-                self._take_rows(obj, linked)
-                continue
-            values = [row for row in values if row[3] in linked]
-            self.values[obj] = values, linked
-            for code, known in ((REGCOUNT, self.registers), (FRAME_SIZE, self.frame)):
-                known.update({linked[row[3]]: row[4] for row in values if row[1] == code})
-
-    def _take_rows(self, obj: InputObject, linked: dict[int, Symbol]) -> None:
-        rows: list[GlobalRow] = []
-        for record in global_records(obj):
-            code = record[1]
-            if code not in _OF_FUNCTION:
-                rows.append((code, None, 0, record))
-            elif record[0] == SVAL and len(record) >= 8:
-                symbol = linked.get(word(record, 0))
-                if symbol is None:
-                    continue
-                value = word(record, 1)
-                rows.append((code, symbol, value, record[_FUNCTION_VALUE.size :]))
-                if code == REGCOUNT:
-                    self.registers[symbol] = value
-                elif code == FRAME_SIZE:
-                    self.frame[symbol] = value
-        self.rows[obj] = rows
-
-
-def _function_values(obj: InputObject) -> list[tuple[int, ...]] | None:
-    """The global records of an input cut at once, if all are of a function and a number."""
-    section = obj.find(SHT_CUDA_INFO, ".nv.info")
-    size = _FUNCTION_VALUE.size
-    data = section.data if section is not None else b""
-    if len(data) % size or not _OF_FUNCTION.issuperset(data[1::size]):
-        return None
-    plain = data[::size].count(SVAL) == data[2::size].count(8) == data[3::size].count(0)
-    plain = plain and data[::size].count(SVAL) * size == len(data)
-    return list(_FUNCTION_VALUE.iter_unpack(data)) if plain else None
-
-
-def has_globals(obj: InputObject) -> bool:
-    section = obj.find(SHT_CUDA_INFO, ".nv.info")
-    return section is not None and len(section.data) >= _LEAST_RECORD
-
-
-def global_records(obj: InputObject) -> list[InfoRecord]:
-    section = obj.find(SHT_CUDA_INFO, ".nv.info")
-    return obj.records(section.index) if section else []
-
-
-class Demands:
-    """What the kernels need for themselves and everything below them.
-
-    Attributes:
-        registers: largest register count at or below every function that a kernel reaches.
-        stacks: largest sum of frames on any call path from a function; None with recursion.
-    """
-
-    def __init__(self, graph: Graph, facts: FunctionFacts, kernels: list[Symbol]) -> None:
-        self.graph = graph
-        self.components = graph.components(kernels)
-        self.registers = self.largest(facts.registers)
-        self.stacks: dict[Symbol, int | None] = {}
-        stacks, frame, known = self.stacks, facts.frame, graph.known
-        for members in self.components:
-            depth: int | None = None
-            if len(members) == 1:
-                function = members[0]
-                depth = below = 0
-                for callee in known[function]:
-                    deeper = stacks.get(callee)
-                    if deeper is None:
-                        depth = None
-                        break
-                    if deeper > below:
-                        below = deeper
-                if depth is not None:
-                    depth = frame.get(function, 0) + below
-            for function in members:
-                stacks[function] = depth
-
-    def largest(self, own: dict[Symbol, int]) -> dict[Symbol, int]:
-        """The largest of some values at or below every function; absent where there is none."""
-        found: dict[Symbol, int] = {}
-        known = self.graph.known
-        for members in self.components:
-            largest: int | None = None
-            for function in members:
-                value = own.get(function)
-                if value is not None and (largest is None or value > largest):
-                    largest = value
-                for callee in known[function]:
-                    value = found.get(callee)
-                    if value is not None and (largest is None or value > largest):
-                        largest = value
-            if largest is not None:
-                for function in members:
-                    found[function] = largest
-        return found
-
-
-def fill(
-    state: LinkState, graph: Graph, section: OutSection, mercury: LinkState | None = None
-) -> None:
+def run(state: LinkState) -> None:
     """Write the records of all `.nv.info` sections; symbols are numbered already."""
+    section, mercury = state.sections.fixed[".nv.info"], state.twin
     final = not state.options.relocatable
     kernels = sorted(state.linked_kernels(), key=_index)
     facts = FunctionFacts(state)
-    demands = Demands(graph, facts, _with_stacks(state, kernels)) if final else None
+    demands = Demands(state.graph, facts, _with_stacks(state, kernels)) if final else None
     entries = set(kernels)
     rows: list[bytes] = []
-    pack = _FUNCTION_VALUE.pack
+    pack = FUNCTION_VALUE.pack
     for obj in reversed(state.objects):
         if obj in facts.values:
             rows += _values_of(*facts.values[obj], demands, entries)
             continue
         for code, symbol, value, rest in reversed(facts.rows[obj]):
             if symbol is None:
-                if rest[0] == SVAL and code in eiattr.SYMBOL_FIELDS:
+                if rest[0] == EIFMT_SVAL and code in eiattr.SYMBOL_FIELDS:
                     rest = _renumber_fields(obj, rest)
                 rows.append(rest)
                 continue
-            if code == MAX_STACK_SIZE and final:
+            if code == EIATTR_MAX_STACK_SIZE and final:
                 continue
-            if demands is not None and code == REGCOUNT and symbol in entries:
+            if demands is not None and code == EIATTR_REGCOUNT and symbol in entries:
                 value = max(demands.registers.get(symbol, 0), value)
-            rows.append(pack(SVAL, code, 8 + len(rest), symbol.index, value))
+            rows.append(pack(EIFMT_SVAL, code, 8 + len(rest), symbol.index, value))
             if rest:
                 rows.append(rest)
     recursive: set[Symbol] = set()
@@ -246,7 +100,9 @@ def fill(
         if size is None:
             size = _UNKNOWN_STACK
             recursive.add(kernel)
-        rows.append(pack(SVAL, MIN_STACK_SIZE, 8, kernel.index, min(size, _UNKNOWN_STACK)))
+        rows.append(
+            pack(EIFMT_SVAL, EIATTR_MIN_STACK_SIZE, 8, kernel.index, min(size, _UNKNOWN_STACK))
+        )
     if demands is not None and recursive and state.options.stack_warnings:
         _warn(state, demands, recursive)
     section.data += b"".join(rows)
@@ -268,22 +124,25 @@ def _values_of(
     entries: set[Symbol],
 ) -> list[bytes]:
     """The global records of an input, last one first, if all are of a function and a number."""
-    pack = _FUNCTION_VALUE.pack
+    pack = FUNCTION_VALUE.pack
     numbers = {index: symbol.index for index, symbol in linked.items()}
     if demands is None:
-        return [pack(SVAL, code, 8, numbers[i], value) for _, code, _, i, value in reversed(values)]
+        return [
+            pack(EIFMT_SVAL, code, 8, numbers[i], value)
+            for _, code, _, i, value in reversed(values)
+        ]
     registers = demands.registers
     needs = {i: registers.get(symbol, 0) for i, symbol in linked.items() if symbol in entries}
     return [
         pack(
-            SVAL,
+            EIFMT_SVAL,
             code,
             8,
             numbers[i],
-            needs[i] if code == REGCOUNT and i in needs and needs[i] > value else value,
+            needs[i] if code == EIATTR_REGCOUNT and i in needs and needs[i] > value else value,
         )
         for _, code, _, i, value in reversed(values)
-        if code != MAX_STACK_SIZE
+        if code != EIATTR_MAX_STACK_SIZE
     ]
 
 
@@ -315,10 +174,10 @@ def _renumber_fields(obj: InputObject, record: InfoRecord) -> InfoRecord:
 
 
 #: A parameter that is a texture, surface or sampler names a symbol.
-_PARAMETERS = frozenset((KPARAM_INFO, KPARAM_INFO_V2))
+_PARAMETERS = frozenset((EIATTR_KPARAM_INFO, EIATTR_KPARAM_INFO_V2))
 _NO_SYMBOL = bytes(4)
 #: What the records of a function are looked at for; all others only change places.
-_DECIDED = _PARAMETERS | TAKEN | {PARAM_CBANK, MAXREG_COUNT}
+_DECIDED = _PARAMETERS | TAKEN | {EIATTR_PARAM_CBANK, EIATTR_MAXREG_COUNT}
 #: MAXREG_COUNT of a kernel that may have all registers.
 _NO_LIMIT = (0, 0xFF)
 
@@ -344,7 +203,7 @@ def _function_sections(
     settled: dict[int, tuple[list[InfoRecord], bool]] = {}
     wanted_kernels = set(state.linked_kernels())
     #: Stubs take over this count even where it is 0.
-    asks_stubs = VRC_CTA_INIT_COUNT if state.unified.stubs else None
+    asks_stubs = EIATTR_VRC_CTA_INIT_COUNT if state.unified.stubs else None
     for function, section in sections.items():
         is_device = function not in wanted_kernels
         shared = id(section.records)
@@ -366,27 +225,27 @@ def _function_sections(
             if code not in _DECIDED:
                 done.append(record)
                 continue
-            is_settled = is_settled and code == SPARSE_MMA_MASK and not is_asking(record)
+            is_settled = is_settled and code == EIATTR_SPARSE_MMA_MASK and not is_asking(record)
             if code in _PARAMETERS:
                 if record[4:8] != _NO_SYMBOL:
                     record = _renumber_fields(_input_of(function), record)
-            elif code == SPARSE_MMA_MASK:
+            elif code == EIATTR_SPARSE_MMA_MASK:
                 masked.add(function)
-            elif code == MAXREG_COUNT:
+            elif code == EIATTR_MAXREG_COUNT:
                 limit = immediate(record) & 0xFF
                 if limit not in _NO_LIMIT and function.is_entry:
                     state.attributes.register_limits[function] = limit
-            elif code == PARAM_CBANK:
+            elif code == EIATTR_PARAM_CBANK:
                 record = _renumber(function, record)
-            elif code == EXTERNS:
+            elif code == EIATTR_EXTERNS:
                 externs[function] = external_names(_input_of(function), record)
                 record = external_record(externs[function])
             if is_device and code in TAKEN and (is_asking(record) or code == asks_stubs):
                 # Names that are settled by now still have their turn (weak_externs).
                 asked.setdefault(function, []).append(record)
-                if code == AT_ENTRY_FRAGMENTS and entries:
+                if code == EIATTR_AT_ENTRY_FRAGMENTS and entries:
                     continue  # needs of device functions are the kernels' (tcgen05)
-            if code == EXTERNS and not externs[function] and function not in entries:
+            if code == EIATTR_EXTERNS and not externs[function] and function not in entries:
                 continue
             done.append(record)
         if is_settled:
@@ -396,7 +255,9 @@ def _function_sections(
             asked[function].reverse()  # as the input has them
     # The only kernel of a program gets what any function asks for, reached or not.
     only = len(kernels) == 1
-    wanted = any(externs.values()) or any(r[1] != EXTERNS for rows in asked.values() for r in rows)
+    wanted = any(externs.values()) or any(
+        r[1] != EIATTR_EXTERNS for rows in asked.values() for r in rows
+    )
     met = (
         [function for function in state.attributes.order if function in sections] if wanted else []
     )
@@ -407,11 +268,11 @@ def _function_sections(
         if own is None:
             continue
         if kernel in recursive:
-            crs = info_record(SVAL, CRS_STACK_SIZE, 0, words(_UNKNOWN_STACK))
-            _replace(own.records, CRS_STACK_SIZE, crs)
+            crs = info_record(EIFMT_SVAL, EIATTR_CRS_STACK_SIZE, 0, words(_UNKNOWN_STACK))
+            _replace(own.records, EIATTR_CRS_STACK_SIZE, crs)
         if not wanted:
             if kernel in externs:
-                _replace(own.records, EXTERNS, None)
+                _replace(own.records, EIATTR_EXTERNS, None)
             continue
         assert demands is not None
         taker = Taker(state, kernel, own.records)
@@ -424,7 +285,7 @@ def _function_sections(
             below = sorted((f for f in reached if f in position), key=position.__getitem__)
             taker.from_below(below, asked)
             _fill_externs(kernel, own.records, below, externs, None)
-    stubs = unified.Attributes(state)
+    stubs = StubAttributes(state)
     if demands is not None and not only:
         everything = {stub: demands.graph.reachable(stub) for stub in reversed(stubs.records)}
         for function in met:
@@ -442,14 +303,14 @@ def _function_sections(
     for function, section in sections.items():
         if function in unknown:
             count = aliased.get(function, 1)
-            section.records += [info_record(HVAL, SPARSE_MMA_MASK, _ANY_MASK)] * count
+            section.records += [info_record(EIFMT_HVAL, EIATTR_SPARSE_MMA_MASK, _ANY_MASK)] * count
         elif function in unsaid and demands is not None:
             _open_mask(section.records)
         if tails and function in tails:
             section.records += [_renumber(function, r) for r in tails[function]]
         if function in state.handles.kernels:
-            codes_of_banks = (BINDLESS_TEXTURE_BANK, BINDLESS_SURFACE_BANK)
-            section.records += [info_record(BVAL, code, 0) for code in codes_of_banks]
+            codes_of_banks = (EIATTR_BINDLESS_TEXTURE_BANK, EIATTR_BINDLESS_SURFACE_BANK)
+            section.records += [info_record(EIFMT_BVAL, code, 0) for code in codes_of_banks]
         section.content = b"".join(section.records)
     stubs.fill(mercury)
 
@@ -471,7 +332,7 @@ def _count_aliases(state: LinkState) -> dict[Symbol, int]:
     """Functions that have more names, and how many, if masks are said at all (alias_elsewhere)."""
     names = state.aliases()
     infos = state.sections.by_type.get(SHT_CUDA_INFO, ()) if names else ()
-    if not any(r[1] == SPARSE_MMA_MASK for s in infos for r in s.records):
+    if not any(r[1] == EIATTR_SPARSE_MMA_MASK for s in infos for r in s.records):
         return {}
     owners = [f.section.owner for f in names if f.section and f.section.owner]
     return {owner: owners.count(owner) for owner in owners}
@@ -495,8 +356,10 @@ def _reach_unknown_masks(
 def _open_mask(records: list[InfoRecord]) -> None:
     """Code of unknown mask may use all of it."""
     for at, record in enumerate(records):
-        if record[1] == SPARSE_MMA_MASK:
-            records[at] = info_record(record[0], SPARSE_MMA_MASK, immediate(record) | _ANY_MASK)
+        if record[1] == EIATTR_SPARSE_MMA_MASK:
+            records[at] = info_record(
+                record[0], EIATTR_SPARSE_MMA_MASK, immediate(record) | _ANY_MASK
+            )
 
 
 def _fill_externs(
@@ -520,10 +383,10 @@ def _fill_externs(
     lists = [own, *(externs.get(f, []) for f in everyone or reached)]
     needed = list(dict.fromkeys(x for names in lists for x in names))
     if everyone and any(x not in own for x in needed):
-        _replace(records, EXTERNS, None)
+        _replace(records, EIATTR_EXTERNS, None)
         needed = list(dict.fromkeys(x for f in everyone for x in externs.get(f, ())))
         needed.reverse()
-    _replace(records, EXTERNS, external_record(needed) if needed else None)
+    _replace(records, EIATTR_EXTERNS, external_record(needed) if needed else None)
 
 
 def _in_input_order(state: LinkState) -> list[Symbol]:
@@ -568,7 +431,7 @@ def split_added(
 
 def _renumber(function: Symbol, record: InfoRecord) -> InfoRecord:
     """Give the parameter bank its symbol number of the output."""
-    if record[1] != PARAM_CBANK or function.definition is None:
+    if record[1] != EIATTR_PARAM_CBANK or function.definition is None:
         return record
     obj = function.definition[0]
     place = obj.place(obj.symbols[checked(obj, word(record, 0))][5])
@@ -584,7 +447,7 @@ def external_names(obj: InputObject, record: InfoRecord) -> list[Symbol]:
 
 
 def external_record(symbols: list[Symbol]) -> InfoRecord:
-    return info_record(SVAL, EXTERNS, 0, words(*(s.index for s in symbols)))
+    return info_record(EIFMT_SVAL, EIATTR_EXTERNS, 0, words(*(s.index for s in symbols)))
 
 
 def _replace(records: list[InfoRecord], code: int, new: InfoRecord | None) -> None:

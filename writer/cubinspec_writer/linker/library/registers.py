@@ -11,8 +11,9 @@ Fixed from here on: whether the link fails.
 
 from __future__ import annotations
 
-from cubinspec_writer.linker.model import SHF_EXECINSTR, Symbol
-from cubinspec_writer.linker.passes.info import FunctionFacts
+from cubinspec_generated.codes import SHF_EXECINSTR
+from cubinspec_writer.linker.library.demands import FunctionFacts
+from cubinspec_writer.linker.model import Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,17 +76,3 @@ def limit_error(
         f"entry function '{kernel.name}' with max regcount of {limit} calls function "
         f"'{function.name}' with regcount of {count}"
     )
-
-
-def check_registers(half: LinkState) -> None:
-    """Report an error for every count that a kernel's limit forbids."""
-    limits = register_limits(half)
-    if not limits or half.options.relocatable:
-        return
-
-    def tell(count: int, function: Symbol, kernel: Symbol) -> None:
-        text = limit_error(limits, count, function, kernel)
-        if text is not None:
-            half.diagnostics.error(text)
-
-    climbed_registers(half, tell)

@@ -1,0 +1,1 @@
+"""What several passes need: questions about inputs, symbols, fields and demands."""

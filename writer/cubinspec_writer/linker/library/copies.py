@@ -1,0 +1,154 @@
+"""Which copy of a function counts, and what the code and data of an input name."""
+
+from __future__ import annotations
+
+from cubinspec_generated.codes import SHF_ALLOC, SHF_EXECINSTR, SHN_COMMON, SHN_UNDEF, STT_FUNC
+from cubinspec_writer.linker.model import InputObject, InReloc, Symbol
+from cubinspec_writer.linker.state import LinkState
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+Edges = dict[Symbol, list[Symbol]]
+
+
+def reference_graph(state: LinkState) -> tuple[Edges, list[Symbol]]:
+    """Function-to-function edges, and the functions whose address lies in data."""
+    edges: Edges = {}
+    roots: list[Symbol] = []
+    taken: dict[str, list[Symbol]] = {}
+    for obj in state.objects:
+        for a, b in obj.callgraph.address_taken:
+            target = function_at(obj, a)
+            if target is not None and takes_address(obj, a):
+                taken.setdefault(obj.string(b), []).append(target)
+                roots.append(target)
+    for obj in state.objects:
+        for a, b in obj.callgraph.indirect:
+            source = function_at(obj, a)
+            if source is not None and accepted_here(obj, a):
+                edges.setdefault(source, []).extend(taken.get(obj.string(b), ()))
+    for obj in state.objects:
+        owner = code_owners(obj, replaced=True)
+        for alias, function in aliases(obj):
+            edges.setdefault(alias, []).append(function)
+            edges.setdefault(function, []).append(alias)
+        functions = obj.called
+        for a, b in obj.callgraph.calls:
+            source, target = functions.get(a), functions.get(b)
+            if source is not None and target is not None and accepted_here(obj, a):
+                known = edges.get(source)
+                if known is None:
+                    edges[source] = [target]
+                else:
+                    known.append(target)
+        # Code that only takes an address keeps the function, but not what that one calls
+        # (address_only).
+        calls = set(obj.callgraph.calls)
+        only_named = {
+            (function_at(obj, a), b) for a, b in obj.callgraph.references if (a, b) not in calls
+        }
+        sections = obj.sections
+        for _, at, _, rows in obj.relocs:
+            flags = sections[at][3]
+            if not flags & SHF_ALLOC:
+                continue
+            named = [index for _, _, index, _ in rows if index in functions]
+            if not named:
+                continue
+            is_code = flags & SHF_EXECINSTR
+            source = owner.get(at if is_code else sections[at][6])
+            if source is not None:
+                if only_named:
+                    named = [index for index in named if (source, index) not in only_named]
+                known = edges.get(source)
+                if known is None:
+                    known = edges[source] = []
+                for index in named:
+                    known.append(functions[index])
+            elif not is_code:
+                roots += [functions[index] for index in named if takes_address(obj, index)]
+    return edges, roots
+
+
+def function_at(obj: InputObject, index: int) -> Symbol | None:
+    """The function that a symbol number of this input means."""
+    symbol = obj.bound[index] if index < len(obj.bound) else None
+    return symbol if symbol is not None and symbol.kind == STT_FUNC else None
+
+
+def defined_here(obj: InputObject, index: int) -> bool:
+    """Whether this input's copy of the symbol is the one that is linked."""
+    symbol = obj.bound[index]
+    if symbol is None or symbol.definition is None:
+        return False
+    return symbol.definition[1] is obj.symbols[index]
+
+
+def accepted_here(obj: InputObject, index: int) -> bool:
+    """Whether this input's copy of the symbol was in the output at least until a better one came.
+
+    Calls of such a copy stay in the call graph (case weak_replaced).
+    """
+    symbol = obj.bound[index]
+    if symbol is None or symbol.definition is None:
+        return False
+    row = obj.symbols[index]
+    return symbol.definition[1] is row or any(copy is row for _, copy in symbol.replaced)
+
+
+def takes_address(obj: InputObject, index: int) -> bool:
+    """Whether an entry of address-taken functions counts.
+
+    That of a copy that came too late does only if code, linked or not, names it; data alone and
+    code that came too late itself do not (weak_late, wide seeds 144, 496).
+    """
+    if obj.symbols[index].shndx == SHN_UNDEF or accepted_here(obj, index):
+        return True
+    return any(b == index and accepted_here(obj, a) for a, b in obj.callgraph.references)
+
+
+def code_owners(obj: InputObject, *, replaced: bool = False) -> dict[int, Symbol]:
+    """Code section index -> its function, for functions whose copy here is linked.
+
+    Args:
+        replaced: take copies that another one replaced, too.
+    """
+    owners: dict[int, Symbol] = {}
+    for row in obj.functions:
+        index, _, _, _, _, shndx, _, _ = row
+        symbol = obj.bound[index]
+        if symbol is None or not shndx or shndx in owners:
+            continue
+        definition = symbol.definition
+        here = definition is not None and definition[1] is row
+        if here or (replaced and accepted_here(obj, index)):
+            owners[shndx] = symbol
+    return owners
+
+
+def code_relocations(obj: InputObject) -> Iterator[InReloc]:
+    """What the code of an input names, linked or not.
+
+    Copies of weak functions that gave way or came too late do not count (wide seeds 430, 459).
+    """
+    outdone = {row.shndx for row in obj.functions if row.shndx and not defined_here(obj, row.index)}
+    for relocs in obj.relocs:
+        if obj.sections[relocs.target].flags & SHF_EXECINSTR and relocs.target not in outdone:
+            yield from relocs.rows
+
+
+def aliases(obj: InputObject) -> Iterator[tuple[Symbol, Symbol]]:
+    """Functions of which the code is that of another one (`.alias`), and that one.
+
+    The first symbol of a code section is the function itself.
+    """
+    first: dict[int, Symbol] = {}
+    for row in obj.functions:
+        symbol = obj.bound[row[0]]
+        if symbol is not None and row[5] and row[5] != SHN_COMMON:
+            known = first.setdefault(row[5], symbol)
+            if known is not symbol:
+                yield symbol, known

@@ -1,0 +1,183 @@
+"""Registers and stacks: what functions state, and what kernels need for all they reach."""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from cubinspec.errors import BadStructureError
+from cubinspec_generated.codes import (
+    EIATTR_CRS_STACK_SIZE,
+    EIATTR_FRAME_SIZE,
+    EIATTR_MAX_STACK_SIZE,
+    EIATTR_MIN_STACK_SIZE,
+    EIATTR_REGCOUNT,
+    EIFMT_SVAL,
+    SHT_CUDA_INFO,
+)
+from cubinspec_writer.linker.graph import Graph
+from cubinspec_writer.linker.model import InfoRecord, InputObject, Symbol
+from cubinspec_writer.linker.state import LinkState
+
+#: A record of a function and a number: format, code, size, symbol, number.
+FUNCTION_VALUE = Struct("<BBHII")
+
+#: A row of the global section: attribute code, function, number, further bytes; without a function
+#: the record itself is in place of these.
+GlobalRow = tuple[int, "Symbol | None", int, bytes]
+
+
+class FunctionFacts:
+    """Registers and frame of every linked function, as its input states them.
+
+    Attributes:
+        rows: the global rows of every input; those of functions only where the copy here is linked.
+        values: for inputs of which all global records are of a function and a number, these in
+            place of the rows, with the linked functions by their number in the input.
+    """
+
+    def __init__(self, state: LinkState) -> None:
+        self.registers: dict[Symbol, int] = {}
+        self.frame: dict[Symbol, int] = {}
+        self.rows: dict[InputObject, list[GlobalRow]] = {}
+        self.values: dict[InputObject, tuple[list[tuple[int, ...]], dict[int, Symbol]]] = {}
+        for obj in state.objects:
+            bound = obj.bound
+            linked = {
+                row[0]: symbol
+                for row in obj.functions
+                if (symbol := bound[row[0]]) is not None
+                and symbol.live
+                and symbol.definition is not None
+                and symbol.definition[1] is row
+                and symbol not in state.unified.stubs
+            }
+            values = _function_values(obj)
+            if values is None:
+                self._take_rows(obj, linked)
+                continue
+            values = [row for row in values if row[3] in linked]
+            self.values[obj] = values, linked
+            for code, known in ((EIATTR_REGCOUNT, self.registers), (EIATTR_FRAME_SIZE, self.frame)):
+                known.update({linked[row[3]]: row[4] for row in values if row[1] == code})
+
+    def _take_rows(self, obj: InputObject, linked: dict[int, Symbol]) -> None:
+        rows: list[GlobalRow] = []
+        for record in global_records(obj):
+            code = record[1]
+            if code not in _OF_FUNCTION:
+                rows.append((code, None, 0, record))
+            elif record[0] == EIFMT_SVAL and len(record) >= 8:
+                symbol = linked.get(word(record, 0))
+                if symbol is None:
+                    continue
+                value = word(record, 1)
+                rows.append((code, symbol, value, record[FUNCTION_VALUE.size :]))
+                if code == EIATTR_REGCOUNT:
+                    self.registers[symbol] = value
+                elif code == EIATTR_FRAME_SIZE:
+                    self.frame[symbol] = value
+        self.rows[obj] = rows
+
+
+def _function_values(obj: InputObject) -> list[tuple[int, ...]] | None:
+    """The global records of an input cut at once, if all are of a function and a number."""
+    section = obj.find(SHT_CUDA_INFO, ".nv.info")
+    size = FUNCTION_VALUE.size
+    data = section.data if section is not None else b""
+    if len(data) % size or not _OF_FUNCTION.issuperset(data[1::size]):
+        return None
+    plain = data[::size].count(EIFMT_SVAL) == data[2::size].count(8) == data[3::size].count(0)
+    plain = plain and data[::size].count(EIFMT_SVAL) * size == len(data)
+    return list(FUNCTION_VALUE.iter_unpack(data)) if plain else None
+
+
+#: Records of the global section whose payload starts with a function symbol.
+_OF_FUNCTION = frozenset(
+    {
+        EIATTR_FRAME_SIZE,
+        EIATTR_MIN_STACK_SIZE,
+        EIATTR_CRS_STACK_SIZE,
+        EIATTR_MAX_STACK_SIZE,
+        EIATTR_REGCOUNT,
+    }
+)
+
+_LEAST_RECORD = 4
+
+
+def has_globals(obj: InputObject) -> bool:
+    section = obj.find(SHT_CUDA_INFO, ".nv.info")
+    return section is not None and len(section.data) >= _LEAST_RECORD
+
+
+def global_records(obj: InputObject) -> list[InfoRecord]:
+    section = obj.find(SHT_CUDA_INFO, ".nv.info")
+    return obj.records(section.index) if section else []
+
+
+class Demands:
+    """What the kernels need for themselves and everything below them.
+
+    Attributes:
+        registers: largest register count at or below every function that a kernel reaches.
+        stacks: largest sum of frames on any call path from a function; None with recursion.
+    """
+
+    def __init__(self, graph: Graph, facts: FunctionFacts, kernels: list[Symbol]) -> None:
+        self.graph = graph
+        self.components = graph.components(kernels)
+        self.registers = self.largest(facts.registers)
+        self.stacks: dict[Symbol, int | None] = {}
+        stacks, frame, known = self.stacks, facts.frame, graph.known
+        for members in self.components:
+            depth: int | None = None
+            if len(members) == 1:
+                function = members[0]
+                depth = below = 0
+                for callee in known[function]:
+                    deeper = stacks.get(callee)
+                    if deeper is None:
+                        depth = None
+                        break
+                    if deeper > below:
+                        below = deeper
+                if depth is not None:
+                    depth = frame.get(function, 0) + below
+            for function in members:
+                stacks[function] = depth
+
+    def largest(self, own: dict[Symbol, int]) -> dict[Symbol, int]:
+        """The largest of some values at or below every function; absent where there is none."""
+        found: dict[Symbol, int] = {}
+        known = self.graph.known
+        for members in self.components:
+            largest: int | None = None
+            for function in members:
+                value = own.get(function)
+                if value is not None and (largest is None or value > largest):
+                    largest = value
+                for callee in known[function]:
+                    value = found.get(callee)
+                    if value is not None and (largest is None or value > largest):
+                        largest = value
+            if largest is not None:
+                for function in members:
+                    found[function] = largest
+        return found
+
+
+def word(record: InfoRecord, index: int) -> int:
+    return int.from_bytes(record[4 * index + 4 : 4 * index + 8], "little")
+
+
+def checked(obj: InputObject, number: int) -> int:
+    """A symbol number of an attribute, when the input has such a symbol."""
+    if number >= len(obj.symbols):
+        raise BadStructureError(
+            f"attribute names symbol {number} of {len(obj.symbols)}", file=obj.name
+        )
+    return number
+
+
+def words(*values: int) -> bytes:
+    return b"".join(v.to_bytes(4, "little") for v in values)

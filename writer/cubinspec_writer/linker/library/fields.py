@@ -1,0 +1,54 @@
+"""The bit fields that relocations write, as the table of relocation types has them."""
+
+from __future__ import annotations
+
+from cubinspec_generated.tables import relocations
+from cubinspec_writer.linker.model import OutSection
+from cubinspec_writer.plain import NamedTuple
+
+
+class Action(NamedTuple):
+    """One bit field of a relocation type, as the table has it."""
+
+    kind: str
+    bit: int
+    width: int
+    value: str
+    shift: int
+
+
+#: Types that only clear a field, and only when its target is gone.
+CLEARING = frozenset(t for t, when in relocations.APPLY.items() if when == "target_dropped")
+
+ACTIONS = {t: tuple(Action(*a) for a in rows) for t, rows in relocations.ACTIONS.items()}
+
+
+def is_clear(r_type: int) -> bool:
+    """Whether the type only clears a field, and only when its target is gone."""
+    return r_type in CLEARING
+
+
+def clear(target: OutSection, offset: int, r_type: int) -> None:
+    """Clear the field of a relocation whose target was dropped."""
+    for action in ACTIONS[r_type]:
+        write_field(target.data, offset, action, 0)
+
+
+def field_value(action: Action, value: int) -> int:
+    """What stands in the field for a value."""
+    return value >> action.shift
+
+
+def read_field(data: bytearray, offset: int, action: Action) -> int:
+    first, bit = offset + action.bit // 8, action.bit % 8
+    word = int.from_bytes(data[first : first + (bit + action.width + 7) // 8], "little")
+    return (word >> bit) & ((1 << action.width) - 1)
+
+
+def write_field(data: bytearray, offset: int, action: Action, value: int) -> None:
+    first, bit = offset + action.bit // 8, action.bit % 8
+    count = (bit + action.width + 7) // 8
+    mask = ((1 << action.width) - 1) << bit
+    word = int.from_bytes(data[first : first + count], "little") & ~mask
+    word |= (value << bit) & mask
+    data[first : first + count] = word.to_bytes(count, "little")

@@ -1,0 +1,69 @@
+"""The notes of a cubin: which tools made it, for which target."""
+
+from __future__ import annotations
+
+import struct
+
+from cubinspec_generated.codes import NT_NV_TKINFO, SHT_NOTE
+from cubinspec_generated.tables.arch import ARCHES
+from cubinspec_writer.linker.model import InputObject, align_up
+
+OWNER = b"NVIDIA Corp\0"
+
+_HEAD = struct.Struct("<III")
+
+
+#: CUDA version of the rules: major * 10 + minor.
+TOOLKIT = 130
+
+CUINFO = ".note.nv.cuinfo"
+
+_CUDA_NOTES = (CUINFO, ".note.nv.cuver")
+
+TOOL, TOOL_VERSION = "cubinspec", "cubinspec 0.1.0"
+
+
+def split_notes(data: bytes) -> list[bytes]:
+    """The single notes of a note section, each with its header and padding."""
+    notes, at = [], 0
+    while at + _HEAD.size <= len(data):
+        namesz, descsz, _ = _HEAD.unpack_from(data, at)
+        size = _HEAD.size + align_up(namesz, 4) + align_up(descsz, 4)
+        notes.append(data[at : at + size])
+        at += size
+    return notes
+
+
+def make_note(kind: int, desc: bytes) -> bytes:
+    return _HEAD.pack(len(OWNER), len(desc), kind) + OWNER + desc + bytes(-len(desc) % 4)
+
+
+def own_tkinfo(arguments: str) -> bytes:
+    """Our own tool note."""
+    texts = ["", TOOL, TOOL_VERSION, "", arguments]
+    pool, offsets = bytearray(), []
+    for text in texts:
+        offsets.append(len(pool))
+        pool += text.encode() + b"\0"
+    pool += bytes(-len(pool) % 4)
+    return make_note(NT_NV_TKINFO, struct.pack("<6I", 2, *offsets) + pool)
+
+
+def virtual_target(obj: InputObject) -> int | None:
+    """The virtual architecture that an input was compiled for.
+
+    It is in `.note.nv.cuinfo`, before CUDA 13 in `.note.nv.cuver` or in bits 16-23 of `e_flags`.
+    """
+    for section in obj.of_types((SHT_NOTE,)):
+        if section.name in _CUDA_NOTES and len(section.data) >= 32:
+            return int.from_bytes(section.data[26:28], "little")
+    return (obj.flags >> 16 & 0xFF) or None
+
+
+def toolkit_of(note: bytes) -> int:
+    """The CUDA version in `.note.nv.cuinfo`, major * 10 + minor; 0 when it has none."""
+    return int.from_bytes(note[28:30], "little")
+
+
+def target_sm(arch: str) -> int:
+    return ARCHES[arch][0]

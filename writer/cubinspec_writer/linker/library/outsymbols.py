@@ -1,0 +1,162 @@
+"""Which symbols the output has, under which names, and with which fields."""
+
+from __future__ import annotations
+
+from cubinspec_generated.codes import (
+    SHT_CUDA_CONSTANT_B0,
+    SHT_CUDA_SHARED,
+    SHT_PROGBITS,
+    STO_CUDA_CONSTANT,
+    STO_CUDA_ENTRY,
+    STO_CUDA_GLOBAL,
+    STO_CUDA_MANAGED,
+    STO_CUDA_SHARED,
+    STO_CUDA_SPACE_MASK,
+    STO_CUDA_SPACE_SHIFT,
+    STT_CUDA_OBJECT,
+    STT_FUNC,
+    STT_OBJECT,
+    STV_INTERNAL,
+)
+from cubinspec_writer.linker.inputs.options import debugger_sees
+from cubinspec_writer.linker.model import OutSection, Symbol
+from cubinspec_writer.linker.state import LinkState
+
+#: Size of the parameter bank of the kernel that runs; a final link has none (devrt_memset).
+BANK_SIZE = ".nv.ptx.const0.size"
+
+#: What stands for that, and for an array of dynamic size in a function that no kernel reaches.
+NO_ADDRESS = -1
+
+#: Names of the unified function and data tables; without such tables their address is 0.
+_TABLES = ("__UFT", "__UDT")
+
+
+def is_table_placeholder(symbol: Symbol) -> bool:
+    """Whether the symbol stands for a unified table that this link does not have."""
+    return not symbol.is_defined and symbol.name.startswith(_TABLES)
+
+
+def has_place(symbol: Symbol) -> bool:
+    """Whether a shared variable or compiler constant is in the output.
+
+    Names of arrays of dynamic size, variables that no kernel reaches and constants that were copied
+    into the banks of kernels are not.
+    """
+    return symbol.live and symbol.section is not None and symbol.section.emitted
+
+
+_VISIBILITY = 3
+
+#: Value of a variable that is not defined yet.
+_UNKNOWN_ADDRESS = (1 << 64) - 1
+
+_SHARED_BITS = STO_CUDA_SHARED << STO_CUDA_SPACE_SHIFT
+
+
+def is_late(state: LinkState, section: OutSection) -> bool:
+    """Whether a section is made by the finalizer, after everything else was named."""
+    late = state.family.constant0_deferred and section.sh_type == SHT_CUDA_CONSTANT_B0
+    return late and not state.family.keeps_symbols and section.owner not in state.handles.kernels
+
+
+def late_sections(state: LinkState) -> list[OutSection]:
+    """What the finalizer makes: parameter banks in the order of the kernels (case weak_funcs)."""
+    position = {function: i for i, function in enumerate(state.symbols.functions)}
+    late = [s for s in state.sections.made if s.emitted and is_late(state, s)]
+    return sorted(late, key=lambda s: position.get(s.owner, -1) if s.owner is not None else -1)
+
+
+def has_symbol(state: LinkState, section: OutSection) -> bool:
+    """A section of size 0 is in the output without a section symbol (debug_frame without code).
+
+    The finalizer adds the reserved bytes after symbols were made (shared_dyn on sm_90 and 100).
+    """
+    if section.sh_type == SHT_CUDA_SHARED:
+        size = section.nobits_size if state.family.constant0_deferred else section.size
+        if size == 0 or (state.options.relocatable and not has_variables(state, section)):
+            return False
+    elif (
+        section.sh_type == SHT_PROGBITS
+        and not section.content
+        and section not in state.debug.emptied
+    ):
+        return False
+    return section.has_symbol and section.emitted
+
+
+def is_hidden(state: LinkState, symbol: Symbol) -> bool:
+    """Whether not even the name of a symbol is in the string table."""
+    options = state.options
+    if options.relocatable or not (symbol.internal or symbol.space == STO_CUDA_SHARED):
+        return False
+    if symbol.space == STO_CUDA_SHARED and debugger_sees(state.options):
+        return symbol.is_defined and not has_place(symbol)
+    return not (options.preserve_relocs and has_place(symbol))
+
+
+def is_plain(symbol: Symbol) -> bool:
+    """Whether a symbol is of the common kind that no rule drops or hides."""
+    shared = symbol.other & STO_CUDA_SPACE_MASK == _SHARED_BITS
+    return symbol.definition is not None and not symbol.internal and not shared
+
+
+def is_dropped(state: LinkState, symbol: Symbol) -> bool:
+    """Whether a symbol that was entered is left out of the symbol table of an executable."""
+    if state.options.relocatable:
+        return False
+    is_idle = state.index is None and is_table_placeholder(symbol)
+    return is_idle or is_hidden(state, symbol)
+
+
+def symbol_fields(state: LinkState, symbol: Symbol) -> tuple[int, int, int]:
+    """`st_info`, `st_other` and `st_value` as the output has them."""
+    kind, other, value = symbol.kind, symbol.other, symbol.value
+    if kind == STT_FUNC and not state.family.keeps_symbols:
+        if not state.options.relocatable:
+            other &= STO_CUDA_ENTRY | STO_CUDA_MANAGED | _VISIBILITY
+        return symbol.bind << 4 | kind, other, value
+    if state.options.relocatable and _is_wanted(symbol):
+        value = _UNKNOWN_ADDRESS
+    if state.family.keeps_symbols:
+        seen = symbol.space == STO_CUDA_SHARED and debugger_sees(state.options)
+        if symbol.internal and not state.options.relocatable and not seen:
+            other |= STV_INTERNAL
+        return symbol.bind << 4 | _reserved_kind(state, symbol), other, value
+    if not state.options.relocatable:
+        kind = STT_OBJECT if kind == STT_CUDA_OBJECT else kind
+        if symbol.internal and not (
+            symbol.space == STO_CUDA_SHARED and debugger_sees(state.options)
+        ):
+            other = STV_INTERNAL
+        else:
+            # On a variable the bit of kernels says that it is a unified one.
+            other &= STO_CUDA_ENTRY | STO_CUDA_MANAGED | _VISIBILITY
+        section = symbol.section
+        in_use = section is not None and section.nobits_size > 0
+        if symbol.space == STO_CUDA_SHARED and (symbol.is_defined or in_use):
+            value += state.family.reserved_shared
+    if symbol.kind in (STT_OBJECT, STT_CUDA_OBJECT) and not symbol.is_defined and not symbol.space:
+        kind = _reserved_kind(state, symbol)
+    return symbol.bind << 4 | kind, other, value
+
+
+def _is_wanted(symbol: Symbol) -> bool:
+    """Whether a variable has to come from another link (err_undef_var with -r)."""
+    if symbol.is_defined or symbol.common or symbol.kind not in (STT_OBJECT, STT_CUDA_OBJECT):
+        return False
+    return symbol.space in (STO_CUDA_GLOBAL, STO_CUDA_CONSTANT) or symbol.name == BANK_SIZE
+
+
+def _reserved_kind(state: LinkState, symbol: Symbol) -> int:
+    """Undefined weak objects (reserved shared memory) become CUDA objects from sm_100 on."""
+    if symbol.is_defined or symbol.space or symbol.kind not in (STT_OBJECT, STT_CUDA_OBJECT):
+        return symbol.kind
+    if state.family.constant0_deferred or symbol.name == BANK_SIZE:
+        return STT_CUDA_OBJECT
+    return symbol.kind if state.options.relocatable else STT_OBJECT
+
+
+def has_variables(state: LinkState, section: OutSection) -> bool:
+    """Whether a shared section has variables of a known size; only then it has a symbol."""
+    return any(v.is_defined for v in state.sections.members.get(section, ()))

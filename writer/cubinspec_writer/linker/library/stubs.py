@@ -1,0 +1,62 @@
+"""The attributes of the stubs of unified functions."""
+
+from __future__ import annotations
+
+from cubinspec_generated.codes import EIATTR_SPARSE_MMA_MASK, EIFMT_HVAL
+from cubinspec_writer.linker.library.unified import STUB_ATTRIBUTES
+from cubinspec_writer.linker.model import InfoRecord, Symbol, info_record
+from cubinspec_writer.linker.passes.takeover import Taker
+from cubinspec_writer.linker.state import LinkState
+
+#: What nvlink adds to the attributes of all stubs.
+_NO_MASK = info_record(EIFMT_HVAL, EIATTR_SPARSE_MMA_MASK, 0)
+
+
+class StubAttributes:
+    """The attributes of all stubs, which share one section.
+
+    Unlike with kernels, each function in turn gives each of its records to all stubs that reach it,
+    the last one first. The section counts as that of the first stub: what the others take finds no
+    record there and is added (unified_barriers).
+
+    Attributes:
+        records: for every stub, those that count as its own, with what it takes behind them.
+    """
+
+    def __init__(self, state: LinkState) -> None:
+        self.section = state.sections.find(STUB_ATTRIBUTES)
+        own = self.section.records if self.section is not None else []
+        self.records = {
+            stub: [] if number else own[:] for number, stub in enumerate(state.unified.stubs)
+        }
+        self.taken: list[tuple[Symbol, int]] = []
+
+    def take(self, state: LinkState, stub: Symbol, record: InfoRecord) -> None:
+        """Let a stub take over a record."""
+        records = self.records[stub]
+        num_known = len(records)
+        Taker(state, stub, records).take(record)
+        self.taken += [(stub, record[1]) for record in records[num_known:]]
+
+    def fill(self, mercury: LinkState | None) -> None:
+        """Write the section.
+
+        Args:
+            mercury: the Mercury half of the same program, when this is its SASS half.
+        """
+        if self.section is None:
+            return
+        taken = [
+            record
+            for stub, code in self.taken
+            for record in self.records[stub]
+            if record[1] == code
+        ]
+        first = next(iter(self.records.values()), [])
+        every = first[len(self.section.records) - 1 :: -1]
+        twin = mercury.sections.find(STUB_ATTRIBUTES) if mercury is not None else None
+        known = {record[1] for record in (twin or self.section).records}
+        own = [record for record in every if record[1] in known]
+        # What the finalizer says of all stubs it says once.
+        added = dict.fromkeys(record for record in every if record[1] not in known)
+        self.section.content = b"".join((*own, *taken, _NO_MASK, *added))

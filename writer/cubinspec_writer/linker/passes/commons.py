@@ -1,0 +1,23 @@
+"""Gives common variables their places at the end of `.nv.global`, last name first."""
+
+from __future__ import annotations
+
+from cubinspec_generated.codes import SHF_ALLOC, SHF_WRITE, SHT_CUDA_GLOBAL
+from cubinspec_writer.linker.state import LinkState
+
+_GLOBAL = ".nv.global"
+
+
+def run(state: LinkState) -> None:
+    """Allocate common variables, the one that was first met as common last."""
+    commons = [
+        symbol for name in state.symbols.commons if (symbol := state.symbols.by_name[name]).common
+    ]
+    if not commons:
+        return
+    section = state.sections.find(_GLOBAL) or state.create_section(
+        _GLOBAL, SHT_CUDA_GLOBAL, SHF_ALLOC | SHF_WRITE, 0
+    )
+    for symbol in reversed(commons):
+        symbol.value = section.append(b"", symbol.size, symbol.alignment)
+        symbol.section = section

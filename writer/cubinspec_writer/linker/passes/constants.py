@@ -1,0 +1,138 @@
+"""Copies the compiler's constants of device functions into the banks of kernels.
+
+Constants of a device function (`.nv.constant2.F`) go into the bank of every kernel that reaches the
+function, at one offset for all of them.
+"""
+
+from __future__ import annotations
+
+from cubinspec_generated.codes import (
+    SHF_ALLOC,
+    SHF_INFO_LINK,
+    SHT_CUDA_CONSTANT_B2,
+    SHT_CUDA_CONSTANT_B3,
+)
+from cubinspec_writer.linker.graph import Below
+from cubinspec_writer.linker.model import InSection, OutSection, Reloc, Symbol, align_up
+from cubinspec_writer.linker.state import LinkState
+
+_CONSTANT_LIMIT = 0x10000
+_CONSTANT2, _CONSTANT3 = SHT_CUDA_CONSTANT_B2, SHT_CUDA_CONSTANT_B3
+
+
+def run(state: LinkState) -> None:
+    """Lay out the constants of the compiler."""
+    _place_constants(state, state.below())
+    _mark_last_block(state)
+    _check_limits(state)
+
+
+def _place_constants(state: LinkState, below: Below) -> None:
+    sharing = None
+    if state.options.share_constants and not state.family.capsule:
+        from cubinspec_writer.linker.passes.share import Sharing
+
+        sharing = Sharing(state)
+    for part in reversed([s for s in state.sections.staging if s.sh_type == _CONSTANT2]):
+        kernels = below.reaching(part.owner) if part.owner is not None else []
+        aliases = sharing.reduce(part, frozenset(kernels)) if sharing and kernels else {}
+        if aliases and not part.content:
+            for symbol, offset in aliases.items():
+                symbol.value = offset
+            continue
+        # Kernels without constants of their own get a bank, last kernel first (const2_order).
+        targets = [_bank_of(state, k, part) for k in reversed(kernels)]
+        if not targets:
+            continue
+        # All of them take the largest alignment, and the copy is padded to it.
+        align = max(part.align, *(t.align for t in targets))
+        at = align_up(max(t.size for t in targets), align)
+        size = align_up(part.size, align)
+        # Tables are copied one by one, with what has a place in them (weak_jump_tables), in the
+        # order of their places (jump_tables_apart).
+        rows = [
+            row
+            for start, size in sorted(state.constants.tables.get(part, ()))
+            for row in state.relocations.staged.get(part, ())
+            if start <= row.offset < start + size
+        ]
+        state.constants.copies[part] = [(target, at) for target in targets]
+        for target in targets:
+            _copy_relocs(state, rows, target, at)
+            target.align = align
+            target.data.extend(bytes(at - target.size))
+            target.data += part.data
+            target.data.extend(bytes(size - part.size))
+        for symbol in state.sections.members.get(part, ()):
+            symbol.value = aliases[symbol] if symbol in aliases else symbol.value + at
+        for section, offset in state.constants.lost:
+            if section is part:
+                # nvlink writes the place of these into the symbol that they do not have (305).
+                state.symbols.null_value = at + offset
+        if sharing is not None:
+            sharing.placed(part, frozenset(kernels), at)
+
+
+def _mark_last_block(state: LinkState) -> None:
+    """With options that remove kernels, the null symbol has the place of some constant data.
+
+    nvlink then looks for equal blocks among the `.nv.constant3` of all inputs, and leaves the
+    second of two out while code goes on to read its old place, behind the section's end. So nothing
+    is left out here; the place of the last block that is a new one is harmless (kernels_constants).
+    """
+    if state.kernels is None or state.options.debug:
+        return
+    known: set[tuple[int, bytes]] = set()
+    for obj in state.objects:
+        for source in obj.sections:
+            place = obj.placed[source.index]
+            if source.sh_type != _CONSTANT3 or place is None or not _is_shared_size(source):
+                continue
+            is_new = (source.align, source.data) not in known
+            if is_new or (source.size in _WORDS and not any(source.data)):
+                state.symbols.null_value = place[1]
+            known.add((source.align, source.data))
+
+
+def _is_shared_size(block: InSection) -> bool:
+    return block.size in _BLOCKS or (block.size in _WORDS and block.align == block.size)
+
+
+#: Sizes of blocks of which nvlink looks for equal ones, whatever their alignment, and those whose
+#: alignment has to be as large.
+_BLOCKS, _WORDS = frozenset((12, 16, 20, 24, 32, 48, 64)), frozenset((4, 8))
+
+
+def _copy_relocs(state: LinkState, rows: list[Reloc], bank: OutSection, shift: int) -> None:
+    """Give a bank the relocations of constants that were copied into it, before its own."""
+    if not rows:
+        return
+    section = state.reloc_section(bank, is_rela=True) or state.create_reloc_section(
+        ".rela" + bank.name, bank, True, 8, 24
+    )
+    section.relocs[:0] = [
+        Reloc(r.offset + shift, r.r_type, r.symbol, r.addend, r.serial) for r in rows
+    ]
+
+
+def _bank_of(state: LinkState, kernel: Symbol, like: OutSection) -> OutSection:
+    assert like.owner is not None
+    name = like.name.removesuffix(like.owner.name) + kernel.name
+    section = state.sections.find(name, kernel)
+    if section is None:
+        section = state.create_section(
+            name, like.sh_type, SHF_ALLOC | SHF_INFO_LINK, like.align, owner=kernel
+        )
+        section.info_section = kernel.section
+        # It goes again when nothing comes: the linked copy of the function may have no constants.
+        state.sections.vacated.append(section)
+    return section
+
+
+def _check_limits(state: LinkState) -> None:
+    for section in state.sections.by_type.get(_CONSTANT3, ()):
+        if section.size > _CONSTANT_LIMIT:
+            state.diagnostics.error(
+                f"File uses too much global constant data ({section.size:#x} bytes, "
+                f"{_CONSTANT_LIMIT:#x} max)"
+            )

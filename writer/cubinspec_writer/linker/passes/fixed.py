@@ -1,0 +1,54 @@
+"""Names the sections that every output has."""
+
+from __future__ import annotations
+
+from cubinspec_generated import records
+from cubinspec_generated.codes import (
+    SHF_NOTE_NV_TKINFO,
+    SHT_CUDA_COMPAT_INFO,
+    SHT_CUDA_INFO,
+    SHT_CUDA_UFT_ENTRY,
+    SHT_CUDA_UIDX,
+    SHT_NOTE,
+    SHT_STRTAB,
+    SHT_SYMTAB,
+)
+from cubinspec_writer.linker.library.demands import has_globals
+from cubinspec_writer.linker.model import UFT_ENTRY, OutSection
+from cubinspec_writer.linker.state import LinkState
+
+
+def run(state: LinkState) -> None:
+    """Enter the sections that every output has."""
+    family = state.family
+    fixed = {
+        ".shstrtab": OutSection(".shstrtab", SHT_STRTAB, 0, 1),
+        ".strtab": OutSection(".strtab", SHT_STRTAB, 0, 1),
+        ".symtab": OutSection(".symtab", SHT_SYMTAB, 0, 8, 24),
+        ".note.nv.tkinfo": OutSection(".note.nv.tkinfo", SHT_NOTE, SHF_NOTE_NV_TKINFO, 4),
+        ".note.nv.cuinfo": OutSection(".note.nv.cuinfo", SHT_NOTE, family.cuinfo_flags, 4),
+        ".nv.info": OutSection(".nv.info", SHT_CUDA_INFO, 0, 4),
+        ".nv.compat": OutSection(".nv.compat", SHT_CUDA_COMPAT_INFO, 0, 4),
+    }
+    if not family.compat_section:
+        del fixed[".nv.compat"]
+    for name, section in fixed.items():
+        if name == ".nv.info" and state.index is not None and not state.options.relocatable:
+            _create_function_rows(state)
+        section.has_symbol = section.sh_type == SHT_NOTE
+        state.names.entries.append(section)
+        if name == ".symtab":
+            state.names.add(".symtab_shndx")
+    if state.index is not None:
+        copy = state.create_section(".nv.uidx", SHT_CUDA_UIDX, 0, 1)
+        copy.content = state.index.data
+    fixed[".nv.info"].emitted = any(has_globals(obj) for obj in state.objects)
+    state.sections.fixed = fixed
+
+
+def _create_function_rows(state: LinkState) -> None:
+    """The rows of functions come in front of `.nv.info` where there is a table of functions."""
+    from cubinspec_writer.linker.library.unified import is_stub  # with an index only
+
+    if any(is_stub(s) for obj in state.objects for s in obj.sections):
+        state.create_section(UFT_ENTRY, SHT_CUDA_UFT_ENTRY, 0, 32, entsize=records.UFT_ENTRY.size)

@@ -1,0 +1,24 @@
+"""Writes the tables of identifiers of unified functions and data."""
+
+from __future__ import annotations
+
+from cubinspec_generated import records
+from cubinspec_writer.linker.model import UFT
+from cubinspec_writer.linker.state import LinkState
+
+
+def run(state: LinkState) -> None:
+    """Write the tables; symbols are numbered and have their place."""
+    for section, rows in state.unified.rows.items():
+        section.data += b"".join(
+            records.UFT_ENTRY.pack(
+                row.symbol.index,
+                row.flags,
+                row.symbol.value if row.offset is None else row.offset,
+                *row.identifier,
+            )
+            for row in rows
+        )
+    table = state.sections.find(UFT)
+    if table is not None and state.unified.stubs:
+        table.info_value = next(iter(state.unified.stubs)).index

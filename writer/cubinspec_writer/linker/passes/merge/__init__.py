@@ -1,0 +1,315 @@
+"""Pass 4: input sections and symbols into output sections and symbol lists.
+
+The order of everything in the output follows from the order in which this pass meets it. Per input:
+
+1. function symbols, in symbol order: the symbol, `.text.F`, and for an entry `.nv.info.F` and the
+   name `.nv.shared.F`;
+2. all other symbols, in symbol order; a defined one first creates its section;
+3. the remaining content sections (debug data, constant banks) in section order;
+4. `.nv.info.F` of device functions in section order;
+5. relocations in section order; `.rela.X`/`.rel.X` is created at its first relocation.
+
+Sections of a dead function and of a duplicate weak function are skipped at every step.
+
+Fixed from here on: which sections exist, both symbol lists, the place of every block of data.
+"""
+
+from __future__ import annotations
+
+from cubinspec.errors import BadStructureError
+from cubinspec_generated.codes import (
+    SHF_ALLOC,
+    SHF_EXECINSTR,
+    SHF_INFO_LINK,
+    SHF_WRITE,
+    SHN_COMMON,
+    SHN_UNDEF,
+    SHT_CUDA_CONSTANT_B0,
+    SHT_CUDA_CONSTANT_B2,
+    SHT_CUDA_CONSTANT_B17,
+    SHT_CUDA_GLOBAL_INIT,
+    SHT_CUDA_INFO,
+    SHT_CUDA_RESERVED_SHARED,
+    SHT_CUDA_SHARED,
+    SHT_CUDA_UDT_ENTRY,
+    SHT_CUDA_UFT_ENTRY,
+    SHT_PROGBITS,
+    STB_GLOBAL,
+    STB_LOCAL,
+    STO_CUDA_ENTRY,
+    STO_CUDA_SHARED,
+    STT_FUNC,
+)
+from cubinspec_writer.linker.library.copies import accepted_here, defined_here
+from cubinspec_writer.linker.model import (
+    LARGEST_ALIGNMENT,
+    SHARED_POOL,
+    STUB_CODE,
+    InSection,
+    InSymbol,
+    OutSection,
+    Symbol,
+    is_constant,
+)
+from cubinspec_writer.linker.passes.merge.contents import place_section
+from cubinspec_writer.linker.passes.merge.one_input import SHARED, OneInput
+from cubinspec_writer.linker.passes.merge.relocations import merge_relocations
+from cubinspec_writer.linker.passes.resolve import checked_alignment
+from cubinspec_writer.linker.state import LinkState
+from cubinspec_writer.plain import itemgetter
+
+_IN_ORDER = itemgetter(0)
+_OPTIMIZER = SHT_CUDA_CONSTANT_B2
+_UNIFIED_ENTRIES = (SHT_CUDA_UFT_ENTRY, SHT_CUDA_UDT_ENTRY)
+#: Types of sections that are looked at again when all symbols are merged, as data of type PROGBITS
+#: are.
+_WITH_CONTENT = frozenset(
+    (
+        SHT_CUDA_GLOBAL_INIT,
+        *range(SHT_CUDA_CONSTANT_B0, SHT_CUDA_CONSTANT_B17 + 1),
+        *_UNIFIED_ENTRIES,
+    )
+)
+
+
+def run(state: LinkState) -> None:
+    """Merge all inputs, in order."""
+    for obj in state.objects:
+        one = OneInput(state, obj)
+        _find_owners(one)
+        _functions(one)
+        _symbols(one)
+        _content(one)
+        _function_info(one)
+        for relocs in obj.relocs:
+            merge_relocations(one, relocs)
+
+
+def _find_owners(one: OneInput) -> None:
+    for row in one.obj.functions:
+        symbol = one.obj.bound[row[0]]
+        if symbol is None:
+            continue
+        one.functions.append((row, symbol))
+        shndx = row[5]
+        if shndx == SHN_UNDEF:
+            continue
+        if shndx in one.owner:
+            one.aliases.append((symbol, row))
+            continue
+        if symbol.live and accepted_here(one.obj, row[0]):
+            one.owner[shndx] = symbol
+            if row[2] == STB_GLOBAL:
+                one.state.symbols.strong.add(symbol)
+        else:
+            one.skipped.add(shndx)
+            if symbol.live:
+                one.duplicates[shndx] = symbol
+
+
+def _functions(one: OneInput) -> None:
+    state, obj = one.state, one.obj
+    # What the host says takes effect when all is merged (kernels_preserved).
+    by_host = state.kernels is not None and state.kernels.by_host
+    joins_stubs = state.index is not None and not state.options.relocatable
+    info = {s[6]: s for s in obj.of_types((SHT_CUDA_INFO,)) if s[6]}
+    for row, symbol in one.functions:
+        if not symbol.live:
+            _dead_kernel(one, symbol)
+            continue
+        state.enter(symbol)
+        if one.owner.get(row[5]) is not symbol:
+            continue
+        text = obj.sections[row[5]]
+        index, name, sh_type, flags, size, _, owners, align, entsize, data = text
+        if joins_stubs and name.startswith(STUB_CODE):
+            from cubinspec_writer.linker.passes.merge.unified import merge_stub
+
+            merge_stub(state, obj, symbol, text, info.get(index))
+            continue
+        is_new = symbol.section is None
+        if symbol.section is not None:
+            _replace(one, symbol, row)
+            section = symbol.section
+        else:
+            section = state.create_section(name, sh_type, flags, align, symbol, entsize)
+        if section.is_nobits or not is_new:
+            section.append(data, size, 0)
+        else:
+            section.content = data
+        section.info_value = owners & 0xFF000000
+        symbol.section = section
+        obj.placed[index] = (section, 0)
+        if symbol.other & STO_CUDA_ENTRY and (by_host or state.is_kernel(symbol)):
+            own = info.get(index)
+            if own is not None:
+                _info_section(one, own, symbol, is_new=is_new)
+            name = SHARED + symbol.name
+            if is_new or not (
+                (name, symbol) in state.names.reserved or state.sections.find(name, symbol)
+            ):
+                state.names.reserve(name, symbol)
+    for alias, row in one.aliases:
+        if alias.live and defined_here(obj, row[0]):
+            alias.section, alias.value = one.owner[row[5]].section, row[6]
+
+
+def _replace(one: OneInput, symbol: Symbol, row: InSymbol) -> None:
+    """Empty what an earlier copy of a function left, so that this one takes its place.
+
+    Places in all lists stay, and so do shared variables. A parameter bank that a strong kernel
+    brings is appended (`_place`), except where the finalizer makes it.
+    """
+    state = one.state
+    for section in symbol.parts:
+        if section.sh_type == SHT_CUDA_CONSTANT_B0:
+            if state.family.constant0_deferred:
+                section.content = b""
+            continue
+        if section.flags & SHF_EXECINSTR or is_constant(section.sh_type):
+            section.content = b""
+            if section is not symbol.section and section not in state.sections.staging:
+                section.emitted = False
+                state.sections.vacated.append(section)
+            state.constants.lost = [x for x in state.constants.lost if x[0] is not section]
+            if section is symbol.section:
+                section.align = one.obj.sections[row.shndx].align
+            state.sections.members.pop(section, None)
+        if is_constant(section.sh_type):
+            # Their relocations stay (weak_jump_tables).
+            state.constants.mixed.add(section)
+            state.constants.tables.pop(section, None)
+            continue
+        for is_rela in (False, True):
+            relocs = state.reloc_section(section, is_rela)
+            if relocs is not None:
+                relocs.relocs.clear()
+
+
+def _dead_kernel(one: OneInput, kernel: Symbol) -> None:
+    """A kernel that the host does not name leaves a name (case host_unused)."""
+    wanted = one.state.kernels
+    if kernel.is_entry and wanted is not None and wanted.by_host:
+        one.state.names.add(".nv.shared." + kernel.name)
+
+
+def _info_section(one: OneInput, source: InSection, owner: Symbol, *, is_new: bool) -> None:
+    """Take attributes over.
+
+    Args:
+        is_new: nothing of the function was merged before.
+    """
+    state = one.state
+    index, name, sh_type, flags, _, _, _, align, _, _ = source
+    section = None if is_new else state.sections.find(name, owner)
+    if section is None:
+        section = state.create_section(name, sh_type, flags, align, owner, 0, False)
+    else:
+        state.attributes.order.pop(owner, None)
+    section.info_section = owner.section
+    section.records = one.obj.records(index)
+    state.attributes.order[owner] = None
+    one.obj.placed[index] = (section, 0)
+
+
+def _symbols(one: OneInput) -> None:
+    obj = one.obj
+    for row in obj.named:
+        symbol = obj.bound[row[0]]
+        if symbol is None or row[3] == STT_FUNC:
+            continue
+        note = row.shndx == SHN_UNDEF and row.bind == STB_LOCAL
+        if note and not one.state.options.relocatable:
+            continue  # a note of the compiler, such as `.nv.ptx.const0.size`
+        if row.shndx == SHN_UNDEF or row.shndx == SHN_COMMON:
+            if symbol.space == STO_CUDA_SHARED and row.size == 0:
+                _dynamic_array(one, symbol, row.value)
+            one.state.enter(symbol)
+        elif accepted_here(obj, row.index):
+            _defined_symbol(one, row, symbol)
+
+
+def _dynamic_array(one: OneInput, symbol: Symbol, alignment: int) -> None:
+    """Arrays of dynamic size live in the pool of variables that no kernel owns.
+
+    Args:
+        alignment: 0, but for what stands for arrays since a link with `-r`: its place there,
+            which nvlink takes for an alignment (reloc_final).
+    """
+    state = one.state
+    pool = state.sections.find(SHARED_POOL) or state.create_section(
+        SHARED_POOL, SHT_CUDA_SHARED, SHF_WRITE | SHF_ALLOC, 0
+    )
+    if alignment > LARGEST_ALIGNMENT:
+        raise BadStructureError(
+            f"'{symbol.name}' has alignment {alignment:#x}",
+            file=one.obj.name,
+            expected=f"up to {LARGEST_ALIGNMENT:#x}",
+        )
+    if not symbol.entered:
+        pool.align = max(pool.align, alignment)
+        state.sections.members.setdefault(pool, []).append(symbol)
+
+
+def _defined_symbol(one: OneInput, row: InSymbol, symbol: Symbol) -> None:
+    source = one.obj.sections[row.shndx]
+    # Those of copies that came too late count, too (optimizer_parts).
+    one.num_parts += source.sh_type == _OPTIMIZER
+    place = place_section(one, source)
+    if place is None:
+        return
+    if source.sh_type == _OPTIMIZER:
+        one.state.constants.tables.setdefault(place[0], []).append((place[1] + row.value, row.size))
+    if not defined_here(one.obj, row.index):
+        # Another one takes over later; this is where the name stands. In shared memory the
+        # variable takes up place twice (weak_shared).
+        if symbol.space == STO_CUDA_SHARED:
+            one.state.sections.members.setdefault(place[0], []).append(symbol)
+        one.state.enter(symbol)
+        return
+    section, base = place
+    symbol.section = section
+    symbol.value = base + row.value
+    if source.sh_type == SHT_CUDA_RESERVED_SHARED:
+        # As for shared variables, the row holds the alignment.
+        placed = section.append(b"", row.size, checked_alignment(one.obj, row))
+        symbol.value = row.value if one.state.options.relocatable else placed
+    if symbol.space == STO_CUDA_SHARED:
+        symbol.alignment = symbol.value = checked_alignment(one.obj, row)
+        section.align = max(section.align, row.value)
+    symbol.internal = _is_internal(section, symbol)
+    members = one.state.sections.members.setdefault(section, [])
+    members.append(symbol)
+    if one.state.family.capsule and is_constant(section.sh_type) and section.owner:
+        symbol.name = f".nv.constant.optimizer.{section.owner.name}.{one.num_parts}"
+    one.state.enter(symbol)
+
+
+def _content(one: OneInput) -> None:
+    obj = one.obj
+    code = obj.of_types((SHT_PROGBITS,))
+    others = [section for section in code if not section[3] & SHF_EXECINSTR]
+    for section in sorted(others + obj.of_types(_WITH_CONTENT), key=_IN_ORDER):
+        if section[2] in _UNIFIED_ENTRIES:
+            from cubinspec_writer.linker.passes.merge.unified import merge_entries
+
+            merge_entries(one.state, obj, section)
+        elif not section[3] & SHF_EXECINSTR:
+            # Initial values come, too, where nothing names them (weak_vars).
+            place_section(one, section, last=True)
+
+
+def _function_info(one: OneInput) -> None:
+    for section in one.obj.of_types((SHT_CUDA_INFO,)):
+        if not section[3] & SHF_INFO_LINK:
+            continue
+        owner = one.owner.get(section[6])
+        if owner is not None and one.obj.placed[section[0]] is None:
+            _info_section(one, section, owner, is_new=len(owner.parts) == 1)
+
+
+def _is_internal(section: OutSection, symbol: Symbol) -> bool:
+    """Whether a name serves relocations only: shared variables and parts of a kernel's bank."""
+    if symbol.space == STO_CUDA_SHARED:
+        return True
+    return is_constant(section.sh_type) and section.owner is not None

@@ -1,0 +1,157 @@
+"""Merging: the bytes of one input's sections."""
+
+from __future__ import annotations
+
+from cubinspec_generated.codes import (
+    SHF_CUDA_MERCURY,
+    SHF_INFO_LINK,
+    SHT_CUDA_CONSTANT_B0,
+    SHT_CUDA_RESERVED_SHARED,
+    SHT_CUDA_SHARED,
+)
+from cubinspec_writer.linker.model import (
+    REGISTER_TABLE,
+    SHF_UNSAID,
+    InSection,
+    OutSection,
+    Symbol,
+    is_constant,
+)
+from cubinspec_writer.linker.passes.merge.one_input import SHARED, TABLES_OF_CODE, OneInput
+
+
+def place_section(
+    one: OneInput, source: InSection, *, last: bool = False
+) -> tuple[OutSection, int] | None:
+    """Where an input section's bytes lie in the output, merging them at the first call.
+
+    Args:
+        last: no symbol will ask for this section.
+    """
+    index, name, sh_type, flags, size, _, info, _, _, _ = source
+    known = one.obj.placed[index]
+    if known is not None:
+        return known
+    if flags & SHF_CUDA_MERCURY:
+        return None
+    state = one.state
+    owner = None
+    if flags & SHF_INFO_LINK:
+        if info in one.duplicates:
+            return _place_duplicate(one, source, one.duplicates[info], last)
+        if info in one.skipped:
+            if sh_type == SHT_CUDA_SHARED:
+                # Variables of a kernel that an option removed leave this name (kernels_used).
+                state.names.add(name)
+            return None
+        owner = one.owner.get(info)
+    section = _known_section(one, source, owner)
+    is_bank = is_constant(sh_type)
+    if section is None:
+        # Constants of a device function move into the banks of kernels: no name, no section.
+        nameless = is_bank and owner is not None and not owner.is_entry
+        nameless = nameless and not (state.options.relocatable or last)
+        if flags & SHF_UNSAID:
+            flags &= ~(SHF_UNSAID | SHF_INFO_LINK)
+        create = state.staging_section if nameless else state.create_section
+        section = create(name, sh_type, flags, 0, owner)
+        if owner is not None:
+            section.info_section = owner.section
+    if is_bank:
+        if owner is not None and not last:
+            source = _named_part(one, source)
+        base = _append(one, source, section)
+    elif sh_type == SHT_CUDA_RESERVED_SHARED:
+        section.align = max(section.align, source.align)
+        if not state.options.relocatable:
+            section.nobits_size = max(section.nobits_size, state.family.reserved_start)
+        base = 0
+    elif sh_type == SHT_CUDA_SHARED:
+        # Executables get their size from `place`, which packs the variables one by one. These
+        # have the alignment; that of the section may be `-r`'s, for arrays (reloc_final).
+        section.emitted = True
+        base = 0
+    elif state.family.drops_dead_frames and name in TABLES_OF_CODE:
+        from cubinspec_writer.linker.passes.merge.debug_tables import table_of_code
+
+        base = table_of_code(one, source, section)
+    elif state.family.drops_dead_frames and name == REGISTER_TABLE:
+        from cubinspec_writer.linker.passes.merge.debug_tables import register_table
+
+        base = section.append(register_table(one, source), size, source.align)
+    else:
+        base = _append(one, source, section)
+    one.obj.placed[index] = (section, base)
+    return section, base
+
+
+def _named_part(one: OneInput, source: InSection) -> InSection:
+    """Constants of a function as far as symbols name them.
+
+    A link with `-r` keeps those of late copies without names; these go (reloc_final).
+    """
+    if one.named_ends is None:
+        one.named_ends = {}
+        for row in one.obj.symbols:
+            end = max(row[6] + row[7], one.named_ends.get(row[5], 0))
+            one.named_ends[row[5]] = end
+    end = min(one.named_ends.get(source.index, source.size), source.size)
+    return source if end == source.size else source._replace(data=source.data[:end], size=end)
+
+
+def _known_section(one: OneInput, source: InSection, owner: Symbol | None) -> OutSection | None:
+    """The output section that an input section goes to, if there is one so far."""
+    section = one.state.sections.find(source.name, owner)
+    if section is not None or owner is None or source.name != SHARED + owner.name:
+        return section
+    return one.state.shared_section(owner)
+
+
+def _append(one: OneInput, source: InSection, section: OutSection) -> int:
+    """Append a block; a second parameter bank of a kernel that is only weak so far goes."""
+    state, owner = one.state, section.owner
+    if section.sh_type == SHT_CUDA_CONSTANT_B0 and section.content and owner is not None:
+        # Where the finalizer makes these banks, it makes them from one copy.
+        once = state.family.constant0_deferred or owner not in state.symbols.strong
+        if once:
+            return 0
+    section.emitted = section.emitted or section not in state.sections.staging
+    return section.append(source.data, source.size, source.align)
+
+
+def _place_duplicate(
+    one: OneInput, source: InSection, owner: Symbol, last: bool
+) -> tuple[OutSection, int] | None:
+    """Constants and shared variables of a function that another copy already defines.
+
+    nvlink leaves them behind the first copy's (seed 305). Between weak kernels the parameter
+    bank is the one exception (weak_funcs).
+    """
+    state = one.state
+    section = _known_section(one, source, owner)
+    if section is None and source.sh_type == SHT_CUDA_SHARED:
+        section = state.shared_section(owner, make=True)
+    if section is None and last and is_constant(source.sh_type):
+        # The first copy has no constants: these get a section that nothing uses.
+        section = state.create_section(source.name, source.sh_type, source.flags, 0, owner)
+        section.info_section = owner.section
+    if section is None or source.index in one.seen_duplicates:
+        return (section, 0) if section and source.sh_type == SHT_CUDA_SHARED else None
+    one.seen_duplicates.add(source.index)
+    if source.sh_type == SHT_CUDA_SHARED:
+        section.append(b"", source.size, source.align)
+        section.emitted = True
+        return section, 0
+    if not is_constant(source.sh_type):
+        return None
+    at = _append(one, source, section)
+    if source.sh_type == SHT_CUDA_CONSTANT_B0:
+        # The name of the parameters shows with `-r` and `--preserve-relocs`.
+        one.obj.placed[source.index] = (section, at)
+        return section, at
+    state.constants.mixed.add(section)
+    state.constants.tables.setdefault(section, []).append((at, source.size))
+    one.duplicate_places[source.index] = (section, at)
+    if section in state.sections.staging:
+        state.constants.lost.append((section, at))
+    return None

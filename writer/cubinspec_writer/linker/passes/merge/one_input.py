@@ -1,0 +1,89 @@
+"""Merging: what is known about one input."""
+
+from __future__ import annotations
+
+from cubinspec_writer.linker.finalizer.kept import Kept
+from cubinspec_writer.linker.library.copies import accepted_here, defined_here
+from cubinspec_writer.linker.model import (
+    FRAMES,
+    LINE_TABLES,
+    InputObject,
+    InSymbol,
+    OutSection,
+    Symbol,
+)
+from cubinspec_writer.linker.state import LinkState
+
+#: Debug tables with an entry for every function.
+TABLES_OF_CODE = (FRAMES, *LINE_TABLES)
+SHARED = ".nv.shared."
+
+
+class OneInput:
+    """What merging has to know about one input.
+
+    Attributes:
+        owner: code section -> its function, for copies that are linked or were for a time.
+        duplicates: the same for copies that came too late; of these, constants and shared variables
+            stay.
+        seen_duplicates: sections of such copies that were merged.
+        duplicate_places: where their constants went; only their relocations ask.
+        num_parts: parts of banks of compiler constants so far.
+        skipped: code sections that are not linked.
+        named_ends: where what symbols name ends in every section; None: nobody asked.
+        functions: symbols of functions.
+        aliases: functions of which the code is that of another one.
+        cut: what stayed of debug tables, where entries of functions that are not linked go.
+    """
+
+    __slots__ = (
+        "aliases",
+        "cut",
+        "duplicate_places",
+        "duplicates",
+        "functions",
+        "named_ends",
+        "num_parts",
+        "obj",
+        "owner",
+        "seen_duplicates",
+        "skipped",
+        "state",
+    )
+
+    def __init__(self, state: LinkState, obj: InputObject) -> None:
+        self.state = state
+        self.obj = obj
+        self.owner: dict[int, Symbol] = {}
+        self.duplicates: dict[int, Symbol] = {}
+        self.seen_duplicates: set[int] = set()
+        self.duplicate_places: dict[int, tuple[OutSection, int]] = {}
+        self.num_parts = 0
+        self.skipped: set[int] = set()
+        self.named_ends: dict[int, int] | None = None
+        self.functions: list[tuple[InSymbol, Symbol]] = []
+        self.aliases: list[tuple[Symbol, InSymbol]] = []
+        self.cut: dict[int, Kept] = {}
+
+
+def is_dead(one: OneInput, index: int) -> bool:
+    symbol = one.obj.bound[index]
+    return symbol is not None and symbol.is_function and not symbol.live
+
+
+def is_forgotten(one: OneInput, index: int) -> bool:
+    """Whether the entry of a copy that gave way loses its relocations.
+
+    nvlink takes them from frame and line tables, of those with addends, when the code of any
+    copy that gave way had relocations with addends (weak_replaced, weak_frames).
+    """
+    symbol = one.obj.bound[index]
+    if symbol is None or not symbol.replaced or defined_here(one.obj, index):
+        return False
+    if not accepted_here(one.obj, index):
+        return False
+    return any(
+        relocs.target == row.shndx and relocs.rows
+        for obj, row in symbol.replaced
+        for relocs in obj.relocs
+    )

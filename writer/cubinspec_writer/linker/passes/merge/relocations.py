@@ -1,0 +1,298 @@
+"""Merging: the relocations of one input."""
+
+from __future__ import annotations
+
+from cubinspec_generated.codes import (
+    SHN_UNDEF,
+    SHT_CUDA_GLOBAL_INIT,
+    STB_LOCAL,
+    STB_WEAK,
+    STT_FUNC,
+    STT_NOTYPE,
+    STT_SECTION,
+)
+from cubinspec_writer.linker.library.copies import accepted_here, defined_here
+from cubinspec_writer.linker.library.fields import clear, is_clear
+from cubinspec_writer.linker.model import (
+    UFT,
+    InputObject,
+    InReloc,
+    InRelocs,
+    OutSection,
+    Reloc,
+    Symbol,
+    is_constant,
+)
+from cubinspec_writer.linker.passes.merge.one_input import (
+    TABLES_OF_CODE,
+    OneInput,
+    is_dead,
+    is_forgotten,
+)
+from cubinspec_writer.linker.state import LinkState
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+#: From this many relocations on, a look at all symbols first is worth it.
+_MANY = 32
+#: Makes a named tuple of a tuple without a call of its constructor.
+_NEW = tuple.__new__
+
+
+def merge_relocations(one: OneInput, relocs: InRelocs) -> None:
+    """Merge one relocation section, if its target is in the output."""
+    place = one.obj.placed[relocs.target] or one.duplicate_places.get(relocs.target)
+    if place is not None:
+        _Relocations(one, relocs, *place).run()
+
+
+class _Relocations:
+    """One relocation section of an input.
+
+    Attributes:
+        foreign: code sections that the target must not describe.
+        is_odd: whether some entries move, go elsewhere or are left out.
+    """
+
+    __slots__ = (
+        "base",
+        "cut",
+        "foreign",
+        "is_bank",
+        "is_odd",
+        "is_staged",
+        "names",
+        "obj",
+        "of_code",
+        "one",
+        "relocs",
+        "repeats",
+        "state",
+        "target",
+        "targets",
+    )
+
+    def __init__(self, one: OneInput, relocs: InRelocs, target: OutSection, base: int) -> None:
+        state, obj = one.state, one.obj
+        self.one = one
+        self.state = state
+        self.obj = obj
+        self.relocs = relocs
+        self.target = target
+        self.base = base
+        # Entries of a duplicate function must not describe the other copy; other debug data does.
+        self.of_code = target.name in TABLES_OF_CODE
+        self.foreign: Collection[int] = one.skipped if self.of_code else ()
+        self.cut = one.cut.get(relocs.target)
+        self.is_staged = not target.emitted and target in state.sections.staging
+        self.is_bank = is_constant(target.sh_type) and not target.owner
+        self.names = _RelocNames(state, obj, relocs, target)
+        # Initial values that only repeat a weak variable point nowhere (weak_tables).
+        is_initial = target.sh_type == SHT_CUDA_GLOBAL_INIT
+        self.repeats = obj.repeats.get(relocs.target, ()) if is_initial else ()
+        self.is_odd = bool(self.cut or one.cut or self.is_staged or self.is_bank or self.repeats)
+        #: What symbols mean that are not linked as they stand in this input, and a shift.
+        self.targets: dict[int, tuple[Symbol | None, int]] = {}
+
+    def run(self) -> None:
+        """Merge the rows."""
+        state, relocs, names, base = self.state, self.relocs, self.names, self.base
+        counted = state.options.preserve_relocs or state.options.relocatable
+        if len(relocs.rows) >= _MANY and not (self.is_odd or base or counted):
+            symbols = self._unchanged_symbols()
+            if symbols is not None:
+                names.add_all(symbols)
+                return
+        section, bound, target = names.section, self.obj.bound, self.target
+        serial = state.relocations.num_merged
+        is_odd = self.is_odd or self.of_code
+        for row in relocs.rows:
+            offset, r_type, index, addend = row
+            symbol = bound[index]
+            if is_odd or symbol is None or not symbol.live:
+                changed = self._changed(row, symbol)
+                if changed is None:
+                    continue
+                offset, symbol, addend = changed
+            if section is None or (row[3] == 0 and names.without_rel):
+                section = names.section_for(row)
+            if symbol is None:
+                if is_clear(r_type):
+                    clear(target, base + offset, r_type)
+                continue
+            serial += counted
+            if base:
+                offset += base  # most blocks stay where they are: no new number then
+            section.relocs.append(_NEW(Reloc, (offset, r_type, symbol, addend, serial)))
+        state.relocations.num_merged = serial
+
+    def _changed(
+        self, row: InReloc, symbol: Symbol | None
+    ) -> tuple[int, Symbol | None, int] | None:
+        """Offset, symbol and addend of a row that may change; None: it is left out here.
+
+        A row without a symbol clears a field, or only brings the name of its section.
+        """
+        one, names = self.one, self.names
+        symbols, cut, foreign = self.obj.symbols, self.cut, self.foreign
+        offset, r_type, index, addend = row
+        if self.repeats and any(start <= offset < end for start, end in self.repeats):
+            return None
+        if cut is not None:
+            moved_to = cut.new_offset(offset)
+            if moved_to is None or symbols[index].kind == STT_SECTION:
+                return None
+            offset = moved_to
+        shift = 0
+        if symbol is None or not symbol.live or symbols[index].shndx in foreign:
+            found = self.targets.get(index)
+            if found is None:
+                found = self.targets[index] = reloc_symbol(one, index, foreign)
+            symbol, shift = found
+        if one.cut and symbols[index].kind == STT_SECTION:
+            shift += moved(one, symbols[index].shndx, addend)
+        addend += shift
+        if self.of_code and self.relocs.is_rela and is_forgotten(one, index):
+            names.section_for(row)
+            return None
+        if self.is_bank and is_outdone(one, index):
+            names.skip(row)
+            return None
+        if symbol is None and not (is_dead(one, index) and accepted_here(self.obj, index)):
+            # A relocation to a dropped function goes; the section name it created stays in
+            # `.strtab` (86, 435).
+            if is_dead(one, index):
+                names.section_for(row)
+            elif symbols[index].shndx in one.skipped:
+                names.ensure()
+                names.skip(row)
+            return None
+        if self.is_staged and symbol is not None:
+            if self.state.options.preserve_relocs and row is self.relocs.rows[0]:
+                self.state.names.add(".nv.resolvedrela" + self.target.name)
+            self.state.relocations.staged.setdefault(self.target, []).append(
+                Reloc(self.base + offset, r_type, symbol, addend, 0)
+            )
+            return None
+        return offset, symbol, addend
+
+    def _unchanged_symbols(self) -> dict[int, Symbol] | None:
+        """What the rows name, by symbol number, if all of it is linked as it stands here."""
+        obj, bound, foreign = self.obj, self.obj.bound, self.foreign
+        known: dict[int, Symbol] = {}
+        for index in {row[2] for row in self.relocs.rows}:
+            symbol = bound[index]
+            if symbol is None and obj.symbols[index].kind == STT_SECTION:
+                symbol, shift = reloc_symbol(self.one, index, foreign)
+                if shift:
+                    return None
+            if symbol is None or not symbol.live or symbol.replaced:
+                return None
+            if foreign and obj.symbols[index].shndx in foreign:
+                return None
+            known[index] = symbol
+        return known
+
+
+def is_outdone(one: OneInput, index: int) -> bool:
+    """Whether constants that name a weak symbol lose it, as nvlink has it (weak_constants).
+
+    Of functions that happens to copies that came too late, of variables to all but the winner.
+    """
+    row, symbol = one.obj.symbols[index], one.obj.bound[index]
+    if symbol is None or row.bind != STB_WEAK or row.shndx == SHN_UNDEF:
+        return False
+    if row.kind == STT_FUNC:
+        return not accepted_here(one.obj, index)
+    return not defined_here(one.obj, index)
+
+
+def moved(one: OneInput, section: int, offset: int) -> int:
+    """How far a byte of a debug table moved because entries in front of it are gone."""
+    table = one.cut.get(section)
+    new = table.new_offset(offset) if table is not None else None
+    return new - offset if new is not None else 0
+
+
+def reloc_symbol(one: OneInput, index: int, foreign: Collection[int]) -> tuple[Symbol | None, int]:
+    """The output symbol a relocation means, and what its addend grows by.
+
+    Args:
+        foreign: code sections that the target must not describe.
+    """
+    row, symbol = one.obj.symbols[index], one.obj.bound[index]
+    if row.kind == STT_SECTION:
+        place = one.obj.place(row.shndx)
+        return (place[0].symbol, place[1]) if place else (None, 0)
+    if symbol is not None and symbol.is_function and not symbol.live:
+        return None, 0
+    if row.shndx in foreign:
+        return None, 0
+    if symbol is None:
+        # Relocations that change an instruction name no symbol (atomics_misc on sm_75).
+        return Symbol("", STB_LOCAL, STT_NOTYPE, 0), 0
+    return symbol, 0
+
+
+class _RelocNames:
+    """The output section of one input section's relocations, with the names it brings."""
+
+    __slots__ = ("first", "obj", "relocs", "section", "state", "target", "without_rel")
+
+    def __init__(
+        self, state: LinkState, obj: InputObject, relocs: InRelocs, target: OutSection
+    ) -> None:
+        self.state = state
+        self.obj = obj
+        self.relocs = relocs
+        self.target = target
+        self.section = state.reloc_section(target, relocs.is_rela)
+        self.without_rel = relocs.is_rela
+        #: The row that does not bring the second name; None: the next one.
+        self.first = relocs.rows[0] if relocs.rows else None
+
+    def skip(self, row: InReloc) -> None:
+        """Pass over a row as if the input did not have it."""
+        if self.first is row:
+            self.first = None
+
+    def add_all(self, known: dict[int, Symbol]) -> None:
+        """Take all rows over, none of which changes but for its symbol."""
+        rows = self.relocs.rows
+        if not rows:
+            return
+        section = self.section or self.section_for(rows[0])
+        if self.without_rel:
+            second = next((row for row in rows[1:] if row[3] == 0), None)
+            if second is not None:
+                self.section_for(second)
+        section.relocs += [
+            _NEW(Reloc, (offset, r_type, known[index], addend, 0))
+            for offset, r_type, index, addend in rows
+        ]
+
+    def ensure(self) -> OutSection:
+        """The section, made with its own name only."""
+        if self.section is None:
+            source = self.obj.sections[self.relocs.section]
+            name = source.name
+            if self.target.name == UFT:
+                name = (".rela" if self.relocs.is_rela else ".rel") + self.target.name
+            self.section = self.state.create_reloc_section(
+                name, self.target, self.relocs.is_rela, source.align, source.entsize
+            )
+        return self.section
+
+    def section_for(self, row: InReloc) -> OutSection:
+        """The section; names are entered when a row first needs them."""
+        if self.first is None:
+            self.first = row
+        section = self.ensure()
+        if row[3] == 0 and self.without_rel and row is not self.first:
+            # Such a row asks for the REL section by name first (case debug_g shows that the
+            # first row of an input section does not).
+            self.state.names.add(".rel" + self.target.name)
+            self.without_rel = False
+        return section

@@ -1,0 +1,51 @@
+"""Merges stubs of unified functions, and the tables of identifiers."""
+
+from __future__ import annotations
+
+from cubinspec_generated.codes import SHF_INFO_LINK, SHT_CUDA_INFO
+from cubinspec_writer.linker.library.unified import STUB, STUB_ATTRIBUTES, identifier_rows
+from cubinspec_writer.linker.model import SLOT, UFT, InputObject, InSection, Symbol, UnifiedRow
+from cubinspec_writer.linker.state import LinkState
+
+#: Flags that a link adds to a row.
+_LINKED = 6
+
+
+def merge_stub(
+    state: LinkState, obj: InputObject, stub: Symbol, source: InSection, info: InSection | None
+) -> None:
+    """Enter the stub of a unified function, and its attributes, into those of the table."""
+    section = state.sections.find(UFT)
+    if section is None:
+        section = state.create_section(
+            UFT, source.sh_type, source.flags, source.align, entsize=SLOT
+        )
+    stub.section, stub.value = section, SLOT * len(state.unified.stubs)
+    state.unified.stubs[stub] = obj, source
+    obj.placed[source.index] = (section, stub.value)
+    if info is None:
+        return
+    attributes = state.sections.find(STUB_ATTRIBUTES)
+    if attributes is None:
+        attributes = state.create_section(
+            STUB_ATTRIBUTES, SHT_CUDA_INFO, SHF_INFO_LINK, info.align, with_symbol=False
+        )
+        attributes.info_section, attributes.records = section, []
+    attributes.records += obj.records(info.index)
+    obj.placed[info.index] = (attributes, 0)
+
+
+def merge_entries(state: LinkState, obj: InputObject, source: InSection) -> None:
+    """Append one input's rows to the table of the same name.
+
+    Raises:
+        CubinError: a row names a symbol that the input does not have.
+    """
+    section = state.sections.find(source.name) or state.create_section(
+        source.name, source.sh_type, source.flags, source.align, entsize=source.entsize
+    )
+    stubs = {s.name: s for s in obj.called.values() if s in state.unified.stubs}
+    state.unified.rows.setdefault(section, []).extend(
+        UnifiedRow(symbol, flags | _LINKED, identifier, stubs.get(STUB + symbol.name))
+        for symbol, flags, identifier in identifier_rows(obj, source)
+    )

@@ -1,0 +1,267 @@
+"""Places variables and arrays of dynamic size in shared memory.
+
+A variable that several kernels reach (directly or through functions they call) has one offset for
+all of them; these are packed from 0, largest first. What only one kernel reaches follows the last
+common variable that this kernel uses, by alignment, largest first. Arrays of dynamic size lie
+behind: one offset for all kernels that share a device function with such an array. sm_90 and later
+reserve 0x400 bytes in front, which count in the section size only.
+"""
+
+from __future__ import annotations
+
+from cubinspec_generated.codes import (
+    SHT_CUDA_SHARED,
+    STO_CUDA_SHARED,
+    STO_CUDA_SPACE_MASK,
+    STO_CUDA_SPACE_SHIFT,
+)
+from cubinspec_generated.tables.arch import ARCHES
+from cubinspec_writer.linker.graph import Below
+from cubinspec_writer.linker.inputs.options import debugger_sees
+from cubinspec_writer.linker.library.copies import code_relocations
+from cubinspec_writer.linker.library.outsymbols import NO_ADDRESS
+from cubinspec_writer.linker.library.sorting import split_sort
+from cubinspec_writer.linker.model import SHARED_POOL, OutSection, Symbol, align_up
+from cubinspec_writer.linker.state import LinkState
+
+_SHARED_LIMIT = 0xC000
+_DYNAMIC_ALIGN = 16
+_SHARED_BITS = STO_CUDA_SHARED << STO_CUDA_SPACE_SHIFT
+
+
+def _larger(a: Symbol, b: Symbol) -> bool:
+    return a.size > b.size
+
+
+def run(state: LinkState) -> None:
+    """Lay out shared memory."""
+    below = state.below()
+    used_by_function = _shared_uses(state)
+    uses = {
+        kernel: {v: None for f in below[kernel] for v in used_by_function.get(f, ())}
+        if used_by_function
+        else {}
+        for kernel in below.kernels
+    }
+    users: dict[Symbol, list[Symbol]] = {}
+    for kernel, variables in uses.items():
+        for variable in variables:
+            users.setdefault(variable, []).append(kernel)
+    end = 0
+    pool = state.sections.find(SHARED_POOL)
+    for members in state.sections.members.values():
+        for variable in members:
+            if variable.space == STO_CUDA_SHARED:
+                variable.value = 0  # what no kernel reaches stays there
+    pooled = split_sort(_variables_of(state, pool), _larger)
+    named = _named_in_code(state) if pooled else set()
+    # What no kernel reaches takes up place among the rest when any code names it (seed 112).
+    for variable in pooled:
+        variable.live = variable in users or variable in named
+    pooled = [v for v in pooled if v.is_defined]
+    common = [v for v in pooled if v in named and len(users.get(v, ())) != 1]
+    # Sections are known to hold arrays of dynamic size by their alignment of 16 alone, so taking 16
+    # from the pool makes empty sections stay (seeds 1, 14), and taking 32 makes them go (seed 50).
+    arrays = [x for x in state.symbols.globals if x.space == STO_CUDA_SHARED and not x.is_defined]
+    has_dynamic = bool(arrays)
+    # One common variable makes every kernel take the pool's alignment.
+    taken = pool.align if pool is not None and common else 0
+    everywhere = has_dynamic and (
+        taken == _DYNAMIC_ALIGN or (state.family.keeps_aligned_shared and taken > _DYNAMIC_ALIGN)
+    )
+    end = _place_common(common, users)
+    sizes: dict[Symbol, int] = {}
+    aligns: dict[Symbol, int] = {}
+    placed: dict[Symbol, OutSection] = {}
+    made = {s.owner: s for s in state.sections.by_type.get(SHT_CUDA_SHARED, ())}
+    if len(below.kernels) > len(state.linked_kernels()):
+        for kernel in _without_section(state, pooled, users, made):
+            section = state.shared_section(kernel, make=True)
+            if section is not None:
+                made[kernel] = section
+    for kernel, variables in uses.items():
+        if not variables and kernel not in made and not everywhere:
+            continue
+        section = made.get(kernel) or state.shared_section(kernel, make=bool(variables))
+        if section is None:
+            continue
+        shared = [v for v in variables if len(users[v]) > 1]
+        size = max((v.value + v.size for v in shared if v.is_defined), default=0)
+        own = list(_variables_of(state, section))
+        own += [v for v in pooled if v in variables and len(users[v]) == 1]
+        for variable in split_sort(own, _larger_alignment):
+            variable.value = align_up(size, variable.alignment)
+            size = variable.value + variable.size
+            variable.section = section
+        placed[kernel], sizes[kernel] = section, size
+        aligns[kernel] = max((v.alignment for v in own), default=0)
+        if state.is_kernel(kernel) or any(v.is_defined for v in variables):
+            aligns[kernel] = max(aligns[kernel], taken)
+    _place_dynamic(state, below, used_by_function, sizes, aligns)
+    for kernel, section in placed.items():
+        section.align = aligns[kernel]
+        section.nobits_size = sizes[kernel]
+        dynamic = any(not v.is_defined for v in uses[kernel])
+        dynamic = dynamic and section.align == _DYNAMIC_ALIGN
+        section.emitted = bool(sizes[kernel]) or dynamic or everywhere
+        if sizes[kernel] > _SHARED_LIMIT and not _allows_more_shared(state):
+            state.diagnostics.error(
+                f"Entry function '{kernel.name}' uses too much shared data "
+                f"({sizes[kernel]:#x} bytes, {_SHARED_LIMIT:#x} max)"
+            )
+        if section.emitted:
+            section.reserved = state.family.reserved_shared
+    if pool is not None:
+        options = state.options
+        named_later = options.preserve_relocs or debugger_sees(options)
+        listed = named_later and bool(common)
+        pool.emitted = (has_dynamic and taken <= _DYNAMIC_ALIGN) or listed
+        if has_dynamic:
+            pool.align = max(_DYNAMIC_ALIGN, pool.align if listed else 0)
+        pool.nobits_size = end if listed else 0
+        if pool.emitted and (state.family.constant0_deferred or named_later):
+            pool.reserved = state.family.reserved_shared
+        if listed and options.preserve_relocs and state.family.names_dynamic:
+            for array in arrays:
+                array.section, array.value = pool, NO_ADDRESS
+                array.internal = array.live = True
+
+
+def _without_section(
+    state: LinkState,
+    pooled: list[Symbol],
+    users: dict[Symbol, list[Symbol]],
+    made: dict[Symbol | None, OutSection],
+) -> list[Symbol]:
+    """Kernels whose section merging did not make, as they are not wanted, in nvlink's order.
+
+    First those with a variable that only they use, then those with common ones, in the order of
+    relocations (kernels_preserved, wide seed 339).
+    """
+    single = [users[v][0] for v in pooled if len(users.get(v, ())) == 1]
+    naming = [
+        (row.serial, target.owner, row.symbol)
+        for (target, _), relocs in state.relocations.sections.items()
+        if target.owner is not None
+        for row in relocs.relocs
+    ]
+    naming.sort(key=lambda item: item[0])
+    several = [
+        function
+        for v in pooled
+        if len(users.get(v, ())) > 1
+        for _, function, symbol in naming
+        if symbol is v and function in users[v]
+    ]
+    return [k for k in dict.fromkeys((*single, *several)) if k not in made]
+
+
+def _place_common(common: list[Symbol], users: dict[Symbol, list[Symbol]]) -> int:
+    """Give variables of several kernels their offsets; returns the end of the last one.
+
+    Variables that no kernel needs together share a group. A variable goes into the first group in
+    which it meets nobody; groups lie one behind the other, each with the largest size and alignment
+    of its members.
+    """
+    groups: list[tuple[list[Symbol], set[Symbol]]] = []
+    for variable in common:
+        kernels = set(users.get(variable, ()))
+        for members, occupied in groups:
+            if occupied.isdisjoint(kernels):
+                members.append(variable)
+                occupied |= kernels
+                break
+        else:
+            groups.append(([variable], kernels))
+    end = 0
+    for members, _ in groups:
+        start = align_up(end, max(v.alignment for v in members))
+        end = start + max(v.size for v in members)
+        for variable in members:
+            variable.value = start
+    return end
+
+
+def _named_in_code(state: LinkState) -> set[Symbol]:
+    """Shared variables that code of the inputs names, linked or not."""
+    rows = ((obj, row) for obj in state.objects for row in code_relocations(obj))
+    symbols = (obj.bound[index] for obj, (_, _, index, _) in rows)
+    return {s for s in symbols if s is not None and s.space == STO_CUDA_SHARED}
+
+
+def _allows_more_shared(state: LinkState) -> bool:
+    """nvlink does not check the limit for the `a` variants (smem_too_big on all targets)."""
+    return ARCHES[state.options.arch][1] == "a"
+
+
+def _place_dynamic(
+    state: LinkState,
+    below: Below,
+    used: dict[Symbol, list[Symbol]],
+    sizes: dict[Symbol, int],
+    aligns: dict[Symbol, int],
+) -> None:
+    """Put arrays of dynamic size behind the static part.
+
+    A kernel's own code finds them behind the kernel's variables. A device function has one place
+    for all kernels that reach it, so those kernels are padded to the largest of them.
+    """
+    named = {f: [v for v in variables if not v.is_defined] for f, variables in used.items()}
+    reaching = {f: below.reaching(f) for f, arrays in named.items() if arrays}
+    if debugger_sees(state.options):
+        # A name has one place for all kernels that reach it (shared_dyn with -g, debug_arrays).
+        functions = reaching
+        reaching = {}
+        for function, kernels in functions.items():
+            for array in named[function]:
+                reaching[array] = [*reaching.get(array, ()), *kernels]
+    groups: list[list[Symbol]] = []
+    for kernels in reaching.values():
+        joined = [g for g in groups if any(k in g for k in kernels)]
+        groups = [g for g in groups if g not in joined]
+        groups.append(list(dict.fromkeys(k for g in [*joined, kernels] for k in g)))
+    for group in groups:
+        start = align_up(max((sizes[k] for k in group), default=0), _DYNAMIC_ALIGN)
+        for kernel in group:
+            sizes[kernel] = start
+            aligns[kernel] = max(aligns[kernel], _DYNAMIC_ALIGN)
+            for function in below[kernel]:
+                state.shared.dynamic_start[function] = start
+    if debugger_sees(state.options):
+        for array in [
+            s for s in state.symbols.globals if s.space == STO_CUDA_SHARED and not s.is_defined
+        ]:
+            array.section = state.sections.find(SHARED_POOL)
+            first = next(iter(reaching.get(array, ())), None)
+            array.value = state.shared.dynamic_start.get(first, 0) if first is not None else 0
+
+
+def _larger_alignment(a: Symbol, b: Symbol) -> bool:
+    return (-a.alignment, a.size) <= (-b.alignment, b.size)
+
+
+def _variables_of(state: LinkState, section: OutSection | None) -> list[Symbol]:
+    """The defined symbols of a section, in the order they were merged."""
+    if section is None:
+        return []
+    return state.sections.members.get(section, [])
+
+
+def _shared_uses(state: LinkState) -> dict[Symbol, list[Symbol]]:
+    """Function -> shared variables that its code names, in order of first use."""
+    uses: dict[Symbol, list[Symbol]] = {}
+    if not any(
+        row[4] & STO_CUDA_SPACE_MASK == _SHARED_BITS for obj in state.objects for row in obj.named
+    ):
+        return uses
+    for (target, _), relocs in state.relocations.sections.items():
+        if target.owner is None:
+            continue
+        for reloc in relocs.relocs:
+            if reloc.symbol.other & STO_CUDA_SPACE_MASK == _SHARED_BITS:
+                uses.setdefault(target.owner, []).append(reloc.symbol)
+    for section, variables in state.sections.members.items():
+        if section.sh_type == SHT_CUDA_SHARED and section.owner is not None:
+            known = uses.setdefault(section.owner, [])
+            known += [v for v in variables if v not in known]
+    return uses

@@ -1,0 +1,115 @@
+"""Reports names that nothing defines, and an index file that is not that of the program."""
+
+from __future__ import annotations
+
+from cubinspec_generated.codes import (
+    SHF_ALLOC,
+    SHF_EXECINSTR,
+    SHF_INFO_LINK,
+    STB_GLOBAL,
+    STO_CUDA_SHARED,
+    STT_CUDA_OBJECT,
+    STT_CUDA_SAMPLER,
+    STT_CUDA_SURFACE,
+    STT_CUDA_TEXTURE,
+    STT_FUNC,
+    STT_OBJECT,
+)
+from cubinspec_writer.linker.library.copies import code_owners
+from cubinspec_writer.linker.model import InSymbol, Symbol
+from cubinspec_writer.linker.state import LinkState
+
+
+def run(state: LinkState) -> None:
+    """Report an error for every name that nothing defines, then what the index lacks."""
+    for text in _messages(state):
+        state.diagnostics.error(text)
+    if state.unified.mismatch is not None:
+        raise state.diagnostics.fatal(state.unified.mismatch)
+
+
+def _messages(state: LinkState) -> list[str]:
+    """A message for every name that live code or data needs and nothing defines.
+
+    They come in the order of merging: functions of the first input, its variables, and so on.
+    """
+    seen: dict[Symbol, str] = {}
+    wanting: list[tuple[InSymbol, Symbol]] = []
+    for obj in state.objects:
+        bound = obj.bound
+        found = [
+            (row, symbol)
+            for row in obj.named
+            if (symbol := bound[row[0]]) is not None
+            and symbol.definition is None
+            and _is_missing(symbol)
+        ]
+        wanting += found
+        missing = {row[0] for row, _ in found}
+        if not missing:
+            continue
+        owner = code_owners(obj)
+        for relocs in obj.relocs:
+            section = obj.sections[relocs.target]
+            if not section.flags & SHF_ALLOC:
+                continue
+            code = relocs.target if section.flags & SHF_EXECINSTR else section.info
+            if section.flags & (SHF_EXECINSTR | SHF_INFO_LINK):
+                function = owner.get(code)
+                if function is None or not function.live:
+                    continue
+            for _, _, index, _ in relocs.rows:
+                symbol = bound[index]
+                if index in missing and symbol is not None and symbol not in seen:
+                    seen[symbol] = _undefined(symbol)
+    for row, symbol in wanting:
+        # Variables need a definition even when nothing uses them, functions also when only code
+        # that is not linked takes their address or a copy that gave way calls them.
+        wanted = row.kind in _VARIABLES or (row.kind == STT_FUNC and symbol.live)
+        if wanted and row.bind == STB_GLOBAL and symbol not in seen:
+            seen[symbol] = _undefined(symbol)
+    if not seen:
+        return []
+    order = (
+        symbol
+        for obj in state.objects
+        for is_function in (True, False)
+        for row in obj.named
+        if (symbol := obj.bound[row.index]) in seen and (row.kind == STT_FUNC) == is_function
+    )
+    return [seen[symbol] for symbol in dict.fromkeys(order) if symbol is not None]
+
+
+def _undefined(symbol: Symbol) -> str:
+    """The message names the first input that mentions the name, whether it is linked or not."""
+    assert symbol.first is not None
+    return f"Undefined reference to '{symbol.name}' in '{symbol.first.name}'"
+
+
+def _is_missing(symbol: Symbol) -> bool:
+    """Whether a name must have a definition and has none."""
+    if symbol.definition is not None or symbol.kind in _DRIVER_OBJECTS:
+        return False
+    if symbol.space == STO_CUDA_SHARED and not symbol.size:
+        return False  # an array of dynamic size
+    known = symbol.name in _SYSTEM_CALLS or symbol.name in _DEVICE_RUNTIME
+    return not known and not symbol.name.startswith(_SYSTEM_PREFIXES)
+
+
+#: Functions that the driver supplies (found by asking nvlink for each).
+_SYSTEM_CALLS = frozenset(("vprintf", "vfprintf", "malloc", "free", "__assertfail", "__profile"))
+#: Further ones that the device runtime calls: undefined names of libcudadevrt.a.
+_DEVICE_RUNTIME = frozenset(
+    "cnp" + name
+    for name in (
+        "CtxSynchronize", "DeviceGetAttribute", "EventCreate", "EventDestroy", "EventRecord",
+        "FuncGetAttribute", "GetCacheConfig", "GetDevice", "GetDeviceCount", "GetLastError",
+        "GetLimit", "GetParameterBuffer", "GetParameterBufferV2", "GetSharedMemConfig",
+        "LaunchDevice", "LaunchDeviceV2", "SetLastError", "StreamCreate", "StreamDestroy",
+        "StreamWaitEvent",
+    )
+)  # fmt: skip
+#: System calls by prefix, unified tables, reserved shared memory, sizes of parameter banks.
+_SYSTEM_PREFIXES = ("__cuda_syscall", "__UFT", "__UDT", ".nv.reservedSmem.", ".nv.ptx.")
+_VARIABLES = frozenset((STT_OBJECT, STT_CUDA_OBJECT))
+_DRIVER_OBJECTS = frozenset((STT_CUDA_TEXTURE, STT_CUDA_SAMPLER, STT_CUDA_SURFACE))

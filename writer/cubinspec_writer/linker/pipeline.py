@@ -1,0 +1,149 @@
+"""The link of one program as the list of its passes; no other place tells their order.
+
+A pass is one module with one public function, `run(state)`. Beside it the module says what of the
+state it reads, what it writes, and what nothing may change after it (`READS`, `WRITES`, `FREEZES`);
+a test runs all links with a state that refuses everything else. A link of sm_75 to sm_90 runs the
+passes once. From sm_100 on they run for the Mercury half and then for the SASS half, which
+`write.output` joins.
+"""
+
+from __future__ import annotations
+
+from sys import modules
+
+from cubinspec_generated.codes import (
+    SHT_CUDA_CONSTANT_B3,
+    SHT_CUDA_SHARED,
+    STO_CUDA_SHARED,
+    STO_CUDA_SPACE_MASK,
+    STO_CUDA_SPACE_SHIFT,
+)
+from cubinspec_writer.linker.model import HANDLE_KINDS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cubinspec_writer.linker.state import LinkState
+
+_PACKAGE = "cubinspec_writer.linker."
+_CONSTANT3 = SHT_CUDA_CONSTANT_B3
+_SHARED_BITS = STO_CUDA_SHARED << STO_CUDA_SPACE_SHIFT
+
+
+class Pass:
+    """One row of `PASSES`.
+
+    Attributes:
+        module: where its `run` is, below this package; it is imported when the pass first runs.
+        why: why it stands here.
+        when: whether a program has work for it; None: always.
+    """
+
+    __slots__ = ("module", "when", "why")
+
+    def __init__(
+        self, module: str, why: str, when: Callable[[LinkState], bool] | None = None
+    ) -> None:
+        self.module = module
+        self.why = why
+        self.when = when
+
+
+def _is_final(state: LinkState) -> bool:
+    return not state.options.relocatable
+
+
+def _is_relocatable(state: LinkState) -> bool:
+    return state.options.relocatable
+
+
+def _has_commons(state: LinkState) -> bool:
+    return bool(state.symbols.commons)
+
+
+def _has_handles(state: LinkState) -> bool:
+    return any(obj.kinds.intersection(HANDLE_KINDS) for obj in state.objects)
+
+
+def _has_shared(state: LinkState) -> bool:
+    """Whether an executable has shared memory of its own."""
+    if state.options.relocatable:
+        return False
+    return SHT_CUDA_SHARED in state.sections.by_type or any(
+        row[4] & STO_CUDA_SPACE_MASK == _SHARED_BITS for obj in state.objects for row in obj.named
+    )
+
+
+def _has_constants(state: LinkState) -> bool:
+    """Whether constants of an executable move, are shared, or have to be looked at."""
+    if state.options.relocatable:
+        return False
+    some = state.sections.staging or _CONSTANT3 in state.sections.by_type
+    return bool(some) or state.options.share_constants or state.kernels is not None
+
+
+def _has_unified(state: LinkState) -> bool:
+    """Whether an executable has unified functions or data, or an index that says so."""
+    if state.options.relocatable:
+        return False
+    return state.index is not None or any(state.unified.rows.values())
+
+
+def _has_identifiers(state: LinkState) -> bool:
+    return bool(state.unified.rows or state.unified.stubs)
+
+
+def _orders_lines(state: LinkState) -> bool:
+    return state.family.drops_dead_frames
+
+
+def _has_compat(state: LinkState) -> bool:
+    return state.family.compat_section
+
+
+def _has_twin(state: LinkState) -> bool:
+    return state.twin is not None
+
+
+def _has_limits(state: LinkState) -> bool:
+    """Whether kernels of the half that tells messages have limits, which the graph tells, too."""
+    options = state.options
+    if state.twin is not None or options.relocatable or options.dump_callgraph:
+        return False
+    return bool(state.attributes.register_limits)
+
+
+PASSES = (
+    Pass("passes.fixed", "names that every output has come before all others"),
+    Pass("passes.resolve", "all else asks what a name means"),
+    Pass("passes.liveness", "what no kernel reaches must not be merged"),
+    Pass("passes.merge", "places and orders begin with what is linked"),
+    Pass("passes.commons", "all inputs are merged, so their sizes are final", _has_commons),
+    Pass("passes.callgraph", "the edges are those between merged functions"),
+    Pass("passes.textures", "slots lie behind the largest parameter bank", _has_handles),
+    Pass("passes.shared", "kernels and what they reach are known", _has_shared),
+    Pass("passes.instances", "relocations still name the arrays", _is_relocatable),
+    Pass("passes.constants", "it makes banks, and has to know who needs them", _has_constants),
+    Pass("passes.close", "nothing that follows makes a section"),
+    Pass("passes.arrange", "stubs move as a whole before anything writes into them", _has_unified),
+    Pass("passes.relocate", "all places are final"),
+    Pass("passes.number", "which symbols are named depends on what relocations are left"),
+    Pass("finalizer.lines", "the new order is that of symbol numbers", _orders_lines),
+    Pass("passes.identifiers", "rows hold symbol numbers", _has_identifiers),
+    Pass("passes.attributes", "records hold symbol numbers"),
+    Pass("passes.undefined", "nvlink tells it after what it says about stacks", _is_final),
+    Pass("passes.notes", "it depends on nothing before, and nothing on it"),
+    Pass("passes.compat", "it depends on what is linked only", _has_compat),
+    Pass("passes.limits", "limits are in the attributes of kernels", _has_limits),
+    Pass("finalizer.join", "both halves are linked", _has_twin),
+)
+
+
+def run_passes(state: LinkState) -> None:
+    """Run all passes that a program has work for."""
+    for step in PASSES:
+        if step.when is None or step.when(state):
+            name = _PACKAGE + step.module
+            __import__(name)
+            modules[name].run(state)
