@@ -65,7 +65,7 @@ def reads(result: LinkResult) -> dict[tuple[str, str, int], bytes]:
                     continue
                 for reloc in applied:
                     symbol = reloc.symbol
-                    if symbol.space == Space.CONSTANT and ".const_opt." in symbol.name:
+                    if symbol.space == STO_CUDA_CONSTANT and ".const_opt." in symbol.name:
                         value = banks[kernel][symbol.value : symbol.value + symbol.size]
                         assert len(value) == symbol.size
                         found[kernel.name, function.name, reloc.offset] = value
