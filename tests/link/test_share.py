@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cubinspec_generated.codes import SHF_EXECINSTR, SHT_CUDA_CONSTANT_B0
+from cubinspec_generated.codes import SHF_EXECINSTR, SHT_CUDA_CONSTANT_B0, STO_CUDA_CONSTANT
 from cubinspec_writer.linker import LinkError, LinkResult, Named, link
 from tools.linkcases import build
 from tools.linkcases.basic import BasicProgram
