@@ -103,7 +103,7 @@ def test_literals_of_several_functions_share_their_places(
 
 @pytest.mark.parametrize("name", ["const_compiler", "const2_order", "const2_chain", "jump_tables"])
 def test_constants_of_cases_stay(name: str, tmp_path: Path) -> None:
-    (case,) = build.find(CASES, ["75"], [name])
+    (case,) = build.find([CASES], ["75"], [name])
     folder = build.build(case, tmp_path) / "inputs"
     files = [folder / word for word in case.recipe["link"]]
     plain = link(files, arch="sm_75")
