@@ -14,6 +14,7 @@ from tools.gen.kaitai import CompileError
 from tools.gen.spec import SpecError, load_specs
 from tools.gen.tables import TableError, check_and_load
 from tools.gen.tables import emit as emit_tables
+from tools.linkcases import rules
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -35,7 +36,7 @@ def generate(root: Path, ksc: str | None = None) -> dict[Path, str]:
         ksc: command of the official compiler; ``None`` for the pinned npm one.
 
     Raises:
-        TableError, SpecError, CompileError: what the sources are wrong about.
+        TableError, SpecError, CompileError, RuleError: what the sources are wrong about.
     """
     tables = check_and_load(root)
     files = emit_tables(tables)
@@ -59,6 +60,7 @@ def generate(root: Path, ksc: str | None = None) -> dict[Path, str]:
         files[kaitai.PACKAGE / "records.py"] = records.emit(specs)
         files[kaitai.PACKAGE / "fields.py"] = fields.emit(specs)
         files[kaitai.PACKAGE / "codes.py"] = codes.emit(tables, specs)
+    files[rules.PAGE] = rules.render()
     return files
 
 
@@ -115,7 +117,7 @@ def main(argv: list[str] | None = None) -> int:
     options = parser.parse_args(argv)
     try:
         files = generate(ROOT, options.ksc)
-    except (TableError, SpecError, CompileError) as error:
+    except (TableError, SpecError, CompileError, rules.RuleError) as error:
         print(error, file=sys.stderr)
         return 1
     if options.check:
