@@ -65,9 +65,9 @@ def _link(inputs: Iterable[Input], options: LinkOptions) -> LinkResult:
     half = LinkState(options, family, plain, Diagnostics(), kernels, index, mercury)
     run_passes(half)
     # With the emitter, for which small links must not wait.
-    from cubinspec_writer.linker.write import output
+    from cubinspec_writer.linker.write import both_halves
 
-    whole = output.write(half, mercury)
+    whole = both_halves.write(half, mercury)
     return LinkResult([whole], diagnostics.messages, gathered.hosts, half, mercury)
 
 

@@ -33,7 +33,7 @@ from cubinspec_writer.linker.library.notes import TOOL_VERSION
 from cubinspec_writer.linker.model import InputObject, InSection, InSymbol, OutSection, Symbol
 from cubinspec_writer.linker.reports.reasons import Demand, Reasons, function_reason, verdict
 from cubinspec_writer.linker.state import LinkState
-from cubinspec_writer.linker.write.output import has_mercury_copy
+from cubinspec_writer.linker.write.contents import has_mercury_copy, mercury_copy_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -151,8 +151,7 @@ class _HalfMap:
     def _final_name(self, section: OutSection) -> str:
         if self.half is self.plain:
             return section.name
-        is_code = bool(section.flags & SHF_EXECINSTR)
-        return (".nv.capmerc" if is_code else ".nv.merc") + section.name
+        return mercury_copy_name(section)
 
     def _places(self, section: OutSection) -> list[tuple[OutSection, int]]:
         """Where the bytes of a section are in the end."""

@@ -1,51 +1,56 @@
-"""Pass 11 for one program: its sections and symbols straight to bytes.
+"""Writes a program of one half: its sections and symbols straight to bytes.
 
-`output` and the emitter's layout can write whatever any writer wrote. This module writes the one
-kind that has to be fast, a program without a Mercury half (targets below sm_100): names, numbers,
-offsets and rows are made in one loop each, with no description in between. The rules are those of
-`cubinspec_writer.emitter.layout` for its profile "classic", where it is said how each was observed;
-a test links the cases both ways and compares the bytes.
+This is the writer that has to be fast (targets below sm_100). Names, numbers, offsets and rows are
+made in one loop each, for all sections or symbols at once, with no description in between. What the
+fields mean is read from `cubinspec.format`, as the emitter does for its producer `classic`.
 """
 
 from __future__ import annotations
 
-from itertools import accumulate, count, groupby, islice, repeat
+from itertools import accumulate, groupby, islice, repeat
 from struct import Struct
 from struct import error as StructError
 
 from cubinspec.errors import BadStructureError, LimitError
-from cubinspec.format.sections import occupies_file
+from cubinspec.format.packing import abi_8_flags, align_up, with_note
+from cubinspec.format.sections import (
+    LINK_TO_SYMTAB,
+    RANK_OF_BANK,
+    RANK_OF_NAME,
+    RANK_OF_OTHERS,
+    RANK_OF_TEXT,
+    RANK_OF_TYPE,
+    RANK_OF_UFT_ENTRY_WITH_TABLE,
+    SASS_RELOCATION_TYPES,
+    index_rank,
+    info_target,
+    link_target,
+    occupies_file,
+)
+from cubinspec.format.segments import classic as classic_segments
+from cubinspec.format.strings import build, empty_name
 from cubinspec_generated import records
 from cubinspec_generated.codes import (
+    ABI_8,
+    EI_NIDENT,
+    ELFCLASS64,
+    ELFDATA2LSB,
+    ELFOSABI_CUDA_V2,
     EM_CUDA,
     ET_EXEC,
     ET_REL,
+    EV_CURRENT,
     SHF_ALLOC,
     SHF_EXECINSTR,
-    SHF_WRITE,
     SHN_COMMON,
+    SHN_LORESERVE,
     SHN_XINDEX,
     SHT_CUDA_CALLGRAPH,
-    SHT_CUDA_COMPAT_INFO,
     SHT_CUDA_CONSTANT_B0,
-    SHT_CUDA_GLOBAL,
-    SHT_CUDA_GLOBAL_INIT,
     SHT_CUDA_INFO,
     SHT_CUDA_PROTOTYPE,
-    SHT_CUDA_RELOCINFO,
-    SHT_CUDA_RESERVED_SHARED,
-    SHT_CUDA_RESOLVED_RELA,
-    SHT_CUDA_SHARED,
-    SHT_CUDA_UDT,
-    SHT_CUDA_UDT_ENTRY,
-    SHT_CUDA_UFT,
     SHT_CUDA_UFT_ENTRY,
-    SHT_CUDA_UIDX,
-    SHT_NOBITS,
-    SHT_NOTE,
-    SHT_PROGBITS,
-    SHT_REL,
-    SHT_RELA,
+    SHT_NULL,
     SHT_STRTAB,
     SHT_SYMTAB,
     SHT_SYMTAB_SHNDX,
@@ -54,135 +59,143 @@ from cubinspec_generated.codes import (
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.library.notes import target_sm
 from cubinspec_writer.linker.library.outsymbols import is_hidden, symbol_fields
-from cubinspec_writer.linker.model import OutSection, Symbol, is_constant
-from cubinspec_writer.linker.state import LinkState
-from cubinspec_writer.plain import add, attrgetter
+from cubinspec_writer.linker.model import OutSection, Symbol
+from cubinspec_writer.linker.write.contents import (
+    callgraph_bytes,
+    output_type,
+    prototype_bytes,
+    reloc_bytes,
+)
+from cubinspec_writer.plain import attrgetter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-_SHN_LORESERVE = 0xFF00
-_PT_LOAD, _PT_PHDR = 1, 6
-_PF_X, _PF_W, _PF_R = 1, 2, 4
-_P_ALIGN = 8
-#: Bits 24-31 of e_flags hold the section index of the CUDA note; readers accept 0xff as "not said".
-_LARGEST_NOTE_INDEX = 0xFF
+    from cubinspec.format.segments import Loaded
+    from cubinspec_writer.linker.state import LinkState
+
 #: No real file comes near; inputs that ask for more are broken.
 _LARGEST_FILE = 1 << 32
-_BANK = ".nv.constant0."
-
-_TEXT, _TEXT_RANK, _BANK_RANK, _INFO_RANK = ".text", 14, 12, 7
-#: Rank of a section in the index order, by what is known first: name, type, beginning of the name.
-_RANK_OF_NAME = {".shstrtab": 0, ".strtab": 1, ".symtab": 2, ".symtab_shndx": 2, ".nv.info": 5}
-_RANK_OF_TYPE = {
-    SHT_NOTE: 4,
-    SHT_CUDA_COMPAT_INFO: 6,
-    SHT_CUDA_INFO: _INFO_RANK,
-    SHT_CUDA_UIDX: 7,
-    SHT_CUDA_UFT_ENTRY: 7,
-    SHT_CUDA_UDT_ENTRY: 7,
-    SHT_CUDA_CALLGRAPH: 8,
-    SHT_CUDA_PROTOTYPE: 9,
-    SHT_CUDA_RELOCINFO: 10,
-    SHT_REL: 11,
-    SHT_RELA: 11,
-    SHT_CUDA_RESOLVED_RELA: 11,
-    SHT_CUDA_UFT: 14,
-    SHT_CUDA_UDT: 15,
-}
-#: An executable has the rows of its table of functions behind the notes.
-_RANK_OF_FINAL_TYPE = {**_RANK_OF_TYPE, SHT_CUDA_UFT_ENTRY: 4}
-_RANK_OF_PREFIX = ((".nv.constant", _BANK_RANK), (_TEXT, _TEXT_RANK), (".nv.global.init", 15))
-_DEBUG, _DEBUG_RANK = (".debug_", ".nv_debug"), 3
-_LAST_RANK = 16
-
-_OF_SYMBOLS = frozenset(
-    (
-        SHT_CUDA_INFO,
-        SHT_CUDA_CALLGRAPH,
-        SHT_CUDA_PROTOTYPE,
-        SHT_CUDA_RESOLVED_RELA,
-        SHT_CUDA_UFT,
-        SHT_CUDA_UFT_ENTRY,
-        SHT_CUDA_UDT_ENTRY,
-        SHT_REL,
-        SHT_RELA,
-        SHT_SYMTAB_SHNDX,
-    )
+_TEXT, _BANK, _SHNDX = ".text", ".nv.constant0.", ".symtab_shndx"
+#: An executable has the rows of its table of unified functions behind the notes.
+_EXECUTABLE_RANKS = {**RANK_OF_TYPE, SHT_CUDA_UFT_ENTRY: RANK_OF_UFT_ENTRY_WITH_TABLE}
+_RANK_OF_INFO = RANK_OF_TYPE[SHT_CUDA_INFO]
+_LINK_TO_SYMTAB = LINK_TO_SYMTAB | {SHT_SYMTAB_SHNDX}
+_TABLE_TYPES = (SHT_STRTAB, SHT_SYMTAB, SHT_SYMTAB_SHNDX)
+#: Types whose contents are made here.
+_MADE_TYPES = frozenset(
+    (*_TABLE_TYPES, *SASS_RELOCATION_TYPES, SHT_CUDA_CALLGRAPH, SHT_CUDA_PROTOTYPE)
 )
-_RELOCATIONS = frozenset((SHT_REL, SHT_RELA, SHT_CUDA_RESOLVED_RELA))
-
-_TYPE = attrgetter("sh_type")
 #: Sections that are looked at together: several looks at each find them in the cache.
 _RUN = 256
+_TYPE_OF = attrgetter("sh_type")
 
-Row = tuple[int, ...]
 
-
-def write(half: LinkState) -> list[bytes | bytearray]:
+def write(state: LinkState) -> list[bytes | bytearray]:
     """The cubin of one program, in parts that follow each other.
 
     Raises:
         CubinError: a number does not fit its field, or the file would be too large.
     """
     try:
-        return _Writer(half).run()
+        return _DirectWriter(state).run()
     except StructError as error:
         raise BadStructureError(f"a number does not fit its field: {error}") from error
 
 
-class _Writer:
-    def __init__(self, half: LinkState) -> None:
-        self.state = half
-        #: In index order, from 1 on.
+class _Bodies:
+    """What lies between the ELF header and the section headers.
+
+    Attributes:
+        headers: section headers in index order.
+        loaded: sections that segments load; neighbours of one type and flags count as one.
+        parts: the bytes, with padding.
+        end: offset behind the last one.
+    """
+
+    __slots__ = ("end", "headers", "loaded", "parts")
+
+    def __init__(self) -> None:
+        self.headers: list[bytes] = []
+        self.loaded: list[Loaded] = []
+        self.parts: list[bytes | bytearray] = []
+        self.end = EI_NIDENT + records.ELF_HEADER_64.size
+
+
+class _DirectWriter:
+    """Writes one file.
+
+    Attributes:
+        sections: in index order, from 1 on.
+        is_large: whether there are more sections than fit into 16 bits.
+        shstrtab, strtab: name -> its offset in the table.
+        tables: contents of the tables that are made here, by section name.
+    """
+
+    def __init__(self, state: LinkState) -> None:
+        self.state = state
         self.sections: list[OutSection] = []
-        self.by_name: dict[str, int] = {}
-        #: Whether there are more sections than fit into 16 bits.
         self.is_large = False
         self.shstrtab: dict[str, int] = {}
         self.strtab: dict[str, int] = {}
-        #: Contents of the tables that this pass makes, by section name.
         self.tables: dict[str, bytes] = {}
+        self._by_name: dict[str, int] = {}
 
     def run(self) -> list[bytes | bytearray]:
-        self._order_and_names()
+        self._order()
+        self._name()
         num_local = self._symbols()
-        return self._finish(*self._place(num_local))
+        return self._finish(self._place(num_local))
 
     # -- order and names ---------------------------------------------------------------------------
 
-    def _order_and_names(self) -> None:
-        """Index order, a stable sort of the order of creation, and both string tables.
+    def _order(self) -> None:
+        """Number the sections: a stable sort of their order of creation by rank."""
+        state = self.state
+        ranked: list[list[OutSection]] = [[] for _ in range(RANK_OF_OTHERS + 1)]
+        rank_of = (RANK_OF_TYPE if state.options.relocatable else _EXECUTABLE_RANKS).get
+        for entry in state.names.entries:
+            if type(entry) is not OutSection or not entry.emitted:
+                continue
+            rank = rank_of(entry.sh_type)
+            if rank is None:
+                if entry.name.startswith(_TEXT):
+                    rank = RANK_OF_TEXT
+                elif entry.sh_type == SHT_CUDA_CONSTANT_B0 and entry.name.startswith(_BANK):
+                    rank = RANK_OF_BANK
+                else:
+                    rank = index_rank(entry.name, output_type(state, entry.sh_type))
+            elif rank == _RANK_OF_INFO:
+                rank = RANK_OF_NAME.get(entry.name, rank)
+            ranked[rank].append(entry)
+        self.is_large = sum(map(len, ranked)) + 1 >= SHN_LORESERVE
+        if self.is_large:
+            table = OutSection(_SHNDX, SHT_SYMTAB_SHNDX, 0, 4, 4)
+            ranked[RANK_OF_NAME[_SHNDX]].append(table)
+        for group in ranked:
+            self.sections += group
+        for index, section in enumerate(self.sections, 1):
+            section.index = index
 
-        `.shstrtab` has every section name in the order of creation, also of those left out;
-        `.strtab` signatures, then sections and symbols as they were made, globals last. A name
-        stands where it comes first.
+    def _name(self) -> None:
+        """Make both string tables; a name stands where it comes first.
+
+        `.shstrtab` has every section name in the order of creation, also of sections left out.
+        `.strtab` has signatures, then sections and symbols as they were made, globals last.
         """
         state = self.state
-        ranked: list[list[OutSection]] = [[] for _ in range(_LAST_RANK + 1)]
         sections: dict[str, int] = {}
         strings = dict.fromkeys(state.names.signatures, 0)
+        #: A parameter bank whose name waits for that of its relocation section, which precedes it.
         bank: str | None = None
-        rank_of = (_RANK_OF_TYPE if state.options.relocatable else _RANK_OF_FINAL_TYPE).get
         for entry in state.names.entries:
-            found: str | None = None
+            waiting: str | None = None
             if type(entry) is OutSection:
                 name = entry.name
                 sections[name] = 0
-                if entry.emitted:
-                    rank = rank_of(entry.sh_type)
-                    if rank is None:
-                        if name.startswith(_TEXT):
-                            rank = _TEXT_RANK
-                        elif entry.sh_type == SHT_CUDA_CONSTANT_B0 and name.startswith(_BANK):
-                            rank = _BANK_RANK
-                            found = name if name not in strings else None
-                        else:
-                            rank = _rank(state, entry)
-                    elif rank == _INFO_RANK and name == ".nv.info":
-                        rank = _RANK_OF_NAME[name]
-                    ranked[rank].append(entry)
+                if entry.sh_type == SHT_CUDA_CONSTANT_B0 and entry.emitted:
+                    waiting = name if name.startswith(_BANK) and name not in strings else None
             elif type(entry) is str:
                 name = entry
                 sections[name] = 0
@@ -191,63 +204,54 @@ class _Writer:
             else:
                 continue
             if bank is not None:
-                # The name of its relocation section precedes that of a bank.
                 if name.startswith(".rel") and name in (".rel" + bank, ".rela" + bank):
                     strings[name] = 0
                 strings[bank] = 0
-            bank = found
-            if found is None:
+            bank = waiting
+            if waiting is None:
                 strings[name] = 0
         if bank is not None:
             strings[bank] = 0
         for symbol in state.symbols.globals:
             if symbol.index or not is_hidden(state, symbol):
                 strings[symbol.name] = 0
-        self.is_large = sum(map(len, ranked)) + 1 >= _SHN_LORESERVE
-        if self.is_large:
-            ranked[_RANK_OF_NAME[".symtab_shndx"]].append(
-                OutSection(".symtab_shndx", SHT_SYMTAB_SHNDX, 0, 4, 4)
-            )
-        for group in ranked:
-            self.sections += group
-        for index, section in enumerate(self.sections, 1):
-            section.index = index
         self.shstrtab, self.strtab = sections, strings
-        self.tables[".shstrtab"] = _string_table(sections)
-        self.tables[".strtab"] = _string_table(strings)
+        self.tables[".shstrtab"] = build(sections)
+        self.tables[".strtab"] = build(strings)
 
-    def _index_of(self, name: str) -> int:
+    def _index_of(self, name: str | None) -> int:
         """The first section of a name; 0: there is none."""
-        if not self.by_name:
-            self.by_name = {section.name: section.index for section in reversed(self.sections)}
-        return self.by_name.get(name, 0)
+        if name is None:
+            return 0
+        if not self._by_name:
+            self._by_name = {section.name: section.index for section in reversed(self.sections)}
+        return self._by_name.get(name, 0)
 
-    def _fixed(self, name: str) -> int:
-        """A section that every output has; 0: this one has not."""
-        section = self.state.sections.fixed.get(name)
+    def _fixed(self, name: str | None) -> int:
+        """The index of one of the fixed sections; 0: this output does not have it."""
+        section = self.state.sections.fixed.get(name) if name is not None else None
         return section.index if section is not None else 0
 
     def _signature(self, text: str) -> int:
-        if text:
-            return self.strtab[text]
-        return max(self.tables[".strtab"].find(b"\0\0"), 0) + 1
+        """Offset of a signature in `.strtab`."""
+        return self.strtab[text] if text else empty_name(self.tables[".strtab"])
 
     # -- symbols -----------------------------------------------------------------------------------
 
     def _symbols(self) -> int:
-        """`.symtab`; returns the number of its first part."""
+        """Make `.symtab`; returns the number of symbols in front of the globals."""
         state, strtab = self.state, self.strtab
         place_of = strtab.__getitem__
         pack = records.SYMBOL_64.pack
         rows = [pack(0, 0, 0, 0, state.symbols.null_value, 0)]
         in_16_bits = list(range(len(self.sections) + 1)) if self.is_large else []
-        in_16_bits[_SHN_LORESERVE:] = [
-            index if index == SHN_COMMON else SHN_XINDEX for index in in_16_bits[_SHN_LORESERVE:]
+        in_16_bits[SHN_LORESERVE:] = [
+            index if index == SHN_COMMON else SHN_XINDEX for index in in_16_bits[SHN_LORESERVE:]
         ]
-        #: Section of every symbol, beyond 16 bits, too.
+        #: Section of every symbol, also where it does not fit into 16 bits.
         indices = [0]
         in_globals = 0
-        for kind, items in groupby(self.state.symbols.numbered, type):
+        for kind, items in groupby(state.symbols.numbered, type):
             if kind is OutSection:
                 run = [item for item in items if type(item) is OutSection]
                 found = [section.index for section in run]
@@ -268,30 +272,30 @@ class _Writer:
                 in_globals += symbol.in_globals
                 info, other, value = symbol_fields(state, symbol)
                 indices.append(index)
-                if index >= _SHN_LORESERVE:
+                if index >= SHN_LORESERVE:
                     index = in_16_bits[index]
                 rows.append(pack(strtab[symbol.name], info, other, index, value, symbol.size))
         self.tables[".symtab"] = b"".join(rows)
         if self.is_large:
-            self.tables[".symtab_shndx"] = self._extended_indices(indices)
+            self.tables[_SHNDX] = self._extended_indices(indices)
         return len(rows) - in_globals
 
     def _extended_indices(self, indices: list[int]) -> bytes:
-        """`.symtab_shndx`, which exists when there are sections beyond 16 bits.
+        """`.symtab_shndx`, which exists when there are section indices beyond 16 bits.
 
-        Symbols whose index fits have the number of their section in the order of creation here,
-        and a section of index 0xfff2 counts as one that fits (programs of 66,000 sections for
-        sm_80 and sm_90; ptxas does the same). What has the number behind the fixed sections never
-        shows.
+        A symbol whose section index fits has here the number of that section in the order of
+        creation, and index 0xfff2 counts as one that fits (programs of 66,000 sections for sm_80
+        and sm_90; ptxas does the same). One number behind the fixed sections is never used.
 
         Args:
             indices: the section of every symbol.
         """
+        names = self.state.names
+        entries = names.entries
         fixed = set(self.state.sections.fixed.values())
-        entries = self.state.names.entries
-        reserved = set(self.state.names.reserved.values())
-        loose = set(self.state.names.loose)
-        if loose != {".symtab_shndx"}:
+        reserved = set(names.reserved.values())
+        loose = set(names.loose)
+        if loose != {_SHNDX}:
             loose -= {e.name for e in entries if type(e) is OutSection and e.name in loose}
         #: By index: the number that stands for it.
         made = list(range(len(self.sections) + 1))
@@ -300,7 +304,7 @@ class _Writer:
             if type(entry) is OutSection:
                 number += 1
                 index = entry.index
-                if index < _SHN_LORESERVE or index == SHN_COMMON:
+                if index < SHN_LORESERVE or index == SHN_COMMON:
                     made[index] = number if entry in fixed else number + 1
             elif type(entry) is str:
                 if at in reserved:
@@ -313,22 +317,25 @@ class _Writer:
 
     # -- sections ----------------------------------------------------------------------------------
 
-    def _place(self, num_local: int) -> tuple[list[bytes], list[Row], list[bytes | bytearray], int]:
-        """Section headers in index order (all, then type, flags, offset, size and alignment of
-        those to be loaded), the bytes behind the ELF header, and where they end."""
-        symtab = self._fixed(".symtab")
+    def _place(self, num_local: int) -> _Bodies:
+        """Put the contents behind each other and make the section headers.
+
+        Args:
+            num_local: `sh_info` of `.symtab`.
+        """
         links = {
-            ".symtab": self._fixed(".strtab"),
-            ".note.nv.cuinfo": self._fixed(".note.nv.tkinfo"),
+            name: self._fixed(link_target(name, section.sh_type, section.flags))
+            for name, section in self.state.sections.fixed.items()
         }
-        headers: list[bytes] = []
-        loaded: list[Row] = []
-        parts: list[bytes | bytearray] = []
+        symtab = self._fixed(".symtab")
+        bodies = _Bodies()
         place_of = self.shstrtab.__getitem__
         pack = records.SECTION_HEADER_64.pack
-        at = 16 + records.ELF_HEADER_64.size
-        for sh_type, group in groupby(self.sections, _TYPE):
-            final, is_stored, is_made, link = self._of_type(sh_type)
+        for sh_type, group in groupby(self.sections, _TYPE_OF):
+            final = output_type(self.state, sh_type)
+            link = self._link_of_type(sh_type)
+            is_stored = occupies_file(sh_type, 0)
+            is_made = sh_type in _MADE_TYPES
             while run := list(islice(group, _RUN)):
                 names = [section.name for section in run]
                 flags = [section.flags for section in run]
@@ -339,8 +346,7 @@ class _Writer:
                     make = self._bytes
                     contents = [make(s) if is_made else s.content for s in run]
                     sizes = list(map(len, contents))
-                stored = contents if is_stored else [b""] * len(run)
-                offsets, at = _stack(stored, aligns, at, parts)
+                offsets = _stack(contents if is_stored else [b""] * len(run), aligns, bodies)
                 infos = [
                     section.info_section.index
                     if section.info_section is not None
@@ -353,7 +359,7 @@ class _Writer:
                     run_links = [
                         symtab if name.startswith(_TEXT) else links.get(name, 0) for name in names
                     ]
-                headers += map(
+                bodies.headers += map(
                     pack,
                     map(place_of, names),
                     repeat(final),
@@ -367,178 +373,88 @@ class _Writer:
                     [section.entsize for section in run],
                 )
                 if is_stored and flags.count(flags[0]) == len(flags):
-                    # one for all, as they follow each other
-                    if flags[0] & SHF_ALLOC:
-                        loaded.append((final, flags[0], offsets[0], at - offsets[0], aligns[0]))
-                    continue
-                for row in zip(flags, offsets, sizes, aligns, strict=True):
-                    if row[0] & SHF_ALLOC:
-                        loaded.append((final, *row))
-        return headers, loaded, parts, at
+                    flags, aligns = flags[:1], aligns[:1]
+                    sizes = [bodies.end - offsets[0]]
+                bodies.loaded += [
+                    (final, *row)
+                    for row in zip(flags, offsets, sizes, aligns, strict=False)
+                    if row[0] & SHF_ALLOC
+                ]
+        return bodies
 
     def _info(self, section: OutSection, num_local: int) -> int:
-        """`sh_info` where no section was set."""
+        """`sh_info` of a section that names no other one."""
         if section.flags & SHF_EXECINSTR:
             return section.info_value
         if section.sh_type == SHT_SYMTAB:
             return num_local
-        return self._owner_by_name(section.name)
+        return self._index_of(info_target(section.name, section.sh_type))
 
-    def _of_type(self, sh_type: int) -> tuple[int, bool, bool, int]:
-        """The type in the file, whether bytes are stored, whether they are made here, and the
-        section that rows about symbols link to."""
-        made = (*_TABLES, *_RELOCATIONS, SHT_CUDA_CALLGRAPH, SHT_CUDA_PROTOTYPE)
-        is_linked = sh_type in _OF_SYMBOLS
+    def _link_of_type(self, sh_type: int) -> int:
+        """`sh_link` that all sections of a type have; 0: their names decide."""
+        if sh_type not in _LINK_TO_SYMTAB:
+            return 0
         if sh_type == SHT_CUDA_UFT_ENTRY and not self.state.options.relocatable:
-            is_linked = False  # nvlink makes these before there are symbols
-        return (
-            output_type(self.state, sh_type),
-            occupies_file(sh_type, 0),
-            sh_type in made,
-            self._fixed(".symtab") if is_linked else 0,
-        )
+            return 0  # nvlink makes these before there are symbols
+        return self._fixed(".symtab")
 
     def _bytes(self, section: OutSection) -> bytes | bytearray:
-        table = self.tables.get(section.name) if section.sh_type in _TABLES else None
+        """The contents of a section of one of the made types."""
+        state = self.state
+        table = self.tables.get(section.name) if section.sh_type in _TABLE_TYPES else None
         if table is not None:
             return table
-        if section.sh_type in _RELOCATIONS:
+        if section.sh_type in SASS_RELOCATION_TYPES:
             return reloc_bytes(section)
-        if section is self.state.sections.callgraph:
-            return self._callgraph()
-        if section is self.state.sections.prototype:
-            return self._prototypes()
+        if section is state.sections.callgraph:
+            return callgraph_bytes(state, self._signature)
+        if section is state.sections.prototype:
+            return prototype_bytes(state, self._signature)
         return section.content
-
-    def _owner_by_name(self, name: str) -> int:
-        """`sh_info` of a section that belongs to a function of its own name only."""
-        if not name.startswith(".nv."):
-            return 0
-        for prefix in (".nv.info.", ".nv.shared.", ".nv.local."):
-            if name.startswith(prefix):
-                return self._index_of(".text." + name[len(prefix) :])
-        if name.startswith(".nv.constant"):
-            function = name.removeprefix(".nv.constant").partition(".")[2]
-            return self._index_of(".text." + function) if function else 0
-        return 0
-
-    def _callgraph(self) -> bytes:
-        """`.nv.callgraph`: pairs of numbers, or of a function and a signature."""
-        graph, functions = self.state.graph, self.state.symbols.functions
-        pack = records.CALLGRAPH_ENTRY.pack
-        rows: list[bytes] = []
-        for marker in (1, 2, 3, 4):
-            rows.append(pack(0, (1 << 32) - marker))
-            if marker in (1, 4):
-                edges = graph.calls if marker == 1 else graph.references
-                if edges:
-                    rows += [
-                        pack(f.index, callee.index)
-                        for f in functions
-                        if f in edges
-                        for callee in reversed(edges[f])
-                    ]
-                continue
-            texts = graph.address_taken if marker == 2 else graph.indirect
-            if texts:
-                rows += [
-                    pack(f.index, self._signature(text))
-                    for f in functions
-                    if f in texts
-                    for text in reversed(texts[f])
-                ]
-        return b"".join(rows)
-
-    def _prototypes(self) -> bytes:
-        """`.nv.prototype`: external functions whose address is not taken, with their signature."""
-        graph = self.state.graph
-        return b"".join(
-            records.PROTOTYPE_ENTRY.pack(f.index, self._signature(graph.prototypes[f]))
-            for f in self.state.symbols.functions
-            if f in graph.prototypes and f not in graph.address_taken
-        )
 
     # -- headers -----------------------------------------------------------------------------------
 
-    def _finish(
-        self,
-        headers: list[bytes],
-        loaded: list[Row],
-        parts: list[bytes | bytearray],
-        at: int,
-    ) -> list[bytes | bytearray]:
+    def _finish(self, bodies: _Bodies) -> list[bytes | bytearray]:
+        """The whole file: ELF header, bodies, section headers, program headers."""
         state = self.state
         record, program = records.SECTION_HEADER_64, records.PROGRAM_HEADER_64
-        count = len(headers) + 1
-        shoff = -(-at // 8) * 8
+        count = len(bodies.headers) + 1
+        shoff = align_up(bodies.end, 8)
         phoff = shoff + count * record.size
         is_final = not state.options.relocatable
-        segments = self._segments(loaded, phoff, program.size) if is_final else []
+        segments = classic_segments(bodies.loaded, count, phoff, program.size) if is_final else []
         size = phoff + len(segments) * program.size
         if size > _LARGEST_FILE:
             raise LimitError(f"the file would have {size} bytes", expected=f"{_LARGEST_FILE}")
-        names = self._fixed(".shstrtab")
-        large = count >= _SHN_LORESERVE
-        null = (0, 0, 0, 0, 0, count if large else 0, 0, 0, 0, 0)
-        note = self._fixed(".note.nv.cuinfo")
-        flags = target_sm(state.options.arch) << 8 | state.family.flags_kind
-        ident = records.ELF_IDENT.pack(b"\x7fELF", 2, 1, 1, 0x41, 8, bytes(7))
+        null = (0, SHT_NULL, 0, 0, 0, count if self.is_large else 0, 0, 0, 0, 0)
+        flags = abi_8_flags(state.family.flags_kind, target_sm(state.options.arch))
+        ident = records.ELF_IDENT.pack(
+            b"\x7fELF", ELFCLASS64, ELFDATA2LSB, EV_CURRENT, ELFOSABI_CUDA_V2, ABI_8, bytes(7)
+        )
         ehdr = records.ELF_HEADER_64.pack(
             ET_EXEC if is_final else ET_REL,
             EM_CUDA,
-            1,
+            EV_CURRENT,
             0,
             phoff if segments else 0,
             shoff,
-            flags | min(note, _LARGEST_NOTE_INDEX) << 24,
-            16 + records.ELF_HEADER_64.size,
+            with_note(flags, self._fixed(".note.nv.cuinfo")),
+            EI_NIDENT + records.ELF_HEADER_64.size,
             program.size,
             len(segments),
             record.size,
-            0 if large else count,
-            names,
+            0 if self.is_large else count,
+            self._fixed(".shstrtab"),
         )
         tables = [program.pack(*row) for row in segments]
-        behind = b"".join([bytes(shoff - at), record.pack(*null), *headers, *tables])
-        return [ident, ehdr, *parts, behind]
-
-    def _segments(self, loaded: list[Row], at: int, entry: int) -> list[Row]:
-        """PT_PHDR, one PT_LOAD for each run of sections of equal permissions, the table itself."""
-        loads: list[Row] = []
-        run_access = start = end = reserved = 0
-        for sh_type, flags, offset, size, align in loaded:
-            access = _PF_R | _PF_W if flags & SHF_WRITE else _PF_R | _PF_X
-            if access != run_access:
-                if run_access:
-                    loads.append(_load(run_access, start, end, reserved))
-                run_access, start, end, reserved = access, offset, offset, 0
-            if sh_type == SHT_NOBITS:
-                end = max(end, offset)
-                reserved = (reserved if align < 2 else -(-reserved // align) * align) + size
-            else:
-                end = offset + size
-        if run_access:
-            loads.append(_load(run_access, start, end, reserved))
-        size = (len(loads) + 2) * entry
-        table = (_PF_R | _PF_X, at, 0, 0, size, size, _P_ALIGN)
-        return [(_PT_PHDR, *table), *loads, (_PT_LOAD, *table)]
+        padding = bytes(shoff - bodies.end)
+        behind = b"".join([padding, record.pack(*null), *bodies.headers, *tables])
+        return [ident, ehdr, *bodies.parts, behind]
 
 
-_TABLES = (SHT_STRTAB, SHT_SYMTAB, SHT_SYMTAB_SHNDX)
-
-
-def _load(access: int, start: int, end: int, reserved: int) -> Row:
-    size = end - start
-    return (_PT_LOAD, access, start, 0, 0, size, size + reserved, _P_ALIGN)
-
-
-def _stack(
-    contents: Sequence[bytes | bytearray],
-    aligns: list[int],
-    at: int,
-    parts: list[bytes | bytearray],
-) -> tuple[list[int], int]:
-    """Put contents behind each other: where they stand, and where the last one ends."""
+def _stack(contents: Sequence[bytes | bytearray], aligns: list[int], bodies: _Bodies) -> list[int]:
+    """Put contents behind each other; returns their offsets."""
+    parts, at = bodies.parts, bodies.end
     sizes = list(map(len, contents))
     align = aligns[0] or 1
     is_even = aligns.count(align) == len(aligns) and not any(map((align - 1).__and__, sizes))
@@ -548,7 +464,8 @@ def _stack(
         parts.append(bytes(padding))
         offsets = list(accumulate(sizes, initial=at + padding))
         parts += contents
-        return offsets[:-1], offsets[-1]
+        bodies.end = offsets.pop()
+        return offsets
     offsets = []
     for align, size, data in zip(aligns, sizes, contents, strict=True):
         padding = -at % align if align > 1 else 0
@@ -558,65 +475,11 @@ def _stack(
         offsets.append(at)
         parts.append(data)
         at += size
-    return offsets, at
+    bodies.end = at
+    return offsets
 
 
 def _not_linked(section: OutSection, name: str | None = None) -> UnsupportedLinkError:
     """A symbol names a section that is not in the output."""
     name = section.name if name is None else name
     return UnsupportedLinkError(f"symbol '{name}' in section '{section.name}', which is not linked")
-
-
-def _string_table(names: dict[str, int]) -> bytes:
-    """Names in their order, each with its NUL; an empty one is a NUL that nothing refers to.
-
-    Args:
-        names: gets the place of every name.
-    """
-    text = "\0".join(names)
-    raw = text.encode("utf-8", "surrogateescape")
-    texts: Iterable[str | bytes] = names
-    if len(raw) != len(text):
-        texts = [name.encode("utf-8", "surrogateescape") for name in names]
-    places = list(map(add, accumulate(map(len, texts), initial=1), count()))
-    names.update(zip(names, places, strict=False))
-    names[""] = 0
-    return b"\0" + raw + b"\0" if len(places) > 1 else b"\0"
-
-
-def _rank(state: LinkState, section: OutSection) -> int:
-    name = section.name
-    rank = _RANK_OF_NAME.get(name)
-    if rank is None:
-        rank = _RANK_OF_TYPE.get(section.sh_type)
-    if rank is not None:
-        return rank
-    if name.startswith(_DEBUG) and output_type(state, section.sh_type) == SHT_PROGBITS:
-        return _DEBUG_RANK
-    for prefix, rank in _RANK_OF_PREFIX:
-        if name.startswith(prefix):
-            return rank
-    return _LAST_RANK
-
-
-def reloc_bytes(section: OutSection) -> bytes:
-    """Relocations in reverse order of merging, as nvlink writes them."""
-    rows = reversed(section.relocs)
-    if section.sh_type == SHT_REL:
-        pack = records.REL_64.pack
-        return b"".join([pack(offset, kind, symbol.index) for offset, kind, symbol, _, _ in rows])
-    pack = records.RELA_64.pack
-    return b"".join(
-        [pack(offset, kind, symbol.index, addend) for offset, kind, symbol, addend, _ in rows]
-    )
-
-
-def output_type(state: LinkState, sh_type: int) -> int:
-    """Section type of an executable: CUDA types of data become PROGBITS and NOBITS."""
-    if state.options.relocatable:
-        return sh_type
-    if sh_type in (SHT_CUDA_GLOBAL, SHT_CUDA_SHARED, SHT_CUDA_RESERVED_SHARED):
-        return SHT_NOBITS
-    if sh_type == SHT_CUDA_GLOBAL_INIT or is_constant(sh_type):
-        return SHT_PROGBITS
-    return sh_type

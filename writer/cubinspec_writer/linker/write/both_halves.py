@@ -1,0 +1,69 @@
+"""Writes a program that has a SASS half and a Mercury half.
+
+The sections were made under the names that the Mercury half gave them, and in its order; the
+finalizer renamed them. So the string tables follow the Mercury half, contents and symbol table are
+those of the SASS half, and the Mercury sections stand behind it.
+"""
+
+from __future__ import annotations
+
+from cubinspec_writer.emitter import model as out
+from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
+from cubinspec_writer.linker.library.outsymbols import is_dropped, is_hidden, late_sections
+from cubinspec_writer.linker.model import OutSection, Symbol
+from cubinspec_writer.linker.write.described import DescribedHalf, encoded, signatures
+from cubinspec_writer.linker.write.mercury import MercuryCopies
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec_writer.linker.state import LinkState
+    from cubinspec_writer.linker.write.described import History
+
+_PRODUCER = "mercury"
+
+
+def write(sass: LinkState, mercury: LinkState) -> bytes:
+    """The cubin of two finalized halves.
+
+    Raises:
+        CubinError: the halves do not belong together, or a number does not fit its field.
+    """
+    half = DescribedHalf(sass)
+    history = _history(half, mercury)
+    history += [half.made[section] for section in late_sections(sass)]
+    listed = {id(item) for item in history}
+    for section, made in half.made.items():
+        if id(made) not in listed:
+            raise UnsupportedLinkError(f"section '{section.name}' has no Mercury twin")
+    history += MercuryCopies(half, mercury).sections()
+    return encoded(half.description(history, _PRODUCER))
+
+
+def _history(half: DescribedHalf, mercury: LinkState) -> History:
+    """What was made, in the order of the Mercury half."""
+    history = signatures(mercury)
+    twins = mercury.sections.twins
+    for entry in mercury.names.entries:
+        if isinstance(entry, OutSection):
+            twin = twins.get(entry)
+            made = half.made.get(twin) if twin is not None else None
+            if made is not None and made.name != entry.name:
+                made.made_as = entry.name
+            history.append(made or out.Dropped(entry.name, in_shstrtab=True))
+        elif isinstance(entry, str):
+            history.append(out.Dropped(entry, in_shstrtab=True))
+        elif is_dropped(mercury, entry):
+            if not is_hidden(mercury, entry):
+                history.append(out.Dropped(entry.name))
+        else:
+            history.append(half.kept_symbol(_twin_symbol(half.state, entry)))
+    return history
+
+
+def _twin_symbol(sass: LinkState, symbol: Symbol) -> Symbol:
+    """The symbol of the SASS half with the number of a Mercury symbol."""
+    numbered = sass.symbols.numbered
+    twin = numbered[symbol.index - 1] if symbol.index <= len(numbered) else None
+    if not isinstance(twin, Symbol):
+        raise UnsupportedLinkError(f"Mercury symbol '{symbol.name}' without a twin")
+    return twin

@@ -1,0 +1,221 @@
+"""The sections of the Mercury half as they stand in the file, beside the SASS half.
+
+Code is a capsule (`.nv.capmerc.text.F`), anything else a copy (`.nv.merc…`) that may differ from
+its SASS twin in relocations and contents. The half has a symbol table of its own.
+"""
+
+from __future__ import annotations
+
+from cubinspec.format.packing import align_up
+from cubinspec.format.sections import CAPMERC_UFT, MERCURY_TYPE, mercury_rank
+from cubinspec.format.strings import length
+from cubinspec_generated import records
+from cubinspec_generated.codes import (
+    SHF_CUDA_MERCURY,
+    SHF_EXECINSTR,
+    SHT_CUDA_CAPMERC,
+    SHT_CUDA_COMPAT_INFO,
+    SHT_CUDA_CONSTANT_B2,
+    SHT_CUDA_MERC_SYMTAB,
+    SHT_CUDA_RESERVED_SHARED,
+    SHT_CUDA_UFT_ENTRY,
+    SHT_STRTAB,
+    STT_SECTION,
+)
+from cubinspec_writer.emitter import bodies
+from cubinspec_writer.emitter import model as out
+from cubinspec_writer.emitter.layout import plan
+from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
+from cubinspec_writer.linker.finalizer.join import twin_of
+from cubinspec_writer.linker.library.outsymbols import symbol_fields
+from cubinspec_writer.linker.model import Symbol
+from cubinspec_writer.linker.write.contents import has_mercury_copy, mercury_copy_name
+from cubinspec_writer.linker.write.described import DescribedHalf, describe, section_body
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec_writer.linker.model import OutSection
+    from cubinspec_writer.linker.state import LinkState
+
+_DEBUG_INFO = ".debug_info"
+#: Size of the record of `.nv.compat` that the finalizer adds.
+_LEN_FASTPATH_RECORD = 12
+_SYMTAB_ALIGN = 8
+
+
+class MercuryCopies:
+    """Describes the sections of the Mercury half.
+
+    Attributes:
+        sass: the description of the SASS half.
+        state: the linked Mercury half.
+        copies: section of the Mercury half -> its copy in the file.
+    """
+
+    def __init__(self, sass: DescribedHalf, state: LinkState) -> None:
+        self.sass = sass
+        self.state = state
+        self.copies = {
+            section: self._copy(section)
+            for section in (state.sections.fixed[".nv.info"], *state.sections.made)
+            if section.emitted and has_mercury_copy(section)
+        }
+
+    def sections(self) -> list[out.Section]:
+        """All sections of the half, in the order in which the file has them."""
+        self._refer()
+        made = [*self.copies.values(), self._symbol_table()]
+        made.sort(key=lambda s: s.sh_type == SHT_CUDA_RESERVED_SHARED)
+        has_rows = any(section.sh_type == SHT_CUDA_UFT_ENTRY for section in made)
+        has_table = has_rows and any(section.name == CAPMERC_UFT for section in made)
+
+        def rank(section: out.Section) -> int:
+            return mercury_rank(
+                section.name, section.sh_type, capsules_last=False, has_table=has_table
+            )
+
+        return sorted(made, key=rank)
+
+    def _refer(self) -> None:
+        """Set `sh_info` of all copies."""
+        copies = self.copies
+        for section, copy in copies.items():
+            owner = section.info_section
+            if owner is not None:
+                if owner not in copies:
+                    raise UnsupportedLinkError(f"section '{section.name}' without '{owner.name}'")
+                copy.info = copies[owner]
+            elif section.flags & SHF_EXECINSTR:
+                function = section.owner
+                copy.info = function.index if function is not None else section.info_value
+
+    def _copy(self, section: OutSection) -> out.Section:
+        sh_type = section.sh_type
+        is_code = bool(section.flags & SHF_EXECINSTR)
+        body = section_body(self.state, section)
+        if is_code and isinstance(body, bodies.Blob):
+            body = _CapsuleBody(body.data, self._twin(section))
+        if sh_type == SHT_CUDA_RESERVED_SHARED:
+            body = bodies.Blob(_stale_headers(self.state, section.size))
+        return out.Section(
+            mercury_copy_name(section),
+            SHT_CUDA_CAPMERC if is_code else MERCURY_TYPE.get(sh_type, sh_type),
+            body,
+            SHF_CUDA_MERCURY if is_code else section.flags | SHF_CUDA_MERCURY,
+            0,
+            section.align,
+            section.entsize,
+            has_symbol=False,
+            shares=False if self._is_apart(section) else None,
+        )
+
+    def _is_apart(self, section: OutSection) -> bool:
+        """Whether a copy never shares the bytes of its twin, even when they are equal by chance.
+
+        The finalizer writes the contents of these twins anew.
+        """
+        if section.sh_type == SHT_CUDA_CONSTANT_B2:
+            return True
+        twin = self.state.sections.twins.get(section)
+        applied = self.sass.state.relocations.applied
+        return section.name == _DEBUG_INFO and twin is not None and twin in applied
+
+    def _twin(self, section: OutSection) -> out.Section:
+        """The section of the SASS half that stands for the same thing."""
+        return self.sass.section(twin_of(self.state.sections.twins, section))
+
+    def _symbol_table(self) -> out.Section:
+        symbols = self.state.symbols
+        rows = [self._symbol(item) for item in symbols.numbered]
+        return out.Section(
+            ".nv.merc.symtab",
+            SHT_CUDA_MERC_SYMTAB,
+            bodies.MercurySymbols(rows, null_value=symbols.null_value),
+            SHF_CUDA_MERCURY,
+            0,
+            _SYMTAB_ALIGN,
+            records.SYMBOL_64.size,
+            has_symbol=False,
+        )
+
+    def _symbol(self, item: Symbol | OutSection) -> bodies.MercurySymbol:
+        symbol = item if isinstance(item, Symbol) else item.symbol
+        assert symbol is not None
+        info, other, value = symbol_fields(self.state, symbol)
+        section, name = symbol.section, symbol.name
+        place: out.Section | int = 0
+        if section is not None:
+            place = self.copies[section] if section in self.copies else self._twin(section)
+            if symbol.kind == STT_SECTION:
+                name = section.name
+        return bodies.MercurySymbol(name, info, other, place, value, symbol.size)
+
+
+class _CapsuleBody:
+    """Mercury code; its first word is the index of the SASS section of the same function."""
+
+    __slots__ = ("data", "text")
+
+    def __init__(self, data: bytes, text: out.Section) -> None:
+        self.data = data
+        self.text = text
+
+    @property
+    def size(self) -> int:
+        return len(self.data)
+
+    def encode(self, context: bodies.Context) -> bytes:
+        return context.section_index(self.text).to_bytes(4, "little") + self.data[4:]
+
+
+def _stale_headers(mercury: LinkState, size: int) -> bytes:
+    """Bytes of the Mercury copy of reserved shared memory.
+
+    Nothing is ever stored there. What shows is what follows in the file that the finalizer reads:
+    padding, the null section header, that of `.shstrtab` and the first half of that of `.strtab`
+    (case tcgen05_thor).
+    """
+    names = dict.fromkeys(
+        entry if isinstance(entry, str) else entry.name
+        for entry in mercury.names.entries
+        if not isinstance(entry, Symbol)
+    )
+    len_names = 1 + sum(length(name) + 1 for name in names)
+    row = records.SECTION_HEADER_64
+    stale = bytes(_padding_behind_reserved(mercury) + row.size)
+    stale += row.pack(1, SHT_STRTAB, 0, 0, row.size, len_names, 0, 0, 1, 0)
+    # The size of `.strtab` stands in the second half, which is not made here.
+    name_offset = len("\0.shstrtab\0")
+    strtab = row.pack(name_offset, SHT_STRTAB, 0, 0, row.size + len_names, 0, 0, 0, 1, 0)
+    stale += strtab[: row.size // 2]
+    if size > len(stale):
+        raise UnsupportedLinkError(f"{size} bytes of reserved shared memory")
+    return stale[:size]
+
+
+def _padding_behind_reserved(mercury: LinkState) -> int:
+    """Bytes between reserved shared memory and the section headers of the Mercury file.
+
+    Sections without bytes are aligned, too, so the offset in that file matters when one behind has
+    a larger alignment. The file is laid out with code as long as its symbols say, and without the
+    record that the finalizer adds to `.nv.compat`.
+    """
+    without_bytes = [s for s in mercury.sections.made if s.emitted and s.is_nobits]
+    types = [section.sh_type for section in without_bytes]
+    if SHT_CUDA_RESERVED_SHARED not in types:
+        return 0
+    number = types.index(SHT_CUDA_RESERVED_SHARED)
+    reserved = without_bytes[number]
+    if all(section.align <= reserved.align for section in without_bytes[number + 1 :]):
+        return 0
+    half = DescribedHalf(mercury)
+    for section, made in half.made.items():
+        if section.flags & SHF_EXECINSTR and section.owner is not None:
+            made.body = bodies.Blob(bytes(section.owner.size))
+        elif section.sh_type == SHT_CUDA_COMPAT_INFO:
+            made.body = bodies.Blob(bytes(len(section.content) - _LEN_FASTPATH_RECORD))
+    planned = plan(describe(half))
+    rows = zip(planned.sections, planned.section_rows, strict=True)
+    offset_of = {id(made): offset for made, (_, _, _, _, offset, *_) in rows}
+    end = max(offset_of[id(half.made[section])] for section in without_bytes)
+    return align_up(end, 8) - offset_of[id(half.made[reserved])]
