@@ -68,7 +68,7 @@ def link(words: Sequence[str], folder: Path) -> tuple[int, str, bytes | None]:
 def first_difference(expected: bytes, actual: bytes) -> str:
     """One line: the first section (or header) that is not the same in both files.
 
-    It reads both files with the plain ELF reader, so that it does not depend on the linker's data.
+    Both files are read as ELF again, so that the answer does not depend on the linker's data.
     """
     try:
         a, b = Elf(expected, "expected"), Elf(actual, "actual")

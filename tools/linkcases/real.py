@@ -21,6 +21,7 @@ from pathlib import Path
 from cubinspec.containers.walk import images
 from cubinspec.format.sections import occupies_file
 from cubinspec.reader.elf import Elf
+from cubinspec_generated.codes import SHT_SYMTAB, ST_TYPE_MASK, STT_SECTION
 from cubinspec_writer.linker import Named, link
 from cubinspec_writer.linker.command import linker_note
 from tools import oracle
@@ -56,13 +57,13 @@ def with_nvlink(inputs: list[Named], arch: str) -> bytes | None:
 
 def symbols(elf: Elf) -> set[tuple[object, ...]]:
     """Name, binding, kind, section, value and size of every symbol that has a name."""
-    table = elf.find_section(2)
+    table = elf.find_section(SHT_SYMTAB)
     assert table is not None
     strings = elf.string_table(elf.section_rows[table][6])
     return {
         (strings.get(name), info, elf.section_names[shndx], value, size)
         for name, info, _, shndx, value, size in elf.symbol_rows(table)
-        if info & 15 != 3
+        if info & ST_TYPE_MASK != STT_SECTION
     }
 
 

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from cubinspec_generated import records
+from cubinspec_generated import codes, records
 from cubinspec_writer.linker.command import linker_note
 from tools.linkcases import build, outcomes
 from tools.linkcases.compare import link, our_words
@@ -35,7 +35,6 @@ from tools.linkcases.compare import link, our_words
 FOLDER = Path(__file__).resolve().parents[2] / "tests" / "link" / "stored"
 TABLE = FOLDER / "expected.tsv"
 ARCHIVE = FOLDER / "inputs.tar.xz"
-EM_CUDA, SHT_STRTAB, SHT_NOTE = 190, 3, 7
 _HEAD = "case\ttarget\texit\tsize\tsha256 of the output\tsha256 of the messages"
 #: In place of size and hash where nvlink wrote no file.
 _NONE = "-"
@@ -182,16 +181,21 @@ def unpack(folder: Path, arches: Iterable[str] | None = None) -> list[tuple[str,
 def note_holder(note: bytes) -> bytes:
     """A cubin with nothing but a tool note, for `--tkinfo-from`."""
     names = b"\0.shstrtab\0" + _NOTE_SECTION.encode() + b"\0"
-    ident = records.ELF_IDENT.pack(b"\x7fELF", 2, 1, 1, 0, 0, bytes(7))
+    ident = records.ELF_IDENT.pack(
+        b"\x7fELF", codes.ELFCLASS64, codes.ELFDATA2LSB, codes.EV_CURRENT, 0, 0, bytes(7)
+    )
     size = records.ELF_HEADER_64.size + len(ident)
     row = records.SECTION_HEADER_64
-    at = size + len(names) + len(note)
-    fields = (2, EM_CUDA, 1, 0, 0, at, 0, size, 0, 0, row.size, 3, 1)
+    at = size + len(names)
+    table = at + len(note)
+    head = (codes.ET_EXEC, codes.EM_CUDA, codes.EV_CURRENT, 0, 0, table, 0, size, 0, 0, row.size)
     rows = (
         row.pack(*bytes(10)),
-        row.pack(1, SHT_STRTAB, 0, 0, size, len(names), 0, 0, 1, 0),
-        row.pack(names.index(b".note"), SHT_NOTE, 0, 0, size + len(names), len(note), 0, 0, 1, 0),
+        row.pack(1, codes.SHT_STRTAB, 0, 0, size, len(names), 0, 0, 1, 0),
+        row.pack(names.index(b".note"), codes.SHT_NOTE, 0, 0, at, len(note), 0, 0, 1, 0),
     )
+    num_sections, name_section = len(rows), 1
+    fields = (*head, num_sections, name_section)
     return ident + records.ELF_HEADER_64.pack(*fields) + names + note + b"".join(rows)
 
 

@@ -101,10 +101,10 @@ class UnifiedProgram:
             return f"{linkage}.func {attribute}{_SIGNATURE.format(name=name.name)};\n"
         text = f"{linkage}.global {name.attribute}.align 8 .u64 {name.name}[{name.words}]"
         if here and self.random.random() < 0.6:
-            known = [f.name for f in self.functions if self._is_seen(f, file)]
+            named = [f.name for f in self.functions if self._is_seen(f, file)]
             if name.identifier is not None and self.random.random() < 0.9:
-                known = []  # what has addresses must not be moved
-            text += " = {" + ", ".join(self._value(known) for _ in range(name.words)) + "}"
+                named = []  # what has addresses must not be moved
+            text += " = {" + ", ".join(self._value(named) for _ in range(name.words)) + "}"
         return text + ";\n"
 
     def _value(self, functions: list[str]) -> str:
