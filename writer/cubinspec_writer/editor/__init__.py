@@ -1,7 +1,8 @@
 """Changing cubins: resources, names, notes; removing kernels and debug data.
 
-Everything that a change does not name stays byte for byte as it was; offsets, numbers and sizes
-that follow from it are computed again. What is not understood is refused by name.
+Whatever a change does not name stays as it was, byte for byte; only offsets, indices and sizes that
+follow from the change are computed anew. A file with parts that are not understood and would have
+to change is refused, and the error names the part.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Taking functions out of ``.debug_frame``, the one debug section that every cubin has.
 
-The section is a run of DWARF call frame entries: a CIE for each group of functions, an FDE for each
-function. An FDE names its function by a relocation on its initial location and its CIE by the
-offset of the CIE in the section, in relocatable files through another relocation.
+The section is a run of DWARF call frame entries: a common entry (CIE) for each group of functions,
+an entry (FDE) for each function. An FDE names its function by a relocation on its initial location.
+It names its CIE by the offset of the CIE in the section, in relocatable files through another
+relocation.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ from cubinspec_writer.emitter import bodies
 if TYPE_CHECKING:
     from cubinspec_writer.emitter.model import Section
 
+    #: r_offset, symbol, r_type, addend
     Row = tuple[int, int, int, int | None]
 
 _WORD, _LONG = Struct("<I"), Struct("<Q")
+#: First word of an entry whose sizes and offsets have 64 bits.
 _DWARF64_MARK = 0xFFFFFFFF
 
 
@@ -58,9 +61,7 @@ def remove_functions(
         raise BadStructureError("it is no frame data", field=frame.name)
     data = frame.body.data
     rows = {id(section): _rows(section) for section in relocations}
-    located = {
-        offset: symbol for some in rows.values() for offset, symbol, _, _ in some if symbol in gone
-    }
+    located = {offset for some in rows.values() for offset, symbol, _, _ in some if symbol in gone}
     if not located:
         return
     addends = {
@@ -69,75 +70,117 @@ def remove_functions(
         for offset, symbol, _, addend in some
         if symbol == itself and addend is not None
     }
-    entries = _entries(frame, data)
-    fdes = [entry for entry in entries if entry.cie is not None]
-    dropped = {entry.start for entry in fdes if entry.location_at in located}
-    stated = {entry.start: addends.get(entry.pointer_at, entry.cie) or 0 for entry in fdes}
-    cie_of = _cies(entries, stated)
-    still_used = {cie for start, cie in cie_of.items() if start not in dropped}
-    orphans = {cie for start, cie in cie_of.items() if start in dropped} - still_used
-    new_start: dict[int, int] = {}
-    at = 0
-    for entry in entries:
-        if entry.start not in dropped and entry.start not in orphans:
-            new_start[entry.start] = at
-            at += entry.end - entry.start
-    if cie_of == stated:
-        moved = {old: new_start[old] for old in still_used}
-    else:
-        moved = _shifted(stated, dropped)
-    parts = bytearray()
-    for entry in entries:
-        if entry.start not in new_start:
-            continue
-        raw = bytearray(data[entry.start : entry.end])
-        # beside an addend the stored offset is unused: zero, or with the finalizer a copy
-        if entry.cie is not None and entry.cie == stated[entry.start]:
-            pointer = moved[stated[entry.start]]
-            entry.pointer.pack_into(raw, entry.pointer_at - entry.start, pointer)
-        parts += raw
-    frame.body = bodies.Blob(bytes(parts))
-    kept = [entry for entry in entries if entry.start in new_start]
-    left = {key: _move(some, kept, new_start, (itself, moved)) for key, some in rows.items()}
-    _drop_zero_addends(relocations, left, itself, parts)
+    cut = _Cut(_entries(frame, data), located, addends)
+    new_data = cut.apply(data)
+    frame.body = bodies.Blob(new_data)
+    left = {key: cut.move(some, itself) for key, some in rows.items()}
+    _drop_zero_addends(relocations, left, itself, new_data)
     for section in relocations:
         body = section.body
         assert isinstance(body, bodies.Relocations)
         section.body = bodies.Relocations.from_rows(left[id(section)], body.rela, body.is_64)
 
 
-def _drop_zero_addends(
-    relocations: list[Section], left: dict[int, list[Row]], itself: int | None, data: bytearray
-) -> None:
-    """Files with both kinds of relocations (up to sm_89) have those without addend in ``.rel``.
+class _Cut:
+    """Which entries stay, and where they go.
 
-    The CIE that moved to the start of the section is such a one.
+    Attributes:
+        kept: the entries that stay: an FDE unless its function goes, a CIE unless all its FDEs go.
+        new_start: start of an entry that stays -> its start afterwards.
+        stated: start of an FDE -> the offset of its CIE, as the file states it.
+        new_cie: stated offset of a CIE -> what is to be stated afterwards.
+    """
+
+    def __init__(self, entries: list[_Entry], located: set[int], addends: dict[int, int]) -> None:
+        """Decide.
+
+        Args:
+            located: places of the initial locations of functions that go.
+            addends: place of a relocation to the section itself -> its addend.
+        """
+        fdes = [entry for entry in entries if entry.cie is not None]
+        dropped = {entry.start for entry in fdes if entry.location_at in located}
+        self.stated = {entry.start: addends.get(entry.pointer_at, entry.cie) or 0 for entry in fdes}
+        cie_of = _cies(entries, self.stated)
+        still_used = {cie for start, cie in cie_of.items() if start not in dropped}
+        orphans = {cie for start, cie in cie_of.items() if start in dropped} - still_used
+        gone = dropped | orphans
+        self.kept = [entry for entry in entries if entry.start not in gone]
+        self.new_start: dict[int, int] = {}
+        at = 0
+        for entry in self.kept:
+            self.new_start[entry.start] = at
+            at += entry.end - entry.start
+        if cie_of == self.stated:
+            self.new_cie = {old: self.new_start[old] for old in still_used}
+        else:
+            self.new_cie = _shifted(self.stated, dropped)
+
+    def apply(self, data: bytes) -> bytes:
+        """The entries that stay, with new offsets of their CIEs."""
+        parts = bytearray()
+        for entry in self.kept:
+            raw = bytearray(data[entry.start : entry.end])
+            # beside an addend the stored offset is unused: zero, or with the finalizer a copy
+            if entry.cie is not None and entry.cie == self.stated[entry.start]:
+                pointer = self.new_cie[self.stated[entry.start]]
+                entry.pointer.pack_into(raw, entry.pointer_at - entry.start, pointer)
+            parts += raw
+        return bytes(parts)
+
+    def move(self, rows: list[Row], itself: int | None) -> list[Row]:
+        """The relocations of the entries that stay, at their new places."""
+        starts = [entry.start for entry in self.kept]
+        result: list[Row] = []
+        for offset, symbol, kind, addend in rows:
+            at = bisect_right(starts, offset) - 1
+            if at < 0 or offset >= self.kept[at].end:
+                continue
+            if symbol == itself and addend is not None:
+                addend = self.new_cie.get(addend, addend)
+            start = self.kept[at].start
+            result.append((offset - start + self.new_start[start], symbol, kind, addend))
+        return result
+
+
+def _drop_zero_addends(
+    relocations: list[Section], left: dict[int, list[Row]], itself: int | None, data: bytes
+) -> None:
+    """Move relocations whose addend became 0 into ``.rel``.
+
+    Files with both kinds of sections (up to sm_89) state relocations without addend there. A CIE
+    that moved to the start of the section is referred to by such relocations.
     """
     rel = [s for s in relocations if isinstance(s.body, bodies.Relocations) and not s.body.rela]
     if len(rel) != 1:
         return
     without = left[id(rel[0])]
-    descending = len(without) < 2 or without[0][0] > without[-1][0]
+    descending = len(without) < 2 or _offset(without[0]) > _offset(without[-1])
     for section in relocations:
         if section is rel[0]:
             continue
         rows = left[id(section)]
         zero = [
-            row
-            for row in rows
-            if row[1] == itself and row[3] == 0 and not any(data[row[0] : row[0] + _WORD.size])
+            (offset, symbol, kind, addend)
+            for offset, symbol, kind, addend in rows
+            if symbol == itself and addend == 0 and not any(data[offset : offset + _WORD.size])
         ]
         if zero:
             left[id(section)] = [row for row in rows if row not in zero]
             without += [(offset, symbol, kind, None) for offset, symbol, kind, _ in zero]
-            without.sort(key=lambda row: row[0], reverse=descending)
+            without.sort(key=_offset, reverse=descending)
+
+
+def _offset(row: Row) -> int:
+    offset, _, _, _ = row
+    return offset
 
 
 def _cies(entries: list[_Entry], stated: dict[int, int]) -> dict[int, int]:
-    """FDE start -> start of its CIE.
+    """Start of each FDE -> start of its CIE.
 
-    The finalizer (sm_90 and up, relocatable) shortens entries and leaves the offsets of their CIEs
-    as they were before; then the CIE in front of an FDE is its own.
+    The finalizer (relocatable files of sm_90 and later) shortens entries without correcting the
+    stated offsets. In such a file the nearest CIE in front of an FDE is its own.
     """
     cies = {entry.start for entry in entries if entry.cie is None}
     if all(cie in cies for cie in stated.values()):
@@ -153,7 +196,10 @@ def _cies(entries: list[_Entry], stated: dict[int, int]) -> dict[int, int]:
 
 
 def _shifted(stated: dict[int, int], dropped: set[int]) -> dict[int, int]:
-    """New values for stated offsets that are no places in the section: the gaps close up."""
+    """New values for stated offsets that are no places in the section.
+
+    The distances between offsets that are still used stay as they are.
+    """
     offsets = sorted(set(stated.values()))
     used = {offset for start, offset in stated.items() if start not in dropped}
     moved: dict[int, int] = {}
@@ -191,24 +237,3 @@ def _entries(frame: Section, data: bytes) -> list[_Entry]:
     if at != size:
         raise BadStructureError(f"malformed frame entry at {at:#x}", field=frame.name)
     return entries
-
-
-def _move(
-    rows: list[Row],
-    kept: list[_Entry],
-    new_start: dict[int, int],
-    pointers: tuple[int | None, dict[int, int]],
-) -> list[Row]:
-    """The relocations of the entries that stay, at their new places."""
-    itself, moved = pointers
-    starts = [entry.start for entry in kept]
-    result: list[Row] = []
-    for offset, symbol, kind, addend in rows:
-        at = bisect_right(starts, offset) - 1
-        if at < 0 or offset >= kept[at].end:
-            continue
-        if symbol == itself and addend is not None:
-            addend = moved.get(addend, addend)
-        start = kept[at].start
-        result.append((offset - start + new_start[start], symbol, kind, addend))
-    return result

@@ -11,6 +11,13 @@ from typing import TYPE_CHECKING
 
 from cubinspec.errors import BadStructureError
 from cubinspec.format.sections import info_target
+from cubinspec_generated.codes import (
+    SHT_CUDA_INFO,
+    SHT_CUDA_MERC_INFO,
+    ST_TYPE_MASK,
+    STO_CUDA_ENTRY,
+    STT_FUNC,
+)
 from cubinspec_writer.editor.references import mercury_symbols
 from cubinspec_writer.emitter.model import Section, Symbol
 
@@ -19,25 +26,24 @@ if TYPE_CHECKING:
 
     from cubinspec_writer.emitter.model import Description
 
-STT_FUNC = 2
-STO_CUDA_ENTRY = 0x10
-
-#: What stands before the function's name in the name of a section (and of a dropped one).
+#: What stands before the function's name in the name of a section.
 _OWNED = re.compile(
     r"(?:\.nv\.(?:cap)?merc)?"
     r"(?:\.rela?|\.nv\.resolvedrela)?"
     r"(?:\.text|\.nv\.info|\.nv\.shared|\.nv\.local|\.nv\.uft\.rel"
     r"|\.nv\.constant(?:\d+|\.optimizer|\.entry_image_header_indices))\."
 )
-_MODULE_SHARED = ".nv.shared.reserved."
+#: Start of names that look like a function's shared memory, but belong to the driver.
+_RESERVED_SHARED = ".nv.shared.reserved."
+_INFO_TYPES = frozenset((SHT_CUDA_INFO, SHT_CUDA_MERC_INFO))
 
 
 def split_owner(name: str) -> tuple[str, str] | None:
-    """A section name as prefix and function name; ``None`` when no function owns such one."""
+    """A section name as prefix and function name; ``None`` when no function owns such a section."""
     match = _OWNED.match(name)
     if match is None or match.end() == len(name):
         return None
-    if name.removeprefix(".nv.merc").startswith(_MODULE_SHARED):
+    if name.removeprefix(".nv.merc").startswith(_RESERVED_SHARED):
         return None
     return name[: match.end()], name[match.end() :]
 
@@ -49,7 +55,7 @@ def owner(name: str) -> str | None:
 
 
 def symbols(description: Description) -> Iterator[Symbol]:
-    """All symbols of ``.symtab`` that are not section symbols made by the layout."""
+    """All symbols of ``.symtab`` except section symbols, which the layout makes."""
     for entry in (*description.history, *description.symbols):
         if isinstance(entry, Symbol):
             yield entry
@@ -57,7 +63,7 @@ def symbols(description: Description) -> Iterator[Symbol]:
 
 def is_function(symbol: Symbol) -> bool:
     """Whether it is a function with code in this file."""
-    return symbol.st_info & 0xF == STT_FUNC and isinstance(symbol.section, Section)
+    return symbol.st_info & ST_TYPE_MASK == STT_FUNC and isinstance(symbol.section, Section)
 
 
 def is_kernel(symbol: Symbol) -> bool:
@@ -78,9 +84,9 @@ def find_function(description: Description, name: str) -> Symbol:
     """
     found = [s for s in symbols(description) if s.name == name and is_function(s)]
     if not found:
-        known = sorted(symbol.name for symbol in kernels(description))
+        defined = sorted(symbol.name for symbol in kernels(description))
         raise BadStructureError(
-            f"no function {name!r} is defined here", expected=_listing(known) or "a kernel"
+            f"no function {name!r} is defined here", expected=_listing(defined) or "a kernel"
         )
     if len(found) > 1:
         raise BadStructureError(f"{len(found)} functions are named {name!r}")
@@ -94,7 +100,7 @@ def _listing(names: list[str], most: int = 8) -> str:
 def info_section(description: Description, code: Section) -> Section | None:
     """The attribute section of the function whose code stands in ``code``."""
     for section in description.sections:
-        if section.sh_type not in (0x70000000, 0x70000083):
+        if section.sh_type not in _INFO_TYPES:
             continue
         if section.info is code or (
             section.info is None and info_target(section.name, section.sh_type) == code.name
@@ -106,6 +112,6 @@ def info_section(description: Description, code: Section) -> Section | None:
 def capsule(description: Description, symbol: Symbol) -> Section | None:
     """The section with the Mercury code of a function."""
     for twin in mercury_symbols(description):
-        if twin.name == symbol.name and twin.st_info & 0xF == STT_FUNC:
+        if twin.name == symbol.name and twin.st_info & ST_TYPE_MASK == STT_FUNC:
             return twin.section if isinstance(twin.section, Section) else None
     return None

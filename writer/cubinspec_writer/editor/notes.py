@@ -1,7 +1,7 @@
 """What a file says about its target and its maker: the cuinfo and tkinfo notes.
 
-Files of ABI 7 have no notes; they hold the virtual architecture in ``e_flags`` bits 16-23 and the
-toolkit in ``e_version``.
+Files of ABI 7 have no notes; they state the virtual architecture in ``e_flags`` and the toolkit in
+``e_version``.
 """
 
 from __future__ import annotations
@@ -10,6 +10,11 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from cubinspec.errors import BadStructureError
+from cubinspec_generated.codes import (
+    ABI_7,
+    EF_CUDA_VIRTUAL_SM_MASK,
+    EF_CUDA_VIRTUAL_SM_SHIFT,
+)
 from cubinspec_writer.emitter import bodies
 
 if TYPE_CHECKING:
@@ -18,14 +23,13 @@ if TYPE_CHECKING:
     from cubinspec_writer.emitter.bodies import Note
     from cubinspec_writer.emitter.model import Description
 
-ABI_7 = 7
-_VIRTUAL_SM_SHIFT, _VIRTUAL_SM_MASK = 16, 0xFF
-_MAX_WORD = 0xFFFF
+#: Largest number that a field of a note holds.
+_MAX_HALF = 0xFFFF
 
 
 @dataclass(frozen=True, slots=True)
 class NoteChange:
-    """What the notes shall say; ``None`` leaves a field as it is.
+    """New values of the notes; ``None`` leaves a field as it is.
 
     Attributes:
         virtual_sm: architecture of the PTX that the code was made from, 80 for compute_80.
@@ -53,7 +57,7 @@ def retarget(description: Description, change: NoteChange) -> None:
     """
     numbers = {"virtual_sm": change.virtual_sm, "toolkit_version": change.toolkit}
     for name, number in numbers.items():
-        if number is not None and not 0 <= number <= _MAX_WORD:
+        if number is not None and not 0 <= number <= _MAX_HALF:
             raise BadStructureError(f"{name} {number} does not fit into 16 bits")
     if any(number is not None for number in numbers.values()):
         _numbers(description, change)
@@ -66,10 +70,10 @@ def _numbers(description: Description, change: NoteChange) -> None:
     header = description.header
     if header.ei_abiversion == ABI_7:
         if change.virtual_sm is not None:
-            if change.virtual_sm > _VIRTUAL_SM_MASK:
+            field = change.virtual_sm << EF_CUDA_VIRTUAL_SM_SHIFT
+            if field & ~EF_CUDA_VIRTUAL_SM_MASK:
                 raise BadStructureError("virtual_sm has eight bits in this file")
-            header.e_flags &= ~(_VIRTUAL_SM_MASK << _VIRTUAL_SM_SHIFT)
-            header.e_flags |= change.virtual_sm << _VIRTUAL_SM_SHIFT
+            header.e_flags = header.e_flags & ~EF_CUDA_VIRTUAL_SM_MASK | field
         if change.toolkit is not None:
             header.e_version = change.toolkit
         return
@@ -102,8 +106,7 @@ def _texts(description: Description, texts: dict[str, str]) -> None:
                     raise BadStructureError(f"{name} holds a NUL character")
                 setattr(descriptor, name, text)
             descriptor.padding = None
-            # a linked file has the notes of its inputs behind that of the linker
-            return
+            return  # the first note is the linker's; those of its inputs follow
     raise BadStructureError("the file has no such note", field=".note.nv.tkinfo")
 
 

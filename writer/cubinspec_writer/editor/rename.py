@@ -1,4 +1,4 @@
-"""Another name for a kernel, a device function or a variable, wherever the name stands."""
+"""Renaming a kernel, a device function or a variable, wherever its name stands."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from cubinspec.errors import BadStructureError
+from cubinspec_generated.codes import ST_TYPE_MASK, STT_SECTION
 from cubinspec_writer.editor import debug_names, functions
 from cubinspec_writer.editor.references import mercury_symbols
 from cubinspec_writer.editor.removal import is_debug
@@ -15,10 +16,9 @@ from cubinspec_writer.emitter.model import Dropped, Section, Symbol
 if TYPE_CHECKING:
     from cubinspec_writer.emitter.model import Description
 
-STT_SECTION = 3
 #: Stub that jumps to a unified function.
 _STUB = "__cuda_uf_stub_"
-#: Slot with the address of a symbol (ptxas -pic).
+#: Constant that holds the address of a symbol (ptxas -pic).
 _ADDRESS = "$ADDRESS$"
 #: "$BINDLESS$k$t$s": texture or surface t, with sampler s, as kernel k uses it (up to sm_62).
 _BINDLESS = "$BINDLESS$"
@@ -27,15 +27,14 @@ _CONSTANTS = ".const_opt."
 
 
 def rename(description: Description, old: str, new: str) -> list[str]:
-    """Rename a symbol; for a function also its sections and the copies of callees inside it.
+    """Rename a symbol; of a function also its sections and the copies of callees inside it.
 
     Returns:
-        debug sections in which the old name stands in another role, such as that of a line of
-        source text.
+        debug sections that still hold the old name as a word, for example in source text.
 
     Raises:
-        CubinError: there is no such symbol, or several; the new name is taken or no name; debug
-            data that holds the name is not understood.
+        CubinError: there is no such symbol, or several; the new name is taken, or cannot be a
+            name; debug data that holds the name is not understood.
     """
     if not new or "\0" in new:
         raise BadStructureError(f"{new!r} is no symbol name")
@@ -45,28 +44,31 @@ def rename(description: Description, old: str, new: str) -> list[str]:
             field=".strtab",
         )
     symbol = _find(description, old, new)
-    is_function = functions.is_function(symbol)
     names = {old: new, **_derived(description, symbol, new)}
     debug_names.rename(description, old, new)
     for other in functions.symbols(description):
         other.name = names.get(other.name, other.name)
+    for dropped in (*description.history, *description.symbols):
+        if isinstance(dropped, Dropped):
+            dropped.name = names.get(dropped.name, dropped.name)
     for twin in mercury_symbols(description):
-        if twin.st_info & 0xF == STT_SECTION:
-            twin.name = _renamed(twin.name, old, new) if is_function else twin.name
-        else:
+        if twin.st_info & ST_TYPE_MASK != STT_SECTION:
             twin.name = names.get(twin.name, twin.name)
+    if functions.is_function(symbol):
+        _rename_sections(description, old, new)
+    return _left_over(description, old)
+
+
+def _rename_sections(description: Description, old: str, new: str) -> None:
+    """Rename the sections of a function, and what is left of dropped ones."""
     for entry in (*description.history, *description.symbols):
-        if isinstance(entry, Section) and is_function:
+        if isinstance(entry, Section | Dropped):
             entry.name = _renamed(entry.name, old, new)
             if entry.made_as is not None:
                 entry.made_as = _renamed(entry.made_as, old, new)
-        elif isinstance(entry, Dropped):
-            entry.name = names.get(entry.name, entry.name)
-            if is_function:
-                entry.name = _renamed(entry.name, old, new)
-                if entry.made_as is not None:
-                    entry.made_as = _renamed(entry.made_as, old, new)
-    return _left_over(description, old)
+    for twin in mercury_symbols(description):
+        if twin.st_info & ST_TYPE_MASK == STT_SECTION:
+            twin.name = _renamed(twin.name, old, new)
 
 
 def _derived(description: Description, symbol: Symbol, new: str) -> dict[str, str]:

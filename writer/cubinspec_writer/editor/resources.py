@@ -1,6 +1,6 @@
 """What a launch of a function needs: registers, threads, stack, barriers, any attribute.
 
-One value often stands in several places, which are changed together:
+One value often stands in several places, and all of them are changed:
 
 * registers: ``EIATTR_REGCOUNT`` in ``.nv.info``, before sm_90 also bits 24-31 of ``sh_info`` of the
   code section;
@@ -12,16 +12,34 @@ One value often stands in several places, which are changed together:
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import pack
+from math import prod
 from typing import TYPE_CHECKING
 
 from cubinspec.errors import BadStructureError
-from cubinspec.model.info import CODE
-from cubinspec_generated.records import FUNCTION_VALUE
+from cubinspec_generated.codes import (
+    ABI_7,
+    EF_CUDA_SM_MASK,
+    EF_CUDA_V2_SM_MASK,
+    EF_CUDA_V2_SM_SHIFT,
+    EIATTR_FRAME_SIZE,
+    EIATTR_MAX_STACK_SIZE,
+    EIATTR_MAX_THREADS,
+    EIATTR_MIN_STACK_SIZE,
+    EIATTR_NUM_BARRIERS,
+    EIATTR_REGCOUNT,
+    EIATTR_REQNTID,
+    ELFOSABI_CUDA_V2,
+    SHF_BARRIERS_MASK,
+    SHF_BARRIERS_SHIFT,
+    SHT_CUDA_INFO,
+    SHT_CUDA_MERC_INFO,
+    ST_TYPE_MASK,
+    STT_FUNC,
+)
+from cubinspec_generated.records import DIM3, FUNCTION_VALUE
 from cubinspec_generated.tables import arch, eiattr
 from cubinspec_writer.builder import attributes
 from cubinspec_writer.editor import functions
-from cubinspec_writer.editor.notes import ABI_7
 from cubinspec_writer.editor.references import SymbolTables, attribute_name
 from cubinspec_writer.editor.values import (
     OF_FUNCTION,
@@ -45,20 +63,15 @@ if TYPE_CHECKING:
     #: whether it is for the Mercury half -> the record, ``None`` to take it out
     Make = Callable[[bool], InfoRecord | None]
 
-BARRIERS_SHIFT, BARRIERS_MASK = 20, 0x7F
 #: From here on the code section's header has no register count.
 FIRST_SM_WITHOUT_COUNT = 90
-_INFO_TYPE = {False: bodies.SHT_CUDA_INFO, True: bodies.SHT_CUDA_MERC_INFO}
+#: Largest number of a 32-bit field.
 _U32 = (1 << 32) - 1
-_REGCOUNT = CODE["EIATTR_REGCOUNT"]
-_FRAME_SIZE = CODE["EIATTR_FRAME_SIZE"]
-_STACK = (CODE["EIATTR_MIN_STACK_SIZE"], CODE["EIATTR_MAX_STACK_SIZE"])
-_NUM_BARRIERS = CODE["EIATTR_NUM_BARRIERS"]
-_MAX_THREADS = CODE["EIATTR_MAX_THREADS"]
-_REQNTID = CODE["EIATTR_REQNTID"]
 #: Kinds of layouts that may hold instruction offsets.
-_OWN_NUMBERS = ("records", "list", "tagged")
-#: Names of the module's own attribute sections.
+_OFFSET_KINDS = ("records", "list", "tagged")
+#: Whether it is the Mercury half -> type of its attribute sections.
+_INFO_TYPE = {False: SHT_CUDA_INFO, True: SHT_CUDA_MERC_INFO}
+#: Whether it is the Mercury half -> name of the module's own attribute section.
 _MODULE_INFO = {False: ".nv.info", True: ".nv.merc.nv.info"}
 
 
@@ -110,18 +123,22 @@ class _Setter:
         self.tables = SymbolTables(description)
         self.finalizer = PRODUCERS[description.profile].mercury_names
         header = description.header
-        self.sm = header.e_flags >> 8 & 0xFFFF if header.ei_osabi == 0x41 else header.e_flags & 0xFF
+        if header.ei_osabi == ELFOSABI_CUDA_V2:
+            self.sm = (header.e_flags & EF_CUDA_V2_SM_MASK) >> EF_CUDA_V2_SM_SHIFT
+        else:
+            self.sm = header.e_flags & EF_CUDA_SM_MASK
         self.remarks: list[str] = []
 
     def run(self, new: Resources) -> list[str]:
         if new.registers is not None:
             self._registers(new.registers)
         if new.frame is not None:
-            self._keyed((_FRAME_SIZE,), new.frame, "frame")
+            self._keyed(EIATTR_FRAME_SIZE, new.frame, "frame")
         if new.stack is not None:
             # ptxas before CUDA 12 writes both, the maximum as zero
-            has_min = self._count((_STACK[0],))
-            self._keyed(_STACK[:1] if has_min else _STACK[1:], new.stack, "stack")
+            has_min = self._count(EIATTR_MIN_STACK_SIZE)
+            code = EIATTR_MIN_STACK_SIZE if has_min else EIATTR_MAX_STACK_SIZE
+            self._keyed(code, new.stack, "stack")
         if new.barriers is not None:
             self._barriers(new.barriers)
         if new.max_threads is not None:
@@ -141,9 +158,9 @@ class _Setter:
 
     def _registers(self, value: int) -> None:
         self._limit("registers", value, "max_registers_per_thread")
-        places, changes = self._set_keyed((_REGCOUNT,), value)
+        places, changes = self._set_keyed(EIATTR_REGCOUNT, value)
         if places and not changes:
-            return  # nvlink leaves another count in the section header
+            return  # the header stays as it is: nvlink leaves another count there
         owns_code = functions.owner(self.code.name) == self.name
         in_header = self.code.registers or (not places and self.sm < FIRST_SM_WITHOUT_COUNT)
         if owns_code and in_header:
@@ -159,21 +176,21 @@ class _Setter:
     def _barriers(self, value: int) -> None:
         self._limit("barriers", value, "max_barriers_per_block")
         if self.description.header.ei_abiversion == ABI_7:
-            flags = self.code.sh_flags & ~(BARRIERS_MASK << BARRIERS_SHIFT)
-            self.code.sh_flags = flags | value << BARRIERS_SHIFT
-            if not any(self._find(half, _NUM_BARRIERS) for half in (False, True)):
+            flags = self.code.sh_flags & ~SHF_BARRIERS_MASK
+            self.code.sh_flags = flags | value << SHF_BARRIERS_SHIFT
+            if not any(self._find(half, EIATTR_NUM_BARRIERS) for half in (False, True)):
                 return
-        record = attributes.byte(_NUM_BARRIERS, value)
-        places = [self._find(half, _NUM_BARRIERS) for half in (False, True)]
+        record = attributes.byte(EIATTR_NUM_BARRIERS, value)
+        places = [self._find(half, EIATTR_NUM_BARRIERS) for half in (False, True)]
         if value or all(is_same(found, record) for found in places if found is not None):
-            self._put(_NUM_BARRIERS, lambda _: record, only_replace=not value)
+            self._put(EIATTR_NUM_BARRIERS, lambda _: record, only_replace=not value)
         else:
-            self._put(_NUM_BARRIERS, lambda _: None, only_replace=True)
+            self._put(EIATTR_NUM_BARRIERS, lambda _: None, only_replace=True)
 
     def _max_threads(self, shape: tuple[int, int, int]) -> None:
         if not functions.is_kernel(self.symbol):
             raise BadStructureError("only a kernel has a largest block", field=self.name)
-        if self._find(False, _REQNTID) is not None:
+        if self._find(False, EIATTR_REQNTID) is not None:
             raise BadStructureError(
                 "it requires one shape of blocks, so it has no largest one",
                 field=self.name,
@@ -183,35 +200,38 @@ class _Setter:
             self._limit("max threads", axis, "max_threads_per_block")
         if min(shape) < 1:
             raise BadStructureError("a block has at least one thread", field=self.name)
-        self._limit("max threads", shape[0] * shape[1] * shape[2], "max_threads_per_block")
-        record = attributes.sized(_MAX_THREADS, pack("<III", *shape))
-        self._put(_MAX_THREADS, lambda _: record)
+        self._limit("max threads", prod(shape), "max_threads_per_block")
+        record = attributes.sized(EIATTR_MAX_THREADS, DIM3.pack(*shape))
+        self._put(EIATTR_MAX_THREADS, lambda _: record)
 
     # -- records keyed by symbol -----------------------------------------------------------------
 
-    def _keyed(self, codes: tuple[int, ...], value: int, what: str) -> None:
+    def _keyed(self, code: int, value: int, what: str) -> None:
         if not 0 <= value <= _U32:
             raise BadStructureError(f"{what} {value} is out of range", field=self.name)
-        if not self._set_keyed(codes, value)[0]:
-            names = " or ".join(attribute_name(code) for code in codes)
-            raise BadStructureError(f"no {names} of this function is here", field=self.name)
+        count, _ = self._set_keyed(code, value)
+        if not count:
+            name = attribute_name(code)
+            raise BadStructureError(f"no {name} of this function is here", field=self.name)
 
-    def _count(self, codes: tuple[int, ...]) -> int:
-        return sum(1 for half in (False, True) for _ in self._keyed_records(codes, half))
+    def _count(self, code: int) -> int:
+        return sum(1 for half in (False, True) for _ in self._keyed_records(code, half))
 
-    def _set_keyed(self, codes: tuple[int, ...], value: int) -> tuple[int, int]:
+    def _set_keyed(self, code: int, value: int) -> tuple[int, int]:
         """Set the word behind the symbol number in all records of the function.
 
+        ptxas writes frame sizes into the Mercury half that differ from those of the SASS half. The
+        Mercury half is left alone when the SASS half has the value already.
+
         Returns:
-            how many records there are, and how many were changed. ptxas writes frame sizes into the
-            Mercury half that differ from those of SASS: nothing is changed when SASS has the value.
+            how many records there are, and how many were changed.
         """
         count = changes = 0
         for mercury in (False, True):
             if mercury and count and not changes:
                 break
-            for body, at in self._keyed_records(codes, mercury):
-                form, code, size, payload = body.records[at]
+            for body, at in self._keyed_records(code, mercury):
+                form, _, size, payload = body.records[at]
                 index, old = FUNCTION_VALUE.unpack(payload)
                 body.records[at] = (form, code, size, FUNCTION_VALUE.pack(index, value))
                 count += 1
@@ -219,25 +239,28 @@ class _Setter:
         return count, changes
 
     def _keyed_records(
-        self, codes: tuple[int, ...], mercury: bool
+        self, wanted: int, mercury: bool
     ) -> Iterator[tuple[bodies.InfoRecords, int]]:
-        """Where records of the function with one of the codes stand in one half."""
+        """Where the function's records of an attribute stand in one half."""
         index = self._index(mercury)
         for section in self.description.sections:
             body = section.body
             if section.sh_type != _INFO_TYPE[mercury] or not isinstance(body, bodies.InfoRecords):
                 continue
             for at, (_, code, _, payload) in enumerate(body.records):
-                if code not in codes or len(payload) != FUNCTION_VALUE.size:
+                if code != wanted or len(payload) != FUNCTION_VALUE.size:
                     continue
-                if FUNCTION_VALUE.unpack(payload)[0] == index:
+                symbol, _ = FUNCTION_VALUE.unpack(payload)
+                if symbol == index:
                     yield body, at
 
     def _index(self, mercury: bool) -> int | None:
         if not mercury:
             return self.tables.index(self.symbol)
         for at, twin in enumerate(self.tables.mercury):
-            if twin is not None and twin.name == self.name and twin.st_info & 0xF == 2:
+            if twin is None or twin.name != self.name:
+                continue
+            if twin.st_info & ST_TYPE_MASK == STT_FUNC:
                 return at
         return None
 
@@ -257,7 +280,7 @@ class _Setter:
         section = self._info(mercury)
         if section is None or not isinstance(section.body, bodies.InfoRecords):
             return None
-        return next((record for record in section.body.records if record[1] == code), None)
+        return next((record for record in section.body.records if _code(record) == code), None)
 
     def _put(
         self,
@@ -272,17 +295,17 @@ class _Setter:
         """Replace a record in some halves, put it in, or take it out.
 
         Args:
-            at: which of several records of the code; one behind the last one adds another.
+            at: which of several records of the code; their number adds another one.
             module: in ``.nv.info`` instead of the function's section.
             only_replace: do nothing where there is no such record.
 
         Returns:
-            how many records were there before.
+            how many records there were before.
         """
         met = found = same = 0
         for half in halves:
             if half and same:
-                break  # as it is: the copy may say something else
+                break  # SASS has the record already; its copy may differ on purpose
             section = self.description.section(_MODULE_INFO[half]) if module else self._info(half)
             if section is None:
                 continue
@@ -291,53 +314,33 @@ class _Setter:
                 raise BadStructureError("its records are malformed", field=section.name)
             met += 1
             record = make(half)
-            places = [place for place, old in enumerate(body.records) if old[1] == code]
+            places = [place for place, old in enumerate(body.records) if _code(old) == code]
             if module and record is not None:
                 places = [p for p in places if _is_about_the_same(body.records[p], record)]
             found += len(places)
             same += record is not None and any(
                 is_same(body.records[place], record) for place in places[at or 0 :][:1]
             )
-            self._put_one(section, body, places, at, (code, record, only_replace))
+            place = _place(section, code, places, at)
+            if place is not None:
+                _replace(body.records, place, record)
+            elif record is not None and not only_replace:
+                self._add(section, body.records, places, record)
         if not met:
             where = _MODULE_INFO[False] if module else "attribute section of the function"
             raise BadStructureError(f"there is no {where}", field=self.name)
         return found
 
-    def _put_one(
-        self,
-        section: Section,
-        body: bodies.InfoRecords,
-        places: list[int],
-        at: int | None,
-        new: tuple[int, InfoRecord | None, bool],
+    def _add(
+        self, section: Section, records: list[InfoRecord], places: list[int], record: InfoRecord
     ) -> None:
-        code, record, only_replace = new
-        if at is None and len(places) > 1:
-            name = attribute_name(code)
-            raise BadStructureError(
-                f"{name} stands there {len(places)} times",
-                field=section.name,
-                expected=f"{name}[0] to {name}[{len(places) - 1}]",
-            )
-        at = at or 0
-        if at > len(places):
-            raise BadStructureError(
-                f"{attribute_name(code)} stands there {len(places)} times", field=section.name
-            )
-        if at < len(places):
-            if record is None:
-                del body.records[places[at]]
-            elif not is_same(body.records[places[at]], record):
-                body.records[places[at]] = record
-        elif record is None or only_replace:
-            return
-        elif places:
-            body.records.insert(places[-1] + 1, record)
+        """Add a record: behind the last one of its code, else where ptxas would write it."""
+        if places:
+            records.insert(places[-1] + 1, record)
         elif section.name in _MODULE_INFO.values():
-            body.records.append(record)
+            records.append(record)
         else:
-            attributes.insert(body.records, record, finalizer=self.finalizer)
+            attributes.insert(records, record, finalizer=self.finalizer)
 
     def _attribute(self, text: str, value: str | None) -> None:
         name, at = split_index(text)
@@ -349,10 +352,10 @@ class _Setter:
             return
         halves = self._halves(code, module)
         # instruction offsets count in SASS; the Mercury copy counts in its own code
-        own_numbers = "code" in references or kind in _OWN_NUMBERS
+        differs = "code" in references or kind in _OFFSET_KINDS
         if value is not None and value.startswith("hex:"):
-            own_numbers = True  # bytes may hold numbers of symbols, too
-        if value is not None and own_numbers and halves == (False, True):
+            differs = True  # bytes may hold numbers of symbols, which differ too
+        if value is not None and differs and halves == (False, True):
             if self._find(True, code) is not None:
                 self.remarks.append(
                     f".nv.merc.nv.info.{self.name}: its {attribute_name(code)} counts in its own "
@@ -374,10 +377,10 @@ class _Setter:
         name = attribute_name(code)
         if value is None:
             raise BadStructureError(f"every function has {name}; it cannot be taken out")
-        if code == _REGCOUNT:
+        if code == EIATTR_REGCOUNT:
             self._registers(number(value, name))
         else:
-            self._keyed((code,), number(value, name), name)
+            self._keyed(code, number(value, name), name)
 
     def _halves(self, code: int, module: bool) -> tuple[bool, ...]:
         """In which halves of the file an attribute stands: SASS (``False``), Mercury."""
@@ -402,7 +405,45 @@ class _Setter:
         return found[0]
 
 
+def _code(record: InfoRecord) -> int:
+    _, code, _, _ = record
+    return code
+
+
+def _place(section: Section, code: int, places: list[int], at: int | None) -> int | None:
+    """Place of the record to be replaced; ``None`` when there is none and one may be added.
+
+    Args:
+        places: where the records of the code stand.
+        at: which of them; ``None``: the only one.
+
+    Raises:
+        CubinError: it is not clear which one, or there are fewer.
+    """
+    name = attribute_name(code)
+    if at is None and len(places) > 1:
+        raise BadStructureError(
+            f"{name} stands there {len(places)} times",
+            field=section.name,
+            expected=f"{name}[0] to {name}[{len(places) - 1}]",
+        )
+    at = at or 0
+    if at > len(places):
+        raise BadStructureError(f"{name} stands there {len(places)} times", field=section.name)
+    return places[at] if at < len(places) else None
+
+
+def _replace(records: list[InfoRecord], place: int, record: InfoRecord | None) -> None:
+    """Replace a record, or take it out; one that says the same stays, bit for bit."""
+    if record is None:
+        del records[place]
+    elif not is_same(records[place], record):
+        records[place] = record
+
+
 def _is_about_the_same(old: InfoRecord, new: InfoRecord) -> bool:
     """Whether two records of a module's attribute name the same symbol, if it names one."""
-    fields = eiattr.SYMBOL_FIELDS.get(new[1], ())
-    return all(old[3][field : field + 4] == new[3][field : field + 4] for field in fields[:1])
+    _, _, _, old_payload = old
+    _, code, _, new_payload = new
+    fields = eiattr.SYMBOL_FIELDS.get(code, ())
+    return all(old_payload[at : at + 4] == new_payload[at : at + 4] for at in fields[:1])

@@ -1,4 +1,4 @@
-"""One file under change: read, edit, write back, with everything else as it was."""
+"""An editing session: reads a file, changes it, and writes it back with all else as it was."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from cubinspec_writer.emitter.layout import Plan
     from cubinspec_writer.emitter.model import Section
 
-#: Header fields that a change of the layout moves.
-_PLACED = ("e_shoff", "e_phoff", "e_shnum", "e_shstrndx", "e_phnum")
+#: Header fields that follow from the layout.
+_LAYOUT_FIELDS = ("e_shoff", "e_phoff", "e_shnum", "e_shstrndx", "e_phnum")
 
 
 class Edit:
     """An editing session.
 
-    After an error the session is spent: what it holds is half changed.
+    After an error the session cannot be used any more: its description is half changed.
 
     Attributes:
         description: the file; may be changed directly.
-        remarks: what was left as it is although a change touches it, one sentence each.
+        remarks: what was left as it is although a change concerns it, one sentence each.
     """
 
     def __init__(self, data: bytes, file: str = "<bytes>") -> None:
@@ -116,7 +116,7 @@ class Edit:
     # -- layouts without a rule ------------------------------------------------------------------
 
     def _measure_holes(self) -> dict[int, int]:
-        """How far sections with a kept offset stand behind the place that the rule gives."""
+        """Distance of sections with a kept offset from the place that the rule gives them."""
         pinned = [s for s in self.description.sections if "sh_offset" in s.pins]
         return {id(section): self._distance(section) for section in pinned}
 
@@ -129,11 +129,15 @@ class Edit:
         return kept - offsets[planner.sections.index(section)]
 
     def _restore_layout(self) -> None:
-        """Move kept offsets along with what changed in front of them, or refuse."""
+        """Correct kept offsets for changes in front of them.
+
+        Raises:
+            CubinError: something else has a place without a rule and would move.
+        """
         if not _moved(self._before, plan(self.description)):
             return
         pins = self.description.pins
-        fixed = [field for field in _PLACED if field in self.description.header.pins]
+        fixed = [field for field in _LAYOUT_FIELDS if field in self.description.header.pins]
         kept = {
             "program headers": pins.segments is not None,
             "the size of the file": pins.file_size is not None,
@@ -154,4 +158,11 @@ class Edit:
 
 def _moved(before: Plan, after: Plan) -> bool:
     """Whether a section has another size or place."""
-    return [row[4:6] for row in before.section_rows] != [row[4:6] for row in after.section_rows]
+    return _places(before) != _places(after)
+
+
+def _places(laid_out: Plan) -> list[tuple[int, int]]:
+    """sh_offset and sh_size of all sections."""
+    return [
+        (sh_offset, sh_size) for _, _, _, _, sh_offset, sh_size, _, _, _, _ in laid_out.section_rows
+    ]

@@ -1,4 +1,4 @@
-"""Taking out what no launch needs: debug data, line tables, the tool note."""
+"""Removing what no launch needs: debug data, line tables, the tool note."""
 
 from __future__ import annotations
 
@@ -36,19 +36,25 @@ def strip(
     """
 
     def wanted(name: str) -> bool:
-        plain = name.removeprefix(".nv.merc")
-        for prefix in (".rela", ".rel"):
-            if plain.startswith((prefix + ".debug_", prefix + ".nv_debug")):
-                plain = plain[len(prefix) :]
-        if debug and is_debug(plain) and plain != ".debug_frame":
+        purpose = _without_prefixes(name)
+        if debug and is_debug(purpose) and purpose != ".debug_frame":
             return True
         if lineinfo and any(
-            plain == line or plain.startswith(line + ".") for line in _LINE_SECTIONS
+            purpose == line or purpose.startswith(line + ".") for line in _LINE_SECTIONS
         ):
             return True
-        return tkinfo and plain == TOOL_NOTE
+        return tkinfo and purpose == TOOL_NOTE
 
     gone = [section for section in description.sections if wanted(section.name)]
     if gone:
         remove_sections(description, gone, wanted)
     return [section.name for section in gone]
+
+
+def _without_prefixes(name: str) -> str:
+    """The name of the section that a Mercury twin or a relocation section belongs to."""
+    name = name.removeprefix(".nv.merc")
+    for prefix in (".rela", ".rel"):
+        if name.startswith((prefix + ".debug_", prefix + ".nv_debug")):
+            return name[len(prefix) :]
+    return name

@@ -1,7 +1,7 @@
 """Attribute records from text, as users write them on a command line.
 
-The layouts come from ``ksy/tables/eiattr.yaml``. Numbers are separated by commas; where a layout
-refers to a symbol, its name may stand instead of its number.
+The layouts come from ``ksy/tables/eiattr.yaml``. Numbers are separated by commas; instead of the
+number of a symbol its name may be given.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from cubinspec.errors import BadStructureError
 from cubinspec.model.info import CODE
+from cubinspec_generated.codes import EIFMT_BVAL, EIFMT_NVAL
 from cubinspec_generated.tables import eiattr
 from cubinspec_writer.builder import attributes
 from cubinspec_writer.editor.references import attribute_name
@@ -58,7 +59,7 @@ def attribute_code(text: str) -> int:
 
 
 def fields_of(code: int) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """Kind of an attribute's layout, names of its fields, and what they refer to."""
+    """Kind of an attribute's layout, the names of its fields, and what they refer to."""
     kind, _, names, references, _ = eiattr.LAYOUTS.get(code, _UNKNOWN)
     return kind, names, references
 
@@ -70,10 +71,10 @@ def parse_value(
 
     Args:
         text: numbers by the layout of the attribute, such as ``128,1,1`` for
-            ``EIATTR_MAX_THREADS``, an array as all its elements one after the other; nothing for a
-            flag; ``hex:`` and the payload's bytes for any other.
-        resolve: gives the number of a symbol named in the text.
-        function: number of the symbol that the record is for; the text begins behind it.
+            ``EIATTR_MAX_THREADS``; the elements of an array one after the other; empty for a flag;
+            ``hex:`` and the bytes of the payload for any attribute.
+        resolve: gives the number of a symbol that the text names.
+        function: symbol number of the record's function, its first field, which the text omits.
 
     Raises:
         CubinError: the value does not fit the attribute.
@@ -84,45 +85,59 @@ def parse_value(
             return attributes.sized(code, bytes.fromhex(text[4:]))
         except ValueError:
             raise BadStructureError(f"{text[4:]!r} is no hexadecimal text", field=name) from None
-    kind, form, names, references, _ = eiattr.LAYOUTS.get(code, _UNKNOWN)
+    _, _, names, references, _ = eiattr.LAYOUTS.get(code, _UNKNOWN)
     count = len(names)
     numbers = [] if function is None else [function]
     for at, part in enumerate(text.split(",") if text else [], len(numbers)):
         is_symbol = bool(count) and references[at % count] == "symbol"
         numbers.append(_symbol(part, name, resolve) if is_symbol else number(part, name))
     try:
-        if kind == "none" and not numbers:
-            return attributes.flag(code)
-        if kind == "inline" and len(numbers) == count:
-            value = int.from_bytes(pack(form, *numbers), "little")
-            single = calcsize(form) == 1
-            return attributes.byte(code, value) if single else attributes.half(code, value)
-        if kind == "struct" and len(numbers) == count:
-            return attributes.sized(code, pack(form, *numbers))
-        if kind == "array" and numbers and len(numbers) % count == 0:
-            rows = [numbers[at : at + count] for at in range(0, len(numbers), count)]
-            return attributes.sized(code, b"".join([pack(form, *row) for row in rows]))
+        record = _packed(code, numbers)
     except StructError as error:
         raise BadStructureError(f"a value does not fit: {error}", field=name) from None
-    raise BadStructureError(f"{text!r} does not fit its layout", field=name, expected=_form(code))
+    if record is None:
+        raise BadStructureError(
+            f"{text!r} does not fit its layout", field=name, expected=_form(code)
+        )
+    return record
+
+
+def _packed(code: int, numbers: list[int]) -> InfoRecord | None:
+    """The record with these numbers; ``None`` when their count does not fit the layout."""
+    kind, form, names, _, _ = eiattr.LAYOUTS.get(code, _UNKNOWN)
+    count = len(names)
+    if kind == "none" and not numbers:
+        return attributes.flag(code)
+    if kind == "inline" and len(numbers) == count:
+        value = int.from_bytes(pack(form, *numbers), "little")
+        is_byte = calcsize(form) == 1
+        return attributes.byte(code, value) if is_byte else attributes.half(code, value)
+    if kind == "struct" and len(numbers) == count:
+        return attributes.sized(code, pack(form, *numbers))
+    if kind == "array" and numbers and len(numbers) % count == 0:
+        rows = [numbers[at : at + count] for at in range(0, len(numbers), count)]
+        return attributes.sized(code, b"".join([pack(form, *row) for row in rows]))
+    return None
 
 
 def is_same(one: InfoRecord, other: InfoRecord) -> bool:
     """Whether two records say the same; only the low byte of a byte value counts."""
-    if one[:2] != other[:2]:
+    form, code, value, _ = one
+    other_form, other_code, other_value, _ = other
+    if (form, code) != (other_form, other_code):
         return False
-    if one[0] == attributes.EIFMT_NVAL:
+    if form == EIFMT_NVAL:
         return True
-    if one[0] == attributes.EIFMT_BVAL:
-        return one[2] & 0xFF == other[2] & 0xFF
+    if form == EIFMT_BVAL:
+        return value & 0xFF == other_value & 0xFF
     return one == other
 
 
 def number(text: str, name: str) -> int:
-    """A number in any base of Python's.
+    """A number, decimal or with one of Python's prefixes (``0x``, ``0o``, ``0b``).
 
     Raises:
-        CubinError: it is none; ``name`` says whose.
+        CubinError: it is none; ``name`` is the attribute that the message is about.
     """
     try:
         return int(text, 0)
