@@ -31,7 +31,7 @@ def in_checkout(words: list[str], checkout: Path) -> list[str]:
     """The words of a command, run with the modules and scripts of a checkout."""
     path = ":".join(str(checkout / folder) for folder in _SOURCES)
     moved = [word.replace(str(ROOT / "tools"), str(checkout / "tools"), 1) for word in words]
-    return ["env", f"PYTHONPATH={path}", *moved]
+    return ["env", "-u", "PYTHONDONTWRITEBYTECODE", f"PYTHONPATH={path}", *moved]
 
 
 def main() -> int:
