@@ -88,7 +88,7 @@ def test_any_payload_is_decoded_or_left_as_bytes(
     value: int,
     payload: bytes,
 ) -> None:
-    made = InfoRecord((0, form, 0, value, payload), 0, is_compat=False)
+    made = InfoRecord(0, form, 0, value, payload)
     fields = decode(layout, made)
     assert fields is None or isinstance(fields, dict)
 
@@ -98,7 +98,7 @@ def test_any_attribute_has_fields_and_references(
     form: int, code: int, value: int, payload: bytes
 ) -> None:
     for is_compat in (False, True):
-        made = InfoRecord((0, form, code, value, payload), 0, is_compat=is_compat)
+        made = InfoRecord(0, form, code, value, payload, is_compat=is_compat)
         assert made.fields is None or isinstance(made.fields, dict)
         assert all(isinstance(number, int) for _, number in made.references)
 

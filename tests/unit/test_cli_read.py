@@ -202,7 +202,7 @@ def test_dump_names_calls_relocations_and_notes(capsys: pytest.CaptureFixture[st
 
 def test_numbers_that_json_lacks_stay_in_the_payload() -> None:
     payload = struct.pack("<IId", 24, 0, float("nan"))
-    record = InfoRecord((0, 4, 0x3C, len(payload), payload), 0, is_compat=False)
+    record = InfoRecord(0, 4, 0x3C, len(payload), payload)
     with Cubin.open(SAMPLE) as cubin:
         found = info_record(record, cubin.symbols)
     assert json.loads(json.dumps(found, allow_nan=False))["payload"] == payload.hex()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from cubinspec.format.callgraph import MARKERS
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec.model.symbol import SymbolList
 
-#: The second word of the marker ``<0, -n>`` that starts list n.
-MARKERS = {0xFFFFFFFF: 1, 0xFFFFFFFE: 2, 0xFFFFFFFD: 3, 0xFFFFFFFC: 4}
+#: The second word of the pair that starts a list -> number of the list.
+_LISTS = {marker: number for number, marker in enumerate(MARKERS, 1)}
 
 
 class Edge:
@@ -89,8 +91,8 @@ class CallGraph:
         self.other: list[tuple[int, int]] = []
         part = 0
         for first, second in rows:
-            if first == 0 and second in MARKERS:
-                part = MARKERS[second]
+            if first == 0 and second in _LISTS:
+                part = _LISTS[second]
                 self.markers.append(part)
             elif part == 1:
                 self.calls.append(Edge(symbols, first, second))

@@ -183,7 +183,7 @@ class Cubin:
         """All program headers."""
         from cubinspec.model.section import Segment
 
-        return [Segment(index, row) for index, row in enumerate(self.elf.segment_rows)]
+        return [Segment(index, *row) for index, row in enumerate(self.elf.segment_rows)]
 
     @property
     def symbols(self) -> SymbolList:
@@ -215,13 +215,13 @@ class Cubin:
         """
         symbols = self._symbol_lists.get(index)
         if symbols is None:
-            row = self.elf.section_row(index, "sh_link")
-            if row[1] not in SYMBOL_TABLE_TYPES:
+            _, sh_type, _, _, _, _, sh_link, _, _, _ = self.elf.section_row(index, "sh_link")
+            if sh_type not in SYMBOL_TABLE_TYPES:
                 return self._empty_symbols()
             from cubinspec.model.symbol import SymbolList
 
             rows = self.elf.symbol_rows(index)
-            symbols = SymbolList(self, index, rows, self.elf.string_table(row[6]))
+            symbols = SymbolList(self, index, rows, self.elf.string_table(sh_link))
             self._symbol_lists[index] = symbols
         return symbols
 
@@ -229,8 +229,8 @@ class Cubin:
     def relocations(self) -> list[Relocation]:
         """All relocations of the file, plain, resolved and Mercury, in file order."""
         found: list[Relocation] = []
-        for index, row in enumerate(self.elf.section_rows):
-            if row[1] in RELOCATION_TYPES:
+        for index, (_, sh_type, *_) in enumerate(self.elf.section_rows):
+            if sh_type in RELOCATION_TYPES:
                 found += self.relocations_of(index)
         return found
 
@@ -270,7 +270,7 @@ class Cubin:
         if records is None:
             from cubinspec.model.info import read_records
 
-            records = self._info[index] = read_records(self, index)
+            records = self._info[index] = read_records(self.elf, index)
         return records
 
     @property
@@ -294,8 +294,8 @@ class Cubin:
     def notes(self) -> list[Note]:
         """All notes, in section order."""
         found: list[Note] = []
-        for index, row in enumerate(self.elf.section_rows):
-            if row[1] == SHT_NOTE:
+        for index, (_, sh_type, *_) in enumerate(self.elf.section_rows):
+            if sh_type == SHT_NOTE:
                 found += self.notes_of(index)
         return found
 
@@ -351,10 +351,10 @@ class Cubin:
         call graph sections: the plain table is meant then. ``ptxas -ewp`` 12.0 even counts one
         section too many in the call graph of a module without code.
         """
-        row = self.elf.section_row(index, "section")
-        if row[1] in CALLGRAPH_TYPES and row[6] == self.elf.num_sections:
+        _, sh_type, _, _, _, _, sh_link, _, _, _ = self.elf.section_row(index, "section")
+        if sh_type in CALLGRAPH_TYPES and sh_link == self.elf.num_sections:
             return self.symbols
-        symbols = self.symbol_table(row[6])
+        symbols = self.symbol_table(sh_link)
         return symbols if symbols.section_index is not None else self.symbols
 
     # -- functions ------------------------------------------------------------------------------

@@ -16,20 +16,13 @@ from cubinspec.format.sections import (
     MERCURY_PREFIX,
     RELOCATION_TYPES,
 )
-from cubinspec.reader.payloads import (
-    unpack_kparam_info,
-    unpack_kparam_info_v2,
-    unpack_param_offset,
-    unpack_triple,
-)
+from cubinspec.reader.payloads import unpack_param_offset, unpack_triple
 from cubinspec.reader.streams import InfoIndex, keyed_rows
 from cubinspec_generated.codes import (
     EIATTR_CBANK_PARAM_SIZE,
     EIATTR_CTA_PER_CLUSTER,
     EIATTR_EXIT_INSTR_OFFSETS,
     EIATTR_FRAME_SIZE,
-    EIATTR_KPARAM_INFO,
-    EIATTR_KPARAM_INFO_V2,
     EIATTR_MAX_CLUSTER_RANK,
     EIATTR_MAX_STACK_SIZE,
     EIATTR_MAX_THREADS,
@@ -58,14 +51,32 @@ from cubinspec_generated.codes import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from cubinspec.format.attributes import InfoRow
-    from cubinspec.model.cubin import Cubin
     from cubinspec.model.info import InfoRecord
-    from cubinspec.model.section import Section
+    from cubinspec.model.parameter import Parameter
+    from cubinspec.model.section import Section, SectionList
     from cubinspec.model.symbol import Symbol, SymbolList
-    from cubinspec.reader.elf import SymbolRow
+    from cubinspec.reader.elf import Elf, SymbolRow
 
     Triple = tuple[int, int, int]
+
+    class File(Protocol):
+        """A cubin as its functions see it."""
+
+        elf: Elf
+
+        @property
+        def sections(self) -> SectionList:
+            """All sections."""
+
+        def symbol_table(self, index: int) -> SymbolList:
+            """The symbol table in section ``index``."""
+
+        def info_records_of(self, index: int) -> list[InfoRecord]:
+            """Attributes of the stream in section ``index``."""
+
 
 #: Types of sections that never describe a function.
 _TABLE_TYPES = RELOCATION_TYPES | {SHT_STRTAB, SHT_SYMTAB, SHT_SYMTAB_SHNDX, SHT_NOTE}
@@ -73,53 +84,6 @@ _TABLE_TYPES = RELOCATION_TYPES | {SHT_STRTAB, SHT_SYMTAB, SHT_SYMTAB_SHNDX, SHT
 _KEYED = frozenset(
     (EIATTR_REGCOUNT, EIATTR_FRAME_SIZE, EIATTR_MIN_STACK_SIZE, EIATTR_MAX_STACK_SIZE)
 )
-
-
-class Parameter:
-    """One kernel parameter as ``EIATTR_KPARAM_INFO`` or its second form states it.
-
-    Attributes:
-        ordinal: position in the parameter list.
-        offset: bytes from the start of the parameter block.
-        size: bytes.
-        pointee_log_alignment: log2 of the alignment a pointer promises; 0 when it promises none.
-        pointee_space: code of the memory space a pointer points to; 0 when not stated.
-        constant_bank: constant bank, 31 when not stated; ``None`` in the second form.
-        in_shared: whether it is passed in shared memory; ``None`` in the second form.
-    """
-
-    __slots__ = (
-        "constant_bank",
-        "in_shared",
-        "offset",
-        "ordinal",
-        "pointee_log_alignment",
-        "pointee_space",
-        "size",
-    )
-
-    def __init__(
-        self,
-        ordinal: int,
-        offset: int,
-        size: int,
-        pointee_log_alignment: int,
-        pointee_space: int,
-        constant_bank: int | None,
-        in_shared: bool | None,
-    ) -> None:
-        self.ordinal = ordinal
-        self.offset = offset
-        self.size = size
-        self.pointee_log_alignment = pointee_log_alignment
-        self.pointee_space = pointee_space
-        self.constant_bank = constant_bank
-        self.in_shared = in_shared
-
-    @property
-    def name(self) -> str:
-        """``param_<ordinal>``, as PTX tools call it; a cubin holds no parameter names."""
-        return f"param_{self.ordinal}"
 
 
 class FunctionTable:
@@ -133,10 +97,10 @@ class FunctionTable:
         first: code section that names no owner -> the first function met in it.
     """
 
-    __slots__ = ("constants", "cubin", "first", "info", "local", "shared", "sizes", "symbols")
+    __slots__ = ("constants", "file", "first", "info", "local", "shared", "sizes", "symbols")
 
-    def __init__(self, cubin: Cubin, symbols: SymbolList, *, mercury: bool) -> None:
-        self.cubin = cubin
+    def __init__(self, file: File, symbols: SymbolList, *, mercury: bool) -> None:
+        self.file = file
         self.symbols = symbols
         self.info: dict[int, int] = {}
         self.first: dict[int, int] = {}
@@ -147,7 +111,7 @@ class FunctionTable:
         self._collect(mercury)
 
     def _collect(self, mercury: bool) -> None:
-        elf = self.cubin.elf
+        elf = self.file.elf
         rows = elf.section_rows
         count = len(rows)
         info_type = SHT_CUDA_MERC_INFO if mercury else SHT_CUDA_INFO
@@ -179,7 +143,7 @@ class FunctionTable:
                 self.local[code] = size
 
     def _collect_sizes(self, index: int) -> None:
-        elf = self.cubin.elf
+        elf = self.file.elf
         body, base = elf.section_bytes(index), elf.section_rows[index][4]
         sizes = self.sizes
         for code, symbol, value in keyed_rows(body, base, elf.file, f"sections[{index}]"):
@@ -206,10 +170,10 @@ class Function:
         # A function inside another's code owns none of the sections that describe that code.
         # The second writer (seen in CUPTI) leaves the owner 0 and has one function per section;
         # were there more, each would be given all the attributes again.
-        owner = owner_of(table.cubin.elf.section_rows[row[3]][7])
-        if owner == 0:
-            owner = table.first.setdefault(row[3], symbol_index)
-        self._code = row[3] if owner == symbol_index else 0
+        _, _, _, section, _, _ = row
+        _, _, _, _, _, _, _, info, _, _ = table.file.elf.section_rows[section]
+        owner = owner_of(info) or table.first.setdefault(section, symbol_index)
+        self._code = section if owner == symbol_index else 0
         self._rows: list[InfoRow] | None = None
         self._by_code: InfoIndex | None = None
 
@@ -239,7 +203,7 @@ class Function:
     @property
     def section(self) -> Section:
         """The section that holds its code."""
-        return self._table.cubin.sections[self.row[3]]
+        return self._table.file.sections[self.row[3]]
 
     @property
     def code_offset(self) -> int:
@@ -261,7 +225,7 @@ class Function:
         """
         count = self._table.sizes[EIATTR_REGCOUNT].get(self.symbol_index)
         if count is None and self._code:
-            count = registers_of(self._table.cubin.elf.section_rows[self._code][7]) or None
+            count = registers_of(self._table.file.elf.section_rows[self._code][7]) or None
         return count
 
     @property
@@ -325,7 +289,7 @@ class Function:
             if index is None:
                 rows = []
             else:
-                elf = self._table.cubin.elf
+                elf = self._table.file.elf
                 rows = info_rows(
                     elf.section_bytes(index),
                     elf.section_rows[index][4],
@@ -339,17 +303,17 @@ class Function:
     def attributes(self) -> list[InfoRecord]:
         """The records of its ``.nv.info.<f>``."""
         index = self._table.info.get(self._code)
-        return [] if index is None else self._table.cubin.info_records_of(index)
+        return [] if index is None else self._table.file.info_records_of(index)
 
     def _index(self) -> InfoIndex:
-        elf = self._table.cubin.elf
+        elf = self._table.file.elf
         index = self._table.info.get(self._code)
         if index is None:
             found = InfoIndex(b"", 0, elf.file, "")
         else:
             field = f"sections[{index}]"
-            row = elf.section_rows[index]
-            found = InfoIndex(elf.bytes_at(row[4], row[5], field), row[4], elf.file, field)
+            _, _, _, _, offset, size, _, _, _, _ = elf.section_rows[index]
+            found = InfoIndex(elf.bytes_at(offset, size, field), offset, elf.file, field)
         self._by_code = found
         return found
 
@@ -371,7 +335,7 @@ class Function:
             return count & 0xFF
         if not self._code:
             return None
-        return barriers_of(self._table.cubin.elf.section_rows[self._code][2])
+        return barriers_of(self._table.file.elf.section_rows[self._code][2])
 
     @property
     def mbarriers(self) -> int | None:
@@ -437,43 +401,34 @@ class Function:
     @property
     def params(self) -> list[Parameter]:
         """The parameters, by ordinal."""
-        found = []
-        for _, _, code, _, payload in self.info_rows:
-            if code == EIATTR_KPARAM_INFO:
-                fields = unpack_kparam_info(payload)
-            elif code == EIATTR_KPARAM_INFO_V2:
-                fields = unpack_kparam_info_v2(payload)
-            else:
-                continue
-            if fields is not None:
-                found.append(Parameter(*fields))
-        found.sort(key=lambda parameter: parameter.ordinal)
-        return found
+        from cubinspec.model.parameter import read_parameters
+
+        return read_parameters(self.info_rows)
 
 
-def read_functions(cubin: Cubin, *, only_kernels: bool = False) -> list[Function]:
+def read_functions(file: File, *, only_kernels: bool = False) -> list[Function]:
     """All functions (or kernels) defined in the file, in symbol order.
 
     The SASS half is read; when no function symbol lies in a SASS section, the Mercury half.
     """
-    return _read_half(cubin, only_kernels, mercury=False) or _read_half(
-        cubin, only_kernels, mercury=True
+    return _read_half(file, only_kernels, mercury=False) or _read_half(
+        file, only_kernels, mercury=True
     )
 
 
-def _read_half(cubin: Cubin, only_kernels: bool, *, mercury: bool) -> list[Function]:
-    index = cubin.elf.find_section(SHT_CUDA_MERC_SYMTAB if mercury else SHT_SYMTAB)
+def _read_half(file: File, only_kernels: bool, *, mercury: bool) -> list[Function]:
+    index = file.elf.find_section(SHT_CUDA_MERC_SYMTAB if mercury else SHT_SYMTAB)
     if index is None:
         return []
-    symbols = cubin.symbol_table(index)
-    count = len(cubin.elf.section_rows)
+    symbols = file.symbol_table(index)
+    count = len(file.elf.section_rows)
     mask = STO_CUDA_ENTRY if only_kernels else 0
-    defined = [
-        (number, row)
-        for number, row in enumerate(symbols.rows)
-        if row[1] & ST_TYPE_MASK == STT_FUNC and 0 < row[3] < count and row[2] & mask == mask
-    ]
+    defined: list[tuple[int, SymbolRow]] = []
+    for number, row in enumerate(symbols.rows):
+        _, info, other, section, _, _ = row
+        if info & ST_TYPE_MASK == STT_FUNC and 0 < section < count and other & mask == mask:
+            defined.append((number, row))
     if not defined:
         return []
-    table = FunctionTable(cubin, symbols, mercury=mercury)
+    table = FunctionTable(file, symbols, mercury=mercury)
     return [Function(table, number, row) for number, row in defined]

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from cubinspec.format.packing import sm_of, virtual_sm_of
+from cubinspec_generated.codes import (
+    EF_CUDA_ACCELERATORS,
+    EF_CUDA_V2_ACCELERATORS,
+    EF_CUDA_V2_CAPSULE,
+    EF_CUDA_V2_CUINFO_SECTION_SHIFT,
+    EF_CUDA_V2_MERCURY_ONLY,
+    EF_CUDA_V2_SM_SHIFT,
+    EI_ABIVERSION,
+    EI_OSABI,
+    ELFOSABI_CUDA_V2,
+    ET_REL,
+)
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec.reader.elf import Elf
 
-ET_NAMES = {1: "ET_REL", 2: "ET_EXEC", 3: "ET_DYN", 0xFF00: "ET_EWP"}
-OSABI_CUDA_V8 = 0x41
-#: ``e_flags`` bit of an ``a`` target under ABI 7 (ptxas 12.0 to 12.9 set it for sm_90a).
-_FLAG_ACCELERATED_ABI7 = 0x800
-#: The same under ABI 8 (ptxas 12.8 and 12.9 set it; 13.0 uses .nv.compat instead).
-_FLAG_ACCELERATED_ABI8 = 0x8
+#: Bits of ``e_flags`` of ABI 8 that say which code there is: Mercury alone, both, SASS alone.
+_KIND_MASK = (1 << EF_CUDA_V2_SM_SHIFT) - 1
 #: Older files have the ABI 7 bit set with another meaning (sm_60 of the writer seen in CUPTI).
 _FIRST_ACCELERATED = 90
-KIND_MERCURY, KIND_CAPSULE, KIND_SASS = 0x1, 0x2, 0x4
 
 
 class Header:
@@ -50,8 +59,8 @@ class Header:
         self.name = elf.file
         self.e_ident = elf.ident
         self.is_64 = elf.is_64
-        self.os_abi = elf.ident[7]
-        self.abi_version = elf.ident[8]
+        self.os_abi = elf.ident[EI_OSABI]
+        self.abi_version = elf.ident[EI_ABIVERSION]
         (
             self.e_type,
             self.e_machine,
@@ -71,47 +80,47 @@ class Header:
     @property
     def type_name(self) -> str | None:
         """``ET_REL``, ``ET_EXEC``, ``ET_EWP``; ``None`` for a value nobody has named."""
-        return ET_NAMES.get(self.e_type)
+        from cubinspec_generated.tables.elf_header import TYPE_NAMES
+
+        return TYPE_NAMES.get(self.e_type)
 
     @property
     def is_relocatable(self) -> bool:
         """Made by ``ptxas -c`` or ``nvlink -r``."""
-        return self.e_type == 1
+        return self.e_type == ET_REL
 
     @property
     def sm(self) -> int:
         """Number of the target, 90 for sm_90."""
-        if self.os_abi == OSABI_CUDA_V8:
-            return self.e_flags >> 8 & 0xFFFF
-        return self.e_flags & 0xFF
+        return sm_of(self.os_abi, self.e_flags)
 
     @property
     def virtual_sm(self) -> int | None:
         """Number of the virtual target under ABI 7; ABI 8 keeps it in a note."""
-        if self.os_abi == OSABI_CUDA_V8:
-            return None
-        return self.e_flags >> 16 & 0xFF
+        return virtual_sm_of(self.os_abi, self.e_flags)
 
     @property
     def kind(self) -> int | None:
         """Bits 0-7 of ABI 8 flags: 4 SASS, 2 SASS with a Mercury capsule, 1 Mercury alone."""
-        return self.e_flags & 0xFF if self.os_abi == OSABI_CUDA_V8 else None
+        return self.e_flags & _KIND_MASK if self.os_abi == ELFOSABI_CUDA_V2 else None
 
     @property
     def cuinfo_section(self) -> int | None:
         """Section index of ``.note.nv.cuinfo`` as ABI 8 flags give it (0xff: not stated)."""
-        return self.e_flags >> 24 if self.os_abi == OSABI_CUDA_V8 else None
+        if self.os_abi != ELFOSABI_CUDA_V2:
+            return None
+        return self.e_flags >> EF_CUDA_V2_CUINFO_SECTION_SHIFT
 
     @property
     def is_accelerated(self) -> bool:
         """Whether the flags say that this is an ``a`` target; false does not exclude it."""
         if self.sm < _FIRST_ACCELERATED:
             return False
-        if self.os_abi == OSABI_CUDA_V8:
-            return bool(self.e_flags & _FLAG_ACCELERATED_ABI8)
-        return bool(self.e_flags & _FLAG_ACCELERATED_ABI7)
+        if self.os_abi == ELFOSABI_CUDA_V2:
+            return bool(self.e_flags & EF_CUDA_V2_ACCELERATORS)
+        return bool(self.e_flags & EF_CUDA_ACCELERATORS)
 
     @property
     def has_capsule(self) -> bool:
         """Whether Mercury code stands beside or in place of SASS."""
-        return bool((self.kind or 0) & (KIND_CAPSULE | KIND_MERCURY))
+        return bool((self.kind or 0) & (EF_CUDA_V2_CAPSULE | EF_CUDA_V2_MERCURY_ONLY))

@@ -6,6 +6,7 @@ from struct import calcsize, iter_unpack, unpack_from
 
 from cubinspec.format.attributes import info_rows
 from cubinspec.format.sections import INFO_TYPES
+from cubinspec.values import FrozenValue
 from cubinspec_generated.codes import EIFMT_SVAL, SHT_CUDA_COMPAT_INFO
 from cubinspec_generated.tables import compat as compat_table
 from cubinspec_generated.tables import eiattr as table
@@ -14,8 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cubinspec.format.attributes import InfoRow
-    from cubinspec.model.cubin import Cubin
+    from cubinspec.reader.elf import Elf
 
     Layout = tuple[str, str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]
 
@@ -23,23 +23,43 @@ if TYPE_CHECKING:
 CODE: dict[str, int] = {name: code for code, name in table.NAMES.items()}
 
 
-class InfoRecord:
+class InfoRecord(FrozenValue):
     """One attribute record.
 
     Attributes:
+        offset: absolute offset of the record.
         format: format byte; only 4 (``EIFMT_SVAL``) has a payload.
         code: attribute code.
         value: the header's 16-bit word: the value itself, for ``EIFMT_SVAL`` the payload's size.
         payload: the payload, empty for the other formats.
-        offset: absolute offset of the record.
+        is_compat: whether it stands in ``.nv.compat``, which has codes of its own.
     """
 
-    __slots__ = ("_is_compat", "code", "format", "offset", "payload", "value")
+    __match_args__ = ("offset", "format", "code", "value", "payload", "is_compat")
+    __slots__ = __match_args__
+    offset: int
+    format: int
+    code: int
+    value: int
+    payload: bytes
+    is_compat: bool
 
-    def __init__(self, row: InfoRow, base: int, *, is_compat: bool) -> None:
-        at, self.format, self.code, self.value, self.payload = row
-        self.offset = base + at
-        self._is_compat = is_compat
+    def __init__(
+        self,
+        offset: int,
+        format: int,
+        code: int,
+        value: int,
+        payload: bytes = b"",
+        is_compat: bool = False,
+    ) -> None:
+        put = object.__setattr__
+        put(self, "offset", offset)
+        put(self, "format", format)
+        put(self, "code", code)
+        put(self, "value", value)
+        put(self, "payload", payload)
+        put(self, "is_compat", is_compat)
 
     def __repr__(self) -> str:
         return f"<{self.name or f'attribute {self.code:#x}'}>"
@@ -47,7 +67,7 @@ class InfoRecord:
     @property
     def name(self) -> str | None:
         """``EIATTR_…`` or ``EICOMPAT_ATTR_…``; ``None`` for a code nobody has named."""
-        names = compat_table.NAMES if self._is_compat else table.NAMES
+        names = compat_table.NAMES if self.is_compat else table.NAMES
         return names.get(self.code)
 
     @property
@@ -58,13 +78,13 @@ class InfoRecord:
     @property
     def layout(self) -> Layout | None:
         """The table's layout of the payload; ``None`` for a code outside the table."""
-        layouts = compat_table.LAYOUTS if self._is_compat else table.LAYOUTS
+        layouts = compat_table.LAYOUTS if self.is_compat else table.LAYOUTS
         return layouts.get(self.code)
 
     @property
     def is_tagged(self) -> bool:
         """Whether the payload is made of records that start with a tag."""
-        return self.code in table.TAGGED and not self._is_compat
+        return self.code in table.TAGGED and not self.is_compat
 
     @property
     def fields(self) -> dict[str, Any] | None:
@@ -80,7 +100,7 @@ class InfoRecord:
             return _decode_tagged(self.code, self.payload)
         fields = decode(layout, self)
         if fields is not None:
-            for word, parts in _BIT_FIELDS.get((self._is_compat, self.code), {}).items():
+            for word, parts in _BIT_FIELDS.get((self.is_compat, self.code), {}).items():
                 for entry in fields.get("entries", [fields]):
                     bits = entry.pop(word)
                     for name, bit, width in parts:
@@ -208,13 +228,14 @@ for _is_compat, _table in ((False, table.BIT_FIELDS), (True, compat_table.BIT_FI
         _BIT_FIELDS.setdefault((_is_compat, _code), {})[_word] = _parts
 
 
-def read_records(cubin: Cubin, index: int) -> list[InfoRecord]:
+def read_records(elf: Elf, index: int) -> list[InfoRecord]:
     """The records in section ``index``; empty when the section is no attribute stream."""
-    elf = cubin.elf
-    row = elf.section_row(index, "section")
-    if row[1] not in INFO_TYPES:
+    _, sh_type, _, _, base, _, _, _, _, _ = elf.section_row(index, "section")
+    if sh_type not in INFO_TYPES:
         return []
-    base = row[4]
-    is_compat = row[1] == SHT_CUDA_COMPAT_INFO
+    is_compat = sh_type == SHT_CUDA_COMPAT_INFO
     rows = info_rows(elf.section_bytes(index), base, elf.file, f"sections[{index}]")
-    return [InfoRecord(info, base, is_compat=is_compat) for info in rows]
+    return [
+        InfoRecord(base + at, form, code, value, payload, is_compat)
+        for at, form, code, value, payload in rows
+    ]

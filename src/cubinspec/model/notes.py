@@ -2,34 +2,47 @@
 
 from __future__ import annotations
 
+from cubinspec.format.strings import decode
 from cubinspec.reader.streams import note_rows
+from cubinspec.values import FrozenValue
+from cubinspec_generated.codes import NT_NV_CUINFO, NT_NV_TKINFO
+from cubinspec_generated.records import TKINFO_HEAD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec.model.section import Section
 
-OWNER = b"NVIDIA Corp"
-NT_CUINFO = 1000
-NT_TKINFO = 2000
 
-
-class Note:
+class Note(FrozenValue):
     """One note entry.
 
     The descriptor of ``tkinfo`` (type 2000) is a version word, four offsets and a pool of
     NUL-terminated strings; that of ``cuinfo``/``cuver`` (type 1000) is a version, the virtual
     target and the toolkit version. Source: cuobjdump 13.5 over patched notes.
+
+    Attributes:
+        section_name: name of the note section.
+        offset: absolute offset of the entry.
+        type: note type.
+        owner: without its NUL.
+        desc: the descriptor.
     """
 
-    __slots__ = ("desc", "offset", "owner", "section_name", "type")
+    __match_args__ = ("section_name", "offset", "type", "owner", "desc")
+    __slots__ = __match_args__
+    section_name: str
+    offset: int
+    type: int
+    owner: str
+    desc: bytes
 
-    def __init__(self, section_name: str, offset: int, kind: int, owner: bytes, desc: bytes):
-        self.section_name = section_name
-        #: Absolute offset of the entry.
-        self.offset = offset
-        self.type = kind
-        self.owner = owner.decode("utf-8", "surrogateescape")
-        self.desc = desc
+    def __init__(self, section_name: str, offset: int, type: int, owner: str, desc: bytes) -> None:
+        put = object.__setattr__
+        put(self, "section_name", section_name)
+        put(self, "offset", offset)
+        put(self, "type", type)
+        put(self, "owner", owner)
+        put(self, "desc", desc)
 
     @property
     def name(self) -> str:
@@ -42,19 +55,19 @@ class Note:
         return int.from_bytes(self.desc[at : at + size], "little")
 
     def _pooled(self, number: int) -> str | None:
-        if self.type != NT_TKINFO or len(self.desc) < 24:
+        if self.type != NT_NV_TKINFO or len(self.desc) < TKINFO_HEAD.size:
             return None
-        start = self._word(4 + 4 * number, 4)
-        pool = self.desc[24:]
-        if start is None or start >= len(pool):
+        start = TKINFO_HEAD.unpack_from(self.desc)[1 + number]
+        pool = self.desc[TKINFO_HEAD.size :]
+        if start >= len(pool):
             return None
         end = pool.find(0, start)
-        return pool[start : len(pool) if end < 0 else end].decode("utf-8", "surrogateescape")
+        return decode(pool[start : len(pool) if end < 0 else end])
 
     @property
     def note_version(self) -> int | None:
         """Version of the note's layout."""
-        return self._word(0, 4 if self.type == NT_TKINFO else 2)
+        return self._word(0, 4 if self.type == NT_NV_TKINFO else 2)
 
     @property
     def object_file(self) -> str | None:
@@ -84,12 +97,12 @@ class Note:
     @property
     def virtual_sm(self) -> int | None:
         """Number of the virtual target (cuinfo, cuver)."""
-        return self._word(2, 2) if self.type == NT_CUINFO else None
+        return self._word(2, 2) if self.type == NT_NV_CUINFO else None
 
     @property
     def toolkit_version(self) -> int | None:
         """``major * 10 + minor`` of the toolkit (cuinfo)."""
-        return self._word(4, 4) if self.type == NT_CUINFO and self.name == "cuinfo" else None
+        return self._word(4, 4) if self.type == NT_NV_CUINFO and self.name == "cuinfo" else None
 
 
 def read_notes(section: Section, file: str) -> list[Note]:
@@ -97,7 +110,7 @@ def read_notes(section: Section, file: str) -> list[Note]:
     name = section.name
     base = section.sh_offset
     return [
-        Note(name, base + at, kind, owner, desc)
+        Note(name, base + at, kind, decode(owner), desc)
         for at, kind, owner, desc in note_rows(
             section.data, base, file, f"sections[{section.index}]"
         )

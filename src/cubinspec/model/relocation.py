@@ -6,21 +6,32 @@ from cubinspec_generated.tables import relocations as table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cubinspec.model.cubin import Cubin
-    from cubinspec.model.section import Section
-    from cubinspec.model.symbol import Symbol
-    from cubinspec.reader.elf import RelocationRow
+    from typing import Protocol
 
-R_MERCURY_FIRST = 0x10000
+    from cubinspec.model.section import Section, SectionList
+    from cubinspec.model.symbol import Symbol, SymbolList
+    from cubinspec.reader.elf import Elf, RelocationRow
+
+    class File(Protocol):
+        """A cubin as its relocations see it."""
+
+        elf: Elf
+
+        @property
+        def sections(self) -> SectionList:
+            """All sections."""
+
+        def linked_symbols(self, index: int) -> SymbolList:
+            """The symbol table that section ``index`` refers to."""
 
 
 class Relocation:
     """One entry of a relocation section."""
 
-    __slots__ = ("_cubin", "index", "row", "section_index")
+    __slots__ = ("_file", "index", "row", "section_index")
 
-    def __init__(self, cubin: Cubin, section_index: int, index: int, row: RelocationRow) -> None:
-        self._cubin = cubin
+    def __init__(self, file: File, section_index: int, index: int, row: RelocationRow) -> None:
+        self._file = file
         #: Index of the relocation section that holds the entry.
         self.section_index = section_index
         #: Position in that section.
@@ -59,18 +70,18 @@ class Relocation:
     @property
     def symbol(self) -> Symbol | None:
         """The symbol referred to, from the table the section is linked to."""
-        return self._cubin.linked_symbols(self.section_index).get(self.row[2])
+        return self._file.linked_symbols(self.section_index).get(self.row[2])
 
     @property
     def section(self) -> Section:
         """The relocation section that holds the entry."""
-        return self._cubin.sections[self.section_index]
+        return self._file.sections[self.section_index]
 
     @property
     def target(self) -> Section | None:
         """The section the relocation changes."""
-        index = self._cubin.elf.section_rows[self.section_index][7]
-        sections = self._cubin.sections
+        index = self._file.elf.section_rows[self.section_index][7]
+        sections = self._file.sections
         return sections[index] if 0 < index < len(sections) else None
 
     @property

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from cubinspec.format.sections import occupies_file
+from cubinspec.values import FrozenValue
 from cubinspec_generated.codes import SHF_CUDA_MERCURY
 from cubinspec_generated.tables import sections as table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from cubinspec.model.cubin import Cubin
     from cubinspec.model.info import InfoRecord
-    from cubinspec.model.relocation import Relocation
-    from cubinspec.reader.elf import SectionRow, SegmentRow
+    from cubinspec.model.protocols import File, RelocationLike
+    from cubinspec.reader.elf import SectionRow
 
 
 def kind_row(name: str) -> tuple[str, int] | None:
@@ -34,10 +34,10 @@ def kind_row(name: str) -> tuple[str, int] | None:
 class Section:
     """One section header and its body."""
 
-    __slots__ = ("_cubin", "index", "row")
+    __slots__ = ("_file", "index", "row")
 
-    def __init__(self, cubin: Cubin, index: int, row: SectionRow) -> None:
-        self._cubin = cubin
+    def __init__(self, file: File, index: int, row: SectionRow) -> None:
+        self._file = file
         #: Index in the section header table.
         self.index = index
         #: The ten header fields as integers.
@@ -48,16 +48,16 @@ class Section:
 
     def __eq__(self, other: object) -> bool:
         return (
-            isinstance(other, Section) and self._cubin is other._cubin and self.index == other.index
+            isinstance(other, Section) and self._file is other._file and self.index == other.index
         )
 
     def __hash__(self) -> int:
-        return hash((id(self._cubin), self.index))
+        return hash((id(self._file), self.index))
 
     @property
     def name(self) -> str:
         """The name from ``.shstrtab``."""
-        return self._cubin.elf.section_name(self.index)
+        return self._file.elf.section_name(self.index)
 
     @property
     def sh_name(self) -> int:
@@ -137,7 +137,7 @@ class Section:
         Raises:
             BadOffsetError, TruncatedError: the file ends before the body does.
         """
-        return self._cubin.elf.section_bytes(self.index)
+        return self._file.elf.section_bytes(self.index)
 
     @property
     def kind(self) -> str | None:
@@ -162,43 +162,43 @@ class Section:
     @property
     def info_records(self) -> list[InfoRecord]:
         """The attributes of an ``.nv.info`` or ``.nv.compat`` stream; empty for other types."""
-        return self._cubin.info_records_of(self.index)
+        return self._file.info_records_of(self.index)
 
     @property
-    def relocations(self) -> list[Relocation]:
-        """The relocations held by this section; empty when it holds none."""
-        return self._cubin.relocations_of(self.index)
+    def relocations(self) -> Sequence[RelocationLike]:
+        """The relocations held by this section (:class:`.relocation.Relocation`), if any."""
+        return self._file.relocations_of(self.index)
 
 
 class SectionList:
     """All sections, by index or by name. Objects are made when asked for."""
 
-    __slots__ = ("_by_name", "_cubin")
+    __slots__ = ("_by_name", "_file")
 
-    def __init__(self, cubin: Cubin) -> None:
-        self._cubin = cubin
+    def __init__(self, file: File) -> None:
+        self._file = file
         self._by_name: dict[str, int] | None = None
 
     def __len__(self) -> int:
-        return len(self._cubin.elf.section_rows)
+        return len(self._file.elf.section_rows)
 
     def __iter__(self) -> Iterator[Section]:
-        cubin = self._cubin
-        for index, row in enumerate(cubin.elf.section_rows):
-            yield Section(cubin, index, row)
+        file = self._file
+        for index, row in enumerate(file.elf.section_rows):
+            yield Section(file, index, row)
 
     def __contains__(self, name: object) -> bool:
         return name in self._names()
 
     def __getitem__(self, key: int | str) -> Section:
-        rows = self._cubin.elf.section_rows
+        rows = self._file.elf.section_rows
         if isinstance(key, str):
-            return Section(self._cubin, self._names()[key], rows[self._names()[key]])
+            return Section(self._file, self._names()[key], rows[self._names()[key]])
         if key < 0:
             key += len(rows)
         if not 0 <= key < len(rows):
             raise IndexError(key)
-        return Section(self._cubin, key, rows[key])
+        return Section(self._file, key, rows[key])
 
     def get(self, name: str) -> Section | None:
         """The first section of that name."""
@@ -209,44 +209,67 @@ class SectionList:
         names = self._by_name
         if names is None:
             names = {}
-            for index, name in enumerate(self._cubin.elf.section_names):
+            for index, name in enumerate(self._file.elf.section_names):
                 names.setdefault(name, index)
             self._by_name = names
         return names
 
 
-PT_NAMES = {0: "PT_NULL", 1: "PT_LOAD", 2: "PT_DYNAMIC", 4: "PT_NOTE", 6: "PT_PHDR"}
+class Segment(FrozenValue):
+    """One program header; the fields are those of the file.
 
+    Attributes:
+        index: position in the program header table.
+    """
 
-class Segment:
-    """One program header."""
-
-    __slots__ = (
+    __match_args__ = (
         "index",
-        "p_align",
-        "p_filesz",
-        "p_flags",
-        "p_memsz",
-        "p_offset",
-        "p_paddr",
         "p_type",
+        "p_flags",
+        "p_offset",
         "p_vaddr",
+        "p_paddr",
+        "p_filesz",
+        "p_memsz",
+        "p_align",
     )
+    __slots__ = __match_args__
+    index: int
+    p_type: int
+    p_flags: int
+    p_offset: int
+    p_vaddr: int
+    p_paddr: int
+    p_filesz: int
+    p_memsz: int
+    p_align: int
 
-    def __init__(self, index: int, row: SegmentRow) -> None:
-        self.index = index
-        (
-            self.p_type,
-            self.p_flags,
-            self.p_offset,
-            self.p_vaddr,
-            self.p_paddr,
-            self.p_filesz,
-            self.p_memsz,
-            self.p_align,
-        ) = row
+    def __init__(
+        self,
+        index: int,
+        p_type: int,
+        p_flags: int,
+        p_offset: int,
+        p_vaddr: int,
+        p_paddr: int,
+        p_filesz: int,
+        p_memsz: int,
+        p_align: int,
+    ) -> None:
+        put = object.__setattr__
+        put(self, "index", index)
+        put(self, "p_type", p_type)
+        put(self, "p_flags", p_flags)
+        put(self, "p_offset", p_offset)
+        put(self, "p_vaddr", p_vaddr)
+        put(self, "p_paddr", p_paddr)
+        put(self, "p_filesz", p_filesz)
+        put(self, "p_memsz", p_memsz)
+        put(self, "p_align", p_align)
 
     @property
     def name(self) -> str | None:
         """``PT_…`` name of the type."""
-        return PT_NAMES.get(self.p_type)
+        from cubinspec_generated.tables.elf_header import SEGMENT_TYPE_NAMES
+
+        return SEGMENT_TYPE_NAMES.get(self.p_type)

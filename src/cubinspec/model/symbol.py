@@ -2,21 +2,39 @@
 
 from __future__ import annotations
 
+from cubinspec_generated.codes import (
+    SHN_UNDEF,
+    SHN_XINDEX,
+    ST_BIND_SHIFT,
+    ST_TYPE_MASK,
+    STO_CUDA_ENTRY,
+    STO_CUDA_VISIBILITY_MASK,
+    STT_FUNC,
+    STT_SECTION,
+)
 from cubinspec_generated.tables import symbols as table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Protocol
 
     from cubinspec.format.strings import StringTable
-    from cubinspec.model.cubin import Cubin
-    from cubinspec.model.section import Section
+    from cubinspec.model.section import Section, SectionList
     from cubinspec.reader.elf import SymbolRow
 
-STT_FUNC = 2
-STT_SECTION = 3
-STO_CUDA_ENTRY = 0x10
-SHN_NAMES = {0: "SHN_UNDEF", 0xFFF1: "SHN_ABS", 0xFFF2: "SHN_COMMON"}
+    class File(Protocol):
+        """A cubin as its symbols see it."""
+
+        @property
+        def sections(self) -> SectionList:
+            """All sections."""
+
+
+#: Section indices that are none, and can be a symbol's.
+SHN_NAMES = {
+    number: name for number, name in table.SPECIAL_SECTIONS.items() if number != SHN_XINDEX
+}
 
 
 class Symbol:
@@ -80,27 +98,27 @@ class Symbol:
     @property
     def st_type(self) -> int:
         """Bits 0-3 of ``st_info``."""
-        return self.row[1] & 0xF
+        return self.row[1] & ST_TYPE_MASK
 
     @property
     def st_bind(self) -> int:
         """Bits 4-7 of ``st_info``."""
-        return self.row[1] >> 4
+        return self.row[1] >> ST_BIND_SHIFT
 
     @property
     def visibility(self) -> int:
         """Bits 0-1 of ``st_other``."""
-        return self.row[2] & 3
+        return self.row[2] & STO_CUDA_VISIBILITY_MASK
 
     @property
     def type_name(self) -> str | None:
         """``STT_…`` name."""
-        return table.TYPE_NAMES.get(self.row[1] & 0xF)
+        return table.TYPE_NAMES.get(self.row[1] & ST_TYPE_MASK)
 
     @property
     def bind_name(self) -> str | None:
         """``STB_…`` name."""
-        return table.BIND_NAMES.get(self.row[1] >> 4)
+        return table.BIND_NAMES.get(self.row[1] >> ST_BIND_SHIFT)
 
     @property
     def is_entry(self) -> bool:
@@ -110,12 +128,12 @@ class Symbol:
     @property
     def is_defined(self) -> bool:
         """Whether the symbol has a section in this file."""
-        return self.row[3] != 0
+        return self.row[3] != SHN_UNDEF
 
     @property
     def section(self) -> Section | None:
         """The section it is defined in; ``None`` for undefined and special indices."""
-        sections = self._table.cubin.sections
+        sections = self._table.file.sections
         index = self.row[3]
         return sections[index] if 0 < index < len(sections) else None
 
@@ -123,12 +141,13 @@ class Symbol:
 class SymbolList:
     """A symbol table, by index or by name. Objects are made when asked for."""
 
-    __slots__ = ("_by_name", "cubin", "rows", "section_index", "strings")
+    __slots__ = ("_by_name", "file", "rows", "section_index", "strings")
 
     def __init__(
-        self, cubin: Cubin, section_index: int | None, rows: list[SymbolRow], strings: StringTable
+        self, file: File, section_index: int | None, rows: list[SymbolRow], strings: StringTable
     ) -> None:
-        self.cubin = cubin
+        #: The cubin that the table belongs to.
+        self.file = file
         #: Index of the table's section; ``None`` when the file has no such table.
         self.section_index = section_index
         self.rows = rows

@@ -7,9 +7,22 @@ from cubinspec.format.sections import INFO_TYPES, RELOCATION_TYPES, SYMBOL_TABLE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from cubinspec.format.attributes import InfoRow
-    from cubinspec.model.cubin import Cubin
-    from cubinspec.reader.elf import RelocationRow, SectionRow, SymbolRow
+    from cubinspec.model.symbol import SymbolList
+    from cubinspec.reader.elf import Elf, RelocationRow, SectionRow, SymbolRow
+
+    class File(Protocol):
+        """A cubin as this module sees it."""
+
+        elf: Elf
+
+        def symbol_table(self, index: int) -> SymbolList:
+            """The symbol table in section ``index``."""
+
+        def relocation_rows(self, index: int) -> list[RelocationRow]:
+            """Rows of the relocation section ``index``."""
 
 
 class Tables:
@@ -31,8 +44,8 @@ class Tables:
         "symbol_rows",
     )
 
-    def __init__(self, cubin: Cubin) -> None:
-        elf = cubin.elf
+    def __init__(self, file: File) -> None:
+        elf = file.elf
         self.section_rows: list[SectionRow] = elf.section_rows
         self.section_names: list[str] = elf.section_names
         self.symbol_names: dict[int, list[str]] = {}
@@ -46,8 +59,8 @@ class Tables:
                     elf.section_bytes(index), row[4], elf.file, f"sections[{index}]"
                 )
             elif sh_type in RELOCATION_TYPES:
-                self.relocation_rows[index] = cubin.relocation_rows(index)
+                self.relocation_rows[index] = file.relocation_rows(index)
             elif sh_type in SYMBOL_TABLE_TYPES:
-                symbols = cubin.symbol_table(index)
+                symbols = file.symbol_table(index)
                 self.symbol_rows[index] = symbols.rows
                 self.symbol_names[index] = symbols.names

@@ -7,7 +7,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cubinspec.model.cubin import Cubin
-    from cubinspec.model.function import Function, Parameter
+    from cubinspec.model.function import Function
+    from cubinspec.model.parameter import Parameter
 
 
 def kernel_records(cubin: Cubin, *, every_function: bool = False) -> list[dict[str, Any]]:
