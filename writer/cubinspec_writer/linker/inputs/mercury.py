@@ -1,0 +1,89 @@
+"""Sections of a cubin as its Mercury half sees them.
+
+A Mercury section (`.nv.capmerc.text.F`, `.nv.merc…`) takes the name and the type of the section
+that it stands for. What exists only once, such as shared memory, zeroed globals, notes and the call
+graph, belongs to both halves.
+"""
+
+from __future__ import annotations
+
+from cubinspec.format.sections import CAPSULE_PREFIX, MERCURY_PREFIX, SASS_TYPE
+from cubinspec_generated.codes import (
+    SHF_ALLOC,
+    SHF_CUDA_MERCURY,
+    SHF_EXECINSTR,
+    SHF_INFO_LINK,
+    SHT_CUDA_CAPMERC,
+    SHT_CUDA_MERC_CALLGRAPH,
+    SHT_CUDA_MERC_CONSTANT_IMAGE_INDICES,
+    SHT_CUDA_MERC_PROTOTYPE,
+    SHT_CUDA_MERC_RESOLVED_RELA,
+    SHT_NULL,
+    SHT_SYMTAB,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec.reader.elf import Elf
+    from cubinspec_writer.linker.model import InSection
+
+#: Mercury types that stay as they are, as nothing of theirs is linked with what has the SASS type.
+_OWN_TYPES = (
+    SHT_CUDA_MERC_CALLGRAPH,
+    SHT_CUDA_MERC_CONSTANT_IMAGE_INDICES,
+    SHT_CUDA_MERC_PROTOTYPE,
+    SHT_CUDA_MERC_RESOLVED_RELA,
+)
+#: Sections of the SASS half that have a Mercury twin or are made from Mercury code.
+_SASS_ONLY = (
+    ".text.",
+    ".rel",
+    ".debug",
+    ".nv_debug_",
+    ".nv.info",
+    ".nv.constant",
+    ".nv.global.init",
+    ".nv.uft.",
+    ".nv.udt",
+)
+
+
+def mercury_sections(elf: Elf, sections: list[InSection]) -> list[InSection]:
+    """The sections of the Mercury half; those of the SASS half alone have the type NULL."""
+    return _point_at_capsules(elf, [_as_mercury(section) for section in sections])
+
+
+def _as_mercury(section: InSection) -> InSection:
+    """A section with the name, type and flags that it has in the Mercury half."""
+    name, sh_type, flags = section.name, section.sh_type, section.flags
+    if flags & SHF_CUDA_MERCURY:
+        is_code = sh_type == SHT_CUDA_CAPMERC
+        name = name.removeprefix(CAPSULE_PREFIX if is_code else MERCURY_PREFIX)
+        if sh_type not in _OWN_TYPES:
+            sh_type = SASS_TYPE.get(sh_type, sh_type)
+        flags &= ~SHF_CUDA_MERCURY
+        if is_code:
+            flags |= SHF_ALLOC | SHF_EXECINSTR
+    elif sh_type == SHT_SYMTAB or name.startswith(_SASS_ONLY):
+        sh_type = SHT_NULL
+    return section._replace(name=name, sh_type=sh_type, flags=flags)
+
+
+def _point_at_capsules(elf: Elf, sections: list[InSection]) -> list[InSection]:
+    """Let sections that exist once (shared memory) belong to the Mercury code of their kernel.
+
+    A capsule and the code section of the same function have the same symbol in `sh_info`.
+    """
+    infos = [info for _, _, _, _, _, _, _, info, _, _ in elf.section_rows]
+    capsule_of: dict[int, int] = {}
+    for index, (_, sh_type, _, _, _, _, _, symbol, _, _) in enumerate(elf.section_rows):
+        if sh_type == SHT_CUDA_CAPMERC:
+            capsule_of[symbol] = index
+    pointed = []
+    for section, row in zip(sections, elf.section_rows, strict=True):
+        _, _, flags, _, _, _, _, owner, _, _ = row
+        exists_once = section.sh_type != SHT_NULL and not flags & SHF_CUDA_MERCURY
+        if exists_once and flags & SHF_INFO_LINK and owner < len(infos):
+            section = section._replace(info=capsule_of.get(infos[owner], section.info))
+        pointed.append(section)
+    return pointed

@@ -1,0 +1,82 @@
+"""Brings what toolkits before CUDA 13 wrote into today's form."""
+
+from __future__ import annotations
+
+from cubinspec.format.attributes import raw_record, split_records
+from cubinspec.format.packing import barriers_of
+from cubinspec.format.sections import CONSTANT_BANK_TYPES
+from cubinspec_generated.codes import (
+    EIATTR_NUM_BARRIERS,
+    EIFMT_BVAL,
+    SHF_BARRIERS_MASK,
+    SHF_EXECINSTR,
+    SHF_INFO_LINK,
+    SHT_CUDA_INFO,
+    SHT_NOBITS,
+    SHT_PROGBITS,
+)
+from cubinspec_writer.linker.model import SHF_UNSAID
+from cubinspec_writer.plain import attrgetter
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec_writer.linker.model import InputObject, InSection
+
+_ELF_TYPES = (SHT_PROGBITS, SHT_NOBITS)
+_FLAGS = attrgetter("flags")
+
+
+def classified(section: InSection) -> InSection:
+    """A section with the type that the spec's table gives its name.
+
+    CUDA 10 wrote types of ELF, CUDA 11 one type for all constant banks; before CUDA 12 flags did
+    not say that `sh_info` is a section.
+    """
+    from cubinspec_generated.tables import sections as table
+
+    row = table.EXACT.get(section.name)
+    if row is None:
+        found = (at for prefix, at in table.PREFIXES if section.name.startswith(prefix))
+        row = next(found, None)
+    if row is None:
+        return section
+    _, kind, _, _, usual, _, usual_flags, *_ = table.KINDS[row]
+    sh_type, flags = section.sh_type, section.flags
+    if sh_type != usual and (sh_type in table.OTHER_TYPES.get(kind, ()) or sh_type in _ELF_TYPES):
+        sh_type = usual
+    optional = table.OPTIONAL_FLAGS.get(kind, 0) & usual_flags & SHF_INFO_LINK
+    if section.info and optional and not flags & SHF_INFO_LINK:
+        flags |= SHF_INFO_LINK | (SHF_UNSAID if sh_type in CONSTANT_BANK_TYPES else 0)
+    return section._replace(sh_type=sh_type, flags=flags)
+
+
+def without_barriers(sections: list[InSection]) -> tuple[list[InSection], dict[int, int]]:
+    """Sections with the number of barriers taken out of their flags, and that number by section.
+
+    It stood in the flags of code before it had an attribute (CUDA 12).
+    """
+    holding = {
+        flags
+        for flags in set(map(_FLAGS, sections))
+        if flags & SHF_BARRIERS_MASK and flags & SHF_EXECINSTR
+    }
+    if not holding:
+        return sections, {}
+    barriers = {s.index: barriers_of(s.flags) for s in sections if s.flags in holding}
+    cleared = [
+        s._replace(flags=s.flags & ~SHF_BARRIERS_MASK) if s.index in barriers else s
+        for s in sections
+    ]
+    return cleared, barriers
+
+
+def add_barriers(obj: InputObject, barriers: dict[int, int]) -> None:
+    """Give the attributes of functions the number of barriers that their code's flags had.
+
+    Args:
+        barriers: the number by code section.
+    """
+    for section in obj.sections:
+        if section.sh_type == SHT_CUDA_INFO and section.info in barriers:
+            record = raw_record(EIFMT_BVAL, EIATTR_NUM_BARRIERS, barriers[section.info])
+            obj.info[section.index] = [record, *split_records(section.data)]
