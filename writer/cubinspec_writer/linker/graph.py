@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from cubinspec_writer.linker.model import Symbol
 from cubinspec_writer.plain import dataclass, field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from cubinspec_writer.linker.model import Symbol
     from cubinspec_writer.linker.state import LinkState
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from cubinspec.reader.elf import Elf
 from cubinspec_generated.codes import SHN_UNDEF, SHT_SYMTAB, STB_GLOBAL
 from cubinspec_writer.gc_pause import GcPaused
 from cubinspec_writer.linker.diagnostics import Diagnostics
 from cubinspec_writer.linker.family import MERCURY_HALF, family_of
 from cubinspec_writer.linker.inputs.gather import Gathered, gather, target_of
 from cubinspec_writer.linker.inputs.host import KernelFilter, named_by_host, named_by_options
-from cubinspec_writer.linker.inputs.options import LinkOptions
 from cubinspec_writer.linker.inputs.read import read_half
 from cubinspec_writer.linker.pipeline import run_passes
 from cubinspec_writer.linker.result import LinkResult
@@ -20,6 +18,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from cubinspec.reader.elf import Elf
+    from cubinspec_writer.linker.inputs.options import LinkOptions
     from cubinspec_writer.linker.inputs.sources import Input
 
 #: nvlink warns from this sm number on.

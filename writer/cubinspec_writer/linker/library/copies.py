@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from cubinspec_generated.codes import SHF_ALLOC, SHF_EXECINSTR, SHN_COMMON, SHN_UNDEF, STT_FUNC
 from cubinspec_writer.linker.model import InputObject, InReloc, Symbol
-from cubinspec_writer.linker.state import LinkState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from cubinspec_writer.linker.state import LinkState
 
 
 Edges = dict[Symbol, list[Symbol]]

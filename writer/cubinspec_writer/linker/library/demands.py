@@ -14,9 +14,12 @@ from cubinspec_generated.codes import (
     EIFMT_SVAL,
     SHT_CUDA_INFO,
 )
-from cubinspec_writer.linker.graph import Graph
-from cubinspec_writer.linker.model import InfoRecord, InputObject, Symbol
-from cubinspec_writer.linker.state import LinkState
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec_writer.linker.graph import Graph
+    from cubinspec_writer.linker.model import InfoRecord, InputObject, Symbol
+    from cubinspec_writer.linker.state import LinkState
 
 #: A record of a function and a number: format, code, size, symbol, number.
 FUNCTION_VALUE = Struct("<BBHII")

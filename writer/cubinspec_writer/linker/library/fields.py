@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from cubinspec_generated.tables import relocations
-from cubinspec_writer.linker.model import OutSection
 from cubinspec_writer.plain import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec_writer.linker.model import OutSection
 
 
 class Action(NamedTuple):

@@ -19,8 +19,11 @@ from cubinspec_generated.codes import (
     STV_INTERNAL,
 )
 from cubinspec_writer.linker.inputs.options import debugger_sees
-from cubinspec_writer.linker.model import OutSection, Symbol
-from cubinspec_writer.linker.state import LinkState
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec_writer.linker.model import OutSection, Symbol
+    from cubinspec_writer.linker.state import LinkState
 
 #: Size of the parameter bank of the kernel that runs; a final link has none (devrt_memset).
 BANK_SIZE = ".nv.ptx.const0.size"

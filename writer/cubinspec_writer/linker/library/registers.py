@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from cubinspec_generated.codes import SHF_EXECINSTR
 from cubinspec_writer.linker.library.demands import FunctionFacts
-from cubinspec_writer.linker.model import Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from cubinspec_writer.linker.model import Symbol
     from cubinspec_writer.linker.state import LinkState
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from cubinspec_writer.linker.model import Symbol
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from cubinspec_writer.linker.model import Symbol
 
 
 def split_sort(items: list[Symbol], first_wins: Callable[[Symbol, Symbol], bool]) -> list[Symbol]:

@@ -6,7 +6,10 @@ from cubinspec_generated.codes import EIATTR_SPARSE_MMA_MASK, EIFMT_HVAL
 from cubinspec_writer.linker.library.unified import STUB_ATTRIBUTES
 from cubinspec_writer.linker.model import InfoRecord, Symbol, info_record
 from cubinspec_writer.linker.passes.takeover import Taker
-from cubinspec_writer.linker.state import LinkState
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec_writer.linker.state import LinkState
 
 #: What nvlink adds to the attributes of all stubs.
 _NO_MASK = info_record(EIFMT_HVAL, EIATTR_SPARSE_MMA_MASK, 0)

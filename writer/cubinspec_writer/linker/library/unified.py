@@ -16,13 +16,14 @@ from __future__ import annotations
 from cubinspec.errors import BadStructureError
 from cubinspec_generated import records
 from cubinspec_generated.codes import SHT_CUDA_UDT_ENTRY, SHT_CUDA_UFT_ENTRY
-from cubinspec_writer.linker.inputs.uidx import Identifier
 from cubinspec_writer.linker.model import STUB_CODE, UFT, InputObject, InSection, Symbol
-from cubinspec_writer.linker.state import LinkState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from cubinspec_writer.linker.inputs.uidx import Identifier
+    from cubinspec_writer.linker.state import LinkState
 
 
 ENTRY_TYPES = (SHT_CUDA_UFT_ENTRY, SHT_CUDA_UDT_ENTRY)

@@ -49,11 +49,12 @@ from cubinspec_writer.linker.model import (
     info_record,
 )
 from cubinspec_writer.linker.passes.takeover import TAKEN, Asked, Taker, is_asking
-from cubinspec_writer.linker.state import LinkState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from cubinspec_writer.linker.state import LinkState
 
 #: Records that a link itself adds or changes.
 _PROPAGATED = frozenset(

@@ -11,8 +11,11 @@ from __future__ import annotations
 
 from cubinspec_generated.codes import SHT_CUDA_CALLGRAPH, SHT_CUDA_PROTOTYPE
 from cubinspec_writer.linker.library.copies import accepted_here, function_at, takes_address
-from cubinspec_writer.linker.model import InputObject, Symbol
-from cubinspec_writer.linker.state import LinkState
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec_writer.linker.model import InputObject, Symbol
+    from cubinspec_writer.linker.state import LinkState
 
 
 def run(state: LinkState) -> None:

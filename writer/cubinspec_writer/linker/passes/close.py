@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from cubinspec_generated.codes import SHT_CUDA_RELOCINFO
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
-from cubinspec_writer.linker.state import LinkState
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec_writer.linker.state import LinkState
 
 #: `.nv.rel.action` of every executable up to sm_90: what relocation type 115 does.
 _REL_ACTION = bytes.fromhex("73000000000000000000001125000536")

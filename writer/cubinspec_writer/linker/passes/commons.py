@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from cubinspec_generated.codes import SHF_ALLOC, SHF_WRITE, SHT_CUDA_GLOBAL
-from cubinspec_writer.linker.state import LinkState
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec_writer.linker.state import LinkState
 
 _GLOBAL = ".nv.global"
 

@@ -17,7 +17,10 @@ from cubinspec_writer.linker.model import (
     info_record,
     info_records,
 )
-from cubinspec_writer.linker.state import LinkState
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec_writer.linker.state import LinkState
 
 _FORMATS = {"<B": EIFMT_BVAL, "<H": EIFMT_HVAL, "<BB": EIFMT_HVAL}
 #: 1 for code of an `a` target.

@@ -12,9 +12,12 @@ from cubinspec_generated.codes import (
     SHT_CUDA_CONSTANT_B2,
     SHT_CUDA_CONSTANT_B3,
 )
-from cubinspec_writer.linker.graph import Below
 from cubinspec_writer.linker.model import InSection, OutSection, Reloc, Symbol, align_up
-from cubinspec_writer.linker.state import LinkState
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec_writer.linker.graph import Below
+    from cubinspec_writer.linker.state import LinkState
 
 _CONSTANT_LIMIT = 0x10000
 _CONSTANT2, _CONSTANT3 = SHT_CUDA_CONSTANT_B2, SHT_CUDA_CONSTANT_B3

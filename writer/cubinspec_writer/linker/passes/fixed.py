@@ -15,7 +15,10 @@ from cubinspec_generated.codes import (
 )
 from cubinspec_writer.linker.library.demands import has_globals
 from cubinspec_writer.linker.model import UFT_ENTRY, OutSection
-from cubinspec_writer.linker.state import LinkState
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec_writer.linker.state import LinkState
 
 
 def run(state: LinkState) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from cubinspec_generated import records
 from cubinspec_writer.linker.model import UFT
-from cubinspec_writer.linker.state import LinkState
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec_writer.linker.state import LinkState
 
 
 def run(state: LinkState) -> None:

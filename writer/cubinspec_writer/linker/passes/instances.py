@@ -18,7 +18,10 @@ from cubinspec_generated.codes import (
     STV_INTERNAL,
 )
 from cubinspec_writer.linker.model import SHARED_POOL, Symbol, align_up
-from cubinspec_writer.linker.state import LinkState
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec_writer.linker.state import LinkState
 
 _NAME = "externsharedinstance"
 _ALIGN = 16

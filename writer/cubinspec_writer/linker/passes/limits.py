@@ -7,8 +7,11 @@ from cubinspec_writer.linker.library.registers import (
     limit_error,
     register_limits,
 )
-from cubinspec_writer.linker.model import Symbol
-from cubinspec_writer.linker.state import LinkState
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec_writer.linker.model import Symbol
+    from cubinspec_writer.linker.state import LinkState
 
 
 def run(state: LinkState) -> None:

@@ -12,8 +12,11 @@ from __future__ import annotations
 
 from cubinspec_generated.codes import STT_FUNC
 from cubinspec_writer.linker.library.copies import reference_graph
-from cubinspec_writer.linker.model import Symbol
-from cubinspec_writer.linker.state import LinkState
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec_writer.linker.model import Symbol
+    from cubinspec_writer.linker.state import LinkState
 
 
 def run(state: LinkState) -> None:

@@ -17,7 +17,10 @@ from cubinspec_writer.linker.library.notes import (
     target_sm,
     virtual_target,
 )
-from cubinspec_writer.linker.state import LinkState
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec_writer.linker.state import LinkState
 
 
 def run(state: LinkState) -> None:

@@ -17,7 +17,10 @@ from cubinspec_writer.linker.library.outsymbols import (
     late_sections,
 )
 from cubinspec_writer.linker.model import OutSection, Symbol
-from cubinspec_writer.linker.state import LinkState
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec_writer.linker.state import LinkState
 
 #: Types of sections that have no section symbol when they are empty.
 _MAYBE_EMPTY = (SHT_CUDA_SHARED, SHT_PROGBITS)

@@ -30,11 +30,12 @@ from cubinspec_writer.linker.model import (
     InSymbol,
     Symbol,
 )
-from cubinspec_writer.linker.state import LinkState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from cubinspec_writer.linker.state import LinkState
 
 
 def run(state: LinkState) -> None:

@@ -17,7 +17,10 @@ from __future__ import annotations
 
 from cubinspec_generated.codes import SHT_CUDA_CONSTANT_B2, STT_SECTION
 from cubinspec_writer.linker.model import OutSection, Reloc, Symbol, align_up
-from cubinspec_writer.linker.state import LinkState
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec_writer.linker.state import LinkState
 
 _WIDTHS = frozenset((4, 8, 12, 16, 20, 24, 32, 48, 64))
 _CONSTANT2 = SHT_CUDA_CONSTANT_B2

@@ -16,13 +16,16 @@ from cubinspec_generated.codes import (
     STO_CUDA_SPACE_SHIFT,
 )
 from cubinspec_generated.tables.arch import ARCHES
-from cubinspec_writer.linker.graph import Below
 from cubinspec_writer.linker.inputs.options import debugger_sees
 from cubinspec_writer.linker.library.copies import code_relocations
 from cubinspec_writer.linker.library.outsymbols import NO_ADDRESS
 from cubinspec_writer.linker.library.sorting import split_sort
 from cubinspec_writer.linker.model import SHARED_POOL, OutSection, Symbol, align_up
-from cubinspec_writer.linker.state import LinkState
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec_writer.linker.graph import Below
+    from cubinspec_writer.linker.state import LinkState
 
 _SHARED_LIMIT = 0xC000
 _DYNAMIC_ALIGN = 16

@@ -28,7 +28,10 @@ from cubinspec_writer.linker.library.copies import code_relocations
 from cubinspec_writer.linker.library.notes import target_sm
 from cubinspec_writer.linker.library.sorting import split_sort
 from cubinspec_writer.linker.model import HANDLE_KINDS, OutSection, Reloc, Symbol, align_up
-from cubinspec_writer.linker.state import LinkState
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec_writer.linker.state import LinkState
 
 _SLOT = 4
 _MERCURY_BANK = ".nv.constant.entry_image_header_indices."

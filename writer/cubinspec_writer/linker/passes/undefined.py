@@ -16,8 +16,11 @@ from cubinspec_generated.codes import (
     STT_OBJECT,
 )
 from cubinspec_writer.linker.library.copies import code_owners
-from cubinspec_writer.linker.model import InSymbol, Symbol
-from cubinspec_writer.linker.state import LinkState
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec_writer.linker.model import InSymbol, Symbol
+    from cubinspec_writer.linker.state import LinkState
 
 
 def run(state: LinkState) -> None:

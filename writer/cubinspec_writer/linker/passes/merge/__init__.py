@@ -55,8 +55,11 @@ from cubinspec_writer.linker.passes.merge.contents import place_section
 from cubinspec_writer.linker.passes.merge.one_input import SHARED, OneInput
 from cubinspec_writer.linker.passes.merge.relocations import merge_relocations
 from cubinspec_writer.linker.passes.resolve import checked_alignment
-from cubinspec_writer.linker.state import LinkState
 from cubinspec_writer.plain import itemgetter
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec_writer.linker.state import LinkState
 
 _IN_ORDER = itemgetter(0)
 _OPTIMIZER = SHT_CUDA_CONSTANT_B2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from cubinspec_writer.linker.finalizer.kept import Kept
 from cubinspec_writer.linker.library.copies import accepted_here, defined_here
 from cubinspec_writer.linker.model import (
     FRAMES,
@@ -12,7 +11,11 @@ from cubinspec_writer.linker.model import (
     OutSection,
     Symbol,
 )
-from cubinspec_writer.linker.state import LinkState
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec_writer.linker.finalizer.kept import Kept
+    from cubinspec_writer.linker.state import LinkState
 
 #: Debug tables with an entry for every function.
 TABLES_OF_CODE = (FRAMES, *LINE_TABLES)

@@ -29,11 +29,12 @@ from cubinspec_writer.linker.passes.merge.one_input import (
     is_dead,
     is_forgotten,
 )
-from cubinspec_writer.linker.state import LinkState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
+
+    from cubinspec_writer.linker.state import LinkState
 
 #: From this many relocations on, a look at all symbols first is worth it.
 _MANY = 32
