@@ -17,6 +17,7 @@ from cubinspec_writer.linker.finalizer import stubs
 from cubinspec_writer.linker.library import unified
 from cubinspec_writer.linker.model import Symbol
 from cubinspec_writer.linker.passes import attributes, callgraph, relocate, resolve, shared
+from cubinspec_writer.linker.passes.attributes import takeover
 from cubinspec_writer.linker.passes.merge import debug_tables
 from tools.linkcases import build, exceptions, outcomes, page, stored
 from tools.linkcases.__main__ import explained, run_case, run_stored
@@ -126,7 +127,7 @@ _FAULTS = {
     "sort": (shared, "split_sort", lambda items, _first: list(items), 0),
     "groups": (shared, "_place_common", _side_by_side, 0),
     "registers": (resolve._Copies, "registers", lambda *_: 0, 123),
-    "externs": (attributes, "_fill_externs", lambda *_, **__: None, 6),
+    "externs": (takeover, "fill_externs", lambda *_, **__: None, 6),
     "late copies": (callgraph, "takes_address", lambda *_: True, 8),
 }
 

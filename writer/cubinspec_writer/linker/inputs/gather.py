@@ -14,7 +14,13 @@ import os
 
 from cubinspec.errors import CubinError
 from cubinspec.reader.elf import Elf
-from cubinspec_generated.codes import ELFCLASS64, EM_CUDA, ET_REL, SHT_CUDA_COMPAT_INFO
+from cubinspec_generated.codes import (
+    EICOMPAT_ATTR_CUDA_ACCELERATOR_TARGET,
+    ELFCLASS64,
+    EM_CUDA,
+    ET_REL,
+    SHT_CUDA_COMPAT_INFO,
+)
 from cubinspec_generated.tables.arch import ARCHES, LINK_GROUP
 from cubinspec_writer.linker.diagnostics import Diagnostics, UnsupportedLinkError
 from cubinspec_writer.linker.family import family_of
@@ -25,7 +31,6 @@ from cubinspec_writer.linker.inputs.read import has_mercury, open_object
 from cubinspec_writer.linker.inputs.sources import Library, Named, contents
 from cubinspec_writer.linker.library.notes import CUINFO, TOOLKIT, toolkit_of
 from cubinspec_writer.linker.model import immediate, info_records
-from cubinspec_writer.linker.passes.compat import TARGET
 from cubinspec_writer.plain import dataclass, field
 
 TYPE_CHECKING = False
@@ -134,7 +139,10 @@ def _is_specific(elf: Elf) -> bool:
     """Whether a cubin is for an `a` variant, as its `.nv.compat` says."""
     index = elf.find_section(SHT_CUDA_COMPAT_INFO)
     found = info_records(elf.section_bytes(index)) if index is not None else []
-    return any(record[1] == TARGET and immediate(record) & 0xFF for record in found)
+    return any(
+        record[1] == EICOMPAT_ATTR_CUDA_ACCELERATOR_TARGET and immediate(record) & 0xFF
+        for record in found
+    )
 
 
 def _arch_of(elf: Elf) -> int:

@@ -6,17 +6,30 @@ from struct import Struct
 
 from cubinspec.errors import BadStructureError
 from cubinspec_generated.codes import (
+    EIATTR_AT_ENTRY_FRAGMENTS,
     EIATTR_CRS_STACK_SIZE,
+    EIATTR_EXTERNS,
     EIATTR_FRAME_SIZE,
     EIATTR_MAX_STACK_SIZE,
     EIATTR_MIN_STACK_SIZE,
+    EIATTR_NUM_BARRIERS,
+    EIATTR_NUM_MBARRIERS,
     EIATTR_REGCOUNT,
+    EIATTR_RESERVED_SMEM_USED,
+    EIATTR_SPARSE_MMA_MASK,
+    EIATTR_TCGEN05_1CTA_USED,
+    EIATTR_TCGEN05_2CTA_USED,
+    EIATTR_VRC_CTA_INIT_COUNT,
     EIFMT_SVAL,
     SHT_CUDA_INFO,
 )
+from cubinspec_generated.tables import eiattr
+from cubinspec_writer.linker.model import immediate, info_record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from cubinspec_writer.linker.graph import Graph
     from cubinspec_writer.linker.model import InfoRecord, InputObject, Symbol
     from cubinspec_writer.linker.state import LinkState
@@ -184,3 +197,55 @@ def checked(obj: InputObject, number: int) -> int:
 
 def words(*values: int) -> bytes:
     return b"".join(v.to_bytes(4, "little") for v in values)
+
+
+#: How the number of a function joins that of its kernel.
+JOINED: dict[int, Callable[[int, int], int]] = {
+    EIATTR_NUM_BARRIERS: max,
+    EIATTR_NUM_MBARRIERS: int.__add__,
+    EIATTR_VRC_CTA_INIT_COUNT: max,
+    EIATTR_SPARSE_MMA_MASK: int.__or__,
+}
+_MARKS = frozenset((EIATTR_RESERVED_SMEM_USED, EIATTR_TCGEN05_1CTA_USED, EIATTR_TCGEN05_2CTA_USED))
+TAKEN = frozenset((*JOINED, *_MARKS, EIATTR_EXTERNS, EIATTR_AT_ENTRY_FRAGMENTS))
+
+#: Function -> its records that kernels take over, in the order of its input.
+Asked = dict["Symbol", list["InfoRecord"]]
+
+
+def is_asking(record: InfoRecord) -> bool:
+    """Whether a record of a device function concerns kernels."""
+    code = record[1]
+    return code in TAKEN and (code not in JOINED or immediate(record) != 0)
+
+
+def external_record(symbols: list[Symbol]) -> InfoRecord:
+    return info_record(EIFMT_SVAL, EIATTR_EXTERNS, 0, words(*(s.index for s in symbols)))
+
+
+def replace_record(records: list[InfoRecord], code: int, new: InfoRecord | None) -> None:
+    """Put a record where the one of its code is, or at the end; None removes it."""
+    for i, record in enumerate(records):
+        if record[1] == code:
+            records[i : i + 1] = [new] if new else []
+            return
+    if new:
+        records.append(new)
+
+
+def symbol_number(symbol: Symbol) -> int:
+    """The key of the order of symbols in the output."""
+    return symbol.index
+
+
+def renumber_fields(obj: InputObject, record: InfoRecord) -> InfoRecord:
+    """Give every symbol that a record names its number of the output (samplers, images)."""
+    payload = bytearray(record[4:])
+    for at in eiattr.SYMBOL_FIELDS[record[1]]:
+        if at + 4 > len(payload):
+            continue
+        number = checked(obj, int.from_bytes(payload[at : at + 4], "little"))
+        symbol = obj.bound[number]
+        if symbol is not None:
+            payload[at : at + 4] = words(symbol.index)
+    return record[:4] + payload

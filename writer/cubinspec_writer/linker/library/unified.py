@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from cubinspec.errors import BadStructureError
 from cubinspec_generated import records
-from cubinspec_generated.codes import SHT_CUDA_UDT_ENTRY, SHT_CUDA_UFT_ENTRY
+from cubinspec_generated.codes import SHT_CUDA_UFT_ENTRY
 from cubinspec_writer.linker.model import STUB_CODE, UFT, InputObject, InSection, Symbol
 
 TYPE_CHECKING = False
@@ -26,22 +26,9 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.state import LinkState
 
 
-ENTRY_TYPES = (SHT_CUDA_UFT_ENTRY, SHT_CUDA_UDT_ENTRY)
-
-
 #: Attributes of all stubs of an executable.
 STUB_ATTRIBUTES = ".nv.info." + UFT
 STUB = "__cuda_uf_stub_"
-
-
-def is_entries(sh_type: int) -> bool:
-    """Whether a section is one of the two tables of identifiers."""
-    return sh_type in ENTRY_TYPES
-
-
-def has_rows(state: LinkState) -> bool:
-    """Whether the inputs have unified functions or data."""
-    return any(s.size for obj in state.objects for s in obj.of_types(ENTRY_TYPES))
 
 
 def is_stub(section: InSection) -> bool:

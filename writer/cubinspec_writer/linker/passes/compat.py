@@ -7,7 +7,13 @@ trailing codes.
 
 from __future__ import annotations
 
-from cubinspec_generated.codes import EIFMT_BVAL, EIFMT_HVAL, EIFMT_SVAL, SHT_CUDA_COMPAT_INFO
+from cubinspec_generated.codes import (
+    EICOMPAT_ATTR_CAN_FASTPATH_FINALIZE,
+    EIFMT_BVAL,
+    EIFMT_HVAL,
+    EIFMT_SVAL,
+    SHT_CUDA_COMPAT_INFO,
+)
 from cubinspec_generated.tables import compat
 from cubinspec_generated.tables.arch import ARCHES
 from cubinspec_writer.linker.model import (
@@ -23,9 +29,6 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.state import LinkState
 
 _FORMATS = {"<B": EIFMT_BVAL, "<H": EIFMT_HVAL, "<BB": EIFMT_HVAL}
-#: 1 for code of an `a` target.
-TARGET = 9
-_FASTPATH = 11
 
 
 def run(state: LinkState) -> None:
@@ -69,7 +72,11 @@ def _merge(state: LinkState, code: int, values: list[int]) -> int | None:
             return compat.VARIANT_VALUES[code].get(variant, 0)
         case "architecture":
             known = compat.ARCHITECTURE_VALUES[code].get(sm)
-            return known if known is None or code != _FASTPATH else _fast_path(state, known)
+            return (
+                known
+                if known is None or code != EICOMPAT_ATTR_CAN_FASTPATH_FINALIZE
+                else _fast_path(state, known)
+            )
         case "max":
             return max(values, default=0)
         case "or":
@@ -104,6 +111,6 @@ def _fast_path(state: LinkState, unrestricted: int) -> int:
 
     inputs = []
     for obj in state.objects:
-        record = (_records(obj) or {}).get(_FASTPATH)
+        record = (_records(obj) or {}).get(EICOMPAT_ATTR_CAN_FASTPATH_FINALIZE)
         inputs.append((obj, None if record is None else int.from_bytes(record[4:], "little")))
     return merged_mask(inputs, unrestricted)

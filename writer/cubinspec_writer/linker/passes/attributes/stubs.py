@@ -1,18 +1,46 @@
-"""The attributes of the stubs of unified functions."""
+"""Attributes of the stubs of unified functions, which share one section."""
 
 from __future__ import annotations
 
 from cubinspec_generated.codes import EIATTR_SPARSE_MMA_MASK, EIFMT_HVAL
 from cubinspec_writer.linker.library.unified import STUB_ATTRIBUTES
 from cubinspec_writer.linker.model import InfoRecord, Symbol, info_record
-from cubinspec_writer.linker.passes.takeover import Taker
+from cubinspec_writer.linker.passes.attributes.takeover import Taker, fill_externs, met_functions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cubinspec_writer.linker.library.demands import Demands
+    from cubinspec_writer.linker.passes.attributes.functions import Collected
     from cubinspec_writer.linker.state import LinkState
 
 #: What nvlink adds to the attributes of all stubs.
 _NO_MASK = info_record(EIFMT_HVAL, EIATTR_SPARSE_MMA_MASK, 0)
+
+
+def collect_stubs(
+    state: LinkState, collected: Collected, demands: Demands | None, *, is_alone: bool
+) -> StubAttributes:
+    """Let the stubs take over what the functions ask for, if there are several kernels or none.
+
+    Args:
+        demands: None with `-r`, where nothing is taken over.
+        is_alone: there is one kernel.
+    """
+    stubs = StubAttributes(state)
+    if demands is None or is_alone:
+        return stubs
+    met = met_functions(state, collected)
+    position = {function: at for at, function in enumerate(met)}
+    everything = {stub: demands.graph.reachable(stub) for stub in reversed(stubs.records)}
+    for function in met:
+        reaching = [stub for stub, below in everything.items() if function in below]
+        for record in collected.asked.get(function, ()):
+            for stub in reaching:
+                stubs.take(state, stub, record)
+    for stub, reached in everything.items():
+        below = sorted((f for f in reached if f in position), key=position.__getitem__)
+        fill_externs(stub, stubs.records[stub], below, collected.externs, None)
+    return stubs
 
 
 class StubAttributes:
@@ -41,7 +69,7 @@ class StubAttributes:
         Taker(state, stub, records).take(record)
         self.taken += [(stub, record[1]) for record in records[num_known:]]
 
-    def fill(self, mercury: LinkState | None) -> None:
+    def write(self, mercury: LinkState | None) -> None:
         """Write the section.
 
         Args:

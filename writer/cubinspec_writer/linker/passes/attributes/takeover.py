@@ -1,4 +1,4 @@
-"""Pass 9b: attributes that kernels take over from the functions they reach.
+"""Attributes that kernels take over from the functions they reach.
 
 A kernel reserves what its functions use: barriers (the highest number), mbarriers (the sum over all
 functions), reserved shared memory, tensor memory, code fragments at the entry, masks of sparse
@@ -7,8 +7,6 @@ in the order of their attribute sections, and their records in order; what it ha
 place, what it lacks is appended. The only kernel of a program takes from all functions, reached or
 not, one attribute after the other, and has no count of virtual resources; masks it takes only when
 the inputs name a function without linked code (cases taken_over, taken_over_alone).
-
-Fixed from here on: the attribute records of kernels.
 """
 
 from __future__ import annotations
@@ -22,27 +20,26 @@ from cubinspec_generated.codes import (
     EIATTR_SPARSE_MMA_MASK,
     EIATTR_TCGEN05_1CTA_USED,
     EIATTR_TCGEN05_2CTA_USED,
-    EIATTR_VRC_CTA_INIT_COUNT,
     EIFMT_SVAL,
+    SHT_CUDA_INFO,
     STT_FUNC,
+)
+from cubinspec_writer.linker.library.demands import (
+    JOINED,
+    Asked,
+    Demands,
+    external_record,
+    replace_record,
 )
 from cubinspec_writer.linker.model import InfoRecord, Symbol, immediate, info_record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
+    from cubinspec_writer.linker.passes.attributes.functions import Collected
     from cubinspec_writer.linker.state import LinkState
 
-#: How the number of a function joins that of its kernel.
-_JOIN: dict[int, Callable[[int, int], int]] = {
-    EIATTR_NUM_BARRIERS: max,
-    EIATTR_NUM_MBARRIERS: int.__add__,
-    EIATTR_VRC_CTA_INIT_COUNT: max,
-    EIATTR_SPARSE_MMA_MASK: int.__or__,
-}
-_MARKS = frozenset((EIATTR_RESERVED_SMEM_USED, EIATTR_TCGEN05_1CTA_USED, EIATTR_TCGEN05_2CTA_USED))
-TAKEN = frozenset((*_JOIN, *_MARKS, EIATTR_EXTERNS, EIATTR_AT_ENTRY_FRAGMENTS))
 #: Order in which the only kernel takes what functions have; external names come between.
 _ALONE_FIRST = (
     EIATTR_RESERVED_SMEM_USED,
@@ -51,19 +48,40 @@ _ALONE_FIRST = (
     EIATTR_NUM_BARRIERS,
     EIATTR_NUM_MBARRIERS,
 )
+
 _OTHER_MODE = {
     EIATTR_TCGEN05_1CTA_USED: EIATTR_TCGEN05_2CTA_USED,
     EIATTR_TCGEN05_2CTA_USED: EIATTR_TCGEN05_1CTA_USED,
 }
 
-#: Function -> its records that kernels take over, in the order of its input.
-Asked = dict[Symbol, list[InfoRecord]]
+
+def take_over(
+    state: LinkState, collected: Collected, demands: Demands, kernels: list[Symbol]
+) -> None:
+    """Let all kernels take over what the functions ask for."""
+    externs, asked = collected.externs, collected.asked
+    position = {function: at for at, function in enumerate(met_functions(state, collected))}
+    everyone = _in_input_order(state) if len(kernels) == 1 else None
+    for kernel in kernels:
+        own = collected.sections.get(kernel)
+        if own is None:
+            continue
+        taker = Taker(state, kernel, own.records)
+        if everyone is not None:
+            # The only kernel of a program gets what any function asks for, reached or not.
+            taker.alone(everyone, asked)
+            fill_externs(kernel, own.records, [], externs, everyone)
+            taker.fragments(everyone, asked)
+        else:
+            reached = demands.graph.reachable(kernel)
+            below = sorted((f for f in reached if f in position), key=position.__getitem__)
+            taker.from_below(below, asked)
+            fill_externs(kernel, own.records, below, externs, None)
 
 
-def is_asking(record: InfoRecord) -> bool:
-    """Whether a record of a device function concerns kernels."""
-    code = record[1]
-    return code in TAKEN and (code not in _JOIN or immediate(record) != 0)
+def met_functions(state: LinkState, collected: Collected) -> list[Symbol]:
+    """Functions in the order in which the attributes of their linked copies were met."""
+    return [function for function in state.attributes.order if function in collected.sections]
 
 
 class Taker:
@@ -129,8 +147,8 @@ class Taker:
                 self._tell_modes()
         if at is None:
             self.records.append(record)
-        elif code in _JOIN:
-            value = _JOIN[code](immediate(self.records[at]), immediate(record))
+        elif code in JOINED:
+            value = JOINED[code](immediate(self.records[at]), immediate(record))
             self.records[at] = info_record(self.records[at][0], code, value & 0xFFFF)
         elif code == EIATTR_AT_ENTRY_FRAGMENTS:
             payload = self.records[at][4:]
@@ -157,3 +175,42 @@ def _names_code_elsewhere(state: LinkState) -> bool:
         for obj in state.objects
         for symbol in obj.bound
     )
+
+
+def fill_externs(
+    kernel: Symbol,
+    records: list[InfoRecord],
+    reached: list[Symbol],
+    externs: dict[Symbol, list[Symbol]],
+    everyone: list[Symbol] | None,
+) -> None:
+    """Join the external names of a kernel and of what it reaches, its own first.
+
+    Of several kernels each keeps its record, and the rest follows in the order of the functions'
+    sections. With one kernel in the program the record is made anew at the end when it grows, from
+    all functions and the kernel in the order of the inputs, last name first
+    (case externs_in_order).
+
+    Args:
+        everyone: for the only kernel of a program, all functions in the order of the inputs.
+    """
+    own = externs.get(kernel, [])
+    lists = [own, *(externs.get(f, []) for f in everyone or reached)]
+    needed = list(dict.fromkeys(x for names in lists for x in names))
+    if everyone and any(x not in own for x in needed):
+        replace_record(records, EIATTR_EXTERNS, None)
+        needed = list(dict.fromkeys(x for f in everyone for x in externs.get(f, ())))
+        needed.reverse()
+    replace_record(records, EIATTR_EXTERNS, external_record(needed) if needed else None)
+
+
+def _in_input_order(state: LinkState) -> list[Symbol]:
+    """Functions with attributes, in the order of the inputs' sections, by the last copy."""
+    places = [
+        place[0].owner
+        for obj in state.objects
+        for s in obj.sections
+        if s[2] == SHT_CUDA_INFO and (place := obj.placed[s.index]) is not None
+    ]
+    met = dict.fromkeys(owner for owner in reversed(places) if owner is not None)
+    return list(reversed(met))
