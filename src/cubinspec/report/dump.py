@@ -1,15 +1,21 @@
-"""Everything a cubin says, as plain data, in file order."""
+"""Everything a cubin says, in file order, as dictionaries and lists ready for JSON."""
 
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
 from math import isfinite
 
-from cubinspec.format.packing import words
+from cubinspec.format.packing import memory_space, words
 from cubinspec.format.sections import CALLGRAPH_TYPES, INFO_TYPES, PROTOTYPE_TYPES, RELOCATION_TYPES
 from cubinspec.model.symbol import SymbolList
 from cubinspec_generated import records
-from cubinspec_generated.codes import SHT_CUDA_MERC_SYMTAB, SHT_NOTE, SHT_STRTAB, SHT_SYMTAB
+from cubinspec_generated.codes import (
+    SHT_CUDA_MERC_SYMTAB,
+    SHT_NOTE,
+    SHT_STRTAB,
+    SHT_SYMTAB,
+    STT_FUNC,
+)
 from cubinspec_generated.tables import eiattr as eiattr_table
 from cubinspec_generated.tables import elf_header as header_table
 from cubinspec_generated.tables import symbols as symbol_table
@@ -152,7 +158,7 @@ def content(cubin: Cubin, section: Section) -> dict[str, Any]:
 
 
 def _fields(section: Section) -> list[dict[str, Any]] | None:
-    """A body of fixed-size records: a head, then entries; ``None`` when it is none."""
+    """A body of fixed-size records, a head before entries; ``None`` for any other body."""
     if section.body == "capmerc":
         return _capsule(section.data)
     if section.body == "uidx":
@@ -161,14 +167,16 @@ def _fields(section: Section) -> list[dict[str, Any]] | None:
         return [{"index": index} for index in words(section.data)]
     layouts = _RECORD_BODIES.get(section.body)
     data = section.data
-    if layouts is None or len(data) < sum(layout[0].size for layout in layouts[:-1]):
+    if layouts is None:
+        return None
+    *heads, (layout, names) = layouts
+    if len(data) < sum(head.size for head, _ in heads):
         return None
     found: list[dict[str, Any]] = []
     at = 0
-    for layout, names in layouts[:-1]:
-        found.append(dict(zip(names, layout.unpack_from(data, at), strict=True)))
-        at += layout.size
-    layout, names = layouts[-1]
+    for head, head_names in heads:
+        found.append(dict(zip(head_names, head.unpack_from(data, at), strict=True)))
+        at += head.size
     while at + layout.size <= len(data):
         found.append(dict(zip(names, layout.unpack_from(data, at), strict=True)))
         at += layout.size
@@ -178,7 +186,7 @@ def _fields(section: Section) -> list[dict[str, Any]] | None:
 
 
 def _uidx(data: bytes) -> list[dict[str, Any]] | None:
-    """An index of unified functions and data: head, places, bytes of later versions."""
+    """An index of unified functions and data: the head, the entries, and further bytes."""
     head, row = records.UIDX_HEADER, records.UIDX_ENTRY
     if len(data) < head.size:
         return None
@@ -196,7 +204,10 @@ def _uidx(data: bytes) -> list[dict[str, Any]] | None:
 
 
 def _capsule(data: bytes) -> list[dict[str, Any]] | None:
-    """A Mercury capsule: head, one bit per item, records of unknown layout."""
+    """A Mercury capsule: the head, one bit per item, and the records as bytes.
+
+    The spec has types for the records (``ksy/capmerc.ksy``); ``cubinspec tree`` shows them.
+    """
     head = records.CAPSULE_HEADER
     if len(data) < head.size:
         return None
@@ -226,9 +237,8 @@ def _strings(data: bytes) -> list[dict[str, Any]]:
 def symbol_record(symbol: Symbol) -> dict[str, Any]:
     """One symbol with its CUDA bits by name."""
     other = symbol.st_other
-    names = (
-        symbol_table.OTHER_FUNC_NAMES if symbol.st_type == 2 else symbol_table.OTHER_OBJECT_NAMES
-    )
+    is_function = symbol.st_type == STT_FUNC
+    names = symbol_table.OTHER_FUNC_NAMES if is_function else symbol_table.OTHER_OBJECT_NAMES
     section = symbol.section
     return {
         "index": symbol.index,
@@ -240,7 +250,7 @@ def symbol_record(symbol: Symbol) -> dict[str, Any]:
         "visibility": symbol_table.VISIBILITY_NAMES.get(symbol.visibility),
         "other": other,
         "other_names": [name for bit, name in names.items() if other & bit],
-        "space": symbol_table.SPACE_NAMES.get(other >> 5),
+        "space": symbol_table.SPACE_NAMES.get(memory_space(other)),
         "st_shndx": symbol.st_shndx,
         "section": section.name if section else symbol_table.SPECIAL_SECTIONS.get(symbol.st_shndx),
         "value": symbol.st_value,
@@ -276,7 +286,7 @@ def info_record(record: InfoRecord, symbols: SymbolList) -> dict[str, Any]:
         "format_name": record.format_name,
         "value": record.value,
         "payload": record.payload.hex(),
-        "fields": _plain(record.fields),
+        "fields": _json_value(record.fields),
     }
     referenced = {
         index: symbols.name_of(index) for kind, index in record.references if kind == "symbol"
@@ -289,28 +299,30 @@ def info_record(record: InfoRecord, symbols: SymbolList) -> dict[str, Any]:
     return found
 
 
-def _plain(value: Any) -> Any:
-    """Fields as JSON can hold them: infinite and undefined numbers stay in the payload only."""
+def _json_value(value: Any) -> Any:
+    """Fields as JSON can hold them: infinite and undefined numbers become ``None``."""
     if isinstance(value, float):
         return value if isfinite(value) else None
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, list) else value
+        return {key: _json_value(item) for key, item in value.items()}
+    return [_json_value(item) for item in value] if isinstance(value, list) else value
 
 
 def _value_names(record: InfoRecord) -> list[str]:
+    """Meanings of the values that an enumeration of the table names."""
     layout, fields = record.layout, record.fields
     if layout is None or not fields:
         return []
+    _, _, names, kinds, *_ = layout
     if record.is_tagged:
         tag, enum, _, _ = eiattr_table.TAGGED[record.code]
         return [
             eiattr_table.ENUMS[enum][value]
-            for value in {entry[tag]: 0 for entry in fields["entries"]}
+            for value in dict.fromkeys(entry[tag] for entry in fields["entries"])
         ]
     found: list[str] = []
     for entry in fields.get("entries", [fields]):
-        for name, kind in zip(layout[2], layout[3], strict=True):
+        for name, kind in zip(names, kinds, strict=True):
             # a word that the table splits into bit fields is shown by those
             if not kind.startswith("enum:") or name not in entry:
                 continue

@@ -15,6 +15,13 @@ from struct import pack
 
 from cubinspec.errors import BadStructureError
 from cubinspec.format.sections import mercury_name
+from cubinspec_generated.codes import (
+    SHT_CUDA_CALLGRAPH,
+    SHT_CUDA_COMPAT_INFO,
+    SHT_CUDA_INFO,
+    SHT_CUDA_PROTOTYPE,
+    SHT_CUDA_RELOCINFO,
+)
 from cubinspec_generated.tables import relocations as relocation_table
 from cubinspec_writer.builder import attributes, facts
 from cubinspec_writer.builder.attributes import code_of
@@ -208,7 +215,7 @@ class Assembly:
         self._notes()
         info = self._section(
             ".nv.info",
-            bodies.SHT_CUDA_INFO,
+            SHT_CUDA_INFO,
             bodies.InfoRecords(self._module_records(False)),
             align=4,
         )
@@ -216,7 +223,7 @@ class Assembly:
             given = {record[1]: record for record in parts.compat}
             records = [given.pop(r[1], r) for r in facts.compat_records(target)]
             compat = bodies.InfoRecords([*records, *given.values()])
-            self._section(".nv.compat", bodies.SHT_CUDA_COMPAT, compat, align=4)
+            self._section(".nv.compat", SHT_CUDA_COMPAT_INFO, compat, align=4)
         for at, function in enumerate(parts.functions):
             self._function(function, first=not at)
         if not parts.functions:
@@ -226,7 +233,7 @@ class Assembly:
         self._call_graph()
         if not self.relocatable and not self.finalizer:
             actions = bodies.RelocActions(_ACTION_BASE, 0, [_ACTION])
-            self._section(".nv.rel.action", bodies.SHT_CUDA_RELOCINFO, actions, align=8, entry=8)
+            self._section(".nv.rel.action", SHT_CUDA_RELOCINFO, actions, align=8, entry=8)
         self.history += self.late
         self.data_sections.sort(key=_relocation_rank)
         mercury = Mercury(self) if self.has_capsule else None
@@ -270,7 +277,7 @@ class Assembly:
             self._module()
         info = self._section(
             f".nv.info.{name}",
-            bodies.SHT_CUDA_INFO,
+            SHT_CUDA_INFO,
             bodies.InfoRecords(function_records(self.parts, self.target, function)),
             SHF_INFO_LINK,
             4,
@@ -563,9 +570,7 @@ class Assembly:
     def _call_graph(self) -> None:
         # sizes are known now, symbol numbers only when everything is made
         rows: list[tuple[int, int | str]] = [(0, 0)] * (len(self.parts.edges) + 4)
-        self._section(
-            ".nv.callgraph", bodies.SHT_CUDA_CALLGRAPH, bodies.Pairs(rows), align=4, entry=8
-        )
+        self._section(".nv.callgraph", SHT_CUDA_CALLGRAPH, bodies.Pairs(rows), align=4, entry=8)
         taken = {a for kind, a, _ in self.parts.edges if kind == ADDRESS_TAKEN}
         self.prototypes = {
             function.name: function.signature
@@ -574,9 +579,7 @@ class Assembly:
         } | self.parts.signatures
         if self.relocatable and self.prototypes:
             rows = [(0, 0)] * len(self.prototypes)
-            self._section(
-                ".nv.prototype", bodies.SHT_CUDA_PROTOTYPE, bodies.Pairs(rows), align=4, entry=8
-            )
+            self._section(".nv.prototype", SHT_CUDA_PROTOTYPE, bodies.Pairs(rows), align=4, entry=8)
         else:
             self.history.append(Dropped(".nv.prototype", in_shstrtab=True))
 

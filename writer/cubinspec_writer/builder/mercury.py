@@ -12,6 +12,12 @@ from struct import pack
 
 from cubinspec.errors import BadStructureError
 from cubinspec.format.sections import mercury_name
+from cubinspec_generated.codes import (
+    SHT_CUDA_CAPMERC,
+    SHT_CUDA_MERC_INFO,
+    SHT_CUDA_MERC_RELA,
+    SHT_CUDA_MERC_SYMTAB,
+)
 from cubinspec_generated.tables import relocations as relocation_table
 from cubinspec_writer.builder import attributes
 from cubinspec_writer.builder.attributes import code_of
@@ -74,17 +80,17 @@ class Mercury:
             assert isinstance(text, Section)
             assert function.capsule is not None
             body = bodies.Capsule(text, function.capsule.data)
-            self._section(_TEXT + function.name, bodies.SHT_CUDA_CAPMERC, body, align=16)
+            self._section(_TEXT + function.name, SHT_CUDA_CAPMERC, body, align=16)
         frame = assembly.parts.mercury_frame or default_frame(
             functions, relocatable=assembly.relocatable, mercury=True
         )
         self._section(".nv.merc.debug_frame", SHT_PROGBITS, bodies.Blob(frame.data))
         info = bodies.InfoRecords(self._module_records())
-        self._section(".nv.merc.nv.info", bodies.SHT_CUDA_MERC_INFO, info, align=4)
+        self._section(".nv.merc.nv.info", SHT_CUDA_MERC_INFO, info, align=4)
         for function in functions:
             self._section(
                 f".nv.merc.nv.info.{function.name}",
-                bodies.SHT_CUDA_MERC_INFO,
+                SHT_CUDA_MERC_INFO,
                 bodies.InfoRecords(self._records(function)),
                 SHF_INFO_LINK,
                 4,
@@ -106,7 +112,7 @@ class Mercury:
         self._data()
         table = bodies.MercurySymbols([])
         self.symtab = self._section(
-            ".nv.merc.symtab", bodies.SHT_CUDA_MERC_SYMTAB, table, align=8, entry=24
+            ".nv.merc.symtab", SHT_CUDA_MERC_SYMTAB, table, align=8, entry=24
         )
         return list(self.made.values())
 
@@ -115,7 +121,7 @@ class Mercury:
             return
         body = bodies.Relocations(True, (0,) * (3 * len(rows)))
         section = self._section(
-            f".nv.merc.rela{of}", bodies.SHT_CUDA_MERC_RELA, body, SHF_INFO_LINK, 8, 24
+            f".nv.merc.rela{of}", SHT_CUDA_MERC_RELA, body, SHF_INFO_LINK, 8, 24
         )
         self.placed.append((section, rows))
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from cubinspec.errors import CubinError
 from cubinspec.format.attributes import info_rows
+from cubinspec.format.sections import INFO_TYPES
 from cubinspec.model.header import Header
 from cubinspec.reader import streams
 from cubinspec.reader.elf import Elf
@@ -24,7 +25,6 @@ from cubinspec_generated.codes import (
     ST_BIND_SHIFT,
     ST_TYPE_MASK,
 )
-from cubinspec_writer.emitter import bodies
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -231,7 +231,7 @@ class View:
     def infos(self) -> dict[int, list[InfoRow]]:
         """Attribute streams by section index; those that cannot be read are left out."""
         found: dict[int, list[InfoRow]] = {}
-        for index in self.of_type(*bodies.INFO_TYPES):
+        for index in self.of_type(*INFO_TYPES):
             try:
                 found[index] = info_rows(self.body(index), 0, self.file, "")
             except CubinError:

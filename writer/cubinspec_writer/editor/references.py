@@ -1,9 +1,9 @@
-"""Numbers that refer to symbols, and how they follow when symbols move or go.
+"""Symbol numbers, and how they are corrected when symbols move or are removed.
 
 A description refers to sections by object but to symbols by number: in relocations, attributes,
-call graph, prototypes, jump slots and in ``sh_info``. :class:`SymbolTables` remembers what stood at
-each number; after a change :meth:`SymbolTables.renumber` rewrites all of them. Both halves of a
-file with a Mercury capsule have a symbol table of their own.
+call graph, prototypes, jump slots and in ``sh_info``. :class:`SymbolTables` remembers which symbol
+had each number; after a change :meth:`SymbolTables.renumber` rewrites all numbers. A file with
+Mercury capsules has two halves, each with a symbol table of its own.
 """
 
 from __future__ import annotations
@@ -12,7 +12,25 @@ from struct import calcsize, unpack_from
 from typing import TYPE_CHECKING
 
 from cubinspec.errors import BadStructureError
-from cubinspec_generated.codes import SHF_CUDA_MERCURY, SHT_SYMTAB
+from cubinspec.format.sections import (
+    CALLGRAPH_TYPES,
+    INFO_TYPES,
+    PROTOTYPE_TYPES,
+    RELOCATION_TYPES,
+    UNIFIED_ENTRY_TYPES,
+)
+from cubinspec_generated.codes import (
+    EIFMT_SVAL,
+    SHF_CUDA_MERCURY,
+    SHI_SYMBOL_MASK,
+    SHT_CUDA_CAPMERC,
+    SHT_CUDA_COMPAT_INFO,
+    SHT_CUDA_MERC_SYMTAB,
+    SHT_CUDA_METADATA,
+    SHT_CUDA_UFT,
+    SHT_CUDA_UIDX,
+    SHT_SYMTAB,
+)
 from cubinspec_generated.tables import eiattr
 from cubinspec_writer.emitter import bodies, layout
 from cubinspec_writer.emitter.model import Section, Symbol
@@ -23,21 +41,21 @@ if TYPE_CHECKING:
     from cubinspec_writer.emitter.bodies import InfoRecord, MercurySymbol
     from cubinspec_writer.emitter.model import Description
 
-    #: old index -> new index, ``None`` when the symbol has gone
+    #: old number -> new number, ``None`` when the symbol was removed
     Mapping = list[int | None]
 
-#: Kinds whose records hold symbol numbers; as plain bytes they could not be renumbered.
+#: Types of sections whose records hold symbol numbers; undecoded bytes could not be renumbered.
 _RECORD_TYPES = (
-    bodies.INFO_TYPES - {bodies.SHT_CUDA_COMPAT}
-    | bodies.RELOCATION_TYPES
-    | bodies.CALLGRAPH_TYPES
-    | bodies.PROTOTYPE_TYPES
-    | bodies.UFT_TYPES
-    | {bodies.SHT_CUDA_MERC_SYMTAB, SHT_SYMTAB}
+    INFO_TYPES - {SHT_CUDA_COMPAT_INFO}
+    | RELOCATION_TYPES
+    | CALLGRAPH_TYPES
+    | PROTOTYPE_TYPES
+    | UNIFIED_ENTRY_TYPES
+    | {SHT_CUDA_MERC_SYMTAB, SHT_SYMTAB}
 )
-#: Kinds without a known layout: metadata and unified indices.
-_OPAQUE_TYPES = frozenset((0x70000004, 0x70000010))
-SHT_CUDA_UFT = 0x7000000E
+#: Types of sections whose symbol numbers, if there are any, cannot be found.
+_OPAQUE_TYPES = frozenset((SHT_CUDA_METADATA, SHT_CUDA_UIDX))
+#: Bytes of a symbol number.
 _WORD = 4
 
 
@@ -72,31 +90,30 @@ class SymbolTables:
             body = section.body
             if isinstance(body, bodies.Relocations):
                 found.update(symbol for _, symbol, _, _ in body.rows())
-            elif isinstance(body, bodies.Pairs) and section.sh_type in bodies.CALLGRAPH_TYPES:
-                for a, b in body.rows:
-                    found.add(a)
-                    if isinstance(b, int):
-                        found.add(b)
+            elif isinstance(body, bodies.Pairs) and section.sh_type in CALLGRAPH_TYPES:
+                for first, second in body.rows:
+                    found.add(first)
+                    if isinstance(second, int):
+                        found.add(second)
         return found
 
     def renumber(self, description: Description) -> None:
-        """Rewrite every symbol number after sections and symbols were taken out.
+        """Rewrite every symbol number after sections and symbols were removed.
 
-        Attributes, call graph records, prototypes and jump slots of symbols that have gone are
-        dropped.
+        Attributes, call graph records, prototypes and jump slots of removed symbols are dropped.
 
         Raises:
-            CubinError: something that stays refers to a symbol that has gone, or a section that
-                refers to symbols is not understood.
+            CubinError: a relocation that stays refers to a removed symbol, or a section that may
+                refer to symbols is not understood.
         """
-        plain = _mapping(self.entries, _entries(description))
+        sass = _mapping(self.entries, _entries(description))
         mercury = _mapping(self.mercury, [None, *mercury_symbols(description)])
-        if _is_identity(plain) and _is_identity(mercury):
+        if _is_identity(sass) and _is_identity(mercury):
             return
         _require_understood(description)
         for section in description.sections:
-            in_capsule = bool(section.sh_flags & SHF_CUDA_MERCURY)
-            self._renumber(section, mercury if in_capsule else plain, mercury=in_capsule)
+            is_mercury = bool(section.sh_flags & SHF_CUDA_MERCURY)
+            self._renumber(section, mercury if is_mercury else sass, mercury=is_mercury)
 
     def _renumber(self, section: Section, mapping: Mapping, *, mercury: bool) -> None:
         body = section.body
@@ -111,15 +128,15 @@ class SymbolTables:
                     )
                 rows.append((offset, new, kind, addend))
             section.body = bodies.Relocations.from_rows(rows, body.rela, body.is_64)
-        elif isinstance(body, bodies.InfoRecords) and section.sh_type != bodies.SHT_CUDA_COMPAT:
+        elif isinstance(body, bodies.InfoRecords) and section.sh_type != SHT_CUDA_COMPAT_INFO:
             body.records = list(_info_records(section, body.records, mapping))
         elif isinstance(body, bodies.Pairs):
             body.rows = list(_pairs(section, body.rows, mapping))
         elif isinstance(body, bodies.UftEntries):
-            moved = [(_look_up(mapping, row[0], section), row[1:]) for row in body.rows]
+            moved = [(_look_up(mapping, symbol, section), rest) for symbol, *rest in body.rows]
             body.rows = [(new, *rest) for new, rest in moved if new is not None]
         if isinstance(section.info, int) and _info_is_symbol(section):
-            owner = section.info & 0xFFFFFF
+            owner = section.info & SHI_SYMBOL_MASK
             if owner < len(mapping):
                 section.info += (mapping[owner] or 0) - owner
 
@@ -165,10 +182,7 @@ def _look_up(mapping: Mapping, index: int, section: Section) -> int | None:
 
 
 def _info_is_symbol(section: Section) -> bool:
-    return section.name.startswith(".text") or section.sh_type in (
-        SHT_CUDA_UFT,
-        bodies.SHT_CUDA_CAPMERC,
-    )
+    return section.name.startswith(".text") or section.sh_type in (SHT_CUDA_UFT, SHT_CUDA_CAPMERC)
 
 
 def _require_understood(description: Description) -> None:
@@ -188,15 +202,14 @@ def _require_understood(description: Description) -> None:
 def _info_records(
     section: Section, records: list[InfoRecord], mapping: Mapping
 ) -> Iterator[InfoRecord]:
-    """The records with new symbol numbers, without those of symbols that have gone."""
+    """The records with new symbol numbers, without those of removed symbols."""
     for form, code, value, payload in records:
         fields = eiattr.SYMBOL_FIELDS.get(code)
-        if form != bodies.EIFMT_SVAL or not payload:
+        if form != EIFMT_SVAL or not payload:
             yield form, code, value, payload
             continue
         if fields is None:
-            layout_of = eiattr.LAYOUTS.get(code)
-            if layout_of is None or layout_of[0] == "unknown":
+            if not _has_layout(code):
                 raise BadStructureError(
                     f"attribute {attribute_name(code)} is not understood; it may hold symbol "
                     "numbers",
@@ -209,10 +222,16 @@ def _info_records(
             yield form, code, len(kept), kept
 
 
+def _has_layout(code: int) -> bool:
+    kind, *_ = eiattr.LAYOUTS.get(code, ("unknown",))
+    return kind != "unknown"
+
+
 def _elements(
     section: Section, code: int, payload: bytes, fields: tuple[int, ...], mapping: Mapping
 ) -> Iterator[bytes]:
-    kind, form = eiattr.LAYOUTS[code][:2]
+    """The elements of a payload with new symbol numbers, without those of removed symbols."""
+    kind, form, *_ = eiattr.LAYOUTS[code]
     size = calcsize(form) if kind == "array" else len(payload)
     if len(payload) % size or len(payload) < calcsize(form):
         raise BadStructureError(
@@ -233,15 +252,15 @@ def _elements(
 def _pairs(
     section: Section, rows: list[tuple[int, int | str]], mapping: Mapping
 ) -> Iterator[tuple[int, int | str]]:
-    is_graph = section.sh_type in bodies.CALLGRAPH_TYPES
-    for a, b in rows:
-        if is_graph and a == 0 and b in bodies.CALLGRAPH_MARKERS:
-            yield a, b
-            continue
-        first = _look_up(mapping, a, section)
-        second = _look_up(mapping, b, section) if isinstance(b, int) else b
-        if first is not None and second is not None:
+    is_graph = section.sh_type in CALLGRAPH_TYPES
+    for first, second in rows:
+        if is_graph and first == 0 and second in bodies.CALLGRAPH_MARKERS:
             yield first, second
+            continue
+        new_first = _look_up(mapping, first, section)
+        new_second = _look_up(mapping, second, section) if isinstance(second, int) else second
+        if new_first is not None and new_second is not None:
+            yield new_first, new_second
 
 
 def attribute_name(code: int) -> str:

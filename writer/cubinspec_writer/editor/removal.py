@@ -1,8 +1,8 @@
-"""Taking sections out of a file, with everything that only they need.
+"""Removing sections from a file, with everything that only they need.
 
-From the removed sections follow the relocation and attribute sections that describe them, the
-symbols defined in them, the records of those symbols, and undefined symbols that nothing else
-uses. What stays must not refer to what goes: that is refused by name.
+Together with a section go the relocation and attribute sections that describe it, the symbols that
+it defines, the records of those symbols, and undefined symbols that nothing else uses. If a section
+that stays refers to one that goes, the change is refused, and the error names both.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cubinspec.errors import BadStructureError
-from cubinspec.format.sections import info_target
-from cubinspec_generated.codes import SHT_NOTE
+from cubinspec.format.sections import CALLGRAPH_TYPES, MERCURY_PREFIX, info_target
+from cubinspec_generated.codes import SHT_NOTE, ST_BIND_SHIFT, ST_TYPE_MASK, STB_GLOBAL, STT_SECTION
 from cubinspec_writer.editor import frame, functions
 from cubinspec_writer.editor.references import SymbolTables, mercury_table
 from cubinspec_writer.emitter import bodies
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from cubinspec_writer.emitter.bodies import MercurySymbol
     from cubinspec_writer.emitter.model import Description
-
-STB_GLOBAL = 1
 
 
 def keep_kernels(description: Description, names: list[str]) -> list[str]:
@@ -71,10 +69,10 @@ def _find_kernel(description: Description, name: str) -> Symbol:
 
 
 def _refuse_debug(description: Description) -> None:
-    """DWARF describes all functions of a file together; it cannot be cut."""
+    """Refuse a file with debug data: DWARF describes all functions together and cannot be cut."""
     for section in description.sections:
-        plain = section.name.removeprefix(".nv.merc")
-        if is_debug(plain) and plain != ".debug_frame":
+        name = section.name.removeprefix(MERCURY_PREFIX)
+        if is_debug(name) and name != ".debug_frame":
             raise BadStructureError(
                 "debug data of single kernels cannot be removed",
                 field=section.name,
@@ -83,7 +81,7 @@ def _refuse_debug(description: Description) -> None:
 
 
 def is_debug(name: str) -> bool:
-    """Whether a section of this (plain) name holds debug data."""
+    """Whether a section of this name, without the prefix of Mercury twins, holds debug data."""
     if name == ".nv_debug.shared":  # memory for a debugger, not data
         return False
     return name.startswith((".debug_", ".nv_debug"))
@@ -92,13 +90,13 @@ def is_debug(name: str) -> bool:
 def remove_sections(
     description: Description, sections: list[Section], drops_name: Callable[[str], bool]
 ) -> None:
-    """Take sections out of a description, with everything that only they need.
+    """Remove sections from a description, with everything that only they need.
 
     Args:
-        drops_name: which names of the string tables that name nothing go too.
+        drops_name: tells of a name in the string tables that names nothing whether it goes too.
 
     Raises:
-        CubinError: what stays refers to what would go.
+        CubinError: a section that stays refers to one that would go.
     """
     tables = SymbolTables(description)
     gone = _closure(description, sections)
@@ -139,12 +137,12 @@ def _is_gone(entry: Section | Symbol | None, gone: set[int], dead: set[int]) -> 
 
 
 def _closure(description: Description, sections: list[Section]) -> set[int]:
-    """The ids of ``sections`` and of everything that describes one of them by ``sh_info``."""
+    """The ids of ``sections`` and of all sections that describe one of them by ``sh_info``."""
     by_name = {section.name: section for section in reversed(description.sections)}
     gone = {id(section) for section in sections}
-    found = True
-    while found:
-        found = False
+    has_grown = True
+    while has_grown:
+        has_grown = False
         for section in description.sections:
             if id(section) in gone:
                 continue
@@ -156,24 +154,29 @@ def _closure(description: Description, sections: list[Section]) -> set[int]:
             describes = section.sh_type != SHT_NOTE
             if isinstance(target, Section) and id(target) in gone and describes:
                 gone.add(id(section))
-                found = True
+                has_grown = True
     return gone
 
 
 def _unused(
     tables: SymbolTables, before: list[Section], after: list[Section], gone: set[int]
 ) -> set[int]:
-    """Undefined symbols whose only users go."""
-    used_before, used_after = tables.uses(before), set()
+    """Numbers of the undefined symbols whose only users go.
+
+    Args:
+        before, after: the sections of the file.
+        gone: numbers of the symbols that go.
+    """
+    used_before = tables.uses(before)
+    used_after = tables.uses([s for s in after if isinstance(s.body, bodies.Relocations)])
     for section in after:
         body = section.body
-        if isinstance(body, bodies.Pairs) and section.sh_type in bodies.CALLGRAPH_TYPES:
-            for a, b in body.rows:
-                if a not in gone and isinstance(b, int) and b not in gone:
-                    used_after |= {a, b}
-                elif a not in gone and not isinstance(b, int):
-                    used_after.add(a)
-    used_after |= tables.uses([s for s in after if isinstance(s.body, bodies.Relocations)])
+        if isinstance(body, bodies.Pairs) and section.sh_type in CALLGRAPH_TYPES:
+            for pair in body.rows:
+                # the second word of a pair may be a signature
+                symbols = {word for word in pair if isinstance(word, int)}
+                if gone.isdisjoint(symbols):
+                    used_after |= symbols
     return {
         at
         for at in used_before - used_after
@@ -181,11 +184,12 @@ def _unused(
         and isinstance(entry := tables.entries[at], Symbol)
         and entry.section == 0
         and entry.name
-        and entry.st_info >> 4 == STB_GLOBAL
+        and entry.st_info >> ST_BIND_SHIFT == STB_GLOBAL
     }
 
 
 def _mercury_left(tables: SymbolTables, gone: set[int], unused: set[int]) -> list[MercurySymbol]:
+    """The entries of ``.nv.merc.symtab`` that stay."""
     left = []
     for at, symbol in enumerate(tables.mercury):
         if symbol is None or id(symbol.section) in gone:
@@ -197,37 +201,43 @@ def _mercury_left(tables: SymbolTables, gone: set[int], unused: set[int]) -> lis
 
 
 def _cut_frames(tables: SymbolTables, stays: list[Section], gone: set[int], dead: set[int]) -> None:
+    """Remove the entries of functions that go from ``.debug_frame`` of both halves."""
     by_name = {section.name: section for section in stays}
-    for prefix, relocation_prefix, mercury in (
-        ("", ".", False),
-        (".nv.merc", ".nv.merc.", True),
-    ):
+    for prefix in ("", MERCURY_PREFIX):
         section = by_name.get(prefix + ".debug_frame")
         if section is None:
             continue
         relocations = [
             by_name[name]
-            for kind in ("rel", "rela")
-            if (name := f"{relocation_prefix}{kind}.debug_frame") in by_name
+            for kind in (".rel", ".rela")
+            if (name := f"{prefix}{kind}.debug_frame") in by_name
         ]
-        indices: set[int] = set()
-        itself = None
-        if mercury:
-            for at, twin in enumerate(tables.mercury):
-                if twin is not None and id(twin.section) in gone:
-                    indices.add(at)
-                if twin is not None and twin.section is section and twin.st_info & 0xF == 3:
-                    itself = at
+        if prefix:
+            indices = {
+                at
+                for at, twin in enumerate(tables.mercury)
+                if twin is not None and id(twin.section) in gone
+            }
+            itself = _mercury_section_symbol(tables, section)
         else:
-            for at, entry in enumerate(tables.entries):
-                if at and _is_gone(entry, gone, dead):
-                    indices.add(at)
-                if entry is section:
-                    itself = at
+            entries = tables.entries
+            indices = {at for at, entry in enumerate(entries) if at and _is_gone(entry, gone, dead)}
+            itself = next((at for at, entry in enumerate(entries) if entry is section), None)
         frame.remove_functions(section, relocations, indices, itself)
 
 
+def _mercury_section_symbol(tables: SymbolTables, section: Section) -> int | None:
+    """Number of the section symbol of a Mercury section."""
+    for at, twin in enumerate(tables.mercury):
+        if twin is None or twin.section is not section:
+            continue
+        if twin.st_info & ST_TYPE_MASK == STT_SECTION:
+            return at
+    return None
+
+
 def _check_section_references(stays: list[Section], gone: set[int]) -> None:
+    """Refuse a change after which a section would refer to one that is not there."""
     for section in stays:
         for target in (section.link, section.info, section.shares):
             if isinstance(target, Section) and id(target) in gone:
@@ -239,7 +249,7 @@ def _check_section_references(stays: list[Section], gone: set[int]) -> None:
 def _forget_order(
     description: Description, tables: SymbolTables, gone: set[int], dead: set[int]
 ) -> None:
-    """Carry orders that no rule gives over to what is left."""
+    """Reduce orders that no rule gives to the sections and symbols that are left."""
     pins = description.pins
     if pins.index_order is not None:
         creation = description.sections

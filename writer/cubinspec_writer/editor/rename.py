@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from cubinspec.errors import BadStructureError
+from cubinspec.format.sections import MERCURY_PREFIX
 from cubinspec_generated.codes import ST_TYPE_MASK, STT_SECTION
 from cubinspec_writer.editor import debug_names, functions
 from cubinspec_writer.editor.references import mercury_symbols
@@ -133,7 +134,7 @@ def _left_over(description: Description, old: str) -> list[str]:
     return [
         section.name
         for section in description.sections
-        if is_debug(section.name.removeprefix(".nv.merc"))
+        if is_debug(section.name.removeprefix(MERCURY_PREFIX))
         and isinstance(section.body, bodies.Blob)
         and word.search(section.body.data)
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cubinspec.format.sections import MERCURY_PREFIX
 from cubinspec_writer.editor.removal import is_debug, remove_sections
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def strip(
 
 def _without_prefixes(name: str) -> str:
     """The name of the section that a Mercury twin or a relocation section belongs to."""
-    name = name.removeprefix(".nv.merc")
+    name = name.removeprefix(MERCURY_PREFIX)
     for prefix in (".rela", ".rel"):
         if name.startswith((prefix + ".debug_", prefix + ".nv_debug")):
             return name[len(prefix) :]

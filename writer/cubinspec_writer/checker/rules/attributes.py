@@ -6,6 +6,7 @@ from struct import calcsize, iter_unpack
 
 from cubinspec.errors import CubinError
 from cubinspec.format.attributes import info_rows
+from cubinspec.format.sections import INFO_TYPES
 from cubinspec_generated.codes import (
     EIATTR_CBANK_PARAM_SIZE,
     EIATTR_FRAME_SIZE,
@@ -20,7 +21,6 @@ from cubinspec_generated.codes import (
 from cubinspec_generated.records import PARAM_CBANK
 from cubinspec_generated.tables import eiattr
 from cubinspec_writer.checker.rules.base import CENSUS, CORPUS, rule
-from cubinspec_writer.emitter import bodies
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def _layout_of(code: int) -> tuple[str, str, tuple[str, ...], tuple[str, ...]]:
     "The size word of the last record is wrong or the section is cut off.",
 )
 def _streams(view: View) -> Iterator[Found]:
-    for index in view.of_type(*bodies.INFO_TYPES):
+    for index in view.of_type(*INFO_TYPES):
         try:
             info_rows(view.body(index), view.sections[index].sh_offset, view.file, "")
         except CubinError as error:

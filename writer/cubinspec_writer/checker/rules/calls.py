@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cubinspec.format.sections import CALLGRAPH_TYPES
 from cubinspec_generated.codes import (
     SHT_CUDA_PROTOTYPE,
     SIZEOF_CALLGRAPH_ENTRY,
@@ -9,7 +10,6 @@ from cubinspec_generated.codes import (
     STT_FUNC,
 )
 from cubinspec_writer.checker.rules.base import CENSUS, rule
-from cubinspec_writer.emitter import bodies
 from cubinspec_writer.emitter.bodies import CALLGRAPH_MARKERS, SIGNATURE_MARKERS
 
 TYPE_CHECKING = False
@@ -31,7 +31,7 @@ _WORD = 4
     "Write the markers <0,-1> <0,-2> <0,-3> <0,-4>, also for empty lists.",
 )
 def _callgraph(view: View) -> Iterator[Found]:
-    for index in view.of_type(*bodies.CALLGRAPH_TYPES):
+    for index in view.of_type(*CALLGRAPH_TYPES):
         pairs = view.pairs(index)
         markers = [second for first, second in pairs if _is_marker(first, second)]
         lists = 4 if CALLGRAPH_MARKERS[3] in markers else 3

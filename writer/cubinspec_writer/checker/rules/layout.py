@@ -5,7 +5,14 @@ from __future__ import annotations
 from itertools import pairwise
 
 from cubinspec.errors import CubinError
-from cubinspec.format.sections import occupies_file, sass_twin
+from cubinspec.format.sections import (
+    CALLGRAPH_TYPES,
+    PROTOTYPE_TYPES,
+    RELOCATION_TYPES,
+    UNIFIED_ENTRY_TYPES,
+    occupies_file,
+    sass_twin,
+)
 from cubinspec.format.segments import P_ALIGN
 from cubinspec_generated.codes import (
     ET_EWP,
@@ -25,7 +32,6 @@ from cubinspec_generated.codes import (
     SIZEOF_UFT_ENTRY,
 )
 from cubinspec_writer.checker.rules.base import CENSUS, rule
-from cubinspec_writer.emitter import bodies
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -130,10 +136,10 @@ def _alignment(view: View) -> Iterator[Found]:
 )
 def _entries(view: View) -> Iterator[Found]:
     is_64 = view.header.is_64
-    sizes = dict.fromkeys(bodies.RELOCATION_TYPES, SIZEOF_RELA_64 if is_64 else SIZEOF_RELA_32)
+    sizes = dict.fromkeys(RELOCATION_TYPES, SIZEOF_RELA_64 if is_64 else SIZEOF_RELA_32)
     sizes[SHT_REL] = SIZEOF_REL_64 if is_64 else SIZEOF_REL_32
-    sizes |= dict.fromkeys(bodies.CALLGRAPH_TYPES | bodies.PROTOTYPE_TYPES, SIZEOF_CALLGRAPH_ENTRY)
-    sizes |= dict.fromkeys(bodies.UFT_TYPES, SIZEOF_UFT_ENTRY)
+    sizes |= dict.fromkeys(CALLGRAPH_TYPES | PROTOTYPE_TYPES, SIZEOF_CALLGRAPH_ENTRY)
+    sizes |= dict.fromkeys(UNIFIED_ENTRY_TYPES, SIZEOF_UFT_ENTRY)
     sizes |= dict.fromkeys((SHT_SYMTAB, SHT_CUDA_MERC_SYMTAB), view.symbol_size)
     for index, header in enumerate(view.sections):
         size = sizes.get(header.sh_type)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from cubinspec.errors import CubinError
+from cubinspec.format.sections import RELOCATION_TYPES
 from cubinspec_generated.codes import (
     SHF_EXECINSTR,
     SHT_CUDA_CAPMERC,
@@ -12,7 +13,6 @@ from cubinspec_generated.codes import (
 )
 from cubinspec_generated.tables import relocations as table
 from cubinspec_writer.checker.rules.base import CENSUS, rule
-from cubinspec_writer.emitter import bodies
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def _relocation_rows(view: View, index: int) -> list[RelocationRow]:
     "Renumber r_info, or correct r_offset; Mercury offsets count in Mercury code.",
 )
 def _relocations(view: View) -> Iterator[Found]:
-    for index in view.of_type(*bodies.RELOCATION_TYPES):
+    for index in view.of_type(*RELOCATION_TYPES):
         rows = _relocation_rows(view, index)
         if not rows:
             continue
@@ -81,7 +81,7 @@ def _field_bytes(r_type: int) -> int:
     "Use the numbers of the right table.",
 )
 def _relocation_types(view: View) -> Iterator[Found]:
-    for index in view.of_type(*bodies.RELOCATION_TYPES):
+    for index in view.of_type(*RELOCATION_TYPES):
         header = view.sections[index]
         if header.sh_type == SHT_CUDA_MERC_RESOLVED_RELA:
             continue
