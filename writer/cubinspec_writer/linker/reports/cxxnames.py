@@ -1,16 +1,14 @@
-"""C++ names as nvlink writes them in a call graph.
+"""Demangles C++ names as nvlink does in a call graph.
 
-Qualifiers stand in front (`const char *`), operators have a blank (`operator +`), functions of
-templates have the parameters (`T1 f<int>(T1)`), constants their type (`(int)3`), namespaces without
-a name are `<unnamed>`. Found by giving nvlink functions with such names. What is not known
-here is no name: None.
+Qualifiers stand in front of a type (`const char *`), a blank follows the word `operator`
+(`operator +`), a function of a template keeps the names of the parameters (`T1 f<int>(T1)`), a
+constant has its type (`(int)3`), and an unnamed namespace is `<unnamed>`. This was found by giving
+nvlink functions with such names. A name with anything else in it is not demangled.
 """
 
 from __future__ import annotations
 
 import re
-
-from cubinspec_writer.plain import dataclass
 
 _BUILTIN = {
     "v": "void", "w": "wchar_t", "b": "bool", "c": "char", "a": "signed char",
@@ -28,55 +26,73 @@ _OPERATORS = {
     "aa": "&&", "oo": "||", "pp": "++", "mm": "--", "cm": ",", "pm": "->*", "pt": "->", "cl": "()",
     "ix": "[]",
 }  # fmt: skip
+#: The namespace that stands for one file, which nvlink leaves out.
 _INTERNAL = re.compile(r"_INTERNAL_[0-9a-f]{8}_\d+_\w+")
 _MAX_DEPTH = 64
 
 
 def cxx_name(mangled: str) -> str | None:
-    """The name of a function, or None when it is no C++ name that is known here."""
+    """The demangled name of a function; None when it cannot be demangled here."""
     if not mangled.startswith("_Z"):
         return None
-    reader = _Reader(mangled.partition("$")[0])
+    demangler = _Demangler(mangled.partition("$")[0])
     try:
-        return reader.whole()
+        return demangler.whole()
     except (_UnknownError, IndexError, KeyError, ValueError):
         return None
 
 
 class _UnknownError(Exception):
-    """The name has something that is not known here."""
+    """The name has a part that this module does not demangle."""
 
 
-@dataclass(frozen=True, slots=True)
 class _Type:
-    """What stands left and right of a declared name.
+    """A type as the text left and right of the name that is declared with it.
 
     Attributes:
-        is_group: an array or a function, which a pointer needs parentheses for.
-        is_tight: taken from the name of the function itself; no blank stands behind it.
+        left, right: the two parts of the text.
+        is_group: whether it is an array or a function, so that a pointer to it needs parentheses.
+        is_tight: whether it was taken from the name of the function itself; then no blank precedes
+            a mark.
     """
 
-    left: str
-    right: str = ""
-    is_group: bool = False
-    is_tight: bool = False
+    __slots__ = ("is_group", "is_tight", "left", "right")
+
+    def __init__(
+        self, left: str, right: str = "", is_group: bool = False, is_tight: bool = False
+    ) -> None:
+        self.left = left
+        self.right = right
+        self.is_group = is_group
+        self.is_tight = is_tight
 
     @property
     def text(self) -> str:
+        """The type without a declared name."""
         return self.left + self.right
 
     def with_mark(self, mark: str) -> _Type:
+        """The pointer or reference to this type that a mark such as `*` makes."""
         if self.is_group:
             return _Type(f"{self.left} ({mark}", f"){self.right}")
         blank = "" if self.is_tight or self.left.endswith(("*", "&")) else " "
         return _Type(self.left + blank + mark, self.right)
 
 
-class _Reader:
+class _Demangler:
+    """Reads one mangled name of the Itanium C++ ABI.
+
+    Attributes:
+        text: the mangled name.
+        at: the next character.
+        substitutions: what `S_`, `S0_`, … stand for.
+        depth: how deep types are nested.
+    """
+
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 2
-        self.known: list[_Type] = []
+        self.substitutions: list[_Type] = []
         self.depth = 0
 
     def _next(self, part: str) -> bool:
@@ -86,7 +102,7 @@ class _Reader:
         return found
 
     def whole(self) -> str:
-        """The name, also of what only adjusts a pointer to the object and goes on."""
+        """The name of a function, or of a thunk that adjusts `this` and goes on to a function."""
         if self._next("Th"):
             thunk = f"Thunk for (offset {self._signed()}) "
         elif self._next("Tv"):
@@ -116,19 +132,19 @@ class _Reader:
         return f"{result.left}{blank}{text}{result.right}"
 
     def _arguments(self) -> str:
-        """Types up to an E or the end."""
+        """The parameter types up to an `E` or the end."""
         arguments = []
         while self.text[self.at : self.at + 1] not in ("", "E"):
             arguments.append(self._type().text)
         return "" if arguments == ["void"] else ", ".join(arguments)
 
     def _name(self) -> tuple[str, bool, str]:
-        """(name, whether a result type follows, what stands behind the arguments)."""
+        """(name, whether a result type follows, text behind the parameters)."""
         if self._next("N"):
             return self._nested()
         name, suffix, is_function = self._component("")
         if self.text[self.at] == "I":
-            self.known.append(_Type(name))
+            self.substitutions.append(_Type(name))
             return name + self._template_arguments(), is_function, suffix
         return name, False, suffix
 
@@ -150,16 +166,16 @@ class _Reader:
             else:
                 part, suffix, is_function = self._component(last)
                 is_template = False
-                hidden = _INTERNAL.fullmatch(part)
                 last = part
-                prefix = prefix if hidden else f"{prefix}::{part}" if prefix else part
+                if not _INTERNAL.fullmatch(part):
+                    prefix = f"{prefix}::{part}" if prefix else part
             if self.text[self.at] != "E":
-                self.known.append(_Type(prefix, is_tight=True))
+                self.substitutions.append(_Type(prefix, is_tight=True))
         cv = (" const" if constant else "") + (" volatile" if volatile else "")
         return prefix, is_template and is_function, cv + suffix
 
     def _component(self, scope: str) -> tuple[str, str, bool]:
-        """(text, what stands behind the arguments, whether a template of it has a result type)."""
+        """(text, text behind the parameters, whether a template of it has a result type)."""
         text = self.text
         if text[self.at].isdigit():
             return self._source_name(), "", True
@@ -214,7 +230,7 @@ class _Reader:
             arguments.append(self._type().text)
 
     def _number(self) -> int:
-        """A number of base 36 in front of `_`; none is -1."""
+        """A number of base 36 in front of `_`; -1 when there is no digit."""
         end = self.text.index("_", self.at)
         digits = self.text[self.at : end]
         self.at = end + 1
@@ -226,7 +242,7 @@ class _Reader:
             return _Type("std")
         if self.text[self.at].islower():
             raise _UnknownError
-        return self.known[self._number() + 1]
+        return self.substitutions[self._number() + 1]
 
     def _type(self) -> _Type:
         self.depth += 1
@@ -246,14 +262,14 @@ class _Reader:
             self.at += 2
             return _Type(_BUILTIN_D[text[self.at - 2 : self.at]])
         if code == "S" and text[self.at + 1] != "t":
-            known = self._substitution()
+            found = self._substitution()
             if text[self.at : self.at + 1] == "I":
-                return self._remember(_Type(known.text + self._template_arguments()))
-            return known
+                return self._remember(_Type(found.text + self._template_arguments()))
+            return found
         return self._remember(self._compound(code))
 
     def _remember(self, new: _Type) -> _Type:
-        self.known.append(new)
+        self.substitutions.append(new)
         return new
 
     def _compound(self, code: str) -> _Type:
@@ -283,7 +299,7 @@ class _Reader:
             self.at += 1
             name = f"T{self._number() + 2}"
             if self.text[self.at : self.at + 1] == "I":
-                self.known.append(_Type(name))
+                self.substitutions.append(_Type(name))
                 return _Type(name + self._template_arguments())
             return _Type(name)
         if self._next("Dp"):
@@ -309,7 +325,7 @@ class _Reader:
             return _Type(self._local())
         name, _, _ = self._component("")
         if self.text[self.at : self.at + 1] == "I":
-            self.known.append(_Type(name))
+            self.substitutions.append(_Type(name))
             name += self._template_arguments()
         return _Type(name)
 

@@ -1,4 +1,4 @@
-"""The call graph for Graphviz: DOT text, and SVG where its program `dot` is found."""
+"""The call graph for Graphviz: DOT text, and SVG if its program `dot` is installed."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _STYLES = {
 
 
 def dot_text(half: LinkState) -> str:
-    """The call graph of what is linked.
+    """The call graph of all linked functions.
 
-    Kernels have a double outline, functions of the driver none. Solid arrows are calls, dashed ones
-    calls through a pointer that the signatures allow, dotted ones uses of an address.
+    Kernels have a double outline, functions of the driver none. A solid arrow is a call, a dashed
+    one a call through a pointer that the signatures allow, a dotted one the use of an address.
     """
     facts = FunctionFacts(half)
     functions = [f for f in half.symbols.functions if f.live]
@@ -41,7 +41,7 @@ def dot_text(half: LinkState) -> str:
 
 
 def edges(half: LinkState) -> list[tuple[Symbol, str, Symbol]]:
-    """Caller, how, callee; each once."""
+    """(caller, how, callee) of every call and use of an address, each once."""
     graph = half.graph
     found: dict[tuple[Symbol, str, Symbol], None] = {}
     for function in half.symbols.functions:

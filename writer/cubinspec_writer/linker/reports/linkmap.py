@@ -1,7 +1,4 @@
-"""The link map: where every input section and symbol went and why, as JSON (map.schema.json).
-
-Read off what the passes left; nothing here takes part in a link.
-"""
+"""The link map: where every input section and symbol went and why, as JSON (map.schema.json)."""
 
 from __future__ import annotations
 
@@ -42,7 +39,7 @@ if TYPE_CHECKING:
     Json = dict[str, Any]
 
 _VERSION = 1
-#: Sections that are made anew, and from what.
+#: Type of sections that are written anew -> from what.
 _REBUILT = {
     SHT_STRTAB: "string tables are written for the symbols of the output",
     SHT_SYMTAB: "the symbol table is written for the whole program",
@@ -69,9 +66,9 @@ def link_map(
     """The map of one link.
 
     Args:
-        data: the output.
-        messages: what the linker said.
-        hosts: inputs as the host sees them.
+        data: the linked cubin.
+        messages: (level, text) of all messages.
+        hosts: inputs as the host program sees them.
         half, mercury: the linked program.
     """
     main = _HalfMap(half, half, _indices(data))
@@ -100,7 +97,7 @@ def link_map(
 
 
 def _indices(data: bytes) -> dict[str, list[int]]:
-    """Section name -> its places in the output; sections of one name keep their order."""
+    """Section name -> its indices in the output; sections of one name keep their order."""
     found: dict[str, list[int]] = {}
     for index, name in enumerate(Elf(data, "output").section_names):
         found.setdefault(name, []).append(index)
@@ -112,14 +109,14 @@ class _HalfMap:
 
     Args:
         half: this half.
-        plain: the SASS half, or the only one: what exists once belongs there.
+        main: the SASS half, or the only one; sections that exist once belong to it.
         indices: see `_indices`.
     """
 
-    def __init__(self, half: LinkState, plain: LinkState, indices: dict[str, list[int]]) -> None:
+    def __init__(self, half: LinkState, main: LinkState, indices: dict[str, list[int]]) -> None:
         self.half = half
-        self.plain = plain
-        self.name = "sass" if half is plain else "mercury"
+        self.main = main
+        self.name = "sass" if half is main else "mercury"
         self.indices = indices
         self.reasons = Reasons(half)
         self.index: dict[OutSection, int] = {}
@@ -145,16 +142,16 @@ class _HalfMap:
     def _emitted(self) -> list[OutSection]:
         sections = (*self.half.sections.fixed.values(), *self.half.sections.made)
         return [
-            s for s in sections if s.emitted and (self.half is self.plain or has_mercury_copy(s))
+            s for s in sections if s.emitted and (self.half is self.main or has_mercury_copy(s))
         ]
 
     def _final_name(self, section: OutSection) -> str:
-        if self.half is self.plain:
+        if self.half is self.main:
             return section.name
         return mercury_copy_name(section)
 
     def _places(self, section: OutSection) -> list[tuple[OutSection, int]]:
-        """Where the bytes of a section are in the end."""
+        """Sections of the output that hold the bytes of a section, with offsets."""
         if section in self.half.sections.staging:
             return self.half.constants.copies.get(section, [])
         return [(section, 0)]
@@ -165,8 +162,8 @@ class _HalfMap:
         """Every section of one input that belongs to this half."""
         obj = self.half.objects[number]
         rows = []
-        for section, twin in zip(obj.sections, self.plain.objects[number].sections, strict=True):
-            is_own = self.half is self.plain or twin.sh_type == SHT_NULL
+        for section, twin in zip(obj.sections, self.main.objects[number].sections, strict=True):
+            is_own = self.half is self.main or twin.sh_type == SHT_NULL
             if section.sh_type != SHT_NULL and is_own:
                 rows.append(self._input_section(obj, section, twin.name))
         return rows
@@ -259,7 +256,8 @@ class _HalfMap:
                         "kept": sum(
                             len(found.relocs)
                             for is_rela in (False, True)
-                            if (found := state.reloc_section(section, is_rela)) is not None
+                            if (found := state.relocations.sections.get((section, is_rela)))
+                            is not None
                         ),
                     },
                 }

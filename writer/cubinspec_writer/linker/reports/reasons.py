@@ -1,7 +1,4 @@
-"""Why a function is in the output or not, and where the numbers of a kernel come from.
-
-Nothing here takes part in a link: what the passes decided is read off what they left.
-"""
+"""Why a function is in the output or not, and where the numbers of a kernel come from."""
 
 from __future__ import annotations
 
@@ -10,24 +7,25 @@ from cubinspec_writer.linker.library.copies import defined_here, reference_graph
 from cubinspec_writer.linker.library.demands import Demands, FunctionFacts
 from cubinspec_writer.linker.model import Symbol
 from cubinspec_writer.linker.state import LinkState
-from cubinspec_writer.plain import dataclass
 
 
-@dataclass(slots=True)
 class Demand:
     """One number of a kernel and where it comes from.
 
     Attributes:
-        value: the number; None when it cannot be known.
-        path: functions from the kernel to where it comes from.
+        value: the number; None when it is not bounded.
+        path: the functions from the kernel to the one that the number comes from.
     """
 
-    value: int | None
-    path: list[Symbol]
+    __slots__ = ("path", "value")
+
+    def __init__(self, value: int | None, path: list[Symbol]) -> None:
+        self.value = value
+        self.path = path
 
 
 class Reasons:
-    """Answers about one linked program."""
+    """Answers questions about one linked program."""
 
     def __init__(self, half: LinkState) -> None:
         self.half = half
@@ -38,7 +36,7 @@ class Reasons:
         self._holders: dict[Symbol, str] = {}
 
     def chain(self, function: Symbol) -> list[Symbol]:
-        """The way from a kernel (or a function that data names) to a linked function."""
+        """The functions from a kernel (or a function that data names) to a linked function."""
         parents = self._reached()
         if function not in parents:
             return []
@@ -55,7 +53,7 @@ class Reasons:
         return self._holders.get(function)
 
     def _reached(self) -> dict[Symbol, Symbol | None]:
-        """Linked function -> the one that it was reached from; None for where that begins."""
+        """Linked function -> the one that it was reached from; None for kernels and the like."""
         if self._parents is None:
             edges, _ = reference_graph(self.half)
             self._find_holders()
@@ -82,7 +80,7 @@ class Reasons:
                         self._holders.setdefault(target, f"{section.name} of {obj.name}")
 
     def registers(self, kernel: Symbol) -> Demand:
-        """Registers of a kernel, and the way to the function that needs that many."""
+        """Registers of a kernel, and the path to the function that needs that many."""
         wanted = self.demands.registers.get(kernel, 0)
         own = self.facts.registers
         if self.half.options.relocatable or own.get(kernel, 0) >= wanted:
@@ -99,7 +97,7 @@ class Reasons:
         return Demand(wanted, [kernel])
 
     def stack(self, kernel: Symbol) -> Demand:
-        """The deepest chain of frames below a kernel; with recursion the way to it."""
+        """The deepest chain of frames below a kernel; with recursion, the path to the cycle."""
         if self.half.options.relocatable:
             return Demand(None, [])
         stacks = self.demands.stacks

@@ -1,7 +1,4 @@
-"""Reports on a linked program: resources of kernels (`-v`) and the call graph, in nvlink's words.
-
-Functions are numbered in the order in which inputs name them, also those that are not linked.
-"""
+"""Resources of kernels (`-v`) and the call graph (`--dump-callgraph`), in nvlink's words."""
 
 from __future__ import annotations
 
@@ -48,10 +45,10 @@ _LEGEND = (
 
 
 def resource_lines(half: LinkState) -> Iterator[str]:
-    """What `-v` says: memory of the program, then two lines for every kernel, last kernel first."""
+    """The lines of `-v`: memory of the program, then two per kernel, the last kernel first."""
     owned: dict[Symbol, list[OutSection]] = {}
     totals = [f"{_global_bytes(half)} bytes gmem"]
-    # Mercury names its banks otherwise, and nvlink counts none of them.
+    # Constant banks have other names in the Mercury half, and nvlink counts none of them.
     counts_banks = not half.family.keeps_symbols
     for section in half.sections.made:
         if not section.emitted:
@@ -89,7 +86,7 @@ def _bank(section: OutSection) -> str:
 
 
 def _shared_bytes(half: LinkState, sections: list[OutSection]) -> int:
-    """Shared memory of a kernel; the finalizer adds what is reserved later."""
+    """Shared memory of a kernel; in the Mercury half without what the finalizer reserves."""
     counts_reserved = not half.family.keeps_symbols
     return sum(
         s.nobits_size + (s.reserved if counts_reserved else 0)
@@ -106,13 +103,13 @@ def _barriers(sections: list[OutSection]) -> int:
 
 
 def _handle_counts(half: LinkState, sections: list[OutSection]) -> Iterator[str]:
-    """References that a kernel's parameter bank has slots for; Mercury code names none."""
+    """Texture, sampler and surface references in a kernel's parameter bank; Mercury has none."""
     rows = [
         r.symbol.kind
         for s in sections
         if s.sh_type == SHT_CUDA_CONSTANT_B0 and not half.family.keeps_symbols
         for is_rela in (False, True)
-        if (relocs := half.reloc_section(s, is_rela)) is not None
+        if (relocs := half.relocations.sections.get((s, is_rela))) is not None
         for r in relocs.relocs
     ]
     for kind, name in _HANDLES:
@@ -121,7 +118,7 @@ def _handle_counts(half: LinkState, sections: list[OutSection]) -> Iterator[str]
 
 
 def _stacks(half: LinkState) -> dict[int, int]:
-    """Symbol number of a kernel -> its stack; 0 when it is unknown."""
+    """Symbol number of a kernel -> its stack size; 0 when it is not bounded."""
     records = info_records(bytes(half.sections.fixed[".nv.info"].data))
     found = {word(r, 0): word(r, 1) for r in records if r[1] == EIATTR_MIN_STACK_SIZE}
     if half.options.relocatable:
@@ -130,7 +127,7 @@ def _stacks(half: LinkState) -> dict[int, int]:
 
 
 def all_functions(half: LinkState) -> dict[Symbol, int]:
-    """Every function that an input names -> its number from 1, linked or not."""
+    """Every function that an input names, linked or not -> its number, in that order from 1."""
     functions: dict[Symbol, None] = {}
     for obj in half.objects:
         for row in obj.functions:
@@ -141,8 +138,8 @@ def all_functions(half: LinkState) -> dict[Symbol, int]:
 
 
 def callgraph_lines(half: LinkState, *, demangle: bool) -> Iterator[tuple[str, str]]:
-    """What `--dump-callgraph` prints, as (level, line): text, and errors about registers."""
-    name = _demangled if demangle else _plain
+    """The lines of `--dump-callgraph`, as (level, text); errors about registers are among them."""
+    name = _demangled if demangle else _mangled
     graph = half.graph
     registers = FunctionFacts(half).registers
     numbers = all_functions(half)
@@ -171,10 +168,10 @@ def callgraph_lines(half: LinkState, *, demangle: bool) -> Iterator[tuple[str, s
     yield from told
 
 
-def _plain(name: str) -> str:
+def _mangled(name: str) -> str:
     return name
 
 
 def _demangled(name: str) -> str:
-    """A C++ name as nvlink writes it; else what LLVM's demangler makes of it."""
+    """A C++ name as nvlink writes it; if that fails, as LLVM's demangler does."""
     return cxx_name(name) or readable(name)
