@@ -17,7 +17,7 @@ from cubinspec.reader.kaitai import FIELD, walk
 from cubinspec.report.coverage import coverage_record
 from cubinspec_generated import records
 from cubinspec_generated.codes import EIFMT_SVAL
-from cubinspec_generated.tables.symbols import OTHER_FIELDS
+from tools.gen.tables import load_table
 
 #: start -> end, value of every leaf field
 Leaves = dict[int, tuple[int, Any]]
@@ -29,11 +29,20 @@ def _leaves(cubin: Cubin) -> Leaves:
     }
 
 
+#: Number of parts of a byte -> their widths: those of st_info, those of st_other.
+_WIDTHS = {
+    len(fields): tuple(field["width"] for field in fields)
+    for fields in (
+        [{"width": 4}, {"width": 4}],
+        load_table(Path(__file__).resolve().parents[2], "symbols").data["other"]["fields"],
+    )
+}
+
+
 def _recombined(parts: dict[str, int]) -> int:
     """The byte whose bit fields, lowest first, the spec names: st_info or st_other."""
-    widths = {2: (4, 4), len(OTHER_FIELDS): tuple(width for _, width in OTHER_FIELDS.values())}
     value = bit = 0
-    for part, width in zip(parts.values(), widths[len(parts)], strict=True):
+    for part, width in zip(parts.values(), _WIDTHS[len(parts)], strict=True):
         value |= part << bit
         bit += width
     assert bit == 8

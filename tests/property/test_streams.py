@@ -14,6 +14,7 @@ from cubinspec.format.attributes import info_rows
 from cubinspec.format.strings import StringTable
 from cubinspec.model.info import InfoRecord, decode
 from cubinspec.reader.streams import keyed_rows, note_rows, pair_rows
+from cubinspec_generated.rows import Layout
 from cubinspec_generated.tables import compat, eiattr
 from tools.fuzz.walk import check_error
 
@@ -77,13 +78,13 @@ def test_the_fast_scan_of_the_module_agrees_with_the_general_one(body: bytes) ->
 
 
 @given(
-    st.sampled_from([*eiattr.LAYOUTS.values(), *compat.LAYOUTS.values()]),
+    st.sampled_from([a.layout for t in (eiattr, compat) for a in t.ATTRIBUTES.values()]),
     st.integers(0, 255),
     st.integers(0, 0xFFFF),
     st.binary(max_size=64),
 )
 def test_any_payload_is_decoded_or_left_as_bytes(
-    layout: tuple[str, str, tuple[str, ...], tuple[str, ...], tuple[str, ...]],
+    layout: Layout,
     form: int,
     value: int,
     payload: bytes,

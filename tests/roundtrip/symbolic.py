@@ -75,10 +75,11 @@ def _values(item: Any) -> Any:
 
 def _record(record: tuple[int, int, int, bytes], names: list[str]) -> Any:
     form, code, value, payload = record
-    fields = eiattr.SYMBOL_FIELDS.get(code)
-    if fields is None:
+    attribute = eiattr.ATTRIBUTES.get(code, eiattr.UNKNOWN)
+    fields = attribute.symbol_fields
+    if not fields:
         return record
-    size = calcsize(eiattr.LAYOUTS[code][1])
+    size = calcsize(attribute.layout.format)
     symbols = []
     rest = bytearray(payload)
     for at in range(0, len(payload), size):

@@ -8,6 +8,13 @@ from typing import Any
 import pytest
 import yaml
 
+from cubinspec_generated.codes import (
+    SHF_BARRIERS_MASK,
+    SHF_BARRIERS_SHIFT,
+    STO_CUDA_SPACE_MASK,
+    STO_CUDA_SPACE_SHIFT,
+)
+from cubinspec_generated.rows import SectionKind
 from cubinspec_generated.tables import (
     arch,
     compat,
@@ -25,17 +32,13 @@ NAMED_HERE = {"EIATTR_UNNAMED_67"}
 """Names made here; the tools print none."""
 
 
-def kind_of(name: str) -> tuple[Any, ...]:
+def kind_of(name: str) -> SectionKind:
     """The row of the section table for a name, by the rule that the table states."""
     if name in sections.EXACT:
-        return sections.KINDS[sections.EXACT[name]]
-    rows = [row for prefix, row in sections.PREFIXES if name.startswith(prefix)]
-    assert rows, f"no kind for {name!r}"
-    return sections.KINDS[rows[0]]
-
-
-def by_column(name: str) -> dict[str, Any]:
-    return dict(zip(sections.KIND_FIELDS, kind_of(name), strict=True))
+        return sections.EXACT[name]
+    kinds = [kind for prefix, kind in sections.PREFIXES if name.startswith(prefix)]
+    assert kinds, f"no kind for {name!r}"
+    return kinds[0]
 
 
 def test_header_values_are_named() -> None:
@@ -54,9 +57,9 @@ def test_header_values_are_named() -> None:
 )
 def test_every_flag_bit_of_the_header_has_a_meaning(osabi: int, values: str, shift: int) -> None:
     reserved = 0
-    for name, bit, width in elf_header.FLAG_FIELDS[osabi]:
-        if name.startswith("reserved"):
-            reserved |= ((1 << width) - 1) << bit
+    for part in elf_header.FLAG_FIELDS[osabi]:
+        if part.name.startswith("reserved"):
+            reserved |= ((1 << part.width) - 1) << part.bit
     for value in CENSUS[values]:
         assert (value << shift) & reserved == 0, hex(value)
 
@@ -73,25 +76,21 @@ def test_section_types_are_named() -> None:
 
 @pytest.mark.parametrize("row", CENSUS["sections"], ids=lambda row: row["name"] or "(none)")
 def test_a_section_has_a_kind_with_its_types(row: dict[str, Any]) -> None:
-    kind = by_column(row["name"])
-    expected = {kind["relocatable"], kind["executable"]}
-    expected |= set(sections.OTHER_TYPES.get(kind["kind"], ()))
-    assert set(row["types"]) <= expected
+    kind = kind_of(row["name"])
+    assert set(row["types"]) <= {kind.relocatable, kind.executable, *kind.other_types}
 
 
 @pytest.mark.parametrize("row", CENSUS["section_flags"], ids=lambda row: row["name"] or "(none)")
 def test_section_flags_are_those_of_the_kind(row: dict[str, Any]) -> None:
-    kind = by_column(row["name"])
-    optional = sections.OPTIONAL_FLAGS.get(kind["kind"], 0)
+    kind = kind_of(row["name"])
     for flags in row["flags"]:
-        assert flags & ~(kind["flags"] | optional) == 0, hex(flags)
-        assert kind["flags"] & ~(flags | optional) == 0, hex(flags)
+        assert flags & ~(kind.flags | kind.optional_flags) == 0, hex(flags)
+        assert kind.flags & ~(flags | kind.optional_flags) == 0, hex(flags)
 
 
 def test_barrier_counts_fit_their_field() -> None:
-    bit, width = sections.FLAG_FIELDS["barriers"]
-    assert (bit, width) == (20, 7)
-    assert max(CENSUS["barrier_counts"]) < 1 << width
+    assert SHF_BARRIERS_SHIFT == 20
+    assert max(CENSUS["barrier_counts"]) <= SHF_BARRIERS_MASK >> SHF_BARRIERS_SHIFT == 0x7F
 
 
 @pytest.mark.parametrize("row", CENSUS["attributes"], ids=lambda row: f"{row['code']:#04x}")
@@ -101,16 +100,15 @@ def test_an_attribute_has_its_name_formats_and_layout(row: dict[str, Any]) -> No
     # the tools hide some names; those they print must be ours
     assert row["name"] in (name, None)
     assert (row["name"] is None) <= (name in NAMED_HERE or code in (0x2A, 0x30, 0x35, 0x5A, 0x5F))
-    assert set(row["formats"]) <= set(eiattr.FORMATS_SEEN[code])
-    assert eiattr.LAYOUTS[code][0] != "unknown"
+    assert set(row["formats"]) <= set(eiattr.ATTRIBUTES[code].formats)
+    assert eiattr.ATTRIBUTES[code].layout.kind != "unknown"
 
 
 @pytest.mark.parametrize("row", CENSUS["compat"], ids=lambda row: row["code"])
 def test_a_compatibility_record_has_a_name_and_a_merge_rule(row: dict[str, Any]) -> None:
     code = row["code"]
     assert code in compat.NAMES
-    assert code in compat.MERGE
-    inline = compat.LAYOUTS[code][0] == "inline"
+    inline = compat.ATTRIBUTES[code].layout.kind == "inline"
     assert inline == (row["formats"] != [4])
 
 
@@ -119,15 +117,15 @@ def test_a_relocation_type_has_its_name_and_actions(row: dict[str, Any]) -> None
     name = relocations.NAMES[row["type"]]
     assert row["name"] in (name, None)
     assert (row["name"] is None) == name.startswith("R_MERCURY_")
-    assert relocations.ACTIONS[row["type"]]
+    assert relocations.TYPES[row["type"]].actions
 
 
 def test_symbols_are_named() -> None:
     assert set(CENSUS["symbol_types"]) <= set(symbols.TYPE_NAMES)
     assert set(CENSUS["symbol_binds"]) <= set(symbols.BIND_NAMES)
-    bit, width = symbols.OTHER_FIELDS["space"]
     for row in CENSUS["symbol_others"]:
-        assert row["other"] >> bit & ((1 << width) - 1) in symbols.SPACE_NAMES
+        space = (row["other"] & STO_CUDA_SPACE_MASK) >> STO_CUDA_SPACE_SHIFT
+        assert space in symbols.SPACE_NAMES
         assert row["other"] & 3 in symbols.VISIBILITY_NAMES
 
 

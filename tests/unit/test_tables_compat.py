@@ -10,6 +10,7 @@ import pytest
 
 from cubinspec import Cubin
 from cubinspec_generated.tables import compat
+from cubinspec_generated.tables.compat import ATTRIBUTES
 from tools import oracle
 
 pytestmark = pytest.mark.oracle("ptxas", "nvlink")
@@ -87,17 +88,21 @@ RULES: dict[str, Callable[[int, int], int]] = {
 
 def merged(*inputs: Values) -> dict[int, int]:
     """The same by the table, for a link for sm_90."""
-    result = {code: compat.VARIANT_VALUES[code][""] for code in compat.LEADING}
+    result = {code: ATTRIBUTES[code].variant_values[""] for code in compat.LEADING}
     for number, values in enumerate(inputs):
-        lacking = {c: v for c, v in sorted(compat.MISSING.items()) if c not in values}
+        lacking = {
+            c: a.missing
+            for c, a in sorted(ATTRIBUTES.items())
+            if a.missing is not None and c not in values
+        }
         for code, value in {**values, **lacking}.items():
-            rule = RULES.get(compat.MERGE[code])
+            rule = RULES.get(ATTRIBUTES[code].merge)
             if rule is not None:
                 # a code without a value for inputs that lack it is merged where it occurs
                 result[code] = rule(result[code], value) if number and code in result else value
     for code in compat.TRAILING:
-        if 90 in compat.ARCHITECTURE_VALUES[code]:
-            result[code] = compat.ARCHITECTURE_VALUES[code][90]
+        if 90 in ATTRIBUTES[code].architecture_values:
+            result[code] = ATTRIBUTES[code].architecture_values[90]
     return result
 
 
@@ -137,7 +142,7 @@ def test_a_pair_of_values_is_merged_as_the_table_says(
     assert list(theirs) == list(ours)
 
 
-@pytest.mark.parametrize("code", [code for code, rule in compat.MERGE.items() if rule == "drop"])
+@pytest.mark.parametrize("code", [a.code for a in ATTRIBUTES.values() if a.merge == "drop"])
 def test_a_dropped_record_is_not_written(code: int, inputs: list[bytes], tmp_path: Path) -> None:
     values = {**TYPICAL, code: 3}
     assert linked(inputs, values, values, tmp_path) == merged(TYPICAL, TYPICAL)
@@ -164,7 +169,7 @@ def test_the_order_and_the_missing_values_are_those_of_the_table(
     assert list(theirs.items()) == list(ours.items())
 
 
-@pytest.mark.parametrize("sm", compat.ARCHITECTURE_VALUES[11])
+@pytest.mark.parametrize("sm", ATTRIBUTES[11].architecture_values)
 def test_a_value_by_architecture_is_the_one_of_the_table(sm: int, tmp_path: Path) -> None:
     source = SOURCE.format("f").replace("sm_90", f"sm_{sm}")
     (tmp_path / "a.ptx").write_text(source, encoding="utf-8")
@@ -174,10 +179,10 @@ def test_a_value_by_architecture_is_the_one_of_the_table(sm: int, tmp_path: Path
     oracle.find("nvlink").run(*options).check()
     with Cubin.open(str(tmp_path / "out")) as cubin:
         records = bytes(cubin.sections[".nv.compat"].data)
-    expected = struct.pack("<BBHQ", 4, 11, 8, compat.ARCHITECTURE_VALUES[11][sm])
+    expected = struct.pack("<BBHQ", 4, 11, 8, ATTRIBUTES[11].architecture_values[sm])
     assert records.endswith(expected)
 
 
 def test_every_merge_rule_is_tried() -> None:
-    tried = {compat.MERGE[code] for code, _, _ in PAIRS} | {"drop", "architecture"}
-    assert set(compat.MERGE.values()) == tried
+    tried = {ATTRIBUTES[code].merge for code, _, _ in PAIRS} | {"drop", "architecture"}
+    assert {a.merge for a in ATTRIBUTES.values()} == tried

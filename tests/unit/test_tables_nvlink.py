@@ -15,6 +15,7 @@ from typing import NamedTuple
 import pytest
 
 from cubinspec import Cubin
+from cubinspec_generated.codes import R_MERCURY_OFFSET
 from cubinspec_generated.tables import relocations as table
 from tools import oracle
 
@@ -102,7 +103,7 @@ MERCURY = (
     ".nv.merc.rela.nv_debug_line_sass",
     ".nv.merc.symtab",
     0x100,
-    table.MERCURY_OFFSET,
+    R_MERCURY_OFFSET,
 )
 WAYS = (
     Way("sm_80", (), 0x00, *CODE),
@@ -179,11 +180,12 @@ def link(base: Base, r_type: int, target: Target, folder: Path) -> Linked | None
 def expected(r_type: int, target: Target, address: int, fill: int) -> Linked | None:
     """The same by the table: ``None`` for an error."""
     unchanged = bytes([fill]) * WIDTH
-    if target.kind in table.ERRORS.get(r_type, ()):
+    kind = table.TYPES[r_type]
+    if target.kind in kind.errors:
         return None
-    if target.kind in table.KEEP.get(r_type, ()):
-        return Linked(unchanged, (table.RETYPE.get(r_type, r_type), ADDEND))
-    rule = table.APPLY.get(r_type, "always")
+    if target.kind in kind.keep:
+        return Linked(unchanged, (kind.retype, ADDEND))
+    rule = kind.apply
     # The input is for a virtual architecture from sm_70 on, and of the targets here only the
     # shared variable loses its symbol in the link.
     if rule == "lockstep" or (rule == "target_dropped" and target.kind != "shared"):
@@ -197,9 +199,10 @@ def expected(r_type: int, target: Target, address: int, fill: int) -> Linked | N
         "zero": 0,
     }
     word = int.from_bytes(unchanged, "little")
-    for _, bit, width, value, shift in table.ACTIONS[r_type]:
-        mask = (1 << width) - 1
-        word = word & ~(mask << bit) | ((values[value] >> shift) & mask) << bit
+    for action in kind.actions:
+        mask = (1 << action.width) - 1
+        value = values[action.value] >> action.shift & mask
+        word = word & ~(mask << action.bit) | value << action.bit
     return Linked(word.to_bytes(WIDTH, "little"), None)
 
 
@@ -217,7 +220,7 @@ def banks(target: Target) -> Iterator[Target]:
 def test_every_type_does_what_the_table_says(base: Base, target: Target, tmp_path: Path) -> None:
     differences = []
     for r_type, name in table.NAMES.items():
-        is_mercury = r_type >= table.MERCURY_OFFSET
+        is_mercury = r_type >= R_MERCURY_OFFSET
         if is_mercury != bool(base.way.first) or name.endswith("_NONE_LAST"):
             continue
         theirs = link(base, r_type, target, tmp_path)
@@ -237,9 +240,9 @@ def test_the_comparison_sees_a_wrong_field(
     constant = TARGETS[2]
     name = "R_MERCURY_ABS32" if base.way.first else "R_CUDA_ABS32_32"
     r_type = next(t for t, shown in table.NAMES.items() if shown == name)
-    (kind, bit, width, value, shift) = table.ACTIONS[r_type][0]
     theirs = link(base, r_type, constant, tmp_path)
     fill = base.way.fill
     assert theirs in [expected(r_type, constant, a, fill) for a in addresses(constant)]
-    monkeypatch.setitem(table.ACTIONS, r_type, ((kind, bit + 1, width, value, shift),))
+    action = table.TYPES[r_type].actions[0]
+    monkeypatch.setattr(action, "bit", action.bit + 1)
     assert theirs not in [expected(r_type, constant, a, fill) for a in addresses(constant)]

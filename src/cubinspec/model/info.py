@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cubinspec.reader.elf import Elf
-
-    Layout = tuple[str, str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]
+    from cubinspec_generated.rows import Layout, Tagged, Tail
 
 #: Code by name.
 CODE: dict[str, int] = {name: code for code, name in table.NAMES.items()}
@@ -78,13 +77,19 @@ class InfoRecord(FrozenValue):
     @property
     def layout(self) -> Layout | None:
         """The table's layout of the payload; ``None`` for a code outside the table."""
-        layouts = compat_table.LAYOUTS if self.is_compat else table.LAYOUTS
-        return layouts.get(self.code)
+        attributes = compat_table.ATTRIBUTES if self.is_compat else table.ATTRIBUTES
+        attribute = attributes.get(self.code)
+        return None if attribute is None else attribute.layout
 
     @property
     def is_tagged(self) -> bool:
         """Whether the payload is made of records that start with a tag."""
-        return self.code in table.TAGGED and not self.is_compat
+        return self.tagged is not None
+
+    @property
+    def tagged(self) -> Tagged | None:
+        """The layout of a payload made of records that start with a tag."""
+        return None if self.is_compat else table.ATTRIBUTES.get(self.code, table.UNKNOWN).tagged
 
     @property
     def fields(self) -> dict[str, Any] | None:
@@ -96,15 +101,15 @@ class InfoRecord(FrozenValue):
         layout = self.layout
         if layout is None:
             return None
-        if self.is_tagged:
-            return _decode_tagged(self.code, self.payload)
+        if self.tagged is not None:
+            return _decode_tagged(self.tagged, self.payload)
         fields = decode(layout, self)
         if fields is not None:
-            for word, parts in _BIT_FIELDS.get((self.is_compat, self.code), {}).items():
+            for word, parts in layout.bits:
                 for entry in fields.get("entries", [fields]):
                     bits = entry.pop(word)
-                    for name, bit, width in parts:
-                        entry[name] = bits >> bit & (1 << width) - 1
+                    for part in parts:
+                        entry[part.name] = bits >> part.bit & (1 << part.width) - 1
         return fields
 
     @property
@@ -115,15 +120,15 @@ class InfoRecord(FrozenValue):
         the byte offset of an instruction.
         """
         layout = self.layout
-        if self.is_tagged:
-            return _tagged_references(self)
+        if self.tagged is not None:
+            return _tagged_references(self.tagged, self.fields)
         fields = None if layout is None else decode(layout, self)
         if layout is None or fields is None:
             return []
-        _, _, names, kinds, tail = layout
-        wanted = [(name, kind) for name, kind in zip(names, kinds, strict=True) if kind]
-        if tail:
-            wanted.append((tail[1], tail[3]))
+        pairs = zip(layout.names, layout.references, strict=True)
+        wanted = [(name, kind) for name, kind in pairs if kind]
+        if layout.tail is not None:
+            wanted.append((layout.tail.name, layout.tail.reference))
         found: list[tuple[str, int]] = []
         for entry in fields.get("entries", [fields]):
             for name, kind in wanted:
@@ -136,7 +141,7 @@ class InfoRecord(FrozenValue):
 
 def decode(layout: Layout, record: InfoRecord) -> dict[str, Any] | None:
     """A payload by its layout; ``None`` when the sizes do not fit."""
-    kind, form, names, _, tail = layout
+    kind, form, names = layout.kind, layout.format, layout.names
     payload = record.payload
     if not form and kind != "none":
         return None
@@ -157,17 +162,15 @@ def decode(layout: Layout, record: InfoRecord) -> dict[str, Any] | None:
         return {
             "entries": [dict(zip(names, row, strict=True)) for row in iter_unpack(form, payload)]
         }
-    if kind in ("records", "list"):
-        return _decode_tailed(form, names, tail, payload)
-    return None
+    return None if layout.tail is None else _decode_tailed(form, names, layout.tail, payload)
 
 
 def _decode_tailed(
-    form: str, names: tuple[str, ...], tail: tuple[str, ...], payload: bytes
+    form: str, names: tuple[str, ...], tail: Tail, payload: bytes
 ) -> dict[str, Any] | None:
     """``records`` (each with a counted tail) and ``list`` (one, with a tail to the end)."""
     size = calcsize(form)
-    count_name, tail_name, tail_form, _ = tail
+    count_name, tail_name, tail_form = tail.count, tail.name, tail.format
     tail_size = calcsize(tail_form)
     entries: list[dict[str, Any]] = []
     at, end = 0, len(payload)
@@ -186,46 +189,37 @@ def _decode_tailed(
     return {"entries": entries} if count_name else entries[0] if entries else None
 
 
-def _decode_tagged(code: int, payload: bytes) -> dict[str, Any] | None:
+def _decode_tagged(layout: Tagged, payload: bytes) -> dict[str, Any] | None:
     """Records that start with a tag; ``None`` when one has an unknown tag or runs over the end."""
-    tag_name, _, align, cases = table.TAGGED[code]
     entries: list[dict[str, Any]] = []
     at, end = 0, len(payload)
     while at < end:
         tag = int.from_bytes(payload[at : at + 4], "little")
         at += 4
-        if tag not in cases:
+        case = layout.cases.get(tag)
+        if case is None or at + calcsize(case.format) > end:
             return None
-        form, names, _, text_name, size_name = cases[tag]
-        if at + calcsize(form) > end:
-            return None
-        entry = {tag_name: tag, **dict(zip(names, unpack_from(form, payload, at), strict=True))}
-        at += calcsize(form)
-        if text_name:
-            stop = at + entry[size_name]
+        values = unpack_from(case.format, payload, at)
+        entry = {layout.tag: tag, **dict(zip(case.names, values, strict=True))}
+        at += calcsize(case.format)
+        if case.text:
+            stop = at + entry[case.size]
             if stop > end:
                 return None
-            entry[text_name] = payload[at:stop].rstrip(b"\0").decode("utf-8", "backslashreplace")
+            entry[case.text] = payload[at:stop].rstrip(b"\0").decode("utf-8", "backslashreplace")
             at = stop
-        at += -at % align
+        at += -at % layout.align
         entries.append(entry)
     return {"entries": entries}
 
 
-def _tagged_references(record: InfoRecord) -> list[tuple[str, int]]:
-    tag_name, _, _, cases = table.TAGGED[record.code]
+def _tagged_references(layout: Tagged, fields: dict[str, Any] | None) -> list[tuple[str, int]]:
     found = []
-    for entry in (record.fields or {"entries": []})["entries"]:
-        _, names, kinds, _, _ = cases[entry[tag_name]]
-        found += [(kind, entry[name]) for name, kind in zip(names, kinds, strict=True) if kind]
+    for entry in (fields or {"entries": []})["entries"]:
+        case = layout.cases[entry[layout.tag]]
+        pairs = zip(case.names, case.references, strict=True)
+        found += [(kind, entry[name]) for name, kind in pairs if kind]
     return found
-
-
-#: (whether the record is a compat one, code) -> word -> its parts as (name, first bit, width).
-_BIT_FIELDS: dict[tuple[bool, int], dict[str, tuple[tuple[str, int, int], ...]]] = {}
-for _is_compat, _table in ((False, table.BIT_FIELDS), (True, compat_table.BIT_FIELDS)):
-    for (_code, _word), _parts in _table.items():
-        _BIT_FIELDS.setdefault((_is_compat, _code), {})[_word] = _parts
 
 
 def read_records(elf: Elf, index: int) -> list[InfoRecord]:

@@ -87,11 +87,12 @@ class Relocation:
     @property
     def meaning(self) -> str | None:
         """One line: which bits get which value."""
-        actions = table.ACTIONS.get(self.row[1])
-        if actions is None:
+        kind = table.TYPES.get(self.row[1])
+        if kind is None:
             return None
         parts = [
-            f"bits {bit}..{bit + width - 1} = {value}" + (f" >> {shift}" if shift else "")
-            for _kind, bit, width, value, shift in actions
+            f"bits {action.bit}..{action.bit + action.width - 1} = {action.value}"
+            + (f" >> {action.shift}" if action.shift else "")
+            for action in kind.actions
         ]
         return "; ".join(parts) or "nothing to write"

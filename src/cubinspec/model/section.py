@@ -14,20 +14,21 @@ if TYPE_CHECKING:
     from cubinspec.model.info import InfoRecord
     from cubinspec.model.protocols import File, RelocationLike
     from cubinspec.reader.elf import SectionRow
+    from cubinspec_generated.rows import SectionKind
 
 
-def kind_row(name: str) -> tuple[str, int] | None:
+def kind_row(name: str) -> tuple[str, SectionKind] | None:
     """The row of the section table for a section name.
 
     Returns:
-        The pattern's fixed part and the row's number in ``KINDS``; ``None`` when no pattern fits.
+        The pattern's fixed part and the row; ``None`` when no pattern fits.
     """
-    row = table.EXACT.get(name)
-    if row is not None:
-        return name, row
-    for prefix, row in table.PREFIXES:
+    kind = table.EXACT.get(name)
+    if kind is not None:
+        return name, kind
+    for prefix, kind in table.PREFIXES:
         if name.startswith(prefix):
-            return prefix, row
+            return prefix, kind
     return None
 
 
@@ -143,13 +144,13 @@ class Section:
     def kind(self) -> str | None:
         """Kind by the section table, such as ``function_info``; ``None`` for an unknown name."""
         found = kind_row(self.name)
-        return None if found is None else table.KINDS[found[1]][1]
+        return None if found is None else found[1].kind
 
     @property
     def body(self) -> str:
         """What the body holds by the section table, such as ``eiattr`` or ``sass``."""
         found = kind_row(self.name)
-        return "data" if found is None else table.KINDS[found[1]][2]
+        return "data" if found is None else found[1].body
 
     @property
     def function_name(self) -> str | None:

@@ -79,7 +79,7 @@ def header_record(cubin: Cubin) -> dict[str, Any]:
         "e_phoff": header.e_phoff,
         "e_shoff": header.e_shoff,
         "e_flags": header.e_flags,
-        "flags": {name: header.e_flags >> bit & (1 << width) - 1 for name, bit, width in layout},
+        "flags": {part.name: header.e_flags >> part.bit & (1 << part.width) - 1 for part in layout},
         "e_ehsize": header.e_ehsize,
         "e_phentsize": header.e_phentsize,
         "e_phnum": header.e_phnum,
@@ -313,16 +313,13 @@ def _value_names(record: InfoRecord) -> list[str]:
     layout, fields = record.layout, record.fields
     if layout is None or not fields:
         return []
-    _, _, names, kinds, *_ = layout
-    if record.is_tagged:
-        tag, enum, _, _ = eiattr_table.TAGGED[record.code]
-        return [
-            eiattr_table.ENUMS[enum][value]
-            for value in dict.fromkeys(entry[tag] for entry in fields["entries"])
-        ]
+    tagged = record.tagged
+    if tagged is not None:
+        tags = dict.fromkeys(entry[tagged.tag] for entry in fields["entries"])
+        return [eiattr_table.ENUMS[tagged.enum][tag] for tag in tags]
     found: list[str] = []
     for entry in fields.get("entries", [fields]):
-        for name, kind in zip(names, kinds, strict=True):
+        for name, kind in zip(layout.names, layout.references, strict=True):
             # a word that the table splits into bit fields is shown by those
             if not kind.startswith("enum:") or name not in entry:
                 continue

@@ -15,6 +15,7 @@ from .emit_kaitai import emit_kaitai
 from .emit_pages import emit_pages
 from .emit_python import emit_python
 from .load import TABLES, Table, TableError, Tables, load_table
+from .rows import emit_rows
 
 __all__ = ["TABLES", "Table", "TableError", "Tables", "check_and_load", "emit", "load_table"]
 
@@ -34,7 +35,7 @@ def check_and_load(root: Path) -> Tables:
 
 def emit(tables: Tables) -> dict[Path, str]:
     """Every generated file that follows from the tables alone, by its path in the project."""
-    files: dict[Path, str] = {}
+    files = emit_rows()
     for emitter in (emit_python, emit_json, emit_kaitai, emit_pages):
         files.update(emitter(tables))
     return files

@@ -7,9 +7,20 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from .layouts import FORMAT_CODES, python_layout, python_tagged, symbol_offsets
+from .layouts import FORMAT_CODES, layout_row, symbol_offsets, tagged_row
 from .load import Table, Tables
 from .patterns import expand_kinds
+from .rows import (
+    ACTION,
+    ATTRIBUTE,
+    BIT_FIELD,
+    COMPAT_ATTRIBUTE,
+    NOTE_TYPE,
+    RELOCATION,
+    SECTION_KIND,
+    row,
+    rows_literal,
+)
 
 FOLDER = Path("generated/python/cubinspec_generated/tables")
 
@@ -25,6 +36,11 @@ class _Module:
             f'"""{title}."""',
             "",
         ]
+
+    def needs(self, *classes: str) -> None:
+        """Adds the import of the classes of its rows."""
+        names = "".join(f"    {name},\n" for name in sorted(classes))
+        self._parts += [f"from cubinspec_generated.rows import (\n{names})", ""]
 
     def constant(self, name: str, kind: str, literal: str, doc: str) -> None:
         """Adds ``name: kind = literal`` and its docstring."""
@@ -59,7 +75,7 @@ def _pairs(values: Mapping[Any, Any]) -> str:
 
 def _eiattr(table: Table, module: _Module) -> None:
     data = table.data
-    attributes = data["attributes"]
+    module.needs("Attribute", "BitField", "Layout", "Tagged", "TaggedCase", "Tail")
     module.mapping(
         "FORMATS",
         "dict[int, str]",
@@ -69,78 +85,21 @@ def _eiattr(table: Table, module: _Module) -> None:
     module.mapping(
         "NAMES",
         "dict[int, str]",
-        _names(attributes, "code", 2),
+        _names(data["attributes"], "code", 2),
         "Names of the attributes, by code.",
     )
     module.mapping(
-        "CATEGORIES",
-        "dict[int, str]",
-        [(_hex(a["code"]), repr(a["category"])) for a in attributes],
-        "What an attribute is about.",
+        "ATTRIBUTES",
+        "dict[int, Attribute]",
+        [(_hex(a["code"]), _attribute(a)) for a in data["attributes"]],
+        "The attributes, by code.",
     )
-    module.mapping(
-        "FORMATS_SEEN",
-        "dict[int, tuple[int, ...]]",
-        [
-            (_hex(a["code"]), repr(tuple(FORMAT_CODES[f] for f in a["formats"])))
-            for a in attributes
-            if a["formats"]
-        ],
-        "Format bytes that real files use for a code.",
+    module.constant(
+        "UNKNOWN",
+        "Attribute",
+        row(ATTRIBUTE, -1, None, "", (), layout_row({"kind": "unknown"}), None, (), (), "", 0),
+        "Stands for a code that the table does not have.",
     )
-    module.mapping(
-        "LAYOUTS",
-        "dict[int, tuple[str, str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]]",
-        [(_hex(a["code"]), python_layout(a["layout"])) for a in attributes],
-        "Payloads: (kind, struct format, field names, references, tail).\n\n"
-        "kind: none, inline (in the two bytes after the code), struct, array (of the struct),\n"
-        "records (structs, each followed by as many tails as one of its fields says), list (a\n"
-        "struct, then tails to the end), opaque (bytes without known parts) or unknown.\n"
-        "references: symbol (symbol table index), code (byte offset of an instruction),\n"
-        "enum:<name> (see ENUMS) or nothing. tail: (count field or '', name, format, reference).",
-    )
-    module.mapping(
-        "TAGGED",
-        "dict[int, tuple[str, str, int, "
-        "dict[int, tuple[str, tuple[str, ...], tuple[str, ...], str, str]]]]",
-        [
-            (_hex(a["code"]), python_tagged(a["layout"]))
-            for a in attributes
-            if a["layout"]["kind"] == "tagged"
-        ],
-        "Payloads made of records that start with a u4 tag: (name of the tag, its enum, alignment\n"
-        "of a record, {tag: (struct format after the tag, names, references, name of the text\n"
-        "that follows, name of the field with its length)}).",
-    )
-    module.mapping(
-        "SYMBOL_FIELDS",
-        "dict[int, tuple[int, ...]]",
-        [
-            (_hex(a["code"]), repr(offsets))
-            for a in attributes
-            if (offsets := symbol_offsets(a["layout"]))
-        ],
-        "Byte offsets of symbol indices inside a payload (inside each element of an array).",
-    )
-    module.mapping(
-        "PLACES",
-        "dict[int, tuple[str, ...]]",
-        [(_hex(a["code"]), repr(tuple(a["places"]))) for a in attributes if "places" in a],
-        "Where a code stands: module (.nv.info), function (.nv.info.<f>).",
-    )
-    module.mapping(
-        "MERCURY",
-        "dict[int, str]",
-        [(_hex(a["code"]), repr(a["mercury"])) for a in attributes if "mercury" in a],
-        "Whether the Mercury copy of a section has the code too: copied, never or only (there).",
-    )
-    module.mapping(
-        "MIN_SM",
-        "dict[int, int]",
-        [(_hex(a["code"]), str(a["min_sm"])) for a in attributes if "min_sm" in a],
-        "First architecture with the instructions that an attribute is about.",
-    )
-    _bit_fields(attributes, module)
     module.mapping(
         "ENUMS",
         "dict[str, dict[int, str]]",
@@ -155,109 +114,56 @@ def _eiattr(table: Table, module: _Module) -> None:
     )
 
 
-def _bit_fields(attributes: Iterable[Mapping[str, Any]], module: _Module) -> None:
-    module.mapping(
-        "BIT_FIELDS",
-        "dict[tuple[int, str], tuple[tuple[str, int, int], ...]]",
-        [
-            (
-                f"({_hex(a['code'])}, {f['name']!r})",
-                repr(tuple((b["name"], b["bit"], b["width"]) for b in f["bits"])),
-            )
-            for a in attributes
-            for f in a["layout"].get("fields", ())
-            if "bits" in f
-        ],
-        "Bit fields of a payload word: (name, first bit, width).",
-    )
-    module.mapping(
-        "BIT_FIELD_ENUMS",
-        "dict[tuple[int, str], str]",
-        [
-            (f"({_hex(a['code'])}, {b['name']!r})", repr(b["enum"]))
-            for a in attributes
-            for f in a["layout"].get("fields", ())
-            for b in f.get("bits", ())
-            if "enum" in b
-        ],
-        "Enums of bit fields, by code and name of the bit field.",
+def _attribute(entry: Mapping[str, Any]) -> str:
+    layout = entry["layout"]
+    return row(
+        ATTRIBUTE,
+        entry["code"],
+        entry["name"],
+        entry["category"],
+        tuple(FORMAT_CODES[f] for f in entry["formats"]),
+        layout_row(layout),
+        tagged_row(layout) if layout["kind"] == "tagged" else None,
+        symbol_offsets(layout),
+        tuple(entry.get("places", ())),
+        entry.get("mercury", ""),
+        entry.get("min_sm", 0),
     )
 
 
 def _relocations(table: Table, module: _Module) -> None:
     entries = table.data["relocations"]
     numbers = {entry["name"]: entry["type"] for entry in entries}
+    rules = {rule["name"]: rule for rule in table.data["keep_rules"]}
+    module.needs("Action", "RelocationType")
     module.mapping(
         "NAMES", "dict[int, str]", _names(entries, "type", 2), "Names of the relocation types."
     )
     module.mapping(
-        "ACTIONS",
-        "dict[int, tuple[tuple[str, int, int, str, int], ...]]",
+        "TYPES",
+        "dict[int, RelocationType]",
         [
             (
                 _hex(e["type"]),
-                repr(
-                    tuple(
-                        (a["kind"], a["bit"], a["width"], a["value"], a["shift"])
+                row(
+                    RELOCATION,
+                    e["type"],
+                    e["name"],
+                    rows_literal(
+                        row(ACTION, a["kind"], a["bit"], a["width"], a["value"], a["shift"])
                         for a in e["actions"]
-                    )
+                    ),
+                    e["resolver"],
+                    tuple(rules[e["keep"]]["targets"]),
+                    tuple(rules[e["keep"]].get("errors", ())),
+                    numbers[e.get("retype", e["name"])],
+                    e.get("apply", "always"),
+                    e.get("handle", False),
                 ),
             )
             for e in entries
         ],
-        "What applying a type does: (kind, first bit, width, value, right shift) in order.",
-    )
-    module.mapping(
-        "RESOLVERS",
-        "dict[int, str]",
-        [(_hex(e["type"]), repr(e["resolver"])) for e in entries],
-        "Who applies a type.",
-    )
-    rules = {rule["name"]: rule for rule in table.data["keep_rules"]}
-    for name, key, doc in (
-        ("KEEP", "targets", "leaves the entry in the executable"),
-        ("ERRORS", "errors", "ends with an internal error"),
-    ):
-        module.mapping(
-            name,
-            "dict[int, tuple[str, ...]]",
-            [
-                (_hex(e["type"]), repr(tuple(kinds)))
-                for e in entries
-                if (kinds := rules[e["keep"]].get(key))
-            ],
-            f"Target kinds for which a final link {doc}.",
-        )
-    module.mapping(
-        "RETYPE",
-        "dict[int, int]",
-        [(_hex(e["type"]), _hex(numbers[e["retype"]])) for e in entries if "retype" in e],
-        "Type that a kept entry gets.",
-    )
-    module.mapping(
-        "APPLY",
-        "dict[int, str]",
-        [(_hex(e["type"]), repr(e["apply"])) for e in entries if "apply" in e],
-        "Rule by which the actions run, where it is not: always.",
-    )
-    module.constant(
-        "HANDLES",
-        "frozenset[int]",
-        "frozenset((" + ", ".join(_hex(e["type"]) for e in entries if e.get("handle")) + "))",
-        "Types for which S of a texture, sampler or surface reference is the offset of its handle\n"
-        "in constant bank 0; for others it is 0.",
-    )
-    module.mapping(
-        "VALUES",
-        "dict[str, str]",
-        [(repr(v["name"]), repr(v["formula"])) for v in table.data["values"]],
-        "Formulas of the values that actions use.",
-    )
-    module.constant(
-        "MERCURY_OFFSET",
-        "int",
-        _hex(table.data["mercury_offset"]),
-        "Added to a type in Mercury relocation sections.",
+        "The relocation types, by number.",
     )
 
 
@@ -267,103 +173,50 @@ def _sections(table: Table, module: _Module) -> None:
     flags = {f["name"]: f["mask"] for f in data["flags"]}
     kinds = expand_kinds(data["kinds"])
     opaque = {b["name"]: b.get("opaque", False) for b in data["bodies"]}
+    module.needs("SectionKind")
     module.mapping(
         "TYPE_NAMES", "dict[int, str]", _names(data["types"], "value", 1), "Names of sh_type."
     )
     module.mapping(
         "FLAG_NAMES", "dict[int, str]", _names(data["flags"], "mask", 1), "Names of sh_flags bits."
     )
-    module.mapping(
-        "FLAG_FIELDS",
-        "dict[str, tuple[int, int]]",
-        [(repr(f["name"]), repr((f["bit"], f["width"]))) for f in data["flag_fields"]],
-        "Numbers inside sh_flags: (first bit, width).",
-    )
-    module.mapping(
-        "INFO_FIELDS",
-        "dict[str, tuple[int, int]]",
-        [(repr(f["name"]), repr((f["bit"], f["width"]))) for f in data["info_fields"]],
-        "Numbers inside sh_info of code sections: (first bit, width).",
-    )
-    module.constant(
-        "KIND_FIELDS",
-        "tuple[str, ...]",
-        repr(
-            (
-                "pattern",
-                "kind",
-                "body",
-                "opaque",
-                "relocatable",
-                "executable",
-                "flags",
-                "link",
-                "info",
-                "aligns",
-                "entsize",
-                "twin",
-            )
-        ),
-        "What the columns of KINDS are.",
-    )
     module.rows(
         "KINDS",
-        "tuple[tuple[str, str, str, bool, int, int, int, str, str, tuple[int, ...], int, str], "
-        "...]",
+        "tuple[SectionKind, ...]",
         [
-            repr(
-                (
-                    k["pattern"],
-                    k["kind"],
-                    k["body"],
-                    opaque[k["body"]],
-                    types[k["relocatable"]],
-                    types[k["executable"]],
-                    sum(flags[f] for f in k["flags"]),
-                    k["link"],
-                    k["info"],
-                    tuple(k["align"]),
-                    k["entsize"],
-                    k.get("twin", ""),
-                )
+            row(
+                SECTION_KIND,
+                k["pattern"],
+                k["kind"],
+                k["body"],
+                opaque[k["body"]],
+                types[k["relocatable"]],
+                types[k["executable"]],
+                sum(flags[f] for f in k["flags"]),
+                k["link"],
+                k["info"],
+                tuple(k["align"]),
+                k["entsize"],
+                k.get("twin", ""),
+                sum(flags[f] for f in k.get("optional_flags", ())),
+                tuple(types[o] for o in k.get("other_types", ())),
             )
             for k in kinds
         ],
         "Section kinds; a pattern that ends in * is a prefix. See EXACT and PREFIXES.",
     )
-    first = {k["kind"]: k for k in reversed(kinds)}
-    module.mapping(
-        "OPTIONAL_FLAGS",
-        "dict[str, int]",
-        [
-            (repr(name), _hex(sum(flags[f] for f in k["optional_flags"]), 1))
-            for name, k in first.items()
-            if "optional_flags" in k
-        ],
-        "Flags of a kind that some files lack or have in addition.",
-    )
-    module.mapping(
-        "OTHER_TYPES",
-        "dict[str, tuple[int, ...]]",
-        [
-            (repr(name), repr(tuple(types[o] for o in k["other_types"])))
-            for name, k in first.items()
-            if "other_types" in k
-        ],
-        "Values of sh_type that some files have for a kind.",
-    )
-    module.mapping(
+    module.constant(
         "EXACT",
-        "dict[str, int]",
-        [(repr(k["pattern"]), str(i)) for i, k in enumerate(kinds) if "*" not in k["pattern"]],
-        "Row in KINDS of a whole section name.",
+        "dict[str, SectionKind]",
+        '{kind.pattern: kind for kind in KINDS if not kind.pattern.endswith("*")}',
+        "Kind of a whole section name.",
     )
     prefixes = [(k["pattern"][:-1], i) for i, k in enumerate(kinds) if k["pattern"].endswith("*")]
     module.rows(
         "PREFIXES",
-        "tuple[tuple[str, int], ...]",
-        [repr(p) for p in sorted(prefixes, key=lambda p: (-len(p[0]), p[0]))],
-        "Prefixes and their rows in KINDS, longest first; used when EXACT has no such name.",
+        "tuple[tuple[str, SectionKind], ...]",
+        [f"({p!r}, KINDS[{i}])" for p, i in sorted(prefixes, key=lambda p: (-len(p[0]), p[0]))],
+        "Prefixes and their kinds, longest first; used when EXACT has no such name.",
     )
 
 
@@ -384,12 +237,6 @@ def _symbols(table: Table, module: _Module) -> None:
         _names(other["spaces"], "value", 1),
         "st_other bits 5 to 7, as a number.",
     )
-    module.mapping(
-        "OTHER_FIELDS",
-        "dict[str, tuple[int, int]]",
-        [(repr(f["name"]), repr((f["bit"], f["width"]))) for f in other["fields"]],
-        "Fields of st_other: (first bit, width).",
-    )
     for attribute, name in (
         ("func_name", "OTHER_FUNC_NAMES"),
         ("object_name", "OTHER_OBJECT_NAMES"),
@@ -406,16 +253,11 @@ def _symbols(table: Table, module: _Module) -> None:
         _names(data["special_sections"], "value", 1),
         "Values of st_shndx that are no section index.",
     )
-    module.mapping(
-        "WELL_KNOWN",
-        "dict[str, str]",
-        [(repr(w["pattern"]), repr(w["meaning"])) for w in data["well_known"]],
-        "Symbols with a fixed name (or prefix*), and what they are.",
-    )
 
 
 def _compat(table: Table, module: _Module) -> None:
     attributes = table.data["attributes"]
+    module.needs("BitField", "CompatAttribute", "Layout")
     module.mapping(
         "NAMES",
         "dict[int, str]",
@@ -423,44 +265,33 @@ def _compat(table: Table, module: _Module) -> None:
         "Names of the attributes, by code.",
     )
     module.mapping(
-        "LAYOUTS",
-        "dict[int, tuple[str, str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]]",
-        [(_hex(a["code"], 1), python_layout(a["layout"])) for a in attributes],
-        "Payloads, in the form of the LAYOUTS of the eiattr table.",
+        "ATTRIBUTES",
+        "dict[int, CompatAttribute]",
+        [(_hex(a["code"], 1), _compat_attribute(a)) for a in attributes],
+        "The attributes, by code.",
     )
-    module.mapping(
-        "MERGE",
-        "dict[int, str]",
-        [(_hex(a["code"], 1), repr(a["merge"])) for a in attributes],
-        "Rule by which a link merges the values of its inputs.",
-    )
-    module.mapping(
-        "MISSING",
-        "dict[int, int]",
-        [(_hex(a["code"], 1), repr(a["missing"])) for a in attributes if "missing" in a],
-        "Value that an input without the record stands for.",
-    )
-    for merge, name, doc in (
-        ("variant", "VARIANT_VALUES", "variant of the target"),
-        ("architecture", "ARCHITECTURE_VALUES", "sm of the target"),
-    ):
-        kind = "str" if merge == "variant" else "int"
-        module.mapping(
-            name,
-            f"dict[int, dict[{kind}, int]]",
-            [
-                (_hex(a["code"], 1), _pairs(a["target_values"]))
-                for a in attributes
-                if a["merge"] == merge
-            ],
-            f"Values of a linked section by the {doc}.",
-        )
-    _bit_fields(attributes, module)
     for key, doc in (("leading", "start"), ("trailing", "end")):
         codes = repr(tuple(table.data[key]))
         module.constant(
             key.upper(), "tuple[int, ...]", codes, f"Codes that {doc} a linked section."
         )
+
+
+def _compat_attribute(entry: Mapping[str, Any]) -> str:
+    values = {
+        merge: entry["target_values"] if entry["merge"] == merge else {}
+        for merge in ("variant", "architecture")
+    }
+    return row(
+        COMPAT_ATTRIBUTE,
+        entry["code"],
+        entry["name"],
+        layout_row(entry["layout"]),
+        entry["merge"],
+        entry.get("missing"),
+        values["variant"],
+        values["architecture"],
+    )
 
 
 def _arch(table: Table, module: _Module) -> None:
@@ -514,9 +345,8 @@ def _arch(table: Table, module: _Module) -> None:
 
 def _elf_header(table: Table, module: _Module) -> None:
     data = table.data
-    module.constant("EM_CUDA", "int", repr(data["machine"]["value"]), "e_machine of a cubin.")
+    module.needs("BitField")
     for key, name, digits, doc in (
-        ("classes", "CLASS_NAMES", 1, "EI_CLASS."),
         ("osabis", "OSABI_NAMES", 2, "EI_OSABI."),
         ("abi_versions", "ABI_VERSION_NAMES", 1, "EI_ABIVERSION."),
         ("types", "TYPE_NAMES", 1, "e_type."),
@@ -531,15 +361,17 @@ def _elf_header(table: Table, module: _Module) -> None:
     )
     module.mapping(
         "FLAG_FIELDS",
-        "dict[int, tuple[tuple[str, int, int], ...]]",
+        "dict[int, tuple[BitField, ...]]",
         [
             (
                 _hex(layout["osabi"]),
-                repr(tuple((f["name"], f["bit"], f["width"]) for f in layout["fields"])),
+                rows_literal(
+                    row(BIT_FIELD, f["name"], f["bit"], f["width"], "") for f in layout["fields"]
+                ),
             )
             for layout in data["flags"]
         ],
-        "Fields of e_flags by EI_OSABI: (name, first bit, width).",
+        "Fields of e_flags by EI_OSABI.",
     )
     module.mapping(
         "FLAG_NAMES",
@@ -556,18 +388,19 @@ def _elf_header(table: Table, module: _Module) -> None:
 
 
 def _notes(table: Table, module: _Module) -> None:
+    module.needs("Layout", "NoteType")
     module.constant("OWNER", "str", repr(table.data["owner"]), "Owner of NVIDIA's notes.")
     module.mapping(
         "TYPES",
-        "dict[tuple[str, int], str]",
-        [(repr((t["section"], t["value"])), repr(t["name"])) for t in table.data["types"]],
-        "Names of notes by section and type.",
-    )
-    module.mapping(
-        "LAYOUTS",
-        "dict[str, tuple[str, str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]]",
-        [(repr(t["section"]), python_layout(t["layout"])) for t in table.data["types"]],
-        "Start of the descriptor by section, in the form of the LAYOUTS of the eiattr table.",
+        "dict[tuple[str, int], NoteType]",
+        [
+            (
+                repr((t["section"], t["value"])),
+                row(NOTE_TYPE, t["section"], t["value"], t["name"], layout_row(t["layout"])),
+            )
+            for t in table.data["types"]
+        ],
+        "The notes by section and type.",
     )
 
 
@@ -607,5 +440,40 @@ def emit_python(tables: Tables) -> dict[Path, str]:
         table = tables[name]
         module = _Module(table)
         writer(table, module)
-        files[FOLDER / f"{name}.py"] = re.sub(r"\n{3,}", "\n\n", module.text())
+        text = re.sub(r"\n{3,}", "\n\n", module.text()) + _FORMER.get(name, "")
+        files[FOLDER / f"{name}.py"] = text
     return files
+
+
+_FORMER = {
+    "eiattr": """\
+SYMBOL_FIELDS = {c: a.symbol_fields for c, a in ATTRIBUTES.items() if a.symbol_fields}
+""",
+    "relocations": """\
+ACTIONS = {
+    n: tuple([(a.kind, a.bit, a.width, a.value, a.shift) for a in t.actions])
+    for n, t in TYPES.items()
+}
+KEEP = {n: t.keep for n, t in TYPES.items() if t.keep}
+RETYPE = {n: t.retype for n, t in TYPES.items() if t.retype != n}
+APPLY = {n: t.apply for n, t in TYPES.items() if t.apply != "always"}
+""",
+    "compat": """\
+MERGE = {c: a.merge for c, a in ATTRIBUTES.items()}
+MISSING = {c: a.missing for c, a in ATTRIBUTES.items() if a.missing is not None}
+VARIANT_VALUES = {c: a.variant_values for c, a in ATTRIBUTES.items() if a.variant_values}
+ARCHITECTURE_VALUES = {
+    c: a.architecture_values for c, a in ATTRIBUTES.items() if a.architecture_values
+}
+BIT_FIELDS = {
+    (c, word): tuple([(b.name, b.bit, b.width) for b in parts])
+    for c, a in ATTRIBUTES.items()
+    for word, parts in a.layout.bits
+}
+LAYOUTS = {
+    c: (a.layout.kind, a.layout.format, a.layout.names, a.layout.references, a.layout.tail)
+    for c, a in ATTRIBUTES.items()
+}
+""",
+}
+"""Names that readers still use; they go when the readers have moved to rows."""

@@ -5,6 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from .rows import (
+    BIT_FIELD,
+    LAYOUT,
+    TAGGED,
+    TAGGED_CASE,
+    TAIL,
+    Literal,
+    mapping_literal,
+    row,
+    rows_literal,
+)
+
 FIELD_SIZES = {"u1": 1, "u2": 2, "u4": 4, "u8": 8, "f8": 8}
 """Sizes in bytes of the field types that layouts may use."""
 
@@ -31,38 +43,54 @@ def struct_format(fields: Iterable[Mapping[str, Any]]) -> str:
     return f"<{code}" if code else ""
 
 
-def python_layout(layout: Mapping[str, Any]) -> str:
-    """A layout as the literal ``(kind, format, names, references, tail)``.
-
-    A tagged layout has no such form; it is given as opaque and in full in ``TAGGED``.
-    """
+def layout_row(layout: Mapping[str, Any]) -> Literal:
+    """A layout as a row; a tagged one, which needs more, as opaque (see :func:`tagged_row`)."""
     if layout["kind"] == "tagged":
-        return repr(("opaque", "", (), (), ()))
+        return row(LAYOUT, "opaque", "", (), (), None, ())
     heads, tails = _split(layout.get("fields", ()))
-    tail: tuple[str, ...] = ()
+    tail = None
     if tails:
         count = "" if tails[0]["repeat"] == "eos" else tails[0]["repeat"]
-        tail = (count, tails[0]["name"], struct_format(tails), reference(tails[0]))
-    names = tuple(f["name"] for f in heads)
-    references = tuple(reference(f) for f in heads)
-    return repr((layout["kind"], struct_format(heads), names, references, tail))
+        tail = row(TAIL, count, tails[0]["name"], struct_format(tails), reference(tails[0]))
+    bits = tuple(
+        (
+            f["name"],
+            rows_literal(
+                row(BIT_FIELD, b["name"], b["bit"], b["width"], b.get("enum", ""))
+                for b in f["bits"]
+            ),
+        )
+        for f in heads
+        if "bits" in f
+    )
+    return row(
+        LAYOUT,
+        layout["kind"],
+        struct_format(heads),
+        tuple(f["name"] for f in heads),
+        tuple(reference(f) for f in heads),
+        tail,
+        bits,
+    )
 
 
-def python_tagged(layout: Mapping[str, Any]) -> str:
-    """A tagged layout as ``(tag, enum, align, {tag: (format, names, references, text, size)})``."""
-    cases = {}
+def tagged_row(layout: Mapping[str, Any]) -> Literal:
+    """A tagged layout as a row."""
+    cases = []
     for value, fields in layout["cases"].items():
         fixed = [f for f in fields if f["type"] != "str"]
         text = next((f for f in fields if f["type"] == "str"), None)
-        cases[value] = (
+        case = row(
+            TAGGED_CASE,
             struct_format(fixed),
             tuple(f["name"] for f in fixed),
             tuple(reference(f) for f in fixed),
             text["name"] if text else "",
             text["size"] if text else "",
         )
+        cases.append((value, case))
     tag = layout["tag"]
-    return repr((tag["name"], tag["enum"], layout["align"], cases))
+    return row(TAGGED, tag["name"], tag["enum"], layout["align"], mapping_literal(cases))
 
 
 def symbol_offsets(layout: Mapping[str, Any]) -> tuple[int, ...]:

@@ -38,6 +38,7 @@ from cubinspec_writer.emitter.model import Section, Symbol
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from cubinspec_generated.rows import Attribute
     from cubinspec_writer.emitter.bodies import InfoRecord, MercurySymbol
     from cubinspec_writer.emitter.model import Description
 
@@ -204,12 +205,12 @@ def _info_records(
 ) -> Iterator[InfoRecord]:
     """The records with new symbol numbers, without those of removed symbols."""
     for form, code, value, payload in records:
-        fields = eiattr.SYMBOL_FIELDS.get(code)
+        attribute = eiattr.ATTRIBUTES.get(code, eiattr.UNKNOWN)
         if form != EIFMT_SVAL or not payload:
             yield form, code, value, payload
             continue
-        if fields is None:
-            if not _has_layout(code):
+        if not attribute.symbol_fields:
+            if attribute.layout.kind == "unknown":
                 raise BadStructureError(
                     f"attribute {attribute_name(code)} is not understood; it may hold symbol "
                     "numbers",
@@ -217,29 +218,24 @@ def _info_records(
                 )
             yield form, code, value, payload
             continue
-        kept = b"".join(_elements(section, code, payload, fields, mapping))
+        kept = b"".join(_elements(section, attribute, payload, mapping))
         if kept:
             yield form, code, len(kept), kept
 
 
-def _has_layout(code: int) -> bool:
-    kind, *_ = eiattr.LAYOUTS.get(code, ("unknown",))
-    return kind != "unknown"
-
-
 def _elements(
-    section: Section, code: int, payload: bytes, fields: tuple[int, ...], mapping: Mapping
+    section: Section, attribute: Attribute, payload: bytes, mapping: Mapping
 ) -> Iterator[bytes]:
     """The elements of a payload with new symbol numbers, without those of removed symbols."""
-    kind, form, *_ = eiattr.LAYOUTS[code]
-    size = calcsize(form) if kind == "array" else len(payload)
-    if len(payload) % size or len(payload) < calcsize(form):
+    least = calcsize(attribute.layout.format)
+    size = least if attribute.layout.kind == "array" else len(payload)
+    if len(payload) % size or len(payload) < least:
         raise BadStructureError(
-            f"attribute {attribute_name(code)} has {len(payload)} bytes", field=section.name
+            f"attribute {attribute.name} has {len(payload)} bytes", field=section.name
         )
     for at in range(0, len(payload), size):
         element = bytearray(payload[at : at + size])
-        for field in fields:
+        for field in attribute.symbol_fields:
             (symbol,) = unpack_from("<I", element, field)
             new = _look_up(mapping, symbol, section)
             if new is None:

@@ -346,7 +346,7 @@ class _Setter:
         name, at = split_index(text)
         code = attribute_code(name)
         kind, fields, references = fields_of(code)
-        module = eiattr.PLACES.get(code) == ("module",)
+        module = eiattr.ATTRIBUTES.get(code, eiattr.UNKNOWN).places == ("module",)
         if module and fields[:1] == (OF_FUNCTION,):
             self._of_function(code, value)
             return
@@ -384,7 +384,7 @@ class _Setter:
 
     def _halves(self, code: int, module: bool) -> tuple[bool, ...]:
         """In which halves of the file an attribute stands: SASS (``False``), Mercury."""
-        half = eiattr.MERCURY.get(code)
+        half = eiattr.ATTRIBUTES.get(code, eiattr.UNKNOWN).mercury
         if half == "only":
             return (True,)
         if half == "never":
@@ -445,5 +445,5 @@ def _is_about_the_same(old: InfoRecord, new: InfoRecord) -> bool:
     """Whether two records of a module's attribute name the same symbol, if it names one."""
     _, _, _, old_payload = old
     _, code, _, new_payload = new
-    fields = eiattr.SYMBOL_FIELDS.get(code, ())
+    fields = eiattr.ATTRIBUTES.get(code, eiattr.UNKNOWN).symbol_fields
     return all(old_payload[at : at + 4] == new_payload[at : at + 4] for at in fields[:1])

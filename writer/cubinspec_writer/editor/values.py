@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 #: First field of an attribute whose record is found by the function it is for.
 OF_FUNCTION = "function"
 _MAX_CODE = 0xFF
-_UNKNOWN = ("unknown", "", (), (), ())
 _INDEXED = re.compile(r"(.*)\[(\d+)\]", re.DOTALL)
 
 
@@ -60,8 +59,8 @@ def attribute_code(text: str) -> int:
 
 def fields_of(code: int) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     """Kind of an attribute's layout, the names of its fields, and what they refer to."""
-    kind, _, names, references, _ = eiattr.LAYOUTS.get(code, _UNKNOWN)
-    return kind, names, references
+    layout = eiattr.ATTRIBUTES.get(code, eiattr.UNKNOWN).layout
+    return layout.kind, layout.names, layout.references
 
 
 def parse_value(
@@ -85,8 +84,8 @@ def parse_value(
             return attributes.sized(code, bytes.fromhex(text[4:]))
         except ValueError:
             raise BadStructureError(f"{text[4:]!r} is no hexadecimal text", field=name) from None
-    _, _, names, references, _ = eiattr.LAYOUTS.get(code, _UNKNOWN)
-    count = len(names)
+    references = eiattr.ATTRIBUTES.get(code, eiattr.UNKNOWN).layout.references
+    count = len(references)
     numbers = [] if function is None else [function]
     for at, part in enumerate(text.split(",") if text else [], len(numbers)):
         is_symbol = bool(count) and references[at % count] == "symbol"
@@ -104,8 +103,8 @@ def parse_value(
 
 def _packed(code: int, numbers: list[int]) -> InfoRecord | None:
     """The record with these numbers; ``None`` when their count does not fit the layout."""
-    kind, form, names, _, _ = eiattr.LAYOUTS.get(code, _UNKNOWN)
-    count = len(names)
+    layout = eiattr.ATTRIBUTES.get(code, eiattr.UNKNOWN).layout
+    kind, form, count = layout.kind, layout.format, len(layout.names)
     if kind == "none" and not numbers:
         return attributes.flag(code)
     if kind == "inline" and len(numbers) == count:

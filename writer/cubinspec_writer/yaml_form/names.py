@@ -6,6 +6,8 @@ from struct import calcsize, iter_unpack, pack, unpack
 from struct import error as StructError
 from typing import TYPE_CHECKING, Any
 
+from cubinspec.model.section import kind_row
+from cubinspec_generated.codes import ET_EXEC
 from cubinspec_generated.tables import compat, eiattr, elf_header, relocations, sections, symbols
 from cubinspec_writer.yaml_form.text import Flow, Hex
 
@@ -84,16 +86,12 @@ def other_value(parts: list[str] | int) -> int | None:
 
 def section_defaults(name: str, e_type: int) -> tuple[int, int, int, int] | None:
     """Type, flags, alignment and entry size that a section of this name usually has."""
-    at = sections.EXACT.get(name)
-    if at is None:
-        for prefix, index in sections.PREFIXES:
-            if name.startswith(prefix):
-                at = index
-                break
-        else:
-            return None
-    kind = sections.KINDS[at]
-    return kind[5] if e_type == 2 else kind[4], kind[6], kind[9][0] if kind[9] else 1, kind[10]
+    found = kind_row(name)
+    if found is None:
+        return None
+    kind = found[1]
+    sh_type = kind.executable if e_type == ET_EXEC else kind.relocatable
+    return sh_type, kind.flags, kind.aligns[0] if kind.aligns else 1, kind.entsize
 
 
 class RecordForm:
@@ -113,7 +111,7 @@ class RecordForm:
         table = compat if is_compat else eiattr
         self.names = table.NAMES
         self.codes = {name: code for code, name in table.NAMES.items()}
-        self.layouts = table.LAYOUTS
+        self.layouts = {code: row.layout for code, row in table.ATTRIBUTES.items()}
         self.to_name = to_name
         self.to_index = to_index
 
@@ -135,9 +133,14 @@ class RecordForm:
             raw["value"] = Hex(value)
         return {"record": Flow(raw)}
 
+    def _layout(self, code: int) -> tuple[str, str, tuple[str, ...], tuple[str, ...]]:
+        """Kind, `struct` format, names and meanings of the fields of an attribute's payload."""
+        layout = self.layouts.get(code, eiattr.UNKNOWN.layout)
+        return layout.kind, layout.format, layout.names, layout.references
+
     def _body(self, record: InfoRecord) -> Any:
         form, code, value, payload = record
-        shape, layout, fields, semantics, _ = self.layouts.get(code, ("unknown", "", (), (), ()))
+        shape, layout, fields, semantics = self._layout(code)
         if shape == "none" and form == NVAL:
             return None
         if shape == "inline":
@@ -175,7 +178,7 @@ class RecordForm:
         code = self.codes.get(name)
         if code is None:
             raise ValueError(f"no attribute is called {name!r}")
-        shape, layout, fields, semantics, _ = self.layouts.get(code, ("unknown", "", (), (), ()))
+        shape, layout, fields, semantics = self._layout(code)
         body = body.value if isinstance(body, Flow) else body
         if shape == "none":
             if body is not None:

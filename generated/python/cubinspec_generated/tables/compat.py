@@ -1,6 +1,12 @@
 # Generated from ksy/tables/compat.yaml (sha256 9129ff8be4613d49) by tools.gen; do not edit.
 """Compatibility records of .nv.compat (EICOMPAT_ATTR)."""
 
+from cubinspec_generated.rows import (
+    BitField,
+    CompatAttribute,
+    Layout,
+)
+
 NAMES: dict[int, str] = {
     0x0: 'EICOMPAT_ATTR_ERROR',
     0x1: 'EICOMPAT_ATTR_PAD',
@@ -22,79 +28,44 @@ NAMES: dict[int, str] = {
 }
 """Names of the attributes, by code."""
 
-LAYOUTS: dict[int, tuple[str, str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {
-    0x0: ('unknown', '', (), (), ()),
-    0x1: ('unknown', '', (), (), ()),
-    0x2: ('inline', '<B', ('isa_class',), ('',), ()),
-    0x3: ('inline', '<B', ('bits',), ('',), ()),
-    0x4: ('inline', '<B', ('value',), ('',), ()),
-    0x5: ('inline', '<B', ('value',), ('',), ()),
-    0x6: ('inline', '<B', ('enabled',), ('',), ()),
-    0x7: ('inline', '<BB', ('minor', 'major'), ('', ''), ()),
-    0x8: ('inline', '<H', ('patch',), ('',), ()),
-    0x9: ('inline', '<B', ('target',), ('',), ()),
-    0xa: ('inline', '<BB', ('minor', 'major'), ('', ''), ()),
-    0xb: ('struct', '<Q', ('bits',), ('',), ()),
-    0xc: ('inline', '<B', ('target',), ('',), ()),
-    0xd: ('inline', '<BB', ('minor', 'major'), ('', ''), ()),
-    0xe: ('inline', '<H', ('version',), ('',), ()),
-    0xf: ('inline', '<H', ('version',), ('',), ()),
-    0x10: ('unknown', '', (), (), ()),
+ATTRIBUTES: dict[int, CompatAttribute] = {
+    0x0: CompatAttribute(0, 'EICOMPAT_ATTR_ERROR', Layout('unknown', '', (), (), None), 'drop', None, {}, {}),
+    0x1: CompatAttribute(1, 'EICOMPAT_ATTR_PAD', Layout('unknown', '', (), (), None), 'drop', None, {}, {}),
+    0x2: CompatAttribute(2, 'EICOMPAT_ATTR_ISA_CLASS', Layout('inline', '<B', ('isa_class',), ('',), None), 'zero_or_max', 0, {}, {}),
+    0x3: CompatAttribute(3, 'EICOMPAT_ATTR_INST_TENSORMAP_V1', Layout('inline', '<B', ('bits',), ('',), None), 'or', 3, {}, {}),
+    0x4: CompatAttribute(4, 'EICOMPAT_ATTR_INST_TCGEN05_MMA_DEPRECATED', Layout('inline', '<B', ('value',), ('',), None), 'drop', None, {}, {}),
+    0x5: CompatAttribute(5, 'EICOMPAT_ATTR_INST_TCGEN05_MMA', Layout('inline', '<B', ('value',), ('',), None, (('value', (BitField('class_1', 0, 2), BitField('class_2', 2, 2))),)), 'zero_or_max_fields', 0, {}, {}),
+    0x6: CompatAttribute(6, 'EICOMPAT_ATTR_ENABLE_OPPORTUNISTIC_FINALIZATION', Layout('inline', '<B', ('enabled',), ('',), None), 'equal_or_one', 1, {}, {}),
+    0x7: CompatAttribute(7, 'EICOMPAT_ATTR_MERCURY_ISA_MAJOR_MINOR_VERSION', Layout('inline', '<BB', ('minor', 'major'), ('', ''), None), 'max', 256, {}, {}),
+    0x8: CompatAttribute(8, 'EICOMPAT_ATTR_MERCURY_ISA_PATCH_VERSION', Layout('inline', '<H', ('patch',), ('',), None), 'max', None, {}, {}),
+    0x9: CompatAttribute(9, 'EICOMPAT_ATTR_CUDA_ACCELERATOR_TARGET', Layout('inline', '<B', ('target',), ('',), None), 'variant', None, {'': 0, 'a': 1, 'f': 0}, {}),
+    0xa: CompatAttribute(10, 'EICOMPAT_ATTR_CUDA_DRIVER_VERSION', Layout('inline', '<BB', ('minor', 'major'), ('', ''), None), 'drop', None, {}, {}),
+    0xb: CompatAttribute(11, 'EICOMPAT_ATTR_CAN_FASTPATH_FINALIZE', Layout('struct', '<Q', ('bits',), ('',), None), 'architecture', None, {}, {100: 9, 103: 0, 110: 0, 120: 80, 121: 0}),
+    0xc: CompatAttribute(12, 'EICOMPAT_ATTR_CUDA_INTERNAL_TARGET', Layout('inline', '<B', ('target',), ('',), None), 'drop', None, {}, {}),
+    0xd: CompatAttribute(13, 'EICOMPAT_ATTR_UNNAMED_13', Layout('inline', '<BB', ('minor', 'major'), ('', ''), None), 'drop', None, {}, {}),
+    0xe: CompatAttribute(14, 'EICOMPAT_ATTR_FINALIZER_VERSION', Layout('inline', '<H', ('version',), ('',), None, (('version', (BitField('patch', 0, 6), BitField('minor', 6, 4), BitField('major', 10, 6))),)), 'drop', None, {}, {}),
+    0xf: CompatAttribute(15, 'EICOMPAT_ATTR_MIN_FINALIZER_VERSION_FOR_MVC', Layout('inline', '<H', ('version',), ('',), None, (('version', (BitField('patch', 0, 6), BitField('minor', 6, 4), BitField('major', 10, 6))),)), 'drop', None, {}, {}),
+    0x10: CompatAttribute(16, 'EICOMPAT_ATTR_ERROR_LAST', Layout('unknown', '', (), (), None), 'drop', None, {}, {}),
 }
-"""Payloads, in the form of the LAYOUTS of the eiattr table."""
-
-MERGE: dict[int, str] = {
-    0x0: 'drop',
-    0x1: 'drop',
-    0x2: 'zero_or_max',
-    0x3: 'or',
-    0x4: 'drop',
-    0x5: 'zero_or_max_fields',
-    0x6: 'equal_or_one',
-    0x7: 'max',
-    0x8: 'max',
-    0x9: 'variant',
-    0xa: 'drop',
-    0xb: 'architecture',
-    0xc: 'drop',
-    0xd: 'drop',
-    0xe: 'drop',
-    0xf: 'drop',
-    0x10: 'drop',
-}
-"""Rule by which a link merges the values of its inputs."""
-
-MISSING: dict[int, int] = {
-    0x2: 0,
-    0x3: 3,
-    0x5: 0,
-    0x6: 1,
-    0x7: 256,
-}
-"""Value that an input without the record stands for."""
-
-VARIANT_VALUES: dict[int, dict[str, int]] = {
-    0x9: {'': 0, 'a': 1, 'f': 0},
-}
-"""Values of a linked section by the variant of the target."""
-
-ARCHITECTURE_VALUES: dict[int, dict[int, int]] = {
-    0xb: {100: 9, 103: 0, 110: 0, 120: 80, 121: 0},
-}
-"""Values of a linked section by the sm of the target."""
-
-BIT_FIELDS: dict[tuple[int, str], tuple[tuple[str, int, int], ...]] = {
-    (0x05, 'value'): (('class_1', 0, 2), ('class_2', 2, 2)),
-    (0x0e, 'version'): (('patch', 0, 6), ('minor', 6, 4), ('major', 10, 6)),
-    (0x0f, 'version'): (('patch', 0, 6), ('minor', 6, 4), ('major', 10, 6)),
-}
-"""Bit fields of a payload word: (name, first bit, width)."""
-
-BIT_FIELD_ENUMS: dict[tuple[int, str], str] = {}
-"""Enums of bit fields, by code and name of the bit field."""
+"""The attributes, by code."""
 
 LEADING: tuple[int, ...] = (9,)
 """Codes that start a linked section."""
 
 TRAILING: tuple[int, ...] = (11,)
 """Codes that end a linked section."""
+MERGE = {c: a.merge for c, a in ATTRIBUTES.items()}
+MISSING = {c: a.missing for c, a in ATTRIBUTES.items() if a.missing is not None}
+VARIANT_VALUES = {c: a.variant_values for c, a in ATTRIBUTES.items() if a.variant_values}
+ARCHITECTURE_VALUES = {
+    c: a.architecture_values for c, a in ATTRIBUTES.items() if a.architecture_values
+}
+BIT_FIELDS = {
+    (c, word): tuple([(b.name, b.bit, b.width) for b in parts])
+    for c, a in ATTRIBUTES.items()
+    for word, parts in a.layout.bits
+}
+LAYOUTS = {
+    c: (a.layout.kind, a.layout.format, a.layout.names, a.layout.references, a.layout.tail)
+    for c, a in ATTRIBUTES.items()
+}

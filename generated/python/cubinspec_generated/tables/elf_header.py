@@ -1,14 +1,9 @@
 # Generated from ksy/tables/elf_header.yaml (sha256 0192a3183a824734) by tools.gen; do not edit.
 """ELF header and program headers."""
 
-EM_CUDA: int = 190
-"""e_machine of a cubin."""
-
-CLASS_NAMES: dict[int, str] = {
-    0x1: 'ELFCLASS32',
-    0x2: 'ELFCLASS64',
-}
-"""EI_CLASS."""
+from cubinspec_generated.rows import (
+    BitField,
+)
 
 OSABI_NAMES: dict[int, str] = {
     0x33: 'ELFOSABI_CUDA',
@@ -49,11 +44,11 @@ SEGMENT_FLAG_NAMES: dict[int, str] = {
 }
 """p_flags bits."""
 
-FLAG_FIELDS: dict[int, tuple[tuple[str, int, int], ...]] = {
-    0x33: (('sm', 0, 8), ('texmode_unified', 8, 1), ('texmode_independent', 9, 1), ('address_64', 10, 1), ('accelerators', 11, 1), ('sw_1729687_v2', 12, 1), ('reserved_13', 13, 3), ('virtual_sm', 16, 8), ('reserved_24', 24, 8)),
-    0x41: (('mercury_only', 0, 1), ('capsule', 1, 1), ('sass_only', 2, 1), ('accelerators', 3, 1), ('reserved_4', 4, 4), ('sm', 8, 16), ('cuinfo_section', 24, 8)),
+FLAG_FIELDS: dict[int, tuple[BitField, ...]] = {
+    0x33: (BitField('sm', 0, 8), BitField('texmode_unified', 8, 1), BitField('texmode_independent', 9, 1), BitField('address_64', 10, 1), BitField('accelerators', 11, 1), BitField('sw_1729687_v2', 12, 1), BitField('reserved_13', 13, 3), BitField('virtual_sm', 16, 8), BitField('reserved_24', 24, 8)),
+    0x41: (BitField('mercury_only', 0, 1), BitField('capsule', 1, 1), BitField('sass_only', 2, 1), BitField('accelerators', 3, 1), BitField('reserved_4', 4, 4), BitField('sm', 8, 16), BitField('cuinfo_section', 24, 8)),
 }
-"""Fields of e_flags by EI_OSABI: (name, first bit, width)."""
+"""Fields of e_flags by EI_OSABI."""
 
 FLAG_NAMES: dict[int, dict[int, str]] = {
     0x33: {256: 'EF_CUDA_TEXMODE_UNIFIED', 512: 'EF_CUDA_TEXMODE_INDEPENDENT', 1024: 'EF_CUDA_64BIT_ADDRESS', 2048: 'EF_CUDA_ACCELERATORS', 4096: 'EF_CUDA_SW_1729687_V2'},

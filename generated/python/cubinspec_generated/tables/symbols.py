@@ -40,15 +40,6 @@ SPACE_NAMES: dict[int, str] = {
 }
 """st_other bits 5 to 7, as a number."""
 
-OTHER_FIELDS: dict[str, tuple[int, int]] = {
-    'visibility': (0, 2),
-    'managed': (2, 1),
-    'obscure': (3, 1),
-    'entry': (4, 1),
-    'space': (5, 3),
-}
-"""Fields of st_other: (first bit, width)."""
-
 OTHER_FUNC_NAMES: dict[int, str] = {
     0x04: 'UNIFIED_FUNC',
     0x08: 'OBSCURE',
@@ -70,20 +61,3 @@ SPECIAL_SECTIONS: dict[int, str] = {
     0xffff: 'SHN_XINDEX',
 }
 """Values of st_shndx that are no section index."""
-
-WELL_KNOWN: dict[str, str] = {
-    '__UDT_OFFSET': 'unified data table',
-    '__UFT_OFFSET': 'unified function table',
-    '__UFT_CANONICAL': 'unified function table',
-    '__UDT_CANONICAL': 'unified data table',
-    '__UFT': 'unified function table',
-    '__UDT': 'unified data table',
-    '__UFT_END': 'end of the unified function table',
-    '__UDT_END': 'end of the unified data table',
-    '.nv.reservedSmem.offset0': 'start of reserved shared memory',
-    '.nv.reservedSmem.cap': 'size of reserved shared memory',
-    '__nv_reservedSMEM_offset_0_alias': 'start of reserved shared memory in executables',
-    '__cuda_uf_stub_*': 'stub of a unified function',
-    '_param': 'parameter block of a kernel',
-}
-"""Symbols with a fixed name (or prefix*), and what they are."""

@@ -35,15 +35,14 @@ _OF_FUNCTIONS = frozenset(
 )
 #: Attribute sections of the module.
 _MODULE_INFO = (".nv.info", ".nv.merc.nv.info")
-_NO_LAYOUT: tuple[str, str, tuple[str, ...], tuple[str, ...]] = ("", "", (), ())
 #: Bytes of a symbol number.
 _WORD = 4
 
 
 def _layout_of(code: int) -> tuple[str, str, tuple[str, ...], tuple[str, ...]]:
     """Shape, struct format, names and semantics of an attribute's payload."""
-    row = eiattr.LAYOUTS.get(code)
-    return _NO_LAYOUT if row is None else row[:4]
+    layout = eiattr.ATTRIBUTES.get(code, eiattr.UNKNOWN).layout
+    return layout.kind, layout.format, layout.names, layout.references
 
 
 @rule(
@@ -69,8 +68,8 @@ def _streams(view: View) -> Iterator[Found]:
 def _formats(view: View) -> Iterator[Found]:
     for index, records in view.attributes():
         for number, (offset, form, code, _, _) in enumerate(records):
-            seen = eiattr.FORMATS_SEEN.get(code)
-            if seen is not None and form not in seen:
+            seen = eiattr.ATTRIBUTES.get(code, eiattr.UNKNOWN).formats
+            if seen and form not in seen:
                 yield *view.record_place(index, number, offset), f"format {form}"
 
 
@@ -189,11 +188,11 @@ def _attribute_places(view: View) -> Iterator[Found]:
         wrong_half = "never" if view.is_mercury(index) else "only"
         for number, (offset, _, code, _, _) in enumerate(records):
             place = view.record_place(index, number, offset)
-            name = eiattr.NAMES.get(code)
-            if owner not in eiattr.PLACES.get(code, (owner,)):
-                yield *place, f"{name} is no attribute of a {owner}"
-            if eiattr.MERCURY.get(code) == wrong_half:
-                yield *place, f"{name} does not belong into this half"
+            attribute = eiattr.ATTRIBUTES.get(code, eiattr.UNKNOWN)
+            if attribute.places and owner not in attribute.places:
+                yield *place, f"{attribute.name} is no attribute of a {owner}"
+            if attribute.mercury == wrong_half:
+                yield *place, f"{attribute.name} does not belong into this half"
 
 
 @rule(
@@ -206,11 +205,10 @@ def _attribute_places(view: View) -> Iterator[Found]:
 def _attribute_architectures(view: View) -> Iterator[Found]:
     for index, records in view.attributes():
         for number, (offset, _, code, _, _) in enumerate(records):
-            least = eiattr.MIN_SM.get(code, 0)
-            if view.sm < least:
+            attribute = eiattr.ATTRIBUTES.get(code, eiattr.UNKNOWN)
+            if view.sm < attribute.min_sm:
                 place = view.record_place(index, number, offset)
-                name = eiattr.NAMES.get(code)
-                yield *place, f"{name} in sm_{view.sm}, it needs sm_{least}"
+                yield *place, f"{attribute.name} in sm_{view.sm}, it needs sm_{attribute.min_sm}"
 
 
 @rule(

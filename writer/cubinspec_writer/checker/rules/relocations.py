@@ -7,6 +7,7 @@ from functools import lru_cache
 from cubinspec.errors import CubinError
 from cubinspec.format.sections import RELOCATION_TYPES
 from cubinspec_generated.codes import (
+    R_MERCURY_OFFSET,
     SHF_EXECINSTR,
     SHT_CUDA_CAPMERC,
     SHT_CUDA_MERC_RESOLVED_RELA,
@@ -70,8 +71,10 @@ def _relocations(view: View) -> Iterator[Found]:
 @lru_cache(maxsize=1024)
 def _field_bytes(r_type: int) -> int:
     """Bytes from the place of a relocation to the end of the last field that it writes."""
-    actions = table.ACTIONS.get(r_type, ())
-    return max(((bit + width + 7) // 8 for _, bit, width, _, _ in actions), default=0)
+    kind = table.TYPES.get(r_type)
+    if kind is None:
+        return 0
+    return max(((action.bit + action.width + 7) // 8 for action in kind.actions), default=0)
 
 
 @rule(
@@ -87,5 +90,5 @@ def _relocation_types(view: View) -> Iterator[Found]:
             continue
         is_mercury = view.is_mercury(index)
         for number, (_, r_type, _, _) in enumerate(_relocation_rows(view, index)):
-            if (r_type >= table.MERCURY_OFFSET) != is_mercury:
+            if (r_type >= R_MERCURY_OFFSET) != is_mercury:
                 yield header.sh_offset, f"{view.path(index)}[{number}]", f"type {r_type:#x}"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from cubinspec.format.sections import UFT, info_target
 from cubinspec.model.section import kind_row
 from cubinspec_generated.codes import (
@@ -28,7 +26,7 @@ from cubinspec_generated.codes import (
     SHT_SYMTAB,
     STT_FUNC,
 )
-from cubinspec_generated.tables import sections as table
+from cubinspec_generated.rows import SectionKind
 from cubinspec_writer.checker.rules.base import CENSUS, rule
 
 TYPE_CHECKING = False
@@ -64,23 +62,6 @@ _CAPSULE = ".nv.capmerc"
 _WORD = 4
 
 
-class SectionKind(NamedTuple):
-    """A row of the section table; the fields are those of ``table.KIND_FIELDS``."""
-
-    pattern: str
-    kind: str
-    body: str
-    opaque: bool
-    relocatable: int
-    executable: int
-    flags: int
-    link: str
-    info: str
-    aligns: tuple[int, ...]
-    entsize: int
-    twin: str
-
-
 #: Stands for a name that the table does not have: nothing is demanded of such a section.
 _NO_KIND = SectionKind("", "", "", True, 0, 0, 0, "", "", (), 0, "")
 
@@ -88,7 +69,7 @@ _NO_KIND = SectionKind("", "", "", True, 0, 0, 0, "", "", (), 0, "")
 def kind_of(view: View, index: int) -> SectionKind:
     """The row of the section table for a section."""
     found = kind_row(view.names[index])
-    return _NO_KIND if found is None else SectionKind._make(table.KINDS[found[1]])
+    return _NO_KIND if found is None else found[1]
 
 
 def _has_stale_links(view: View) -> bool:
@@ -265,9 +246,9 @@ def _section_kinds(view: View) -> Iterator[Found]:
         row = kind_of(view, index)
         if not row.kind:
             continue
-        types = (row.relocatable, row.executable, *table.OTHER_TYPES.get(row.kind, ()))
+        types = (row.relocatable, row.executable, *row.other_types)
         if header.sh_type not in types:
             yield *view.header_place(index), f"sh_type {header.sh_type:#x}"
-        missing = row.flags & ~header.sh_flags & ~table.OPTIONAL_FLAGS.get(row.kind, 0)
+        missing = row.flags & ~header.sh_flags & ~row.optional_flags
         if missing:
             yield *view.header_place(index), f"sh_flags lacks {missing:#x}"

@@ -34,17 +34,17 @@ def classified(section: InSection) -> InSection:
     """
     from cubinspec_generated.tables import sections as table
 
-    row = table.EXACT.get(section.name)
-    if row is None:
-        found = (at for prefix, at in table.PREFIXES if section.name.startswith(prefix))
-        row = next(found, None)
-    if row is None:
+    kind = table.EXACT.get(section.name)
+    if kind is None:
+        found = (kind for prefix, kind in table.PREFIXES if section.name.startswith(prefix))
+        kind = next(found, None)
+    if kind is None:
         return section
-    _, kind, _, _, usual, _, usual_flags, *_ = table.KINDS[row]
+    usual = kind.relocatable
     sh_type, flags = section.sh_type, section.flags
-    if sh_type != usual and (sh_type in table.OTHER_TYPES.get(kind, ()) or sh_type in _ELF_TYPES):
+    if sh_type != usual and (sh_type in kind.other_types or sh_type in _ELF_TYPES):
         sh_type = usual
-    optional = table.OPTIONAL_FLAGS.get(kind, 0) & usual_flags & SHF_INFO_LINK
+    optional = kind.optional_flags & kind.flags & SHF_INFO_LINK
     if section.info and optional and not flags & SHF_INFO_LINK:
         flags |= SHF_INFO_LINK | (SHF_UNSAID if sh_type in CONSTANT_BANK_TYPES else 0)
     return section._replace(sh_type=sh_type, flags=flags)
