@@ -54,7 +54,7 @@ class _Facts:
         self.goal: Target = target(arch)
         self.relocatable = self.file.header.e_type == 1
         planner = Planner(self.file)
-        planner.symbols()
+        planner.number_symbols()
         self.entries = planner.symbol_entries
         self.sections = {section.name: section for section in self.file.sections}
         self.symbols = [entry for entry in self.entries if isinstance(entry, Symbol)]

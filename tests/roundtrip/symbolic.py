@@ -8,7 +8,7 @@ from __future__ import annotations
 from struct import calcsize, unpack_from
 from typing import Any
 
-from cubinspec_generated.codes import SHF_CUDA_MERCURY
+from cubinspec_generated.codes import SHF_CUDA_MERCURY, SHT_CUDA_COMPAT_INFO
 from cubinspec_generated.tables import eiattr
 from cubinspec_writer.emitter import bodies, describe
 from cubinspec_writer.emitter.layout import Planner, plan
@@ -19,7 +19,7 @@ class _Names:
     def __init__(self, data: bytes) -> None:
         self.description = describe(data)
         planner = Planner(self.description)
-        planner.symbols()
+        planner.number_symbols()
         self.plan = plan(self.description)
         self.plain = [self._entry(entry) for entry in planner.symbol_entries]
         self.mercury = [""]
@@ -46,7 +46,7 @@ class _Names:
         if isinstance(body, bodies.Relocations):
             return [(offset, names[at], kind, addend) for offset, at, kind, addend in body.rows()]
         if isinstance(body, bodies.InfoRecords):
-            is_compat = section.sh_type == bodies.SHT_CUDA_COMPAT
+            is_compat = section.sh_type == SHT_CUDA_COMPAT_INFO
             return [record if is_compat else _record(record, names) for record in body.records]
         if isinstance(body, bodies.Pairs):
             marker = bodies.CALLGRAPH_MARKERS

@@ -7,7 +7,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cubinspec.errors import CubinError
-from cubinspec_generated.codes import SHF_CUDA_MERCURY
+from cubinspec_generated.codes import (
+    SHF_CUDA_MERCURY,
+    SHT_CUDA_CALLGRAPH,
+    SHT_CUDA_CAPMERC,
+    SHT_CUDA_COMPAT_INFO,
+    SHT_CUDA_INFO,
+    SHT_CUDA_MERC_SYMTAB,
+    SHT_CUDA_RELOCINFO,
+    SHT_CUDA_UFT_ENTRY,
+)
 from cubinspec_writer.emitter import bodies, describe, emit
 from cubinspec_writer.emitter.layout import Planner
 from cubinspec_writer.emitter.model import Description, Dropped, Header, Section, Symbol
@@ -70,11 +79,11 @@ def table_sections(draw: st.DrawFn, count: int, is_64: bool) -> list[Section]:
     rela = st.tuples(word, st.integers(0, 99), st.integers(0, 255), st.integers(-9, 99))
     rel = st.tuples(word, st.integers(0, 99), st.integers(0, 255), st.none())
     found = [
-        Section(".nv.compat", bodies.SHT_CUDA_COMPAT, info(draw(attributes)), 0, 0, 4),
-        Section(".nv.callgraph", bodies.SHT_CUDA_CALLGRAPH, bodies.Pairs(graph), 0, 0, 4, 8),
+        Section(".nv.compat", SHT_CUDA_COMPAT_INFO, info(draw(attributes)), 0, 0, 4),
+        Section(".nv.callgraph", SHT_CUDA_CALLGRAPH, bodies.Pairs(graph), 0, 0, 4, 8),
         Section(
             ".nv.rel.action",
-            bodies.SHT_CUDA_RELOCINFO,
+            SHT_CUDA_RELOCINFO,
             bodies.RelocActions(
                 draw(u32), draw(u32), draw(st.lists(st.tuples(*[byte] * 8), max_size=2))
             ),
@@ -82,7 +91,7 @@ def table_sections(draw: st.DrawFn, count: int, is_64: bool) -> list[Section]:
         ),
         Section(
             ".nv.uft.entry",
-            bodies.SHT_CUDA_UFT_ENTRY,
+            SHT_CUDA_UFT_ENTRY,
             bodies.UftEntries(draw(st.lists(st.tuples(u32, u32, u64, u64, u64), max_size=2))),
         ),
         Section(
@@ -128,9 +137,7 @@ def descriptions(draw: st.DrawFn) -> Description:
         )
         history.append(code)
         history.append(
-            Section(
-                f".nv.info.{function}", bodies.SHT_CUDA_INFO, info(draw(attributes)), 0x40, 0, 4
-            )
+            Section(f".nv.info.{function}", SHT_CUDA_INFO, info(draw(attributes)), 0x40, 0, 4)
         )
         if draw(st.booleans()):
             history.append(Dropped(f".nv.shared.{function}", in_shstrtab=True))
@@ -147,11 +154,11 @@ def descriptions(draw: st.DrawFn) -> Description:
         if with_capsules:
             body = bodies.Capsule(code, draw(st.binary(max_size=9)))
             name = f".nv.capmerc.text.{function}"
-            mercury.append(Section(name, bodies.SHT_CUDA_CAPMERC, body, SHF_CUDA_MERCURY))
+            mercury.append(Section(name, SHT_CUDA_CAPMERC, body, SHF_CUDA_MERCURY))
             mercury_symbols.append(bodies.MercurySymbol(function, 0x12, 0, mercury[-1], 0, 0))
     history += draw(table_sections(len(functions), is_64))
     if with_capsules:
-        kind, flags = bodies.SHT_CUDA_MERC_SYMTAB, SHF_CUDA_MERCURY
+        kind, flags = SHT_CUDA_MERC_SYMTAB, SHF_CUDA_MERCURY
         table = bodies.MercurySymbols(mercury_symbols)
         history += [*mercury, Section(".nv.merc.symtab", kind, table, flags, 0, 8, 24)]
     header = Header(
@@ -207,7 +214,7 @@ def test_random_models_read_back(description: Description) -> None:
             # what has no records is no table of any kind
             assert isinstance(same.body, bodies.Blob), section.name
             assert section.body.size == same.body.size
-            assert section.body.size == 0 or section.sh_type == bodies.SHT_CUDA_CAPMERC
+            assert section.body.size == 0 or section.sh_type == SHT_CUDA_CAPMERC
     assert symbol_table(description) == symbol_table(again)
     assert emit(again) == data
     assert from_yaml(to_yaml(data)) == data

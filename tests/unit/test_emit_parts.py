@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import gc
 from pickle import dumps, loads
 
@@ -14,15 +15,29 @@ from cubinspec.errors import BadStructureError, CubinError, TruncatedError
 from cubinspec.files import write_file
 from cubinspec.format.attributes import info_rows
 from cubinspec.format.strings import string_offsets
-from cubinspec_generated.codes import SHT_NOTE, SHT_REL, SHT_RELA
+from cubinspec_generated.codes import SHT_CUDA_INFO, SHT_NOTE, SHT_REL, SHT_RELA
 from cubinspec_writer.emitter import bodies, describe, emit, emit_parts
 from cubinspec_writer.emitter.bodies import InfoRecords
+from cubinspec_writer.emitter.contents import PIECE
 from cubinspec_writer.emitter.decode import LARGE, InfoReader, neighbours, record_run
-from cubinspec_writer.emitter.describe import _PIECE, _gaps, describe_file
-from cubinspec_writer.emitter.draft import Draft, DroppedNames
+from cubinspec_writer.emitter.describe import check_draft, check_draft_of_file
+from cubinspec_writer.emitter.draft import Draft
+from cubinspec_writer.emitter.entries import DroppedNames
 from cubinspec_writer.emitter.layout import plan
-from cubinspec_writer.emitter.model import Description, Dropped, Fill, Header, Section, Symbol
+from cubinspec_writer.emitter.model import (
+    Description,
+    Dropped,
+    Exceptions,
+    Fill,
+    Header,
+    Pins,
+    Section,
+    Symbol,
+)
+from cubinspec_writer.emitter.packed import Packed
 from cubinspec_writer.emitter.runs import BlobRun, InfoRun, RelocationRun, Run
+from cubinspec_writer.emitter.serialise import plan_parts
+from cubinspec_writer.emitter.source import gaps
 from cubinspec_writer.emitter.strings import section_names, symbol_names
 from cubinspec_writer.gc_pause import GcPaused
 from tests.conftest import sample_files
@@ -31,6 +46,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+    from typing import Any
 
 _SVAL = st.tuples(
     st.just(4), st.integers(0, 3), st.sampled_from((b"", b"ab", b"\4\0\4\0", b"8 bytes."))
@@ -38,40 +54,47 @@ _SVAL = st.tuples(
 _VALUE = st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 3))
 
 
-def _record(value: tuple[int, int, int] | tuple[int, int, bytes]) -> bodies.InfoRecord:
+def _record(value: tuple[int, int, int] | tuple[int, int, bytes]) -> bodies.AttributeRecord:
     form, code, rest = value
     return (form, code, len(rest), rest) if isinstance(rest, bytes) else (form, code, rest, b"")
 
 
 @given(st.lists(st.lists(st.one_of(_SVAL, _VALUE).map(_record), max_size=4), max_size=12))
-def test_streams_of_one_file(found: list[list[bodies.InfoRecord]]) -> None:
+def test_streams_of_one_file(found: list[list[bodies.AttributeRecord]]) -> None:
     """Whatever other streams were read before, a stream has its own records and bytes."""
     reader = InfoReader()
     for records in found:
         data = _encoded(InfoRecords(records))
         read = reader.read(data)
         assert (read.size, _encoded(read)) == (len(data), data)
-        assert read.records == records
-        assert read.records == [row[1:] for row in info_rows(data, 0, "", "")]
-        assert (read.size, _encoded(read)) == (len(data), data)
-        read.records.append((0, 0, 0, b""))  # is the caller's
-        assert _encoded(read) == data + bytes(4)
+        unpacked = _unpacked(read)
+        assert unpacked.records == records
+        assert unpacked.records == [row[1:] for row in info_rows(data, 0, "", "")]
+        assert (unpacked.size, _encoded(unpacked)) == (len(data), data)
+        unpacked.records.append((0, 0, 0, b""))  # is the caller's
+        assert _encoded(unpacked) == data + bytes(4)
 
 
-def _encoded(body: InfoRecords | Run) -> bytes:
+def _encoded(body: InfoRecords | Packed | Run) -> bytes:
     encoded = body.encode(None)  # type: ignore[arg-type]
     return encoded if isinstance(encoded, bytes) else b"".join(encoded)
+
+
+def _unpacked(body: InfoRecords | Packed) -> InfoRecords:
+    found = body.unpack() if isinstance(body, Packed) else body
+    assert isinstance(found, InfoRecords)
+    return found
 
 
 @given(
     st.lists(st.lists(st.one_of(_SVAL, _VALUE).map(_record), max_size=4), min_size=1, max_size=12)
 )
-def test_streams_that_are_read_together(found: list[list[bodies.InfoRecord]]) -> None:
+def test_streams_that_are_read_together(found: list[list[bodies.AttributeRecord]]) -> None:
     """Each stream of a run has its own records, and the run the bytes of all."""
     contents = [_encoded(InfoRecords(records)) for records in found]
     data = b"".join(contents)
     sizes = [len(content) for content in contents]
-    kind = bodies.SHT_CUDA_INFO
+    kind = SHT_CUDA_INFO
     run = record_run(b"abc" + data + b"d", kind, 7, 3, sizes, True, InfoReader())
     assert isinstance(run, InfoRun)
     assert (run.first, list(run.sizes), _encoded(run)) == (7, sizes, data)
@@ -111,10 +134,10 @@ def test_streams_that_are_not_read_together() -> None:
     stream = b"\4\x17\2\0ab"
     data, reader = stream * 2, InfoReader()
     cut = [len(stream), len(stream) - 1]
-    assert record_run(data, bodies.SHT_CUDA_INFO, 0, 0, cut, True, reader) is None
+    assert record_run(data, SHT_CUDA_INFO, 0, 0, cut, True, reader) is None
     whole = [len(stream)] * 2
     assert record_run(data, SHT_NOTE, 0, 0, whole, True, reader) is None
-    assert record_run(data, bodies.SHT_CUDA_INFO, 0, 0, whole, True, reader) is not None
+    assert record_run(data, SHT_CUDA_INFO, 0, 0, whole, True, reader) is not None
 
 
 @given(
@@ -150,13 +173,13 @@ def test_gaps(spans: list[tuple[int, int]], is_sorted: bool, size: int) -> None:
     """What no span covers, in whatever order they are."""
     spans = sorted(spans) if is_sorted else spans
     covered = {place for start, length in spans for place in range(start, start + length)}
-    gaps = [*_gaps(lambda: spans, size)]
-    assert [at for start, end in gaps for at in range(start, end)] == [
+    found = [*gaps(lambda: spans, size)]
+    assert [at for start, end in found for at in range(start, end)] == [
         at for at in range(size) if at not in covered
     ]
 
 
-@pytest.mark.parametrize("size", [5, _PIECE - 1, _PIECE, _PIECE + 1, 3 * _PIECE])
+@pytest.mark.parametrize("size", [5, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE])
 def test_large_sections_are_read_in_pieces(size: int, tmp_path: Path) -> None:
     content = b"0123456789abcdef" * (size // 16) + b"x" * (size % 16)
     description = describe(_SAMPLE.read_bytes())
@@ -164,12 +187,13 @@ def test_large_sections_are_read_in_pieces(size: int, tmp_path: Path) -> None:
     code.body = bodies.Blob(content)
     file = tmp_path / "large.cubin"
     file.write_bytes(emit(description))
-    mapped, read = describe_file(str(file)), describe(memoryview(file.read_bytes()))
-    parts = [*emit_parts(mapped)]
-    assert b"".join(parts) == file.read_bytes() == emit(read)
-    assert all(len(part) <= _PIECE for part in parts)
-    for found in (mapped, read):
-        section = found.section(code.name)
+    mapped = check_draft_of_file(str(file))
+    read = check_draft(memoryview(file.read_bytes()))
+    for checked in (mapped, read):
+        parts = [*plan_parts(checked.laid_out())]
+        assert b"".join(parts) == file.read_bytes()
+        assert all(len(part) <= PIECE for part in parts)
+        section = checked.to_description().section(code.name)
         assert section is not None
         assert section.body == bodies.Blob(content)
 
@@ -209,12 +233,13 @@ def test_keyed_stream_has_its_records() -> None:
         [b"\4\x2f\10\0" + bytes((at & 255, at >> 8, 0, 1, 9, 0, 0, 0)) for at in range(400)]
     )
     read = InfoReader().read(data)
+    assert isinstance(read, Packed)
     assert (read.size, _encoded(read)) == (len(data), data)
-    assert read.records == [row[1:] for row in info_rows(data, 0, "", "")]
-    assert (read.size, _encoded(read)) == (len(data), data)
+    records = _unpacked(read).records
+    assert records == [row[1:] for row in info_rows(data, 0, "", "")]
     other = data + b"\3\1\5\0"
     assert _encoded(InfoReader().read(other)) == other
-    assert InfoReader().read(other).records == [*read.records, (3, 1, 5, b"")]
+    assert _unpacked(InfoReader().read(other)).records == [*records, (3, 1, 5, b"")]
 
 
 @pytest.mark.parametrize("data", [b"\4\x17\2\0ab\3\1\5\0", b"\4\x2f\10\0" + bytes(8)])
@@ -222,18 +247,20 @@ def test_records_that_were_read_can_be_copied(data: bytes) -> None:
     for stream in (data, data * 400):
         reader = InfoReader()
         reader.read(stream)
-        read = reader.read(stream)
+        read = _unpacked(reader.read(stream))
         again = copy.deepcopy(read)
         assert again == read
         again.records.pop()
         assert again != read
         assert _encoded(read) == stream
-        assert _encoded(loads(dumps(reader.read(stream)))) == stream
+        assert _encoded(loads(dumps(read))) == stream
 
 
 def test_records_that_were_read_can_be_changed() -> None:
     reader = InfoReader()
-    first, second = (reader.read(b"\4\x17\2\0a" + end + b"\3\1\5\0") for end in (b"b", b"c"))
+    first, second = (
+        _unpacked(reader.read(b"\4\x17\2\0a" + end + b"\3\1\5\0")) for end in (b"b", b"c")
+    )
     second.records[1] = (3, 1, 6, b"")
     assert _encoded(second) == b"\4\x17\2\0ac" + b"\3\1\6\0"
     assert first.records == [(4, 0x17, 2, b"ab"), (3, 1, 5, b"")]
@@ -301,14 +328,15 @@ def test_exceptions_are_made_when_asked_for() -> None:
 _SAMPLE = next(file for file in sample_files() if file.name == "data.sm_90.exe.cubin")
 
 
-def test_untouched_description_is_written_as_it_was_checked() -> None:
+def test_looking_at_a_description_changes_nothing() -> None:
+    """It is the same object of the same form before and after; only edits change the file."""
     data = _SAMPLE.read_bytes()
     description = describe(data)
-    assert description.plan is not None
+    parts = {name: getattr(description, name) for name in description.__match_args__}
     assert emit(description) == data
-    assert description.plan is not None  # writing is not looking
-    assert description.sections
-    assert description.plan is None
+    _ = [(section.name, section.body) for section in description.sections], repr(description)
+    for name, part in parts.items():
+        assert getattr(description, name) is part
     assert emit(description) == data
 
 
@@ -366,7 +394,6 @@ def test_no_edit_is_missed(edit: Callable[[Description], None]) -> None:
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda d: loads(dumps(d))])
 def test_descriptions_can_be_copied(copied: Callable[[Description], Description]) -> None:
-    """Before anybody has looked at them, too."""
     data = _SAMPLE.read_bytes()
     description = describe(data)
     again = copied(description)
@@ -379,33 +406,62 @@ def test_descriptions_can_be_copied(copied: Callable[[Description], Description]
 
 @pytest.mark.parametrize("file", sample_files()[::13], ids=lambda file: file.name)
 def test_columns_and_objects_say_the_same(file: Path) -> None:
-    """A description read from a file, made into objects and back, is laid out the same way."""
-    description = describe(file.read_bytes())
-    kept = description.plan
-    again = plan(description)
-    assert kept is not None, description.reasons
-    assert kept.section_rows == again.section_rows
-    assert list(kept.symbol_rows) == again.symbol_rows
-    assert (list(kept.offsets), list(kept.sizes)) == (again.offsets, list(again.sizes))
-    assert (kept.ehdr, kept.segment_rows, kept.size) == (
-        again.ehdr,
-        again.segment_rows,
-        again.size,
-    )
+    """A draft made into objects and back is laid out as the file is."""
+    checked = check_draft(file.read_bytes())
+    assert checked.plan is not None, checked.reasons
+    again = plan(checked.to_description())
+    assert checked.plan.is_same_as(again)
+    changed = plan(describe(file.read_bytes()))
+    changed.ehdr = (*changed.ehdr[:-1], changed.ehdr[-1] + 1)
+    assert not changed.is_same_as(again)
 
 
-def test_plain_classes() -> None:
-    note = bodies.Note(1, "NVIDIA", bodies.RawNote(b"a"))
-    assert note == bodies.Note(kind=1, owner="NVIDIA", descriptor=bodies.RawNote(b"a"))
-    assert note != bodies.Note(1, "NVIDIA", bodies.RawNote(b"b"))
-    assert note.overrides is not bodies.Note(1, "", bodies.RawNote(b"")).overrides
-    assert repr(bodies.RawNote(b"a")) == "RawNote(data=b'a')"
-    with pytest.raises(TypeError, match="needs kind"):
-        bodies.Note(owner="NVIDIA", descriptor=bodies.RawNote(b"a"))  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match="has the fields data"):
-        bodies.RawNote(b"a", b"b")  # type: ignore[call-arg]
+_PUBLIC = [
+    Header(),
+    Fill(1, b"a"),
+    Dropped("a"),
+    Exceptions({"sh_name": 1}),
+    Pins(file_size=1),
+    Description(Header(), [], [], "classic"),
+    bodies.Blob(b"a"),
+    bodies.NoBytes(4),
+    bodies.Computed("strtab"),
+    bodies.InfoRecords([(3, 1, 5, b"")]),
+    bodies.Pairs([(1, "a")]),
+    bodies.Relocations(True, (1, 2, 3)),
+    bodies.RelocActions(1, 0, [(1, 2)]),
+    bodies.UftEntries([(1, 2, 3, 4, 5)]),
+    bodies.Capsule(1, b"a"),
+    bodies.MercurySymbols([bodies.MercurySymbol("a", 1, 2, 3, 4, 5)]),
+    bodies.ToolNote(2, "a", "b", "c", "d", "e"),
+    bodies.CuinfoNote(2, 90, 130),
+    bodies.CuverNote(2, 90, 1, 2),
+    bodies.Notes([bodies.Note(1, "NVIDIA", bodies.RawNote(b"a"))]),
+]
+
+
+@pytest.mark.parametrize("value", _PUBLIC, ids=lambda value: type(value).__name__)
+def test_public_objects_are_dataclasses(value: Any) -> None:
+    """Their fields are the parameters of the constructor, and the tools of dataclasses work."""
+    names = type(value).__match_args__
+    fields = {name: getattr(value, name) for name in names}
+    assert type(value)(**fields) == value == type(value)(*fields.values())
+    assert dataclasses.replace(value) == value
+    assert [field.name for field in dataclasses.fields(value)] == [*names]
+    assert [*dataclasses.asdict(value)] == [*names]
+    assert copy.deepcopy(value) == value
+    with pytest.raises(TypeError):
+        type(value)(**fields, color=1)
     with pytest.raises(AttributeError):
-        note.color = 1  # type: ignore[attr-defined]
+        value.color = 1
+
+
+def test_equal_sections_stay_two() -> None:
+    """Others refer to a section or symbol: one with the same fields is another one."""
+    for one in (Section(".text.k", 1, bodies.Blob(b"")), Symbol("k")):
+        other = dataclasses.replace(one)  # type: ignore[type-var]
+        assert one != other
+        assert {one: 1, other: 2} == {other: 2, one: 1}
 
 
 def _fail_at_rest() -> None:

@@ -4,9 +4,9 @@ import os
 import sys
 
 from cubinspec.files import write_file
-from cubinspec_writer.emitter import emit_parts
-from cubinspec_writer.emitter.describe import describe_file
+from cubinspec_writer.emitter.describe import check_draft_of_file
+from cubinspec_writer.emitter.serialise import plan_parts
 
 output = f"{sys.argv[-1]}.emitted"
-write_file(output, emit_parts(describe_file(sys.argv[-1])))
+write_file(output, plan_parts(check_draft_of_file(sys.argv[-1]).laid_out()))
 os.unlink(output)

@@ -50,7 +50,8 @@ from cubinspec_writer.emitter.model import Description, Dropped, Header, Section
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec_writer.builder.builder import CubinBuilder
-    from cubinspec_writer.emitter.bodies import InfoRecord
+    from cubinspec_writer.emitter.bodies import AttributeRecord
+    from cubinspec_writer.emitter.model import Body
 
 SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_RELA, SHT_NOTE, SHT_NOBITS, SHT_REL = 1, 2, 3, 4, 7, 8, 9
 SHT_CUDA_CONSTANT_B0 = 0x70000064
@@ -149,7 +150,7 @@ class Assembly:
         self,
         name: str,
         kind: int,
-        body: bodies.Body,
+        body: Body,
         flags: int = 0,
         align: int = 1,
         entry: int = 0,
@@ -583,7 +584,7 @@ class Assembly:
         else:
             self.history.append(Dropped(".nv.prototype", in_shstrtab=True))
 
-    def _module_records(self, resolved: bool) -> list[InfoRecord]:
+    def _module_records(self, resolved: bool) -> list[AttributeRecord]:
         index = self.index if resolved else (lambda name: 0)
         return [
             attributes.sized(code_of(name), pack("<II", index(function), value))
@@ -622,7 +623,7 @@ class Assembly:
 
     def _resolve(self, description: Description, info: Section) -> None:
         planner = Planner(description)
-        planner.symbols()
+        planner.number_symbols()
         self.numbers = {id(entry): at for at, entry in enumerate(planner.symbol_entries) if at}
         info.body = bodies.InfoRecords(self._module_records(True))
         for section, rows in self.placed:
@@ -641,7 +642,7 @@ class Assembly:
                 [(self.index(name), text) for name, text in self.prototypes.items()]
             )
 
-    def _with_bank(self, function: Function, record: InfoRecord) -> InfoRecord:
+    def _with_bank(self, function: Function, record: AttributeRecord) -> AttributeRecord:
         form, code, value, payload = record
         if code != code_of("PARAM_CBANK") or any(r[1] == code for r in function.attributes):
             return record

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from cubinspec.model.info import CODE
 
 if TYPE_CHECKING:
-    from cubinspec_writer.emitter.bodies import InfoRecord
+    from cubinspec_writer.emitter.bodies import AttributeRecord
 
 EIFMT_NVAL, EIFMT_BVAL, EIFMT_HVAL, EIFMT_SVAL = 1, 2, 3, 4
 
@@ -54,7 +54,7 @@ def rank(code: int, *, finalizer: bool) -> int:
     return ranks.get(code, len(ranks))
 
 
-def insert(records: list[InfoRecord], record: InfoRecord, *, finalizer: bool) -> None:
+def insert(records: list[AttributeRecord], record: AttributeRecord, *, finalizer: bool) -> None:
     """Put a record where ptxas would have written it."""
     own = rank(record[1], finalizer=finalizer)
     for at, (_, code, _, _) in enumerate(records):
@@ -69,22 +69,22 @@ def code_of(name: str) -> int:
     return CODE[f"EIATTR_{name}"]
 
 
-def flag(code: int) -> InfoRecord:
+def flag(code: int) -> AttributeRecord:
     """A record without a value."""
     return EIFMT_NVAL, code, 0, b""
 
 
-def byte(code: int, value: int) -> InfoRecord:
+def byte(code: int, value: int) -> AttributeRecord:
     """A record with one byte."""
     return EIFMT_BVAL, code, value, b""
 
 
-def half(code: int, value: int) -> InfoRecord:
+def half(code: int, value: int) -> AttributeRecord:
     """A record with two bytes."""
     return EIFMT_HVAL, code, value, b""
 
 
-def sized(code: int, payload: bytes) -> InfoRecord:
+def sized(code: int, payload: bytes) -> AttributeRecord:
     """A record with a payload."""
     return EIFMT_SVAL, code, len(payload), payload
 

@@ -33,7 +33,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cubinspec_writer.emitter.bodies import InfoRecord
+    from cubinspec_writer.emitter.bodies import AttributeRecord
     from cubinspec_writer.emitter.model import Description
 
 STT_FUNC, STT_CUDA_OBJECT = 2, 13
@@ -60,7 +60,7 @@ class CubinBuilder:
     toolkit: int = 130
     virtual_sm: int | None = None
     tool: Tool = field(default_factory=Tool)
-    compat: list[InfoRecord] = field(default_factory=list)
+    compat: list[AttributeRecord] = field(default_factory=list)
     frame: Frame | None = None
     mercury_frame: Frame | None = None
     functions: list[Function] = field(default_factory=list)

@@ -15,7 +15,7 @@ from cubinspec_writer.builder import attributes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cubinspec_writer.emitter.bodies import InfoRecord
+    from cubinspec_writer.emitter.bodies import AttributeRecord
 
 #: From here on: finalizer layout, .nv.compat, RELA only, reserved shared memory.
 FINALIZER_SM = 90
@@ -79,7 +79,7 @@ def _written_names() -> list[str]:
     return [name for name, (sm, _) in arch.ARCHES.items() if sm in _WRITTEN]
 
 
-def workarounds(sm: int) -> list[InfoRecord]:
+def workarounds(sm: int) -> list[AttributeRecord]:
     """The work-around records that every function of an architecture has."""
     records = []
     if sm in _SW_WAR_BITS:
@@ -89,7 +89,7 @@ def workarounds(sm: int) -> list[InfoRecord]:
     return records
 
 
-def compat_records(goal: Target) -> list[InfoRecord]:
+def compat_records(goal: Target) -> list[AttributeRecord]:
     """The contents of ``.nv.compat`` (EICOMPAT codes, order as written)."""
     fastpath = _FASTPATH.get(goal.sm, 0)
     return [

@@ -31,8 +31,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec_writer.builder.assembly import Assembly
     from cubinspec_writer.builder.parts import Function, Relocation
-    from cubinspec_writer.emitter.bodies import InfoRecord
-    from cubinspec_writer.emitter.model import Description
+    from cubinspec_writer.emitter.bodies import AttributeRecord
+    from cubinspec_writer.emitter.model import Body, Description
 
 SHF_MERCURY, SHF_INFO_LINK = 0x10000000, 0x40
 #: Types of data sections; those not listed are PROGBITS in executables, CUDA types otherwise.
@@ -60,7 +60,7 @@ class Mercury:
         self,
         name: str,
         kind: int,
-        body: bodies.Body,
+        body: Body,
         flags: int = 0,
         align: int = 1,
         entry: int = 0,
@@ -146,7 +146,7 @@ class Mercury:
             name = ".nv.merc.nv.shared.reserved.0"
             self._section(name, SHT_RESERVED_SHARED, bodies.Blob(b""), reserved.sh_flags)
 
-    def _records(self, function: Function) -> list[InfoRecord]:
+    def _records(self, function: Function) -> list[AttributeRecord]:
         assert function.capsule is not None
         own = function.capsule.attributes
         replaced = {record[1] for record in own} | attributes.SASS_ONLY
@@ -159,7 +159,7 @@ class Mercury:
         records.sort(key=lambda record: attributes.rank(record[1], finalizer=True))
         return records
 
-    def _module_records(self) -> list[InfoRecord]:
+    def _module_records(self) -> list[AttributeRecord]:
         return [
             attributes.sized(code, pack("<II", 0, value)) for code, _, value in self._module_rows()
         ]
@@ -183,7 +183,7 @@ class Mercury:
         """Fill in symbols and everything that refers to them."""
         assembly = self.assembly
         planner = Planner(description)
-        planner.symbols()
+        planner.number_symbols()
         late = {id(section) for section in assembly.late}
         table = self.symtab.body if self.symtab is not None else None
         assert isinstance(table, bodies.MercurySymbols)

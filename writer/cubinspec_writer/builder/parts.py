@@ -11,7 +11,7 @@ from cubinspec.errors import BadStructureError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cubinspec_writer.emitter.bodies import InfoRecord
+    from cubinspec_writer.emitter.bodies import AttributeRecord
 
 GLOBAL, WEAK, LOCAL = "global", "weak", "local"
 BINDINGS = {LOCAL: 0, GLOBAL: 1, WEAK: 2}
@@ -106,7 +106,7 @@ class Capsule:
 
     data: bytes
     size: int
-    attributes: list[InfoRecord] = field(default_factory=list)
+    attributes: list[AttributeRecord] = field(default_factory=list)
     relocations: list[Relocation] = field(default_factory=list)
     constants: bytes | None = None
     constants_relocations: list[Relocation] = field(default_factory=list)
@@ -162,7 +162,7 @@ class Function:
     shared_variables: list[SharedVariable] = field(default_factory=list)
     binding: str = GLOBAL
     signature: str | None = None
-    attributes: list[InfoRecord] = field(default_factory=list)
+    attributes: list[AttributeRecord] = field(default_factory=list)
     relocations: list[Relocation] = field(default_factory=list)
     resolved: bool = False
     reserved_cap: bool = False

@@ -11,12 +11,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec_writer.builder.builder import CubinBuilder
     from cubinspec_writer.builder.parts import Function
-    from cubinspec_writer.emitter.bodies import InfoRecord
+    from cubinspec_writer.emitter.bodies import AttributeRecord
 
 
 def function_records(
     parts: CubinBuilder, goal: facts.Target, function: Function
-) -> list[InfoRecord]:
+) -> list[AttributeRecord]:
     """``.nv.info.<f>``; the symbol number in ``EIATTR_PARAM_CBANK`` is filled in later."""
     sm, sized, half = goal.sm, attributes.sized, attributes.half
     isa = 0x0101 if goal.finalizer else 0
@@ -45,11 +45,11 @@ def function_records(
     return records
 
 
-def _parameter_records(goal: facts.Target, function: Function) -> list[InfoRecord]:
+def _parameter_records(goal: facts.Target, function: Function) -> list[AttributeRecord]:
     if not function.parameters:
         return []
     offsets, size = placed(function)
-    records: list[InfoRecord] = [
+    records: list[AttributeRecord] = [
         attributes.sized(code_of("PARAM_CBANK"), pack("<IHH", 0, goal.param_base, size)),
         attributes.half(code_of("CBANK_PARAM_SIZE"), size),
     ]

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cubinspec_generated.rows import Attribute
-    from cubinspec_writer.emitter.bodies import InfoRecord, MercurySymbol
+    from cubinspec_writer.emitter.bodies import AttributeRecord, MercurySymbol
     from cubinspec_writer.emitter.model import Description
 
     #: old number -> new number, ``None`` when the symbol was removed
@@ -158,7 +158,7 @@ def mercury_symbols(description: Description) -> list[MercurySymbol]:
 
 def _entries(description: Description) -> list[Section | Symbol | None]:
     planner = layout.Planner(description)
-    planner.symbols()
+    planner.number_symbols()
     return planner.symbol_entries
 
 
@@ -201,8 +201,8 @@ def _require_understood(description: Description) -> None:
 
 
 def _info_records(
-    section: Section, records: list[InfoRecord], mapping: Mapping
-) -> Iterator[InfoRecord]:
+    section: Section, records: list[AttributeRecord], mapping: Mapping
+) -> Iterator[AttributeRecord]:
     """The records with new symbol numbers, without those of removed symbols."""
     for form, code, value, payload in records:
         attribute = eiattr.ATTRIBUTES.get(code, eiattr.UNKNOWN)

@@ -57,11 +57,11 @@ from cubinspec_writer.emitter.producers import PRODUCERS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from cubinspec_writer.emitter.bodies import InfoRecord
+    from cubinspec_writer.emitter.bodies import AttributeRecord
     from cubinspec_writer.emitter.model import Description
 
     #: whether it is for the Mercury half -> the record, ``None`` to take it out
-    Make = Callable[[bool], InfoRecord | None]
+    Make = Callable[[bool], AttributeRecord | None]
 
 #: From here on the code section's header has no register count.
 FIRST_SM_WITHOUT_COUNT = 90
@@ -275,7 +275,7 @@ class _Setter:
             return None
         return functions.info_section(self.description, code)
 
-    def _find(self, mercury: bool, code: int) -> InfoRecord | None:
+    def _find(self, mercury: bool, code: int) -> AttributeRecord | None:
         """The first record of a code in the function's section."""
         section = self._info(mercury)
         if section is None or not isinstance(section.body, bodies.InfoRecords):
@@ -332,7 +332,11 @@ class _Setter:
         return found
 
     def _add(
-        self, section: Section, records: list[InfoRecord], places: list[int], record: InfoRecord
+        self,
+        section: Section,
+        records: list[AttributeRecord],
+        places: list[int],
+        record: AttributeRecord,
     ) -> None:
         """Add a record: behind the last one of its code, else where ptxas would write it."""
         if places:
@@ -363,7 +367,7 @@ class _Setter:
                 )
             halves = (False,)
 
-        def make(half: bool) -> InfoRecord | None:
+        def make(half: bool) -> AttributeRecord | None:
             if value is None:
                 return None
             return parse_value(code, value, lambda symbol: self._number_of(symbol, half))
@@ -405,7 +409,7 @@ class _Setter:
         return found[0]
 
 
-def _code(record: InfoRecord) -> int:
+def _code(record: AttributeRecord) -> int:
     _, code, _, _ = record
     return code
 
@@ -433,7 +437,7 @@ def _place(section: Section, code: int, places: list[int], at: int | None) -> in
     return places[at] if at < len(places) else None
 
 
-def _replace(records: list[InfoRecord], place: int, record: InfoRecord | None) -> None:
+def _replace(records: list[AttributeRecord], place: int, record: AttributeRecord | None) -> None:
     """Replace a record, or take it out; one that says the same stays, bit for bit."""
     if record is None:
         del records[place]
@@ -441,7 +445,7 @@ def _replace(records: list[InfoRecord], place: int, record: InfoRecord | None) -
         records[place] = record
 
 
-def _is_about_the_same(old: InfoRecord, new: InfoRecord) -> bool:
+def _is_about_the_same(old: AttributeRecord, new: AttributeRecord) -> bool:
     """Whether two records of a module's attribute name the same symbol, if it names one."""
     _, _, _, old_payload = old
     _, code, _, new_payload = new

@@ -9,14 +9,15 @@ from cubinspec_writer.checker import require_good
 from cubinspec_writer.editor import notes, removal, rename, resources, strip
 from cubinspec_writer.emitter import describe, emit
 from cubinspec_writer.emitter.layout import Planner, plan
+from cubinspec_writer.emitter.serialise import plan_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cubinspec_writer.editor.notes import NoteChange
     from cubinspec_writer.editor.resources import Resources
-    from cubinspec_writer.emitter.layout import Plan
     from cubinspec_writer.emitter.model import Section
+    from cubinspec_writer.emitter.plan import Plan
 
 #: Header fields that follow from the layout.
 _LAYOUT_FIELDS = ("e_shoff", "e_phoff", "e_shnum", "e_shstrndx", "e_phnum")
@@ -42,9 +43,9 @@ class Edit:
         self._data = data
         self.description = describe(data, file)
         self.remarks: list[str] = []
-        if emit(self.description) != data:
-            raise BadStructureError("this file cannot be written back as it is", file=file)
         self._before = plan(self.description)
+        if b"".join(plan_parts(self._before)) != data:
+            raise BadStructureError("this file cannot be written back as it is", file=file)
         self._holes = self._measure_holes()
 
     def set(self, function: str, new: Resources) -> None:

@@ -21,7 +21,7 @@ from cubinspec_writer.editor.references import attribute_name
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cubinspec_writer.emitter.bodies import InfoRecord
+    from cubinspec_writer.emitter.bodies import AttributeRecord
 
     #: name of a symbol -> its number
     Resolve = Callable[[str], int]
@@ -65,7 +65,7 @@ def fields_of(code: int) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
 
 def parse_value(
     code: int, text: str, resolve: Resolve | None = None, function: int | None = None
-) -> InfoRecord:
+) -> AttributeRecord:
     """An attribute record from its value as text.
 
     Args:
@@ -101,7 +101,7 @@ def parse_value(
     return record
 
 
-def _packed(code: int, numbers: list[int]) -> InfoRecord | None:
+def _packed(code: int, numbers: list[int]) -> AttributeRecord | None:
     """The record with these numbers; ``None`` when their count does not fit the layout."""
     layout = eiattr.ATTRIBUTES.get(code, eiattr.UNKNOWN).layout
     kind, form, count = layout.kind, layout.format, len(layout.names)
@@ -119,7 +119,7 @@ def _packed(code: int, numbers: list[int]) -> InfoRecord | None:
     return None
 
 
-def is_same(one: InfoRecord, other: InfoRecord) -> bool:
+def is_same(one: AttributeRecord, other: AttributeRecord) -> bool:
     """Whether two records say the same; only the low byte of a byte value counts."""
     form, code, value, _ = one
     other_form, other_code, other_value, _ = other

@@ -3,16 +3,19 @@
 ``emit(describe(data)) == data`` for every cubin that the reader accepts; a :class:`Description`
 holds what the file says and not how it is laid out, unless no rule is known (``reasons``).
 
-    decode      bytes of a section -> its body (`bodies`; `runs`: of many neighbours at once)
-    history     string tables -> the order in which things were made
-    describe    both for a whole file, and which writer it was; checks what comes next against it
-    layout      all numbers of the file (`producers`, `kinds`, `strings`, `segments`: the rules)
-    serialise   the bytes
+    model       a description: plain objects (`bodies`, `notes`, `symbols`: contents of sections)
+    draft       the same in columns, for what looks at all sections of a big file
+                (`entries`: its history; `packed`, `runs`: contents as they were read)
 
-``describe`` decodes every section, guesses how the file was made, lets ``layout`` compute the file
-from that alone, and compares. All of this is done in columns (``draft``): the objects of ``model``
-are made when somebody looks at a description. One that nobody looked at is written as it was laid
-out then, its records encoded anew; any other is laid out when it is written.
+    describe    bytes -> draft -> description. `source` and `contents` read the file (`decode`),
+                `detect` says which writer made it (`producers`), `history` in which order; then
+                what follows from the draft is compared with the file
+    layout      draft -> plan: all numbers of the file (`kinds`, `strings`, `symtab`, `links`,
+                `placement`, `headers`: the rules)
+    serialise   plan -> bytes
+
+A draft is internal. It becomes a description by ``Draft.to_description()``, a description becomes a
+draft by ``Draft.of()``; neither changes because somebody looks at it.
 """
 
 from __future__ import annotations

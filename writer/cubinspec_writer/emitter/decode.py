@@ -1,6 +1,6 @@
 """Section contents to bodies: how the bytes of each kind become records.
 
-What has no such records (a forged or truncated stream) stays bytes.
+Bytes that are no such records (a forged or truncated stream) stay bytes.
 """
 
 from __future__ import annotations
@@ -10,12 +10,25 @@ from struct import Struct, unpack, unpack_from
 
 from cubinspec.errors import CubinError
 from cubinspec.format.attributes import info_rows, keyed_run
+from cubinspec.format.sections import (
+    CALLGRAPH_TYPES,
+    INFO_TYPES,
+    PROTOTYPE_TYPES,
+    RELOCATION_TYPES,
+    UNIFIED_ENTRY_TYPES,
+)
 from cubinspec.format.strings import StringTable
+from cubinspec.reader import streams
 from cubinspec.reader.columns import split
-from cubinspec.reader.streams import note_rows
 from cubinspec_generated import records
-from cubinspec_generated.codes import SHT_NOTE, SHT_REL
+from cubinspec_generated.codes import (
+    SHT_CUDA_CAPMERC,
+    SHT_CUDA_RELOCINFO,
+    SHT_NOTE,
+    SHT_REL,
+)
 from cubinspec_writer.emitter import bodies, runs
+from cubinspec_writer.emitter.packed import InfoShape, KeyedShape, PackedInfo, PackedPairs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,32 +36,36 @@ if TYPE_CHECKING:
     from mmap import mmap
     from typing import Any
 
-    #: What a body of another size than the bytes is to be called, and what makes a body of the
-    #: bytes and the name of a section.
-    Decoder = tuple[str, Callable[[bytes, str], bodies.Body]]
+    from cubinspec_writer.emitter.bodies import AttributeRecord
+    from cubinspec_writer.emitter.model import Body
 
-#: An attribute with a payload of two words, as a record.
-_KEYED_RECORD = Struct(f"{records.INFO_RECORD.format}{records.FUNCTION_VALUE.size}s")
-#: Of an entry, by whether it has an addend and whether it is that of ELF64.
+    #: The name of the records, for messages, and a function that makes a body of the bytes and the
+    #: name of a section.
+    Decoder = tuple[str, Callable[[bytes, str], Body]]
+
+#: An attribute with a payload of two words; here the payload stays in one piece.
+_KEYED_ATTRIBUTE = Struct(f"{records.INFO_RECORD.format}{records.FUNCTION_VALUE.size}s")
+#: The record of a relocation, by whether it has an addend and whether the file is ELF64.
 _RELOCATION_RECORDS = {
     (False, False): records.REL_32,
     (False, True): records.REL_64,
     (True, False): records.RELA_32,
     (True, True): records.RELA_64,
 }
-#: Bounds of what is remembered of attribute streams: shapes for each size, bytes of a stream.
+#: Limits of what is cached of attribute streams: shapes of each size, bytes of a stream.
 _MAX_STREAMS, _MAX_STREAM_BYTES = 16, 2048
-#: Bytes that make one section alone worth a run, and that are read at once.
+#: A section of so many bytes is a run of its own; so many bytes are read at once.
 LARGE = 1 << 16
 
 
 class InfoReader:
-    """Attribute streams of one file, which has many of them and few shapes."""
+    """Reads the attribute streams of one file, which has many of them and few shapes."""
 
     def __init__(self) -> None:
-        self._known: dict[int, list[bodies.InfoShape]] = {}
+        #: Shapes by the size of their streams.
+        self._shapes: dict[int, list[InfoShape]] = {}
 
-    def read(self, data: bytes) -> bodies.InfoRecords:
+    def read(self, data: bytes) -> bodies.InfoRecords | PackedInfo:
         """The records of a stream.
 
         Raises:
@@ -56,48 +73,50 @@ class InfoReader:
         """
         if len(data) > _MAX_STREAM_BYTES:
             if not _is_keyed(data):
-                return bodies.InfoRecords(_info(data))
-            keyed = bodies.KeyedShape(len(data))
-            return bodies.InfoRecords(None, keyed, split(keyed.record, data))
-        known = self._known.setdefault(len(data), [])
-        for shape in known:
+                return bodies.InfoRecords(_attributes(data))
+            keyed = KeyedShape(len(data))
+            return PackedInfo(keyed, split(keyed.record, data))
+        shapes = self._shapes.setdefault(len(data), [])
+        for shape in shapes:
             fields = shape.record.unpack(data)
             if shape.fits(fields):
-                return bodies.InfoRecords(None, shape, fields)
-        found = _info(data)
-        if len(known) < _MAX_STREAMS:
-            known.append(bodies.InfoShape(found))
+                return PackedInfo(shape, fields)
+        found = _attributes(data)
+        if len(shapes) < _MAX_STREAMS:
+            shapes.append(InfoShape(found))
         return bodies.InfoRecords(found)
 
-    def shape(self, data: bytes) -> bodies.InfoShape:
+    def shape(self, data: bytes) -> InfoShape:
         """The shape of a stream.
 
         Raises:
             TruncatedError: a record or its payload runs over the end of the stream.
         """
-        return bodies.InfoShape(_info(data))
+        return InfoShape(_attributes(data))
 
 
 def _is_keyed(data: bytes) -> bool:
+    """Whether a stream has nothing but records with a payload of two words."""
     at = 0
     while count := keyed_run(data, at):
-        at += count * _KEYED_RECORD.size
+        at += count * _KEYED_ATTRIBUTE.size
     return at == len(data)
 
 
-def _info(data: bytes) -> list[bodies.InfoRecord]:
-    found: list[bodies.InfoRecord] = []
+def _attributes(data: bytes) -> list[AttributeRecord]:
+    found: list[AttributeRecord] = []
     at = 0
     while count := keyed_run(data, at):
-        end = at + count * _KEYED_RECORD.size
-        found += _KEYED_RECORD.iter_unpack(data[at:end])
+        end = at + count * _KEYED_ATTRIBUTE.size
+        found += _KEYED_ATTRIBUTE.iter_unpack(data[at:end])
         at = end
     rows = info_rows(data[at:], at, "", "")
     found += [(form, code, value, payload) for _, form, code, value, payload in rows]
     return found
 
 
-def _pairs(data: bytes, strtab: StringTable, all_signatures: bool) -> bodies.Pairs:
+def _pairs(data: bytes, strtab: StringTable, all_signatures: bool) -> PackedPairs:
+    """The rows of a call graph; of prototypes, in which all second words are signatures."""
     if len(data) % records.CALLGRAPH_ENTRY.size:
         raise CubinError("no whole number of rows")
     words: list[Any] = [*unpack(f"<{len(data) // bodies.WORD.size}I", data)]
@@ -114,7 +133,7 @@ def _pairs(data: bytes, strtab: StringTable, all_signatures: bool) -> bodies.Pai
             part = seconds[mark + 1 : end]
             texts = {offset: strtab.get(offset) for offset in {*part} if offset}
             words[2 * mark + 3 : 2 * end : 2] = [texts.get(word, word) for word in part]
-    return bodies.Pairs(None, words)
+    return PackedPairs(words)
 
 
 def _tool_note(desc: bytes) -> bodies.ToolNote | bodies.RawNote:
@@ -139,7 +158,7 @@ def _tool_note(desc: bytes) -> bodies.ToolNote | bodies.RawNote:
 
 def _notes(data: bytes, name: str) -> bodies.Notes:
     notes = []
-    for _, kind, owner, desc in note_rows(data, 0, "", ""):
+    for _, kind, owner, desc in streams.note_rows(data, 0, "", ""):
         descriptor: bodies.ToolNote | bodies.CuinfoNote | bodies.CuverNote | bodies.RawNote = (
             bodies.RawNote(desc)
         )
@@ -178,23 +197,23 @@ def decoder(sh_type: int, strtab: StringTable, is_64: bool, info: InfoReader) ->
         ``None`` for types that are kept as bytes. A decoder raises CubinError or StructError where
         there are no such records.
     """
-    if sh_type in bodies.INFO_TYPES:
+    if sh_type in INFO_TYPES:
         return "records", lambda data, name: info.read(data)
-    if sh_type in bodies.RELOCATION_TYPES:
+    if sh_type in RELOCATION_TYPES:
         rela = sh_type != SHT_REL
         return "relocations", lambda data, name: _relocations(data, rela, is_64)
-    if sh_type in bodies.CALLGRAPH_TYPES:
+    if sh_type in CALLGRAPH_TYPES:
         return "call graph", lambda data, name: _pairs(data, strtab, False)
-    if sh_type in bodies.PROTOTYPE_TYPES:
+    if sh_type in PROTOTYPE_TYPES:
         return "prototypes", lambda data, name: _pairs(data, strtab, True)
     if sh_type == SHT_NOTE:
         return "notes", _notes
-    if sh_type == bodies.SHT_CUDA_RELOCINFO:
+    if sh_type == SHT_CUDA_RELOCINFO:
         return "relocation actions", lambda data, name: _rel_action(data)
-    if sh_type in bodies.UFT_TYPES:
+    if sh_type in UNIFIED_ENTRY_TYPES:
         rows = records.UFT_ENTRY.iter_unpack
         return "uft entries", lambda data, name: bodies.UftEntries([*rows(data)])
-    if sh_type == bodies.SHT_CUDA_CAPMERC:
+    if sh_type == SHT_CUDA_CAPMERC:
         return "records", _capsule
     return None
 
@@ -206,10 +225,10 @@ def _capsule(data: bytes, name: str) -> bodies.Capsule | bodies.Blob:
 
 
 def neighbours(starts: Sequence[int], sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Sections that stand one behind the other: the first, and the one behind the last.
+    """Groups of sections without gaps between them: the first, and the one behind the last.
 
-    No more of them than have :data:`LARGE` bytes together, so that no step takes much memory beside
-    the result, and the results find room where other things were.
+    A group has at most :data:`LARGE` bytes, or one section: a step needs little memory beside its
+    result.
     """
     first = size = 0
     end = starts[0]
@@ -240,9 +259,9 @@ def record_run(
     Returns:
         ``None`` if they are not all well formed, or are of another type.
     """
-    if sh_type in bodies.RELOCATION_TYPES:
+    if sh_type in RELOCATION_TYPES:
         return _read_relocations(data, sh_type, first, start, sizes, is_64)
-    if sh_type in bodies.INFO_TYPES:
+    if sh_type in INFO_TYPES:
         try:
             return _read_info(data, first, start, sizes, info)
         except CubinError:
@@ -274,8 +293,8 @@ def _read_info(
     for size in sizes:
         contents[size].append(data[start : start + size])
         start += size
-    shapes: dict[int, tuple[bodies.InfoShape, Sequence[Sequence[int]]]] = {}
-    single: dict[int, list[bodies.InfoRecords]] = {}
+    shapes: dict[int, tuple[InfoShape, Sequence[Sequence[int]]]] = {}
+    single: dict[int, list[bodies.InfoRecords | PackedInfo]] = {}
     for size, found in contents.items():
         if size and len(found) > 1:
             shape = info.shape(found[0])

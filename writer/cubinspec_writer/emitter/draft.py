@@ -1,14 +1,12 @@
-"""A description in columns: what the layout works on.
+"""A file in columns: what ``describe`` checks and ``layout`` works on.
 
 A big cubin has tens of thousands of sections. Here each property of all of them stands in one list,
-and what hardly any section has in a dictionary, so that most steps look at many sections at once
-and and objects are made only for who asks for them (:class:`.model.Description`).
+and what hardly any section has in a dictionary, so that most steps look at many sections at once.
+:meth:`Draft.to_description` makes the objects that users see, and :meth:`Draft.of` columns of them.
 
 Sections have numbers, from 0 on, in index order (index - 1). Symbols of ``.symtab`` that are no
-computed section symbols have numbers of their own, and so have dropped names. In a list of all of
-them *codes* stand for them: the number of a section; behind the last section, the dropped names;
-``~number`` of a symbol. A list with one value for each section, each dropped name, and each symbol
-from the last to the first has the value of a code at that index.
+computed section symbols have numbers of their own, and so have dropped names. The history lists all
+of them as entries (``entries``).
 """
 
 from __future__ import annotations
@@ -18,64 +16,37 @@ from itertools import groupby, starmap
 from cubinspec.errors import BadStructureError
 from cubinspec.format.sections import info_target
 from cubinspec_writer.emitter import bodies, kinds
-from cubinspec_writer.emitter.kinds import Kinds
-from cubinspec_writer.emitter.model import Dropped, Exceptions, Header, Pins, Section, Symbol
+from cubinspec_writer.emitter.entries import DroppedNames, Entry, of_symbol, symbol_number
+from cubinspec_writer.emitter.model import (
+    Description,
+    Dropped,
+    Exceptions,
+    Header,
+    Pins,
+    Section,
+    Symbol,
+)
+from cubinspec_writer.emitter.packed import Packed
 from cubinspec_writer.emitter.producers import PRODUCERS
 from cubinspec_writer.emitter.runs import BlobRun, InfoRun, RelocationRun, Run
+from cubinspec_writer.gc_pause import GcPaused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from cubinspec_writer.emitter.bodies import Body
+    from cubinspec_writer.emitter.entries import DroppedRow
     from cubinspec_writer.emitter.kinds import Kind
-    from cubinspec_writer.emitter.model import Description, Fill
+    from cubinspec_writer.emitter.model import Body, Fill
     from cubinspec_writer.emitter.producers import Producer
+    from cubinspec_writer.emitter.symbols import SymbolRow
 
-    SymbolRow = tuple[int, int, int, int, int, int]
-    #: A body, the bytes of a ``Blob``, or the run that a section belongs to.
-    Content = Body | bytes | Run
-    #: The fields of a ``Dropped``: name, in_shstrtab, made_as, erased.
-    DroppedRow = tuple[str, bool, str | None, int]
+    #: A body, packed or not, the bytes of a ``Blob``, or the run that a section belongs to.
+    Content = Body | Packed | bytes | Run
 
 
-#: What is said of a dropped name beside the name, nearly always.
-_OF_SECTION = (True, None, 0)
-
-
-class DroppedNames:
-    """The rows of dropped names; of most of them only the name has to be kept."""
-
-    __slots__ = ("_names", "_rest")
-
-    def __init__(self) -> None:
-        self._names: list[str] = []
-        self._rest: dict[int, tuple[bool, str | None, int]] = {}
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-    def __getitem__(self, at: int) -> DroppedRow:
-        return (self._names[at], *self._rest.get(at, _OF_SECTION))
-
-    def __iter__(self) -> Iterator[DroppedRow]:
-        rest = self._rest
-        for at, name in enumerate(self._names):
-            yield (name, *rest[at]) if at in rest else (name, True, None, 0)
-
-    def append(self, dropped: DroppedRow) -> None:
-        """Add one."""
-        name, *rest = dropped
-        if tuple(rest) != _OF_SECTION:
-            self._rest[len(self._names)] = dropped[1:]
-        self._names.append(name)
-
-    def add_sections(self, names: Iterable[str]) -> None:
-        """Add the names of sections that were made under these names."""
-        self._names += names
-
-
-_TOGETHER = (bytes, BlobRun, InfoRun, RelocationRun)
+#: What stands in place of many bodies, or of a ``Blob``.
+_BULK = frozenset((bytes, BlobRun, InfoRun, RelocationRun))
 
 
 class Draft:
@@ -86,14 +57,14 @@ class Draft:
             read has bytes in place of blobs, and runs of neighbours.
         runs: all of those.
         kinds: what the producer's rules say of each.
-        links, infos, registers, has_symbol, shares, late, made_as, exceptions: what single
+        links, infos, registers, has_symbol, shares, deferred, made_as, exceptions: what single
             sections have beside that, by number; see :class:`~.model.Section`.
             ``shares`` holds numbers; ``None`` stands for a section that is not there.
         symbol_names, symbol_rows: of every symbol; ``st_name`` counts for nothing.
         in_globals, symbol_places: what single symbols have beside that; the place is ``st_name``.
         dropped: names without a section or symbol.
-        history, symbols: the lists of a :class:`~cubinspec_writer.emitter.model.Description`, in
-            codes.
+        history, symbols: the lists of a :class:`~cubinspec_writer.emitter.model.Description`, as
+            entries.
         section_objects, symbol_objects: where this was made of a description: the objects there.
         indices: of these sections.
         ordinals: the numbers from 0 to that of sections; each an object that many lists share.
@@ -106,6 +77,7 @@ class Draft:
         "addrs",
         "aligns",
         "bodies",
+        "deferred",
         "dropped",
         "entsizes",
         "exceptions",
@@ -118,7 +90,6 @@ class Draft:
         "indices",
         "infos",
         "kinds",
-        "late",
         "links",
         "made_as",
         "names",
@@ -162,7 +133,7 @@ class Draft:
         self.registers: dict[int, int] = {}
         self.has_symbol: dict[int, bool] = {}
         self.shares: dict[int, int | bool | None] = {}
-        self.late: dict[int, bool] = {}
+        self.deferred: dict[int, bool] = {}
         self.made_as: dict[int, str] = {}
         self.exceptions: dict[int, Exceptions] = {}
         self.symbol_names: Sequence[str] = ()
@@ -170,8 +141,8 @@ class Draft:
         self.in_globals: dict[int, bool] = {}
         self.symbol_places: dict[int, int] = {}
         self.dropped = DroppedNames()
-        self.history: list[int] = []
-        self.symbols: list[int] = []
+        self.history: list[Entry] = []
+        self.symbols: list[Entry] = []
         self.producer: Producer = PRODUCERS["classic"]
         self.pins = Pins()
         self.fills: list[Fill] = []
@@ -196,10 +167,9 @@ class Draft:
         if producer is None:
             raise BadStructureError(f"unknown profile {description.profile!r}", field="profile")
         creation = description.sections
-        found = Kinds(producer, creation)
         order = description.pins.index_order
         if order is None:
-            order = found.index_order(creation)
+            order = index_order(producer, creation)
         sections = [creation[at] for at in order]
         draft = cls(
             description.header,
@@ -209,73 +179,93 @@ class Draft:
             [section.body for section in sections],
         )
         draft.producer = producer
-        draft.kinds = [found.found[at] for at in order]
-        draft.addrs = [section.sh_addr for section in sections]
-        draft.aligns = [section.sh_addralign for section in sections]
-        draft.entsizes = [section.sh_entsize for section in sections]
+        draft.kinds = kinds.find(producer, draft.names, draft.types, draft.flags)
         draft.section_objects = sections
-        indices = draft.indices = dict(zip(sections, range(1, len(sections) + 1), strict=True))
-        draft.links = {n: s.link for n, s in enumerate(sections) if s.link is not None}
-        draft.infos = {n: s.info for n, s in enumerate(sections) if s.info is not None}
-        draft.registers = {n: s.registers for n, s in enumerate(sections) if s.registers}
-        draft.has_symbol = {
-            n: s.has_symbol for n, s in enumerate(sections) if s.has_symbol is not None
-        }
-        draft.late = {n: s.late for n, s in enumerate(sections) if s.late is not None}
-        draft.made_as = {n: s.made_as for n, s in enumerate(sections) if s.made_as is not None}
-        draft.exceptions = {
-            n: s.exceptions for n, s in enumerate(sections) if s.exceptions is not None
-        }
-        for number, section in enumerate(sections):
-            twin = section.shares
-            if isinstance(twin, Section):
-                draft.shares[number] = indices[twin] - 1 if twin in indices else None
-            elif twin is not None:
-                draft.shares[number] = twin
-        draft.history = draft._codes(description.history)
-        draft.symbols = draft._codes(description.symbols)
-        symbols = draft.symbol_objects
-        draft.symbol_names = [symbol.name for symbol in symbols]
-        draft.in_globals = {
-            n: s.in_globals for n, s in enumerate(symbols) if s.in_globals is not None
-        }
-        draft.symbol_places = {
-            n: s.exceptions.pins["st_name"]
-            for n, s in enumerate(symbols)
-            if s.exceptions is not None and "st_name" in s.exceptions.pins
-        }
-        draft.symbol_rows = [
-            (0, s.st_info, s.st_other, draft.index(s.section), s.st_value, s.st_size)
-            for s in symbols
-        ]
+        draft.indices = dict(zip(sections, range(1, len(sections) + 1), strict=True))
+        draft._take_sections(sections)
+        draft.history = draft._entries(description.history)
+        draft.symbols = draft._entries(description.symbols)
+        draft._take_symbols(draft.symbol_objects)
         draft.pins = description.pins
         draft.fills = description.fills
         draft.null_value = description.null_value
         return draft
 
-    def _codes(self, entries: Iterable[Section | Symbol | Dropped]) -> list[int]:
+    def _take_sections(self, sections: list[Section]) -> None:
+        """The fields of sections as columns, in index order."""
+        indices = self.indices
+        self.addrs = [section.sh_addr for section in sections]
+        self.aligns = [section.sh_addralign for section in sections]
+        self.entsizes = [section.sh_entsize for section in sections]
+        self.links = {n: s.link for n, s in enumerate(sections) if s.link is not None}
+        self.infos = {n: s.info for n, s in enumerate(sections) if s.info is not None}
+        self.registers = {n: s.registers for n, s in enumerate(sections) if s.registers}
+        self.has_symbol = {
+            n: s.has_symbol for n, s in enumerate(sections) if s.has_symbol is not None
+        }
+        self.deferred = {n: s.deferred for n, s in enumerate(sections) if s.deferred is not None}
+        self.made_as = {n: s.made_as for n, s in enumerate(sections) if s.made_as is not None}
+        self.exceptions = {
+            n: s.exceptions for n, s in enumerate(sections) if s.exceptions is not None
+        }
+        for number, section in enumerate(sections):
+            twin = section.shares
+            if isinstance(twin, Section):
+                self.shares[number] = indices[twin] - 1 if twin in indices else None
+            elif twin is not None:
+                self.shares[number] = twin
+
+    def _take_symbols(self, symbols: list[Symbol]) -> None:
+        """The fields of symbols as columns."""
+        self.symbol_names = [symbol.name for symbol in symbols]
+        self.in_globals = {
+            n: s.in_globals for n, s in enumerate(symbols) if s.in_globals is not None
+        }
+        self.symbol_places = {
+            n: s.exceptions.pins["st_name"]
+            for n, s in enumerate(symbols)
+            if s.exceptions is not None and "st_name" in s.exceptions.pins
+        }
+        self.symbol_rows = [
+            (0, s.st_info, s.st_other, self.index(s.section), s.st_value, s.st_size)
+            for s in symbols
+        ]
+
+    def _entries(self, objects: Iterable[Section | Symbol | Dropped]) -> list[Entry]:
         indices, symbols = self.indices, self.symbol_objects
-        codes: list[int] = []
-        for entry in entries:
-            if isinstance(entry, Section):
-                codes.append(indices[entry] - 1)
-            elif isinstance(entry, Symbol):
-                codes.append(~len(symbols))
-                symbols.append(entry)
+        entries: list[Entry] = []
+        for made in objects:
+            if isinstance(made, Section):
+                entries.append(Entry(indices[made] - 1))
+            elif isinstance(made, Symbol):
+                entries.append(of_symbol(len(symbols)))
+                symbols.append(made)
             else:
-                row = (entry.name, entry.in_shstrtab, entry.made_as, entry.erased)
-                codes.append(self.drop(row))
-        return codes
+                row = (made.name, made.in_shstrtab, made.made_as, made.erased)
+                entries.append(self.drop(row))
+        return entries
 
-    def drop(self, dropped: DroppedRow) -> int:
-        """The code of a name without a section or symbol."""
+    # -- entries ---------------------------------------------------------------------------------
+
+    def drop(self, dropped: DroppedRow) -> Entry:
+        """The entry of a name without a section or symbol."""
         self.dropped.append(dropped)
-        return len(self.names) + len(self.dropped) - 1
+        return Entry(len(self.names) + len(self.dropped) - 1)
 
-    def created(self) -> list[int]:
-        """The numbers of the sections in creation order."""
+    def is_dropped(self, entry: Entry) -> bool:
+        """Whether an entry is a dropped name."""
+        return entry >= len(self.names)
+
+    def dropped_row(self, entry: Entry) -> DroppedRow:
+        """The row of the dropped name that an entry is."""
+        return self.dropped[entry - len(self.names)]
+
+    def created(self) -> list[Entry]:
+        """The sections in creation order; the entry of a section is its number."""
         count = len(self.names)
-        return [code for code in self.history if 0 <= code < count]
+        return [entry for entry in self.history if 0 <= entry < count]
+
+    # -- all sections ----------------------------------------------------------------------------
 
     def index(self, section: Section | int) -> int:
         """Index of a section; a number is an index already.
@@ -300,8 +290,13 @@ class Draft:
             self._index_of_name = dict(names_and_indices)
         return self._index_of_name
 
+    def number_of(self, name: str) -> int | None:
+        """The number of the first section of a name."""
+        index = self.index_of_name.get(name)
+        return None if index is None else index - 1
+
     def forget_names(self) -> None:
-        """Free the memory of :attr:`index_of_name`, which hardly anything needs any more."""
+        """Free the memory of :attr:`index_of_name`; it is made again if something asks."""
         self._index_of_name = None
 
     @property
@@ -320,7 +315,7 @@ class Draft:
         """The sections whose body is neither bytes nor a run."""
         if self._singles is None:
             classes = map(type, self.bodies)
-            self._singles = [at for at, kind in enumerate(classes) if kind not in _TOGETHER]
+            self._singles = [at for at, kind in enumerate(classes) if kind not in _BULK]
         return self._singles
 
     def replace_body(self, number: int, body: Body) -> None:
@@ -338,13 +333,13 @@ class Draft:
         kind, name = self.kinds[number], self.names[number]
         return name if kind.made is None else kind.made + name[kind.cut :]
 
-    def is_late(self, number: int) -> bool:
+    def is_deferred(self, number: int) -> bool:
         """Whether a section was made after the global symbols were named."""
-        late = self.late.get(number)
-        if late is not None:
-            return late
+        deferred = self.deferred.get(number)
+        if deferred is not None:
+            return deferred
         kind = self.kinds[number]
-        return kind.is_late and (number not in self.made_as or kind.is_mercury)
+        return kind.is_deferred and (number not in self.made_as or kind.is_mercury)
 
     def wants_symbol(self, number: int) -> bool:
         """Whether a section symbol is made."""
@@ -357,22 +352,17 @@ class Draft:
             return isinstance(self.symbol_objects[number].section, Section)
         return 0 < self.symbol_rows[number][3] <= len(self.names)
 
-    def groups(self) -> list[int]:
+    def ranks(self) -> list[int]:
         """Ranks of the sections in the index order."""
-        ranks = [kind.group for kind in self.kinds]
-        single = {*self.late, *self.made_as}
-        has_table = bool(single) and kinds.has_table(self.names, self.types)
-        for number in single:
-            ranks[number] = kinds.exact_rank(
-                self.names[number],
-                self.types[number],
-                self.flags[number],
-                self.producer,
-                late=self.late.get(number),
-                made_as=self.made_as.get(number),
-                has_table=has_table,
-            )
-        return ranks
+        return kinds.ranks(
+            self.producer,
+            self.names,
+            self.types,
+            self.flags,
+            self.kinds,
+            self.deferred,
+            self.made_as,
+        )
 
     def raw(self, number: int) -> bytes | None:
         """The bytes of a section that has no records."""
@@ -401,41 +391,82 @@ class Draft:
 
     # -- objects ---------------------------------------------------------------------------------
 
-    def all_bodies(self) -> list[Body]:
-        """The body of each section."""
+    def body(self, number: int) -> Body:
+        """The body of a section, with an object for each record."""
+        body = self.bodies[number]
+        if isinstance(body, Run):
+            return body.split()[number - body.first]
+        return _unpacked(body)
+
+    def _all_bodies(self) -> list[Body]:
+        """The body of each section, with an object for each record."""
         found: list[Body] = []
         split: dict[int, list[Body]] = {}
         for number, body in enumerate(self.bodies):
-            if isinstance(body, bytes):
-                found.append(bodies.Blob(body))
-            elif isinstance(body, Run):
+            if isinstance(body, Run):
                 if body.first not in split:
                     split[body.first] = body.split()
                 found.append(split[body.first][number - body.first])
             else:
-                found.append(body)
+                found.append(_unpacked(body))
         return found
 
-    def _section(self, number: int, body: Body) -> Section:
-        return Section(
-            self.names[number],
-            self.types[number],
-            body,
-            self.flags[number],
-            self.addrs[number],
-            self.aligns[number],
-            self.entsizes[number],
+    def to_description(self, reasons: list[str] | None = None) -> Description:
+        """The objects that users see.
+
+        They take over header, pins and bodies: nothing else is to be done with this draft.
+
+        Args:
+            reasons: why the file is not fully computed.
+        """
+        with GcPaused():
+            sections = self._section_objects()
+
+            def refer(index: Section | int) -> Section | int:
+                in_file = isinstance(index, int) and 0 < index <= len(sections)
+                return sections[index - 1] if in_file else index  # type: ignore[operator]
+
+            self._refer(sections, refer)
+            named: list[Section | Dropped] = [*sections, *starmap(Dropped, self.dropped)]
+
+            def objects(entries: list[Entry]) -> list[Section | Symbol | Dropped]:
+                return [
+                    named[entry] if entry >= 0 else self._symbol(symbol_number(entry), refer)
+                    for entry in entries
+                ]
+
+            return Description(
+                self.header,
+                objects(self.history),
+                objects(self.symbols),  # type: ignore[arg-type]  # there are no sections
+                self.producer.name,
+                self.pins,
+                self.fills,
+                self.null_value,
+                reasons,
+            )
+
+    def _section_objects(self) -> list[Section]:
+        """The sections, which do not refer to each other yet."""
+        columns = (
+            self.names,
+            self.types,
+            self._all_bodies(),
+            self.flags,
+            self.addrs,
+            self.aligns,
+            self.entsizes,
         )
+        sections = [*starmap(Section, zip(*columns, strict=True))]
+        for column in ("registers", "has_symbol", "deferred", "made_as", "exceptions"):
+            for number, value in getattr(self, column).items():
+                setattr(sections[number], column, value)
+        return sections
 
-    def fill_in(self, description: Description) -> None:
-        """Make the objects of a description."""
-        all_bodies = self.all_bodies()
-        sections = [self._section(number, body) for number, body in enumerate(all_bodies)]
-
-        def refer(index: Section | int) -> Section | int:
-            in_file = isinstance(index, int) and 0 < index <= len(sections)
-            return sections[index - 1] if in_file else index  # type: ignore[operator]
-
+    def _refer(
+        self, sections: list[Section], refer: Callable[[Section | int], Section | int]
+    ) -> None:
+        """Have sections and bodies refer to objects instead of numbers."""
         for number, index in self.links.items():
             sections[number].link = refer(index)
         for number, index in self.infos.items():
@@ -443,31 +474,17 @@ class Draft:
             is_section = info_target(section.name, section.sh_type) is not None
             section.info = refer(index) if is_section else index
         for number, shared in self.shares.items():
-            sections[number].shares = (
-                shared if shared is None or isinstance(shared, bool) else sections[shared]
-            )
-        for column in ("registers", "has_symbol", "late", "made_as", "exceptions"):
-            for number, value in getattr(self, column).items():
-                setattr(sections[number], column, value)
-        for body in all_bodies:
+            if shared is None or isinstance(shared, bool):
+                sections[number].shares = shared
+            else:
+                sections[number].shares = sections[shared]
+        for section in sections:
+            body = section.body
             if isinstance(body, bodies.Capsule):
                 body.text = refer(body.text)
             elif isinstance(body, bodies.MercurySymbols):
                 for mercury in body.symbols:
                     mercury.section = refer(mercury.section)
-
-        named: list[Section | Dropped] = [*sections, *starmap(Dropped, self.dropped)]
-
-        def objects(codes: list[int]) -> list[Section | Symbol | Dropped]:
-            return [named[code] if code >= 0 else self._symbol(~code, refer) for code in codes]
-
-        description.header = self.header
-        description.history = objects(self.history)
-        description.symbols = objects(self.symbols)  # type: ignore[assignment]
-        description.profile = self.producer.name
-        description.pins = self.pins
-        description.fills = self.fills
-        description.null_value = self.null_value
 
     def _symbol(self, number: int, refer: Callable[[Section | int], Section | int]) -> Symbol:
         _, info, other, index, value, size = self.symbol_rows[number]
@@ -476,3 +493,26 @@ class Draft:
         if number in self.symbol_places:
             symbol.pins["st_name"] = self.symbol_places[number]
         return symbol
+
+
+def _unpacked(body: Body | Packed | bytes) -> Body:
+    if isinstance(body, bytes):
+        return bodies.Blob(body)
+    return body.unpack() if isinstance(body, Packed) else body
+
+
+def index_order(producer: Producer, sections: Sequence[Section]) -> list[int]:
+    """Positions of sections in creation order, in section index order (without the null one)."""
+    names = [section.name for section in sections]
+    types = [section.sh_type for section in sections]
+    flags = [section.sh_flags for section in sections]
+    ranks = kinds.ranks(
+        producer,
+        names,
+        types,
+        flags,
+        kinds.find(producer, names, types, flags),
+        {n: s.deferred for n, s in enumerate(sections) if s.deferred is not None},
+        {n: s.made_as for n, s in enumerate(sections) if s.made_as is not None},
+    )
+    return sorted(range(len(sections)), key=ranks.__getitem__)

@@ -1,32 +1,32 @@
 """The history of a file: in which order its writer made sections and named symbols.
 
 The string tables tell it: they keep the names in the order in which they were first used. Every
-section, local symbol and dropped name gets a key: the place of its name in ``.strtab``, or where
-that says nothing (it has no name there, or an earlier one has the same) right behind what stands
-before it in ``.shstrtab`` or in the symbol table.
+section, local symbol and dropped name gets a position: the offset of its name in ``.strtab``.
+Where that offset says nothing (it has no name there, or an earlier one has the same), it stands
+right behind what precedes it in ``.shstrtab`` or in the symbol table.
 """
 
 from __future__ import annotations
 
 from itertools import filterfalse
 
-from cubinspec_writer.emitter import bodies, layout
+from cubinspec.format.sections import RELOCATION_TYPES
+from cubinspec_generated.codes import STB_GLOBAL, STT_SECTION
+from cubinspec_writer.emitter import bodies
+from cubinspec_writer.emitter.entries import Entry, of_symbol, symbol_number
+from cubinspec_writer.emitter.positions import BEFORE_ALL, DEFERRED, Positions, behind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from cubinspec_writer.emitter.draft import Draft, DroppedRow
+    from cubinspec_writer.emitter.draft import Draft
+    from cubinspec_writer.emitter.entries import DroppedRow
+    from cubinspec_writer.emitter.positions import Position
 
-_SECTION_SYMBOL = layout.STT_SECTION
+_BANK = ".nv.constant0."
 _TEXTURE_BANK = ".nv.constant.entry_image_header_indices."
-#: A key is the offset of a name; what follows without a name of its own is a step behind. Up to
-#: twice `_END`, a float has room for a million of them.
-_STEP = 2.0**-20
-_BEFORE_ALL = -1
-#: Sections made after the globals.
-_END = 1 << 32
 
 
 class History:
@@ -38,9 +38,10 @@ class History:
         strtab: the bytes of ``.strtab``.
 
     Attributes:
-        codes: by index in ``.symtab``: a section where its symbol is one that the layout makes
-            itself, ``~index`` where it is not.
-        made_names: under which sections were made.
+        symtab: what stands at each index of ``.symtab``: a section where its symbol is one that
+            the layout makes itself, else the symbol.
+        used: names of ``.strtab`` that something was found for.
+        positions: where each entry stands.
     """
 
     def __init__(
@@ -50,8 +51,13 @@ class History:
         self.section_places = section_places
         self.places = places
         self.strtab = strtab
-        self.codes: list[int] = []
-        self.made_names: set[str] = set()
+        self.symtab: list[Entry] = []
+        self.used: set[str] = set()
+        self.positions = Positions([], 0)
+        #: Names that are those of sections, whatever else has them.
+        self._of_sections = {"": 0} if draft.producer.table_first else section_places
+        #: Offset of the last name of a section.
+        self._last_section = -1
 
     def find(self, split: int) -> None:
         """Find the order of creation and of the globals.
@@ -59,92 +65,100 @@ class History:
         Args:
             split: index in ``.symtab`` of the first symbol of the global list.
         """
-        places, draft, producer = self.places, self.draft, self.draft.producer
+        draft, producer = self.draft, self.draft.producer
         self._find_section_symbols()
-        keys, entries, last_section = self._section_keys()
-        sections = {"": 0} if producer.table_first else self.section_places
-        # the keys of symbols stand at the end, in reverse, so that each code is an index
-        names, codes = draft.symbol_names, self.codes
-        bindings = [row[1] >> 4 for row in draft.symbol_rows]
-        own: list[float] = [_BEFORE_ALL] * len(codes)
-        used = self.made_names
-
-        def key_at(at: int) -> float:
-            key = keys[codes[at]] if codes[at] >= 0 else own[codes[at]]
-            return _BEFORE_ALL if key is None else key
-
-        # local symbols: at their name, or right behind their predecessor in the table
-        is_placed = None not in keys
-        key: float
-        for at in range(1, min(split, len(codes))):
-            code = codes[at]
-            if code >= 0:
-                if not is_placed and keys[code] is None:
-                    # a section whose name an earlier one has: behind its predecessor
-                    keys[code] = key_at(at - 1) + _STEP
-                    entries.append(code)
-                continue
-            name = names[at]
-            key = places.get(name, -1)
-            if key < 0 or name in sections or name in used:
-                key = key_at(at - 1) + _STEP
-            else:
-                used.add(name)
-            if bindings[at] == layout.STB_GLOBAL:
-                draft.in_globals[at] = False
-            own[code] = key
-            entries.append(code)
-        globals_: list[int] = []
-        global_keys: list[float] = []
-        key = key_at(split - 1) if split else _BEFORE_ALL
-        for code in codes[max(split, 1) :]:
-            if code >= 0:
-                continue
-            name = names[~code]
-            place = places.get(name, -1)
-            if place < 0 or name in sections or name in used:
-                key += _STEP
-            else:
-                key = place
-                used.add(name)
-                if place < last_section:
-                    if bindings[~code] != layout.STB_GLOBAL:
-                        draft.in_globals[~code] = True
-                    own[code] = key
-                    entries.append(code)
-                    continue
-            globals_.append(code)
-            global_keys.append(key)
-        first_global = global_keys[0] if globals_ else _END
+        entries = self._place_sections()
+        self._place_locals(split, entries)
+        globals_, global_positions = self._place_globals(split, entries)
+        first_global = global_positions[0] if globals_ else (DEFERRED, 0)
         if producer.constant0_deferred:
-            used.update(filterfalse(sections.__contains__, draft.names))
+            self.used.update(filterfalse(self._of_sections.__contains__, draft.names))
         if producer.names_by_index:
             for body in draft.bodies:
                 if isinstance(body, bodies.MercurySymbols):
-                    used.update(symbol.name for symbol in body.symbols)
-        late: list[tuple[int, int]] = []
-        for place, dropped in self._dropped_names(sections, used):
-            code = draft.drop(dropped)
-            keys.append(place)
-            if place < first_global:
-                entries.append(code)
+                    self.used.update(symbol.name for symbol in body.symbols)
+        behind_globals: list[tuple[Position, Entry]] = []
+        for place, dropped in self._dropped_names():
+            entry = draft.drop(dropped)
+            self.positions.offsets.append(place)
+            if (place, 0) < first_global:
+                entries.append(entry)
             else:
-                late.append((place, code))
-        keys += own
-        draft.history = sorted(entries, key=keys.__getitem__)  # type: ignore[arg-type]
-        if None in keys and not producer.table_first:
+                behind_globals.append(((place, 0), entry))
+        is_complete = None not in self.positions.offsets
+        self.positions.sort(entries)
+        draft.history = entries
+        if not is_complete and not producer.table_first:
             self._insert_namesakes(draft.history)
         draft.symbols = globals_
-        if late:
-            draft.symbols = self._merge_dropped(global_keys, globals_, late)
+        if behind_globals:
+            draft.symbols = _merged(global_positions, globals_, behind_globals)
 
-    def _dropped_names(
-        self, sections: dict[str, int], used: set[str]
-    ) -> Iterator[tuple[int, DroppedRow]]:
+    def _own_place(self, name: str) -> int | None:
+        """The place of a symbol's name; ``None`` if something made earlier has the same name."""
+        place = self.places.get(name)
+        if place is None or name in self._of_sections or name in self.used:
+            return None
+        self.used.add(name)
+        return place
+
+    def _place_locals(self, split: int, entries: list[Entry]) -> None:
+        """Place local symbols: at their name, or right behind their predecessor in the table."""
+        draft, symtab, positions = self.draft, self.symtab, self.positions
+        is_placed = None not in positions.offsets
+        for at in range(1, min(split, len(symtab))):
+            entry = symtab[at]
+            if entry >= 0:
+                if is_placed or positions.offsets[entry] is not None:
+                    continue
+                # an earlier section has the same name
+                position = behind(positions.of(symtab[at - 1]))
+            else:
+                place = self._own_place(draft.symbol_names[at])
+                position = behind(positions.of(symtab[at - 1])) if place is None else (place, 0)
+                if draft.symbol_rows[at][1] >> 4 == STB_GLOBAL:
+                    draft.in_globals[at] = False
+            positions.put(entry, position)
+            entries.append(entry)
+
+    def _place_globals(
+        self, split: int, entries: list[Entry]
+    ) -> tuple[list[Entry], list[Position]]:
+        """Place global symbols.
+
+        Old writers named some of them at once; these stand among the entries of the history.
+
+        Returns:
+            the others, and where they stand.
+        """
+        draft, positions = self.draft, self.positions
+        globals_: list[Entry] = []
+        found: list[Position] = []
+        position = positions.of(self.symtab[split - 1]) if split else (BEFORE_ALL, 0)
+        for entry in self.symtab[max(split, 1) :]:
+            if entry >= 0:
+                continue
+            number = symbol_number(entry)
+            place = self._own_place(draft.symbol_names[number])
+            if place is None:
+                position = behind(position)
+            else:
+                position = place, 0
+                if place < self._last_section:
+                    if draft.symbol_rows[number][1] >> 4 != STB_GLOBAL:
+                        draft.in_globals[number] = True
+                    positions.put(entry, position)
+                    entries.append(entry)
+                    continue
+            globals_.append(entry)
+            found.append(position)
+        return globals_, found
+
+    def _dropped_names(self) -> Iterator[tuple[int, DroppedRow]]:
         """Strings that name nothing, and runs of NUL bytes that no renaming explains."""
-        places = self.places
+        places, of_sections, used = self.places, self._of_sections, self.used
         if b"\0\0" not in self.strtab:
-            others = filterfalse(sections.__contains__, places)
+            others = filterfalse(of_sections.__contains__, places)
             for name in filterfalse(used.__contains__, others):
                 yield places[name], (name, False, None, 0)
             return
@@ -161,7 +175,7 @@ class History:
                     yield at - gap + room, ("", False, None, gap - room)
                 gap = 0
                 room = max(len(made_as.get(name, "")) - len(name), 0)
-                if name not in sections and name not in used and places[name] == at:
+                if name not in of_sections and name not in used and places[name] == at:
                     yield at, (name, False, None, 0)
             elif at:
                 gap += 1
@@ -169,60 +183,76 @@ class History:
         if gap > room:
             yield at - gap + room, ("", False, None, gap - room)
 
-    def _section_keys(self) -> tuple[list[float | None], list[int], int]:
+    # -- sections --------------------------------------------------------------------------------
+
+    def _place_sections(self) -> list[Entry]:
         """Place sections and dropped section names by ``.shstrtab`` and ``.strtab``.
 
         Returns:
-            by code: the place, ``None`` for sections whose name an earlier one has; the codes that
-            have one, where places are equal as they should stand; and the offset of the last name.
+            those that have a position; those of one position in the order in which they belong.
+        """
+        draft, names = self.draft, self.draft.names
+        if draft.producer.table_first:
+            in_order: list[int | None] = [at - DEFERRED for at in range(len(names))]
+            self.positions = Positions(in_order, len(self.symtab))
+            return [*map(Entry, range(len(names)))]
+        has_texture_banks = draft.producer.mercury_names and _TEXTURE_BANK.encode() in self.strtab
+        no_place = self._without_place()
+        offsets, special, last = self._offsets_of_names(no_place, has_texture_banks)
+        self.positions = Positions(offsets, len(self.symtab))
+        index_of_name = draft.index_of_name
+        dropped = [*filter(None, filterfalse(index_of_name.__contains__, self.section_places))]
+        draft.dropped.add_sections(dropped)
+        all_names = [*names, *dropped]
+        for number, name in enumerate(dropped, len(names)):
+            place = self.places.get(name)
+            offsets.append(place)
+            if place is None or ".nv.constant" in name:
+                special.append(number)
+            elif place > last:
+                last = place
+        if no_place:
+            special = [number for number in special if number not in no_place]
+        self._place_specials([*map(Entry, special)], all_names, has_texture_banks)
+        entries = [*map(Entry, draft.ordinals[:-1]), *map(Entry, range(len(names), len(offsets)))]
+        if no_place:
+            entries = [entry for entry in entries if entry not in no_place]
+        if special and len({*offsets}) < len(offsets):
+            entries.sort(key=lambda entry: self.section_places[all_names[entry]])
+        if special or no_place:
+            placed = [offset for offset in offsets if offset is not None and offset < DEFERRED]
+            last = max(placed, default=-1)
+        self._last_section = last
+        return entries
+
+    def _offsets_of_names(
+        self, no_place: set[int], has_texture_banks: bool
+    ) -> tuple[list[int | None], list[int], int]:
+        """The offset of every section that stands where its name does.
+
+        Returns:
+            the offsets; the sections that have none; the last offset in ``.strtab``.
         """
         draft, places, names = self.draft, self.places, self.draft.names
-        producer = draft.producer
-        if producer.table_first:
-            return [at - _END for at in range(len(names))], [*range(len(names))], -1
-        section_places, index_of_name = self.section_places, draft.index_of_name
-        has_texture_banks = producer.mercury_names and _TEXTURE_BANK.encode() in self.strtab
-        no_place = self._without_place()
-        keys: list[float | None] = []
+        offsets: list[int | None] = []
         special: list[int] = []
         last = -1
         for kind, start, stop in draft.kind_runs:
             if kind.is_named_early and not kind.is_of_bank:
                 found: list[Any] = [*map(places.get, names[start:stop])]
-                keys += found
+                offsets += found
                 if None not in found:
                     last = max(last, *found)
                     continue
-                special += [number for number in range(start, stop) if keys[number] is None]
-            elif kind.is_late and not no_place and not has_texture_banks:
-                keys += [_END + section_places[name] for name in names[start:stop]]
+                special += [number for number in range(start, stop) if offsets[number] is None]
+            elif kind.is_deferred and not no_place and not has_texture_banks:
+                offsets += [DEFERRED + self.section_places[name] for name in names[start:stop]]
             else:
-                keys += [None] * (stop - start)
+                offsets += [None] * (stop - start)
                 special += range(start, stop)
         for number in no_place:
-            keys[number] = None
-        dropped = [*filter(None, filterfalse(index_of_name.__contains__, section_places))]
-        draft.dropped.add_sections(dropped)
-        all_names = [*names, *dropped]
-        for code, name in enumerate(dropped, len(names)):
-            place = places.get(name)
-            keys.append(place)
-            if place is None or ".nv.constant" in name:
-                special.append(code)
-            elif place > last:
-                last = place
-        if no_place:
-            special = [code for code in special if code not in no_place]
-        self._place_specials(keys, special, all_names, has_texture_banks)
-        codes = [*draft.ordinals[:-1], *range(len(names), len(keys))]
-        if no_place:
-            codes = [code for code in codes if code not in no_place]
-        if special and len({*keys}) < len(keys):
-            codes.sort(key=lambda code: section_places[all_names[code]])
-        if special or no_place:
-            placed = [key for key in keys if key is not None and key < _END]
-            last = int(max(placed, default=-1))
-        return keys, codes, last
+            offsets[number] = None
+        return offsets, special, last
 
     def _without_place(self) -> set[int]:
         """Sections that the names in ``.shstrtab`` say nothing of."""
@@ -238,49 +268,47 @@ class History:
         }
 
     def _place_specials(
-        self,
-        keys: list[float | None],
-        special: list[int],
-        names: list[str],
-        has_texture_banks: bool,
+        self, special: list[Entry], names: list[str], has_texture_banks: bool
     ) -> None:
         """Place the sections and dropped names that do not simply stand where their name does.
 
         Args:
-            names: of all sections and dropped names, by code.
+            names: of all sections and dropped names, by entry.
         """
-        draft, places = self.draft, self.places
+        draft, places, positions = self.draft, self.places, self.positions
         count = len(draft.names)
-        special.sort(key=lambda code: self.section_places[names[code]])
-        codes_before: dict[int, int] = {}
-        for code in special:
-            lookup = names[code]
-            if code < count:
+        special.sort(key=lambda entry: self.section_places[names[entry]])
+        predecessors: dict[Entry, Entry] = {}
+        for entry in special:
+            lookup = names[entry]
+            if entry < count:
                 if has_texture_banks:
-                    self._find_texture_bank(code)
-                if draft.is_late(code):
-                    keys[code] = _END + self.section_places[lookup]
+                    self._find_texture_bank(entry)
+                if draft.is_deferred(entry):
+                    positions.put(entry, (DEFERRED + self.section_places[lookup], 0))
                     continue
-                made_as = draft.made_name(code)
-                self.made_names.add(made_as)
+                made_as = draft.made_name(entry)
+                self.used.add(made_as)
                 if not draft.producer.names_patched or made_as in places:
                     lookup = made_as
             place = places.get(self._with_bank(lookup) if ".nv.constant" in lookup else lookup)
-            codes_before = codes_before or self._codes_before(names)
-            before = keys[codes_before[code]] if code in codes_before else None
-            before = _BEFORE_ALL if before is None else before
-            if place is None or place == before // 1:
-                keys[code] = before + _STEP
+            predecessors = predecessors or self._predecessors(names)
+            before = (BEFORE_ALL, 0)
+            if entry in predecessors:
+                before = positions.of(predecessors[entry])
+            if place is None or place == before[0]:
+                positions.put(entry, behind(before))
             else:
-                keys[code] = place
+                positions.put(entry, (place, 0))
 
-    def _codes_before(self, names: list[str]) -> dict[int, int]:
-        """By code of a section or dropped name: what is named before it in ``.shstrtab``.
+    def _predecessors(self, names: list[str]) -> dict[Entry, Entry]:
+        """What is named before each section or dropped name in ``.shstrtab``.
 
         Args:
-            names: of all of them, by code.
+            names: of all of them, by entry.
         """
-        named = dict(zip(reversed(names), range(len(names) - 1, -1, -1), strict=True))
+        entries = map(Entry, range(len(names) - 1, -1, -1))
+        named = dict(zip(reversed(names), entries, strict=True))
         order = [named[name] for name in self.section_places if name]
         return dict(zip(order[1:], order, strict=False))
 
@@ -289,64 +317,50 @@ class History:
         places = self.places
         if not lookup.startswith((".rel", _TEXTURE_BANK)):
             return lookup
-        behind = lookup.removeprefix(".rela").removeprefix(".rel")
-        if behind not in places and behind.startswith(_TEXTURE_BANK):
-            behind = ".nv.constant0." + behind[len(_TEXTURE_BANK) :]
+        bank = lookup.removeprefix(".rela").removeprefix(".rel")
+        if bank not in places and bank.startswith(_TEXTURE_BANK):
+            bank = _BANK + bank[len(_TEXTURE_BANK) :]
         if (
-            behind != lookup
-            and places.get(lookup, 0) < places.get(behind, -1)
-            and behind.startswith((".nv.constant0.", _TEXTURE_BANK))
+            bank != lookup
+            and places.get(lookup, 0) < places.get(bank, -1)
+            and bank.startswith((_BANK, _TEXTURE_BANK))
         ):
-            return behind
+            return bank
         return lookup
 
     def _find_texture_bank(self, number: int) -> None:
         """``.nv.constant0`` of a kernel with texture references was made under another name."""
-        head, zero, kernel = self.draft.names[number].partition(".nv.constant0.")
-        if zero and head in ("", ".rel", ".rela"):
+        head, bank_zero, kernel = self.draft.names[number].partition(_BANK)
+        if bank_zero and head in ("", ".rel", ".rela"):
             bank = _TEXTURE_BANK + kernel
             if bank in self.places or ".rela" + bank in self.places:
                 self.draft.made_as[number] = head + bank
 
-    def _insert_namesakes(self, history: list[int]) -> None:
+    def _insert_namesakes(self, history: list[Entry]) -> None:
         """Sections whose name an earlier one has: behind their predecessor in the index order."""
         placed = set(history)
-        last: dict[int, int] = {}
-        for number, group in enumerate(self.draft.groups()):
-            if number not in placed:
-                before = last.get(group)
+        last: dict[int, Entry] = {}
+        for number, rank in enumerate(self.draft.ranks()):
+            entry = Entry(number)
+            if entry not in placed:
+                before = last.get(rank)
                 at = len(history) if before is None else history.index(before) + 1
-                history.insert(at, number)
-            last[group] = number
-
-    @staticmethod
-    def _merge_dropped(
-        keys: list[float], symbols: list[int], dropped: list[tuple[int, int]]
-    ) -> list[int]:
-        """Globals in table order, dropped names where their offset puts them."""
-        merged: list[int] = []
-        at = 0
-        for key, symbol in zip(keys, symbols, strict=True):
-            while at < len(dropped) and dropped[at][0] < key:
-                merged.append(dropped[at][1])
-                at += 1
-            merged.append(symbol)
-        merged.extend(item[1] for item in dropped[at:])
-        return merged
+                history.insert(at, entry)
+            last[rank] = entry
 
     def _find_section_symbols(self) -> None:
-        """Which symbols are those that the layout makes."""
+        """Find the symbols that the layout makes."""
         draft = self.draft
-        count = 0 if draft.producer.table_first else len(draft.names)
-        has_symbol = bytearray(len(draft.names))
-        for at, (_, info, other, shndx, value, size) in enumerate(draft.symbol_rows):
-            if info == _SECTION_SYMBOL and 0 < shndx <= count and not (other or value or size):
+        rows, names = draft.symbol_rows, draft.names
+        count = 0 if draft.producer.table_first else len(names)
+        has_symbol = bytearray(len(names))
+        symtab = self.symtab = [*map(of_symbol, range(len(rows)))]
+        for at, (_, info, other, shndx, value, size) in enumerate(rows):
+            if info == STT_SECTION and 0 < shndx <= count and not (other or value or size):
                 number = shndx - 1
-                if not has_symbol[number] and draft.names[number] == draft.symbol_names[at]:
+                if not has_symbol[number] and names[number] == draft.symbol_names[at]:
                     has_symbol[number] = True
-                    self.codes.append(draft.ordinals[number])
-                    continue
-            self.codes.append(~at)
+                    symtab[at] = Entry(draft.ordinals[number])
         usual = bytearray()
         for kind, start, stop in draft.kind_runs:
             usual += bytes((kind.has_symbol,)) * (stop - start)
@@ -355,23 +369,41 @@ class History:
                 if wanted != usual[number]:
                     draft.has_symbol[number] = bool(wanted)
 
+    # -- corrections -----------------------------------------------------------------------------
+
     def is_index_order(self) -> bool:
         """Whether the history puts the sections into the order that they have."""
         creation = self.draft.created()
-        creation.sort(key=self.draft.groups().__getitem__)
+        creation.sort(key=self.draft.ranks().__getitem__)
         return creation == self.draft.ordinals[: len(creation)]
 
     def name_constant_relocations_early(self) -> None:
         """``.rel.nv.constant0.<k>`` is named with its bank, but made with its first entry."""
         draft, history = self.draft, self.draft.history
-        previous: int | None = None
+        previous: Entry | None = None
         for number, name in enumerate(draft.names):
-            if draft.types[number] not in bodies.RELOCATION_TYPES:
+            if draft.types[number] not in RELOCATION_TYPES:
                 continue
-            head, zero, _ = name.partition(".nv.constant0.")
-            if zero and head in (".rel", ".rela") and previous is not None:
+            entry = Entry(number)
+            head, bank_zero, _ = name.partition(_BANK)
+            if bank_zero and head in (".rel", ".rela") and previous is not None:
                 made_as = draft.made_name(number)
                 dropped = (name, True, None if made_as == name else made_as, 0)
-                history[history.index(number)] = draft.drop(dropped)
-                history.insert(history.index(previous) + 1, number)
-            previous = number
+                history[history.index(entry)] = draft.drop(dropped)
+                history.insert(history.index(previous) + 1, entry)
+            previous = entry
+
+
+def _merged(
+    positions: list[Position], globals_: list[Entry], dropped: list[tuple[Position, Entry]]
+) -> list[Entry]:
+    """Globals in table order, with dropped names where their position puts them."""
+    merged: list[Entry] = []
+    at = 0
+    for position, entry in zip(positions, globals_, strict=True):
+        while at < len(dropped) and dropped[at][0] < position:
+            merged.append(dropped[at][1])
+            at += 1
+        merged.append(entry)
+    merged += [entry for _, entry in dropped[at:]]
+    return merged

@@ -20,9 +20,8 @@ from cubinspec_generated.codes import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from cubinspec_writer.emitter.model import Section
     from cubinspec_writer.emitter.producers import Producer
 
 #: Stands for any function.
@@ -94,11 +93,11 @@ class Kind:
 
     Attributes:
         cut: length of the prefix that the kind stands for; behind it stands the function.
-        group: rank in the index order.
-        is_late: made after the global symbols were named.
+        rank: place in the index order, which is a stable sort by it.
+        is_deferred: made after the global symbols were named.
         is_mercury: has the Mercury flag.
         is_stored: whether the file holds its bytes.
-        is_plain: stored, and neither a string table nor able to share the bytes of another.
+        is_sequential: stored, and neither a string table nor able to share the bytes of another.
         has_symbol: whether a section symbol is made, where nothing else is said.
         made: prefix under which it was made; ``None``: the name is final from the start.
         link: name of the section that ``sh_link`` refers to.
@@ -114,30 +113,30 @@ class Kind:
 
     __slots__ = (
         "cut",
-        "group",
         "has_symbol",
         "info",
         "is_code",
+        "is_deferred",
         "is_final",
-        "is_late",
         "is_mercury",
         "is_named_early",
         "is_of_bank",
-        "is_plain",
         "is_relocation",
+        "is_sequential",
         "is_stored",
         "link",
         "made",
+        "rank",
     )
 
     def __init__(
         self,
         cut: int,
-        group: int,
-        is_late: bool,
+        rank: int,
+        is_deferred: bool,
         is_mercury: bool,
         is_stored: bool,
-        is_plain: bool,
+        is_sequential: bool,
         has_symbol: bool,
         made: str | None,
         link: str | None,
@@ -149,11 +148,11 @@ class Kind:
         is_of_bank: bool,
     ) -> None:
         self.cut = cut
-        self.group = group
-        self.is_late = is_late
+        self.rank = rank
+        self.is_deferred = is_deferred
         self.is_mercury = is_mercury
         self.is_stored = is_stored
-        self.is_plain = is_plain
+        self.is_sequential = is_sequential
         self.has_symbol = has_symbol
         self.made = made
         self.link = link
@@ -239,11 +238,11 @@ def _ask(
     named_behind = name.startswith(rules.NAMED_BEHIND_RELOCATIONS)
     return Kind(
         cut=len(prefix),
-        group=rank(name, sh_type, sh_flags, producer, is_deferred=deferred, has_table=has_table),
-        is_late=deferred,
+        rank=rank(name, sh_type, sh_flags, producer, is_deferred=deferred, has_table=has_table),
+        is_deferred=deferred,
         is_mercury=mercury,
         is_stored=stored,
-        is_plain=stored and not mercury and sh_type != SHT_STRTAB,
+        is_sequential=stored and not mercury and sh_type != SHT_STRTAB,
         has_symbol=has_symbol,
         made=None if made is None else made.removesuffix(_ANY),
         link=link_target(name, sh_type, sh_flags, producer, has_table=has_table),
@@ -258,56 +257,31 @@ def _ask(
     )
 
 
-class Kinds:
-    """The kinds of sections.
-
-    Attributes:
-        found: the kind of each section.
-        has_table: whether there is a table of jump slots with rows.
-    """
-
-    def __init__(self, producer: Producer, sections: list[Section]) -> None:
-        self.producer = producer
-        names = [section.name for section in sections]
-        types = [section.sh_type for section in sections]
-        self.has_table = has_table(names, types)
-        self.found = find(producer, names, types, [section.sh_flags for section in sections])
-
-    def index_order(self, sections: list[Section]) -> list[int]:
-        """Positions in creation order, in section index order (without the null section)."""
-        ranks = [
-            kind.group
-            if section.late is None and section.made_as is None
-            else exact_rank(
-                section.name,
-                section.sh_type,
-                section.sh_flags,
-                self.producer,
-                late=section.late,
-                made_as=section.made_as,
-                has_table=self.has_table,
-            )
-            for kind, section in zip(self.found, sections, strict=True)
-        ]
-        return sorted(range(len(sections)), key=ranks.__getitem__)
-
-
-def exact_rank(
-    name: str,
-    sh_type: int,
-    sh_flags: int,
+def ranks(
     producer: Producer,
-    *,
-    late: bool | None,
-    made_as: str | None,
-    has_table: bool,
-) -> int:
-    """Rank of a section of which more is said than its kind says.
+    names: Sequence[str],
+    types: Sequence[int],
+    flags: Sequence[int],
+    found: Sequence[Kind],
+    deferred: Mapping[int, bool],
+    made_as: Mapping[int, str],
+) -> list[int]:
+    """Ranks of sections; a stable sort by them gives the index order.
 
     Args:
-        late: whether it is deferred; ``None``: as the rules say.
-        made_as: the name under which it was made; ``None``: that of the rules.
+        found: the kinds of the sections.
+        deferred, made_as: what single sections say beside that, by number: whether they were made
+            after the global symbols were named, and under which name.
     """
-    if late is None:
-        late = is_deferred(name, sh_flags, producer, renamed=made_as is not None)
-    return rank(name, sh_type, sh_flags, producer, is_deferred=late, has_table=has_table)
+    by_number = [kind.rank for kind in found]
+    single = {*deferred, *made_as}
+    table = bool(single) and has_table(names, types)
+    for number in single:
+        name, sh_type, sh_flags = names[number], types[number], flags[number]
+        is_last = deferred.get(number)
+        if is_last is None:
+            is_last = is_deferred(name, sh_flags, producer, renamed=number in made_as)
+        by_number[number] = rank(
+            name, sh_type, sh_flags, producer, is_deferred=is_last, has_table=table
+        )
+    return by_number

@@ -1,43 +1,81 @@
-"""Description of a file to be written: only what cannot be computed.
+"""What a file is made of, as plain objects: all that does not follow from the rest.
 
-The order of the lists is the order in which the producer *made* things. From it follow the section
-indices, the symbol table, both string tables and all offsets; see ``layout``. Sections refer to
-each other by object, so that they can be moved and removed; symbols are referred to by their index
-in ``.symtab``, which :func:`cubinspec_writer.emitter.layout.plan` computes.
+The order of the lists is the order in which the producer made things. From it follow the section
+indices, the symbol table, both string tables and all offsets (``layout``). Sections refer to each
+other by object, so that they can be moved and removed; symbols are referred to by their index in
+``.symtab``, which ``layout`` computes.
+
+Section and Symbol are equal only to themselves, because others refer to them; all other classes
+compare by value.
 """
 
 from __future__ import annotations
 
-from cubinspec_writer.gc_pause import GcPaused
-from cubinspec_writer.plain import dataclass, field
+from cubinspec.values import ValueObject
+from cubinspec_generated.codes import ELFCLASS64, ELFOSABI_CUDA_V2, ET_EXEC
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Protocol
 
-    from cubinspec_writer.emitter.bodies import Body
-    from cubinspec_writer.emitter.draft import Draft
-    from cubinspec_writer.emitter.layout import Plan
+    class Context(Protocol):
+        """What the body of a section may ask for while it is encoded."""
 
-SHN_LORESERVE = 0xFF00
-SHN_COMMON = 0xFFF2
-SHN_XINDEX = 0xFFFF
+        is_64: bool
+
+        def string_offset(self, text: str) -> int:
+            """Offset of a string in ``.strtab``."""
+
+        def signature_offset(self, text: str) -> int:
+            """Offset of a function signature in ``.strtab``."""
+
+        def section_index(self, section: Section) -> int:
+            """Index of a section."""
+
+    class Body(Protocol):
+        """The contents of one section."""
+
+        @property
+        def size(self) -> int:
+            """Bytes that :meth:`encode` will give (``sh_size``)."""
+
+        def encode(self, context: Context) -> bytes:
+            """The bytes."""
 
 
-@dataclass(slots=True)
-class Exceptions:
+class Exceptions(ValueObject):
     """Fields of one section or symbol that are not as the rules give them.
 
     Attributes:
         pins: fields kept as they were because no rule gives them.
-        overrides: fields that say something else than the layout (broken files).
+        overrides: fields that contradict the layout on purpose (broken files).
     """
 
-    pins: dict[str, int] = field(default_factory=dict)
-    overrides: dict[str, int] = field(default_factory=dict)
+    __match_args__ = ("pins", "overrides")
+    __slots__ = __match_args__
+
+    def __init__(
+        self, pins: dict[str, int] | None = None, overrides: dict[str, int] | None = None
+    ) -> None:
+        self.pins: dict[str, int] = {} if pins is None else pins
+        self.overrides: dict[str, int] = {} if overrides is None else overrides
 
 
-class Section:
+class _Referable(ValueObject):
+    """Something that others refer to; two with equal fields stay two."""
+
+    __slots__ = ("exceptions",)
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__  # type: ignore[assignment]
+    exceptions: Exceptions | None
+
+    def _own_exceptions(self) -> Exceptions:
+        if self.exceptions is None:
+            self.exceptions = Exceptions()
+        return self.exceptions
+
+
+class Section(_Referable):
     """One section. ``None`` means: computed.
 
     Attributes:
@@ -47,30 +85,31 @@ class Section:
         link, info: the section (or number) that ``sh_link``/``sh_info`` refer to.
         registers: register count in bits 24-31 of ``sh_info`` of a text section (before sm_90).
         has_symbol: whether a section symbol is made.
-        shares: the plain section whose bytes a Mercury section uses (``False``: its own bytes).
-        late: made after the global symbols were named.
+        shares: the SASS section whose bytes a Mercury section uses (``False``: its own bytes).
+        deferred: whether it was made after the global symbols were named.
         made_as: the name under which it was made, where that is not the rule's Mercury name.
         exceptions: made when :attr:`pins` or :attr:`overrides` are first asked for; nearly no
             section has any.
     """
 
-    __slots__ = (
-        "body",
-        "exceptions",
-        "has_symbol",
-        "info",
-        "late",
-        "link",
-        "made_as",
+    __match_args__ = (
         "name",
-        "registers",
+        "sh_type",
+        "body",
+        "sh_flags",
         "sh_addr",
         "sh_addralign",
         "sh_entsize",
-        "sh_flags",
-        "sh_type",
+        "link",
+        "info",
+        "registers",
+        "has_symbol",
         "shares",
+        "deferred",
+        "made_as",
+        "exceptions",
     )
+    __slots__ = __match_args__[:-1]
 
     def __init__(
         self,
@@ -86,8 +125,9 @@ class Section:
         registers: int = 0,
         has_symbol: bool | None = None,
         shares: Section | bool | None = None,
-        late: bool | None = None,
+        deferred: bool | None = None,
         made_as: str | None = None,
+        exceptions: Exceptions | None = None,
     ) -> None:
         self.name = name
         self.sh_type = sh_type
@@ -101,9 +141,9 @@ class Section:
         self.registers = registers
         self.has_symbol = has_symbol
         self.shares = shares
-        self.late = late
+        self.deferred = deferred
         self.made_as = made_as
-        self.exceptions: Exceptions | None = None
+        self.exceptions = exceptions
 
     def __repr__(self) -> str:
         return f"<Section {self.name}>"
@@ -111,15 +151,15 @@ class Section:
     @property
     def pins(self) -> dict[str, int]:
         """Header fields that no rule gives; ``sh_offset`` moves the bytes too."""
-        return _exceptions(self).pins
+        return self._own_exceptions().pins
 
     @property
     def overrides(self) -> dict[str, int]:
-        """Header fields that say something else than the layout (broken files)."""
-        return _exceptions(self).overrides
+        """Header fields that contradict the layout on purpose (broken files)."""
+        return self._own_exceptions().overrides
 
 
-class Symbol:
+class Symbol(_Referable):
     """One symbol that is not a computed section symbol.
 
     Attributes:
@@ -129,16 +169,17 @@ class Symbol:
         exceptions: made when :attr:`pins` are first asked for.
     """
 
-    __slots__ = (
-        "exceptions",
-        "in_globals",
+    __match_args__ = (
         "name",
-        "section",
         "st_info",
         "st_other",
-        "st_size",
+        "section",
         "st_value",
+        "st_size",
+        "in_globals",
+        "exceptions",
     )
+    __slots__ = __match_args__[:-1]
 
     def __init__(
         self,
@@ -149,6 +190,7 @@ class Symbol:
         st_value: int = 0,
         st_size: int = 0,
         in_globals: bool | None = None,
+        exceptions: Exceptions | None = None,
     ) -> None:
         self.name = name
         self.st_info = st_info
@@ -157,7 +199,7 @@ class Symbol:
         self.st_value = st_value
         self.st_size = st_size
         self.in_globals = in_globals
-        self.exceptions: Exceptions | None = None
+        self.exceptions = exceptions
 
     def __repr__(self) -> str:
         return f"<Symbol {self.name}>"
@@ -165,17 +207,11 @@ class Symbol:
     @property
     def pins(self) -> dict[str, int]:
         """``st_name`` where the name has another place in ``.strtab`` than its first."""
-        return _exceptions(self).pins
+        return self._own_exceptions().pins
 
 
-def _exceptions(holder: Section | Symbol) -> Exceptions:
-    if holder.exceptions is None:
-        holder.exceptions = Exceptions()
-    return holder.exceptions
-
-
-class Dropped:
-    """A name that stands in the string tables although what it named was not written.
+class Dropped(ValueObject):
+    """A name in the string tables of something that was not written.
 
     Sections without content, unresolved helper symbols and the signatures that call graph and
     prototypes point at.
@@ -187,7 +223,8 @@ class Dropped:
         erased: instead of a name, this many NUL bytes stand where one was overwritten.
     """
 
-    __slots__ = ("erased", "in_shstrtab", "made_as", "name")
+    __match_args__ = ("name", "in_shstrtab", "made_as", "erased")
+    __slots__ = __match_args__
 
     def __init__(
         self, name: str, in_shstrtab: bool = False, made_as: str | None = None, erased: int = 0
@@ -201,40 +238,70 @@ class Dropped:
         return f"<Dropped {self.name}>"
 
 
-@dataclass(slots=True)
-class Header:
-    """The ELF header as far as it is not computed.
+class Header(ValueObject):
+    """The fields of the ELF header that are not computed.
 
     Attributes:
         e_flags: without the section index in bits 24-31 where the file has a note (ABI 8).
         pins: fields of ``Elf64_Ehdr`` kept as they were; ``e_shoff`` and ``e_phoff`` move the
             tables.
-        overrides: fields that say something else than the layout (broken files).
+        overrides: fields that contradict the layout on purpose (broken files).
     """
 
-    ei_class: int = 2
-    ei_osabi: int = 0x41
-    ei_abiversion: int = 8
-    ei_pad: bytes = b"\0" * 7
-    ei_version: int = 1
-    e_type: int = 2
-    e_version: int = 1
-    e_entry: int = 0
-    e_flags: int = 0
-    pins: dict[str, int] = field(default_factory=dict)
-    overrides: dict[str, int] = field(default_factory=dict)
+    __match_args__ = (
+        "ei_class",
+        "ei_osabi",
+        "ei_abiversion",
+        "ei_pad",
+        "ei_version",
+        "e_type",
+        "e_version",
+        "e_entry",
+        "e_flags",
+        "pins",
+        "overrides",
+    )
+    __slots__ = __match_args__
+
+    def __init__(
+        self,
+        ei_class: int = ELFCLASS64,
+        ei_osabi: int = ELFOSABI_CUDA_V2,
+        ei_abiversion: int = 8,
+        ei_pad: bytes = b"\0" * 7,
+        ei_version: int = 1,
+        e_type: int = ET_EXEC,
+        e_version: int = 1,
+        e_entry: int = 0,
+        e_flags: int = 0,
+        pins: dict[str, int] | None = None,
+        overrides: dict[str, int] | None = None,
+    ) -> None:
+        self.ei_class = ei_class
+        self.ei_osabi = ei_osabi
+        self.ei_abiversion = ei_abiversion
+        self.ei_pad = ei_pad
+        self.ei_version = ei_version
+        self.e_type = e_type
+        self.e_version = e_version
+        self.e_entry = e_entry
+        self.e_flags = e_flags
+        self.pins: dict[str, int] = {} if pins is None else pins
+        self.overrides: dict[str, int] = {} if overrides is None else overrides
 
 
-@dataclass(slots=True)
-class Fill:
+class Fill(ValueObject):
     """Bytes outside of every section and header table."""
 
-    offset: int
-    data: bytes
+    __match_args__ = ("offset", "data")
+    __slots__ = __match_args__
+
+    def __init__(self, offset: int, data: bytes) -> None:
+        self.offset = offset
+        self.data = data
 
 
-@dataclass(slots=True)
-class Pins:
+class Pins(ValueObject):
     """What a file keeps because no rule is known; every field names one reason.
 
     Attributes:
@@ -247,26 +314,41 @@ class Pins:
         file_size: the length of the file.
     """
 
-    index_order: list[int] | None = None
-    shstrtab: bytes | None = None
-    strtab: bytes | None = None
-    symbol_order: list[int] | None = None
-    symbol_words: list[int] | None = None
-    segments: list[tuple[int, ...]] | None = None
-    null_section: tuple[int, ...] | None = None
-    file_size: int | None = None
+    __match_args__ = (
+        "index_order",
+        "shstrtab",
+        "strtab",
+        "symbol_order",
+        "symbol_words",
+        "segments",
+        "null_section",
+        "file_size",
+    )
+    __slots__ = __match_args__
+
+    def __init__(
+        self,
+        index_order: list[int] | None = None,
+        shstrtab: bytes | None = None,
+        strtab: bytes | None = None,
+        symbol_order: list[int] | None = None,
+        symbol_words: list[int] | None = None,
+        segments: list[tuple[int, ...]] | None = None,
+        null_section: tuple[int, ...] | None = None,
+        file_size: int | None = None,
+    ) -> None:
+        self.index_order = index_order
+        self.shstrtab = shstrtab
+        self.strtab = strtab
+        self.symbol_order = symbol_order
+        self.symbol_words = symbol_words
+        self.segments = segments
+        self.null_section = null_section
+        self.file_size = file_size
 
 
-#: What is made when somebody asks for it.
-_PARTS = frozenset(("header", "history", "symbols", "profile", "pins", "fills", "null_value"))
-
-
-class Description:
+class Description(ValueObject):
     """A whole file.
-
-    A description that was made of a file, and of which nothing was looked at since, is written as
-    it was laid out when it was checked. Whoever asks for any part of it may change that part, so
-    the first to ask has the parts made, and from then on they are laid out whenever it is written.
 
     Attributes:
         history: sections, local symbols and dropped names in the order in which they were made;
@@ -278,27 +360,17 @@ class Description:
         reasons: why the file is not fully computed, filled by ``describe``.
     """
 
-    __slots__ = (
-        "_draft",
-        "_plan",
-        "fills",
+    __match_args__ = (
         "header",
         "history",
-        "null_value",
-        "pins",
-        "profile",
-        "reasons",
         "symbols",
+        "profile",
+        "pins",
+        "fills",
+        "null_value",
+        "reasons",
     )
-
-    header: Header
-    history: list[Section | Symbol | Dropped]
-    symbols: list[Symbol | Dropped]
-    profile: str
-    pins: Pins
-    fills: list[Fill]
-    null_value: int
-    reasons: list[str]
+    __slots__ = __match_args__
 
     def __init__(
         self,
@@ -311,64 +383,14 @@ class Description:
         null_value: int = 0,
         reasons: list[str] | None = None,
     ) -> None:
-        self._draft: Draft | None = None
-        self._plan: Plan | None = None
         self.header = header
         self.history = history
         self.symbols = symbols
         self.profile = profile
         self.pins = Pins() if pins is None else pins
-        self.fills = [] if fills is None else fills
+        self.fills: list[Fill] = [] if fills is None else fills
         self.null_value = null_value
-        self.reasons = [] if reasons is None else reasons
-
-    @classmethod
-    def of(cls, draft: Draft, plan: Plan | None, reasons: list[str]) -> Description:
-        """The description that has columns already; its parts are made when one is asked for.
-
-        Args:
-            plan: how it is laid out, where that is known.
-        """
-        description = cls.__new__(cls)
-        description.reasons = reasons
-        description._draft = draft
-        description._plan = plan
-        return description
-
-    @property
-    def plan(self) -> Plan | None:
-        """How this is laid out, where that is known."""
-        return self._plan
-
-    @property
-    def draft(self) -> Draft | None:
-        """The columns that this was made with, if nobody has looked at it since."""
-        return self._draft
-
-    def forget_plan(self) -> None:
-        """Have this laid out anew when it is written."""
-        self._plan = None
-
-    def __getattr__(self, name: str) -> Any:
-        # only asked for what is not there
-        if name not in _PARTS or self._draft is None:
-            raise AttributeError(name)
-        self._make_parts(self._draft)
-        return getattr(self, name)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if name in _PARTS and self._draft is not None:
-            self._make_parts(self._draft)
-        object.__setattr__(self, name, value)
-
-    def __getstate__(self) -> object:
-        _ = self.history  # for a copy: of objects, as columns are not copied
-        return object.__getstate__(self)
-
-    def _make_parts(self, draft: Draft) -> None:
-        self._draft = self._plan = None
-        with GcPaused():
-            draft.fill_in(self)
+        self.reasons: list[str] = [] if reasons is None else reasons
 
     @property
     def sections(self) -> list[Section]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from cubinspec.reader.elf import forget, load
-from cubinspec_writer.emitter.describe import describe
-from cubinspec_writer.emitter.serialise import emit_parts
-from cubinspec_writer.plain import dataclass
+from cubinspec.values import FrozenValue
+from cubinspec_writer.emitter.describe import check_draft
+from cubinspec_writer.emitter.layout import plan
+from cubinspec_writer.emitter.serialise import plan_parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
     from cubinspec.reader.elf import Buffer
 
 
-@dataclass(frozen=True, slots=True)
-class RoundtripResult:
+class RoundtripResult(FrozenValue):
     """How a file came back.
 
     Attributes:
@@ -25,23 +25,38 @@ class RoundtripResult:
         first_difference: offset of the first differing byte, ``None`` when identical.
     """
 
+    __match_args__ = ("identical", "layout", "reasons", "first_difference")
+    __slots__ = __match_args__
     identical: bool
     layout: str
     reasons: tuple[str, ...]
     first_difference: int | None
 
+    def __init__(
+        self,
+        identical: bool,
+        layout: str,
+        reasons: tuple[str, ...],
+        first_difference: int | None,
+    ) -> None:
+        object.__setattr__(self, "identical", identical)
+        object.__setattr__(self, "layout", layout)
+        object.__setattr__(self, "reasons", reasons)
+        object.__setattr__(self, "first_difference", first_difference)
+
 
 def roundtrip(data: Buffer, file: str = "<bytes>") -> RoundtripResult:
-    """Describe ``data``, emit the description, and compare.
+    """Describe ``data``, lay out what the description says, and compare.
 
     Raises:
         CubinError: ``data`` is not a well-formed cubin.
     """
-    description = describe(data, file)
-    description.forget_plan()  # this is about what follows from the description
-    difference = _first_difference(data, emit_parts(description))
+    checked = check_draft(data, file)
+    draft, reasons = checked.draft, checked.reasons
+    del checked  # its plan knows the file: this is about what follows from the draft alone
+    difference = _first_difference(data, plan_parts(plan(draft)))
     counts: dict[str, int] = {}
-    for reason in description.reasons:
+    for reason in reasons:
         counts[reason] = counts.get(reason, 0) + 1
     return RoundtripResult(
         difference is None,

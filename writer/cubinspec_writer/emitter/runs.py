@@ -1,9 +1,8 @@
 """Neighbouring sections of one type, decoded together.
 
 A big cubin has thousands of functions, relocation sections and attribute streams, most of them
-small, one behind the other. A run holds the bytes or fields of all of them;
-:class:`.draft.Draft` has the run in place of each of their bodies, which are
-made for who asks for them.
+small, one behind the other. A run holds the bytes or fields of all of them. A draft has the run in
+place of each of their bodies; :meth:`Run.split` makes the bodies.
 """
 
 from __future__ import annotations
@@ -13,10 +12,13 @@ from struct import Struct, unpack_from
 
 from cubinspec.reader.columns import join
 from cubinspec_writer.emitter import bodies
+from cubinspec_writer.emitter.packed import InfoShape, PackedInfo
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from cubinspec_writer.emitter.model import Body, Context
 
     Columns = Sequence[Sequence[int]]
 
@@ -35,11 +37,11 @@ class Run:
         self.first = first
         self.sizes = sizes
 
-    def encode(self, context: bodies.Context) -> Iterator[bytes | bytearray]:
+    def encode(self, context: Context) -> Iterator[bytes | bytearray]:
         """The bytes of all sections, in parts that follow each other."""
         raise NotImplementedError
 
-    def split(self) -> list[bodies.Body]:
+    def split(self) -> list[Body]:
         """The body of each section."""
         raise NotImplementedError
 
@@ -69,10 +71,10 @@ class BlobRun(Run):
             self.pieces = [b"".join(self.pieces)]
         return self.pieces[0]
 
-    def encode(self, context: bodies.Context) -> Iterator[bytes | bytearray]:
+    def encode(self, context: Context) -> Iterator[bytes | bytearray]:
         return iter(self.pieces)
 
-    def split(self) -> list[bodies.Body]:
+    def split(self) -> list[Body]:
         numbers = range(self.first, self.first + len(self.sizes))
         return [bodies.Blob(self.content(number)) for number in numbers]
 
@@ -102,13 +104,13 @@ class RelocationRun(Run):
         self.rela = rela
         self.is_64 = is_64
 
-    def encode(self, context: bodies.Context) -> Iterator[bytes | bytearray]:
+    def encode(self, context: Context) -> Iterator[bytes | bytearray]:
         yield join(self.record, self.columns)
 
-    def split(self) -> list[bodies.Body]:
+    def split(self) -> list[Body]:
         table = join(self.record, self.columns)
         width, code = (8, "Q") if self.is_64 else (4, "I")
-        found: list[bodies.Body] = []
+        found: list[Body] = []
         at = 0
         for size in self.sizes:
             fields = unpack_from(f"<{size // width}{code}", table, at)
@@ -132,14 +134,14 @@ class InfoRun(Run):
         self,
         first: int,
         sizes: Sequence[int],
-        shapes: dict[int, tuple[bodies.InfoShape, Columns]],
-        single: dict[int, list[bodies.InfoRecords]],
+        shapes: dict[int, tuple[InfoShape, Columns]],
+        single: dict[int, list[bodies.InfoRecords | PackedInfo]],
     ) -> None:
         Run.__init__(self, first, sizes)
         self.shapes = shapes
         self.single = single
 
-    def encode(self, context: bodies.Context) -> Iterator[bytes | bytearray]:
+    def encode(self, context: Context) -> Iterator[bytes | bytearray]:
         packed = {size: self._streams(size) for size in self.shapes}
         for size, streams in self.single.items():
             packed[size] = iter([stream.encode(context) for stream in streams])
@@ -150,11 +152,11 @@ class InfoRun(Run):
         table = join(shape.words, columns)
         return chain.from_iterable(Struct(f"{size}s").iter_unpack(table))
 
-    def split(self) -> list[bodies.Body]:
-        made: dict[int, Iterator[bodies.Body]] = {}
+    def split(self) -> list[Body]:
+        made: dict[int, Iterator[Body]] = {}
         for size, (shape, _) in self.shapes.items():
             rows = map(shape.record.unpack, self._streams(size))
-            made[size] = iter([bodies.InfoRecords(None, shape, row) for row in rows])
+            made[size] = iter([bodies.InfoRecords(shape.records(row)) for row in rows])
         for size, streams in self.single.items():
-            made[size] = iter(streams)
+            made[size] = iter([s.unpack() if isinstance(s, PackedInfo) else s for s in streams])
         return [next(made[size]) for size in self.sizes]

@@ -11,18 +11,20 @@ from cubinspec.reader.columns import join
 from cubinspec_generated import records
 from cubinspec_generated.codes import ELFDATA2LSB
 from cubinspec_writer.emitter import bodies
-from cubinspec_writer.emitter.layout import Plan, plan
-from cubinspec_writer.emitter.model import Description
+from cubinspec_writer.emitter.layout import plan
 from cubinspec_writer.gc_pause import GcPaused
-from cubinspec_writer.plain import itemgetter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
+    from cubinspec_writer.emitter.model import Body, Description
+    from cubinspec_writer.emitter.packed import Packed
+    from cubinspec_writer.emitter.plan import Plan
+
     #: Offset and bytes.
-    Piece = tuple[int, bytes | bytearray | "_Later"]
+    Piece = tuple[int, bytes | bytearray | "_Deferred"]
 
 #: A description must not ask for more than the largest real files by an order of magnitude: an
 #: offset of 2**60 in a text file would otherwise be that many zeros.
@@ -53,7 +55,16 @@ def emit_parts(description: Description) -> Iterator[bytes | bytearray]:
         CubinError: as :func:`emit` does; also while the parts are asked for.
     """
     with GcPaused():
-        laid_out = description.plan or plan(description)
+        return plan_parts(plan(description))
+
+
+def plan_parts(laid_out: Plan) -> Iterator[bytes | bytearray]:
+    """A file that is laid out, in parts that follow each other.
+
+    Raises:
+        CubinError: as :func:`emit` does; also while the parts are asked for.
+    """
+    with GcPaused():
         if laid_out.size > MAX_FILE_BYTES:
             raise LimitError(
                 f"the file would have {laid_out.size} bytes", expected=f"at most {MAX_FILE_BYTES}"
@@ -69,7 +80,7 @@ def _misfit(error: StructError) -> BadStructureError:
     return BadStructureError(f"a number does not fit its field: {error}")
 
 
-class _Later:
+class _Deferred:
     """Bytes that are made when they are asked for.
 
     Args:
@@ -130,16 +141,16 @@ def _pieces(laid_out: Plan) -> list[Piece]:
     for number in draft.singles:
         contents[number] = _contents(number, laid_out, contents[number])
     for run in draft.runs:
-        # only of what was read and not changed since: it is in one piece, as in the file
+        # a run was read from neighbours in the file, so it is written as one piece
         count = len(run.sizes)
-        encoded = _Later(sum(run.sizes), run.encode, laid_out.context)
+        encoded = _Deferred(sum(run.sizes), run.encode, laid_out.context)
         contents[run.first : run.first + count] = [encoded, *[b""] * (count - 1)]
     pieces += [piece for piece in zip(laid_out.offsets, contents, strict=True) if piece[1]]
     table = records.SECTION_HEADER_64 if laid_out.is_64 else records.SECTION_HEADER_32
     shoff, phoff = laid_out.tables_at
     if draft.names or shoff:
         pieces.append((shoff, table.pack(*laid_out.null_section)))
-        others = _Later(table.size * len(draft.names), _headers, laid_out)
+        others = _Deferred(table.size * len(draft.names), _headers, laid_out)
         pieces.append((shoff + table.size, others))
     if laid_out.segment_rows:
         pieces.append((phoff, _segments(laid_out)))
@@ -147,13 +158,13 @@ def _pieces(laid_out: Plan) -> list[Piece]:
     return pieces
 
 
-def _contents(number: int, laid_out: Plan, body: bodies.Body) -> bytes | _Later:
+def _contents(number: int, laid_out: Plan, body: Body | Packed) -> bytes | _Deferred:
     if isinstance(body, bodies.Blob):
         return body.data
     if isinstance(body, bodies.NoBytes):
         return b""
     if isinstance(body, bodies.Computed):
-        return _Later(laid_out.sizes[number], _table, laid_out, body.kind)
+        return _Deferred(laid_out.sizes[number], _table, laid_out, body.kind)
     try:
         data = body.encode(laid_out.context)
     except StructError as error:
@@ -186,7 +197,7 @@ def _rows(record: Struct, rows: list[tuple[int, ...]]) -> bytes:
 
 def _assemble(pieces: list[Piece], size: int) -> Iterator[bytes | bytearray]:
     """Parts that follow each other; zeros between the pieces."""
-    ordered = sorted(pieces, key=itemgetter(0))
+    ordered = sorted(pieces, key=lambda piece: piece[0])
     ends = [offset + len(data) for offset, data in ordered]
     if any(piece[0] < end for piece, end in zip(ordered[1:], ends, strict=False)):
         yield _overlay(pieces, size)
@@ -198,7 +209,7 @@ def _assemble(pieces: list[Piece], size: int) -> Iterator[bytes | bytearray]:
     for (offset, data), end in zip(ordered, ends, strict=True):
         if offset > at:
             yield bytes(offset - at)
-        if isinstance(data, _Later):
+        if isinstance(data, _Deferred):
             yield from data
         else:
             yield data
@@ -213,5 +224,5 @@ def _overlay(pieces: list[Piece], size: int) -> bytes:
     """
     whole = bytearray(max(size, max(offset + len(data) for offset, data in pieces)))
     for offset, data in (*pieces[1:], pieces[0]):
-        whole[offset : offset + len(data)] = b"".join(data) if isinstance(data, _Later) else data
+        whole[offset : offset + len(data)] = b"".join(data) if isinstance(data, _Deferred) else data
     return bytes(whole[:size])

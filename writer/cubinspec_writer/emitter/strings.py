@@ -21,6 +21,7 @@ from cubinspec.format.sections import (
 from cubinspec.format.strings import encode, length, starts
 from cubinspec_generated.codes import SHT_STRTAB, SHT_SYMTAB
 from cubinspec_writer.emitter import bodies
+from cubinspec_writer.emitter.entries import Entry, is_symbol, symbol_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 _PIECE = 1 << 12
 
 
-class _Names:
+class _TableBuilder:
     """A string table under construction."""
 
     def __init__(self) -> None:
@@ -65,13 +66,13 @@ class _Names:
         """Make sure that all names are there."""
         self._next += names
 
-    def add_column(self, column: Sequence[str | None], codes: Sequence[int]) -> Iterator[int]:
-        """Add the name that a column has for each of many codes.
+    def add_column(self, column: Sequence[str | None], entries: Sequence[Entry]) -> Iterator[int]:
+        """Add the name that a column has for each of many entries.
 
         Yields:
-            the positions of codes without one, when it is their turn.
+            the positions of entries without one, when it is their turn.
         """
-        names: list[Any] = [*map(column.__getitem__, codes)]
+        names: list[Any] = [*map(column.__getitem__, entries)]
         start = 0
         if None in names:
             for stop in [at for at, name in enumerate(names) if name is None]:
@@ -153,13 +154,13 @@ def section_names(
     """``.shstrtab``, the offset of every name, and that of sections whose name is repeated."""
     producer, section_names = draft.producer, draft.names
     count = len(section_names)
-    table = _Names()
+    table = _TableBuilder()
     repeated: dict[int, tuple[str, int]] = {}
-    codes = draft.history
+    entries = draft.history
     if producer.names_by_index:
-        codes = [*range(count)]
+        entries = [*map(Entry, range(count))]
     elif producer.table_first:
-        codes = _table_first_order(draft)
+        entries = _table_first_order(draft)
     column: list[str | None] = []
     for kind, start, stop in draft.kind_runs:
         column += section_names[start:stop] if kind.is_final else [None] * (stop - start)
@@ -168,21 +169,20 @@ def section_names(
     for name, in_shstrtab, made_as, erased in draft.dropped:
         column.append((None if made_as else name) if in_shstrtab and not erased else "")
     column += [""] * len(draft.symbol_names)
-    for at in table.add_column(column, codes):
-        code = codes[at]
-        if code >= count:
-            name, _, made_as, _ = draft.dropped[code - count]
+    for at in table.add_column(column, entries):
+        entry = entries[at]
+        if draft.is_dropped(entry):
+            name, _, made_as, _ = draft.dropped_row(entry)
             table.add(name, length(made_as or ""))
             continue
-        name = section_names[code]
-        if producer.names_by_index or (
-            draft.kinds[code].is_mercury and producer.constant0_deferred
-        ):
+        name = section_names[entry]
+        is_mercury = draft.kinds[entry].is_mercury
+        if producer.names_by_index or (is_mercury and producer.constant0_deferred):
             place = table.append(name)
             if place is not None:
-                repeated[code] = place
+                repeated[entry] = place
         else:
-            table.add(name, length(draft.made_name(code)))
+            table.add(name, length(draft.made_name(entry)))
     if producer.names_by_index:
         table.erase(shstrtab_hole(draft))
     data, offsets = table.table(candidates)
@@ -203,14 +203,14 @@ _KERNEL_PREFIXES = (".text.", ".nv.info.", ".nv.shared.", "", ".nv.constant0.")
 _ONCE = (".nv.callgraph", ".nv.info")
 
 
-def _assembler_order(draft: Draft, numbers: list[int], position: dict[str, int]) -> list[int]:
+def _assembler_order(draft: Draft, sections: list[Entry], position: dict[str, int]) -> list[Entry]:
     """Names of the assembler behind cuBLAS and cuDNN: kernel by kernel, module-wide ones once."""
     code = [at for name, at in position.items() if name.startswith(".text.")]
-    first, last = min(code, default=0), len(numbers)
+    first, last = min(code, default=0), len(sections)
 
-    def rank(number: int) -> tuple[int, int, int]:
-        name = draft.names[number]
-        if draft.types[number] in (SHT_SYMTAB, SHT_STRTAB):
+    def rank(section: Entry) -> tuple[int, int, int]:
+        name = draft.names[section]
+        if draft.types[section] in (SHT_SYMTAB, SHT_STRTAB):
             return (last + 1, 0, 0)
         if name in _ONCE:
             return (first, _KERNEL_PREFIXES.index(""), _ONCE.index(name))
@@ -223,19 +223,20 @@ def _assembler_order(draft: Draft, numbers: list[int], position: dict[str, int])
                 return (position.get(".text." + kernel, last), 0 if early else at, int(early))
         return (last, position[name], 0)
 
-    return sorted(numbers, key=rank)
+    return sorted(sections, key=rank)
 
 
-def _table_first_order(draft: Draft) -> list[int]:
-    numbers = draft.created()
-    position = {draft.names[number]: at for at, number in enumerate(numbers)}
+def _table_first_order(draft: Draft) -> list[Entry]:
+    """The sections in the order in which ``.shstrtab`` of the second writer names them."""
+    sections = draft.created()
+    position = {draft.names[section]: at for at, section in enumerate(sections)}
     if any(name.startswith(".nv.shared.") for name in position):
-        return _assembler_order(draft, numbers, position)
+        return _assembler_order(draft, sections, position)
     prefixes = _TABLE_FIRST_RANKS[".note.nv.cuinfo" in position]
 
-    def rank(number: int) -> tuple[int, int]:
-        name = draft.names[number]
-        if draft.types[number] in (SHT_SYMTAB, SHT_STRTAB):
+    def rank(section: Entry) -> tuple[int, int]:
+        name = draft.names[section]
+        if draft.types[section] in (SHT_SYMTAB, SHT_STRTAB):
             return (len(prefixes) + 1, 0)
         if name.startswith(".nv.info."):
             owner = position.get(".text." + name[len(".nv.info.") :], 0)
@@ -245,71 +246,69 @@ def _table_first_order(draft: Draft) -> list[int]:
                 return (at, position[name])
         return (len(prefixes), position[name])
 
-    return sorted(numbers, key=rank)
+    return sorted(sections, key=rank)
 
 
 def symbol_names(draft: Draft, candidates: Candidates) -> tuple[bytes, dict[str, int]]:
     """``.strtab``, and the offset of every name in it."""
-    producer = draft.producer
-    if producer.names_by_index:
+    if draft.producer.names_by_index:
         return _names_by_index(draft).table(candidates)
-    table = _Names()
-    own = draft.symbol_names
-    if producer.table_first:
-        for code in (*draft.history, *draft.symbols):
-            if code < 0:
-                table.add(own[~code])
+    table = _TableBuilder()
+    if draft.producer.table_first:
+        for entry in (*draft.history, *draft.symbols):
+            if is_symbol(entry):
+                table.add(draft.symbol_names[symbol_number(entry)])
         return table.table(candidates)
-    early, late = _early_names(draft)
+    at_once, last = _named_at_once(draft)
     renamed: list[str] = []
-    for at in table.add_column(early, draft.history):
-        code = draft.history[at]
-        if code >= len(draft.names):
-            table.erase(draft.dropped[code - len(draft.names)][3])
-        elif draft.is_late(code):
-            if not draft.kinds[code].is_mercury:
-                late[code] = draft.names[code]
+    for at in table.add_column(at_once, draft.history):
+        entry = draft.history[at]
+        if draft.is_dropped(entry):
+            table.erase(draft.dropped_row(entry)[3])
+        elif draft.is_deferred(entry):
+            if not draft.kinds[entry].is_mercury:
+                last[entry] = draft.names[entry]
         else:
-            name, room = _first_name(draft, code)
-            if name != draft.names[code] and not draft.kinds[code].is_relocation:
-                renamed.append(draft.names[code])
-            if producer.bank_relocations_first and name.startswith(NAMED_BEHIND_RELOCATIONS):
-                _add_relocations_of(table, draft, at, early)
+            name, room = _first_name(draft, entry)
+            if name != draft.names[entry] and not draft.kinds[entry].is_relocation:
+                renamed.append(draft.names[entry])
+            if draft.producer.bank_relocations_first and name.startswith(NAMED_BEHIND_RELOCATIONS):
+                _add_relocations_of(table, draft, at, at_once)
             table.add(name, room)
-    for code in draft.symbols:
-        if code < 0:
-            table.add(own[~code])
+    for entry in draft.symbols:
+        if is_symbol(entry):
+            table.add(draft.symbol_names[symbol_number(entry)])
             continue
-        name, _, _, erased = draft.dropped[code - len(draft.names)]
+        name, _, _, erased = draft.dropped_row(entry)
         if erased:
             table.erase(erased)
         else:
             table.add(name)
     table.add_all(renamed)
-    table.add_all(filter(None, map(late.__getitem__, draft.history)))
+    table.add_all(filter(None, map(last.__getitem__, draft.history)))
     return table.table(candidates)
 
 
-def _early_names(draft: Draft) -> tuple[list[str | None], list[str]]:
+def _named_at_once(draft: Draft) -> tuple[list[str | None], list[str]]:
     """The names that ``.strtab`` gets at once, and the names that it gets last.
 
-    Both by code, empty for none; ``None`` where the rules say more.
+    Both by entry, empty for none; ``None`` where the rules say more.
     """
-    early: list[str | None] = []
-    late: list[str] = []
+    at_once: list[str | None] = []
+    last: list[str] = []
     for kind, start, stop in draft.kind_runs:
         names, none = draft.names[start:stop], [""] * (stop - start)
-        if kind.is_late:
-            early += none
+        if kind.is_deferred:
+            at_once += none
         else:
-            early += names if kind.is_named_early else [None] * len(none)
-        late += names if kind.is_late and not kind.is_mercury else none
-    for number in (*draft.made_as, *draft.late):
-        early[number], late[number] = None, ""
+            at_once += names if kind.is_named_early else [None] * len(none)
+        last += names if kind.is_deferred and not kind.is_mercury else none
+    for number in (*draft.made_as, *draft.deferred):
+        at_once[number], last[number] = None, ""
     for name, _, made_as, erased in draft.dropped:
-        early.append(None if erased else made_as or name)
-    late += [""] * (len(draft.dropped) + len(draft.symbol_names))
-    return [*early, *reversed(draft.symbol_names)], late
+        at_once.append(None if erased else made_as or name)
+    last += [""] * (len(draft.dropped) + len(draft.symbol_names))
+    return [*at_once, *reversed(draft.symbol_names)], last
 
 
 def _first_name(draft: Draft, number: int) -> tuple[str, int]:
@@ -321,43 +320,47 @@ def _first_name(draft: Draft, number: int) -> tuple[str, int]:
     return (name, length(made)) if is_patched else (made, 0)
 
 
-def _add_relocations_of(table: _Names, draft: Draft, at: int, early: list[str | None]) -> None:
+def _add_relocations_of(
+    table: _TableBuilder, draft: Draft, at: int, at_once: list[str | None]
+) -> None:
     """Name the relocation section of a constant bank, if it is the next in the history."""
+    count = len(draft.names)
     bank = draft.made_name(draft.history[at])
     for behind in range(at + 1, len(draft.history)):
-        code = draft.history[behind]
-        name, room = early[code], 0
-        if name is None and code < len(draft.names):
-            if draft.is_late(code):
+        entry = draft.history[behind]
+        name, room = at_once[entry], 0
+        if name is None and entry < count:
+            if draft.is_deferred(entry):
                 continue
-            name, room = _first_name(draft, code)
-        elif name == "" and 0 <= code < len(draft.names):
-            continue  # late, too
+            name, room = _first_name(draft, entry)
+        elif name == "" and 0 <= entry < count:
+            continue  # deferred, too
         if name is not None and name.startswith(".rel") and name in (".rel" + bank, ".rela" + bank):
             table.add(name, room)
         return
 
 
-def _names_by_index(draft: Draft) -> _Names:
-    table = _Names()
-    late: list[str] = []
+def _names_by_index(draft: Draft) -> _TableBuilder:
+    """``.strtab`` of a writer that makes it once all is known."""
+    table = _TableBuilder()
+    deferred: list[str] = []
     dropped: list[str] = []
     mercury: list[str] = []
-    for code in (*draft.history, *draft.symbols):
-        if code >= len(draft.names):
-            dropped.append(draft.dropped[code - len(draft.names)][0])
-        elif code < 0:
-            table.add(draft.symbol_names[~code])
+    for entry in (*draft.history, *draft.symbols):
+        if is_symbol(entry):
+            table.add(draft.symbol_names[symbol_number(entry)])
+        elif draft.is_dropped(entry):
+            dropped.append(draft.dropped_row(entry)[0])
         else:
-            body = draft.bodies[code]
+            body = draft.bodies[entry]
             if isinstance(body, bodies.MercurySymbols):
                 mercury.extend(symbol.name for symbol in body.symbols)
-            elif draft.wants_symbol(code):
-                if draft.is_late(code):
-                    late.append(draft.names[code])
+            elif draft.wants_symbol(entry):
+                if draft.is_deferred(entry):
+                    deferred.append(draft.names[entry])
                 else:
-                    table.add(draft.names[code])
-    for name in (*late, *mercury, *dropped):
+                    table.add(draft.names[entry])
+    for name in (*deferred, *mercury, *dropped):
         table.add(name)
     return table
 

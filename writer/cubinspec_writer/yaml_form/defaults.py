@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cubinspec.errors import CubinError
-from cubinspec_generated.codes import SHT_PROGBITS
+from cubinspec_generated.codes import SHT_CUDA_COMPAT_INFO, SHT_PROGBITS
 from cubinspec_generated.tables import arch, eiattr
 from cubinspec_writer.builder import facts
 from cubinspec_writer.emitter import bodies
@@ -14,7 +14,7 @@ from cubinspec_writer.emitter.model import Header, Section
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cubinspec_writer.emitter.bodies import InfoRecord
+    from cubinspec_writer.emitter.bodies import AttributeRecord
 
 #: Tables that every file has; left out when they stand first and have their usual headers.
 STANDARD = (".shstrtab", ".strtab", ".symtab")
@@ -86,9 +86,9 @@ def bank_size(section: Section, header: Header, sections: Mapping[str, Section])
     return base + sum(sizes)
 
 
-def compat_records(section: Section, arch_: str | None) -> list[InfoRecord] | None:
+def compat_records(section: Section, arch_: str | None) -> list[AttributeRecord] | None:
     """What ptxas 13.0 writes into ``.nv.compat``; ``None`` where no architecture says it."""
-    if section.name != ".nv.compat" or arch_ is None or section.sh_type != bodies.SHT_CUDA_COMPAT:
+    if section.name != ".nv.compat" or arch_ is None or section.sh_type != SHT_CUDA_COMPAT_INFO:
         return None
     try:
         return facts.compat_records(facts.target(arch_))

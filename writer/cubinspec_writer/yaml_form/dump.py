@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cubinspec_generated.codes import SHF_CUDA_MERCURY, SHF_EXECINSTR
+from cubinspec.format.sections import CALLGRAPH_TYPES
+from cubinspec_generated.codes import SHF_CUDA_MERCURY, SHF_EXECINSTR, SHT_CUDA_COMPAT_INFO
 from cubinspec_writer.emitter import bodies, layout
 from cubinspec_writer.emitter.describe import describe
 from cubinspec_writer.emitter.model import Description, Dropped, Header, Section, Symbol
@@ -249,8 +250,8 @@ class _Dumper:
         if section.shares is not None:
             shares = section.shares
             fields["shares"] = shares if isinstance(shares, bool) else self._refer(shares)
-        if section.late is not None:
-            fields["late"] = section.late
+        if section.deferred is not None:
+            fields["late"] = section.deferred
         if section.made_as is not None:
             fields["made_as"] = quote_name(section.made_as)
         for key, value in section.pins.items():
@@ -279,7 +280,7 @@ class _Dumper:
             if body.records == defaults.compat_records(section, self.arch):
                 return {}
             form = names.RecordForm(
-                section.sh_type == bodies.SHT_CUDA_COMPAT, symbols.to_name, symbols.to_index
+                section.sh_type == SHT_CUDA_COMPAT_INFO, symbols.to_name, symbols.to_index
             )
             return {"records": [form.encode(record) for record in body.records]}
         if isinstance(body, bodies.Relocations):
@@ -339,7 +340,7 @@ class _Dumper:
 
     def _pairs(self, section: Section, body: bodies.Pairs, symbols: SymbolNames) -> dict[str, Any]:
         lists = None
-        if section.sh_type in bodies.CALLGRAPH_TYPES:
+        if section.sh_type in CALLGRAPH_TYPES:
             lists = defaults.graph_lists(body.rows)
         if lists is None:
             return {"pairs": [self._pair(row, symbols) for row in body.rows]}

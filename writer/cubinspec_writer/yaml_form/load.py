@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from cubinspec.errors import CubinError
-from cubinspec.format.sections import occupies_file
+from cubinspec.format.sections import CALLGRAPH_TYPES, occupies_file
 from cubinspec_generated import records
 from cubinspec_generated.codes import (
     ELFCLASS32,
     ELFCLASS64,
     SHF_CUDA_MERCURY,
+    SHT_CUDA_COMPAT_INFO,
     SHT_CUDA_RESERVED_SHARED,
     SHT_PROGBITS,
     SHT_REL,
@@ -39,6 +40,8 @@ from cubinspec_writer.yaml_form.text import Document, YamlError, parse_hex, quot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from cubinspec_writer.emitter.model import Body
 
     Path_ = tuple[str | int, ...]
 
@@ -405,7 +408,7 @@ class _Loader:
             entry.get("entsize", usual[3]),
             registers=entry.get("registers", 0),
             has_symbol=entry.get("has_symbol"),
-            late=entry.get("late"),
+            deferred=entry.get("late"),
         )
         if "made_as" in entry:
             section.made_as = self._name(entry["made_as"], (*path, "made_as"))
@@ -438,9 +441,7 @@ class _Loader:
 
     # -- bodies ----------------------------------------------------------------------------------
 
-    def _body(
-        self, section: Section, entry: dict[str, Any], path: Path_, header: Header
-    ) -> bodies.Body:
+    def _body(self, section: Section, entry: dict[str, Any], path: Path_, header: Header) -> Body:
         keys = [key for key in _BODY_KEYS if key in entry]
         if "data" in keys and "size" in keys:
             keys.remove("size")
@@ -500,9 +501,9 @@ class _Loader:
 
     def _implied(
         self, section: Section, entry: dict[str, Any], path: Path_, header: Header
-    ) -> bodies.Body:
+    ) -> Body:
         """The contents of a section that does not state them, or only lists of a call graph."""
-        if section.sh_type in bodies.CALLGRAPH_TYPES:
+        if section.sh_type in CALLGRAPH_TYPES:
             return self._graph(entry, path, bool(section.sh_flags & SHF_CUDA_MERCURY))
         compat = defaults.compat_records(section, self.value.get("header", {}).get("arch"))
         if compat is not None:
@@ -542,9 +543,9 @@ class _Loader:
         *,
         resolved: bool,
     ) -> None:
-        compat = section.sh_type == bodies.SHT_CUDA_COMPAT
+        compat = section.sh_type == SHT_CUDA_COMPAT_INFO
         mercury = bool(section.sh_flags & SHF_CUDA_MERCURY)
-        found: list[bodies.InfoRecord] = []
+        found: list[bodies.AttributeRecord] = []
         where = path
 
         def find(reference: str | int) -> int:
@@ -565,7 +566,7 @@ class _Loader:
 
     def _raw_record(
         self, form: names.RecordForm, entry: dict[str, Any], path: Path_
-    ) -> bodies.InfoRecord:
+    ) -> bodies.AttributeRecord:
         code = entry["code"]
         if isinstance(code, str):
             if code not in form.codes:

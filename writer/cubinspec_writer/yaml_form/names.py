@@ -14,7 +14,7 @@ from cubinspec_writer.yaml_form.text import Flow, Hex
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cubinspec_writer.emitter.bodies import InfoRecord
+    from cubinspec_writer.emitter.bodies import AttributeRecord
 
 ELF_TYPES = elf_header.TYPE_NAMES
 SECTION_TYPES = sections.TYPE_NAMES
@@ -115,7 +115,7 @@ class RecordForm:
         self.to_name = to_name
         self.to_index = to_index
 
-    def encode(self, record: InfoRecord) -> dict[str, Any]:
+    def encode(self, record: AttributeRecord) -> dict[str, Any]:
         """A record for the document."""
         form, code, value, payload = record
         name = self.names.get(code)
@@ -138,7 +138,7 @@ class RecordForm:
         layout = self.layouts.get(code, eiattr.UNKNOWN.layout)
         return layout.kind, layout.format, layout.names, layout.references
 
-    def _body(self, record: InfoRecord) -> Any:
+    def _body(self, record: AttributeRecord) -> Any:
         form, code, value, payload = record
         shape, layout, fields, semantics = self._layout(code)
         if shape == "none" and form == NVAL:
@@ -169,7 +169,7 @@ class RecordForm:
         row = self._row(values, semantics)
         return row[0] if len(fields) == 1 else Flow(dict(zip(fields, row, strict=True)))
 
-    def decode(self, name: str, body: Any) -> InfoRecord:
+    def decode(self, name: str, body: Any) -> AttributeRecord:
         """A record from the document.
 
         Raises:

@@ -32,6 +32,7 @@ from cubinspec_writer.linker.write.contents import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cubinspec_writer.emitter.model import Body, Context
     from cubinspec_writer.linker.model import Symbol
     from cubinspec_writer.linker.state import LinkState
 
@@ -145,7 +146,7 @@ class DescribedHalf:
         )
 
 
-def section_body(state: LinkState, section: OutSection) -> bodies.Body:
+def section_body(state: LinkState, section: OutSection) -> Body:
     """The contents of a section, of either half."""
     if section.sh_type in (SHT_STRTAB, SHT_SYMTAB):
         return bodies.Computed(section.name[1:])
@@ -172,7 +173,7 @@ class _CallGraphBody:
     def size(self) -> int:
         return len(callgraph_bytes(self.state, _nowhere))
 
-    def encode(self, context: bodies.Context) -> bytes:
+    def encode(self, context: Context) -> bytes:
         return callgraph_bytes(self.state, context.signature_offset)
 
 
@@ -188,7 +189,7 @@ class _PrototypeBody:
     def size(self) -> int:
         return len(prototype_bytes(self.state, _nowhere))
 
-    def encode(self, context: bodies.Context) -> bytes:
+    def encode(self, context: Context) -> bytes:
         return prototype_bytes(self.state, context.signature_offset)
 
 

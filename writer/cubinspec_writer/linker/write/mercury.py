@@ -34,6 +34,7 @@ from cubinspec_writer.linker.write.described import DescribedHalf, describe, sec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cubinspec_writer.emitter.model import Context
     from cubinspec_writer.linker.model import OutSection
     from cubinspec_writer.linker.state import LinkState
 
@@ -164,7 +165,7 @@ class _CapsuleBody:
     def size(self) -> int:
         return len(self.data)
 
-    def encode(self, context: bodies.Context) -> bytes:
+    def encode(self, context: Context) -> bytes:
         return context.section_index(self.text).to_bytes(4, "little") + self.data[4:]
 
 

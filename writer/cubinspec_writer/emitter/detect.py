@@ -1,0 +1,147 @@
+"""Which writer made a file: the key of ``producers.PRODUCERS`` that fits it."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from cubinspec.format.sections import RELOCATION_TYPES, TEXT
+from cubinspec_generated.codes import (
+    ET_EXEC,
+    SHI_SYMBOL_MASK,
+    SHT_CUDA_MERC_SYMTAB,
+    STB_GLOBAL,
+)
+from cubinspec_writer.emitter.producers import HOLE_SHNDX
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec_writer.emitter.producers import Producer
+    from cubinspec_writer.emitter.source import Source
+
+#: e_version of the toolkits whose output has stale links to the symbol table.
+_CUDA_12_0, _CUDA_12_3 = 0x78, 0x7B
+#: Last version with the oldest program headers.
+_CUDA_11_0 = 0x6E
+_BANK = ".nv.constant0."
+
+
+def producer_name(source: Source) -> str:
+    """The name of the writer."""
+    e_version, shoff, ehsize, phentsize = _header(source)
+    if shoff == ehsize:
+        return _table_first(source, phentsize)
+    hole = 0
+    if source.elf.shstrndx == 1 and source.strtab_index == 2:
+        hole = source.sh_offset[2] - source.sh_offset[1] - source.sh_size[1]
+    if SHT_CUDA_MERC_SYMTAB in source.types:
+        return _mercury(source, hole)
+    if hole > 0 or _constants_follow_code(source):
+        return _finalizer(source, hole, e_version)
+    return _classic(source, e_version, phentsize)
+
+
+def _header(source: Source) -> tuple[int, int, int, int]:
+    """``e_version``, ``e_shoff``, ``e_ehsize`` and ``e_phentsize``."""
+    _, _, e_version, _, _, shoff, _, ehsize, phentsize, *_ = source.elf.ehdr
+    return e_version, shoff, ehsize, phentsize
+
+
+def _table_first(source: Source, phentsize: int) -> str:
+    if not phentsize:
+        return "table_first_no_entsize"
+    named = zip(source.names, source.sh_info, strict=True)
+    has_symbols = any(info & SHI_SYMBOL_MASK for name, info in named if name.startswith(".text"))
+    return "table_first" if has_symbols else "table_first_9"
+
+
+def _mercury(source: Source, hole: int) -> str:
+    if hole == HOLE_SHNDX:
+        return "mercury_12_0"
+    if not hole:
+        return "mercury_13_4"
+    if ".note.nv.cuver" in source.names:
+        return "mercury_12"
+    return "mercury" if _counts_all(source) else "mercury_12_9"
+
+
+def _finalizer(source: Source, hole: int, e_version: int) -> str:
+    if not hole and source.elf.shstrtab.data.endswith(bytes(HOLE_SHNDX)):
+        return "finalizer_13_4"
+    small = hole <= HOLE_SHNDX and any(name.startswith(TEXT) for name in source.names)
+    if _CUDA_12_0 <= e_version <= _CUDA_12_3:
+        return "finalizer_12_0" if small else "finalizer_12_3"
+    if small:
+        return "finalizer_11_8"
+    return "finalizer" if _counts_all(source) else "finalizer_12"
+
+
+def _classic(source: Source, e_version: int, phentsize: int) -> str:
+    segments = source.elf.segment_rows
+    if _CUDA_12_0 <= e_version <= _CUDA_12_3:
+        return "classic_12_0"
+    if _counts_last_local(source):
+        if e_version > _CUDA_11_0:
+            return "classic_11_1"
+        return "classic_8" if _names_banks_first(source) else "classic_10"
+    e_type, phoff = source.elf.ehdr[0], source.elf.ehdr[4]
+    if e_type != ET_EXEC or not source.names:
+        return "classic"
+    if not segments:
+        return "classic_bare" if phentsize else "classic_bare_no_entsize"
+    _, _, last_offset, *_ = segments[-1]
+    return "classic" if last_offset == phoff else "classic_11"
+
+
+def _counts_all(source: Source) -> bool:
+    """Whether ``sh_info`` of ``.symtab`` is the number of symbols, as far as it could be."""
+    symtab = source.symtab
+    total = symtab and source.sh_info[symtab] == len(source.symbol_rows)
+    return bool(total) or not _has_banks(source)
+
+
+def _names_banks_first(source: Source) -> bool:
+    """Whether ``.strtab`` has ``.nv.constant0.<k>`` before its ``.rel.nv.constant0.<k>``."""
+    names = source.strtab.data.split(b"\0")
+    bank = _BANK.encode()
+    return any(after == b".rel" + name for name, after in pairwise(names) if name.startswith(bank))
+
+
+def _counts_last_local(source: Source) -> bool:
+    """Whether ``sh_info`` of ``.symtab`` is one less than the index of the first global."""
+    rows = source.symbol_rows
+    info = source.sh_info[source.symtab] if source.symtab else 0
+    if not 0 <= info < len(rows) or rows[info][1] >> 4 == STB_GLOBAL:
+        return False
+    return info + 1 == len(rows) or rows[info + 1][1] >> 4 == STB_GLOBAL
+
+
+def _has_banks(source: Source) -> bool:
+    return any(
+        name.startswith(_BANK) and kind not in RELOCATION_TYPES
+        for name, kind in zip(source.names, source.sh_type, strict=True)
+    )
+
+
+def _constants_follow_code(source: Source) -> bool:
+    code = False
+    for name in source.names:
+        if name.startswith(TEXT):
+            code = True
+        elif code and name.startswith(_BANK):
+            return True
+    return False
+
+
+def first_global(source: Source, producer: Producer) -> int:
+    """Index of the first symbol of the global list."""
+    rows = source.symbol_rows
+    info = source.sh_info[source.symtab]
+    if producer.constant0_deferred:
+        if SHT_CUDA_MERC_SYMTAB in source.types:
+            table = source.elf.find_section(SHT_CUDA_MERC_SYMTAB) or 0
+            return min(max(source.sh_info[table], 1), len(rows))
+        if info == len(rows):
+            for at, row in enumerate(rows):
+                if row[1] >> 4 == STB_GLOBAL:
+                    return at
+    return min(max(info + producer.info_is_last_local, 1), len(rows))

@@ -1,0 +1,173 @@
+"""A file that is being described: its header columns, names and symbols."""
+
+from __future__ import annotations
+
+from itertools import chain, compress
+
+from cubinspec.errors import CubinError
+from cubinspec.format.sections import NO_BYTES_TYPES, occupies_file
+from cubinspec.format.strings import StringTable, string_offsets
+from cubinspec.reader import elf
+from cubinspec.reader.elf import Elf
+from cubinspec_generated import records
+from cubinspec_generated.codes import SHT_CUDA_RESERVED_SHARED, SHT_STRTAB, SHT_SYMTAB
+from cubinspec_writer.emitter.model import Fill
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from cubinspec.reader.elf import Buffer
+    from cubinspec_writer.emitter.strings import Candidates
+    from cubinspec_writer.emitter.symbols import SymbolRow
+
+
+class Source:
+    """What a description is made of and checked against.
+
+    Attributes:
+        data, elf: the file.
+        columns: the fields of every section header, by index.
+        types: all section types.
+        names: of the sections.
+        section_places, places: first place of every name in ``.shstrtab`` and ``.strtab``.
+        symtab, strtab_index: of the symbol table and its names; 0 where there is none.
+        strtab: the names of symbols.
+        symbol_rows, symbol_names: the symbols, once they are read.
+        reasons: why the file is not fully computed.
+    """
+
+    def __init__(self, data: Buffer, file: str) -> None:
+        self.data = data
+        self.elf = Elf(data, file)
+        self.columns = columns = self.elf.section_columns
+        self.sh_name, self.sh_type, self.sh_flags = columns[:3]
+        self.sh_offset, self.sh_size, self.sh_link, self.sh_info = columns[4:8]
+        self.types = {*self.sh_type}
+        self.section_places = string_offsets(self.elf.shstrtab.data)
+        self.names = _names_at(self.section_places, self.elf.shstrtab, self.sh_name)
+        self.reasons: list[str] = []
+        self.symtab = self.elf.find_section(SHT_SYMTAB) or 0
+        self.strtab_index = self._find_strtab()
+        self.strtab = (
+            self.elf.string_table(self.strtab_index)
+            if self.strtab_index
+            else StringTable(b"\0", 0, file, ".strtab")
+        )
+        self.symbol_rows: Sequence[SymbolRow] = ()
+        self.symbol_names: list[str] = []
+        self.places = string_offsets(self.strtab.data, self.section_places)
+        elf.forget(self.data)
+
+    def _find_strtab(self) -> int:
+        linked = self.sh_link[self.symtab] if self.symtab else 0
+        if self._is_strtab(linked):
+            return linked
+        named = [at for at, name in enumerate(self.names) if name == ".strtab"]
+        return named[0] if named and self._is_strtab(named[0]) else 0
+
+    def _is_strtab(self, index: int) -> bool:
+        return 0 < index < len(self.sh_type) and self.sh_type[index] == SHT_STRTAB
+
+    @property
+    def string_tables(self) -> Candidates:
+        """Both string tables, with the first place of every name, until these are forgotten."""
+        if not self.section_places:
+            return ()
+        return (
+            (self.elf.shstrtab.data, self.section_places),
+            (self.strtab.data, self.places),
+        )
+
+    def read_symbols(self) -> bool:
+        """Read the symbols, where there are any; whether they are well formed."""
+        try:
+            if self.symtab:
+                self.symbol_rows = self.elf.symbol_table(self.symtab)
+                offsets = [row[0] for row in self.symbol_rows]
+                self.symbol_names = _names_at(self.places, self.strtab, offsets)
+                check_null_symbol(self.symbol_rows)
+        except CubinError:
+            self.symbol_rows, self.symbol_names = (), []
+            return False
+        return True
+
+    def forget_names(self) -> None:
+        """Free the memory of the places of names."""
+        self.section_places, self.places = {}, {}
+
+    def fills(self) -> list[Fill]:
+        """Bytes outside of everything that are not zero."""
+        data, ehdr, count = self.data, self.elf.ehdr, len(self.names)
+        if SHT_CUDA_RESERVED_SHARED in self.types:
+            stored = [*map(occupies_file, self.sh_type, self.sh_flags)]
+        elif NO_BYTES_TYPES.isdisjoint({*self.sh_type[1:]}):
+            stored = [False, *[True] * (count - 1)]
+        else:
+            stored = [kind not in NO_BYTES_TYPES for kind in self.sh_type]
+        if self.elf.is_64:
+            section, segment = records.SECTION_HEADER_64.size, records.PROGRAM_HEADER_64.size
+        else:
+            section, segment = records.SECTION_HEADER_32.size, records.PROGRAM_HEADER_32.size
+        phoff, shoff, ehsize = ehdr[4], ehdr[5], ehdr[7]
+        spans_of_tables = [(0, ehsize)]
+        for start, length in ((shoff, count * section), (phoff, self.elf.num_segments * segment)):
+            if length:
+                spans_of_tables.append((start, length))
+
+        def spans() -> Iterator[tuple[int, int]]:
+            sections = zip(self.sh_offset, self.sh_size, strict=True)
+            first, *others = spans_of_tables
+            return chain([first], compress(sections, stored), others)
+
+        found: list[Fill] = []
+        for at, start in gaps(spans, len(data)):
+            content = bytes(data[at:start])
+            if content.count(0) != len(content):
+                found.append(Fill(at, content))
+        return found
+
+
+def check_null_symbol(rows: Sequence[SymbolRow]) -> None:
+    """Refuse a symbol table without its null symbol.
+
+    Raises:
+        CubinError: there is none.
+    """
+    if not rows or any(rows[0]):
+        raise CubinError("no null symbol")
+
+
+def _names_at(places: dict[str, int], table: StringTable, offsets: Sequence[int]) -> list[str]:
+    """The names at some offsets of a table, most of which are first places of a name."""
+    names = dict(zip(places.values(), places, strict=True))
+    if not table.data.startswith(b"\0"):
+        del names[0]  # the empty name is nowhere, or not there
+    try:
+        return [*map(names.__getitem__, offsets)]
+    except KeyError:
+        return [*map(table.get, offsets)]
+
+
+def gaps(spans: Callable[[], Iterable[tuple[int, int]]], size: int) -> Iterator[tuple[int, int]]:
+    """Start and end of each place where nothing is, in order.
+
+    Args:
+        spans: gives offset and size of everything; in most files each stands behind the one before.
+        size: of the file.
+    """
+    end = 0
+    is_ascending = True
+    for start, length in chain(spans(), [(size, 0)]):
+        is_ascending &= start >= end
+        end = start + length
+    if is_ascending:
+        ends: Iterable[int] = (start + length for start, length in spans())
+        starts: Iterable[int] = (start for start, _ in spans())
+    else:
+        # nothing lies between the n-th end and the start after it if that is not the smaller one
+        ends = sorted([start + length for start, length in spans()])
+        starts = sorted([start for start, _ in spans()])
+    for at, start in zip(chain([0], ends), chain(starts, [size]), strict=True):
+        if start > at:
+            yield at, start

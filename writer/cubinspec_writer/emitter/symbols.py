@@ -1,0 +1,112 @@
+"""Symbol tables: that of the Mercury half as a body, and rows of both as bytes."""
+
+from __future__ import annotations
+
+from itertools import starmap
+
+from cubinspec.reader.columns import Rows, join
+from cubinspec.values import ValueObject
+from cubinspec_generated import records
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cubinspec_writer.emitter.model import Context, Section
+
+    #: ``st_name``, ``st_info``, ``st_other``, ``st_shndx``, ``st_value``, ``st_size``
+    SymbolRow = tuple[int, int, int, int, int, int]
+
+
+class MercurySymbol(ValueObject):
+    """One entry of ``.nv.merc.symtab``.
+
+    Attributes:
+        st_name: only where the name does not give it.
+    """
+
+    __match_args__ = (
+        "name",
+        "st_info",
+        "st_other",
+        "section",
+        "st_value",
+        "st_size",
+        "st_name",
+    )
+    __slots__ = __match_args__
+
+    def __init__(
+        self,
+        name: str,
+        st_info: int,
+        st_other: int,
+        section: Section | int,
+        st_value: int,
+        st_size: int,
+        st_name: int | None = None,
+    ) -> None:
+        self.name = name
+        self.st_info = st_info
+        self.st_other = st_other
+        self.section = section
+        self.st_value = st_value
+        self.st_size = st_size
+        self.st_name = st_name
+
+
+class MercurySymbols(ValueObject):
+    """``.nv.merc.symtab``; a list of its own, with the index space of ``.symtab``.
+
+    Attributes:
+        symbols: without the null symbol.
+        null_value: ``st_value`` of the null symbol.
+    """
+
+    __match_args__ = ("symbols", "entry_size", "null_value")
+    __slots__ = __match_args__
+
+    def __init__(
+        self,
+        symbols: list[MercurySymbol],
+        entry_size: int = records.SYMBOL_64.size,
+        null_value: int = 0,
+    ) -> None:
+        self.symbols = symbols
+        self.entry_size = entry_size
+        self.null_value = null_value
+
+    @property
+    def size(self) -> int:
+        return (len(self.symbols) + 1) * self.entry_size
+
+    def encode(self, context: Context) -> bytes:
+        rows = [(0, 0, 0, 0, self.null_value, 0)]
+        for symbol in self.symbols:
+            name, section = symbol.st_name, symbol.section
+            rows.append(
+                (
+                    context.string_offset(symbol.name) if name is None else name,
+                    symbol.st_info,
+                    symbol.st_other,
+                    section if isinstance(section, int) else context.section_index(section),
+                    symbol.st_value,
+                    symbol.st_size,
+                )
+            )
+        return bytes(encode_symbols(rows, context.is_64))
+
+
+def encode_symbols(rows: Sequence[SymbolRow], is_64: bool) -> bytes | bytearray:
+    """A symbol table from rows in ELF64 field order."""
+    if isinstance(rows, Rows) and is_64:
+        return join(records.SYMBOL_64, rows.columns)
+    if is_64:
+        return b"".join(starmap(records.SYMBOL_64.pack, rows))
+    head = records.SYMBOL_32.pack
+    return b"".join(
+        [
+            head(name, value, size, info, other, shndx)
+            for name, info, other, shndx, value, size in rows
+        ]
+    )

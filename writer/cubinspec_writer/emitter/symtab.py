@@ -1,0 +1,230 @@
+"""``.symtab`` of a draft: the order of its symbols, their rows, and ``.symtab_shndx``."""
+
+from __future__ import annotations
+
+from cubinspec.format.packing import symbol_is_far
+from cubinspec.format.sections import STUB, TEXT, UFT, UFT_REL
+from cubinspec_generated.codes import (
+    SHN_LORESERVE,
+    SHN_XINDEX,
+    SHT_CUDA_UFT,
+    STB_GLOBAL,
+    STT_FUNC,
+    STT_SECTION,
+)
+from cubinspec_writer.emitter.entries import is_symbol, symbol_number
+from cubinspec_writer.emitter.plan import refuse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import NoReturn
+
+    from cubinspec_writer.emitter.draft import Draft
+    from cubinspec_writer.emitter.entries import Entry
+    from cubinspec_writer.emitter.symbols import SymbolRow
+
+_TYPE_MASK = 0xF
+_BANK = ".nv.constant0."
+
+
+class Symtab:
+    """The symbols of a draft in table order.
+
+    Attributes:
+        entries: what stands at each index: a section for its symbol, ``None`` at 0.
+        rows: with real section indices.
+        num_local: index of the first global symbol.
+        num_deferred: symbols of deferred sections, which stand at the end.
+        functions: index of the function that each section is named after, by section index.
+        is_expected: whether the rows are the expected ones.
+    """
+
+    __slots__ = (
+        "draft",
+        "entries",
+        "functions",
+        "is_expected",
+        "num_deferred",
+        "num_local",
+        "rows",
+    )
+
+    def __init__(self, draft: Draft) -> None:
+        self.draft = draft
+        self.entries: list[Entry | None] = []
+        self.rows: Sequence[SymbolRow] = []
+        self.num_local = 0
+        self.num_deferred = 0
+        self.functions: list[int] = []
+        self.is_expected = False
+
+    def number(self, places: dict[str, int], expected: Sequence[SymbolRow] = ()) -> bool:
+        """Number the symbols and make their rows.
+
+        Args:
+            places: the place of every name in ``.strtab``.
+            expected: rows that may come out; if they do, they are kept and no others are made.
+
+        Returns:
+            whether they came out.
+        """
+        self.entries, self.rows, self.is_expected = [], [], False
+        entries = self._order()
+        order = self.draft.pins.symbol_order
+        if order is not None:
+            if sorted(order) != list(range(len(entries))):
+                refuse("not every symbol stands there once", "symbol_order")
+            in_order = [*self._make_rows(entries, places)]
+            self.entries = [entries[at] for at in order]
+            self.rows = [in_order[at] for at in order]
+            self.is_expected = self.rows == [*expected]
+        else:
+            self.entries = entries
+            if len(expected) == len(entries):
+                made = self._make_rows(entries, places)
+                self.is_expected = all(map(tuple.__eq__, made, expected))
+            if not self.is_expected:
+                self.rows = [*self._make_rows(entries, places)]
+        if self.is_expected:
+            self.rows = expected
+        return self.is_expected
+
+    def _order(self) -> list[Entry | None]:
+        """Section symbols and locals as they were made, globals, symbols of deferred sections."""
+        draft = self.draft
+        kinds, wanted, deferred = draft.kinds, draft.has_symbol, draft.deferred
+        in_globals, own = draft.in_globals, draft.symbol_rows
+        found: list[Entry | None] = [None]
+        last: list[Entry] = []
+        named_early: list[Entry] = []
+        count = len(kinds)
+        for entry in draft.history:
+            if entry >= count:
+                continue
+            if entry >= 0:
+                kind = kinds[entry]
+                if wanted.get(entry, kind.has_symbol) if wanted else kind.has_symbol:
+                    is_last = kind.is_deferred or entry in deferred
+                    (last if is_last and draft.is_deferred(entry) else found).append(entry)
+            else:
+                number = symbol_number(entry)
+                is_global = in_globals.get(number, own[number][1] >> 4 == STB_GLOBAL)
+                (named_early if is_global else found).append(entry)
+        self.num_local = len(found)
+        self.num_deferred = len(last)
+        found += named_early
+        found += [entry for entry in draft.symbols if is_symbol(entry)]
+        found += last
+        return found
+
+    def _make_rows(
+        self, entries: list[Entry | None], places: dict[str, int]
+    ) -> Iterator[SymbolRow]:
+        draft = self.draft
+        pinned, names = draft.symbol_places, draft.names
+        own, own_names = draft.symbol_rows, draft.symbol_names
+        functions = self.functions = [0] * (len(draft.names) + 1)
+        for at, entry in enumerate(entries):
+            if entry is None:
+                yield (0, 0, 0, 0, draft.null_value, 0)
+            elif entry >= 0:
+                place = places.get(names[entry])
+                if place is None:
+                    _refuse_name(names[entry])
+                yield (place, STT_SECTION, 0, entry + 1, 0, 0)
+            else:
+                number = ~entry
+                row, name = own[number], own_names[number]
+                place = pinned.get(number) if pinned else None
+                if place is None:
+                    place = places.get(name)
+                    if place is None:
+                        _refuse_name(name)
+                _, info, _, index, _, _ = row
+                if info & _TYPE_MASK == STT_FUNC and self._is_of(name, index):
+                    functions[index] = functions[index] or at
+                yield row if row[0] == place else (place, *row[1:])
+
+    def _is_of(self, function: str, index: int) -> bool:
+        """Whether a section is that of a function; the table of stubs is that of its first stub."""
+        draft, number = self.draft, index - 1
+        if not 0 <= number < len(draft.kinds) or not draft.kinds[number].is_code:
+            return False
+        name = draft.names[number]
+        if name == UFT:
+            return function.startswith(STUB)
+        if draft.types[number] == SHT_CUDA_UFT:
+            return function == STUB + name[len(UFT_REL) :]
+        return function == name[len(TEXT) :]
+
+    def forget_entries(self) -> None:
+        """Free the memory of what only names and numbers are found with."""
+        self.entries, self.functions = [], []
+
+    # -- .symtab_shndx ---------------------------------------------------------------------------
+
+    def extended(self) -> tuple[list[SymbolRow], list[int]]:
+        """``.symtab`` as it is stored beside ``.symtab_shndx``, and the words of that.
+
+        A symbol gets its word when it is made: the number of its section so far. Later the real
+        index replaces the word only where it needs it. Symbols of deferred sections are made with
+        their final index (files of ptxas 13.0 with 66,000 sections: sm_80, sm_90, sm_100).
+        """
+        made = self._numbers_when_made()
+        draft = self.draft
+        stored = list(self.rows)
+        words = []
+        deferred = len(stored) - self.num_deferred
+        for at, (row, entry) in enumerate(zip(self.rows, self.entries, strict=True)):
+            index = row[3]
+            word = 0
+            if entry is None or (is_symbol(entry) and not draft.is_defined(symbol_number(entry))):
+                is_far = index > SHN_XINDEX
+            elif at >= deferred and not is_symbol(entry):
+                is_far = index > SHN_LORESERVE
+            else:
+                word = made.get(index - 1, 0)
+                is_far = symbol_is_far(index)
+            if is_far:
+                word = index
+                stored[at] = (*row[:3], SHN_XINDEX, *row[4:])
+            words.append(word)
+        return stored, words
+
+    def _numbers_when_made(self) -> dict[int, int]:
+        """The number of each section at the time it was made, when dropped ones were still there.
+
+        ``.nv.rel.action`` and, of the finalizer, a kernel's parameter bank were there from an
+        earlier time on than their names say.
+        """
+        draft = self.draft
+        index_of_name = draft.index_of_name
+        has_banks = draft.producer.constant0_deferred
+        numbers: dict[int, int] = {}
+        count = 0
+        bank = False
+        for entry in draft.history:
+            is_section = False
+            if draft.is_dropped(entry):
+                name, in_shstrtab, _, _ = draft.dropped_row(entry)
+                if not in_shstrtab:
+                    continue
+            elif is_symbol(entry) or draft.is_deferred(entry):
+                continue
+            else:
+                is_section = True
+                name = draft.names[entry]
+            if name.startswith((TEXT, ".debug_frame")):
+                count += bank
+                bank = has_banks and _BANK + name.removeprefix(TEXT) in index_of_name
+            count += 1
+            if is_section:
+                numbers[entry] = count
+            if name == ".nv.info" and ".nv.rel.action" in index_of_name:
+                count += 1
+        return numbers
+
+
+def _refuse_name(name: str) -> NoReturn:
+    refuse(f"the name {name!r} is missing from .strtab", "symbols")
