@@ -13,8 +13,9 @@ from cubinspec_writer.linker.diagnostics import (
     LinkError,
     UnsupportedLinkError,
 )
-from cubinspec_writer.linker.inputs.arguments import Line, read_line, usage
+from cubinspec_writer.linker.inputs.arguments import Line, read_line
 from cubinspec_writer.linker.inputs.gather import NO_INPUTS
+from cubinspec_writer.linker.inputs.option_table import usage
 from cubinspec_writer.linker.inputs.options import LinkOptions
 from cubinspec_writer.linker.inputs.sources import Library, contents
 from cubinspec_writer.linker.library import notes

@@ -4,7 +4,7 @@ A pass is one module with one public function, `run(state)`. Beside it the modul
 state it reads, what it writes, and what nothing may change after it (`READS`, `WRITES`, `FREEZES`);
 a test runs all links with a state that refuses everything else. A link of sm_75 to sm_90 runs the
 passes once. From sm_100 on they run for the Mercury half and then for the SASS half, which
-`write.output` joins.
+`write.both_halves` joins.
 """
 
 from __future__ import annotations
