@@ -31,7 +31,7 @@ TEMPLATE = Path(__file__).with_name("linking.template.md")
 PAGE = Path("docs") / "linking.md"
 _PLACE = "{rules}\n"
 #: How a comment cites rules: "rule W7", "(rules W7, C3)".
-_CITATION = re.compile(r"\brules?\s+((?:#\s*)?[A-Z]\d+(?:,\s+(?:#\s*)?[A-Z]\d+)*)")
+_CITATION = re.compile(r"\b[Rr]ules?\s+((?:#\s*)?[A-Z]\d+(?:,\s+(?:#\s*)?[A-Z]\d+)*)")
 _ID = re.compile(r"[A-Z]\d+")
 _WIDTH = 100
 

@@ -130,7 +130,7 @@ class Graph:
 class Below:
     """What every kernel reaches; found for those kernels that are asked about.
 
-    Kernels that are not wanted but stay are only asked about themselves (kernels_preserved).
+    Kernels that are not wanted but stay are only asked about themselves (rule R5).
     """
 
     def __init__(self, graph: Graph, state: LinkState) -> None:

@@ -3,8 +3,8 @@
 A pass is one module with one public function, `run(state)`. Beside it the module says what of the
 state it reads, what it writes, and what nothing may change after it (`READS`, `WRITES`, `FREEZES`);
 a test runs all links with a state that refuses everything else. A link of sm_75 to sm_90 runs the
-passes once. From sm_100 on they run for the Mercury half and then for the SASS half, which
-`write.both_halves` joins.
+passes once. From sm_100 on they run for the Mercury half and then for the SASS half (rule F1),
+which `write.both_halves` joins.
 """
 
 from __future__ import annotations

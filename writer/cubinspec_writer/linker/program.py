@@ -89,7 +89,7 @@ def _report(half: LinkState) -> None:
 def _kernel_filter(
     gathered: Gathered, options: LinkOptions, diagnostics: Diagnostics
 ) -> KernelFilter | None:
-    """Which kernels are wanted: options come before what the host names."""
+    """Which kernels are wanted: options come before what the host names (rule V7)."""
     texts = [text for text in options.kernels_used or () if text]
     if texts or any(options.variables_used or ()):
         if options.use_host_info:
@@ -101,7 +101,7 @@ def _kernel_filter(
 
 
 def without_idle_system_objects(gathered: Gathered, options: LinkOptions) -> Gathered:
-    """Leave out objects of the device runtime that no other object needs."""
+    """Leave out objects of the device runtime that no other object needs (rule V3)."""
     candidates = gathered.candidates
     if options.keep_system_libraries or not any(c.system for c in candidates):
         return gathered

@@ -2,7 +2,7 @@
 
 From sm_100 on a link has two of these, one for the Mercury half and one for the SASS half. The
 order in which names are first used decides the order of sections, symbols and both string tables
-of the output, so sections are only created through `LinkState`.
+of the output (rule N1), so sections are only created through `LinkState`.
 """
 
 from __future__ import annotations
@@ -444,7 +444,7 @@ class LinkState:
         self.relocations.sections[target, is_rela] = section
         relocations = self.relocations
         if self.options.preserve_relocs and listed and target not in relocations.resolved:
-            # Functions of one name in several files share the list of the first (preserve_statics).
+            # Functions of one name in several files share the list of the first (rule P2).
             name = ".nv.resolvedrela" + target.name
             if name not in relocations.listings:
                 relocations.listings[name] = self._listing(name, target)
@@ -497,8 +497,8 @@ class LinkState:
         """Whether a function is a kernel that is wanted.
 
         One that is not wanted but stays (`-r`, `--preserve-relocs`) is linked like a device
-        function, unless with `-r` only the host does not name it (kernels_reloc,
-        kernels_preserved).
+        function, unless with `-r` only the host does not name it (rules R5,
+        R6).
         """
         if not function.other & STO_CUDA_ENTRY or function.kind != STT_FUNC:
             return False

@@ -75,6 +75,8 @@ def patch(
 ) -> None:
     """Write the values of applied Mercury relocations into a capsule.
 
+    Rule F2.
+
     Args:
         code: the section of the capsule.
         applied: Mercury relocations whose symbol has its final value.

@@ -2,11 +2,11 @@
 
 Every input has one record for all its functions: a mask of what its code allows. The linked program
 has the bits that all linked code allows. Where only some functions of an input are linked, the
-answer is that of the linked ones, so their code is looked at.
+answer is that of the linked ones, so their code is looked at (rule I11).
 
 Which instructions forbid it was found by assembling some hundred kinds of single PTX instructions
 for sm_100 and reading the record that ptxas writes: arithmetic in double precision, matrix products
-of integers or doubles, and a comparison of a float with an immediate.
+of integers or doubles, and a comparison of a float with an immediate (rule I12).
 """
 
 from __future__ import annotations

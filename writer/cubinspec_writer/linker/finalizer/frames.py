@@ -7,7 +7,7 @@ one CIE in front of every FDE, and both are removed together.
 The finalizer writes the entry of a function where the table first names that function. When a weak
 function has several copies, a replaced copy can come first. Then the entry is written there, and in
 the place of the linked copy stay the CIE of the Mercury table and the head of its FDE
-(case weak_parameters).
+(rule D7).
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ def keep_frames(
     data: bytes, is_linked: Callable[[int], bool], other: Callable[[int], bytes] | None = None
 ) -> Kept | None:
     """Remove the entries of functions that are not linked; None for a table of another form.
+
+    Rule D6.
 
     Args:
         is_linked: whether to keep an FDE, by the offset of its start address.
@@ -67,6 +69,8 @@ def keep_frames(
 
 def shared_frame(obj: InputObject, index: int, *, is_first: bool) -> bytes:
     """The entry to write for one copy of a weak function of which several copies have one.
+
+    Rule X6.
 
     Args:
         obj: the input with this copy.

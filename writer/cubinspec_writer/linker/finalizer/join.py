@@ -48,7 +48,7 @@ def twin_of(twins: Twins, section: OutSection) -> OutSection:
 
 
 def sass_name(name: str) -> str:
-    """The final name of a section that was made under a Mercury name."""
+    """The final name of a section that was made under a Mercury name (rule X7)."""
     for prefix in (".rela", ".rel", ""):
         if name.startswith(prefix):
             target = name[len(prefix) :]
@@ -94,7 +94,10 @@ def _drop_stack_loads(sass: LinkState) -> None:
 
 
 def _keep_empty_relocations(sass: LinkState, mercury: LinkState, twins: Twins) -> None:
-    """A relocation section of the SASS half stays when its Mercury twin still has rows."""
+    """A relocation section of the SASS half stays when its Mercury twin still has rows.
+
+    Rule F9.
+    """
     for section in mercury.sections.made:
         if not section.emitted or section.sh_type != SHT_RELA:
             continue

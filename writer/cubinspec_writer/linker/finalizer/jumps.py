@@ -1,11 +1,11 @@
 """Jump tables of functions that several inputs define.
 
 A jump table is a list of compiler constants. Each has a relocation whose addend is an offset in
-Mercury code, and the finalizer writes the matching offset in SASS. When a function has several
-copies, constants of copies that are not linked can still be in the output. The finalizer looks
-their offsets up in the linked copy: an offset that is a jump target there, too, gets the target's
-SASS offset, and every other one gets 0. Entries are written in file order, so those of a replaced
-copy can overwrite those of the copy that replaced it (case weak_jump_tables).
+Mercury code, and the finalizer writes the matching offset in SASS (rule F3). When a function has
+several copies, constants of copies that are not linked can still be in the output. The finalizer
+looks their offsets up in the linked copy: an offset that is a jump target there, too, gets the
+target's SASS offset, and every other one gets 0. Entries are written in file order, so those of a
+replaced copy can overwrite those of the copy that replaced it (rule F4).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 `.debug_line` and `.nv_debug_line_sass` consist of units in 32-bit DWARF 2: length, version, length
 of the header, header, line program. A line program has one sequence per function, from the opcode
 that sets its address to the one that ends the sequence. A unit stays even when all its sequences
-are removed (case lineinfo_dead).
+are removed (rule D3).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def run(state: LinkState) -> None:
 def _sort_sequences(lines: OutSection, relocs: OutSection) -> None:
     """Sort the sequences of every unit by the symbol numbers of their functions.
 
-    The finalizer writes them anew in that order (case lineinfo_order).
+    The finalizer writes them anew in that order (rule D4).
 
     Args:
         relocs: the relocations of the table, which tell the functions. They move with the

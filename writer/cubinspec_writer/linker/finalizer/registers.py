@@ -1,8 +1,8 @@
 """`.nv_debug_info_reg_sass` of the SASS half: ranges of functions that are not linked become empty.
 
 The table has for every function its name, a count and so many rows: a number, the name of a PTX
-register, the register that holds its value, start and end of the code where it does (case
-debug_dead).
+register, the register that holds its value, start and end of the code where it does (rule
+D5).
 """
 
 from __future__ import annotations

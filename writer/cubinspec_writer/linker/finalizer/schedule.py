@@ -5,12 +5,12 @@ never use it. Where such a kernel jumps through a table, ptxas does not see that
 load sets a barrier in the input, and none in the output. Then the barriers of other instructions
 are assigned again. Each takes the lowest free number, global loads and textures keep theirs, and
 what waited for the old number waits for the new one. This holds for all 114 such kernels of random
-programs for sm_100, sm_103, sm_110, sm_120 and sm_121 (case jump_tables).
+programs for sm_100, sm_103, sm_110, sm_120 and sm_121 (rule F8).
 
 A kernel keeps its code where this model ends: when all six barriers are in use, when an instruction
 names a barrier as an operand, or when there is no jump table (nvlink changes some kernels of the
-device runtime in another way). It also keeps its code when a check over all paths does not find
-every wait of the old assignment in the new one.
+device runtime in another way, rule X1). It also keeps its code when a check over all paths does not
+find every wait of the old assignment in the new one.
 """
 
 from __future__ import annotations

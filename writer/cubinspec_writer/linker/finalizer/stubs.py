@@ -5,7 +5,7 @@ finalizer makes the SASS table from a Mercury table in which every slot is two i
 It removes the padding after each stub, fills the slot up with the stub's last instruction, and
 writes the padding once, at the end of the table. The symbols of stubs hold offsets in the table as
 it was before it was widened. The finalizer takes them for offsets in the wide table and moves them
-to the SASS instruction that lies there (case unified_slots).
+to the SASS instruction that lies there (rule U15).
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def capsule(stubs: list[bytes]) -> bytes:
 
 
 def finalized(stubs: list[bytes]) -> bytes:
-    """The SASS code that the finalizer makes from a table."""
+    """The SASS code that the finalizer makes from a table (rule U14)."""
     slots: list[bytes] = []
     padding = b""
     for stub in stubs:

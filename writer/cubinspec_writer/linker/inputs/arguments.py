@@ -56,7 +56,7 @@ def read_line(words: Sequence[str], line: Line, diagnostics: Diagnostics) -> Non
 
 
 class _LineReader:
-    """Adds the words of a command line, and of files of options, to a `Line`."""
+    """Adds the words of a command line, and of files of options, to a `Line` (rule M13)."""
 
     def __init__(self, line: Line, diagnostics: Diagnostics) -> None:
         self.line = line

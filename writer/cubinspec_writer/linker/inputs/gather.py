@@ -1,9 +1,9 @@
 """Pass 1a: the command line -> relocatable cubins of the target, in order.
 
 Host objects, fatbins and archives are opened where they stand on the command line; every member
-that holds code for the target is taken, needed or not; PTX is assembled where there is no code.
-What nvlink passes over in silence (empty files, finished executables, files that are cut or broken)
-is passed over here too, with a note that `-v` shows.
+that holds code for the target is taken, needed or not (rule V1); PTX is assembled where there is no
+code. What nvlink passes over in silence (empty files, finished executables, files that are cut or
+broken) is passed over here too (rules B5, O3), with a note that `-v` shows.
 
 Fixed from here on: the list of objects, and what their host code says about kernels.
 """
@@ -105,7 +105,8 @@ def gather(inputs: Iterable[Input], options: LinkOptions, diagnostics: Diagnosti
     """All relocatable cubins for the target, in link order.
 
     Raises:
-        LinkError: no file is named (libraries alone do not count), one cannot be opened or has
+        LinkError: no file is named (libraries alone do not count, rule M11), one cannot be opened
+        or has
             code for another target only.
     """
     gatherer = _Gatherer(options, diagnostics)
@@ -178,7 +179,7 @@ class _Gatherer:
                 self._file(path, data)
 
     def _is_repeated(self, path: str) -> bool:
-        """Whether an archive was read before, by this or by another name."""
+        """Whether an archive was read before, by this or by another name (rule V8)."""
         found = identity(path)
         if found is None or found in self.archives:
             return found is not None
@@ -186,6 +187,7 @@ class _Gatherer:
         return False
 
     def _read(self, path: str) -> bytes:
+        """The bytes of a file; one that cannot be read ends the link (rule M12)."""
         try:
             return contents(path)
         except OSError:
@@ -206,6 +208,7 @@ class _Gatherer:
             return None
 
     def _library(self, name: str) -> None:
+        """Take a library; one that is not there is passed over (rule V2)."""
         for folder in self.options.library_paths:
             path = os.path.join(folder, f"lib{name}.a")
             if os.path.isfile(path):
@@ -239,6 +242,7 @@ class _Gatherer:
             content = self._container(name, data)
             missing = content.has_images and not content.is_taken and kind != "ar"
             if missing and self.options.arch_warnings:
+                # Rule T6.
                 self.diagnostics.warning(f"SM Arch ('{self.options.arch}') not found in '{name}'")
         elif kind == "bitcode":
             raise UnsupportedLinkError(f"link-time optimisation ('{name}' is NVVM bitcode)")
@@ -260,6 +264,7 @@ class _Gatherer:
                 raise self.diagnostics.fatal(str(error)) from error
             self.diagnostics.note(f"ignored: {error}")
             return
+        # The warning comes first (rule T7).
         if family_of(self.target[0]).capsule and not has_mercury(elf):
             self.diagnostics.warning(
                 f"Output is limited to run on SM Arch '{self.target[0]}' only due to limitations "
@@ -288,6 +293,8 @@ class _Gatherer:
         """Whether code for one sm number is accepted for the target.
 
         Code of the same group is, unless it is newer; that of an `a` variant on its number only.
+
+        Rules T1, T2, T3.
         """
         own = self.target[0]
         if sm == own:
@@ -355,6 +362,8 @@ class _Gatherer:
         """The image of the highest sm number that the target accepts.
 
         Of the same number, cubins come before PTX, then `a` variants before `f` before plain ones.
+
+        Rule T4.
         """
         usable = []
         for image in group:
@@ -402,13 +411,13 @@ class _Gatherer:
 
 
 _VARIANT_RANK = {"": 0, "f": 1, "a": 2}
-#: First target for which PTX is assembled; nvlink ignores it below (case err_ptx_input).
+#: First target for which PTX is assembled; nvlink ignores it below (rule T5).
 _PTX_FROM = 90
 _EI_CLASS, _EI_DATA, _EI_OSABI, _E_MACHINE = 4, 5, 7, 18
 #: Bytes from which on a file is mapped instead of read.
 _LARGE = 1 << 20
 _OSABI_CUDA = 0x41
-#: From this target on a broken input is an error (nvlink itself crashes there).
+#: From this target on a broken input is an error (nvlink itself crashes there, rule X2).
 _STRICT_FROM = 100
 
 

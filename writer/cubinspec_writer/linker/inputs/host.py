@@ -150,7 +150,7 @@ class KernelFilter:
 
 
 def named_by_options(kernels: Iterable[str]) -> KernelFilter:
-    """The filter of `--kernels-used`: each text may stand anywhere in a name."""
+    """The filter of `--kernels-used`: each text may stand anywhere in a name (rule V6)."""
     patterns = Patterns(f"*{text}*" for text in kernels)
     return KernelFilter(patterns, patterns)
 
@@ -159,6 +159,8 @@ def named_by_host(objects: Iterable[HostObject]) -> KernelFilter | None:
     """The filter made of the host objects' names; None when they cannot be used.
 
     They count only when every input has them and at least one kernel is named.
+
+    Rules V4, V5.
     """
     external: list[str] = []
     internal: list[str] = []

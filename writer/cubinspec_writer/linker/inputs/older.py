@@ -31,6 +31,8 @@ def classified(section: InSection) -> InSection:
 
     CUDA 10 wrote types of ELF, CUDA 11 one type for all constant banks; before CUDA 12 flags did
     not say that `sh_info` is a section.
+
+    Rule O1.
     """
     from cubinspec_generated.tables import sections as table
 
@@ -53,7 +55,7 @@ def classified(section: InSection) -> InSection:
 def without_barriers(sections: list[InSection]) -> tuple[list[InSection], dict[int, int]]:
     """Sections with the number of barriers taken out of their flags, and that number by section.
 
-    It stood in the flags of code before it had an attribute (CUDA 12).
+    It stood in the flags of code before it had an attribute (CUDA 12, rule O1).
     """
     holding = {
         flags

@@ -134,7 +134,7 @@ def _symbols(elf: Elf, table: int, strtab: StringTable, num_sections: int) -> li
         for index, (_, info, other, shndx, value, size) in enumerate(rows)
     ]
     if SHARED_POOL in elf.section_names:
-        # A link with `-r` puts arrays of dynamic size into the pool (reloc_final).
+        # A link with `-r` puts arrays of dynamic size into the pool (rule R8).
         pool = elf.section_names.index(SHARED_POOL)
         symbols = [
             s._replace(shndx=SHN_UNDEF)

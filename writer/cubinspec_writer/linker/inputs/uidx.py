@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.diagnostics import Diagnostics
 
 _MAGIC = b"\x7fUFTINDX"
-#: From version 2 on, the file ends with 16 more bytes for every function.
+#: From version 2 on, the file ends with 16 more bytes for every function (rule U6).
 _LEN_EXTRA, _FIRST_WITH_EXTRA = 16, 2
 #: The two words of an identifier.
 Identifier = tuple[int, int]
@@ -52,6 +52,8 @@ class Index:
 
 def read_index(data: bytes, diagnostics: Diagnostics) -> Index:
     """Read an index file.
+
+    Rule U16.
 
     Raises:
         LinkError: it is not an index file, or its size is not the one that its header gives.

@@ -46,7 +46,7 @@ def reference_graph(state: LinkState) -> tuple[Edges, list[Symbol]]:
                 else:
                     known.append(target)
         # Code that only takes an address keeps the function, but not what that one calls
-        # (address_only).
+        # (rule L2).
         calls = set(obj.callgraph.calls)
         only_named = {
             (function_at(obj, a), b) for a, b in obj.callgraph.references if (a, b) not in calls
@@ -91,7 +91,7 @@ def defined_here(obj: InputObject, index: int) -> bool:
 def accepted_here(obj: InputObject, index: int) -> bool:
     """Whether this input's copy of the symbol was in the output at least until a better one came.
 
-    Calls of such a copy stay in the call graph (case weak_replaced).
+    Calls of such a copy stay in the call graph (rule W2).
     """
     symbol = obj.bound[index]
     if symbol is None or symbol.definition is None:
@@ -104,7 +104,7 @@ def takes_address(obj: InputObject, index: int) -> bool:
     """Whether an entry of address-taken functions counts.
 
     That of a copy that came too late does only if code, linked or not, names it; data alone and
-    code that came too late itself do not (weak_late, wide seeds 144, 496).
+    code that came too late itself do not (rule W9).
     """
     if obj.symbols[index].shndx == SHN_UNDEF or accepted_here(obj, index):
         return True
@@ -133,7 +133,7 @@ def code_owners(obj: InputObject, *, replaced: bool = False) -> dict[int, Symbol
 def code_relocations(obj: InputObject) -> Iterator[InReloc]:
     """What the code of an input names, linked or not.
 
-    Copies of weak functions that gave way or came too late do not count (wide seeds 430, 459).
+    Copies of weak functions that gave way or came too late do not count (rule W10).
     """
     outdone = {row.shndx for row in obj.functions if row.shndx and not defined_here(obj, row.index)}
     for relocs in obj.relocs:
@@ -145,6 +145,8 @@ def aliases(obj: InputObject) -> Iterator[tuple[Symbol, Symbol]]:
     """Functions of which the code is that of another one (`.alias`), and that one.
 
     The first symbol of a code section is the function itself.
+
+    Rule A1.
     """
     first: dict[int, Symbol] = {}
     for row in obj.functions:

@@ -134,6 +134,8 @@ def global_records(obj: InputObject) -> list[InfoRecord]:
 class Demands:
     """What the kernels need for themselves and everything below them.
 
+    Rule I7.
+
     Attributes:
         registers: largest register count at or below every function that a kernel reaches.
         stacks: largest sum of frames on any call path from a function; None with recursion.

@@ -64,7 +64,7 @@ def is_late(state: LinkState, section: OutSection) -> bool:
 
 
 def late_sections(state: LinkState) -> list[OutSection]:
-    """What the finalizer makes: parameter banks in the order of the kernels (case weak_funcs)."""
+    """What the finalizer makes: parameter banks in the order of the kernels (rule F7)."""
     position = {function: i for i, function in enumerate(state.symbols.functions)}
     late = [s for s in state.sections.made if s.emitted and is_late(state, s)]
     return sorted(late, key=lambda s: position.get(s.owner, -1) if s.owner is not None else -1)
@@ -73,7 +73,7 @@ def late_sections(state: LinkState) -> list[OutSection]:
 def has_symbol(state: LinkState, section: OutSection) -> bool:
     """A section of size 0 is in the output without a section symbol (debug_frame without code).
 
-    The finalizer adds the reserved bytes after symbols were made (shared_dyn on sm_90 and 100).
+    The finalizer adds the reserved bytes after symbols were made (rule N7).
     """
     if section.sh_type == SHT_CUDA_SHARED:
         size = section.nobits_size if state.family.constant0_deferred else section.size
@@ -145,7 +145,7 @@ def symbol_fields(state: LinkState, symbol: Symbol) -> tuple[int, int, int]:
 
 
 def _is_wanted(symbol: Symbol) -> bool:
-    """Whether a variable has to come from another link (err_undef_var with -r)."""
+    """Whether a variable has to come from another link (rule R2)."""
     if symbol.is_defined or symbol.common or symbol.kind not in (STT_OBJECT, STT_CUDA_OBJECT):
         return False
     return symbol.space in (STO_CUDA_GLOBAL, STO_CUDA_CONSTANT) or symbol.name == BANK_SIZE

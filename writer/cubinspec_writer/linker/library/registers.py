@@ -4,7 +4,7 @@ Function by function in the order of code, to kernels in the reverse order (seen
 register counts: chains, two files, local functions). A count that is larger than what the kernel
 has so far is taken over; it is an error when it is larger than the kernel's limit (`.maxnreg`,
 `-maxrregcount`, or what thread counts leave), of which one byte counts and 0 is none
-(case `err_registers`).
+(rule M5).
 
 Fixed from here on: whether the link fails.
 """

@@ -15,6 +15,8 @@ def split_sort(items: list[Symbol], first_wins: Callable[[Symbol, Symbol], bool]
     A list is dealt onto two piles in turn, each sorted the same way; `first_wins` says whether the
     head of the first pile goes first. The order of 2 to 12 equal variables in one pool and in one
     kernel shows both the dealing and who wins a tie.
+
+    Rule S1.
     """
     if len(items) < 2:
         return items

@@ -34,6 +34,8 @@ def run(state: LinkState) -> None:
     """Give stubs and variables the places that the index says.
 
     What is wrong is told after what is undefined.
+
+    Rule U1.
     """
     index = state.index
     if index is None:
@@ -54,6 +56,7 @@ class _MismatchError(Exception):
 
 
 def _arrange_functions(state: LinkState, table: OutSection, window: Window) -> None:
+    """Put the stubs into the slots that the index gives them (rule U5)."""
     rows, stubs = _rows(state, UFT_ENTRY), state.unified.stubs
     if len(stubs) != len(rows):
         raise _MismatchError(
@@ -115,6 +118,7 @@ def _fill_table(state: LinkState, table: OutSection, stubs: list[Symbol]) -> Non
 
 
 def _arrange_data(state: LinkState, table: OutSection, window: Window) -> None:
+    """Move unified variables to their places (rules U4, U5)."""
     rows = _rows(state, UDT_ENTRY)
     places = _places(rows, window)
     if max((at + row.symbol.size for row, at in places.items()), default=0) != window.size:
@@ -122,7 +126,7 @@ def _arrange_data(state: LinkState, table: OutSection, window: Window) -> None:
     _check_all_placed(rows, places)
     _check_relocations(state, table, places)
     old = bytes(table.content)
-    # 0 in between, where nvlink leaves what its memory held.
+    # 0 in between, where nvlink leaves what its memory held (rule X3).
     data = bytearray(min(window.size, len(old)))
     end = 0
     for row, offset in sorted(places.items(), key=_OFFSET):
@@ -161,7 +165,7 @@ def _rows(state: LinkState, name: str) -> list[UnifiedRow]:
 
 
 def _places(rows: list[UnifiedRow], window: Window) -> dict[UnifiedRow, int]:
-    """The offset of every row that the index names, in its order."""
+    """The offset of every row that the index names, in its order (rule U7)."""
     # nvlink looks rows up by this key; it tells by it which of two messages it gives.
     by_key: dict[int, UnifiedRow] = {}
     others: dict[Identifier, UnifiedRow] = {}

@@ -55,7 +55,7 @@ def _add_edges(
         source, target = live.get(a), live.get(b)
         if source is None or target is None or not accepted_here(obj, a):
             continue
-        # Two copies of a caller list a common callee twice (case weak_replaced), but not with `-r`.
+        # Two copies of a caller list a common callee twice (rule W2), but not with `-r` (rule R11).
         seen = known.get(source)
         if seen is None:
             before = edges.get(source, ()) if state.options.relocatable else ()
@@ -81,7 +81,7 @@ def _add_signature(
     if not (accepted_here(obj, a) if of_call else takes_address(obj, a)):
         return
     texts = table.setdefault(symbol, [])
-    # Calls of one signature are listed one by one, functions once per signature (virtual_call).
+    # Calls of one signature are listed one by one, functions once per signature (rule I9).
     if of_call or text not in texts:
         texts.append(text)
 

@@ -14,7 +14,7 @@ _REL_ACTION = bytes.fromhex("73000000000000000000001125000536")
 
 
 def run(state: LinkState) -> None:
-    """Drop sections that stayed empty, and add the one that only executables have."""
+    """Drop sections that stayed empty, and add the one that only executables have (rule X8)."""
     if state.constants.mixed:
         _cut_relocations(state)
     if state.sections.vacated:
@@ -27,7 +27,7 @@ def run(state: LinkState) -> None:
 def _cut_relocations(state: LinkState) -> None:
     """Relocations behind the end of constants, of a copy that gave way, go.
 
-    nvlink refuses the link when the copy that gave way had larger tables (wide seed 424).
+    nvlink refuses the link when the replaced copy had larger tables (rule X10).
     """
     for section in state.constants.mixed:
         relocs = state.reloc_section(section, is_rela=True)
@@ -39,12 +39,12 @@ def _cut_relocations(state: LinkState) -> None:
 
 
 def _drop_empty(state: LinkState) -> None:
-    """Banks that stay empty leave no name either (weak_replaced, wide seed 199)."""
+    """Banks that stay empty leave no name either (rule W4)."""
     for section in state.sections.vacated:
         section.emitted = bool(section.content)
     gone = {section for section in state.sections.vacated if not section.emitted}
     for section in list(gone):
-        # Relocations of the copy that gave way (weak_jump_tables).
+        # Relocations of the copy that gave way (rule F4).
         relocs = state.reloc_section(section, is_rela=True)
         if relocs is not None:
             relocs.relocs.clear()

@@ -12,7 +12,7 @@ _GLOBAL = ".nv.global"
 
 
 def run(state: LinkState) -> None:
-    """Allocate common variables, the one that was first met as common last."""
+    """Allocate common variables, the one that was first met as common last (rule W16)."""
     commons = [
         symbol for name in state.symbols.commons if (symbol := state.symbols.by_name[name]).common
     ]

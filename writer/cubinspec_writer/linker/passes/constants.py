@@ -1,7 +1,7 @@
 """Copies the compiler's constants of device functions into the banks of kernels.
 
 Constants of a device function (`.nv.constant2.F`) go into the bank of every kernel that reaches the
-function, at one offset for all of them.
+function, at one offset for all of them (rule C1).
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ def _place_constants(state: LinkState, below: Below) -> None:
             for symbol, offset in aliases.items():
                 symbol.value = offset
             continue
-        # Kernels without constants of their own get a bank, last kernel first (const2_order).
+        # Kernels without constants of their own get a bank, last kernel first (rule N6).
         targets = [_bank_of(state, k, part) for k in reversed(kernels)]
         if not targets:
             continue
-        # All of them take the largest alignment, and the copy is padded to it.
+        # All of them take the largest alignment, and the copy is padded to it (rule C2).
         align = max(part.align, *(t.align for t in targets))
         at = align_up(max(t.size for t in targets), align)
         size = align_up(part.size, align)
-        # Tables are copied one by one, with what has a place in them (weak_jump_tables), in the
-        # order of their places (jump_tables_apart).
+        # Tables are copied one by one, with what has a place in them, in the order of
+        # their places (rule C4).
         rows = [
             row
             for start, size in sorted(state.constants.tables.get(part, ()))
@@ -70,7 +70,7 @@ def _place_constants(state: LinkState, below: Below) -> None:
             symbol.value = aliases[symbol] if symbol in aliases else symbol.value + at
         for section, offset in state.constants.lost:
             if section is part:
-                # nvlink writes the place of these into the symbol that they do not have (305).
+                # nvlink writes the place of these into the symbol that they do not have (rule W7).
                 state.symbols.null_value = at + offset
         if sharing is not None:
             sharing.placed(part, frozenset(kernels), at)
@@ -81,7 +81,7 @@ def _mark_last_block(state: LinkState) -> None:
 
     nvlink then looks for equal blocks among the `.nv.constant3` of all inputs, and leaves the
     second of two out while code goes on to read its old place, behind the section's end. So nothing
-    is left out here; the place of the last block that is a new one is harmless (kernels_constants).
+    is left out here; the place of the last block that is a new one is harmless (rules C3, X9).
     """
     if state.kernels is None or state.options.debug:
         return
@@ -127,7 +127,8 @@ def _bank_of(state: LinkState, kernel: Symbol, like: OutSection) -> OutSection:
             name, like.sh_type, SHF_ALLOC | SHF_INFO_LINK, like.align, owner=kernel
         )
         section.info_section = kernel.section
-        # It goes again when nothing comes: the linked copy of the function may have no constants.
+        # It goes again when nothing comes: the linked copy of the function may have no constants
+        # (rule W5).
         state.sections.vacated.append(section)
     return section
 

@@ -50,7 +50,10 @@ def run(state: LinkState) -> None:
 
 
 def _create_function_rows(state: LinkState) -> None:
-    """The rows of functions come in front of `.nv.info` where there is a table of functions."""
+    """The rows of functions come in front of `.nv.info` where there is a table of functions.
+
+    Rule U3.
+    """
     from cubinspec_writer.linker.library.unified import is_stub  # with an index only
 
     if any(is_stub(s) for obj in state.objects for s in obj.sections):

@@ -2,8 +2,8 @@
 
 nvlink gives every kernel whose own code names such an array one symbol of its own for all arrays,
 `externsharedinstance`, behind the kernel's variables; relocations of the kernel name that instead.
-The arrays themselves are at the start of the pool, and device functions find them at 0 (case
-reloc_dynamic). In a later link this is wrong where static variables come first; nvlink's
+The arrays themselves are at the start of the pool, and device functions find them at 0 (rule
+R7). In a later link this is wrong where static variables come first; nvlink's
 output is no better.
 """
 
@@ -32,6 +32,8 @@ def run(state: LinkState) -> None:
 
     A section has the size of its variables, and the alignment on top unless the sum is larger;
     every section has at least the alignment of the pool.
+
+    Rule R3.
     """
     pool = state.sections.find(SHARED_POOL)
     least = pool.align if pool is not None else 0

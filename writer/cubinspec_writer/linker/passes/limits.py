@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def run(state: LinkState) -> None:
-    """Report an error for every count that a kernel's limit forbids."""
+    """Report an error for every count that a kernel's limit forbids (rule M5)."""
     limits = register_limits(state)
     if not limits or state.options.relocatable:
         return

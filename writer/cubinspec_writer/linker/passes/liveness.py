@@ -1,9 +1,9 @@
 """Pass 3: which functions are in the output.
 
 A device function stays when an entry reaches it over call-graph edges, matching indirect calls and
-relocations, or when a global's initialiser names it. Data is never dropped. Dead functions are gone
-before anything is merged: they leave no symbol, section or string. With `-r`, `-g`
-and `--preserve-relocs` everything stays.
+relocations, or when a global's initialiser names it (rule L1). Data is never dropped. Dead
+functions are gone before anything is merged: they leave no symbol, section or string. With `-r`,
+`-g` and `--preserve-relocs` everything stays (rule L4).
 
 Fixed from here on: `Symbol.live` and `Symbol.is_defined` of every function.
 """
@@ -36,7 +36,7 @@ def run(state: LinkState) -> None:
     work = [f for f in functions if f.definition is not None and state.is_kernel(f)]
     if state.index is not None:
         # Other programs enter through the stubs, of which nvlink thinks only where it does not look
-        # at everything from one kernel (unified_chain).
+        # at everything from one kernel (rule U10).
         from cubinspec_writer.linker.library.unified import linked_stubs
 
         (held if len(work) == 1 else work).extend(linked_stubs(state))

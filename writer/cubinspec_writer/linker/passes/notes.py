@@ -41,7 +41,7 @@ def _tool_notes(state: LinkState) -> bytes:
 
 
 def _cuda_note(state: LinkState) -> bytes:
-    """Contents of `.note.nv.cuinfo`: the lowest virtual target of the inputs."""
+    """Contents of `.note.nv.cuinfo`: the lowest virtual target of the inputs (rule I1)."""
     found = [virtual for obj in state.objects if (virtual := virtual_target(obj)) is not None]
     virtual = min(found, default=target_sm(state.options.arch))
     return make_note(NT_NV_CUINFO, struct.pack("<HHHH", 2, virtual, TOOLKIT, 0))

@@ -65,7 +65,7 @@ def run(state: LinkState) -> None:
 
 
 def _size_aliases(state: LinkState) -> None:
-    """The finalizer gives the size of code to the first symbol of its section, too."""
+    """The finalizer gives the size of code to the first symbol of its section, too (rule A4)."""
     aliases = [
         (f, owner)
         for f in state.symbols.functions

@@ -4,8 +4,8 @@ What a relocation type does is data (`relocations.ACTIONS`: up to three bit fiel
 value; `KEEP`: the kinds of target for which the entry stays). A target in shared memory, in a
 constant bank or in a debug section has its final place now, so the field is written and the entry
 goes. Functions and global variables get their address from the driver: their entries stay, code
-bytes under them stay as they were, and types that mean "address in the unified table" become the
-type that writes the plain address into the same bits.
+bytes under them stay as they were (rule B3), and types that mean "address in the unified table"
+become the type that writes the plain address into the same bits.
 
 Fixed from here on: all bytes of code and data.
 """
@@ -81,7 +81,7 @@ _WHOLE = {
 
 
 def run(state: LinkState) -> None:
-    """Apply, retype or keep every relocation of every section."""
+    """Apply, retype or keep every relocation of every section (rule X12)."""
     _drop_aliases(state)
     final = not state.options.relocatable
     retype = relocations.RETYPE if final and state.index is None else {}
@@ -132,7 +132,7 @@ def run(state: LinkState) -> None:
 
 
 def _drop_aliases(state: LinkState) -> None:
-    """Relocations name a function itself, not its alias (case alias_elsewhere)."""
+    """Relocations name a function itself, not its alias (rule A2)."""
     named = {alias: alias.section.owner for alias in state.aliases() if alias.section}
     for section in state.relocations.sections.values() if named else ():
         section.relocs = [
@@ -180,7 +180,7 @@ def _section_kind(section: OutSection | None) -> str:
 
 
 def has_table(state: LinkState, symbol: Symbol) -> bool:
-    """Whether the output has the unified table of which a name stands for a part."""
+    """Whether the output has the unified table of which a name stands for a part (rule U8)."""
     rows = UFT_ENTRY if symbol.name.startswith("__UFT") else UDT_ENTRY
     is_named = state.index is not None or state.options.relocatable
     return is_named and state.sections.find(rows) is not None
@@ -200,7 +200,7 @@ def _kind_here(state: LinkState, symbol: Symbol) -> str:
     if state.options.relocatable and state.family.capsule and symbol.kind in HANDLE_KINDS:
         return _DRIVERS  # the finalizer of a later link fills them in (reloc_replaced)
     if state.options.relocatable and state.family.drops_dead_frames:
-        # The finalizer of a later link has to know where line tables are meant (debug_g with -r).
+        # The finalizer of a later link has to know where line tables are meant (rule R14).
         section = symbol.section
         if symbol.kind == STT_SECTION and section is not None and section.name in LINE_TABLES:
             return _DRIVERS
@@ -208,7 +208,10 @@ def _kind_here(state: LinkState, symbol: Symbol) -> str:
 
 
 def _is_listed(state: LinkState, target: OutSection, reloc: Reloc) -> bool:
-    """Whether `--preserve-relocs` lists an applied entry: from sm_100 on, only shared variables."""
+    """Whether `--preserve-relocs` lists an applied entry: from sm_100 on, only shared variables.
+
+    Rules P1, P5, X11.
+    """
     symbol = reloc.symbol
     is_array = symbol.space == STO_CUDA_SHARED and not symbol.is_defined
     if is_array and target.owner in state.shared.dynamic_start and not debugger_sees(state.options):
@@ -255,7 +258,7 @@ def _apply(state: LinkState, target: OutSection, relocs: list[Reloc], *, from_fi
         if symbol in state.handles.slots:
             values["const_bank"] = 0
         elif symbol.section is not None or state.options.relocatable:
-            # With `-r`, a reference has no section, whose type is 0 (tex_refs_reloc).
+            # With `-r`, a reference has no section, whose type is 0 (rule R12).
             sh_type = symbol.section.sh_type if symbol.section is not None else 0
             values["const_bank"] = sh_type - SHT_CUDA_CONSTANT_B0
         for action in actions:
@@ -277,7 +280,10 @@ def _address(state: LinkState, target: OutSection, symbol: Symbol) -> int:
 
 
 def runs_in_lockstep(state: LinkState) -> bool:
-    """Whether all inputs were compiled for targets without independent thread scheduling."""
+    """Whether all inputs were compiled for targets without independent thread scheduling.
+
+    Rule O2.
+    """
     if state.relocations.lockstep is None:
         found = [virtual_target(obj) or _FIRST_INDEPENDENT for obj in state.objects]
         state.relocations.lockstep = max(found, default=_FIRST_INDEPENDENT) < _FIRST_INDEPENDENT

@@ -1,9 +1,10 @@
 """Pass 2: which definition every name means.
 
-Local symbols stay per input; global and weak ones are shared by name. A strong definition beats a
-weak one; of weak functions the one with the fewest registers wins, of weak variables the first. Any
-of them beats a common one, all beat references. Fixed from here on: `InputObject.bound`
-(the output symbol of every input symbol) and the winning definition of every name.
+Local symbols stay per input (rule B2); global and weak ones are shared by name. A strong definition
+beats a weak one; of weak functions the one with the fewest registers wins, of weak variables the
+first (rule W1). Any of them beats a common one, all beat references. Fixed from here on:
+`InputObject.bound` (the output symbol of every input symbol) and the winning definition of every
+name.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def run(state: LinkState) -> None:
         for row in obj.named:
             bound[row[0]] = _bind(state, obj, row, conflicts, copies)
         obj.bound = bound
-        # Functions are merged before variables.
+        # Functions are merged before variables (rule M1).
         for _, text in sorted(conflicts, key=_place):
             if text in (_NO_REGISTERS, _NO_NODE):
                 raise state.diagnostics.fatal(text)
@@ -64,7 +65,7 @@ def run(state: LinkState) -> None:
 
 #: Messages about one input, each with its place in the order of merging.
 Conflicts = list[tuple[tuple[bool, int], str]]
-#: How nvlink ends when a function has the name of a variable (err_function_as_data).
+#: How nvlink ends when a function has the name of a variable (rule M3).
 _NO_REGISTERS = "Internal error: no such original reg count"
 _NO_NODE = "Internal error: no callgraph node"
 _AT_LAST = (True, 1 << 32)
@@ -103,7 +104,7 @@ class _Copies:
 
 
 def _check_signatures(state: LinkState, obj: InputObject, known: dict[Symbol, str]) -> None:
-    """Compare parameters and results; what follows a `|` is about registers only."""
+    """Compare parameters and results; what follows a `|` is about registers only (rule M4)."""
     for index, offset in obj.prototypes:
         symbol = obj.bound[index] if index < len(obj.bound) else None
         text = obj.string(offset).partition("|")[0]
@@ -138,7 +139,7 @@ def _bind(
                 and row.bind == STB_WEAK
                 and known.space == STO_CUDA_SHARED
             ):
-                # What `-r` made for arrays of dynamic size keeps its binding (reloc_twice).
+                # What `-r` made for arrays of dynamic size keeps its binding (rule R10).
                 known.bind, known.in_globals = STB_WEAK, False
         else:
             _define(known, obj, row)
@@ -177,7 +178,7 @@ def _bind(
 
 
 def _join_common(known: Symbol, obj: InputObject, row: InSymbol) -> None:
-    """A common variable gives way to an initial value only (common_zero)."""
+    """A common variable gives way to an initial value only (rule W15)."""
     if known.common and row.shndx == SHN_COMMON:
         if row.size > known.size:
             known.size, known.definition = row.size, (obj, row)
@@ -200,7 +201,7 @@ def _define(symbol: Symbol, obj: InputObject, row: InSymbol) -> None:
     symbol.definition = (obj, row)
     symbol.bind = STB_WEAK if bind == STB_WEAK else STB_GLOBAL
     if kind == STT_FUNC and other != symbol.other:
-        # The bit of a unified function stays as the first mention has it (unified_extern).
+        # The bit of a unified function stays as the first mention has it (rule U13).
         other = other & ~STO_CUDA_MANAGED | symbol.other & STO_CUDA_MANAGED
     symbol.kind, symbol.other, symbol.size = kind, other, size
     # In a file of more sections than that, the number is that of a section of code.
@@ -212,8 +213,8 @@ def _define(symbol: Symbol, obj: InputObject, row: InSymbol) -> None:
 def _conflicts(known: Symbol, obj: InputObject, row: InSymbol) -> Iterator[str]:
     """What speaks against taking two symbols of one name for the same thing.
 
-    From a table of 34 kinds of declarations in the first file and in the second (cases
-    err_mismatches, err_function_as_data).
+    From a table of 34 kinds of declarations in the first file and in the second (rules
+    M2, M3).
     """
     if row.kind in HANDLE_KINDS and known.kind != row.kind:
         yield _conflict("Multiple definition of", known, obj, "first defined in")
@@ -293,6 +294,6 @@ def _conflict(
     definition = replaced[0] if replaced else known.definition
     place = definition[0] if definition else known.first
     assert place is not None
-    # No file is kept for a name that only the driver can define.
+    # No file is kept for a name that only the driver can define (rule M14).
     file = "<input>" if known.kind in HANDLE_KINDS else place.name
     return f"{what} '{known.name}' in '{obj.name}', {first} '{file}'"

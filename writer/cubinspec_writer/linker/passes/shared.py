@@ -33,6 +33,7 @@ _SHARED_BITS = STO_CUDA_SHARED << STO_CUDA_SPACE_SHIFT
 
 
 def _larger(a: Symbol, b: Symbol) -> bool:
+    """Whether the first pile wins in the pool: larger sizes come first (rule S2)."""
     return a.size > b.size
 
 
@@ -55,19 +56,20 @@ def run(state: LinkState) -> None:
     for members in state.sections.members.values():
         for variable in members:
             if variable.space == STO_CUDA_SHARED:
-                variable.value = 0  # what no kernel reaches stays there
+                variable.value = 0  # what no kernel reaches stays there (rule S9)
+    # Arrays of dynamic size are sorted with the rest (rule S5).
     pooled = split_sort(_variables_of(state, pool), _larger)
     named = _named_in_code(state) if pooled else set()
-    # What no kernel reaches takes up place among the rest when any code names it (seed 112).
+    # What no kernel reaches takes up place among the rest when any code names it (rule S4).
     for variable in pooled:
         variable.live = variable in users or variable in named
     pooled = [v for v in pooled if v.is_defined]
     common = [v for v in pooled if v in named and len(users.get(v, ())) != 1]
     # Sections are known to hold arrays of dynamic size by their alignment of 16 alone, so taking 16
-    # from the pool makes empty sections stay (seeds 1, 14), and taking 32 makes them go (seed 50).
+    # from the pool makes empty sections stay, and taking 32 makes them go (rule S10).
     arrays = [x for x in state.symbols.globals if x.space == STO_CUDA_SHARED and not x.is_defined]
     has_dynamic = bool(arrays)
-    # One common variable makes every kernel take the pool's alignment.
+    # One common variable makes every kernel take the pool's alignment (rule S6).
     taken = pool.align if pool is not None and common else 0
     everywhere = has_dynamic and (
         taken == _DYNAMIC_ALIGN or (state.family.keeps_aligned_shared and taken > _DYNAMIC_ALIGN)
@@ -118,6 +120,7 @@ def run(state: LinkState) -> None:
         options = state.options
         named_later = options.preserve_relocs or debugger_sees(options)
         listed = named_later and bool(common)
+        # Rules S14, P4: where there is an array of dynamic size the pool is in the output.
         pool.emitted = (has_dynamic and taken <= _DYNAMIC_ALIGN) or listed
         if has_dynamic:
             pool.align = max(_DYNAMIC_ALIGN, pool.align if listed else 0)
@@ -139,7 +142,7 @@ def _without_section(
     """Kernels whose section merging did not make, as they are not wanted, in nvlink's order.
 
     First those with a variable that only they use, then those with common ones, in the order of
-    relocations (kernels_preserved, wide seed 339).
+    relocations (rule S11).
     """
     single = [users[v][0] for v in pooled if len(users.get(v, ())) == 1]
     naming = [
@@ -165,6 +168,8 @@ def _place_common(common: list[Symbol], users: dict[Symbol, list[Symbol]]) -> in
     Variables that no kernel needs together share a group. A variable goes into the first group in
     which it meets nobody; groups lie one behind the other, each with the largest size and alignment
     of its members.
+
+    Rule S3.
     """
     groups: list[tuple[list[Symbol], set[Symbol]]] = []
     for variable in common:
@@ -193,7 +198,7 @@ def _named_in_code(state: LinkState) -> set[Symbol]:
 
 
 def _allows_more_shared(state: LinkState) -> bool:
-    """nvlink does not check the limit for the `a` variants (smem_too_big on all targets)."""
+    """nvlink does not check the limit for the `a` variants (rule S13)."""
     return ARCHES[state.options.arch][1] == "a"
 
 
@@ -208,11 +213,13 @@ def _place_dynamic(
 
     A kernel's own code finds them behind the kernel's variables. A device function has one place
     for all kernels that reach it, so those kernels are padded to the largest of them.
+
+    Rule S7.
     """
     named = {f: [v for v in variables if not v.is_defined] for f, variables in used.items()}
     reaching = {f: below.reaching(f) for f, arrays in named.items() if arrays}
     if debugger_sees(state.options):
-        # A name has one place for all kernels that reach it (shared_dyn with -g, debug_arrays).
+        # A name has one place for all kernels that reach it (rule S8).
         functions = reaching
         reaching = {}
         for function, kernels in functions.items():
@@ -240,6 +247,7 @@ def _place_dynamic(
 
 
 def _larger_alignment(a: Symbol, b: Symbol) -> bool:
+    """Whether the first pile wins in a kernel: larger alignments, then smaller sizes (rule S2)."""
     return (-a.alignment, a.size) <= (-b.alignment, b.size)
 
 

@@ -3,13 +3,13 @@
 Code finds the header index of a reference in a slot of 4 bytes behind the parameters of its kernel.
 All references of the program have slots, kernels' parameters of these kinds among them, at one
 offset behind the largest parameter bank: textures, then samplers, then surfaces, each the last met
-first, in the order that nvlink's merge sort gives to equal items. A kernel that reaches any
-reference gets all slots, but no other kernel's parameters are filled in; where there is only one
-kernel, code that is not linked counts, too. The driver fills no sampler in for a kernel that uses
-textures without samplers (unified mode).
+first, in the order that nvlink's merge sort gives to equal items (rule H1). A kernel that reaches
+any reference gets all slots, but no other kernel's parameters are filled in; where there is only
+one kernel, code that is not linked counts, too (rule H2). The driver fills no sampler in for a
+kernel that uses textures without samplers (unified mode, rule H3).
 
 From sm_100 on the Mercury half has the slots in a section of their own, which the finalizer puts
-behind the parameters (aligned to 16).
+behind the parameters (aligned to 16, rule H4).
 
 Fixed from here on: the place of every slot, and which kernels have them.
 """
@@ -42,7 +42,7 @@ def run(state: LinkState) -> None:
     references = _references(state)
     in_mercury = state.family.keeps_symbols
     is_late = state.family.constant0_deferred and not in_mercury
-    # With `-r`, the finalizer writes where the slots would begin (reloc_textures).
+    # With `-r`, the finalizer writes where the slots would begin (rule R13).
     if not references or (state.options.relocatable and not is_late):
         return
     references = split_sort(references, lambda _a, _b: True)
@@ -128,7 +128,7 @@ def _slot_section(state: LinkState, kernel: Symbol) -> OutSection:
 
 
 def _make_again(state: LinkState, bank: OutSection) -> None:
-    """A bank with slots exists before the finalizer makes the others (case tex_refs)."""
+    """A bank with slots exists before the finalizer makes the others (rule H4)."""
     assert bank.owner is not None
     state.handles.kernels.add(bank.owner)
     state.sections.made.remove(bank)

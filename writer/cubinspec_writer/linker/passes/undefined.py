@@ -35,6 +35,8 @@ def _messages(state: LinkState) -> list[str]:
     """A message for every name that live code or data needs and nothing defines.
 
     They come in the order of merging: functions of the first input, its variables, and so on.
+
+    Rule M7.
     """
     seen: dict[Symbol, str] = {}
     wanting: list[tuple[InSymbol, Symbol]] = []
@@ -67,7 +69,7 @@ def _messages(state: LinkState) -> list[str]:
                     seen[symbol] = _undefined(symbol)
     for row, symbol in wanting:
         # Variables need a definition even when nothing uses them, functions also when only code
-        # that is not linked takes their address or a copy that gave way calls them.
+        # that is not linked takes their address or a replaced copy calls them (rule M8).
         wanted = row.kind in _VARIABLES or (row.kind == STT_FUNC and symbol.live)
         if wanted and row.bind == STB_GLOBAL and symbol not in seen:
             seen[symbol] = _undefined(symbol)
@@ -94,12 +96,12 @@ def _is_missing(symbol: Symbol) -> bool:
     if symbol.definition is not None or symbol.kind in _DRIVER_OBJECTS:
         return False
     if symbol.space == STO_CUDA_SHARED and not symbol.size:
-        return False  # an array of dynamic size
+        return False  # an array of dynamic size (rule M6)
     known = symbol.name in _SYSTEM_CALLS or symbol.name in _DEVICE_RUNTIME
     return not known and not symbol.name.startswith(_SYSTEM_PREFIXES)
 
 
-#: Functions that the driver supplies (found by asking nvlink for each).
+#: Functions that the driver supplies (nvlink was asked for each, rule L3).
 _SYSTEM_CALLS = frozenset(("vprintf", "vfprintf", "malloc", "free", "__assertfail", "__profile"))
 #: Further ones that the device runtime calls: undefined names of libcudadevrt.a.
 _DEVICE_RUNTIME = frozenset(

@@ -32,7 +32,7 @@ _MAX_DEPTH = 64
 
 
 def cxx_name(mangled: str) -> str | None:
-    """The demangled name of a function; None when it cannot be demangled here."""
+    """The demangled name of a function; None when it cannot be demangled here (rule M10)."""
     if not mangled.startswith("_Z"):
         return None
     demangler = _Demangler(mangled.partition("$")[0])

@@ -138,7 +138,10 @@ def all_functions(half: LinkState) -> dict[Symbol, int]:
 
 
 def callgraph_lines(half: LinkState, *, demangle: bool) -> Iterator[tuple[str, str]]:
-    """The lines of `--dump-callgraph`, as (level, text); errors about registers are among them."""
+    """The lines of `--dump-callgraph`, as (level, text); errors about registers are among them.
+
+    Rule M9.
+    """
     name = _demangled if demangle else _mangled
     graph = half.graph
     registers = FunctionFacts(half).registers

@@ -78,7 +78,7 @@ def describe(half: DescribedHalf) -> Description:
 
 
 def signatures(state: LinkState) -> History:
-    """The start of `.strtab`; an empty signature leaves a NUL there."""
+    """The start of `.strtab`; an empty signature leaves a NUL there (rule N9)."""
     return [out.Dropped(text, erased=0 if text else 1) for text in state.names.signatures]
 
 

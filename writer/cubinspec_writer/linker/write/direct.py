@@ -438,6 +438,7 @@ class _DirectWriter:
             0,
             phoff if segments else 0,
             shoff,
+            # Rule I13.
             with_note(flags, self._fixed(".note.nv.cuinfo")),
             EI_NIDENT + records.ELF_HEADER_64.size,
             program.size,

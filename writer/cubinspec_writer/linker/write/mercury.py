@@ -114,6 +114,8 @@ class MercuryCopies:
         """Whether a copy never shares the bytes of its twin, even when they are equal by chance.
 
         The finalizer writes the contents of these twins anew.
+
+        Rule F5.
         """
         if section.sh_type == SHT_CUDA_CONSTANT_B2:
             return True
@@ -174,7 +176,7 @@ def _stale_headers(mercury: LinkState, size: int) -> bytes:
 
     Nothing is ever stored there. What shows is what follows in the file that the finalizer reads:
     padding, the null section header, that of `.shstrtab` and the first half of that of `.strtab`
-    (case tcgen05_thor).
+    (rule F10).
     """
     names = dict.fromkeys(
         entry if isinstance(entry, str) else entry.name

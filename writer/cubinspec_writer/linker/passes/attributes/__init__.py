@@ -2,7 +2,7 @@
 
 Records are put in front of what is there, so the output has the inputs in reverse order and the
 records of each in reverse order. What the whole program decides is written over: registers, stack
-and barriers of kernels. Symbol numbers are renumbered last.
+and barriers of kernels. All others are copied (rule B6). Symbol numbers are renumbered last.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _stack_rows(
 
 
 def _with_stacks(state: LinkState, kernels: list[Symbol]) -> list[Symbol]:
-    """What the stack is told of: kernels, and stubs unless there is one kernel (unified_chain)."""
+    """What the stack is told of: kernels, and stubs unless there is one kernel (rule U11)."""
     if not state.unified.stubs or len(kernels) == 1:
         return kernels
     return sorted((*state.unified.stubs, *kernels), key=symbol_number)
@@ -139,6 +139,8 @@ def _warn(state: LinkState, demands: Demands, kernels: set[Symbol]) -> None:
     """Warn of kernels whose stack is unknown, in the order of registration.
 
     Once for every callee of unknown depth, however often that one meets recursion.
+
+    Rule I8.
     """
     for kernel in state.symbols.functions:
         if kernel not in kernels:

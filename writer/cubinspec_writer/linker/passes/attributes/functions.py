@@ -200,10 +200,10 @@ def _decide(
             # Stubs take over this count even where it is 0.
             asks_stubs = code == EIATTR_VRC_CTA_INIT_COUNT and bool(state.unified.stubs)
             if is_asking(record) or asks_stubs:
-                # Names that are settled by now still have their turn (weak_externs).
+                # Names that are settled by now still have their turn (rule W6).
                 collected.asked.setdefault(function, []).append(record)
                 if code == EIATTR_AT_ENTRY_FRAGMENTS and kernels:
-                    continue  # needs of device functions are the kernels' (tcgen05)
+                    continue  # needs of device functions are the kernels' (rule I10)
             if code == EIATTR_EXTERNS and not collected.externs[function]:
                 continue
         done.append(record)
@@ -246,7 +246,7 @@ def _without_masks(sections: Iterable[Symbol], masked: set[Symbol]) -> set[Symbo
 
 
 def _count_aliases(state: LinkState) -> dict[Symbol, int]:
-    """Functions that have more names, and how many, if masks are said at all (alias_elsewhere)."""
+    """Functions that have more names, and how many, if masks are said at all (rule A3)."""
     names = state.aliases()
     infos = state.sections.by_type.get(SHT_CUDA_INFO, ()) if names else ()
     if not any(r[1] == EIATTR_SPARSE_MMA_MASK for s in infos for r in s.records):
@@ -283,6 +283,8 @@ def mercury_codes(state: LinkState) -> dict[str, list[set[int]]]:
     """Attribute codes of every function's Mercury records, by function name.
 
     Several files may have a function of one name; both halves have these in one order.
+
+    Rule F6.
     """
     codes: dict[str, list[set[int]]] = {}
     for section in state.sections.made:

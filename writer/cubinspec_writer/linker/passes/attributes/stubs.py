@@ -48,7 +48,9 @@ class StubAttributes:
 
     Unlike with kernels, each function in turn gives each of its records to all stubs that reach it,
     the last one first. The section counts as that of the first stub: what the others take finds no
-    record there and is added (unified_barriers).
+    record there and is added (rule U12).
+
+    Rules X4, X5.
 
     Attributes:
         records: for every stub, those that count as its own, with what it takes behind them.

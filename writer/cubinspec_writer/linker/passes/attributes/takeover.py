@@ -6,7 +6,7 @@ matrix variants, external names. With several kernels each one walks the functio
 in the order of their attribute sections, and their records in order; what it has is changed in
 place, what it lacks is appended. The only kernel of a program takes from all functions, reached or
 not, one attribute after the other, and has no count of virtual resources; masks it takes only when
-the inputs name a function without linked code (cases taken_over, taken_over_alone).
+the inputs name a function without linked code (rules I3, I5).
 """
 
 from __future__ import annotations
@@ -158,6 +158,7 @@ class Taker:
             self.records[at] = info_record(EIFMT_SVAL, code, 0, b"".join(known))
 
     def _tell_modes(self) -> None:
+        """Report modes of tensor memory that exclude each other (rule I4)."""
         if not self.told:
             self.state.diagnostics.error(
                 f"Function '{self.kernel.name}' uses single CTA(.cta_group::1) and CTA pair "
@@ -189,7 +190,7 @@ def fill_externs(
     Of several kernels each keeps its record, and the rest follows in the order of the functions'
     sections. With one kernel in the program the record is made anew at the end when it grows, from
     all functions and the kernel in the order of the inputs, last name first
-    (case externs_in_order).
+    (rules I2, I6).
 
     Args:
         everyone: for the only kernel of a program, all functions in the order of the inputs.

@@ -76,7 +76,7 @@ _WITH_CONTENT = frozenset(
 
 
 def run(state: LinkState) -> None:
-    """Merge all inputs, in order."""
+    """Merge all inputs, in order (rule B1)."""
     for obj in state.objects:
         one = OneInput(state, obj)
         _find_owners(one)
@@ -112,7 +112,7 @@ def _find_owners(one: OneInput) -> None:
 
 def _functions(one: OneInput) -> None:
     state, obj = one.state, one.obj
-    # What the host says takes effect when all is merged (kernels_preserved).
+    # What the host says takes effect when all is merged (rule R6).
     by_host = state.kernels is not None and state.kernels.by_host
     joins_stubs = state.index is not None and not state.options.relocatable
     info = {s[6]: s for s in obj.of_types((SHT_CUDA_INFO,)) if s[6]}
@@ -179,7 +179,7 @@ def _replace(one: OneInput, symbol: Symbol, row: InSymbol) -> None:
                 section.align = one.obj.sections[row.shndx].align
             state.sections.members.pop(section, None)
         if is_constant(section.sh_type):
-            # Their relocations stay (weak_jump_tables).
+            # Their relocations stay (rule F4).
             state.constants.mixed.add(section)
             state.constants.tables.pop(section, None)
             continue
@@ -190,7 +190,7 @@ def _replace(one: OneInput, symbol: Symbol, row: InSymbol) -> None:
 
 
 def _dead_kernel(one: OneInput, kernel: Symbol) -> None:
-    """A kernel that the host does not name leaves a name (case host_unused)."""
+    """A kernel that the host does not name leaves a name (rule N2)."""
     wanted = one.state.kernels
     if kernel.is_entry and wanted is not None and wanted.by_host:
         one.state.names.add(".nv.shared." + kernel.name)
@@ -223,7 +223,7 @@ def _symbols(one: OneInput) -> None:
             continue
         note = row.shndx == SHN_UNDEF and row.bind == STB_LOCAL
         if note and not one.state.options.relocatable:
-            continue  # a note of the compiler, such as `.nv.ptx.const0.size`
+            continue  # a note of the compiler (rule N8)
         if row.shndx == SHN_UNDEF or row.shndx == SHN_COMMON:
             if symbol.space == STO_CUDA_SHARED and row.size == 0:
                 _dynamic_array(one, symbol, row.value)
@@ -237,7 +237,7 @@ def _dynamic_array(one: OneInput, symbol: Symbol, alignment: int) -> None:
 
     Args:
         alignment: 0, but for what stands for arrays since a link with `-r`: its place there,
-            which nvlink takes for an alignment (reloc_final).
+            which nvlink takes for an alignment (rule R8).
     """
     state = one.state
     pool = state.sections.find(SHARED_POOL) or state.create_section(
@@ -256,7 +256,7 @@ def _dynamic_array(one: OneInput, symbol: Symbol, alignment: int) -> None:
 
 def _defined_symbol(one: OneInput, row: InSymbol, symbol: Symbol) -> None:
     source = one.obj.sections[row.shndx]
-    # Those of copies that came too late count, too (optimizer_parts).
+    # Those of copies that came too late count, too (rule R4).
     one.num_parts += source.sh_type == _OPTIMIZER
     place = place_section(one, source)
     if place is None:
@@ -265,7 +265,7 @@ def _defined_symbol(one: OneInput, row: InSymbol, symbol: Symbol) -> None:
         one.state.constants.tables.setdefault(place[0], []).append((place[1] + row.value, row.size))
     if not defined_here(one.obj, row.index):
         # Another one takes over later; this is where the name stands. In shared memory the
-        # variable takes up place twice (weak_shared).
+        # variable takes up place twice (rule W14).
         if symbol.space == STO_CUDA_SHARED:
             one.state.sections.members.setdefault(place[0], []).append(symbol)
         one.state.enter(symbol)
@@ -274,7 +274,7 @@ def _defined_symbol(one: OneInput, row: InSymbol, symbol: Symbol) -> None:
     symbol.section = section
     symbol.value = base + row.value
     if source.sh_type == SHT_CUDA_RESERVED_SHARED:
-        # As for shared variables, the row holds the alignment.
+        # As for shared variables, the row holds the alignment (rule R1).
         placed = section.append(b"", row.size, checked_alignment(one.obj, row))
         symbol.value = row.value if one.state.options.relocatable else placed
     if symbol.space == STO_CUDA_SHARED:
@@ -298,7 +298,7 @@ def _content(one: OneInput) -> None:
 
             merge_entries(one.state, obj, section)
         elif not section[3] & SHF_EXECINSTR:
-            # Initial values come, too, where nothing names them (weak_vars).
+            # Initial values come, too, where nothing names them (rule B4).
             place_section(one, section, last=True)
 
 

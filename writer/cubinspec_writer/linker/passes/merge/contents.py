@@ -41,7 +41,7 @@ def place_section(
             return _place_duplicate(one, source, one.duplicates[info], last)
         if info in one.skipped:
             if sh_type == SHT_CUDA_SHARED:
-                # Variables of a kernel that an option removed leave this name (kernels_used).
+                # Variables of a kernel that an option removed leave this name (rule N2).
                 state.names.add(name)
             return None
         owner = one.owner.get(info)
@@ -64,11 +64,12 @@ def place_section(
     elif sh_type == SHT_CUDA_RESERVED_SHARED:
         section.align = max(section.align, source.align)
         if not state.options.relocatable:
+            # Rule S12.
             section.nobits_size = max(section.nobits_size, state.family.reserved_start)
         base = 0
     elif sh_type == SHT_CUDA_SHARED:
         # Executables get their size from `place`, which packs the variables one by one. These
-        # have the alignment; that of the section may be `-r`'s, for arrays (reloc_final).
+        # have the alignment; that of the section may be `-r`'s, for arrays (rule R8).
         section.emitted = True
         base = 0
     elif state.family.drops_dead_frames and name in TABLES_OF_CODE:
@@ -88,7 +89,7 @@ def place_section(
 def _named_part(one: OneInput, source: InSection) -> InSection:
     """Constants of a function as far as symbols name them.
 
-    A link with `-r` keeps those of late copies without names; these go (reloc_final).
+    A link with `-r` keeps those of late copies without names; these go (rule R9).
     """
     if one.named_ends is None:
         one.named_ends = {}
@@ -111,7 +112,7 @@ def _append(one: OneInput, source: InSection, section: OutSection) -> int:
     """Append a block; a second parameter bank of a kernel that is only weak so far goes."""
     state, owner = one.state, section.owner
     if section.sh_type == SHT_CUDA_CONSTANT_B0 and section.content and owner is not None:
-        # Where the finalizer makes these banks, it makes them from one copy.
+        # Where the finalizer makes these banks, it makes them from one copy (rule W12).
         once = state.family.constant0_deferred or owner not in state.symbols.strong
         if once:
             return 0
@@ -124,8 +125,8 @@ def _place_duplicate(
 ) -> tuple[OutSection, int] | None:
     """Constants and shared variables of a function that another copy already defines.
 
-    nvlink leaves them behind the first copy's (seed 305). Between weak kernels the parameter
-    bank is the one exception (weak_funcs).
+    nvlink leaves them behind the first copy's (rules W7, W8). Between weak kernels the parameter
+    bank is the one exception (rule W11).
     """
     state = one.state
     section = _known_section(one, source, owner)
@@ -146,7 +147,7 @@ def _place_duplicate(
         return None
     at = _append(one, source, section)
     if source.sh_type == SHT_CUDA_CONSTANT_B0:
-        # The name of the parameters shows with `-r` and `--preserve-relocs`.
+        # The name of the parameters shows with `-r` and `--preserve-relocs` (rule P3).
         one.obj.placed[source.index] = (section, at)
         return section, at
     state.constants.mixed.add(section)

@@ -60,7 +60,10 @@ def table_of_code(one: OneInput, source: InSection, section: OutSection) -> int:
 
 
 def _behind_alias(one: OneInput) -> set[Symbol]:
-    """Functions with an alias in front of them; the finalizer looks for that one's entry."""
+    """Functions with an alias in front of them; the finalizer looks for that one's entry.
+
+    Rule A4.
+    """
     if not one.aliases:
         return set()
     order = {symbol: at for at, symbol in enumerate(one.state.symbols.globals)}

@@ -78,7 +78,7 @@ def is_forgotten(one: OneInput, index: int) -> bool:
     """Whether the entry of a copy that gave way loses its relocations.
 
     nvlink takes them from frame and line tables, of those with addends, when the code of any
-    copy that gave way had relocations with addends (weak_replaced, weak_frames).
+    copy that gave way had relocations with addends (rule W3).
     """
     symbol = one.obj.bound[index]
     if symbol is None or not symbol.replaced or defined_here(one.obj, index):

@@ -83,14 +83,15 @@ class _Relocations:
         self.relocs = relocs
         self.target = target
         self.base = base
-        # Entries of a duplicate function must not describe the other copy; other debug data does.
+        # Entries of a duplicate function must not describe the other copy; other debug data does
+        # (rule D1).
         self.of_code = target.name in TABLES_OF_CODE
         self.foreign: Collection[int] = one.skipped if self.of_code else ()
         self.cut = one.cut.get(relocs.target)
         self.is_staged = not target.emitted and target in state.sections.staging
         self.is_bank = is_constant(target.sh_type) and not target.owner
         self.names = _RelocNames(state, obj, relocs, target)
-        # Initial values that only repeat a weak variable point nowhere (weak_tables).
+        # Initial values that only repeat a weak variable point nowhere (rule W13).
         is_initial = target.sh_type == SHT_CUDA_GLOBAL_INIT
         self.repeats = obj.repeats.get(relocs.target, ()) if is_initial else ()
         self.is_odd = bool(self.cut or one.cut or self.is_staged or self.is_bank or self.repeats)
@@ -163,7 +164,7 @@ class _Relocations:
             return None
         if symbol is None and not (is_dead(one, index) and accepted_here(self.obj, index)):
             # A relocation to a dropped function goes; the section name it created stays in
-            # `.strtab` (86, 435).
+            # `.strtab` (rule N4).
             if is_dead(one, index):
                 names.section_for(row)
             elif symbols[index].shndx in one.skipped:
@@ -198,7 +199,7 @@ class _Relocations:
 
 
 def is_outdone(one: OneInput, index: int) -> bool:
-    """Whether constants that name a weak symbol lose it, as nvlink has it (weak_constants).
+    """Whether constants that name a weak symbol lose it, as nvlink has it (rule W17).
 
     Of functions that happens to copies that came too late, of variables to all but the winner.
     """
@@ -211,7 +212,7 @@ def is_outdone(one: OneInput, index: int) -> bool:
 
 
 def moved(one: OneInput, section: int, offset: int) -> int:
-    """How far a byte of a debug table moved because entries in front of it are gone."""
+    """How far a byte of a debug table moved because entries in front of it are gone (rule D2)."""
     table = one.cut.get(section)
     new = table.new_offset(offset) if table is not None else None
     return new - offset if new is not None else 0
@@ -232,7 +233,7 @@ def reloc_symbol(one: OneInput, index: int, foreign: Collection[int]) -> tuple[S
     if row.shndx in foreign:
         return None, 0
     if symbol is None:
-        # Relocations that change an instruction name no symbol (atomics_misc on sm_75).
+        # Relocations that change an instruction name no symbol (rule N5).
         return Symbol("", STB_LOCAL, STT_NOTYPE, 0), 0
     return symbol, 0
 
@@ -292,8 +293,8 @@ class _RelocNames:
             self.first = row
         section = self.ensure()
         if row[3] == 0 and self.without_rel and row is not self.first:
-            # Such a row asks for the REL section by name first (case debug_g shows that the
-            # first row of an input section does not).
+            # Such a row asks for the REL section by name first (the first row of an
+            # input section does not, rule N3).
             self.state.names.add(".rel" + self.target.name)
             self.without_rel = False
         return section

@@ -17,7 +17,10 @@ _LINKED = 6
 def merge_stub(
     state: LinkState, obj: InputObject, stub: Symbol, source: InSection, info: InSection | None
 ) -> None:
-    """Enter the stub of a unified function, and its attributes, into those of the table."""
+    """Enter the stub of a unified function, and its attributes, into those of the table.
+
+    Rule U2.
+    """
     section = state.sections.find(UFT)
     if section is None:
         section = state.create_section(
@@ -40,6 +43,8 @@ def merge_stub(
 
 def merge_entries(state: LinkState, obj: InputObject, source: InSection) -> None:
     """Append one input's rows to the table of the same name.
+
+    Rule U9.
 
     Raises:
         CubinError: a row names a symbol that the input does not have.
