@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import inspect
 import pickle
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from cubinspec.values import FrozenValue, ValueObject
+from cubinspec_writer.linker import Library, LinkOptions, Named, link
+
+CUBINS = Path(__file__).resolve().parents[1] / "data" / "cubins"
 
 
 class Point(ValueObject):
@@ -75,3 +80,20 @@ def test_only_frozen_values_can_be_hashed() -> None:
 def test_dataclasses_are_loaded_when_asked_for() -> None:
     code = "import sys, cubinspec.values; sys.exit('dataclasses' in sys.modules)"
     assert subprocess.run([sys.executable, "-S", "-c", code], check=False).returncode == 0
+
+
+def test_public_classes_of_the_linker_are_values() -> None:
+    options = LinkOptions("sm_90", library_paths=["a"])
+    assert options == LinkOptions(arch="sm_90", library_paths=["a"])
+    assert options != dataclasses.replace(options, debug=True)
+    assert LinkOptions(**dataclasses.asdict(options)) == options
+    assert tuple(inspect.signature(LinkOptions).parameters) == LinkOptions.__match_args__
+    assert LinkOptions("sm_90").library_paths is not LinkOptions("sm_90").library_paths
+    assert {Named("a", b"x"), Named(name="a", data=b"x"), Library("a")} == {
+        Library(name="a"),
+        Named("a", b"x"),
+    }
+    result = link([CUBINS / "calls.sm_90.rel.cubin"], options)
+    changed = dataclasses.replace(result, messages=[("warning", "x")])
+    assert (changed.warnings, changed.bytes) == (["x"], result.bytes)
+    assert dataclasses.asdict(result).keys() == {"parts", "messages", "hosts", "half", "mercury"}

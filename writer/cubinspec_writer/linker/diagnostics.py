@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from cubinspec.errors import CubinError
-from cubinspec_writer.plain import dataclass, field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,29 +33,33 @@ class UnsupportedLinkError(LinkError):
         super().__init__([("fatal", f"not supported by this linker: {what}")], EXIT_FATAL)
 
 
-@dataclass(slots=True)
 class Diagnostics:
-    """Collects messages; errors are held back so that all of one pass are seen together.
+    """Collects messages; errors are kept so that all errors of one pass are reported together.
 
     Attributes:
         warnings_are_errors: `-Werror`.
+        target: architecture to name at the end of every message (`-report-arch`); empty: none.
         has_warnings: whether warnings count at all.
-        target: architecture to name behind every message (`-report-arch`); empty: none.
         messages: (level, text) of everything so far. Levels are nvlink's, and `note` for what
-            nvlink passes over in silence, `usage` for resources, `text` for lines of a report.
+            nvlink ignores without a message, `usage` for resources, `text` for lines of a report.
     """
 
-    warnings_are_errors: bool = False
-    target: str = ""
-    has_warnings: bool = True
-    messages: list[tuple[str, str]] = field(default_factory=list)
+    __slots__ = ("has_warnings", "messages", "target", "warnings_are_errors")
+
+    def __init__(
+        self, warnings_are_errors: bool = False, target: str = "", has_warnings: bool = True
+    ) -> None:
+        self.warnings_are_errors = warnings_are_errors
+        self.target = target
+        self.has_warnings = has_warnings
+        self.messages: list[tuple[str, str]] = []
 
     def _add(self, level: str, text: str) -> None:
         where = f" (target: {self.target})" if self.target else ""
         self.messages.append((level, text + where))
 
     def note(self, text: str) -> None:
-        """What only `-v` shows, and nvlink does not say at all."""
+        """A message that only `-v` shows and nvlink does not have."""
         self._add("note", text)
 
     def info(self, text: str) -> None:
@@ -69,7 +72,7 @@ class Diagnostics:
         self._add("error" if self.warnings_are_errors else "warning", text)
 
     def report(self, level: str, lines: Iterable[str]) -> None:
-        """Lines that an option asks for: `usage` or `text`."""
+        """Add lines that an option asks for, of the level `usage` or `text`."""
         for text in lines:
             if level == "text":
                 self.messages.append((level, text))
@@ -80,7 +83,7 @@ class Diagnostics:
         self._add("error", text)
 
     def take(self) -> list[tuple[str, str]]:
-        """All messages so far, which are forgotten here."""
+        """All messages so far; the list is empty afterwards."""
         taken, self.messages = self.messages, []
         return taken
 
@@ -90,6 +93,6 @@ class Diagnostics:
         return LinkError(list(self.messages), EXIT_FATAL)
 
     def stop_on_errors(self) -> None:
-        """Raise when any error was recorded so far."""
+        """Raise if any error was recorded so far."""
         if any(level == "error" for level, _ in self.messages):
             raise LinkError(list(self.messages), EXIT_ERRORS)

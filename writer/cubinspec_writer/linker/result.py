@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cubinspec_writer.plain import dataclass
+from cubinspec.values import ValueObject
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.state import LinkState
 
 
-@dataclass(slots=True)
-class LinkResult:
+class LinkResult(ValueObject):
     """The outcome of a link.
 
     Attributes:
@@ -25,11 +24,22 @@ class LinkResult:
         mercury: the Mercury half, from sm_100 on.
     """
 
-    parts: list[builtins.bytes | bytearray]
-    messages: list[tuple[str, str]]
-    hosts: list[HostObject]
-    half: LinkState
-    mercury: LinkState | None
+    __match_args__ = ("parts", "messages", "hosts", "half", "mercury")
+    __slots__ = __match_args__
+
+    def __init__(
+        self,
+        parts: list[builtins.bytes | bytearray],
+        messages: list[tuple[str, str]],
+        hosts: list[HostObject],
+        half: LinkState,
+        mercury: LinkState | None,
+    ) -> None:
+        self.parts = parts
+        self.messages = messages
+        self.hosts = hosts
+        self.half = half
+        self.mercury = mercury
 
     @property
     def bytes(self) -> builtins.bytes:
