@@ -76,9 +76,10 @@ link-stored: $(VENV)/.dev ## the same from stored inputs and hashes: no tool of 
 bench: $(VENV)/.bench ## measure against the peers and write docs/performance.md
 	$(PY) -m tools.bench
 
-lint: $(VENV)/.dev ## ruff: rules and format
+lint: $(VENV)/.dev ## ruff: rules and format; numbers of the spec stand by name
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
+	$(PY) -m tools.lint --report
 
 types: $(VENV)/.dev ## mypy --strict
 	$(VENV)/bin/mypy
