@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from cubinspec import CubinError
 from cubinspec.errors import BadIndexError, BadStringError, TruncatedError
 from cubinspec.format.attributes import info_rows
+from cubinspec.format.notes import note_rows
 from cubinspec.format.strings import StringTable
 from cubinspec.model.info import InfoRecord, decode
-from cubinspec.reader.streams import keyed_rows, note_rows, pair_rows
+from cubinspec.reader.streams import keyed_rows, pair_rows
 from cubinspec_generated.rows import Layout
 from cubinspec_generated.tables import compat, eiattr
 from tools.fuzz.walk import check_error

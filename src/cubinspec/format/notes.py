@@ -1,18 +1,67 @@
 """The frame of a note: sizes, type, owner and descriptor, both padded to four bytes.
 
+* ``note_rows(body, …)``: the notes of a section, taken apart; a damaged one is refused
+* ``split_notes(data)``: the notes of a section as the linker takes them, each with its frame
 * ``frame(kind, descriptor)``: a whole note
-* ``split_notes(data)``: the notes of a section, each with its frame
 """
 
 from __future__ import annotations
 
+from cubinspec.errors import TruncatedError
 from cubinspec.format.packing import align_up
 from cubinspec_generated.records import NOTE_HEADER
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    #: offset in the body, type, owner, descriptor
+    NoteRow = tuple[int, int, bytes, bytes]
 
 #: Owner of NVIDIA's notes, with its NUL.
 OWNER = b"NVIDIA Corp\0"
 #: Header, owner and descriptor are each aligned to this.
 NOTE_ALIGN = 4
+
+
+def note_rows(body: bytes, base: int, file: str, field: str) -> list[NoteRow]:
+    """The entries of a note section; name and descriptor are padded to four bytes.
+
+    The last descriptor may lack its padding (two public cubins end so).
+
+    Raises:
+        TruncatedError: an entry runs over the end of the section.
+    """
+    rows: list[NoteRow] = []
+    at, end = 0, len(body)
+    while at < end:
+        if at + NOTE_HEADER.size > end:
+            raise TruncatedError(
+                f"{end - at} bytes are left for a note header",
+                file=file,
+                offset=base + at,
+                field=f"{field}.notes[{len(rows)}]",
+                expected=f"{NOTE_HEADER.size} bytes",
+            )
+        len_owner, len_description, kind = NOTE_HEADER.unpack_from(body, at)
+        name_at = at + NOTE_HEADER.size
+        desc_at = name_at + align_up(len_owner, NOTE_ALIGN)
+        if desc_at + len_description > end:
+            raise TruncatedError(
+                f"note of {len_owner} + {len_description} bytes runs over the end of the section",
+                file=file,
+                offset=base + at,
+                field=f"{field}.notes[{len(rows)}]",
+                expected=f"at most {end - name_at} bytes",
+            )
+        rows.append(
+            (
+                at,
+                kind,
+                body[name_at : name_at + len_owner].rstrip(b"\0"),
+                body[desc_at : desc_at + len_description],
+            )
+        )
+        at = desc_at + align_up(len_description, NOTE_ALIGN)
+    return rows
 
 
 def frame(kind: int, descriptor: bytes, owner: bytes = OWNER) -> bytes:

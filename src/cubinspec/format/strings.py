@@ -120,7 +120,7 @@ class StringTable:
             if end - index > LONG_STRING:
                 names.append(self._get_long(index, end))
             else:
-                names.append(decode(data[index:end]))
+                names.append(data[index:end].decode("utf-8", "surrogateescape"))
         return names
 
     def _cut(self, indices: list[int]) -> list[str | None]:
@@ -151,7 +151,7 @@ class StringTable:
             self._refuse(index)
         if end - index > LONG_STRING:
             return self._get_long(index, end)
-        return decode(data[index:end])
+        return data[index:end].decode("utf-8", "surrogateescape")
 
     def _get_long(self, index: int, end: int) -> str:
         """A string worth sharing between all who name it, and worth counting."""

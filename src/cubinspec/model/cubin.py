@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cubinspec.errors import BadIndexError, CubinError
+from cubinspec.format.attributes import info_rows
 from cubinspec.format.sections import (
     CALLGRAPH_TYPES,
     PROTOTYPE_TYPES,
@@ -160,12 +161,22 @@ class Cubin:
         ``f`` target leaves no mark in a cubin.
         """
         if self._arch is None:
-            accelerated = self.header.is_accelerated or any(
-                record.code == EICOMPAT_ATTR_CUDA_ACCELERATOR_TARGET and record.value == 1
-                for record in self.compat
-            )
+            accelerated = self.header.is_accelerated or self._says_accelerated()
             self._arch = f"sm_{self.header.sm}{'a' if accelerated else ''}"
         return self._arch
+
+    def _says_accelerated(self) -> bool:
+        """Whether ``.nv.compat`` names an ``a`` target; asked without the tables of attributes."""
+        elf = self.elf
+        index = elf.find_section(SHT_CUDA_COMPAT_INFO)
+        if index is None:
+            return False
+        _, _, _, _, base, _, _, _, _, _ = elf.section_row(index, "section")
+        rows = info_rows(elf.section_bytes(index), base, elf.file, f"sections[{index}]")
+        return any(
+            code == EICOMPAT_ATTR_CUDA_ACCELERATOR_TARGET and value == 1
+            for _, _, code, value, _ in rows
+        )
 
     # -- tables ---------------------------------------------------------------------------------
 
@@ -187,7 +198,7 @@ class Cubin:
 
     @property
     def symbols(self) -> SymbolList:
-        """The plain symbol table."""
+        """The symbol table of the SASS half, ``.symtab``."""
         return self._table(SHT_SYMTAB)
 
     @property
@@ -227,7 +238,7 @@ class Cubin:
 
     @property
     def relocations(self) -> list[Relocation]:
-        """All relocations of the file, plain, resolved and Mercury, in file order."""
+        """All relocations of the file, resolved and Mercury ones too, in file order."""
         found: list[Relocation] = []
         for index, (_, sh_type, *_) in enumerate(self.elf.section_rows):
             if sh_type in RELOCATION_TYPES:
@@ -253,7 +264,7 @@ class Cubin:
         ]
 
     def tables(self) -> Tables:
-        """All sections, symbols, relocations and attributes at once, as plain tuples.
+        """All sections, symbols, relocations and attributes at once, as tuples.
 
         Raises:
             CubinError: any of the tables is broken.
@@ -348,7 +359,7 @@ class Cubin:
         """The symbol table that section ``index`` refers to.
 
         Some tools (ptxas 12.0, the writer seen in CUPTI) leave ``sh_link`` 0 in relocation and
-        call graph sections: the plain table is meant then. ``ptxas -ewp`` 12.0 even counts one
+        call graph sections; ``.symtab`` is meant then. ``ptxas -ewp`` 12.0 even counts one
         section too many in the call graph of a module without code.
         """
         _, sh_type, _, _, _, _, sh_link, _, _, _ = self.elf.section_row(index, "section")

@@ -16,7 +16,6 @@ from cubinspec.format.sections import (
     MERCURY_PREFIX,
     RELOCATION_TYPES,
 )
-from cubinspec.reader.payloads import unpack_param_offset, unpack_triple
 from cubinspec.reader.streams import InfoIndex, keyed_rows
 from cubinspec_generated.codes import (
     EIATTR_CBANK_PARAM_SIZE,
@@ -48,6 +47,7 @@ from cubinspec_generated.codes import (
     STO_CUDA_ENTRY,
     STT_FUNC,
 )
+from cubinspec_generated.records import DIM3, PARAM_CBANK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,6 +84,20 @@ _TABLE_TYPES = RELOCATION_TYPES | {SHT_STRTAB, SHT_SYMTAB, SHT_SYMTAB_SHNDX, SHT
 _KEYED = frozenset(
     (EIATTR_REGCOUNT, EIATTR_FRAME_SIZE, EIATTR_MIN_STACK_SIZE, EIATTR_MAX_STACK_SIZE)
 )
+
+
+def _triple(payload: bytes) -> tuple[int, int, int] | None:
+    """A shape in x, y, z; ``None`` when the payload is shorter."""
+    return DIM3.unpack_from(payload) if len(payload) >= DIM3.size else None
+
+
+def _param_offset(payload: bytes) -> int | None:
+    """``EIATTR_PARAM_CBANK``: where parameters start in constant bank 0."""
+    if len(payload) < PARAM_CBANK.size:
+        return None
+    _, offset, _ = PARAM_CBANK.unpack_from(payload)
+    found: int = offset
+    return found
 
 
 class FunctionTable:
@@ -325,7 +339,7 @@ class Function:
 
     def _triple(self, code: int) -> Triple | None:
         payload = (self._by_code or self._index()).payload(code)
-        return None if payload is None else unpack_triple(payload)
+        return None if payload is None else _triple(payload)
 
     @property
     def barriers(self) -> int | None:
@@ -385,7 +399,7 @@ class Function:
     def param_offset(self) -> int | None:
         """Where parameters start in constant bank 0."""
         payload = self._payload(EIATTR_PARAM_CBANK)
-        return None if payload is None else unpack_param_offset(payload)
+        return None if payload is None else _param_offset(payload)
 
     @property
     def exit_offsets(self) -> list[int]:

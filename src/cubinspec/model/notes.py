@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from cubinspec.format.notes import note_rows
 from cubinspec.format.strings import decode
-from cubinspec.reader.streams import note_rows
 from cubinspec.values import FrozenValue
 from cubinspec_generated.codes import NT_NV_CUINFO, NT_NV_TKINFO
 from cubinspec_generated.records import TKINFO_HEAD

@@ -13,6 +13,8 @@ this module knows ELF32 (made by ``ptxas -m32`` up to CUDA 12.0):
 
 from __future__ import annotations
 
+from struct import calcsize
+
 from cubinspec.errors import (
     BadIndexError,
     BadOffsetError,
@@ -60,7 +62,9 @@ if TYPE_CHECKING:
     RelocationRow = tuple[int, int, int, int | None]
     SegmentRow = tuple[int, int, int, int, int, int, int, int]
 
-#: Machines of host programs, which users hand over by mistake.
+#: ``r_info`` of ELF32: the type in bits 0-7, the symbol above (gABI).
+_TYPE_MASK_32, _SYMBOL_SHIFT_32 = 0xFF, 8
+#: Machines of other programs, which users hand over by mistake.
 _MACHINES = {
     EM_386: "x86",
     EM_ARM: "ARM",
@@ -248,32 +252,31 @@ class Elf:
             raise BadStructureError(
                 f"e_ehsize is {ehsize}",
                 file=self.file,
-                offset=52 if self.is_64 else 40,
+                offset=self._place_of("e_ehsize"),
                 field="header.e_ehsize",
                 expected=str(header_end),
             )
         section = records.SECTION_HEADER_64 if self.is_64 else records.SECTION_HEADER_32
-        segment = records.PROGRAM_HEADER_64 if self.is_64 else records.PROGRAM_HEADER_32
         if shoff:
             self._check_table(
                 "section_headers", shoff, max(shnum, 1), shentsize, section.size, header_end
             )
-            first: SectionRow = section.unpack_from(self.data, shoff)
+            # gABI extended numbering: what does not fit stands in the header of section 0
+            _, _, _, _, _, sh_size, sh_link, sh_info, _, _ = section.unpack_from(self.data, shoff)
             if shnum == 0:
-                # gABI extended numbering: the count stands in sh_size of section 0
-                shnum = first[5]
+                shnum = sh_size
                 self._check_table(
                     "section_headers", shoff, shnum, shentsize, section.size, header_end
                 )
             if shstrndx == SHN_XINDEX:
-                shstrndx = first[6]
+                shstrndx = sh_link
             if phnum == PN_XNUM:
-                phnum = first[7]
+                phnum = sh_info
         elif shnum:
             raise BadOffsetError(
                 f"{shnum} sections are declared without a section header table",
                 file=self.file,
-                offset=40 if self.is_64 else 32,
+                offset=self._place_of("e_shoff"),
                 field="header.e_shoff",
                 expected="a non-zero offset",
             )
@@ -281,24 +284,34 @@ class Elf:
             raise BadIndexError(
                 f"section {shstrndx} is declared to hold the section names, there are {shnum}",
                 file=self.file,
-                offset=62 if self.is_64 else 50,
+                offset=self._place_of("e_shstrndx"),
                 field="header.e_shstrndx",
                 expected=f"an index below {shnum}",
             )
-        if phnum:
-            self._check_table("program_headers", phoff, phnum, phentsize, segment.size, header_end)
-            section_end = shoff + shnum * section.size
-            if shoff and phoff < section_end and shoff < phoff + phnum * segment.size:
-                raise BadStructureError(
-                    "program headers overlap the section headers",
-                    file=self.file,
-                    offset=phoff,
-                    field="program_headers",
-                    expected=f"tables apart, section headers are {shoff:#x}..{section_end:#x}",
-                )
         self.num_sections = shnum
         self.num_segments = phnum
         self.shstrndx = shstrndx
+        if phnum:
+            segment = records.PROGRAM_HEADER_64 if self.is_64 else records.PROGRAM_HEADER_32
+            self._check_table("program_headers", phoff, phnum, phentsize, segment.size, header_end)
+            self._check_apart(shoff, shnum * section.size, phoff, phnum * segment.size)
+
+    def _place_of(self, field: str) -> int:
+        """Absolute offset of a field of the header behind ``e_ident``."""
+        header = records.ELF_HEADER_64 if self.is_64 else records.ELF_HEADER_32
+        before = 1 + records.ELF_HEADER_64_FIELDS.index(field)
+        return EI_NIDENT + calcsize(header.format[:before])
+
+    def _check_apart(self, shoff: int, sections_size: int, phoff: int, segments_size: int) -> None:
+        section_end = shoff + sections_size
+        if shoff and phoff < section_end and shoff < phoff + segments_size:
+            raise BadStructureError(
+                "program headers overlap the section headers",
+                file=self.file,
+                offset=phoff,
+                field="program_headers",
+                expected=f"tables apart, section headers are {shoff:#x}..{section_end:#x}",
+            )
 
     def _check_table(
         self, name: str, offset: int, count: int, entsize: int, expected: int, header_end: int
@@ -368,7 +381,9 @@ class Elf:
             return
         # what is not in the file is refused where it is asked for
         total = sum(
-            max(min(row[5], self.size - row[4]), 0) for row in rows if occupies_file(row[1], row[2])
+            max(min(size, self.size - offset), 0)
+            for _, sh_type, flags, _, offset, size, *_ in rows
+            if occupies_file(sh_type, flags)
         )
         if total > limit:
             raise BadStructureError(
@@ -454,10 +469,10 @@ class Elf:
 
     def section_bytes(self, index: int) -> bytes:
         """The body of section ``index``; empty for sections that hold no bytes."""
-        row = self.section_row(index, "section")
-        if not occupies_file(row[1], row[2]):
+        _, sh_type, flags, _, offset, size, _, _, _, _ = self.section_row(index, "section")
+        if not occupies_file(sh_type, flags):
             return b""
-        return self.bytes_at(row[4], row[5], f"sections[{index}]")
+        return self.bytes_at(offset, size, f"sections[{index}]")
 
     def check_bodies(self) -> None:
         """Make sure that the file holds every section whole.
@@ -466,8 +481,9 @@ class Elf:
             BadOffsetError, TruncatedError: a section lies behind the end or is cut off.
         """
         for index, row in enumerate(self.section_rows):
-            if row[4] + row[5] > self.size and occupies_file(row[1], row[2]):
-                self.bytes_at(row[4], row[5], f"sections[{index}]")
+            _, sh_type, flags, _, offset, size, _, _, _, _ = row
+            if offset + size > self.size and occupies_file(sh_type, flags):
+                self.bytes_at(offset, size, f"sections[{index}]")
 
     def string_table(self, index: int) -> StringTable:
         """The string table in section ``index``.
@@ -477,16 +493,16 @@ class Elf:
         """
         table = self._strtabs.get(index)
         if table is None:
-            row = self.section_row(index, "sh_link")
-            if row[1] != SHT_STRTAB:
+            _, sh_type, _, _, offset, _, _, _, _, _ = self.section_row(index, "sh_link")
+            if sh_type != SHT_STRTAB:
                 raise BadStructureError(
-                    f"section {index} of type {row[1]:#x} is used as a string table",
+                    f"section {index} of type {sh_type:#x} is used as a string table",
                     file=self.file,
-                    offset=row[4],
+                    offset=offset,
                     field=f"section_headers[{index}].sh_type",
                     expected=f"{SHT_STRTAB} (SHT_STRTAB)",
                 )
-            table = StringTable(self.section_bytes(index), row[4], self.file, f"sections[{index}]")
+            table = StringTable(self.section_bytes(index), offset, self.file, f"sections[{index}]")
             self._strtabs[index] = table
         return table
 
@@ -567,35 +583,35 @@ class Elf:
                 for number, row in enumerate(self.section_rows)
                 if row[1] == SHT_SYMTAB_SHNDX or row[2] & SHF_CUDA_MERCURY
             ]:
-                row = self.section_rows[number]
-                # the type of the Mercury half's is not known from a real file
+                _, sh_type, _, _, _, _, sh_link, _, _, _ = self.section_rows[number]
+                # no real file has one in its Mercury half, so its type there is not known
                 if (
-                    row[1] == SHT_SYMTAB_SHNDX
+                    sh_type == SHT_SYMTAB_SHNDX
                     or self.section_name(number) == ".nv.merc.symtab_shndx"
                 ):
-                    tables.setdefault(row[6], number)
+                    tables.setdefault(sh_link, number)
         return tables.get(index)
 
     def _extend_indices(self, index: int, rows: list[SymbolRow]) -> None:
         number = self._shndx_table(index)
         if number is None:
             return
-        section = self.section_rows[number]
+        _, _, _, _, offset, _, _, _, _, _ = self.section_rows[number]
         indices = words(self.section_bytes(number))
         if len(indices) < len(rows):
             raise BadStructureError(
                 f"{len(indices)} extended section indices for {len(rows)} symbols",
                 file=self.file,
-                offset=section[4],
+                offset=offset,
                 field=f"sections[{number}] (symtab_shndx)",
                 expected="one word per symbol",
             )
-        for number, row in enumerate(rows):
-            if row[3] == SHN_XINDEX:
-                rows[number] = (*row[:3], indices[number], *row[4:])
+        for at, (name, info, other, shndx, value, size) in enumerate(rows):
+            if shndx == SHN_XINDEX:
+                rows[at] = (name, info, other, indices[at], value, size)
 
     def relocation_rows(self, index: int) -> list[RelocationRow]:
-        """The relocations in section ``index`` (REL or RELA, plain, resolved or Mercury)."""
+        """The relocations in section ``index`` (REL or RELA, unresolved, resolved or Mercury)."""
         rela = self.section_rows[index][1] != SHT_REL
         if self.is_64:
             if rela:
@@ -606,10 +622,10 @@ class Elf:
             ]
         if rela:
             return [
-                (offset, info & 0xFF, info >> 8, addend)
+                (offset, info & _TYPE_MASK_32, info >> _SYMBOL_SHIFT_32, addend)
                 for offset, info, addend in self.rows_of(index, records.RELA_32, "relocations")
             ]
         return [
-            (offset, info & 0xFF, info >> 8, None)
+            (offset, info & _TYPE_MASK_32, info >> _SYMBOL_SHIFT_32, None)
             for offset, info in self.rows_of(index, records.REL_32, "relocations")
         ]

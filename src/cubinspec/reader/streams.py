@@ -1,11 +1,11 @@
-"""Section bodies that are streams of records (attributes, notes, pairs), as rows.
+"""Section bodies that are streams of records (attributes, pairs), as rows.
 
-``cubinspec.format.attributes`` has the grammar of attributes.
+``cubinspec.format.attributes`` and ``cubinspec.format.notes`` have the grammars.
 """
 
 from __future__ import annotations
 
-from cubinspec.errors import BadStructureError, TruncatedError
+from cubinspec.errors import BadStructureError
 from cubinspec.format.attributes import (
     KEYED_RECORD,
     ShapeCache,
@@ -13,15 +13,8 @@ from cubinspec.format.attributes import (
     keyed_run,
     record_end,
 )
-from cubinspec.format.notes import NOTE_ALIGN
-from cubinspec.format.packing import align_up
 from cubinspec_generated import records
 from cubinspec_generated.codes import EIATTR_KPARAM_INFO, EIATTR_KPARAM_INFO_V2, EIFMT_SVAL
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    #: offset in the body, type, owner, descriptor
-    NoteRow = tuple[int, int, bytes, bytes]
 
 _PARAMETERS = frozenset((EIATTR_KPARAM_INFO, EIATTR_KPARAM_INFO_V2))
 #: Of most streams the records stand where they stood in an earlier one.
@@ -92,49 +85,6 @@ def keyed_rows(body: bytes, base: int, file: str, field: str) -> list[tuple[int,
         info_rows(body, base, file, field)  # raises: a payload runs over the end
     # what is left is too short for a record with two words, but must be whole records
     info_rows(body[at:], base + at, file, field)
-    return rows
-
-
-def note_rows(body: bytes, base: int, file: str, field: str) -> list[NoteRow]:
-    """The entries of a note section; name and descriptor are padded to four bytes.
-
-    The last descriptor may lack its padding (two public cubins end so).
-
-    Raises:
-        TruncatedError: an entry runs over the end of the section.
-    """
-    rows: list[NoteRow] = []
-    header = records.NOTE_HEADER
-    at, end = 0, len(body)
-    while at < end:
-        if at + header.size > end:
-            raise TruncatedError(
-                f"{end - at} bytes are left for a note header",
-                file=file,
-                offset=base + at,
-                field=f"{field}.notes[{len(rows)}]",
-                expected=f"{header.size} bytes",
-            )
-        len_owner, len_description, kind = header.unpack_from(body, at)
-        name_at = at + header.size
-        desc_at = name_at + align_up(len_owner, NOTE_ALIGN)
-        if desc_at + len_description > end:
-            raise TruncatedError(
-                f"note of {len_owner} + {len_description} bytes runs over the end of the section",
-                file=file,
-                offset=base + at,
-                field=f"{field}.notes[{len(rows)}]",
-                expected=f"at most {end - name_at} bytes",
-            )
-        rows.append(
-            (
-                at,
-                kind,
-                body[name_at : name_at + len_owner].rstrip(b"\0"),
-                body[desc_at : desc_at + len_description],
-            )
-        )
-        at = desc_at + align_up(len_description, NOTE_ALIGN)
     return rows
 
 

@@ -10,6 +10,7 @@ from struct import Struct, unpack, unpack_from
 
 from cubinspec.errors import CubinError
 from cubinspec.format.attributes import info_rows, keyed_run
+from cubinspec.format.notes import note_rows
 from cubinspec.format.sections import (
     CALLGRAPH_TYPES,
     INFO_TYPES,
@@ -18,7 +19,6 @@ from cubinspec.format.sections import (
     UNIFIED_ENTRY_TYPES,
 )
 from cubinspec.format.strings import StringTable
-from cubinspec.reader import streams
 from cubinspec.reader.columns import split
 from cubinspec_generated import records
 from cubinspec_generated.codes import (
@@ -158,7 +158,7 @@ def _tool_note(desc: bytes) -> bodies.ToolNote | bodies.RawNote:
 
 def _notes(data: bytes, name: str) -> bodies.Notes:
     notes = []
-    for _, kind, owner, desc in streams.note_rows(data, 0, "", ""):
+    for _, kind, owner, desc in note_rows(data, 0, "", ""):
         descriptor: bodies.ToolNote | bodies.CuinfoNote | bodies.CuverNote | bodies.RawNote = (
             bodies.RawNote(desc)
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from struct import calcsize
 
 from cubinspec.errors import CubinError
-from cubinspec.reader import streams
+from cubinspec.format.notes import note_rows
 from cubinspec_generated.codes import (
     EF_CUDA_V2_CAPSULE,
     EF_CUDA_V2_CUINFO_SECTION_MASK,
@@ -110,7 +110,7 @@ def _notes(view: View) -> Iterator[Found]:
             continue
         start = view.sections[index].sh_offset
         try:
-            notes = streams.note_rows(view.body(index), start, view.file, "")
+            notes = note_rows(view.body(index), start, view.file, "")
         except CubinError as error:
             yield error.offset, view.path(index), error.reason
             continue
