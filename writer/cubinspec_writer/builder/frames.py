@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from struct import Struct, pack
 
+from cubinspec_generated.codes import DWARF64_MARK
 from cubinspec_writer.builder.parts import Frame, Relocation
 
 TYPE_CHECKING = False
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 SECTION = ".debug_frame"
 _CIE_ID = (1 << 64) - 1
-_DWARF64_MARK = 0xFFFFFFFF
 #: version 3, no augmentation, a code factor, data factor -4, return column unset; then the rules
 #: of the CFA and of registers 0x80ff and 0x8081 as every file of ptxas has them.
 _CIE_HEAD = bytes.fromhex("0300")
@@ -75,4 +75,4 @@ _HEAD = Struct("<IQ")
 
 
 def _entry(body: bytes) -> bytes:
-    return _HEAD.pack(_DWARF64_MARK, len(body)) + body
+    return _HEAD.pack(DWARF64_MARK, len(body)) + body

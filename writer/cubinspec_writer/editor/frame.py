@@ -14,6 +14,7 @@ from struct import Struct
 from typing import TYPE_CHECKING
 
 from cubinspec.errors import BadStructureError
+from cubinspec_generated.codes import DWARF64_MARK
 from cubinspec_writer.emitter import bodies
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     Row = tuple[int, int, int, int | None]
 
 _WORD, _LONG = Struct("<I"), Struct("<Q")
-#: First word of an entry whose sizes and offsets have 64 bits.
-_DWARF64_MARK = 0xFFFFFFFF
 
 
 @dataclass(slots=True)
@@ -224,7 +223,7 @@ def _entries(frame: Section, data: bytes) -> list[_Entry]:
     while at + _WORD.size <= size:
         (length,) = _WORD.unpack_from(data, at)
         field, head = _WORD, at + _WORD.size
-        if length == _DWARF64_MARK and head + _LONG.size <= size:
+        if length == DWARF64_MARK and head + _LONG.size <= size:
             (length,) = _LONG.unpack_from(data, head)
             field, head = _LONG, head + _LONG.size
         end = head + length

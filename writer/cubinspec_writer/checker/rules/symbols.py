@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cubinspec_generated.codes import (
+    SHN_UNDEF,
     STB_GLOBAL,
     STB_LOCAL,
     STT_CUDA_OBJECT,
@@ -73,7 +74,7 @@ def _misplaced(symbols: list[SymbolEntry], first_global: int) -> Iterator[tuple[
 def _functions(view: View) -> Iterator[Found]:
     for number, symbol in enumerate(view.symbols):
         st_type, st_shndx = symbol.st_type, symbol.st_shndx
-        if st_type not in _PLACED_TYPES or not 0 < st_shndx < len(view.sections):
+        if st_type not in _PLACED_TYPES or not SHN_UNDEF < st_shndx < len(view.sections):
             continue
         if st_type != STT_FUNC and kind_of(view, st_shndx).kind in _SHARED_KINDS:
             continue
