@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tools.gen import codes, fields, kaitai, lint, records
+from tools.gen import codes, fields, kaitai, lint, records, targets
 from tools.gen.kaitai import CompileError
 from tools.gen.spec import SpecError, load_specs
 from tools.gen.tables import TableError, check_and_load
@@ -52,14 +52,20 @@ def generate(root: Path, ksc: str | None = None) -> dict[Path, str]:
         faults = lint.check(specs)
         if faults:
             raise SpecError("\n".join(str(fault) for fault in faults))
-        targets = list(kaitai.TARGETS)
+        languages = list(kaitai.TARGETS)
         compiled = (
-            kaitai.ksc_compile(ksc, folder, targets) if ksc else kaitai.npm_compile(folder, targets)
+            kaitai.ksc_compile(ksc, folder, languages)
+            if ksc
+            else kaitai.npm_compile(folder, languages)
         )
         files.update(kaitai.project_files(compiled, specs))
         files[kaitai.PACKAGE / "records.py"] = records.emit(specs)
         files[kaitai.PACKAGE / "fields.py"] = fields.emit(specs)
         files[kaitai.PACKAGE / "codes.py"] = codes.emit(tables, specs)
+        groups = codes.constants(tables, specs)
+        names = {code.name: code.value for _, group in groups for code in group}
+        files[kaitai.PACKAGE / "targets.py"] = targets.emit(tables, names)
+        files[kaitai.PACKAGE / "producers.py"] = targets.emit_producers(tables)
     files[rules.PAGE] = rules.render()
     return files
 

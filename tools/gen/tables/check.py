@@ -15,6 +15,7 @@ import jsonschema
 from referencing import Registry, Resource
 
 from .emit_json import plain
+from .expand import number
 from .layouts import FIELD_SIZES, FORMAT_CODES
 from .load import DataPath, Table, Tables
 from .patterns import expand_kinds
@@ -410,6 +411,7 @@ def arch_rules(tables: Tables) -> Iterator[Fault]:
     yield from duplicates(archs, "sm", ("architectures",))
     numbers = {a["sm"] for a in archs}
     described = set(_names(data["fields"]))
+    versions = [toolkit["version"] for toolkit in tables["toolkits"].data["toolkits"]]
     limits = set(_names(data["limits"]))
     always = limits - {"barriers_per_sm", "virtual_resources_per_sm"}
     for index, arch in enumerate(archs):
@@ -430,12 +432,122 @@ def arch_rules(tables: Tables) -> Iterator[Fault]:
         configs = arch.get("shared_configs", [])
         if configs and max(configs) != have.get("shared_per_sm"):
             yield (*path, "shared_configs"), "the largest size is shared_per_sm"
-        if arch["capsule"] and not arch["compat_section"]:
-            yield path, "a cubin with a capsule has .nv.compat"
+        for key in ("first_toolkit", "last_toolkit"):
+            if arch.get(key, versions[0]) not in versions:
+                yield (*path, key), f"toolkit {arch[key]} is no row of the toolkits table"
     for index, arch in enumerate(archs[1:], 1):
         if arch["sm"] <= archs[index - 1]["sm"]:
             yield ("architectures", index), "architectures stand in the order of their numbers"
+    yield from _family_faults(tables)
+    yield from _workaround_faults(tables, numbers)
     yield from _running_faults(data["running"])
+
+
+def _family_faults(tables: Tables) -> Iterator[Fault]:
+    """Families in the order of their architectures, with names that other tables define."""
+    data = tables["arch"].data
+    families = data["families"]
+    yield from duplicates(families, "family", ("families",))
+    numbers = {arch["sm"] for arch in data["architectures"]}
+    described = set(_names(data["fields"])) | {"family", "meaning", "evidence", "source", "note"}
+    relocations = set(_names(tables["relocations"].data["relocations"]))
+    references = set(_names(tables["symbols"].data["types"]))
+    flags = _names(tables["sections"].data["flags"])
+    yield from unknown_words(families, "cuinfo_flags", flags, ("families",), "section flag")
+    header = tables["elf_header"].data["flags"]
+    bits = {f"EF_CUDA_V2_{name.upper()}" for name in _names(header[-1]["fields"])}
+    yield from unknown_words(families, "file_kind", bits, ("families",), "bit of e_flags")
+    for index, family in enumerate(families):
+        path: DataPath = ("families", index)
+        for key in sorted(set(family) - described):
+            yield (*path, key), f"field {key!r} is not described"
+        if index and family["first"] <= families[index - 1]["first"]:
+            yield (*path, "first"), "families stand in the order of their first architectures"
+        if family["first"] not in numbers:
+            yield (*path, "first"), f"first {family['first']} is no architecture of the table"
+        if family["capsule"] and not family["compat_section"]:
+            yield path, "a cubin with a capsule has .nv.compat"
+        if family["capsule"] != ("mercury_half" in family):
+            yield path, "a family with capsules, and no other, says what its Mercury half is like"
+        half = family.get("mercury_half", {})
+        for part, place in ((family, path), (half, (*path, "mercury_half"))):
+            for kind, relocation in part.get("handle_relocs", {}).items():
+                if kind not in references or relocation not in relocations:
+                    text = f"{kind}: {relocation} is no symbol type and relocation type"
+                    yield (*place, "handle_relocs"), text
+
+
+def _workaround_faults(tables: Tables, numbers: set[int]) -> Iterator[Fault]:
+    rows = tables["arch"].data["workarounds"]
+    names = _names(tables["eiattr"].data["attributes"])
+    yield from duplicates(rows, "attribute", ("workarounds",))
+    yield from unknown_words(rows, "attribute", names, ("workarounds",), "attribute")
+    for index, row in enumerate(rows):
+        for sm in (*row.get("values", ()), *row.get("architectures", ())):
+            if sm not in numbers:
+                yield ("workarounds", index), f"{sm} is no architecture of the table"
+
+
+def toolkits_rules(tables: Tables) -> Iterator[Fault]:
+    """Toolkits in their order, producers that exist, records that the compat table has."""
+    data = tables["toolkits"].data
+    toolkits, producers = data["toolkits"], data["producers"]
+    yield from duplicates(toolkits, "version", ("toolkits",))
+    yield from duplicates(producers, "producer", ("producers",))
+    names = [row["producer"] for row in producers]
+    yield from unknown_words(producers, "like", names, ("producers",), "producer")
+    yield from _producer_circles(producers)
+    versions = [row["version"] for row in toolkits]
+    if data["written"] not in versions:
+        yield ("written",), f"toolkit {data['written']} has no row"
+    for index in range(1, len(toolkits)):
+        if number(versions[index]) <= number(versions[index - 1]):
+            yield ("toolkits", index), "toolkits stand in the order of their versions"
+    families = {row["family"] for row in tables["arch"].data["families"]}
+    for index, row in enumerate(toolkits):
+        for key in ("producers", "linked"):
+            for family, producer in row.get(key, {}).items():
+                if family not in families:
+                    yield ("toolkits", index, key), f"family {family!r} is not defined"
+                if producer not in names:
+                    yield ("toolkits", index, key), f"producer {producer!r} is not defined"
+        release = row.get("release", row["version"])
+        if not f"{release}.".startswith(f"{row['version']}."):
+            yield ("toolkits", index, "release"), f"{release} is no {row['version']}"
+        yield from _written_records(tables, row.get("compat", []), ("toolkits", index, "compat"))
+    yield from _since_faults(tables, versions)
+
+
+def _producer_circles(producers: Sequence[Mapping[str, Any]]) -> Iterator[Fault]:
+    like = {row["producer"]: row.get("like") for row in producers}
+    for index, row in enumerate(producers):
+        met, name = [], row.get("like")
+        while name is not None and name not in met:
+            met.append(name)
+            name = like.get(name)
+        if name is not None:
+            yield ("producers", index), f"{row['producer']} is like {name}, which is like itself"
+
+
+def _written_records(
+    tables: Tables, records: Sequence[Mapping[str, Any]], path: DataPath
+) -> Iterator[Fault]:
+    """A record is one of the compat table; a word as its value is the way it is merged."""
+    merges = {a["name"]: a["merge"] for a in tables["compat"].data["attributes"]}
+    yield from duplicates(records, "record", path)
+    yield from unknown_words(records, "record", merges, path, "record")
+    for index, row in enumerate(records):
+        value, merge = row["value"], merges.get(row["record"])
+        if isinstance(value, str) and merge is not None and value != merge:
+            yield (*path, index), f"{row['record']} is not merged by {value}"
+
+
+def _since_faults(tables: Tables, versions: Sequence[str]) -> Iterator[Fault]:
+    """A toolkit since which there is an attribute has a row."""
+    since = {a["since"]: a["name"] for a in tables["eiattr"].data["attributes"] if "since" in a}
+    for version, name in since.items():
+        if version not in versions:
+            yield ("toolkits",), f"{name} is there since {version}, which has no row"
 
 
 _RUNNING_CONDITIONS = ("variants", "number", "major", "family", "embedded")
@@ -531,6 +643,7 @@ _RULES: dict[str, tuple[Callable[[Tables], Iterator[Fault]], ...]] = {
     "symbols": (symbol_rules,),
     "compat": (compat_rules,),
     "arch": (arch_rules,),
+    "toolkits": (toolkits_rules,),
     "elf_header": (elf_header_rules,),
     "notes": (notes_rules,),
     "fatbin": (fatbin_rules,),

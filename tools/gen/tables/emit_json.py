@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from .expand import expand_architectures
 from .load import Tables
 from .patterns import expand_kinds
 
@@ -24,7 +25,8 @@ def plain(value: Any) -> Any:
 def emit_json(tables: Tables) -> dict[Path, str]:
     """One ``<table>.json`` per table: its data, with where it came from in front.
 
-    Section kinds are expanded: ``<n>`` stands for no number any more.
+    Section kinds are expanded: ``<n>`` stands for no number any more. Architectures have the
+    layout facts of their family.
     """
     files = {}
     for name, table in tables.items():
@@ -32,6 +34,8 @@ def emit_json(tables: Tables) -> dict[Path, str]:
         data = dict(table.data)
         if name == "sections":
             data["kinds"] = expand_kinds(data["kinds"])
+        if name == "arch":
+            data["architectures"] = expand_architectures(data)
         text = json.dumps({**source, **plain(data)}, indent=1, ensure_ascii=False)
         files[FOLDER / f"{name}.json"] = text + "\n"
     return files

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from .expand import expand_architectures, producer_rows, toolkit_rows
 from .layouts import FIELD_SIZES
 from .load import Table, Tables
 
@@ -264,6 +265,19 @@ def _arch(data: Mapping[str, Any]) -> list[str]:
         ("capsule", lambda e: "yes" if e["capsule"] else ""),
         ("evidence", _evidence),
     ]
+    families, words = data["families"], data["fields"]
+    milestones: list[Column] = [
+        ("name", _named("milestone")),
+        ("first", _get("first")),
+        ("meaning", _get("meaning")),
+        ("evidence", _evidence),
+    ]
+    workarounds: list[Column] = [
+        ("attribute", _named("attribute")),
+        ("meaning", _get("meaning")),
+        ("architectures", _workaround),
+        ("evidence", _evidence),
+    ]
     names = [limit["name"] for limit in data["limits"]]
     limits: list[Column] = [("sm", _get("sm"))]
     limits += [(name.replace("_", " "), _limit(name)) for name in names]
@@ -276,7 +290,10 @@ def _arch(data: Mapping[str, Any]) -> list[str]:
         ("evidence", _evidence),
     ]
     return [
-        *_section("Architectures", layout, data["architectures"]),
+        *_section("Architectures", layout, expand_architectures(data)),
+        *_section("Families", _transposed(families), _facts(families, "family", words)),
+        *_section("What changed with an architecture", milestones, data["milestones"]),
+        *_section("Work-arounds", workarounds, data["workarounds"]),
         *_section("Which code runs where", running, data["running"]),
         *_section("Limits", limits, data["architectures"]),
         *_section("What the limits mean", _WORDS, data["limits"]),
@@ -292,6 +309,75 @@ def _running_condition(rule: Mapping[str, Any]) -> str:
         if key in rule:
             words.append(f"{key}: {rule[key]}")
     return ", ".join(words)
+
+
+def _workaround(row: Mapping[str, Any]) -> str:
+    values = (f"sm_{sm}: {value}" for sm, value in row.get("values", {}).items())
+    return ", ".join((*values, *(f"sm_{sm}" for sm in row.get("architectures", ()))))
+
+
+def _transposed(rows: Iterable[Mapping[str, Any]], key: str = "family") -> list[Column]:
+    """Columns of a table that has one column for each row of the spec's table."""
+    columns: list[Column] = [("fact", _named("name"))]
+    columns += [(row[key], _get(row[key])) for row in rows]
+    return [*columns, ("meaning", _get("meaning"))]
+
+
+def _facts(
+    rows: Sequence[Mapping[str, Any]], key: str, words: Iterable[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """One row for each fact that rows of the spec's table state."""
+    return [
+        {
+            "name": word["name"],
+            "meaning": word["meaning"],
+            **{row[key]: _fact(row.get(word["name"])) for row in rows},
+        }
+        for word in words
+        if any(word["name"] in row for row in rows)
+    ]
+
+
+def _fact(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}: {_fact(item) or 'no'}" for name, item in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return "" if value is None else str(value)
+
+
+def _toolkits(data: Mapping[str, Any]) -> list[str]:
+    rows = [
+        {**row, "compat": ", ".join(f"{r['record']} {r['value']}" for r in row["compat"])}
+        for row in toolkit_rows(data)
+    ]
+    columns: list[Column] = [
+        ("version", _get("version")),
+        ("measured", _get("release")),
+        ("ptxas", lambda e: _fact(e["producers"])),
+        ("nvlink", lambda e: _fact(e["linked"])),
+        ("stale links", lambda e: _fact(e["stale_links"])),
+        ("sums segments", lambda e: _fact(e["sums_segments"])),
+        (".nv.compat", _get("compat")),
+        ("evidence", _evidence),
+    ]
+    names = [word["name"] for word in data["producer_fields"]]
+    layouts: list[Column] = [("producer", _named("producer"))]
+    layouts += [(name.replace("_", " "), _layout_fact(name)) for name in names]
+    return [
+        f"Files are written here as by CUDA {data['written']}.",
+        "",
+        *_section("Toolkits", columns, rows),
+        *_section("What the fields mean", _WORDS, data["fields"]),
+        *_section("Producers", layouts, producer_rows(data).values()),
+        *_section("What the facts of a producer mean", _WORDS, data["producer_fields"]),
+    ]
+
+
+def _layout_fact(name: str) -> Callable[[Mapping[str, Any]], str]:
+    return lambda row: _fact(row[name])
 
 
 def _limit(name: str) -> Callable[[Mapping[str, Any]], str]:
@@ -349,6 +435,7 @@ _PAGES: dict[str, Callable[[Mapping[str, Any]], list[str]]] = {
     "symbols": _symbols,
     "compat": _compat,
     "arch": _arch,
+    "toolkits": _toolkits,
     "elf_header": _elf_header,
     "notes": _notes,
     "fatbin": _fatbin,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from .expand import expand_architectures
 from .layouts import FORMAT_CODES, layout_row, symbol_offsets, tagged_row
 from .load import Table, Tables
 from .patterns import expand_kinds
@@ -295,7 +296,7 @@ def _compat_attribute(entry: Mapping[str, Any]) -> str:
 
 
 def _arch(table: Table, module: _Module) -> None:
-    archs = table.data["architectures"]
+    archs = expand_architectures(table.data)
     module.mapping(
         "ARCHES",
         "dict[str, tuple[int, str]]",

@@ -17,6 +17,7 @@ TABLES = (
     "symbols",
     "compat",
     "arch",
+    "toolkits",
     "elf_header",
     "notes",
     "fatbin",

@@ -294,10 +294,11 @@ def mapping_literal(items: Iterable[tuple[object, object]]) -> Literal:
 
 def emit_rows() -> dict[Path, str]:
     """``rows.py``."""
-    return {FILE: _HEAD + "".join(_class(kind) for kind in CLASSES)}
+    return {FILE: _HEAD + "".join(class_text(kind) for kind in CLASSES)}
 
 
-def _class(kind: RowClass) -> str:
+def class_text(kind: RowClass) -> str:
+    """The class in Python, with two empty lines before it."""
     names = ", ".join(f'"{field.name}"' for field in kind.fields)
     lines = ["", "", f"class {kind.name}(Row):", f'    """{kind.doc}', "", "    Attributes:"]
     for field in kind.fields:

@@ -1,4 +1,4 @@
-# Generated from ksy/tables/arch.yaml (sha256 33f4dff08010f1af) by tools.gen; do not edit.
+# Generated from ksy/tables/arch.yaml (sha256 c9c6853952fef53b) by tools.gen; do not edit.
 """Architectures."""
 
 ARCHES: dict[str, tuple[int, str]] = {
