@@ -9,7 +9,7 @@ import zipfile
 from pathlib import Path
 
 from cubinspec.containers import fatbin
-from cubinspec.containers.fatbin_write import Entry, container, entry_for
+from cubinspec.containers.fatbin_write import NewEntry, container, entry_for
 
 CUBINS = Path(__file__).resolve().parents[1] / "data" / "cubins"
 PTX = b".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() { ret; }\n"
@@ -33,9 +33,11 @@ def simple_fatbin(mode: str = "default") -> bytes:
 
 def raw_entry(
     kind: int, payload: bytes, *, flags: int = 0x11, plain_size: int = 0, sm: int = 80
-) -> Entry:
+) -> NewEntry:
     """An entry with any kind and flags."""
-    return Entry(kind, sm, payload, flags=flags, code_version=(8, 1), uncompressed_size=plain_size)
+    return NewEntry(
+        kind, sm, payload, flags=flags, code_version=(8, 1), uncompressed_size=plain_size
+    )
 
 
 def elf_host(

@@ -11,6 +11,12 @@ from cubinspec.containers import fatbin, images
 from cubinspec.containers.fatbin_write import MODES, compact_ptx, container, entry_for, parse
 from cubinspec.containers.source import BytesSource
 from cubinspec.errors import CubinError, NotCubinError
+from cubinspec_generated.codes import (
+    FATBIN_FLAG_COMPRESSED_LZ4,
+    FATBIN_FLAG_COMPRESSED_LZ4_FRAME,
+    FATBIN_FLAG_COMPRESSED_ZLIB,
+    FATBIN_FLAG_COMPRESSED_ZSTD,
+)
 from tests.unit.containers_kit import PTX, cubin, raw_entry, simple_fatbin
 
 
@@ -36,10 +42,10 @@ def test_modes_choose_the_compression() -> None:
 def test_all_four_compressions_are_read() -> None:
     plain = PTX + b"\0"
     packed = {
-        fatbin.FLAG_ZLIB: zlib.compress(plain),
-        fatbin.FLAG_LZ4: bytes(cramjam.lz4.compress_block(plain, store_size=False)),
-        fatbin.FLAG_LZ4_FRAME: bytes(cramjam.lz4.compress(plain)),
-        fatbin.FLAG_ZSTD: bytes(cramjam.zstd.compress(plain)),
+        FATBIN_FLAG_COMPRESSED_ZLIB: zlib.compress(plain),
+        FATBIN_FLAG_COMPRESSED_LZ4: bytes(cramjam.lz4.compress_block(plain, store_size=False)),
+        FATBIN_FLAG_COMPRESSED_LZ4_FRAME: bytes(cramjam.lz4.compress(plain)),
+        FATBIN_FLAG_COMPRESSED_ZSTD: bytes(cramjam.zstd.compress(plain)),
     }
     data = container(
         [

@@ -5,70 +5,68 @@ from __future__ import annotations
 from struct import Struct
 
 from cubinspec.errors import BadStructureError, TruncatedError
+from cubinspec.format.packing import sm_of
 from cubinspec.format.sections import occupies_file
 from cubinspec.limits import MAX_IMAGE_BYTES
+from cubinspec.reader.elf import MACHINES as MACHINES_OF_PROGRAMS
 from cubinspec_generated import records
+from cubinspec_generated.codes import (
+    DT_RELA,
+    DT_RELASZ,
+    EI_CLASS,
+    EI_DATA,
+    EI_NIDENT,
+    EI_OSABI,
+    ELFCLASS32,
+    ELFCLASS64,
+    ELFDATA2LSB,
+    ELFDATA2MSB,
+    EM_CUDA,
+    EM_PPC,
+    EM_PPC64,
+    PT_DYNAMIC,
+    PT_LOAD,
+    SHN_UNDEF,
+    SHN_XINDEX,
+    SHT_NOBITS,
+    SHT_NULL,
+    SHT_RELA,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec.containers.source import Source
 
 ELF_MAGIC = b"\x7fELF"
-EM_CUDA = 190
-SHT_NULL, SHT_NOBITS = 0, 8
-SHN_XINDEX = 0xFFFF
+_LITTLE_64, _LITTLE_32 = (ELFCLASS64, ELFDATA2LSB), (ELFCLASS32, ELFDATA2LSB)
+_BIG_64, _BIG_32 = (ELFCLASS64, ELFDATA2MSB), (ELFCLASS32, ELFDATA2MSB)
 
-#: Records by class and byte order; the spec has the little-endian ones.
-_HEADER = {
-    (2, 1): records.ELF_HEADER_64,
-    (1, 1): records.ELF_HEADER_32,
-    (2, 2): Struct(records.ELF_HEADER_64.format.replace("<", ">")),
-    (1, 2): Struct(records.ELF_HEADER_32.format.replace("<", ">")),
-}
-_SECTION = {
-    (2, 1): records.SECTION_HEADER_64,
-    (1, 1): records.SECTION_HEADER_32,
-    (2, 2): Struct(records.SECTION_HEADER_64.format.replace("<", ">")),
-    (1, 2): Struct(records.SECTION_HEADER_32.format.replace("<", ">")),
-}
-_SEGMENT = {
-    (2, 1): records.PROGRAM_HEADER_64,
-    (1, 1): records.PROGRAM_HEADER_32,
-    (2, 2): Struct(records.PROGRAM_HEADER_64.format.replace("<", ">")),
-    (1, 2): Struct(records.PROGRAM_HEADER_32.format.replace("<", ">")),
-}
-_RELA = {
-    (2, 1): Struct("<QQq"),
-    (1, 1): Struct("<IIi"),
-    (2, 2): Struct(">QQq"),
-    (1, 2): Struct(">IIi"),
-}
-_SYMBOL = {
-    (2, 1): records.SYMBOL_64,
-    (1, 1): records.SYMBOL_32,
-    (2, 2): Struct(records.SYMBOL_64.format.replace("<", ">")),
-    (1, 2): Struct(records.SYMBOL_32.format.replace("<", ">")),
-}
-_WORD = {1: "I", 2: "Q"}
-_ORDER = {1: "<", 2: ">"}
-ET_REL = 1
-PT_LOAD, PT_DYNAMIC, PF_W = 1, 2, 2
-DT_RELA, DT_RELASZ = 7, 8
-SHT_RELA = 4
+
+def _of_all_forms(of_64: Struct, of_32: Struct) -> dict[tuple[int, int], Struct]:
+    """A record by class and byte order, from the little-endian ones of the spec."""
+    return {
+        _LITTLE_64: of_64,
+        _LITTLE_32: of_32,
+        _BIG_64: Struct(of_64.format.replace("<", ">")),
+        _BIG_32: Struct(of_32.format.replace("<", ">")),
+    }
+
+
+_HEADER = _of_all_forms(records.ELF_HEADER_64, records.ELF_HEADER_32)
+_SECTION = _of_all_forms(records.SECTION_HEADER_64, records.SECTION_HEADER_32)
+_SEGMENT = _of_all_forms(records.PROGRAM_HEADER_64, records.PROGRAM_HEADER_32)
+_SYMBOL = _of_all_forms(records.SYMBOL_64, records.SYMBOL_32)
+#: Relocations of host machines have one word ``r_info``.
+_RELA = _of_all_forms(Struct("<QQq"), records.RELA_32)
+_POINTER = _of_all_forms(Struct("<Q"), Struct("<I"))
+#: First bit of the symbol in ``r_info``, by class (gABI).
+_SYMBOL_SHIFT = {ELFCLASS32: 8, ELFCLASS64: 32}
+#: Where ``e_machine`` ends, which stands behind ``e_ident`` and ``e_type``.
+_MACHINE_END = EI_NIDENT + 4
 #: Relocations read at a time; a large library has a million.
 _RELOCATIONS = 1 << 16
 
-MACHINES = {
-    3: "x86",
-    20: "PowerPC",
-    21: "PowerPC64",
-    40: "ARM",
-    62: "x86-64",
-    183: "AArch64",
-    190: "CUDA",
-    224: "AMDGPU",
-    243: "RISC-V",
-}
+MACHINES = MACHINES_OF_PROGRAMS | {EM_PPC: "PowerPC", EM_PPC64: "PowerPC64", EM_CUDA: "CUDA"}
 
 
 class ElfFrame:
@@ -95,8 +93,8 @@ class ElfFrame:
         *,
         sections: bool = True,
     ) -> None:
-        ident = source.exactly(base, 16, "e_ident")
-        form = (ident[4], ident[5])
+        ident = source.exactly(base, EI_NIDENT, "e_ident")
+        form = (ident[EI_CLASS], ident[EI_DATA])
         if ident[:4] != ELF_MAGIC or form not in _HEADER:
             raise BadStructureError(
                 f"e_ident {ident[:6].hex()}",
@@ -124,7 +122,7 @@ class ElfFrame:
             self.e_shentsize,
             self.e_shnum,
             self.e_shstrndx,
-        ) = header.unpack(source.exactly(base + 16, header.size, "elf_header"))
+        ) = header.unpack(source.exactly(base + EI_NIDENT, header.size, "elf_header"))
         self.sections: list[tuple[int, ...]] = []
         self._names: bytes | None = None
         self._limit = limit
@@ -153,7 +151,7 @@ class ElfFrame:
         count = self.e_shnum
         if count == 0:  # the count stands in sh_size of section 0
             first = self._source.exactly(self.base + self.e_shoff, row.size, "section_headers[0]")
-            count = row.unpack(first)[5]
+            _, _, _, _, _, count, _, _, _, _ = row.unpack(first)
         if self.e_shoff + count * row.size > available:
             raise TruncatedError(
                 f"{count} section headers at {self.e_shoff:#x}",
@@ -170,13 +168,13 @@ class ElfFrame:
         if self._names is None:
             strings = self.e_shstrndx
             if strings == SHN_XINDEX and self.sections:
-                strings = self.sections[0][6]
+                _, _, _, _, _, _, strings, _, _, _ = self.sections[0]
             self._names = b""
             if strings < len(self.sections):
                 _, _, _, _, offset, size, *_ = self.sections[strings]
                 if size < MAX_IMAGE_BYTES:
                     self._names = self._source.read(self.base + offset, size)
-        start = self.sections[index][0]
+        start, *_ = self.sections[index]
         end = self._names.find(b"\0", start)
         return self._names[start : end if end >= 0 else start].decode("utf-8", "replace")
 
@@ -184,23 +182,27 @@ class ElfFrame:
     def length(self) -> int:
         """Bytes from the header to the end of the last thing that the headers point at."""
         ends = [
-            16 + _HEADER[self.form].size,
+            EI_NIDENT + _HEADER[self.form].size,
             self.e_shoff + len(self.sections) * self.e_shentsize,
         ]
         if self.e_phoff:
             ends.append(self.e_phoff + self.e_phnum * _SEGMENT[self.form].size)
-        ends.extend(s[4] + s[5] for s in self.sections if occupies_file(s[1], s[2]))
+        ends.extend(
+            offset + size
+            for _, sh_type, flags, _, offset, size, *_ in self.sections
+            if occupies_file(sh_type, flags)
+        )
         return int(max(ends))
 
     def regions(self) -> list[tuple[int, int, str]]:
         """Start, end and name of the sections with bytes, in file order."""
         rows = [
-            (s[4], s[4] + s[5], i)
-            for i, s in enumerate(self.sections)
-            if s[5] and s[1] not in (SHT_NULL, SHT_NOBITS)
+            (offset, offset + size, index)
+            for index, (_, sh_type, _, _, offset, size, *_) in enumerate(self.sections)
+            if size and sh_type not in (SHT_NULL, SHT_NOBITS)
         ]
         rows.sort()
-        return [(a, b, self.name(i)) for a, b, i in rows]
+        return [(start, end, self.name(index)) for start, end, index in rows]
 
     # -- addresses --------------------------------------------------------------------------
 
@@ -213,10 +215,16 @@ class ElfFrame:
             if self.e_phoff and self.e_phentsize == row.size:
                 data = self._source.read(self.base + self.e_phoff, self.e_phnum * row.size)
             rows = row.iter_unpack(data[: len(data) // row.size * row.size])
-            if self.form[0] == 2:
-                self._segments = [(r[0], r[1], r[2], r[3], r[5]) for r in rows]
+            if self.form[0] == ELFCLASS64:
+                self._segments = [
+                    (kind, flags, offset, address, size)
+                    for kind, flags, offset, address, _, size, _, _ in rows
+                ]
             else:
-                self._segments = [(r[0], r[6], r[1], r[2], r[4]) for r in rows]
+                self._segments = [
+                    (kind, flags, offset, address, size)
+                    for kind, offset, address, _, size, _, flags, _ in rows
+                ]
         return self._segments
 
     def offset_of(self, address: int) -> int | None:
@@ -229,11 +237,11 @@ class ElfFrame:
     @property
     def word(self) -> int:
         """Bytes of an address."""
-        return 4 * self.form[0]
+        return _POINTER[self.form].size
 
     def words(self, offset: int, count: int) -> list[int]:
         """Up to ``count`` pointers at an offset of the source."""
-        word = Struct(_ORDER[self.form[1]] + _WORD[self.form[0]])
+        word = _POINTER[self.form]
         data = self._source.read(offset, count * word.size)
         return [w for (w,) in word.iter_unpack(data[: len(data) // word.size * word.size])]
 
@@ -256,11 +264,15 @@ class ElfFrame:
         record = _RELA[self.form]
         end = min(start + table.get(DT_RELASZ, 0), self._source.size)
         step = _RELOCATIONS * record.size
-        shift = 32 if self.form[0] == 2 else 8
+        shift = _SYMBOL_SHIFT[self.form[0]]
         for at in range(start, end, step):
             data = self._source.read(at, min(step, end - at))
             rows = record.iter_unpack(data[: len(data) // record.size * record.size])
-            found.update((o, a) for o, info, a in rows if o in wanted and not info >> shift)
+            found.update(
+                (place, addend)
+                for place, info, addend in rows
+                if place in wanted and not info >> shift
+            )
         return found
 
     def relocated(self, index: int) -> dict[int, int]:
@@ -270,23 +282,28 @@ class ElfFrame:
         """
         found: dict[int, int] = {}
         record, symbol = _RELA[self.form], _SYMBOL[self.form]
-        shift = 32 if self.form[0] == 2 else 8
-        for row in self.sections:
-            if row[1] != SHT_RELA or row[7] != index or row[6] >= len(self.sections):
+        shift = _SYMBOL_SHIFT[self.form[0]]
+        for _, sh_type, _, _, offset, size, sh_link, sh_info, _, _ in self.sections:
+            if sh_type != SHT_RELA or sh_info != index or sh_link >= len(self.sections):
                 continue
-            symbols = self.sections[row[6]]
-            size = min(row[5], _RELOCATIONS * record.size)
-            data = self._source.read(self.base + row[4], size)
+            _, _, _, _, symbols_offset, symbols_size, *_ = self.sections[sh_link]
+            size = min(size, _RELOCATIONS * record.size)
+            data = self._source.read(self.base + offset, size)
             whole = data[: len(data) // record.size * record.size]
             for place, info, addend in record.iter_unpack(whole):
                 at = (info >> shift) * symbol.size
-                raw = self._source.read(self.base + symbols[4] + at, symbol.size)
-                if at + symbol.size > symbols[5] or len(raw) != symbol.size:
+                raw = self._source.read(self.base + symbols_offset + at, symbol.size)
+                if at + symbol.size > symbols_size or len(raw) != symbol.size:
                     continue
-                fields = symbol.unpack(raw)
-                shndx, value = fields[3:5] if self.form[0] == 2 else (fields[5], fields[1])
-                if 0 < shndx < len(self.sections) and self.sections[shndx][1] != SHT_NOBITS:
-                    found[place] = self.base + self.sections[shndx][4] + value + addend
+                if self.form[0] == ELFCLASS64:
+                    _, _, _, shndx, value, _ = symbol.unpack(raw)
+                else:
+                    _, value, _, _, _, shndx = symbol.unpack(raw)
+                if not SHN_UNDEF < shndx < len(self.sections):
+                    continue
+                _, kind, _, _, start, *_ = self.sections[shndx]
+                if kind != SHT_NOBITS:
+                    found[place] = self.base + start + value + addend
         return found
 
 
@@ -310,17 +327,16 @@ def cubin_length(source: Source, offset: int) -> int:
 
 
 def cubin_arch(ident: bytes, e_flags: int) -> int:
-    """The sm number in ``e_flags``: bits 8-23 with EI_OSABI 0x41, bits 0-7 before."""
-    return (e_flags >> 8) & 0xFFFF if ident[7] == 0x41 else e_flags & 0xFF
+    """The sm number in ``e_flags``."""
+    return sm_of(ident[EI_OSABI], e_flags)
 
 
 def is_cubin_header(head: bytes) -> bool:
     """Whether bytes start an ELF header of EM_CUDA, little-endian."""
     return (
-        len(head) >= 20
+        len(head) >= _MACHINE_END
         and head[:4] == ELF_MAGIC
-        and head[4] in (1, 2)
-        and head[5] == 1
-        and head[18] == EM_CUDA
-        and head[19] == 0
+        and head[EI_CLASS] in (ELFCLASS32, ELFCLASS64)
+        and head[EI_DATA] == ELFDATA2LSB
+        and head[_MACHINE_END - 2 : _MACHINE_END] == EM_CUDA.to_bytes(2, "little")
     )

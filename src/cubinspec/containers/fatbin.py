@@ -8,7 +8,7 @@ Source of fact: ``ksy/fatbin.ksy`` and ``ksy/tables/fatbin.yaml``.
 
 from __future__ import annotations
 
-from struct import Struct
+from struct import Struct, calcsize
 
 from cubinspec.errors import BadStructureError, CubinError, LimitError, TruncatedError
 from cubinspec.limits import (
@@ -19,7 +19,18 @@ from cubinspec.limits import (
     MAX_ZSTD_RATIO,
 )
 from cubinspec_generated import records
-from cubinspec_generated.tables.fatbin import FLAG_NAMES, KINDS, MAGICS
+from cubinspec_generated.codes import (
+    FATBIN_FLAG_ARCH_SPECIFIC,
+    FATBIN_FLAG_COMPRESSED_LZ4,
+    FATBIN_FLAG_COMPRESSED_LZ4_FRAME,
+    FATBIN_FLAG_COMPRESSED_ZLIB,
+    FATBIN_FLAG_COMPRESSED_ZSTD,
+    FATBIN_FLAG_FAMILY_SPECIFIC,
+    FATBIN_FLAG_SCRAMBLED,
+    FATBIN_KIND_NVVM,
+    FATBIN_MAGIC,
+)
+from cubinspec_generated.tables.fatbin import KINDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,26 +39,21 @@ if TYPE_CHECKING:
     from cubinspec.containers.arena import Arena
     from cubinspec.containers.source import Source
 
-_CODES = {name: code for code, name in (*MAGICS.items(), *KINDS.items(), *FLAG_NAMES.items())}
-
-MAGIC = _CODES["FATBIN_MAGIC"]
-MAGIC_BYTES = MAGIC.to_bytes(4, "little")
-WRAPPER_MAGIC = _CODES["FATBIN_WRAPPER_MAGIC"]
+MAGIC_BYTES = FATBIN_MAGIC.to_bytes(4, "little")
 
 CONTAINER = Struct(records.FAT_BLOCK.format + records.CONTAINER_HEAD.format.lstrip("<"))
 ENTRY = records.ENTRY_HEAD
 EXTENSION = records.EXTENSION_HEAD
 
-KIND_PTX, KIND_ELF, KIND_NVVM = _CODES["PTX"], _CODES["ELF"], _CODES["NVVM"]
-FLAG_64BIT = _CODES["ADDRESS_64"]
-FLAG_DEBUG = _CODES["DEBUG"]
-FLAG_LINUX = _CODES["HOST_LINUX"]
-FLAG_ZLIB, FLAG_LZ4 = _CODES["COMPRESSED_ZLIB"], _CODES["COMPRESSED_LZ4"]
-FLAG_LZ4_FRAME, FLAG_ZSTD = _CODES["COMPRESSED_LZ4_FRAME"], _CODES["COMPRESSED_ZSTD"]
-FLAG_SCRAMBLED = _CODES["SCRAMBLED"]
-FLAG_ARCH_SPECIFIC = _CODES["ARCH_SPECIFIC"]
-FLAG_FAMILY_SPECIFIC = _CODES["FAMILY_SPECIFIC"]
-FLAG_COMPAT_COPY = _CODES["HAS_COMPAT"]
+
+def _place(field: str) -> int:
+    """Offset of a field of an entry header."""
+    before = records.ENTRY_HEAD_FIELDS.index(field)
+    return calcsize(ENTRY.format[: 1 + before])
+
+
+_HEADER_SIZE_AT, _PAYLOAD_SIZE_AT = _place("len_header"), _place("len_payload")
+_FLAGS_AT, _SIZE_AT = _place("flags"), _place("len_uncompressed")
 
 #: The table's names of kinds in the words of users.
 _WORDS = {"ELF": "cubin", "ELF_2": "cubin", "RELOCATABLE_PTX": "ptx"}
@@ -55,10 +61,10 @@ KIND_NAMES = {code: _WORDS.get(name, name.lower()) for code, name in KINDS.items
 
 #: Compression by flag. Which one counts when several are set is not known; none has two.
 COMPRESSIONS = (
-    (FLAG_ZSTD, "zstd"),
-    (FLAG_LZ4, "lz4"),
-    (FLAG_LZ4_FRAME, "lz4-frame"),
-    (FLAG_ZLIB, "zlib"),
+    (FATBIN_FLAG_COMPRESSED_ZSTD, "zstd"),
+    (FATBIN_FLAG_COMPRESSED_LZ4, "lz4"),
+    (FATBIN_FLAG_COMPRESSED_LZ4_FRAME, "lz4-frame"),
+    (FATBIN_FLAG_COMPRESSED_ZLIB, "zlib"),
 )
 MAX_RATIO = {
     "zstd": MAX_ZSTD_RATIO,
@@ -66,7 +72,12 @@ MAX_RATIO = {
     "lz4-frame": MAX_LZ4_RATIO,
     "zlib": MAX_DEFLATE_RATIO,
 }
-FLAGS_COMPRESSED = FLAG_ZLIB | FLAG_LZ4 | FLAG_LZ4_FRAME | FLAG_ZSTD
+FLAGS_COMPRESSED = (
+    FATBIN_FLAG_COMPRESSED_ZLIB
+    | FATBIN_FLAG_COMPRESSED_LZ4
+    | FATBIN_FLAG_COMPRESSED_LZ4_FRAME
+    | FATBIN_FLAG_COMPRESSED_ZSTD
+)
 
 
 class Entry:
@@ -137,7 +148,7 @@ class Entry:
 
         Options are what ``nvcc -gencode code=lto_…`` stores for the compilation at link time.
         """
-        if self.kind == KIND_NVVM and self.extension_offset:
+        if self.kind == FATBIN_KIND_NVVM and self.extension_offset:
             return "lto"
         return KIND_NAMES.get(self.kind, "unknown")
 
@@ -151,14 +162,14 @@ class Entry:
     @property
     def scrambled(self) -> bool:
         """Whether the payload is unreadable by intent: so nvcc stores compressed LTO IR."""
-        return bool(self.flags & FLAG_SCRAMBLED)
+        return bool(self.flags & FATBIN_FLAG_SCRAMBLED)
 
     @property
     def variant(self) -> str:
         """``a``, ``f`` or nothing."""
-        if self.flags & FLAG_ARCH_SPECIFIC:
+        if self.flags & FATBIN_FLAG_ARCH_SPECIFIC:
             return "a"
-        return "f" if self.flags & FLAG_FAMILY_SPECIFIC else ""
+        return "f" if self.flags & FATBIN_FLAG_FAMILY_SPECIFIC else ""
 
     @property
     def payload_offset(self) -> int:
@@ -180,7 +191,7 @@ def looks_like_container(header: bytes) -> bool:
     if len(header) < CONTAINER.size:
         return False
     magic, version, header_size, _ = CONTAINER.unpack_from(header)
-    return bool(magic == MAGIC and version == 1 and header_size == CONTAINER.size)
+    return bool(magic == FATBIN_MAGIC and version == 1 and header_size == CONTAINER.size)
 
 
 def container_size(source: Source, offset: int) -> int:
@@ -192,13 +203,13 @@ def container_size(source: Source, offset: int) -> int:
     """
     header = source.exactly(offset, CONTAINER.size, "fatbin.header")
     magic, version, header_size, size = CONTAINER.unpack(header)
-    if magic != MAGIC or version != 1 or header_size != CONTAINER.size:
+    if magic != FATBIN_MAGIC or version != 1 or header_size != CONTAINER.size:
         raise BadStructureError(
             f"magic {magic:#x}, version {version}, header size {header_size}",
             file=source.name,
             offset=offset,
             field="fatbin.header",
-            expected=f"magic {MAGIC:#x}, version 1, header size 16",
+            expected=f"magic {FATBIN_MAGIC:#x}, version 1, header size 16",
         )
     return int(size)
 
@@ -229,7 +240,7 @@ def entries(source: Source, offset: int, size: int) -> Iterator[Entry]:
             raise BadStructureError(
                 f"header size {entry.header_size}",
                 file=source.name,
-                offset=at + 4,
+                offset=at + _HEADER_SIZE_AT,
                 field=f"fatbin.entries[{number}].header_size",
                 expected=f"at least {ENTRY.size}",
             )
@@ -238,7 +249,7 @@ def entries(source: Source, offset: int, size: int) -> Iterator[Entry]:
             raise TruncatedError(
                 f"the entry ends at {following:#x}, its container at {end:#x}",
                 file=source.name,
-                offset=at + 8,
+                offset=at + _PAYLOAD_SIZE_AT,
                 field=f"fatbin.entries[{number}].payload_size",
                 expected=f"at most {max(0, end - at - entry.header_size)} bytes",
             )
@@ -246,7 +257,7 @@ def entries(source: Source, offset: int, size: int) -> Iterator[Entry]:
             raise TruncatedError(
                 f"the entry ends at {following:#x}, the file at {source.size:#x}",
                 file=source.name,
-                offset=at + 8,
+                offset=at + _PAYLOAD_SIZE_AT,
                 field=f"fatbin.entries[{number}].payload_size",
                 expected=f"at most {max(0, source.size - at - entry.header_size)} bytes",
             )
@@ -292,7 +303,7 @@ def _in_header(source: Source, entry: Entry, start: int, length: int, what: str)
 
 
 def payload(source: Source, entry: Entry) -> bytes:
-    """The stored bytes of an entry: the exact compressed bytes, or the padded plain ones.
+    """The stored bytes of an entry: the exact compressed bytes, or the image with its padding.
 
     Raises:
         BadStructureError: the header has them larger than the payload.
@@ -335,26 +346,16 @@ def image_into(source: Source, entry: Entry, arena: Arena) -> memoryview:
         raise CubinError(
             "the payload is scrambled by its producer and cannot be read",
             file=source.name,
-            offset=entry.offset + 40,
+            offset=entry.offset + _FLAGS_AT,
             field=f"{field}.flags",
-            expected=f"flags without {FLAG_SCRAMBLED:#x}",
+            expected=f"flags without {FATBIN_FLAG_SCRAMBLED:#x}",
         )
     how = entry.compression
     if how == "none":
         return memoryview(payload(source, entry))
     stored = _payload_size(source, entry)
     size = entry.uncompressed_size
-    ratio = MAX_RATIO[how]
-    if size > MAX_IMAGE_BYTES or (
-        size > ratio * stored and (how != "zstd" or size > BOMB_FLOOR_BYTES)
-    ):
-        raise LimitError(
-            f"{size} bytes declared for {stored} compressed with {how}",
-            file=source.name,
-            offset=entry.offset + 56,
-            field=f"{field}.uncompressed_size",
-            expected=f"at most {ratio} per byte and {MAX_IMAGE_BYTES} in all",
-        )
+    _check_ratio(source, entry, stored)
     try:
         data = source.glance(entry.payload_offset, stored, arena.stored)
         if len(data) != stored:
@@ -373,7 +374,7 @@ def image_into(source: Source, entry: Entry, arena: Arena) -> memoryview:
         raise LimitError(
             f"no memory for {size} bytes",
             file=source.name,
-            offset=entry.offset + 56,
+            offset=entry.offset + _SIZE_AT,
             field=f"{field}.uncompressed_size",
         ) from error
     except Exception as error:
@@ -387,6 +388,22 @@ def image_into(source: Source, entry: Entry, arena: Arena) -> memoryview:
             expected=f"{how} data of {size} bytes",
         ) from error
     return out
+
+
+def _check_ratio(source: Source, entry: Entry, stored: int) -> None:
+    """Refuse what no honest compression makes of the stored bytes."""
+    size, how = entry.uncompressed_size, entry.compression
+    ratio = MAX_RATIO[how]
+    # zstd writes a page of one byte in no space, so its ratio counts for large images only
+    is_bomb = size > ratio * stored and (how != "zstd" or size > BOMB_FLOOR_BYTES)
+    if size > MAX_IMAGE_BYTES or is_bomb:
+        raise LimitError(
+            f"{size} bytes declared for {stored} compressed with {how}",
+            file=source.name,
+            offset=entry.offset + _SIZE_AT,
+            field=f"fatbin.entries[{entry.number}].uncompressed_size",
+            expected=f"at most {ratio} per byte and {MAX_IMAGE_BYTES} in all",
+        )
 
 
 def _check(size: int, out: memoryview) -> None:
@@ -422,9 +439,9 @@ def _lz4_frame(data: bytes | memoryview, out: memoryview) -> None:
 def _zlib(data: bytes | memoryview, out: memoryview) -> None:
     import zlib
 
-    plain = zlib.decompressobj().decompress(data, len(out) + 1)
-    _check(len(plain), out)
-    out[:] = plain
+    image = zlib.decompressobj().decompress(data, len(out) + 1)
+    _check(len(image), out)
+    out[:] = image
 
 
 _DECOMPRESS = {"zstd": _zstd, "lz4": _lz4, "lz4-frame": _lz4_frame, "zlib": _zlib}

@@ -18,6 +18,21 @@ from cubinspec.containers import fatbin
 from cubinspec.containers.elf_host import ElfFrame, cubin_arch, is_cubin_header
 from cubinspec.containers.source import BytesSource, Source
 from cubinspec.errors import BadStructureError, CubinError, NotCubinError
+from cubinspec_generated.codes import (
+    EI_ABIVERSION,
+    ELFCLASS32,
+    FATBIN_FLAG_ADDRESS_64,
+    FATBIN_FLAG_ARCH_SPECIFIC,
+    FATBIN_FLAG_COMPRESSED_LZ4,
+    FATBIN_FLAG_COMPRESSED_ZSTD,
+    FATBIN_FLAG_DEBUG,
+    FATBIN_FLAG_FAMILY_SPECIFIC,
+    FATBIN_FLAG_HAS_COMPAT,
+    FATBIN_FLAG_HOST_LINUX,
+    FATBIN_KIND_ELF,
+    FATBIN_KIND_PTX,
+    FATBIN_MAGIC,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,18 +44,18 @@ ZSTD_LEVELS = {"default": 5, "balance": 5, "size": 19}
 MODES = ("default", "balance", "size", "speed", "none")
 _VARIANT_FLAGS = {
     "": 0,
-    "a": fatbin.FLAG_ARCH_SPECIFIC,
-    "f": fatbin.FLAG_FAMILY_SPECIFIC,
+    "a": FATBIN_FLAG_ARCH_SPECIFIC,
+    "f": FATBIN_FLAG_FAMILY_SPECIFIC,
 }
 #: From this sm on, cubins may carry Mercury code and their entry a copy of ``.nv.compat``.
 _FIRST_CAPSULE_SM = 100
 
 
-class Entry:
+class NewEntry:
     """One entry to be written: what cannot be computed from the rest.
 
     Attributes:
-        payload: stored bytes: compressed exactly, plain ones as they are.
+        payload: the stored bytes, compressed or not, without padding.
         uncompressed_size: bytes before compression; 0 when not compressed.
         ident: identifier, or ``None``.
         extension: ptxas or NVVM options with their NUL, or a NUL and a copy of ``.nv.compat``;
@@ -121,14 +136,14 @@ def _padded(data: bytes) -> bytes:
     return data + bytes(-len(data) % 8)
 
 
-def container(entries: Iterable[Entry]) -> bytes:
+def container(entries: Iterable[NewEntry]) -> bytes:
     """A fatbin of these entries, in this order."""
     body = b"".join([entry.to_bytes() for entry in entries])
-    header = fatbin.CONTAINER.pack(fatbin.MAGIC, 1, fatbin.CONTAINER.size, len(body))
+    header = fatbin.CONTAINER.pack(FATBIN_MAGIC, 1, fatbin.CONTAINER.size, len(body))
     return header + body
 
 
-def parse(source: Source, offset: int = 0) -> list[Entry]:
+def parse(source: Source, offset: int = 0) -> list[NewEntry]:
     """The entries of the container at ``offset`` as they can be written again.
 
     Raises:
@@ -139,8 +154,8 @@ def parse(source: Source, offset: int = 0) -> list[Entry]:
     return [_parse_entry(source, entry) for entry in fatbin.entries(source, offset, size)]
 
 
-def _parse_entry(source: Source, entry: fatbin.Entry) -> Entry:
-    return Entry(
+def _parse_entry(source: Source, entry: fatbin.Entry) -> NewEntry:
+    return NewEntry(
         entry.kind,
         entry.sm,
         fatbin.payload(source, entry),
@@ -165,7 +180,7 @@ def entry_for(
     debug: bool = False,
     options: bytes = b"",
     ident: bytes | None = None,
-) -> Entry:
+) -> NewEntry:
     """An entry for a cubin or PTX, as ``fatbinary`` makes it.
 
     Args:
@@ -201,7 +216,7 @@ def _cubin_entry(
     compress_all: bool,
     debug: bool,
     ident: bytes | None,
-) -> Entry:
+) -> NewEntry:
     from cubinspec.model.cubin import Cubin
 
     frame = ElfFrame(BytesSource(data, name))
@@ -221,27 +236,27 @@ def _cubin_entry(
     cubin = Cubin.parse(data, name=name)
     if variant is None:
         variant = "a" if cubin.arch.endswith("a") else ""
-    flags = fatbin.FLAG_64BIT | fatbin.FLAG_LINUX | _VARIANT_FLAGS[variant]
-    if frame.form[0] == 1:
-        flags &= ~fatbin.FLAG_64BIT
+    flags = FATBIN_FLAG_ADDRESS_64 | FATBIN_FLAG_HOST_LINUX | _VARIANT_FLAGS[variant]
+    if frame.form[0] == ELFCLASS32:
+        flags &= ~FATBIN_FLAG_ADDRESS_64
     if debug:
-        flags |= fatbin.FLAG_DEBUG
+        flags |= FATBIN_FLAG_DEBUG
     extension = None
     if said >= _FIRST_CAPSULE_SM:
-        flags |= fatbin.FLAG_COMPAT_COPY
+        flags |= FATBIN_FLAG_HAS_COMPAT
         try:
             extension = b"\0" + bytes(cubin.sections[".nv.compat"].data)
         except CubinError:
             extension = None
     compressed = mode != "none" and (compress_all or debug or mode == "size")
-    payload, how, plain_size = _compress(data, mode if compressed else "none")
-    return Entry(
-        fatbin.KIND_ELF,
+    payload, how, image_size = _compress(data, mode if compressed else "none")
+    return NewEntry(
+        FATBIN_KIND_ELF,
         said,
         payload,
         flags=flags | how,
-        code_version=(frame.ident[8], 1),
-        uncompressed_size=plain_size,
+        code_version=(frame.ident[EI_ABIVERSION], 1),
+        uncompressed_size=image_size,
         ident=ident,
         extension=extension,
     )
@@ -256,7 +271,7 @@ def _ptx_entry(
     debug: bool,
     options: bytes,
     ident: bytes | None,
-) -> Entry:
+) -> NewEntry:
     import re
 
     version = re.search(rb"\.version[ \t]+(\d+)\.(\d+)", data)
@@ -268,24 +283,24 @@ def _ptx_entry(
     if target is not None:
         sm = int(target[1]) if sm is None else sm
         variant = target[2].decode() if variant is None else variant
-    flags = fatbin.FLAG_64BIT | fatbin.FLAG_LINUX | _VARIANT_FLAGS[variant or ""]
+    flags = FATBIN_FLAG_ADDRESS_64 | FATBIN_FLAG_HOST_LINUX | _VARIANT_FLAGS[variant or ""]
     if debug:
-        flags |= fatbin.FLAG_DEBUG
-    payload, how, plain_size = _compress(compact_ptx(data) + b"\0", mode)
-    return Entry(
-        fatbin.KIND_PTX,
+        flags |= FATBIN_FLAG_DEBUG
+    payload, how, image_size = _compress(compact_ptx(data) + b"\0", mode)
+    return NewEntry(
+        FATBIN_KIND_PTX,
         sm or 0,
         payload,
         flags=flags | how,
         code_version=(int(version[2]), int(version[1])),
-        uncompressed_size=plain_size,
+        uncompressed_size=image_size,
         ident=ident,
         extension=options + b"\0",
     )
 
 
 def _compress(data: bytes, mode: str) -> tuple[bytes, int, int]:
-    """Stored bytes, flag, and size before compression (0 when stored plainly)."""
+    """Stored bytes, flag, and size before compression (0 when stored as it is)."""
     if mode == "none":
         return data, 0, 0
     try:
@@ -293,11 +308,11 @@ def _compress(data: bytes, mode: str) -> tuple[bytes, int, int]:
             import cramjam
 
             block = cramjam.lz4.compress_block(data, store_size=False)
-            return bytes(block), fatbin.FLAG_LZ4, len(data)
+            return bytes(block), FATBIN_FLAG_COMPRESSED_LZ4, len(data)
         import zstandard
 
         packer = zstandard.ZstdCompressor(level=ZSTD_LEVELS[mode], write_checksum=False)
-        return packer.compress(data), fatbin.FLAG_ZSTD, len(data)
+        return packer.compress(data), FATBIN_FLAG_COMPRESSED_ZSTD, len(data)
     except ImportError as error:
         raise CubinError(
             f"the Python package {error.name} is needed to compress and is not installed",

@@ -1,4 +1,4 @@
-"""Saying plainly what a file is, for messages to someone who gave the wrong one."""
+"""What a file is, in words for someone who gave the wrong one."""
 
 from __future__ import annotations
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from cubinspec.containers.elf_host import ELF_MAGIC, is_cubin_header
-from cubinspec.containers.fatbin import MAGIC_BYTES, WRAPPER_MAGIC
+from cubinspec.containers.fatbin import MAGIC_BYTES
+from cubinspec_generated.codes import FATBIN_WRAPPER_MAGIC
 
 #: Bytes from the start that :func:`sniff` wants; a tar header is 512 bytes.
 SNIFF_BYTES = 1024
@@ -30,7 +31,7 @@ _STARTS = (
     (b"BC\xc0\xde", "bitcode"),
     (b"\xde\xc0\x17\x0b", "bitcode"),
     (MAGIC_BYTES, "fatbin"),
-    (WRAPPER_MAGIC.to_bytes(4, "little"), "wrapper"),
+    (FATBIN_WRAPPER_MAGIC.to_bytes(4, "little"), "wrapper"),
     (b"MZ", "pe"),
 )
 

@@ -13,11 +13,23 @@ from __future__ import annotations
 
 from struct import Struct
 
-from cubinspec.containers import fatbin
-from cubinspec.containers.elf_host import ET_REL, PF_W, PT_LOAD, SHT_NOBITS, ElfFrame
+from cubinspec.containers.elf_host import ElfFrame
 from cubinspec.containers.pe_host import PeFrame
 from cubinspec.errors import CubinError
 from cubinspec.limits import MAX_WRAPPERS, SEARCH_CHUNK_BYTES
+from cubinspec_generated.codes import (
+    ET_REL,
+    FATBIN_WRAPPER_DEVICE_LINKED,
+    FATBIN_WRAPPER_MAGIC,
+    PF_W,
+    PT_LOAD,
+    SHF_ALLOC,
+    SHT_NOBITS,
+    SHT_REL,
+    SHT_RELA,
+    SHT_STRTAB,
+    SHT_SYMTAB,
+)
 from cubinspec_generated.tables.fatbin import WRAPPER_VERSIONS
 
 TYPE_CHECKING = False
@@ -31,11 +43,9 @@ _PE_SECTION = SECTION[:8]
 _RECORD = {8: Struct("<IIQQ"), 4: Struct("<IIII")}
 _ADDRESS = 8
 _ALIGNMENT = 4
-_MAGIC = fatbin.WRAPPER_MAGIC.to_bytes(4, "little")
-_TABLE_TYPES = frozenset((2, 3, 4, 9))  # SHT_SYMTAB, SHT_STRTAB, SHT_RELA, SHT_REL
+_MAGIC = FATBIN_WRAPPER_MAGIC.to_bytes(4, "little")
+_TABLE_TYPES = frozenset((SHT_SYMTAB, SHT_STRTAB, SHT_RELA, SHT_REL))
 _TABLE_BYTES = 1 << 18
-SHF_ALLOC = 2
-_DEVICE_LINKED = next(code for code, name in WRAPPER_VERSIONS.items() if name == "DEVICE_LINKED")
 
 
 class Wrapper:
@@ -60,7 +70,7 @@ class Wrapper:
     @property
     def is_device_link(self) -> bool:
         """Whether its container is the result of a device link."""
-        return self.version == _DEVICE_LINKED
+        return self.version == FATBIN_WRAPPER_DEVICE_LINKED
 
 
 class Host:

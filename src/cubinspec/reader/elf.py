@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 #: ``r_info`` of ELF32: the type in bits 0-7, the symbol above (gABI).
 _TYPE_MASK_32, _SYMBOL_SHIFT_32 = 0xFF, 8
 #: Machines of other programs, which users hand over by mistake.
-_MACHINES = {
+MACHINES = {
     EM_386: "x86",
     EM_ARM: "ARM",
     EM_X86_64: "x86-64",
@@ -232,7 +232,7 @@ class Elf:
             )
         machine = int.from_bytes(self.data[18:20], "little")
         if self.size >= 20 and machine != EM_CUDA:
-            name = _MACHINES.get(machine)
+            name = MACHINES.get(machine)
             raise NotCubinError(
                 f"ELF file of machine {machine}" + (f" ({name})" if name else "") + ", not a cubin",
                 file=self.file,
