@@ -5,7 +5,6 @@ from __future__ import annotations
 from cubinspec_generated.codes import SHN_UNDEF, SHT_SYMTAB, STB_GLOBAL
 from cubinspec_writer.gc_pause import GcPaused
 from cubinspec_writer.linker.diagnostics import Diagnostics
-from cubinspec_writer.linker.family import MERCURY_HALF, family_of
 from cubinspec_writer.linker.inputs.gather import Gathered, gather, target_of
 from cubinspec_writer.linker.inputs.host import KernelFilter, named_by_host, named_by_options
 from cubinspec_writer.linker.inputs.read import read_half
@@ -22,9 +21,6 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.inputs.options import LinkOptions
     from cubinspec_writer.linker.inputs.sources import Input
 
-#: nvlink warns from this sm number on.
-_RELOCS_UNFINISHED_FROM = 90
-
 
 def link_program(inputs: Iterable[Input], options: LinkOptions) -> LinkResult:
     """Link; see `cubinspec_writer.link`."""
@@ -36,7 +32,7 @@ def _link(inputs: Iterable[Input], options: LinkOptions) -> LinkResult:
     diagnostics = Diagnostics(
         options.warnings_are_errors, options.arch if options.report_arch else "", options.warnings
     )
-    if options.preserve_relocs and target_of(options, diagnostics)[0] >= _RELOCS_UNFINISHED_FROM:
+    if options.preserve_relocs and target_of(options, diagnostics).family.warns_of_preserved_relocs:
         diagnostics.warning(
             "Option '--preserve-relocs' is not fully implemented for gpu archtecture "
             f"'{options.arch}' and may not work as expected"
@@ -48,17 +44,17 @@ def _link(inputs: Iterable[Input], options: LinkOptions) -> LinkResult:
         index = read_index(options.uidx, diagnostics)
     gathered = without_idle_system_objects(gather(inputs, options, diagnostics), options)
     kernels = _kernel_filter(gathered, options, diagnostics)
-    family = family_of(target_of(options, diagnostics)[0])
+    family = target_of(options, diagnostics).family
     candidates = gathered.candidates
     plain = [read_half(c.elf, mercury=False) for c in candidates]
-    code = [read_half(c.elf, mercury=True) for c in candidates] if family.capsule else []
+    code = [read_half(c.elf, mercury=True) for c in candidates] if family.mercury_half else []
     candidates.clear()  # nobody needs the tables of the files any more
-    if not family.capsule:
+    if family.mercury_half is None:
         half = LinkState(options, family, plain, diagnostics, kernels, index)
         run_passes(half)
         _report(half)
         return LinkResult(direct.write(half), diagnostics.messages, gathered.hosts, half, None)
-    mercury = LinkState(options, MERCURY_HALF, code, diagnostics, kernels, index)
+    mercury = LinkState(options, family.mercury_half, code, diagnostics, kernels, index)
     run_passes(mercury)
     _report(mercury)
     # The SASS half has nothing to say that the Mercury half has not said.

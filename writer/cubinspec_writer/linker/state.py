@@ -7,6 +7,7 @@ of the output (rule N1), so sections are only created through `LinkState`.
 
 from __future__ import annotations
 
+from cubinspec.format.targets import target
 from cubinspec_generated.codes import (
     SHF_ALLOC,
     SHF_INFO_LINK,
@@ -31,8 +32,8 @@ from cubinspec_writer.linker.model import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cubinspec.format.targets import Family
     from cubinspec_writer.linker.diagnostics import Diagnostics
-    from cubinspec_writer.linker.family import Family
     from cubinspec_writer.linker.inputs.host import KernelFilter
     from cubinspec_writer.linker.inputs.options import LinkOptions
     from cubinspec_writer.linker.inputs.uidx import Index
@@ -323,6 +324,7 @@ class LinkState:
         "sections",
         "shared",
         "symbols",
+        "target",
         "twin",
         "unified",
     )
@@ -337,6 +339,9 @@ class LinkState:
         index: Index | None = None,
         twin: LinkState | None = None,
     ) -> None:
+        found = target(options.arch)
+        assert found is not None  # other names are refused before
+        self.target = found
         self.options = options
         self.family = family
         self.objects = objects

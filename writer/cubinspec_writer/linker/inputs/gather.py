@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 
 from cubinspec.errors import CubinError
+from cubinspec.format.targets import WRITTEN, Target, is_link_target, is_newer_toolkit, target
 from cubinspec.reader.elf import Elf
 from cubinspec_generated.codes import (
     EICOMPAT_ATTR_CUDA_ACCELERATOR_TARGET,
@@ -21,15 +22,13 @@ from cubinspec_generated.codes import (
     ET_REL,
     SHT_CUDA_COMPAT_INFO,
 )
-from cubinspec_generated.tables.arch import ARCHES, LINK_GROUP
 from cubinspec_writer.linker.diagnostics import Diagnostics, UnsupportedLinkError
-from cubinspec_writer.linker.family import family_of
 from cubinspec_writer.linker.inputs.archives import check_host, identity, is_archive, readable_part
 from cubinspec_writer.linker.inputs.host import HostObject, read_host_object, register_name
 from cubinspec_writer.linker.inputs.options import LinkOptions
 from cubinspec_writer.linker.inputs.read import has_mercury, open_object
 from cubinspec_writer.linker.inputs.sources import Library, Named, contents
-from cubinspec_writer.linker.library.notes import CUINFO, TOOLKIT, toolkit_of
+from cubinspec_writer.linker.library.notes import CUINFO, toolkit_of
 from cubinspec_writer.linker.model import immediate, info_records
 from cubinspec_writer.plain import dataclass, field
 
@@ -79,8 +78,8 @@ class Gathered:
     hosts: list[HostObject] = field(default_factory=list)
 
 
-def target_of(options: LinkOptions, diagnostics: Diagnostics) -> tuple[int, str]:
-    """(sm number, variant) of the target.
+def target_of(options: LinkOptions, diagnostics: Diagnostics) -> Target:
+    """The target of the link.
 
     Raises:
         LinkError: no or an unknown architecture was asked for.
@@ -92,13 +91,10 @@ def target_of(options: LinkOptions, diagnostics: Diagnostics) -> tuple[int, str]
             f"Link target of '{options.arch}' is virtual target that is not JIT-able; "
             "use 'sm_' target instead"
         )
-    if options.arch not in ARCHES or ARCHES[options.arch][0] < FIRST_TARGET:
+    found = target(options.arch)
+    if found is None or not is_link_target(found):
         raise diagnostics.fatal(f"Value '{options.arch}' is not defined for option 'arch'")
-    return ARCHES[options.arch]
-
-
-#: Lowest target of nvlink 13.0.
-FIRST_TARGET = 75
+    return found
 
 
 def gather(inputs: Iterable[Input], options: LinkOptions, diagnostics: Diagnostics) -> Gathered:
@@ -232,7 +228,7 @@ class _Gatherer:
             self.diagnostics.note(f"'{name}' is empty; ignored")
         elif kind == "cubin":
             self._cubin(name, data)
-        elif kind == "ptx" and self.target[0] < _PTX_FROM:
+        elif kind == "ptx" and not self.target.family.links_ptx:  # rule T5
             self.diagnostics.note(f"'{name}' is PTX; ignored for '{self.options.arch}'")
         elif kind == "ptx":
             self._cubin(name, self._assemble(name, data))
@@ -260,17 +256,18 @@ class _Gatherer:
                 return
             elf.section_names  # noqa: B018 - a broken name table has to show here
         except CubinError as error:
-            if self.target[0] >= _STRICT_FROM:
+            if self.target.family.strict_inputs:  # rule X2
                 raise self.diagnostics.fatal(str(error)) from error
             self.diagnostics.note(f"ignored: {error}")
             return
         # The warning comes first (rule T7).
-        if family_of(self.target[0]).capsule and not has_mercury(elf):
+        if self.target.family.capsule and not has_mercury(elf):
             self.diagnostics.warning(
-                f"Output is limited to run on SM Arch '{self.target[0]}' only due to limitations "
+                f"Output is limited to run on SM Arch '{self.target.sm}' only due to limitations "
                 f"in input file {name}"
             )
-        if not self._matches(_arch_of(elf), _is_specific(elf)):
+        # Code of the same group is accepted, unless it is newer (rules T1, T2, T3).
+        if not self.target.links(_arch_of(elf), specific=_is_specific(elf)):
             raise self.diagnostics.fatal(
                 f"Input file '{name}' arch does not match target '{self.options.arch}'"
             )
@@ -289,25 +286,13 @@ class _Gatherer:
             raise self.diagnostics.fatal(f"Input file '{name}' size does not match target '-m64'")
         self.diagnostics.note(f"'{name}' is not a 64-bit file; ignored")
 
-    def _matches(self, sm: int, specific: bool) -> bool:
-        """Whether code for one sm number is accepted for the target.
-
-        Code of the same group is, unless it is newer; that of an `a` variant on its number only.
-
-        Rules T1, T2, T3.
-        """
-        own = self.target[0]
-        if sm == own:
-            return True
-        return not specific and sm < own and LINK_GROUP.get(sm, sm) == LINK_GROUP.get(own, own)
-
     def _check_toolkit(self, elf: Elf, name: str) -> None:
         """Refuse what a newer toolkit made, as nvlink 13.0 does."""
         if CUINFO in elf.section_names:
             made_by = toolkit_of(elf.section_bytes(elf.section_names.index(CUINFO)))
-            if made_by > TOOLKIT:
+            if is_newer_toolkit(made_by):
                 raise self.diagnostics.fatal(
-                    f"Input file '{name}' newer than toolkit ({made_by} vs {TOOLKIT})"
+                    f"Input file '{name}' newer than toolkit ({made_by} vs {WRITTEN.number})"
                 )
 
     def _container(self, name: str, data: bytes) -> _Content:
@@ -368,18 +353,16 @@ class _Gatherer:
         usable = []
         for image in group:
             arch = image.arch.replace("compute_", "sm_")
-            if image.kind not in ("cubin", "ptx") or arch not in ARCHES:
+            own = target(arch) if image.kind in ("cubin", "ptx") else None
+            if own is None:
                 continue
-            sm, variant = ARCHES[arch]
             is_cubin = image.kind == "cubin"
-            if not is_cubin and variant == "a":
-                accepted = (sm, variant) == self.target
-            elif is_cubin or variant:
-                accepted = self._matches(sm, variant == "a")
+            if is_cubin:
+                accepted = self.target.links(own.sm, specific=own.is_specific)
             else:
-                accepted = sm <= self.target[0]
+                accepted = self.target.assembles(own)
             if accepted:
-                usable.append((sm, is_cubin, _VARIANT_RANK[variant], image))
+                usable.append((own.sm, is_cubin, _VARIANT_RANK[own.variant], image))
         if not usable:
             return None
         return max(usable, key=lambda u: u[:3])[3]
@@ -411,14 +394,10 @@ class _Gatherer:
 
 
 _VARIANT_RANK = {"": 0, "f": 1, "a": 2}
-#: First target for which PTX is assembled; nvlink ignores it below (rule T5).
-_PTX_FROM = 90
 _EI_CLASS, _EI_DATA, _EI_OSABI, _E_MACHINE = 4, 5, 7, 18
 #: Bytes from which on a file is mapped instead of read.
 _LARGE = 1 << 20
 _OSABI_CUDA = 0x41
-#: From this target on a broken input is an error (nvlink itself crashes there, rule X2).
-_STRICT_FROM = 100
 
 
 def _member_name(name: str, image: Image) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cubinspec_generated.tables.arch import ARCHES
-from cubinspec_writer.linker.inputs.gather import FIRST_TARGET
+from cubinspec.format.targets import link_targets
 
 
 class Takes:
@@ -55,13 +54,11 @@ class LineOption:
 
 
 def _targets() -> tuple[str, ...]:
-    """Names that nvlink 13.0 takes as architecture."""
-    names = [n for n, (sm, _) in ARCHES.items() if FIRST_TARGET <= sm < _NEXT_TARGET]
+    """Names that the linker takes as architecture."""
+    names = [target.name for target in link_targets()]
     return tuple(n.replace("sm_", prefix) for prefix in ("sm_", "compute_", "lto_") for n in names)
 
 
-#: First architecture that nvlink 13.0 does not know.
-_NEXT_TARGET = 122
 _LTO_ONLY = "for link-time optimisation, which this linker does not do; no effect"
 OPTIONS = (
     LineOption("arch", "arch", Takes.CHOICE, "target, such as sm_90a", _targets()),

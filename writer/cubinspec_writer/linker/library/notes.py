@@ -5,16 +5,12 @@ from __future__ import annotations
 import struct
 
 from cubinspec_generated.codes import NT_NV_TKINFO, SHT_NOTE
-from cubinspec_generated.tables.arch import ARCHES
 from cubinspec_writer.linker.model import InputObject, align_up
 
 OWNER = b"NVIDIA Corp\0"
 
 _HEAD = struct.Struct("<III")
 
-
-#: CUDA version of the rules: major * 10 + minor.
-TOOLKIT = 130
 
 CUINFO = ".note.nv.cuinfo"
 
@@ -63,7 +59,3 @@ def virtual_target(obj: InputObject) -> int | None:
 def toolkit_of(note: bytes) -> int:
     """The CUDA version in `.note.nv.cuinfo`, major * 10 + minor; 0 when it has none."""
     return int.from_bytes(note[28:30], "little")
-
-
-def target_sm(arch: str) -> int:
-    return ARCHES[arch][0]

@@ -19,7 +19,7 @@ def run(state: LinkState) -> None:
         _cut_relocations(state)
     if state.sections.vacated:
         _drop_empty(state)
-    if state.family.has_rel_action and not state.options.relocatable:
+    if state.family.rel_action and not state.options.relocatable:
         action = state.create_section(".nv.rel.action", SHT_CUDA_RELOCINFO, 0, 8, entsize=8)
         action.content = _REL_ACTION
 

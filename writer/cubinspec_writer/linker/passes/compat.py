@@ -15,7 +15,6 @@ from cubinspec_generated.codes import (
     SHT_CUDA_COMPAT_INFO,
 )
 from cubinspec_generated.tables import compat
-from cubinspec_generated.tables.arch import ARCHES
 from cubinspec_writer.linker.model import (
     InfoRecord,
     InputObject,
@@ -66,12 +65,11 @@ def _value(record: InfoRecord) -> int:
 
 def _merge(state: LinkState, code: int, values: list[int]) -> int | None:
     """The merged value by the rule of the code; None when it is not written."""
-    sm, variant = ARCHES[state.options.arch]
     match compat.MERGE.get(code, "drop"):
         case "variant":
-            return compat.VARIANT_VALUES[code].get(variant, 0)
+            return state.target.compat_value(code)
         case "architecture":
-            known = compat.ARCHITECTURE_VALUES[code].get(sm)
+            known = state.target.compat_value(code)
             return (
                 known
                 if known is None or code != EICOMPAT_ATTR_CAN_FASTPATH_FINALIZE

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import struct
 
+from cubinspec.format.targets import WRITTEN
 from cubinspec_generated.codes import NT_NV_CUINFO, SHT_NOTE
 from cubinspec_writer.linker.library.notes import (
-    TOOLKIT,
     make_note,
     own_tkinfo,
-    target_sm,
     virtual_target,
 )
 
@@ -43,5 +42,5 @@ def _tool_notes(state: LinkState) -> bytes:
 def _cuda_note(state: LinkState) -> bytes:
     """Contents of `.note.nv.cuinfo`: the lowest virtual target of the inputs (rule I1)."""
     found = [virtual for obj in state.objects if (virtual := virtual_target(obj)) is not None]
-    virtual = min(found, default=target_sm(state.options.arch))
-    return make_note(NT_NV_CUINFO, struct.pack("<HHHH", 2, virtual, TOOLKIT, 0))
+    virtual = min(found, default=state.target.sm)
+    return make_note(NT_NV_CUINFO, struct.pack("<HHHH", 2, virtual, WRITTEN.number, 0))

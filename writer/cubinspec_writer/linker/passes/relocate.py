@@ -12,6 +12,7 @@ Fixed from here on: all bytes of code and data.
 
 from __future__ import annotations
 
+from cubinspec.format.targets import has_independent_threads
 from cubinspec_generated.codes import (
     SHF_EXECINSTR,
     SHT_CUDA_CONSTANT_B0,
@@ -285,10 +286,8 @@ def runs_in_lockstep(state: LinkState) -> bool:
     Rule O2.
     """
     if state.relocations.lockstep is None:
-        found = [virtual_target(obj) or _FIRST_INDEPENDENT for obj in state.objects]
-        state.relocations.lockstep = max(found, default=_FIRST_INDEPENDENT) < _FIRST_INDEPENDENT
+        found = [virtual_target(obj) for obj in state.objects]
+        state.relocations.lockstep = bool(found) and not any(
+            not virtual or has_independent_threads(virtual) for virtual in found
+        )
     return state.relocations.lockstep
-
-
-#: First architecture whose threads do not run in lockstep.
-_FIRST_INDEPENDENT = 70

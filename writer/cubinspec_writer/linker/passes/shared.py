@@ -15,7 +15,6 @@ from cubinspec_generated.codes import (
     STO_CUDA_SPACE_MASK,
     STO_CUDA_SPACE_SHIFT,
 )
-from cubinspec_generated.tables.arch import ARCHES
 from cubinspec_writer.linker.inputs.options import debugger_sees
 from cubinspec_writer.linker.library.copies import code_relocations
 from cubinspec_writer.linker.library.outsymbols import NO_ADDRESS
@@ -199,7 +198,7 @@ def _named_in_code(state: LinkState) -> set[Symbol]:
 
 def _allows_more_shared(state: LinkState) -> bool:
     """nvlink does not check the limit for the `a` variants (rule S13)."""
-    return ARCHES[state.options.arch][1] == "a"
+    return state.target.is_specific
 
 
 def _place_dynamic(

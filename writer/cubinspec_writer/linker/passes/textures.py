@@ -23,9 +23,7 @@ from cubinspec_generated.codes import (
     STT_CUDA_SAMPLER,
     STT_CUDA_TEXTURE,
 )
-from cubinspec_generated.tables.arch import PARAM_BASE
 from cubinspec_writer.linker.library.copies import code_relocations
-from cubinspec_writer.linker.library.notes import target_sm
 from cubinspec_writer.linker.library.sorting import split_sort
 from cubinspec_writer.linker.model import HANDLE_KINDS, OutSection, Reloc, Symbol, align_up
 
@@ -58,7 +56,7 @@ def run(state: LinkState) -> None:
         for s in state.sections.made
         if s.sh_type == SHT_CUDA_CONSTANT_B0 and s.owner is not None
     }
-    empty = PARAM_BASE[target_sm(state.options.arch)] if is_late else 0
+    empty = state.target.architecture.param_base if is_late else 0
     end = max((s.size for s in banks.values()), default=empty)
     start = align_up(end, state.family.slot_align)
     step = 0 if state.options.relocatable else _SLOT

@@ -15,7 +15,6 @@ from cubinspec_generated.codes import ET_EXEC, ET_REL, SHF_EXECINSTR, SHT_STRTAB
 from cubinspec_writer.emitter import Description, bodies, emit
 from cubinspec_writer.emitter import model as out
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
-from cubinspec_writer.linker.library.notes import target_sm
 from cubinspec_writer.linker.library.outsymbols import (
     has_symbol,
     is_dropped,
@@ -129,7 +128,7 @@ class DescribedHalf:
         symbols = [self.symbol(s) for s in state.symbols.globals if not is_hidden(state, s)]
         header = out.Header(
             e_type=ET_REL if state.options.relocatable else ET_EXEC,
-            e_flags=abi_8_flags(state.family.flags_kind, target_sm(state.options.arch)),
+            e_flags=abi_8_flags(state.family.file_kind, state.target.sm),
         )
         return Description(header, history, symbols, producer, null_value=state.symbols.null_value)
 

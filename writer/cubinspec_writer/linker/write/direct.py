@@ -57,7 +57,6 @@ from cubinspec_generated.codes import (
     STT_SECTION,
 )
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
-from cubinspec_writer.linker.library.notes import target_sm
 from cubinspec_writer.linker.library.outsymbols import is_hidden, symbol_fields
 from cubinspec_writer.linker.model import OutSection, Symbol
 from cubinspec_writer.linker.write.contents import (
@@ -427,7 +426,7 @@ class _DirectWriter:
         if size > _LARGEST_FILE:
             raise LimitError(f"the file would have {size} bytes", expected=f"{_LARGEST_FILE}")
         null = (0, SHT_NULL, 0, 0, 0, count if self.is_large else 0, 0, 0, 0, 0)
-        flags = abi_8_flags(state.family.flags_kind, target_sm(state.options.arch))
+        flags = abi_8_flags(state.family.file_kind, state.target.sm)
         ident = records.ELF_IDENT.pack(
             b"\x7fELF", ELFCLASS64, ELFDATA2LSB, EV_CURRENT, ELFOSABI_CUDA_V2, ABI_8, bytes(7)
         )
