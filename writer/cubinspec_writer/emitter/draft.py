@@ -67,7 +67,7 @@ class Draft:
             entries.
         section_objects, symbol_objects: where this was made of a description: the objects there.
         indices: of these sections.
-        ordinals: the numbers from 0 to that of sections; each an object that many lists share.
+        section_entries: the sections in index order; objects that many lists share.
     """
 
     __slots__ = (
@@ -94,11 +94,11 @@ class Draft:
         "made_as",
         "names",
         "null_value",
-        "ordinals",
         "pins",
         "producer",
         "registers",
         "runs",
+        "section_entries",
         "section_objects",
         "shares",
         "symbol_names",
@@ -150,7 +150,7 @@ class Draft:
         self.section_objects: list[Section] = []
         self.symbol_objects: list[Symbol] = []
         self.indices: dict[Section, int] = {}
-        self.ordinals = [*range(len(names) + 1)]
+        self.section_entries = [*map(Entry, range(len(names)))]
         self._index_of_name: dict[str, int] | None = None
         self._kind_runs: list[tuple[Kind, int, int]] | None = None
         self._singles: list[int] | None = None
@@ -286,8 +286,8 @@ class Draft:
     def index_of_name(self) -> dict[str, int]:
         """Index of the first section of each name."""
         if self._index_of_name is None:
-            names_and_indices = zip(reversed(self.names), self.ordinals[:0:-1], strict=True)
-            self._index_of_name = dict(names_and_indices)
+            indices: list[int] = [len(self.names), *self.section_entries[:0:-1]]
+            self._index_of_name = dict(zip(reversed(self.names), indices, strict=False))
         return self._index_of_name
 
     def number_of(self, name: str) -> int | None:

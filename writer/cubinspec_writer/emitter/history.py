@@ -13,8 +13,15 @@ from itertools import filterfalse
 from cubinspec.format.sections import RELOCATION_TYPES
 from cubinspec_generated.codes import STB_GLOBAL, STT_SECTION
 from cubinspec_writer.emitter import bodies
-from cubinspec_writer.emitter.entries import Entry, of_symbol, symbol_number
-from cubinspec_writer.emitter.positions import BEFORE_ALL, DEFERRED, Positions, behind
+from cubinspec_writer.emitter.entries import (
+    BEFORE_ALL,
+    DEFERRED,
+    Entry,
+    Positions,
+    behind,
+    symbol_entries,
+    symbol_number,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,8 +29,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cubinspec_writer.emitter.draft import Draft
-    from cubinspec_writer.emitter.entries import DroppedRow
-    from cubinspec_writer.emitter.positions import Position
+    from cubinspec_writer.emitter.entries import DroppedRow, Position
 
 _BANK = ".nv.constant0."
 _TEXTURE_BANK = ".nv.constant.entry_image_header_indices."
@@ -87,6 +93,7 @@ class History:
                 behind_globals.append(((place, 0), entry))
         is_complete = None not in self.positions.offsets
         self.positions.sort(entries)
+        self.positions = Positions([], 0)  # a big file has much of it
         draft.history = entries
         if not is_complete and not producer.table_first:
             self._insert_namesakes(draft.history)
@@ -105,6 +112,7 @@ class History:
     def _place_locals(self, split: int, entries: list[Entry]) -> None:
         """Place local symbols: at their name, or right behind their predecessor in the table."""
         draft, symtab, positions = self.draft, self.symtab, self.positions
+        own_place = self._own_place
         is_placed = None not in positions.offsets
         for at in range(1, min(split, len(symtab))):
             entry = symtab[at]
@@ -114,7 +122,7 @@ class History:
                 # an earlier section has the same name
                 position = behind(positions.of(symtab[at - 1]))
             else:
-                place = self._own_place(draft.symbol_names[at])
+                place = own_place(draft.symbol_names[at])
                 position = behind(positions.of(symtab[at - 1])) if place is None else (place, 0)
                 if draft.symbol_rows[at][1] >> 4 == STB_GLOBAL:
                     draft.in_globals[at] = False
@@ -195,7 +203,7 @@ class History:
         if draft.producer.table_first:
             in_order: list[int | None] = [at - DEFERRED for at in range(len(names))]
             self.positions = Positions(in_order, len(self.symtab))
-            return [*map(Entry, range(len(names)))]
+            return draft.section_entries[:]
         has_texture_banks = draft.producer.mercury_names and _TEXTURE_BANK.encode() in self.strtab
         no_place = self._without_place()
         offsets, special, last = self._offsets_of_names(no_place, has_texture_banks)
@@ -214,7 +222,7 @@ class History:
         if no_place:
             special = [number for number in special if number not in no_place]
         self._place_specials([*map(Entry, special)], all_names, has_texture_banks)
-        entries = [*map(Entry, draft.ordinals[:-1]), *map(Entry, range(len(names), len(offsets)))]
+        entries = [*draft.section_entries, *map(Entry, range(len(names), len(offsets)))]
         if no_place:
             entries = [entry for entry in entries if entry not in no_place]
         if special and len({*offsets}) < len(offsets):
@@ -352,15 +360,16 @@ class History:
         """Find the symbols that the layout makes."""
         draft = self.draft
         rows, names = draft.symbol_rows, draft.names
+        section_entries = draft.section_entries
         count = 0 if draft.producer.table_first else len(names)
         has_symbol = bytearray(len(names))
-        symtab = self.symtab = [*map(of_symbol, range(len(rows)))]
+        symtab = self.symtab = symbol_entries(len(rows))
         for at, (_, info, other, shndx, value, size) in enumerate(rows):
             if info == STT_SECTION and 0 < shndx <= count and not (other or value or size):
                 number = shndx - 1
                 if not has_symbol[number] and names[number] == draft.symbol_names[at]:
                     has_symbol[number] = True
-                    symtab[at] = Entry(draft.ordinals[number])
+                    symtab[at] = section_entries[number]
         usual = bytearray()
         for kind, start, stop in draft.kind_runs:
             usual += bytes((kind.has_symbol,)) * (stop - start)
@@ -375,7 +384,7 @@ class History:
         """Whether the history puts the sections into the order that they have."""
         creation = self.draft.created()
         creation.sort(key=self.draft.ranks().__getitem__)
-        return creation == self.draft.ordinals[: len(creation)]
+        return creation == self.draft.section_entries[: len(creation)]
 
     def name_constant_relocations_early(self) -> None:
         """``.rel.nv.constant0.<k>`` is named with its bank, but made with its first entry."""

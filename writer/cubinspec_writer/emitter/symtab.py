@@ -12,7 +12,6 @@ from cubinspec_generated.codes import (
     STT_FUNC,
     STT_SECTION,
 )
-from cubinspec_writer.emitter.entries import is_symbol, symbol_number
 from cubinspec_writer.emitter.plan import refuse
 
 TYPE_CHECKING = False
@@ -108,13 +107,13 @@ class Symtab:
                     is_last = kind.is_deferred or entry in deferred
                     (last if is_last and draft.is_deferred(entry) else found).append(entry)
             else:
-                number = symbol_number(entry)
+                number = ~entry
                 is_global = in_globals.get(number, own[number][1] >> 4 == STB_GLOBAL)
                 (named_early if is_global else found).append(entry)
         self.num_local = len(found)
         self.num_deferred = len(last)
         found += named_early
-        found += [entry for entry in draft.symbols if is_symbol(entry)]
+        found += [entry for entry in draft.symbols if entry < 0]
         found += last
         return found
 
@@ -179,9 +178,9 @@ class Symtab:
         for at, (row, entry) in enumerate(zip(self.rows, self.entries, strict=True)):
             index = row[3]
             word = 0
-            if entry is None or (is_symbol(entry) and not draft.is_defined(symbol_number(entry))):
+            if entry is None or (entry < 0 and not draft.is_defined(~entry)):
                 is_far = index > SHN_XINDEX
-            elif at >= deferred and not is_symbol(entry):
+            elif at >= deferred and entry >= 0:
                 is_far = index > SHN_LORESERVE
             else:
                 word = made.get(index - 1, 0)
@@ -204,22 +203,21 @@ class Symtab:
         numbers: dict[int, int] = {}
         count = 0
         bank = False
+        num_sections = len(draft.names)
         for entry in draft.history:
-            is_section = False
-            if draft.is_dropped(entry):
+            if entry >= num_sections:
                 name, in_shstrtab, _, _ = draft.dropped_row(entry)
                 if not in_shstrtab:
                     continue
-            elif is_symbol(entry) or draft.is_deferred(entry):
+            elif entry < 0 or draft.is_deferred(entry):
                 continue
             else:
-                is_section = True
                 name = draft.names[entry]
             if name.startswith((TEXT, ".debug_frame")):
                 count += bank
                 bank = has_banks and _BANK + name.removeprefix(TEXT) in index_of_name
             count += 1
-            if is_section:
+            if entry < num_sections:
                 numbers[entry] = count
             if name == ".nv.info" and ".nv.rel.action" in index_of_name:
                 count += 1
