@@ -1,20 +1,19 @@
 """The order in which ptxas writes the attributes of a function.
 
-Two orders were read off the output of ptxas 8 to 13.2 (every pair of attributes in every attribute
-section of the samples; no pair contradicts them): one for sm_20 to sm_89, one for sm_90 and up. The
-Mercury copy of a section keeps the second one. nvlink copies most records in reverse.
+Two orders were found in the output of ptxas 8 to 13.2: one for sm_20 to sm_89, one for sm_90 and
+later. No pair of attributes in any attribute section of the samples contradicts them. The Mercury
+copy of a section has the second order. nvlink copies most records in reverse.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cubinspec.model.info import CODE
+from cubinspec_generated import codes
+from cubinspec_generated.codes import EIFMT_BVAL, EIFMT_HVAL, EIFMT_NVAL, EIFMT_SVAL
 
 if TYPE_CHECKING:
     from cubinspec_writer.emitter.bodies import AttributeRecord
-
-EIFMT_NVAL, EIFMT_BVAL, EIFMT_HVAL, EIFMT_SVAL = 1, 2, 3, 4
 
 _CLASSIC = """
 LANGUAGE SW_WAR CUDA_API_VERSION SW2393858_WAR SW1850030_WAR SW2861232_WAR PARAM_CBANK
@@ -38,7 +37,7 @@ CBANK_PARAM_SIZE PARAM_CBANK SW_WAR BINDLESS_TEXTURE_BANK BINDLESS_SURFACE_BANK 
 
 
 def _ranks(names: str) -> dict[int, int]:
-    return {CODE[f"EIATTR_{name}"]: rank for rank, name in enumerate(names.split())}
+    return {getattr(codes, f"EIATTR_{name}"): rank for rank, name in enumerate(names.split())}
 
 
 _RANKS = {False: _ranks(_CLASSIC), True: _ranks(_FINALIZER)}
@@ -48,7 +47,7 @@ def rank(code: int, *, finalizer: bool) -> int:
     """Place of an attribute among those of its function; unknown ones come last.
 
     Args:
-        finalizer: whether the file is one of sm_90 and up, written by ptxas' finalizer.
+        finalizer: whether ptxas writes such a file through its finalizer (sm_90 and later).
     """
     ranks = _RANKS[finalizer]
     return ranks.get(code, len(ranks))
@@ -56,7 +55,7 @@ def rank(code: int, *, finalizer: bool) -> int:
 
 def insert(records: list[AttributeRecord], record: AttributeRecord, *, finalizer: bool) -> None:
     """Put a record where ptxas would have written it."""
-    own = rank(record[1], finalizer=finalizer)
+    own = rank(record_code(record), finalizer=finalizer)
     for at, (_, code, _, _) in enumerate(records):
         if rank(code, finalizer=finalizer) > own:
             records.insert(at, record)
@@ -64,9 +63,10 @@ def insert(records: list[AttributeRecord], record: AttributeRecord, *, finalizer
     records.append(record)
 
 
-def code_of(name: str) -> int:
-    """Code of ``EIATTR_<name>``."""
-    return CODE[f"EIATTR_{name}"]
+def record_code(record: AttributeRecord) -> int:
+    """The attribute that a record is about."""
+    _, code, _, _ = record
+    return code
 
 
 def flag(code: int) -> AttributeRecord:
@@ -91,5 +91,5 @@ def sized(code: int, payload: bytes) -> AttributeRecord:
 
 #: Attributes that the Mercury copy of a function's section never has.
 SASS_ONLY = frozenset(
-    CODE[f"EIATTR_{name}"] for name in ("PARAM_CBANK", "CBANK_PARAM_SIZE", "SW_WAR")
+    (codes.EIATTR_PARAM_CBANK, codes.EIATTR_CBANK_PARAM_SIZE, codes.EIATTR_SW_WAR)
 )

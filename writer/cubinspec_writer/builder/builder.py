@@ -1,28 +1,29 @@
 """A cubin from scratch: what ptxas 13.0 would have written around the same code.
 
-The caller gives what an assembler knows (code, resources, relocations, call graph). From it follow
-the sections and their order, ``.nv.info*``, the parameter bank, ``.nv.compat``, notes, prototypes,
-symbols, names and the layout; ``assembly`` puts them together.
+The caller gives what an assembler knows: code, resources, relocations, call graph. All else follows
+from that: the sections and their order, ``.nv.info*``, the parameter bank, ``.nv.compat``, notes,
+prototypes, symbols, names and the layout; ``assemble`` makes it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from struct import error as StructError
 
 from cubinspec.errors import BadStructureError
-from cubinspec_writer.builder.assembly import Assembly
+from cubinspec.format.packing import symbol_info
+from cubinspec_generated.codes import STB_GLOBAL, STT_CUDA_OBJECT, STT_FUNC
+from cubinspec_writer.builder.assemble import assemble
 from cubinspec_writer.builder.parts import (
     ADDRESS_TAKEN,
     CALLS,
     INDIRECT_CALLS,
     REFERENCES,
     Bank,
-    Frame,
+    CubinParts,
     Function,
     Parameter,
     Relocation,
-    Tool,
     Variable,
     space_of,
 )
@@ -33,42 +34,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cubinspec_writer.emitter.bodies import AttributeRecord
     from cubinspec_writer.emitter.model import Description
-
-STT_FUNC, STT_CUDA_OBJECT = 2, 13
 
 
 @dataclass(slots=True)
-class CubinBuilder:
-    """Collects the parts of a cubin; :meth:`to_bytes` puts them together.
-
-    Functions and variables keep the order in which they are added.
-
-    Attributes:
-        arch: such as ``sm_90a``; sm_75 and up.
-        relocatable: input for nvlink instead of an executable.
-        toolkit: 10 * major + minor of the toolkit version that the notes state.
-        virtual_sm: architecture of the PTX; by default that of the code.
-        tool: what the tool note says.
-        compat: further records of ``.nv.compat``; they replace computed ones by code.
-        frame, mercury_frame: ``.debug_frame`` of both halves; by default plain ones are made.
-    """
-
-    arch: str
-    relocatable: bool = False
-    toolkit: int = 130
-    virtual_sm: int | None = None
-    tool: Tool = field(default_factory=Tool)
-    compat: list[AttributeRecord] = field(default_factory=list)
-    frame: Frame | None = None
-    mercury_frame: Frame | None = None
-    functions: list[Function] = field(default_factory=list)
-    variables: list[Variable] = field(default_factory=list)
-    undefined: list[tuple[str, int, int, int]] = field(default_factory=list)
-    signatures: dict[str, str] = field(default_factory=dict)
-    banks: list[Bank] = field(default_factory=list)
-    edges: list[tuple[int, str, str]] = field(default_factory=list)
+class CubinBuilder(CubinParts):
+    """Collects the parts of a cubin; :meth:`to_bytes` puts them together."""
 
     def kernel(
         self,
@@ -102,13 +73,14 @@ class CubinBuilder:
 
     def extern(self, name: str, *, signature: str | None = None) -> None:
         """Name a function that another file defines; what is called needs its signature."""
-        self.undefined.append((name, 1 << 4 | STT_FUNC, 0, 0))
+        self.undefined.append((name, symbol_info(STB_GLOBAL, STT_FUNC), 0, 0))
         if signature is not None:
             self.signatures[name] = signature
 
     def extern_variable(self, name: str, space: str, *, size: int = 0) -> None:
         """Name a variable that another file defines, or (``shared``, size 0) the launch."""
-        self.undefined.append((name, 1 << 4 | STT_CUDA_OBJECT, space_of(space), size))
+        info = symbol_info(STB_GLOBAL, STT_CUDA_OBJECT)
+        self.undefined.append((name, info, space_of(space), size))
 
     def bank(
         self, number: int, data: bytes, *, align: int = 8, relocations: Sequence[Relocation] = ()
@@ -139,7 +111,7 @@ class CubinBuilder:
             CubinError: parts contradict each other, or name something that is not there.
         """
         try:
-            return Assembly(self).run()
+            return assemble(self)
         except StructError as error:
             raise BadStructureError(f"a number does not fit its field: {error}") from error
 

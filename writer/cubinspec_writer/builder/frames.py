@@ -1,7 +1,7 @@
-"""A plain ``.debug_frame`` for functions whose frames nobody described.
+"""A ``.debug_frame`` for functions whose frames the caller does not describe.
 
-One common entry, and one entry per function that says: the frame is where it was at entry. Tools
-need the section to find functions; only a debugger needs more than this.
+It has one common entry, and for each function an entry that says: the frame is where it was at
+entry. Tools need the section to find functions; only a debugger needs more than that.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class _Half:
     length: str
 
 
-_PLAIN = _Half(4, "R_CUDA_64", "R_CUDA_64", "R_CUDA_UNUSED_CLEAR64")
+_SASS = _Half(4, "R_CUDA_64", "R_CUDA_64", "R_CUDA_UNUSED_CLEAR64")
 _MERCURY = _Half(1, "R_MERCURY_ABS64", "R_MERCURY_ABS_PROG_REL64", "R_MERCURY_UNUSED_CLEAR64")
 
 
@@ -52,7 +52,7 @@ def default_frame(functions: list[Function], *, relocatable: bool, mercury: bool
     Args:
         mercury: for the capsules instead of the code; nvlink crashes on a file without it.
     """
-    half = _MERCURY if mercury else _PLAIN
+    half = _MERCURY if mercury else _SASS
     zero = 0 if mercury else None
     cie = _CIE_HEAD + bytes((half.factor,)) + _CIE_BODY
     data = bytearray(_entry(pack("<Q", _CIE_ID) + cie))

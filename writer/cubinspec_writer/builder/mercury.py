@@ -1,27 +1,45 @@
-"""The Mercury half of a file of sm_100 and up.
+"""The Mercury half of a file for sm_100 and later.
 
-It repeats the plain half: attributes without what only SASS needs, data sections (whose bytes are
-shared), relocations of type 0x10000 and up, and a symbol table with the numbers of ``.symtab``. The
-capsules themselves are given by the caller.
+It repeats the SASS half: the attributes except those that only SASS needs, the data sections, whose
+bytes both halves share, the relocations with the Mercury types, and a symbol table with the numbers
+of ``.symtab``. The caller gives the capsules themselves.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from struct import pack
 
 from cubinspec.errors import BadStructureError
-from cubinspec.format.sections import mercury_name
+from cubinspec.format.packing import symbol_info
+from cubinspec.format.sections import CAPMERC_TEXT, MERCURY_PREFIX, TEXT, mercury_name
 from cubinspec_generated.codes import (
+    EIATTR_FRAME_SIZE,
+    SHF_CUDA_MERCURY,
+    SHF_INFO_LINK,
     SHT_CUDA_CAPMERC,
+    SHT_CUDA_GLOBAL_INIT,
+    SHT_CUDA_MERC_CONSTANT_OPTIMIZER,
+    SHT_CUDA_MERC_CONSTANT_PIC,
+    SHT_CUDA_MERC_CONSTANT_USER,
     SHT_CUDA_MERC_INFO,
     SHT_CUDA_MERC_RELA,
     SHT_CUDA_MERC_SYMTAB,
+    SHT_CUDA_RESERVED_SHARED,
+    SHT_PROGBITS,
+    SIZEOF_RELA_64,
+    SIZEOF_SYMBOL_64,
+    ST_BIND_SHIFT,
+    ST_TYPE_MASK,
+    STT_CUDA_OBJECT,
+    STT_OBJECT,
+    STT_SECTION,
 )
+from cubinspec_generated.records import FUNCTION_VALUE
 from cubinspec_generated.tables import relocations as relocation_table
 from cubinspec_writer.builder import attributes
-from cubinspec_writer.builder.attributes import code_of
+from cubinspec_writer.builder.attributes import record_code
 from cubinspec_writer.builder.frames import default_frame
+from cubinspec_writer.builder.parts import SPACES
 from cubinspec_writer.builder.records import function_records, module_rows
 from cubinspec_writer.emitter import bodies
 from cubinspec_writer.emitter.layout import Planner
@@ -34,17 +52,19 @@ if TYPE_CHECKING:
     from cubinspec_writer.emitter.bodies import AttributeRecord
     from cubinspec_writer.emitter.model import Body, Description
 
-SHF_MERCURY, SHF_INFO_LINK = 0x10000000, 0x40
-#: Types of data sections; those not listed are PROGBITS in executables, CUDA types otherwise.
+#: Types of data sections; any other section of data has no Mercury twin.
 _DATA_TYPES = {
-    ".nv.constant.user": 0x7000007C,
-    ".nv.constant.pic": 0x7000007D,
-    ".nv.global.init": 0x70000008,
+    ".nv.constant.user": SHT_CUDA_MERC_CONSTANT_USER,
+    ".nv.constant.pic": SHT_CUDA_MERC_CONSTANT_PIC,
+    ".nv.global.init": SHT_CUDA_GLOBAL_INIT,
 }
-SHT_CONSTANT_OPTIMIZER, SHT_RESERVED_SHARED, SHT_PROGBITS = 0x70000084, 0x70000015, 1
-_SPACES = {".nv.global.init": 0x20, ".nv.global": 0x20, ".nv.constant3": 0x80}
-STT_OBJECT, STT_SECTION, STT_CUDA_OBJECT = 1, 3, 13
-_TEXT, _OPTIMIZER = ".nv.capmerc.text.", ".nv.constant.optimizer."
+#: Memory of the variables of a section, in ``st_other``.
+_SPACES = {
+    ".nv.global.init": SPACES["global"],
+    ".nv.global": SPACES["global"],
+    ".nv.constant3": SPACES["constant"],
+}
+_OPTIMIZER = ".nv.constant.optimizer."
 
 
 class Mercury:
@@ -53,21 +73,20 @@ class Mercury:
     def __init__(self, assembly: Assembly) -> None:
         self.assembly = assembly
         self.made: dict[str, Section] = {}
-        self.placed: list[tuple[Section, list[Relocation]]] = []
+        self.relocated: list[tuple[Section, list[Relocation]]] = []
         self.symtab: Section | None = None
 
     def _section(
         self,
         name: str,
-        kind: int,
+        sh_type: int,
         body: Body,
         flags: int = 0,
         align: int = 1,
-        entry: int = 0,
+        entry_size: int = 0,
     ) -> Section:
-        section = Section(
-            name, kind, body, SHF_MERCURY | flags, sh_addralign=align, sh_entsize=entry
-        )
+        flags |= SHF_CUDA_MERCURY
+        section = Section(name, sh_type, body, flags, sh_addralign=align, sh_entsize=entry_size)
         self.made[name] = section
         return section
 
@@ -80,12 +99,12 @@ class Mercury:
             assert isinstance(text, Section)
             assert function.capsule is not None
             body = bodies.Capsule(text, function.capsule.data)
-            self._section(_TEXT + function.name, SHT_CUDA_CAPMERC, body, align=16)
+            self._section(CAPMERC_TEXT + function.name, SHT_CUDA_CAPMERC, body, align=16)
         frame = assembly.parts.mercury_frame or default_frame(
             functions, relocatable=assembly.relocatable, mercury=True
         )
         self._section(".nv.merc.debug_frame", SHT_PROGBITS, bodies.Blob(frame.data))
-        info = bodies.InfoRecords(self._module_records())
+        info = bodies.InfoRecords(self._module_records(with_numbers=False))
         self._section(".nv.merc.nv.info", SHT_CUDA_MERC_INFO, info, align=4)
         for function in functions:
             self._section(
@@ -112,7 +131,7 @@ class Mercury:
         self._data()
         table = bodies.MercurySymbols([])
         self.symtab = self._section(
-            ".nv.merc.symtab", SHT_CUDA_MERC_SYMTAB, table, align=8, entry=24
+            ".nv.merc.symtab", SHT_CUDA_MERC_SYMTAB, table, align=8, entry_size=SIZEOF_SYMBOL_64
         )
         return list(self.made.values())
 
@@ -121,20 +140,19 @@ class Mercury:
             return
         body = bodies.Relocations(True, (0,) * (3 * len(rows)))
         section = self._section(
-            f".nv.merc.rela{of}", SHT_CUDA_MERC_RELA, body, SHF_INFO_LINK, 8, 24
+            f".nv.merc.rela{of}", SHT_CUDA_MERC_RELA, body, SHF_INFO_LINK, 8, SIZEOF_RELA_64
         )
-        self.placed.append((section, rows))
+        self.relocated.append((section, rows))
 
     def _data(self) -> None:
-        # constants first, as in the index order of the plain half
-        for section, _ in sorted(
-            self.assembly.data_sections, key=lambda data: data[0].name == ".nv.global.init"
-        ):
+        # constants first, as in the index order of the SASS half
+        sections = [section for section, _ in self.assembly.data_sections]
+        for section in sorted(sections, key=lambda section: section.name == ".nv.global.init"):
             name = mercury_name(section.name) or section.name
             kind = _DATA_TYPES.get(name)
             data = None
             if name.startswith(_OPTIMIZER):
-                kind = SHT_CONSTANT_OPTIMIZER
+                kind = SHT_CUDA_MERC_CONSTANT_OPTIMIZER
                 capsule = self.assembly.functions[name.removeprefix(_OPTIMIZER)].capsule
                 data = None if capsule is None else capsule.constants
             if kind is None or not isinstance(section.body, bodies.Blob):
@@ -144,37 +162,37 @@ class Mercury:
         reserved = self.assembly.by_name.get(".nv.shared.reserved.0")
         if isinstance(reserved, Section):
             name = ".nv.merc.nv.shared.reserved.0"
-            self._section(name, SHT_RESERVED_SHARED, bodies.Blob(b""), reserved.sh_flags)
+            self._section(name, SHT_CUDA_RESERVED_SHARED, bodies.Blob(b""), reserved.sh_flags)
 
     def _records(self, function: Function) -> list[AttributeRecord]:
         assert function.capsule is not None
         own = function.capsule.attributes
-        replaced = {record[1] for record in own} | attributes.SASS_ONLY
+        replaced = {record_code(record) for record in own} | attributes.SASS_ONLY
         records = [
             record
             for record in function_records(self.assembly.parts, self.assembly.target, function)
-            if record[1] not in replaced
+            if record_code(record) not in replaced
         ]
         records += own
-        records.sort(key=lambda record: attributes.rank(record[1], finalizer=True))
+        records.sort(key=lambda record: attributes.rank(record_code(record), finalizer=True))
         return records
 
-    def _module_records(self) -> list[AttributeRecord]:
+    def _module_records(self, *, with_numbers: bool) -> list[AttributeRecord]:
+        """``.nv.merc.nv.info``; without symbol numbers as long as they are not known."""
+        index = self.assembly.index
         return [
-            attributes.sized(code, pack("<II", 0, value)) for code, _, value in self._module_rows()
+            attributes.sized(
+                code, FUNCTION_VALUE.pack(index(function) if with_numbers else 0, value)
+            )
+            for code, function, value in self._module_rows()
         ]
 
     def _module_rows(self) -> list[tuple[int, str, int]]:
-        frames = {
-            part.name: part.mercury_frame for f in self.assembly.parts.functions for part in f.inner
-        }
+        parts = self.assembly.parts
+        frames = {part.name: part.mercury_frame for f in parts.functions for part in f.inner}
         return [
-            (
-                code_of(name),
-                function,
-                frames.get(function, value) if name == "FRAME_SIZE" else value,
-            )
-            for name, function, value in module_rows(self.assembly.parts)
+            (code, function, frames.get(function, value) if code == EIATTR_FRAME_SIZE else value)
+            for code, function, value in module_rows(parts)
         ]
 
     # -- numbers ---------------------------------------------------------------------------------
@@ -184,30 +202,27 @@ class Mercury:
         assembly = self.assembly
         planner = Planner(description)
         planner.number_symbols()
-        late = {id(section) for section in assembly.late}
+        deferred = {id(section) for section in assembly.deferred}
         table = self.symtab.body if self.symtab is not None else None
         assert isinstance(table, bodies.MercurySymbols)
         table.symbols = [
             self._section_symbol(entry) if isinstance(entry, Section) else self._symbol(entry)
             for entry in planner.symbol_entries
-            if entry is not None and id(entry) not in late
+            if entry is not None and id(entry) not in deferred
         ]
         self.made[".nv.merc.nv.info"].body = bodies.InfoRecords(
-            [
-                attributes.sized(code, pack("<II", assembly.index(function), value))
-                for code, function, value in self._module_rows()
-            ]
+            self._module_records(with_numbers=True)
         )
-        for section, rows in self.placed:
+        for section, rows in self.relocated:
             section.body = bodies.Relocations.from_rows(
                 assembly.relocation_rows(rows, rela=True), True
             )
 
     def _twin(self, section: Section) -> Section:
         name = mercury_name(section.name) or section.name
-        if name.startswith(".text."):
-            return self.made[_TEXT + name.removeprefix(".text.")]
-        return self.made.get(".nv.merc" + name, section)
+        if name.startswith(TEXT):
+            return self.made[CAPMERC_TEXT + name.removeprefix(TEXT)]
+        return self.made.get(MERCURY_PREFIX + name, section)
 
     def _section_symbol(self, section: Section) -> bodies.MercurySymbol:
         name = mercury_name(section.name) or section.name
@@ -224,9 +239,9 @@ class Mercury:
                 if part.name == symbol.name:
                     value, size = part.mercury
         if isinstance(section, Section):
-            # executables keep the space of data in this half
-            if info & 0xF == STT_OBJECT:
-                info = info & 0xF0 | STT_CUDA_OBJECT
+            # this half states the memory of data in executables, too
+            if info & ST_TYPE_MASK == STT_OBJECT:
+                info = symbol_info(info >> ST_BIND_SHIFT, STT_CUDA_OBJECT)
                 other |= _SPACES.get(section.name, 0)
             if section.name == ".nv.shared.reserved.0":
                 value = 0

@@ -1,6 +1,7 @@
 """The parts that a cubin is built from. All sizes and offsets are bytes.
 
-Lists stand in the order in which ptxas would meet the things: it decides symbol and section order.
+Lists are in the order in which ptxas would come upon their items; it decides the order of symbols
+and sections.
 """
 
 from __future__ import annotations
@@ -8,15 +9,28 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cubinspec.errors import BadStructureError
+from cubinspec_generated.codes import (
+    STB_GLOBAL,
+    STB_LOCAL,
+    STB_WEAK,
+    STO_CUDA_CONSTANT,
+    STO_CUDA_GLOBAL,
+    STO_CUDA_SHARED,
+    STO_CUDA_SPACE_SHIFT,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec_writer.emitter.bodies import AttributeRecord
 
 GLOBAL, WEAK, LOCAL = "global", "weak", "local"
-BINDINGS = {LOCAL: 0, GLOBAL: 1, WEAK: 2}
+BINDINGS = {LOCAL: STB_LOCAL, GLOBAL: STB_GLOBAL, WEAK: STB_WEAK}
 #: Memory of a symbol, in ``st_other``.
-SPACES = {"global": 0x20, "shared": 0x40, "constant": 0x80}
+SPACES = {
+    "global": STO_CUDA_GLOBAL << STO_CUDA_SPACE_SHIFT,
+    "shared": STO_CUDA_SHARED << STO_CUDA_SPACE_SHIFT,
+    "constant": STO_CUDA_CONSTANT << STO_CUDA_SPACE_SHIFT,
+}
 #: The lists of a call graph.
 CALLS, ADDRESS_TAKEN, INDIRECT_CALLS, REFERENCES = range(4)
 #: ``cbank`` of a parameter that states no constant bank.
@@ -45,14 +59,14 @@ class Parameter:
 
 @dataclass(slots=True)
 class Relocation:
-    """A place to be filled in when the file is linked or loaded.
+    """A place in code or data that is filled in when the file is linked or loaded.
 
     Attributes:
         offset: in the code or data it stands with.
         kind: ``R_CUDA_…`` or its number.
         symbol: name of a symbol, or of a section for its section symbol; empty: none.
-        addend: ``None``: before sm_90 the addend stands in the place itself (a REL entry); from
-            sm_90 on it is 0.
+        addend: ``None`` before sm_90: the addend stands in the place itself (a REL entry). ``None``
+            from sm_90 on: 0.
     """
 
     offset: int
@@ -92,7 +106,7 @@ class SharedVariable:
 
 @dataclass(slots=True)
 class Capsule:
-    """The Mercury half of a function, given as it is: its contents have no known rule.
+    """The Mercury half of a function; it is taken as it is, as no rule for its contents is known.
 
     Attributes:
         data: ``.nv.capmerc.text.<f>`` behind its first word (the section index).
@@ -186,7 +200,7 @@ class Variable:
         align: alignment.
         offset: in its section; by default behind the previous one, aligned.
         managed: whether it is ``__managed__``.
-        common: whether the linker merges it with others of that name (``.common``).
+        common: whether the linker merges it with others of its name (``.common``).
         relocations: of the initial contents.
         resolved: executables: the contents had relocations, all of them applied.
     """
@@ -206,7 +220,7 @@ class Variable:
 
 @dataclass(slots=True)
 class Frame:
-    """``.debug_frame`` (or its Mercury copy) given as it is."""
+    """The contents of ``.debug_frame`` or of its Mercury copy."""
 
     data: bytes
     relocations: list[Relocation] = field(default_factory=list)
@@ -230,6 +244,42 @@ class Bank:
     data: bytes
     align: int
     relocations: list[Relocation]
+
+
+@dataclass(slots=True)
+class CubinParts:
+    """All parts of a cubin; :class:`~cubinspec_writer.builder.CubinBuilder` collects them.
+
+    Functions and variables keep the order in which they are added.
+
+    Attributes:
+        arch: such as ``sm_90a``; sm_75 and later.
+        relocatable: input for nvlink instead of an executable.
+        toolkit: 10 * major + minor of the toolkit version that the notes state.
+        virtual_sm: architecture of the PTX; by default that of the code.
+        tool: what the tool note says.
+        compat: further records of ``.nv.compat``; they replace computed ones by code.
+        frame, mercury_frame: ``.debug_frame`` of both halves; by default simple ones are made.
+        undefined: symbols of other files: name, ``st_info``, ``st_other``, size.
+        signatures: undefined function -> its signature.
+        banks: constant banks that are not made of variables.
+        edges: rows of the call graph: which list, function, function or signature.
+    """
+
+    arch: str
+    relocatable: bool = False
+    toolkit: int = 130
+    virtual_sm: int | None = None
+    tool: Tool = field(default_factory=Tool)
+    compat: list[AttributeRecord] = field(default_factory=list)
+    frame: Frame | None = None
+    mercury_frame: Frame | None = None
+    functions: list[Function] = field(default_factory=list)
+    variables: list[Variable] = field(default_factory=list)
+    undefined: list[tuple[str, int, int, int]] = field(default_factory=list)
+    signatures: dict[str, str] = field(default_factory=dict)
+    banks: list[Bank] = field(default_factory=list)
+    edges: list[tuple[int, str, str]] = field(default_factory=list)
 
 
 def space_of(space: str) -> int:

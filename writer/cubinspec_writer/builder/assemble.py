@@ -1,0 +1,219 @@
+"""Puts the parts of a cubin together: sections, symbols and names in the order of ptxas 13.0.
+
+names, symbols, notes, .nv.info, .nv.compat
+for each function: code, attributes, shared memory; behind the first one the module's own
+    sections and symbols; then constants, inner functions, relocations, parameters
+.debug_frame, relocations of data and frames, call graph, prototypes
+sm_90 and later: parameter banks;  sm_100 and later: the Mercury half
+"""
+
+from __future__ import annotations
+
+from cubinspec.errors import BadStructureError
+from cubinspec.format.notes import OWNER
+from cubinspec.format.packing import abi_8_flags
+from cubinspec_generated.codes import (
+    EF_CUDA_V2_CAPSULE,
+    EF_CUDA_V2_SASS_ONLY,
+    EIATTR_PARAM_CBANK,
+    ET_EXEC,
+    ET_REL,
+    NT_NV_CUINFO,
+    NT_NV_TKINFO,
+    SHF_INFO_LINK,
+    SHF_NOTE_NV_CUINFO,
+    SHF_NOTE_NV_TKINFO,
+    SHT_CUDA_COMPAT_INFO,
+    SHT_CUDA_INFO,
+    SHT_NOTE,
+    SHT_RELA,
+    SHT_STRTAB,
+    SHT_SYMTAB,
+    SIZEOF_SYMBOL_64,
+)
+from cubinspec_generated.records import FUNCTION_VALUE, PARAM_CBANK
+from cubinspec_writer.builder import attributes, facts
+from cubinspec_writer.builder.assembly import Assembly
+from cubinspec_writer.builder.data import add_module
+from cubinspec_writer.builder.frames import default_frame
+from cubinspec_writer.builder.functions import add_function
+from cubinspec_writer.builder.mercury import Mercury
+from cubinspec_writer.builder.parts import ADDRESS_TAKEN, BINDINGS, INDIRECT_CALLS
+from cubinspec_writer.builder.records import module_rows
+from cubinspec_writer.builder.tables import (
+    add_call_graph,
+    add_frames,
+    add_relocation_actions,
+    data_rank,
+    graph_rows,
+    prototype_rows,
+)
+from cubinspec_writer.emitter import bodies
+from cubinspec_writer.emitter.layout import Planner
+from cubinspec_writer.emitter.model import Description, Dropped, Header, Section
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec_writer.builder.parts import CubinParts, Function
+    from cubinspec_writer.emitter.bodies import AttributeRecord
+
+_OWNER = OWNER.rstrip(b"\0").decode()
+#: Version of the layout of both notes.
+_NOTE_VERSION = 2
+
+
+def assemble(parts: CubinParts) -> Description:
+    """The description of a cubin.
+
+    Raises:
+        CubinError: parts contradict each other, or name something that is not there.
+    """
+    assembly = Assembly(parts)
+    _check(assembly)
+    _add_head(assembly)
+    for number, function in enumerate(parts.functions):
+        add_function(assembly, function, first=not number)
+    if not parts.functions:
+        add_module(assembly)
+    frame = parts.frame or default_frame(parts.functions, relocatable=parts.relocatable)
+    add_frames(assembly, frame)
+    add_call_graph(assembly)
+    if not parts.relocatable and not assembly.finalizer:
+        add_relocation_actions(assembly)
+    assembly.history += assembly.deferred
+    assembly.data_sections.sort(key=data_rank)
+    mercury = Mercury(assembly) if assembly.has_capsule else None
+    if mercury is not None:
+        assembly.history += mercury.sections()
+    description = Description(
+        _header(assembly), assembly.history, assembly.globals, _profile(assembly)
+    )
+    _resolve(assembly, description)
+    if mercury is not None:
+        mercury.resolve(description)
+    return description
+
+
+def _check(assembly: Assembly) -> None:
+    parts, target = assembly.parts, assembly.target
+    names: set[str] = set()
+    for name in (
+        *(function.name for function in parts.functions),
+        *(variable.name for variable in parts.variables),
+    ):
+        if not name or "\0" in name:
+            raise BadStructureError(f"{name!r} is no name")
+        if name in names:
+            raise BadStructureError(f"two parts are named {name!r}")
+        names.add(name)
+    if assembly.has_capsule and target.sm < facts.CAPSULE_SM:
+        raise BadStructureError(f"{target.name} has no Mercury capsules")
+    for function in parts.functions:
+        if (function.capsule is not None) != assembly.has_capsule:
+            raise BadStructureError("every function needs a capsule, or none", field=function.name)
+        if function.binding not in BINDINGS:
+            raise BadStructureError(
+                f"no such binding {function.binding!r}",
+                field=function.name,
+                expected=", ".join(BINDINGS),
+            )
+
+
+def _header(assembly: Assembly) -> Header:
+    kind = EF_CUDA_V2_CAPSULE if assembly.has_capsule else EF_CUDA_V2_SASS_ONLY
+    return Header(
+        e_type=ET_REL if assembly.relocatable else ET_EXEC,
+        e_flags=abi_8_flags(kind, assembly.target.sm),
+    )
+
+
+def _profile(assembly: Assembly) -> str:
+    """Name of the producer whose layout the file gets."""
+    if not assembly.finalizer:
+        return "classic"
+    return "mercury" if assembly.has_capsule else "finalizer"
+
+
+def _add_head(assembly: Assembly) -> None:
+    """Make what stands in front of the functions."""
+    parts = assembly.parts
+    signatures = [function.signature for function in parts.functions if function.signature]
+    signatures += parts.signatures.values()
+    signatures += [text for kind, _, text in parts.edges if kind in (ADDRESS_TAKEN, INDIRECT_CALLS)]
+    assembly.history += [Dropped(text) for text in dict.fromkeys(signatures)]
+    assembly.add_section(".shstrtab", SHT_STRTAB, bodies.Computed("shstrtab"))
+    assembly.add_section(".strtab", SHT_STRTAB, bodies.Computed("strtab"))
+    symtab = bodies.Computed("symtab")
+    assembly.add_section(".symtab", SHT_SYMTAB, symtab, align=8, entry_size=SIZEOF_SYMBOL_64)
+    assembly.drop_section(".symtab_shndx")
+    _add_notes(assembly)
+    records = _module_records(assembly, with_numbers=False)
+    assembly.add_section(".nv.info", SHT_CUDA_INFO, bodies.InfoRecords(records), align=4)
+    if assembly.finalizer:
+        given = {attributes.record_code(record): record for record in parts.compat}
+        computed = facts.compat_records(assembly.target)
+        records = [given.pop(attributes.record_code(record), record) for record in computed]
+        compat = bodies.InfoRecords([*records, *given.values()])
+        assembly.add_section(".nv.compat", SHT_CUDA_COMPAT_INFO, compat, align=4)
+
+
+def _add_notes(assembly: Assembly) -> None:
+    parts = assembly.parts
+    tool = parts.tool
+    said = bodies.ToolNote(_NOTE_VERSION, "", tool.name, tool.version, tool.branch, tool.arguments)
+    note = bodies.Note(NT_NV_TKINFO, _OWNER, said)
+    assembly.add_section(".note.nv.tkinfo", SHT_NOTE, bodies.Notes([note]), SHF_NOTE_NV_TKINFO, 4)
+    virtual_sm = assembly.target.sm if parts.virtual_sm is None else parts.virtual_sm
+    about = bodies.CuinfoNote(_NOTE_VERSION, virtual_sm, parts.toolkit)
+    note = bodies.Note(NT_NV_CUINFO, _OWNER, about)
+    flags = SHF_NOTE_NV_CUINFO | (SHF_INFO_LINK if assembly.finalizer else 0)
+    assembly.add_section(".note.nv.cuinfo", SHT_NOTE, bodies.Notes([note]), flags, 4)
+
+
+def _module_records(assembly: Assembly, *, with_numbers: bool) -> list[AttributeRecord]:
+    """``.nv.info``; without symbol numbers as long as they are not known."""
+    return [
+        attributes.sized(
+            code, FUNCTION_VALUE.pack(assembly.index(function) if with_numbers else 0, value)
+        )
+        for code, function, value in module_rows(assembly.parts)
+    ]
+
+
+def _resolve(assembly: Assembly, description: Description) -> None:
+    """Number the symbols, and write the numbers where they are needed."""
+    planner = Planner(description)
+    planner.number_symbols()
+    assembly.numbers = {id(entry): at for at, entry in enumerate(planner.symbol_entries) if at}
+    _section(assembly, ".nv.info").body = bodies.InfoRecords(
+        _module_records(assembly, with_numbers=True)
+    )
+    for section, rows in assembly.relocated:
+        is_rela = section.sh_type == SHT_RELA
+        numbered = assembly.relocation_rows(rows, rela=is_rela)
+        section.body = bodies.Relocations.from_rows(numbered, is_rela)
+    for function, section in assembly.infos:
+        body = section.body
+        assert isinstance(body, bodies.InfoRecords)
+        body.records = [_with_bank(assembly, function, record) for record in body.records]
+    _section(assembly, ".nv.callgraph").body = bodies.Pairs(graph_rows(assembly))
+    prototypes = assembly.by_name.get(".nv.prototype")
+    if isinstance(prototypes, Section):
+        prototypes.body = bodies.Pairs(prototype_rows(assembly))
+
+
+def _section(assembly: Assembly, name: str) -> Section:
+    section = assembly.by_name[name]
+    assert isinstance(section, Section)
+    return section
+
+
+def _with_bank(assembly: Assembly, function: Function, record: AttributeRecord) -> AttributeRecord:
+    """A record with the number of the parameter bank, if it is the one that names it."""
+    form, code, value, payload = record
+    is_given = code in map(attributes.record_code, function.attributes)
+    if code != EIATTR_PARAM_CBANK or is_given:
+        return record
+    _, start, size = PARAM_CBANK.unpack(payload)
+    number = assembly.numbers[id(assembly.parameter_banks[function.name])]
+    return form, code, value, PARAM_CBANK.pack(number, start, size)

@@ -1,0 +1,182 @@
+"""The module's own sections and symbols: helper symbols, variables, constant banks."""
+
+from __future__ import annotations
+
+from cubinspec.errors import BadStructureError
+from cubinspec.format.packing import align_up, symbol_info
+from cubinspec_generated.codes import (
+    SHF_ALLOC,
+    SHF_WRITE,
+    SHN_COMMON,
+    SHT_CUDA_CONSTANT_B0,
+    SHT_CUDA_CONSTANT_B3,
+    SHT_CUDA_GLOBAL,
+    SHT_CUDA_GLOBAL_INIT,
+    SHT_CUDA_SHARED,
+    SHT_NOBITS,
+    SHT_PROGBITS,
+    STB_WEAK,
+    STO_CUDA_MANAGED,
+    STO_CUDA_RESERVED_SHARED,
+    STO_CUDA_SPACE_SHIFT,
+    STT_CUDA_OBJECT,
+    STT_NOTYPE,
+    STT_OBJECT,
+)
+from cubinspec_writer.builder import facts
+from cubinspec_writer.builder.parts import BINDINGS, GLOBAL, Relocation, Variable, space_of
+from cubinspec_writer.emitter import bodies
+from cubinspec_writer.emitter.model import Symbol
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec_writer.builder.assembly import Assembly
+    from cubinspec_writer.emitter.model import Section
+
+_MODULE_SHARED = ".nv_debug.shared"
+#: Sections of variables: type in relocatable files, in executables, flags.
+_DATA_SECTIONS = {
+    ".nv.global": (SHT_CUDA_GLOBAL, SHT_NOBITS, SHF_WRITE | SHF_ALLOC),
+    ".nv.global.init": (SHT_CUDA_GLOBAL_INIT, SHT_PROGBITS, SHF_WRITE | SHF_ALLOC),
+    ".nv.constant3": (SHT_CUDA_CONSTANT_B3, SHT_PROGBITS, SHF_ALLOC),
+    _MODULE_SHARED: (SHT_CUDA_SHARED, SHT_NOBITS, SHF_WRITE | SHF_ALLOC),
+}
+_WITHOUT_BYTES = frozenset((".nv.global", _MODULE_SHARED))
+_UNIFIED_SYMBOLS = (
+    "__UDT_OFFSET",
+    "__UFT_OFFSET",
+    "__UFT_CANONICAL",
+    "__UDT_CANONICAL",
+    "__UFT",
+    "__UDT",
+    "__UFT_END",
+    "__UDT_END",
+)
+#: Symbols for the reserved shared memory, and the offset that they have from sm_100 on.
+_RESERVED_OFFSET = ".nv.reservedSmem.offset0"
+_RESERVED_ALIAS = "__nv_reservedSMEM_offset_0_alias"
+_RESERVED_VALUE = 64
+_RESERVED_SPACE = STO_CUDA_RESERVED_SHARED << STO_CUDA_SPACE_SHIFT
+
+
+def add_module(assembly: Assembly) -> None:
+    """Make everything that belongs to the module and not to one of its functions."""
+    if assembly.finalizer:
+        _add_driver_symbols(assembly)
+    _add_variables(assembly)
+    for name, info, other, size in assembly.parts.undefined:
+        assembly.add_symbol(Symbol(name, info, other, st_size=size), GLOBAL)
+
+
+def _add_driver_symbols(assembly: Assembly) -> None:
+    if assembly.relocatable:
+        for name in _UNIFIED_SYMBOLS:
+            assembly.add_helper(name, 0, 8)
+    value = _RESERVED_VALUE if assembly.target.sm >= facts.CAPSULE_SM else 0
+    assembly.add_helper(_RESERVED_OFFSET, value, 4)
+    if not assembly.relocatable:
+        reserved = assembly.add_section(
+            ".nv.shared.reserved.0", SHT_NOBITS, bodies.NoBytes(value), SHF_WRITE | SHF_ALLOC
+        )
+        info = symbol_info(STB_WEAK, STT_NOTYPE)
+        assembly.history.append(Symbol(_RESERVED_ALIAS, info, _RESERVED_SPACE, reserved, value, 0))
+
+
+def _add_banks(assembly: Assembly) -> None:
+    for bank in assembly.parts.banks:
+        section = assembly.add_section(
+            f".nv.constant{bank.number}",
+            assembly.type_of(SHT_CUDA_CONSTANT_B0 + bank.number, SHT_PROGBITS),
+            bodies.Blob(bank.data),
+            SHF_ALLOC,
+            bank.align,
+        )
+        assembly.data_sections.append((section, bank.relocations))
+
+
+def _add_variables(assembly: Assembly) -> None:
+    """Make each section with its first variable, and the banks behind the first section."""
+    grouped: dict[str, list[Variable]] = {}
+    for variable in assembly.parts.variables:
+        if not variable.common:
+            grouped.setdefault(_section_of(assembly, variable), []).append(variable)
+    made = False
+    for variable in assembly.parts.variables:
+        if variable.common:
+            _add_variable_symbol(assembly, variable, SHN_COMMON, variable.align)
+            continue
+        if variable.name not in assembly.places:
+            name = _section_of(assembly, variable)
+            _add_variable_section(assembly, name, grouped[name])
+            if not made:
+                _add_banks(assembly)
+            made = True
+        section, offset = assembly.places[variable.name]
+        _add_variable_symbol(assembly, variable, section, offset)
+    if not made:
+        _add_banks(assembly)
+
+
+def _add_variable_symbol(
+    assembly: Assembly, variable: Variable, section: Section | int, offset: int
+) -> None:
+    other = STO_CUDA_MANAGED if variable.managed else 0
+    kind = STT_OBJECT
+    if assembly.relocatable:
+        kind = STT_CUDA_OBJECT
+        other |= space_of(variable.space)
+    info = symbol_info(BINDINGS[variable.binding], kind)
+    symbol = Symbol(variable.name, info, other, section, offset, _size(variable))
+    assembly.add_symbol(symbol, variable.binding)
+
+
+def _section_of(assembly: Assembly, variable: Variable) -> str:
+    if variable.space == "constant":
+        return ".nv.constant3"
+    if variable.space == "global":
+        return ".nv.global" if variable.data is None else ".nv.global.init"
+    if variable.space == "shared" and assembly.relocatable and variable.data is None:
+        return _MODULE_SHARED
+    raise BadStructureError(
+        f"no such variable can stand in {variable.space!r}",
+        field=variable.name,
+        expected="global, constant; shared in relocatable files",
+    )
+
+
+def _add_variable_section(assembly: Assembly, name: str, variables: list[Variable]) -> None:
+    data = bytearray()
+    end = 0
+    relocations: list[Relocation] = []
+    places = []
+    for variable in variables:
+        at = align_up(end, variable.align) if variable.offset is None else variable.offset
+        size = _size(variable)
+        end = max(end, at + size)
+        if name not in _WITHOUT_BYTES:
+            data.extend(bytes(max(end - len(data), 0)))
+            data[at : at + size] = bytes(size) if variable.data is None else variable.data
+        places.append((variable.name, at))
+        # ptxas goes through initial contents from the last variable to the first
+        relocations[:0] = [
+            Relocation(at + r.offset, r.kind, r.symbol, r.addend) for r in variable.relocations
+        ]
+    if name == _MODULE_SHARED:
+        # its size is that of the variables, wherever they stand
+        end = sum(_size(variable) for variable in variables)
+    relocatable, executable, flags = _DATA_SECTIONS[name]
+    section = assembly.add_section(
+        name,
+        assembly.type_of(relocatable, executable),
+        bodies.NoBytes(end) if name in _WITHOUT_BYTES else bodies.Blob(bytes(data)),
+        flags,
+        max(variable.align for variable in variables),
+    )
+    assembly.places |= {variable: (section, at) for variable, at in places}
+    assembly.data_sections.append((section, relocations))
+    if any(variable.resolved for variable in variables):
+        assembly.resolved.add(id(section))
+
+
+def _size(variable: Variable) -> int:
+    return variable.size if variable.data is None else len(variable.data)

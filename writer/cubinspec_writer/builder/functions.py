@@ -1,0 +1,185 @@
+"""The sections and symbols of one function, in the order in which ptxas makes them."""
+
+from __future__ import annotations
+
+from cubinspec.errors import BadStructureError
+from cubinspec.format.packing import symbol_info
+from cubinspec_generated.codes import (
+    SHF_ALLOC,
+    SHF_EXECINSTR,
+    SHF_INFO_LINK,
+    SHF_WRITE,
+    SHT_CUDA_CONSTANT_B0,
+    SHT_CUDA_CONSTANT_B2,
+    SHT_CUDA_INFO,
+    SHT_CUDA_SHARED,
+    SHT_NOBITS,
+    SHT_PROGBITS,
+    STO_CUDA_CONSTANT,
+    STO_CUDA_SPACE_SHIFT,
+    STT_CUDA_OBJECT,
+    STT_FUNC,
+    STV_INTERNAL,
+)
+from cubinspec_writer.builder import facts
+from cubinspec_writer.builder.assembly import RESERVED_CAP
+from cubinspec_writer.builder.data import add_module
+from cubinspec_writer.builder.parts import BINDINGS, LOCAL, SPACES
+from cubinspec_writer.builder.records import function_records, placed
+from cubinspec_writer.emitter import bodies
+from cubinspec_writer.emitter.model import Section, Symbol
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec_writer.builder.assembly import Assembly
+    from cubinspec_writer.builder.parts import Function
+
+_TEXT_ALIGN = 128
+#: st_other of the symbols that stand for parts of constant banks.
+_BANK_PART = STO_CUDA_CONSTANT << STO_CUDA_SPACE_SHIFT | STV_INTERNAL
+
+
+def add_function(assembly: Assembly, function: Function, *, first: bool) -> None:
+    """Make everything of a function, and behind the first one everything of the module."""
+    name = function.name
+    symbol = assembly.function_symbol(function)
+    flags = SHF_ALLOC | SHF_EXECINSTR
+    text = assembly.add_section(
+        f".text.{name}", SHT_PROGBITS, bodies.Blob(function.code), flags, _TEXT_ALIGN
+    )
+    symbol.section = text
+    text.registers = 0 if assembly.finalizer else function.registers
+    if first and not function.kernel:
+        add_module(assembly)
+    records = function_records(assembly.parts, assembly.target, function)
+    info = assembly.add_section(
+        f".nv.info.{name}", SHT_CUDA_INFO, bodies.InfoRecords(records), SHF_INFO_LINK, 4
+    )
+    assembly.infos.append((function, info))
+    shared = None
+    if function.kernel or function.shared is not None:
+        shared = _add_shared(assembly, function)
+    if first and function.kernel:
+        add_module(assembly)
+    if first:
+        for _, relocations in assembly.data_sections:
+            for relocation in relocations:
+                assembly.mention(relocation.symbol)
+    _add_constants(assembly, function)
+    for inner in function.inner:
+        st_info = symbol_info(BINDINGS[inner.binding], STT_FUNC)
+        part = Symbol(inner.name, st_info, 0, text, inner.value, inner.size)
+        assembly.add_symbol(part, inner.binding)
+    _Relocations(assembly, function, text, shared).add()
+    if function.kernel:
+        _add_parameters(assembly, function)
+
+
+def _add_shared(assembly: Assembly, function: Function) -> Section | None:
+    name = f".nv.shared.{function.name}"
+    if function.shared is None:
+        assembly.drop_section(name)
+        return None
+    size = function.shared
+    if assembly.finalizer and not assembly.relocatable:
+        size += facts.RESERVED_SHARED
+    section = assembly.add_section(
+        name,
+        assembly.type_of(SHT_CUDA_SHARED, SHT_NOBITS),
+        bodies.NoBytes(size),
+        SHF_WRITE | SHF_ALLOC | SHF_INFO_LINK,
+        function.shared_align,
+    )
+    if not function.shared and not assembly.relocatable:
+        section.has_symbol = False
+    return section
+
+
+def _add_constants(assembly: Assembly, function: Function) -> None:
+    if function.constants is None:
+        return
+    section = assembly.add_section(
+        f".nv.constant2.{function.name}",
+        assembly.type_of(SHT_CUDA_CONSTANT_B2, SHT_PROGBITS),
+        bodies.Blob(function.constants),
+        SHF_ALLOC | SHF_INFO_LINK,
+        function.constants_align,
+    )
+    assembly.data_sections.append((section, function.constants_relocations))
+    if function.constants_resolved:
+        assembly.resolved.add(id(section))
+    if function.constants_symbol is not None:
+        size = len(function.constants)
+        name = function.constants_symbol
+        part = Symbol(name, STT_CUDA_OBJECT, _BANK_PART, section, 0, size)
+        assembly.add_symbol(part, LOCAL)
+
+
+class _Relocations:
+    """Makes the relocation sections of code, and the symbols that its relocations name first."""
+
+    def __init__(
+        self, assembly: Assembly, function: Function, text: Section, shared: Section | None
+    ) -> None:
+        self.assembly = assembly
+        self.function = function
+        self.text = text
+        self.shared = shared
+        #: Variables in shared memory that have no symbol yet.
+        self.unnamed = {variable.name: variable for variable in function.shared_variables}
+        #: ``.rel`` and ``.rela``, in the order in which they were made.
+        self.made: list[str] = []
+
+    def add(self) -> None:
+        assembly, function = self.assembly, self.function
+        if function.reserved_cap:
+            assembly.mention(RESERVED_CAP)
+        for relocation in function.relocations:
+            self._name_variable(relocation.symbol)
+            assembly.mention(relocation.symbol)
+            self._add_section(".rel" if not relocation.addend else ".rela")
+        for name in list(self.unnamed):
+            self._name_variable(name)
+        if function.resolved and not self.made and assembly.finalizer:
+            self._add_section(".rel")
+        if assembly.finalizer and self.made == [".rel"]:
+            self._add_section(".rela")
+
+    def _name_variable(self, name: str) -> None:
+        part = self.unnamed.pop(name, None)
+        if part is None:
+            return
+        if self.shared is None:
+            raise BadStructureError(f"{name!r} has no shared memory", field=self.function.name)
+        space = SPACES["shared"]
+        symbol = Symbol(name, STT_CUDA_OBJECT, space, self.shared, part.value, part.size)
+        self.assembly.add_symbol(symbol, LOCAL)
+
+    def _add_section(self, prefix: str) -> None:
+        if prefix not in self.made:
+            self.made.append(prefix)
+            self.assembly.add_relocations(prefix, self.text, self.function.relocations)
+
+
+def _add_parameters(assembly: Assembly, function: Function) -> None:
+    base = assembly.target.param_base
+    _, size = placed(function)
+    section = Section(
+        f".nv.constant0.{function.name}",
+        assembly.type_of(SHT_CUDA_CONSTANT_B0, SHT_PROGBITS),
+        bodies.Blob(bytes(base + size)),
+        SHF_ALLOC | SHF_INFO_LINK,
+        sh_addralign=4,
+    )
+    assembly.parameter_banks[function.name] = section
+    if assembly.finalizer:
+        assembly.deferred.append(section)
+        return
+    assembly.history.append(section)
+    if not assembly.relocatable:
+        assembly.drop_section(f".rel.nv.constant0.{function.name}")
+        return
+    part = Symbol("_param", STT_CUDA_OBJECT, _BANK_PART, section, base, size)
+    if not function.parameters:
+        part = Symbol("_SREG", STT_CUDA_OBJECT, _BANK_PART, section, 0, base)
+    assembly.history.append(part)

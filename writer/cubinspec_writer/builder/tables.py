@@ -1,0 +1,138 @@
+"""The tables behind the functions: frames, relocations of data, call graph, prototypes."""
+
+from __future__ import annotations
+
+from cubinspec.format.sections import mercury_name
+from cubinspec_generated.codes import (
+    R_CUDA_CONST_FIELD22_37,
+    SHT_CUDA_CALLGRAPH,
+    SHT_CUDA_PROTOTYPE,
+    SHT_CUDA_RELOCINFO,
+    SHT_PROGBITS,
+    SIZEOF_CALLGRAPH_ENTRY,
+    SIZEOF_PROTOTYPE_ENTRY,
+    SIZEOF_REL_ACTION_ENTRY,
+)
+from cubinspec_writer.builder.parts import ADDRESS_TAKEN, CALLS, LOCAL, REFERENCES
+from cubinspec_writer.emitter import bodies
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec_writer.builder.assembly import Assembly
+    from cubinspec_writer.builder.parts import Frame, Relocation
+    from cubinspec_writer.emitter.model import Section
+
+#: How older drivers apply R_CUDA_CONST_FIELD22_37.
+_REL_ACTION = (0, 0, 0, 17, 37, 0, 5, 54)
+#: Sections of data in the order of their relocation sections; those of functions follow.
+_DATA_ORDER = (".nv.constant4", ".nv.constant3", ".nv.global.init")
+
+
+def add_frames(assembly: Assembly, frame: Frame) -> None:
+    """Make ``.debug_frame``, and the relocation sections of data and frames."""
+    section = assembly.add_section(".debug_frame", SHT_PROGBITS, bodies.Blob(frame.data))
+    for data, relocations in sorted(assembly.data_sections, key=data_rank):
+        if id(data) in assembly.resolved and not relocations:
+            _name_resolved(assembly, data)
+        _add_both(assembly, data, relocations, keep_empty=False)
+    _add_both(assembly, section, frame.relocations, keep_empty=not assembly.relocatable)
+
+
+def data_rank(data: tuple[Section, list[Relocation]]) -> int:
+    """Relocation sections of data are made bank by bank, those of functions last."""
+    section, _ = data
+    name = section.name
+    return _DATA_ORDER.index(name) if name in _DATA_ORDER else len(_DATA_ORDER)
+
+
+def _name_resolved(assembly: Assembly, data: Section) -> None:
+    """Leave the names of relocation sections whose relocations were all applied.
+
+    For the constants of a function the finalizer writes an empty section instead.
+    """
+    if not data.name.startswith(".nv.constant2."):
+        prefixes = (".rel", ".rela") if assembly.finalizer else (".rel",)
+    elif assembly.finalizer:
+        assembly.add_relocations(".rela", data, [])
+        prefixes = (".rel",)
+    else:
+        prefixes = (".rela", ".rel")
+    name = (mercury_name(data.name) if assembly.finalizer else None) or data.name
+    for prefix in prefixes:
+        assembly.drop_section(prefix + name)
+
+
+def _add_both(assembly: Assembly, of: Section, rows: list[Relocation], *, keep_empty: bool) -> None:
+    """Make the relocation sections of both kinds.
+
+    Args:
+        keep_empty: leave the name of an empty one.
+    """
+    if not rows:
+        return
+    for prefix in (".rel", ".rela"):
+        wanted = [row for row in rows if (row.addend is None) == (prefix == ".rel")]
+        if wanted or assembly.finalizer:
+            assembly.add_relocations(prefix, of, rows)
+        elif keep_empty:
+            assembly.drop_section(prefix + of.name)
+
+
+def add_call_graph(assembly: Assembly) -> None:
+    """Make call graph and prototypes; their sizes are known, their symbol numbers not yet."""
+    parts = assembly.parts
+    num_rows = len(parts.edges) + len(bodies.CALLGRAPH_MARKERS)
+    assembly.add_section(
+        ".nv.callgraph",
+        SHT_CUDA_CALLGRAPH,
+        bodies.Pairs([(0, 0)] * num_rows),
+        align=4,
+        entry_size=SIZEOF_CALLGRAPH_ENTRY,
+    )
+    taken = {function for kind, function, _ in parts.edges if kind == ADDRESS_TAKEN}
+    assembly.prototypes = {
+        function.name: function.signature
+        for function in parts.functions
+        if function.signature and function.name not in taken and function.binding != LOCAL
+    } | parts.signatures
+    if assembly.relocatable and assembly.prototypes:
+        assembly.add_section(
+            ".nv.prototype",
+            SHT_CUDA_PROTOTYPE,
+            bodies.Pairs([(0, 0)] * len(assembly.prototypes)),
+            align=4,
+            entry_size=SIZEOF_PROTOTYPE_ENTRY,
+        )
+    else:
+        assembly.drop_section(".nv.prototype")
+
+
+def add_relocation_actions(assembly: Assembly) -> None:
+    """Make the section that tells older drivers how to apply relocations."""
+    actions = bodies.RelocActions(R_CUDA_CONST_FIELD22_37, 0, [_REL_ACTION])
+    assembly.add_section(
+        ".nv.rel.action",
+        SHT_CUDA_RELOCINFO,
+        actions,
+        align=8,
+        entry_size=SIZEOF_REL_ACTION_ENTRY,
+    )
+
+
+def graph_rows(assembly: Assembly) -> list[tuple[int, int | str]]:
+    """The call graph with symbol numbers."""
+    rows: list[tuple[int, int | str]] = []
+    for kind, marker in enumerate(bodies.CALLGRAPH_MARKERS):
+        rows.append((0, marker))
+        for edge_kind, first, second in assembly.parts.edges:
+            if edge_kind == kind:
+                # the second one is a function, or in two of the lists a signature
+                is_function = kind in (CALLS, REFERENCES)
+                entry = assembly.index(second) if is_function else second
+                rows.append((assembly.index(first), entry))
+    return rows
+
+
+def prototype_rows(assembly: Assembly) -> list[tuple[int, int | str]]:
+    """The prototypes with symbol numbers."""
+    return [(assembly.index(name), text) for name, text in assembly.prototypes.items()]
