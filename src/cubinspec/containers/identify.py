@@ -7,12 +7,14 @@ from cubinspec.containers.elf_host import MACHINES, ElfFrame
 from cubinspec.containers.sniff import ARCHIVES, COMPRESSED, SNIFF_BYTES, sniff
 from cubinspec.containers.source import BytesSource, PathSource, Source
 from cubinspec.errors import CubinError, TruncatedError
+from cubinspec.values import FrozenValue
+from cubinspec_generated.codes import ET_CORE, ET_DYN, ET_EXEC, ET_REL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
 
-_PLAIN = {
+_IN_WORDS = {
     "empty": "an empty file",
     "ptx": "PTX text",
     "bitcode": "LLVM bitcode",
@@ -27,10 +29,15 @@ _COMPRESSED = {
     "xz": "xz-compressed",
     "zstd": "zstd-compressed",
 }
-_ELF_TYPES = {1: "object file", 2: "executable", 3: "shared object", 4: "core file"}
+_ELF_TYPES = {
+    ET_REL: "object file",
+    ET_EXEC: "executable",
+    ET_DYN: "shared object",
+    ET_CORE: "core file",
+}
 
 
-class Identity:
+class Identity(FrozenValue):
     """What a file is.
 
     Attributes:
@@ -40,12 +47,17 @@ class Identity:
             ``True`` when seen, ``None`` when the file would have to be unpacked to know.
     """
 
-    __slots__ = ("holds_images", "kind", "text")
+    __match_args__ = ("kind", "text", "holds_images")
+    __slots__ = __match_args__
+    kind: str
+    text: str
+    holds_images: bool | None
 
     def __init__(self, kind: str, text: str, holds_images: bool | None) -> None:
-        self.kind = kind
-        self.text = text
-        self.holds_images = holds_images
+        put = object.__setattr__
+        put(self, "kind", kind)
+        put(self, "text", text)
+        put(self, "holds_images", holds_images)
 
     def __str__(self) -> str:
         return self.text
@@ -88,7 +100,7 @@ def _identify(source: Source) -> Identity:
         return _compressed(source, kind)
     if kind == "data" and not source.read(0, SNIFF_BYTES).strip(b"\0"):
         return Identity(kind, f"{source.size} bytes that start with zeros", None)
-    return Identity(kind, _PLAIN[kind], True if kind == "ptx" else kind != "empty" and None)
+    return Identity(kind, _IN_WORDS[kind], True if kind == "ptx" else kind != "empty" and None)
 
 
 def _count(source: Source) -> int:

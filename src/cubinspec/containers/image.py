@@ -7,6 +7,7 @@ from cubinspec.containers.arena import Arena
 from cubinspec.containers.elf_host import cubin_length
 from cubinspec.containers.source import BytesSource, Source
 from cubinspec.errors import CubinError
+from cubinspec.values import FrozenValue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from cubinspec.model.cubin import Cubin
 
 
-class Step:
+class Step(FrozenValue):
     """One step on the way from the file to an image.
 
     Attributes:
@@ -28,7 +29,14 @@ class Step:
         wrapper: the wrapper through which the host finds this container; ``None`` for none.
     """
 
-    __slots__ = ("kind", "name", "offset", "section", "size", "wrapper")
+    __match_args__ = ("kind", "name", "offset", "size", "section", "wrapper")
+    __slots__ = __match_args__
+    kind: str
+    name: str
+    offset: int
+    size: int
+    section: str
+    wrapper: Wrapper | None
 
     def __init__(
         self,
@@ -39,12 +47,13 @@ class Step:
         section: str = "",
         wrapper: Wrapper | None = None,
     ) -> None:
-        self.kind = kind
-        self.name = name
-        self.offset = offset
-        self.size = size
-        self.section = section
-        self.wrapper = wrapper
+        put = object.__setattr__
+        put(self, "kind", kind)
+        put(self, "name", name)
+        put(self, "offset", offset)
+        put(self, "size", size)
+        put(self, "section", section)
+        put(self, "wrapper", wrapper)
 
     def __repr__(self) -> str:
         return f"Step({self.kind}, {self.name!r})"

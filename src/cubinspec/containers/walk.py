@@ -182,7 +182,9 @@ def _search(source: Source, steps: tuple[Step, ...], kind: str) -> Iterator[Imag
         if fatbin.looks_like_container(head):
             size = fatbin.CONTAINER.unpack_from(head)[3]
             wrapper = wrapped.pop(at, None)
-            step = Step("fatbin", f"fatbin {number}", at, 16 + size, section, wrapper)
+            step = Step(
+                "fatbin", f"fatbin {number}", at, fatbin.CONTAINER.size + size, section, wrapper
+            )
             number += 1
             at = yield from _container(source, (*steps, step), at, size)
         elif is_cubin_header(head):

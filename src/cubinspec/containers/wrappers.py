@@ -116,8 +116,8 @@ class Host:
         if not frame.sections:
             self._search_segments(source, frame)
             return
-        for index, row in enumerate(frame.sections):
-            if row[1] != SHT_NOBITS and frame.name(index) == SECTION:
+        for index, (_, sh_type, *_) in enumerate(frame.sections):
+            if sh_type != SHT_NOBITS and frame.name(index) == SECTION:
                 self._search_section(source, frame, index)
 
     def _search_segments(self, source: Source, frame: ElfFrame) -> None:
@@ -128,14 +128,14 @@ class Host:
                 self.wrappers += found
 
     def _search_section(self, source: Source, frame: ElfFrame, index: int) -> None:
-        row = frame.sections[index]
-        found = _records(source, row[4], row[5], frame.word)
+        _, _, _, address, offset, size, *_ = frame.sections[index]
+        found = _records(source, offset, size, frame.word)
         if frame.e_type == ET_REL:
             places = frame.relocated(index)
             for wrapper in found:
-                wrapper.container = places.get(wrapper.offset - row[4] + _ADDRESS)
+                wrapper.container = places.get(wrapper.offset - offset + _ADDRESS)
         else:
-            _resolve(frame, found, row[3] - row[4])
+            _resolve(frame, found, address - offset)
         self.wrappers += found
 
     def _read_pe(self, source: Source) -> None:

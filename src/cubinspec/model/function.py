@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
     Triple = tuple[int, int, int]
 
-    class File(Protocol):
+    class FunctionOwner(Protocol):
         """A cubin as its functions see it."""
 
         elf: Elf
@@ -113,7 +113,7 @@ class FunctionTable:
 
     __slots__ = ("constants", "file", "first", "info", "local", "shared", "sizes", "symbols")
 
-    def __init__(self, file: File, symbols: SymbolList, *, mercury: bool) -> None:
+    def __init__(self, file: FunctionOwner, symbols: SymbolList, *, mercury: bool) -> None:
         self.file = file
         self.symbols = symbols
         self.info: dict[int, int] = {}
@@ -420,7 +420,7 @@ class Function:
         return read_parameters(self.info_rows)
 
 
-def read_functions(file: File, *, only_kernels: bool = False) -> list[Function]:
+def read_functions(file: FunctionOwner, *, only_kernels: bool = False) -> list[Function]:
     """All functions (or kernels) defined in the file, in symbol order.
 
     The SASS half is read; when no function symbol lies in a SASS section, the Mercury half.
@@ -430,7 +430,7 @@ def read_functions(file: File, *, only_kernels: bool = False) -> list[Function]:
     )
 
 
-def _read_half(file: File, only_kernels: bool, *, mercury: bool) -> list[Function]:
+def _read_half(file: FunctionOwner, only_kernels: bool, *, mercury: bool) -> list[Function]:
     index = file.elf.find_section(SHT_CUDA_MERC_SYMTAB if mercury else SHT_SYMTAB)
     if index is None:
         return []

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
         def meaning(self) -> str | None:
             """Which bits get which value."""
 
-    class File(Protocol):
+    class SectionOwner(Protocol):
         """A cubin as its sections see it."""
 
         elf: Elf

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from cubinspec.model.symbol import Symbol, SymbolList
     from cubinspec.reader.elf import Elf, RelocationRow
 
-    class File(Protocol):
+    class RelocationOwner(Protocol):
         """A cubin as its relocations see it."""
 
         elf: Elf
@@ -30,7 +30,9 @@ class Relocation:
 
     __slots__ = ("_file", "index", "row", "section_index")
 
-    def __init__(self, file: File, section_index: int, index: int, row: RelocationRow) -> None:
+    def __init__(
+        self, file: RelocationOwner, section_index: int, index: int, row: RelocationRow
+    ) -> None:
         self._file = file
         #: Index of the relocation section that holds the entry.
         self.section_index = section_index

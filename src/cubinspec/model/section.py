@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from cubinspec.model.info import InfoRecord
-    from cubinspec.model.protocols import File, RelocationLike
+    from cubinspec.model.protocols import RelocationLike, SectionOwner
     from cubinspec.reader.elf import SectionRow
     from cubinspec_generated.rows import SectionKind
 
@@ -37,7 +37,7 @@ class Section:
 
     __slots__ = ("_file", "index", "row")
 
-    def __init__(self, file: File, index: int, row: SectionRow) -> None:
+    def __init__(self, file: SectionOwner, index: int, row: SectionRow) -> None:
         self._file = file
         #: Index in the section header table.
         self.index = index
@@ -176,7 +176,7 @@ class SectionList:
 
     __slots__ = ("_by_name", "_file")
 
-    def __init__(self, file: File) -> None:
+    def __init__(self, file: SectionOwner) -> None:
         self._file = file
         self._by_name: dict[str, int] | None = None
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cubinspec.model.section import Section, SectionList
     from cubinspec.reader.elf import SymbolRow
 
-    class File(Protocol):
+    class SymbolOwner(Protocol):
         """A cubin as its symbols see it."""
 
         @property
@@ -144,7 +144,11 @@ class SymbolList:
     __slots__ = ("_by_name", "file", "rows", "section_index", "strings")
 
     def __init__(
-        self, file: File, section_index: int | None, rows: list[SymbolRow], strings: StringTable
+        self,
+        file: SymbolOwner,
+        section_index: int | None,
+        rows: list[SymbolRow],
+        strings: StringTable,
     ) -> None:
         #: The cubin that the table belongs to.
         self.file = file

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cubinspec.model.symbol import SymbolList
     from cubinspec.reader.elf import Elf, RelocationRow, SectionRow, SymbolRow
 
-    class File(Protocol):
+    class TablesOwner(Protocol):
         """A cubin as this module sees it."""
 
         elf: Elf
@@ -44,7 +44,7 @@ class Tables:
         "symbol_rows",
     )
 
-    def __init__(self, file: File) -> None:
+    def __init__(self, file: TablesOwner) -> None:
         elf = file.elf
         self.section_rows: list[SectionRow] = elf.section_rows
         self.section_names: list[str] = elf.section_names
