@@ -1,7 +1,7 @@
 """Capsules: the values of applied relocations are also written into Mercury code.
 
 A capsule (`.nv.capmerc.text.F`) holds the Mercury code of one function. It starts with three words:
-the index of the SASS section, a version, and the number of items. A bitmap with one bit per item
+the index of the SASS section, a mark, and the number of items. A bitmap with one bit per item
 follows, then records. An item whose bit is set is an instruction that equals the one in the SASS
 section; it has no record and nothing to change. Every other item has a record, in order.
 
@@ -23,16 +23,22 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from cubinspec_generated.codes import (
+    CAPSULE_COUNT,
+    CAPSULE_COUNT_SHIFT,
+    CAPSULE_SHORT,
+    CAPSULE_SHORT_BYTES,
+    CAPSULE_UNIT,
+    CAPSULE_UNITS_MASK,
+    SIZEOF_CAPSULE_HEADER,
+)
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.library.fields import ACTIONS, field_value, write_field
 from cubinspec_writer.linker.model import OutSection, Reloc, Symbol
 
-_HEAD, _WORD, _UNIT = 12, 4, 16
-#: Bits of a record's first byte: length, the two marks.
-_UNITS, _MARK, _SHORT = 0x0F, 0x10, 0x40
-_COUNT_BIT = 7
-_COUNTED, _KINDS = _MARK | _SHORT, _UNITS | _MARK | _SHORT
-_LEN_SHORT, _LEN_COUNT = 4, 2
+_WORD, _LEN_COUNT = 4, 2
+#: Bits of a record's first byte that are explained.
+_EXPLAINED = CAPSULE_UNITS_MASK | CAPSULE_COUNT
 
 
 def records(data: bytes | bytearray) -> dict[int, tuple[int, int]]:
@@ -42,27 +48,27 @@ def records(data: bytes | bytearray) -> dict[int, tuple[int, int]]:
         UnsupportedLinkError: the capsule has a kind of record that was never observed.
     """
     items = int.from_bytes(data[8:12], "little")
-    at = _HEAD + -(-items // 32) * _WORD
+    at = SIZEOF_CAPSULE_HEADER + -(-items // 32) * _WORD
     if at > len(data):
         raise UnsupportedLinkError("a capsule of Mercury code that is shorter than it says")
     found: dict[int, tuple[int, int]] = {}
     number = 0
     for item in range(items):
-        if data[_HEAD + item // 8] >> item % 8 & 1:
+        if data[SIZEOF_CAPSULE_HEADER + item // 8] >> item % 8 & 1:
             number += 1
             continue
         count = 1
-        kind = data[at] & _KINDS if at < len(data) else 0
-        if kind & ~_UNITS == _COUNTED:
-            count = int.from_bytes(data[at : at + _LEN_COUNT], "little") >> _COUNT_BIT
+        kind = data[at] & _EXPLAINED if at < len(data) else 0
+        if kind & ~CAPSULE_UNITS_MASK == CAPSULE_COUNT:
+            count = int.from_bytes(data[at : at + _LEN_COUNT], "little") >> CAPSULE_COUNT_SHIFT
             at += _LEN_COUNT
-            if kind == _COUNTED:
+            if kind == CAPSULE_COUNT:
                 number += count
                 continue
             kind = data[at] if at < len(data) else 0
-        units = kind & _UNITS
-        length = _LEN_SHORT if kind & _SHORT else units * _UNIT
-        if units not in (1, 2) or kind & ~_KINDS or at + length > len(data):
+        units = kind & CAPSULE_UNITS_MASK
+        length = CAPSULE_SHORT_BYTES if kind & CAPSULE_SHORT else units * CAPSULE_UNIT
+        if units not in (1, 2) or kind & ~_EXPLAINED or at + length > len(data):
             raise UnsupportedLinkError("a relocation in Mercury code of an unknown form")
         found |= dict.fromkeys(range(number, number + count), (at, length))
         number += count
@@ -86,7 +92,7 @@ def patch(
     #: Symbol name -> numbers of the SASS instructions that name it.
     instructions: dict[str, list[int]] = defaultdict(list)
     for reloc in sorted(sass, key=lambda r: r.offset):
-        instructions[reloc.symbol.name].append(reloc.offset // _UNIT)
+        instructions[reloc.symbol.name].append(reloc.offset // CAPSULE_UNIT)
     found = records(code.data)
     for reloc in sorted(applied, key=lambda r: r.offset):
         waiting = instructions[reloc.symbol.name]
@@ -95,9 +101,9 @@ def patch(
                 f"Mercury relocation of '{reloc.symbol.name}' without a twin in SASS code"
             )
         at, length = found.get(waiting.pop(0), (0, 0))
-        if length < _UNIT:
+        if length < CAPSULE_UNIT:
             continue
-        place = at + length - _UNIT + reloc.offset % _UNIT
+        place = at + length - CAPSULE_UNIT + reloc.offset % CAPSULE_UNIT
         actions = ACTIONS.get(reloc.r_type)
         if actions is None:
             raise UnsupportedLinkError(f"a Mercury relocation of type {reloc.r_type:#x}")

@@ -12,7 +12,7 @@ the place of the linked copy stay the CIE of the Mercury table and the head of i
 
 from __future__ import annotations
 
-from cubinspec_generated.codes import SHT_PROGBITS
+from cubinspec_generated.codes import DWARF64_MARK, SHT_PROGBITS
 from cubinspec_writer.linker.finalizer.kept import Kept
 from cubinspec_writer.linker.model import FRAMES
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.model import InputObject, OutSection
 
 _MERCURY = ".nv.merc"
-_ESCAPE = 0xFFFFFFFF
 _CIE_ID = (1 << 64) - 1
 _ID, _START = 12, 20
 _ADDRESS = 8
@@ -146,7 +145,7 @@ def _entries(data: bytes) -> Iterator[tuple[int, int, bool]]:
     at = 0
     while at + _START <= len(data):
         end = at + _ID + int.from_bytes(data[at + 4 : at + _ID], "little")
-        if int.from_bytes(data[at : at + 4], "little") != _ESCAPE:
+        if int.from_bytes(data[at : at + 4], "little") != DWARF64_MARK:
             end = len(data) + 1
         yield at, end, int.from_bytes(data[at + _ID : at + _START], "little") == _CIE_ID
         at = end

@@ -8,6 +8,12 @@ are removed (rule D3).
 
 from __future__ import annotations
 
+from cubinspec_generated.codes import (
+    DW_LNE_END_SEQUENCE,
+    DW_LNE_SET_ADDRESS,
+    DW_LNS_EXTENDED_OP,
+    DW_LNS_FIXED_ADVANCE_PC,
+)
 from cubinspec_writer.linker.finalizer.kept import Kept
 from cubinspec_writer.linker.model import LINE_TABLES
 
@@ -24,8 +30,6 @@ if TYPE_CHECKING:
 _LENGTH, _FIXED = 4, 10
 #: Offset of the number of the first special opcode; the operand counts follow.
 _OPCODE_BASE = _FIXED + 4
-_EXTENDED, _END_SEQUENCE, _SET_ADDRESS = 0, 1, 2
-_FIXED_ADVANCE = 9
 
 
 def keep_lines(data: bytes, is_linked: Callable[[int], bool]) -> Kept | None:
@@ -117,16 +121,16 @@ def _sequences(data: bytes, unit: int, at: int) -> list[Sequence]:
     while at < len(data):
         code = data[at]
         at += 1
-        if code == _EXTENDED:
+        if code == DW_LNS_EXTENDED_OP:
             size, at = _uleb(data, at)
             kind = data[at]
-            if kind == _SET_ADDRESS:
+            if kind == DW_LNE_SET_ADDRESS:
                 address = at + 1
             at += size
-            if kind == _END_SEQUENCE:
+            if kind == DW_LNE_END_SEQUENCE:
                 found.append((first, at, address))
                 first, address = at, None
-        elif code == _FIXED_ADVANCE:
+        elif code == DW_LNS_FIXED_ADVANCE_PC:
             at += 2
         elif code < base:
             for _ in range(operands[code - 1]):

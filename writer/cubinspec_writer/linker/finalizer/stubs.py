@@ -12,6 +12,12 @@ from __future__ import annotations
 
 from struct import Struct
 
+from cubinspec_generated.codes import (
+    CAPSULE_COUNT,
+    CAPSULE_COUNT_SHIFT,
+    CAPSULE_SHORT,
+    CAPSULE_UNIT,
+)
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.model import SLOT
 
@@ -19,34 +25,35 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec_writer.linker.model import Symbol
 
-_INSTRUCTION = 16
+_INSTRUCTION = CAPSULE_UNIT
 #: Bytes by which a Mercury slot is wider, and its length then.
 _WIDER = 2 * _INSTRUCTION
 MERCURY_SLOT = SLOT + _WIDER
 #: Length, in instructions of 16 bytes, of the Mercury code of each SASS instruction of a slot.
 _UNITS = (2, 2, 1, 1, 1, 1, 1, 1)
 
-#: The capsule of one stub: index of the SASS section, version, number of items, a bitmap of one
+#: The capsule of one stub: index of the SASS section, mark, number of items, a bitmap of one
 #: word, a record with 4 bytes of a Mercury instruction, and a record of padding.
 _CAPSULE = Struct("<IIII4sH")
-_NUM_ITEMS, _BITS, _TWO_UNITS = 7, 0x3E, 0x42
+_NUM_ITEMS, _BITS = 7, 0x3E
+#: Its two records: a short one of an instruction of two units, and the padding behind the code.
+_TWO_UNITS, _PADDING_INSTRUCTIONS = CAPSULE_SHORT | 2, 2
 _HEAD = Struct("<III")
 _WORD = 32
-#: Record of padding: how many SASS instructions, from bit 7 on.
+#: Record of padding: a count of SASS instructions.
 _PADDING = Struct("<H")
-_PADDING_KIND, _COUNT_BIT = 0x50, 7
 
 
 def capsule(stubs: list[bytes]) -> bytes:
     """The Mercury code of a table; its first word is set when the file is written."""
     per_slot = SLOT // _INSTRUCTION
     records: list[bytes] = []
-    version = 0
+    mark = 0
     for stub in stubs:
         if len(stub) != _CAPSULE.size:
             raise _unknown_form()
-        _, version, num_items, bits, record, padding = _CAPSULE.unpack(stub)
-        expected = (_NUM_ITEMS, _BITS, _TWO_UNITS, _PADDING_KIND | 2 << _COUNT_BIT)
+        _, mark, num_items, bits, record, padding = _CAPSULE.unpack(stub)
+        expected = (_NUM_ITEMS, _BITS, _TWO_UNITS, _padding(_PADDING_INSTRUCTIONS))
         if (num_items, bits, record[0], padding) != expected:
             raise _unknown_form()
         records.append(record)
@@ -56,12 +63,17 @@ def capsule(stubs: list[bytes]) -> bytes:
     num_words = -(-num_items // _WORD)
     return b"".join(
         (
-            _HEAD.pack(0, version, num_items),
+            _HEAD.pack(0, mark, num_items),
             bits.to_bytes(num_words * _WORD // 8, "little"),
             *records,
-            _PADDING.pack(_PADDING_KIND | per_slot << _COUNT_BIT),
+            _PADDING.pack(_padding(per_slot)),
         )
     )
+
+
+def _padding(instructions: int) -> int:
+    """The record of so many instructions of padding."""
+    return CAPSULE_COUNT | instructions << CAPSULE_COUNT_SHIFT
 
 
 def finalized(stubs: list[bytes]) -> bytes:
