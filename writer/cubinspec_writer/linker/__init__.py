@@ -1,27 +1,13 @@
-"""Links relocatable cubins as nvlink does: same inputs, same bytes.
+"""Links relocatable cubins as nvlink does: same inputs, same bytes, same messages.
 
-`program` runs the passes in this order, one file each; `state` is what they share, `model` its
-parts, and `family` what differs between architectures.
+`program` leads from the command line to a file: `inputs` finds and reads relocatable cubins,
+`pipeline.PASSES` is the list of passes that link them, `write` makes the file, and `reports` tells
+what was done. `state` is what the passes share, `model` what it consists of, `library` what several
+passes ask, and `family` what differs between architectures.
 
-    gather      command line -> relocatable cubins of the target
-    read        bytes -> rows
-    resolve     which definition every name means
-    liveness    which functions are in the output
-    merge       input sections and symbols -> output sections and symbol lists
-    callgraph   one call graph; what every kernel reaches
-    place       commons, texture slots, shared memory (`instances`: with `-r`), compiler constants
-    arrange     unified functions and data where the index has them (`unified`: what the other
-                passes do with them; `uidx`, `stubs`: form and code)
-    relocate    relocations applied, changed or kept
-    number      order of sections, numbers of symbols
-    info        registers, barriers, stack, attributes; `takeover` and `climb`: those of kernels
-    notes       tool notes
-    compat      compatibility records
-    output      the file, written by `cubinspec_writer.emitter`
-
-Targets from sm_100 on carry each program twice, as SASS and as Mercury code: `half` runs the passes
-for either, `capsule`, `frames`, `jumps` and `schedule` hold what only one of them needs. Rules that
-are not in the specification, each with the program that shows it, are in docs/linking.md.
+Targets from sm_100 on carry each program twice, as SASS and as Mercury code. The passes run for
+either half; `finalizer` holds what NVIDIA's finalizer does with both. Rules that are not in the
+specification, each with the case that shows it, are in docs/linking.md.
 """
 
 from __future__ import annotations

@@ -506,7 +506,8 @@ class OutSection:
         symbol = self.known_symbol
         if symbol is None and self.has_symbol:
             symbol = Symbol("", STB_LOCAL, STT_SECTION, 0, section=self, entered=True)
-            symbol.index = self.symbol_index
+            if self.symbol_index:
+                symbol.index = self.symbol_index
             self.known_symbol = symbol
         return symbol
 

@@ -32,6 +32,8 @@ from cubinspec_writer.linker.model import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from cubinspec.format.targets import Family
     from cubinspec_writer.linker.diagnostics import Diagnostics
     from cubinspec_writer.linker.inputs.host import KernelFilter
@@ -118,6 +120,7 @@ class Sections:
     Attributes:
         fixed: sections that every output has, by name; `.nv.info` may stay empty.
         made: all others, in the order in which they were made.
+        added: relocation sections of the SASS half that the finalizer keeps without rows.
         by_type: the same by type.
         unowned: those that belong to no function, by name; also staging sections.
         staging: sections that hold bytes until they move elsewhere; they leave no name behind.
@@ -129,6 +132,7 @@ class Sections:
     """
 
     __slots__ = (
+        "added",
         "by_type",
         "callgraph",
         "fixed",
@@ -144,6 +148,7 @@ class Sections:
     def __init__(self) -> None:
         self.fixed: dict[str, OutSection] = {}
         self.made: list[OutSection] = []
+        self.added: list[OutSection] = []
         self.by_type: dict[int, list[OutSection]] = {}
         self.unowned: dict[str, OutSection] = {}
         self.staging: list[OutSection] = []
@@ -152,6 +157,12 @@ class Sections:
         self.callgraph: OutSection | None = None
         self.prototype: OutSection | None = None
         self.twins: dict[OutSection, OutSection] = {}
+
+    def all(self) -> Iterator[OutSection]:
+        """All sections that may be in the output."""
+        yield from self.fixed.values()
+        yield from self.made
+        yield from self.added
 
     def find(self, name: str, owner: Symbol | None = None) -> OutSection | None:
         """The section of a name."""
@@ -195,6 +206,10 @@ class Relocations:
         self.listings: dict[str, OutSection] = {}
         self.lockstep: bool | None = None
 
+    def find(self, target: OutSection, is_rela: bool) -> OutSection | None:
+        """The relocation section of a target, if it was made."""
+        return self.sections.get((target, is_rela))
+
 
 class Constants:
     """Constants of the compiler, which move from device functions into the banks of kernels.
@@ -222,13 +237,15 @@ class SharedMemory:
     Attributes:
         dynamic_start: where these arrays start for the code of a function.
         instances: with `-r`, what kernels name instead of these arrays.
+        unreached: variables and arrays that neither a kernel reaches nor any code names.
     """
 
-    __slots__ = ("dynamic_start", "instances")
+    __slots__ = ("dynamic_start", "instances", "unreached")
 
     def __init__(self) -> None:
         self.dynamic_start: dict[Symbol, int] = {}
         self.instances: set[Symbol] = set()
+        self.unreached: set[Symbol] = set()
 
 
 class Handles:

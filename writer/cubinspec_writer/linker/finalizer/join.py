@@ -23,6 +23,21 @@ if TYPE_CHECKING:
 
 _DEBUG_INFO = ".debug_info"
 
+READS = (
+    "relocations.applied section.flags section.name section.owner sections.fixed sections.made "
+    "symbol.definition symbol.kind symbol.name symbol.other twin.constants.copies "
+    "twin.constants.mixed twin.handles.slots twin.object.bound twin.object.placed "
+    "twin.relocations.applied twin.relocations.sections twin.section.align twin.section.emitted "
+    "twin.section.entsize twin.section.flags twin.section.info_section twin.section.name "
+    "twin.section.relocs twin.section.sh_type twin.sections.fixed twin.sections.made "
+    "twin.symbol.definition twin.symbol.name twin.symbol.value"
+)
+WRITES = (
+    "section.content section.emitted section.info_section sections.added twin.section.content "
+    "twin.sections.twins"
+)
+FREEZES = "section.content section.emitted section.info_section sections.added"
+
 
 def run(sass: LinkState) -> None:
     """Make the SASS half what the finalizer makes of the Mercury half.
@@ -107,7 +122,7 @@ def _keep_empty_relocations(sass: LinkState, mercury: LinkState, twins: Twins) -
                 sass_name(section.name), SHT_RELA, section.flags, section.align, section.entsize
             )
             twin.info_section = twin_of(twins, section.info_section)
-            sass.sections.made.append(twin)
+            sass.sections.added.append(twin)
             twins[section] = twin
         if twin is not None:
             twin.emitted = True

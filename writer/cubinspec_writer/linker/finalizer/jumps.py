@@ -38,7 +38,7 @@ def fill(mercury: LinkState, twins: dict[OutSection, OutSection]) -> None:
         return
     places = _places(mercury, twins)
     for bank in mixed:
-        rows = mercury.reloc_section(bank, is_rela=True)
+        rows = mercury.relocations.find(bank, is_rela=True)
         data = twins[bank].data
         for row in reversed(rows.relocs if rows is not None else ()):
             if row.offset + _ENTRY > len(data):

@@ -52,6 +52,11 @@ def keep_lines(data: bytes, is_linked: Callable[[int], bool]) -> Kept | None:
     return kept
 
 
+READS = "relocations.sections section.name symbol.index"
+WRITES = "section.content section.relocs"
+FREEZES = "section.relocs"
+
+
 def run(state: LinkState) -> None:
     """Sort the sequences of all line tables."""
     for (target, _), relocs in state.relocations.sections.items():

@@ -1,4 +1,4 @@
-"""Pass 1a: what nvlink sees of an archive, and of a host object.
+"""What nvlink sees of an archive, and of a host object.
 
 An archive is read up to the first member that is no ELF file; the members of a thin archive are
 files beside it; one archive counts once, however often and by whatever name it is given

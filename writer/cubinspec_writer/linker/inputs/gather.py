@@ -1,11 +1,9 @@
-"""Pass 1a: the command line -> relocatable cubins of the target, in order.
+"""The command line -> relocatable cubins of the target, in order.
 
 Host objects, fatbins and archives are opened where they stand on the command line; every member
 that holds code for the target is taken, needed or not (rule V1); PTX is assembled where there is no
 code. What nvlink passes over in silence (empty files, finished executables, files that are cut or
 broken) is passed over here too (rules B5, O3), with a note that `-v` shows.
-
-Fixed from here on: the list of objects, and what their host code says about kernels.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from cubinspec.errors import BadStructureError
 from cubinspec_generated.codes import SHF_ALLOC, SHF_EXECINSTR, SHN_COMMON, SHN_UNDEF, STT_FUNC
-from cubinspec_writer.linker.model import InputObject, InReloc, Symbol
+from cubinspec_writer.linker.model import LARGEST_ALIGNMENT, InputObject, InReloc, InSymbol, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -155,3 +156,18 @@ def aliases(obj: InputObject) -> Iterator[tuple[Symbol, Symbol]]:
             known = first.setdefault(row[5], symbol)
             if known is not symbol:
                 yield symbol, known
+
+
+def checked_alignment(obj: InputObject, row: InSymbol) -> int:
+    """The alignment that a symbol's value is: of commons, and of shared variables.
+
+    Raises:
+        BadStructureError: it is no power of two, or larger than any input has.
+    """
+    if row.value & (row.value - 1) or row.value > LARGEST_ALIGNMENT:
+        raise BadStructureError(
+            f"symbol {row.index} has alignment {row.value:#x}",
+            file=obj.name,
+            expected=f"a power of two up to {LARGEST_ALIGNMENT:#x}",
+        )
+    return row.value

@@ -40,13 +40,20 @@ def is_table_placeholder(symbol: Symbol) -> bool:
     return not symbol.is_defined and symbol.name.startswith(_TABLES)
 
 
-def has_place(symbol: Symbol) -> bool:
+def is_linked(state: LinkState, symbol: Symbol) -> bool:
+    """Whether a symbol is in the program: a function is live, a shared variable is reached."""
+    return symbol.live and symbol not in state.shared.unreached
+
+
+def has_place(state: LinkState, symbol: Symbol) -> bool:
     """Whether a shared variable or compiler constant is in the output.
 
     Names of arrays of dynamic size, variables that no kernel reaches and constants that were copied
     into the banks of kernels are not.
     """
-    return symbol.live and symbol.section is not None and symbol.section.emitted
+    if symbol.section is None or not symbol.section.emitted:
+        return False
+    return is_linked(state, symbol)
 
 
 _VISIBILITY = 3
@@ -94,8 +101,8 @@ def is_hidden(state: LinkState, symbol: Symbol) -> bool:
     if options.relocatable or not (symbol.internal or symbol.space == STO_CUDA_SHARED):
         return False
     if symbol.space == STO_CUDA_SHARED and debugger_sees(state.options):
-        return symbol.is_defined and not has_place(symbol)
-    return not (options.preserve_relocs and has_place(symbol))
+        return symbol.is_defined and not has_place(state, symbol)
+    return not (options.preserve_relocs and has_place(state, symbol))
 
 
 def is_plain(symbol: Symbol) -> bool:

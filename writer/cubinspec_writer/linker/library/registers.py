@@ -1,12 +1,10 @@
-"""Pass 10: registers climb from functions to kernels, as far as kernels' limits allow.
+"""Register counts climb from functions to kernels, as far as the limits of kernels allow.
 
 Function by function in the order of code, to kernels in the reverse order (seen with patched
 register counts: chains, two files, local functions). A count that is larger than what the kernel
 has so far is taken over; it is an error when it is larger than the kernel's limit (`.maxnreg`,
 `-maxrregcount`, or what thread counts leave), of which one byte counts and 0 is none
 (rule M5).
-
-Fixed from here on: whether the link fails.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Unified functions and data at the places that the index file says.
+"""Moves unified functions and data to the places that the index file says.
 
 The rules were seen in links of made files (cases unified_*).
 """
@@ -28,6 +28,16 @@ if TYPE_CHECKING:
 
 _OFFSET = itemgetter(1)
 _MISSING_INDEX = "Unified symbols found but index file not specified."
+
+READS = (
+    "relocations.sections row.identifier row.stub row.symbol sections.unowned symbol.name "
+    "unified.rows unified.stubs"
+)
+WRITES = (
+    "object.placed row.offset section.content section.relocs symbol.size symbol.value "
+    "unified.mismatch"
+)
+FREEZES = "object.placed row.offset symbol.value unified.mismatch"
 
 
 def run(state: LinkState) -> None:

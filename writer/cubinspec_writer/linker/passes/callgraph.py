@@ -1,10 +1,8 @@
-"""Pass 5: one call graph of all inputs; sections `.nv.callgraph` and `.nv.prototype`.
+"""Joins the call graphs of all inputs; creates `.nv.callgraph` and `.nv.prototype`.
 
-The four lists of the inputs (direct calls, address-taken functions with their signature, indirect
-calls with the signature called, references to functions) are joined. In the output callers come in
-registration order and the callees of one caller in reverse input order.
-
-Fixed from here on: who calls whom, which later passes need for registers, stack and shared memory.
+An input has four lists: direct calls, address-taken functions with their signature, indirect calls
+with the signature called, references to functions. In the output callers come in registration
+order, and the callees of one caller in reverse input order.
 """
 
 from __future__ import annotations
@@ -16,6 +14,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec_writer.linker.model import InputObject, Symbol
     from cubinspec_writer.linker.state import LinkState
+
+READS = "object.bound object.called symbol.definition symbol.kind symbol.live symbol.replaced"
+WRITES = (
+    "graph.address_taken graph.calls graph.indirect graph.prototypes graph.references "
+    "names.entries names.signatures section.emitted sections.by_type sections.callgraph "
+    "sections.made sections.prototype sections.unowned"
+)
+FREEZES = (
+    "graph.address_taken graph.calls graph.indirect graph.prototypes graph.references "
+    "names.signatures sections.callgraph sections.prototype"
+)
 
 
 def run(state: LinkState) -> None:

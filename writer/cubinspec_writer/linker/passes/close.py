@@ -12,6 +12,13 @@ if TYPE_CHECKING:
 #: `.nv.rel.action` of every executable up to sm_90: what relocation type 115 does.
 _REL_ACTION = bytes.fromhex("73000000000000000000001125000536")
 
+READS = "constants.mixed relocations.sections section.is_nobits section.name sections.vacated"
+WRITES = (
+    "names.entries names.reserved section.content section.emitted section.relocs sections.by_type "
+    "sections.made sections.unowned"
+)
+FREEZES = "names.entries names.reserved sections.by_type sections.made sections.unowned"
+
 
 def run(state: LinkState) -> None:
     """Drop sections that stayed empty, and add the one that only executables have (rule X8)."""

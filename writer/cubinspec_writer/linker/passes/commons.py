@@ -10,6 +10,16 @@ if TYPE_CHECKING:
 
 _GLOBAL = ".nv.global"
 
+READS = (
+    "section.is_nobits section.reserved symbol.alignment symbol.common symbol.size "
+    "symbols.by_name symbols.commons"
+)
+WRITES = (
+    "names.entries section.align section.nobits_size sections.by_type sections.made "
+    "sections.unowned symbol.section symbol.value"
+)
+FREEZES = ""
+
 
 def run(state: LinkState) -> None:
     """Allocate common variables, the one that was first met as common last (rule W16)."""

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 
 _FORMATS = {"<B": EIFMT_BVAL, "<H": EIFMT_HVAL, "<BB": EIFMT_HVAL}
 
+READS = "object.bound sections.fixed symbol.definition symbol.live"
+WRITES = "section.content"
+FREEZES = ""
+
 
 def run(state: LinkState) -> None:
     """Write the section."""

@@ -20,6 +20,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec_writer.linker.state import LinkState
 
+READS = ""
+WRITES = (
+    "names.entries names.loose section.content section.emitted section.has_symbol "
+    "section.info_section sections.by_type sections.fixed sections.made sections.unowned"
+)
+FREEZES = "section.has_symbol sections.fixed"
+
 
 def run(state: LinkState) -> None:
     """Enter the sections that every output has."""
@@ -45,6 +52,7 @@ def run(state: LinkState) -> None:
     if state.index is not None:
         copy = state.create_section(".nv.uidx", SHT_CUDA_UIDX, 0, 1)
         copy.content = state.index.data
+    fixed[".note.nv.cuinfo"].info_section = fixed.get(".nv.compat")
     fixed[".nv.info"].emitted = any(has_globals(obj) for obj in state.objects)
     state.sections.fixed = fixed
 

@@ -9,6 +9,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec_writer.linker.state import LinkState
 
+READS = (
+    "row.flags row.identifier row.offset row.symbol sections.unowned symbol.index symbol.value "
+    "unified.rows unified.stubs"
+)
+WRITES = "section.content section.info_value"
+FREEZES = "section.info_value"
+
 
 def run(state: LinkState) -> None:
     """Write the tables; symbols are numbered and have their place."""

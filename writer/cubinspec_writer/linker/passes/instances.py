@@ -26,6 +26,18 @@ if TYPE_CHECKING:
 _NAME = "externsharedinstance"
 _ALIGN = 16
 
+READS = (
+    "relocations.sections section.name section.owner section.sh_type sections.members "
+    "sections.unowned symbol.bind symbol.definition symbol.kind symbol.name symbol.other "
+    "symbol.size symbols.functions"
+)
+WRITES = (
+    "names.entries names.reserved section.align section.emitted section.info_section "
+    "section.nobits_size section.relocs sections.by_type sections.made shared.instances "
+    "symbol.parts symbol.section symbol.value"
+)
+FREEZES = "section.nobits_size shared.instances symbol.section"
+
 
 def run(state: LinkState) -> None:
     """Sizes of shared sections with `-r`, and the symbols for arrays of dynamic size.
@@ -42,7 +54,7 @@ def run(state: LinkState) -> None:
             section.align = max(section.align, least)
             section.nobits_size = _sized(_static_size(members), section.align)
     arrays = (
-        {s for s in state.sections.members.get(pool, ()) if is_array(s)}
+        {s for s in state.sections.members.get(pool, ()) if _is_array(s)}
         if pool is not None
         else set()
     )
@@ -68,7 +80,7 @@ def run(state: LinkState) -> None:
         _make_instance(state, kernel, arrays, least)
 
 
-def is_array(symbol: Symbol) -> bool:
+def _is_array(symbol: Symbol) -> bool:
     """Whether a symbol is an array of dynamic size that no input defines."""
     return symbol.space == STO_CUDA_SHARED and not symbol.is_defined and symbol.size == 0
 

@@ -13,6 +13,14 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.model import Symbol
     from cubinspec_writer.linker.state import LinkState
 
+READS = (
+    "attributes.register_limits graph.calls graph.indirect object.bound section.flags "
+    "section.owner sections.made symbol.definition symbol.kind symbol.live symbol.name "
+    "symbol.other unified.stubs"
+)
+WRITES = ""
+FREEZES = ""
+
 
 def run(state: LinkState) -> None:
     """Report an error for every count that a kernel's limit forbids (rule M5)."""

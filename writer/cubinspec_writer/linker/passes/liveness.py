@@ -1,11 +1,9 @@
-"""Pass 3: which functions are in the output.
+"""Decides which functions are in the output.
 
 A device function stays when an entry reaches it over call-graph edges, matching indirect calls and
 relocations, or when a global's initialiser names it (rule L1). Data is never dropped. Dead
 functions are gone before anything is merged: they leave no symbol, section or string. With `-r`,
 `-g` and `--preserve-relocs` everything stays (rule L4).
-
-Fixed from here on: `Symbol.live` and `Symbol.is_defined` of every function.
 """
 
 from __future__ import annotations
@@ -17,6 +15,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec_writer.linker.model import Symbol
     from cubinspec_writer.linker.state import LinkState
+
+READS = (
+    "object.bound symbol.bind symbol.definition symbol.kind symbol.name symbol.other "
+    "symbol.replaced"
+)
+WRITES = "object.called symbol.live"
+FREEZES = "object.called symbol.live"
 
 
 def run(state: LinkState) -> None:

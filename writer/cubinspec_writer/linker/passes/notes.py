@@ -1,7 +1,7 @@
-"""Pass 10: notes.
+"""Writes the notes about tools and targets.
 
 The tool note lists the linker first, then the notes of all inputs unchanged. By default the
-linker's entry names this project; the entry of an existing cubin can be taken instead, because its
+linker's entry names this project. The entry of an existing cubin can be taken instead, because its
 length moves every later offset.
 """
 
@@ -21,14 +21,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec_writer.linker.state import LinkState
 
+READS = "sections.fixed"
+WRITES = "section.content"
+FREEZES = ""
+
 
 def run(state: LinkState) -> None:
     """Write both notes."""
     fixed = state.sections.fixed
     fixed[".note.nv.tkinfo"].content = _tool_notes(state)
-    cuinfo = fixed[".note.nv.cuinfo"]
-    cuinfo.content = _cuda_note(state)
-    cuinfo.info_section = fixed.get(".nv.compat")
+    fixed[".note.nv.cuinfo"].content = _cuda_note(state)
 
 
 def _tool_notes(state: LinkState) -> bytes:

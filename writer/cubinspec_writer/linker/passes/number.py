@@ -1,10 +1,7 @@
-"""Pass 8: order of sections and numbers of symbols.
+"""Gives every symbol its number, and code sections theirs.
 
-Sections keep their order of creation inside the groups that `emit.layout` knows; symbols come in
-two parts: sections, local and weak symbols in order of creation, then the globals. Dropped: names
-of unified tables, shared variables, parts of a kernel's own constant bank.
-
-Fixed from here on: `Symbol.index`, which records, relocations and the call graph hold.
+Symbols come in two parts: sections, local and weak symbols in order of creation, then the globals.
+Names of unified tables, shared variables and parts of a kernel's own constant bank get none.
 """
 
 from __future__ import annotations
@@ -24,6 +21,16 @@ if TYPE_CHECKING:
 
 #: Types of sections that have no section symbol when they are empty.
 _MAYBE_EMPTY = (SHT_CUDA_SHARED, SHT_PROGBITS)
+
+READS = (
+    "debug.emptied handles.kernels names.entries section.content section.emitted section.flags "
+    "section.has_symbol section.is_nobits section.nobits_size section.owner section.reserved "
+    "section.sh_type sections.made sections.members shared.unreached symbol.definition "
+    "symbol.internal symbol.live symbol.name symbol.other symbol.section symbols.functions "
+    "symbols.globals"
+)
+WRITES = "section.info_value section.symbol_index symbol.index symbol.size symbols.numbered"
+FREEZES = "section.symbol_index symbol.index symbol.size symbols.numbered"
 
 
 def run(state: LinkState) -> None:

@@ -1,4 +1,4 @@
-"""Pass 7: relocations: applied, changed into another type, or kept for the driver.
+"""Applies relocations, changes their type, or keeps them for the driver.
 
 What a relocation type does is data (`relocations.ACTIONS`: up to three bit fields, each with its
 value; `KEEP`: the kinds of target for which the entry stays). A target in shared memory, in a
@@ -6,8 +6,6 @@ constant bank or in a debug section has its final place now, so the field is wri
 goes. Functions and global variables get their address from the driver: their entries stay, code
 bytes under them stay as they were (rule B3), and types that mean "address in the unified table"
 become the type that writes the plain address into the same bits.
-
-Fixed from here on: all bytes of code and data.
 """
 
 from __future__ import annotations
@@ -80,6 +78,16 @@ _WHOLE = {
     and r_type not in relocations.APPLY
 }
 
+READS = (
+    "handles.slots relocations.resolved relocations.sections section.flags section.info_section "
+    "section.name section.owner section.sh_type sections.unowned shared.dynamic_start "
+    "shared.instances shared.unreached symbol.definition symbol.internal symbol.kind symbol.live "
+    "symbol.name symbol.other symbol.section symbol.size symbol.value symbols.functions "
+    "unified.rows unified.stubs"
+)
+WRITES = "relocations.applied section.content section.emitted section.relocs"
+FREEZES = "relocations.applied"
+
 
 def run(state: LinkState) -> None:
     """Apply, retype or keep every relocation of every section (rule X12)."""
@@ -104,7 +112,7 @@ def run(state: LinkState) -> None:
                 continue
             stay = stays.get(symbol)
             if stay is None:
-                if not final and is_lost(symbol):
+                if not final and _is_lost(symbol):
                     raise UnsupportedLinkError(f"-r with '{symbol.name}', which no input defines")
                 stay = stays[symbol] = _types_kept(state, symbol)
             if r_type in stay:
@@ -150,7 +158,7 @@ def _types_kept(state: LinkState, symbol: Symbol) -> Container[int]:
     return range(1 << 32) if kind == _DRIVERS else _STAYING.get(kind, ())
 
 
-def target_kind(symbol: Symbol) -> str:
+def _target_kind(symbol: Symbol) -> str:
     """The kind of place a symbol names, in the words of the relocation table."""
     if symbol.kind == STT_SECTION:
         return _section_kind(symbol.section)
@@ -180,7 +188,7 @@ def _section_kind(section: OutSection | None) -> str:
     return "constant"
 
 
-def has_table(state: LinkState, symbol: Symbol) -> bool:
+def _has_table(state: LinkState, symbol: Symbol) -> bool:
     """Whether the output has the unified table of which a name stands for a part (rule U8)."""
     rows = UFT_ENTRY if symbol.name.startswith("__UFT") else UDT_ENTRY
     is_named = state.index is not None or state.options.relocatable
@@ -193,7 +201,7 @@ def _kind_here(state: LinkState, symbol: Symbol) -> str:
     if (
         (state.unified.rows or state.unified.stubs)
         and is_table_placeholder(symbol)
-        and has_table(state, symbol)
+        and _has_table(state, symbol)
     ):
         return _DRIVERS
     if symbol in state.shared.instances:
@@ -205,7 +213,7 @@ def _kind_here(state: LinkState, symbol: Symbol) -> str:
         section = symbol.section
         if symbol.kind == STT_SECTION and section is not None and section.name in LINE_TABLES:
             return _DRIVERS
-    return target_kind(symbol)
+    return _target_kind(symbol)
 
 
 def _is_listed(state: LinkState, target: OutSection, reloc: Reloc) -> bool:
@@ -218,11 +226,13 @@ def _is_listed(state: LinkState, target: OutSection, reloc: Reloc) -> bool:
     if is_array and target.owner in state.shared.dynamic_start and not debugger_sees(state.options):
         return False
     if symbol.internal or symbol.space == STO_CUDA_SHARED:
-        return has_place(symbol) and (not state.family.capsule or symbol.space == STO_CUDA_SHARED)
+        return has_place(state, symbol) and (
+            not state.family.capsule or symbol.space == STO_CUDA_SHARED
+        )
     return not state.family.capsule and symbol.section is not None
 
 
-def is_lost(symbol: Symbol) -> bool:
+def _is_lost(symbol: Symbol) -> bool:
     """Whether nothing would be left to resolve the name by after `-r`: nvlink writes nonsense."""
     is_array = symbol.space == STO_CUDA_SHARED and symbol.size == 0
     return symbol.space in (STO_CUDA_CONSTANT, STO_CUDA_SHARED) and not (
@@ -247,7 +257,7 @@ def _apply(state: LinkState, target: OutSection, relocs: list[Reloc], *, from_fi
             continue
         actions = ACTIONS.get(r_type, ())
         if relocations.APPLY.get(r_type) == "lockstep":
-            for action in actions if runs_in_lockstep(state) else ():
+            for action in actions if _runs_in_lockstep(state) else ():
                 value = addend if action.value == "addend" else 0
                 write_field(data, offset, action, value)
             continue
@@ -280,7 +290,7 @@ def _address(state: LinkState, target: OutSection, symbol: Symbol) -> int:
     return state.handles.slots.get(symbol, symbol.value)
 
 
-def runs_in_lockstep(state: LinkState) -> bool:
+def _runs_in_lockstep(state: LinkState) -> bool:
     """Whether all inputs were compiled for targets without independent thread scheduling.
 
     Rule O2.

@@ -1,15 +1,12 @@
-"""Pass 2: which definition every name means.
+"""Decides which definition every name means.
 
 Local symbols stay per input (rule B2); global and weak ones are shared by name. A strong definition
 beats a weak one; of weak functions the one with the fewest registers wins, of weak variables the
-first (rule W1). Any of them beats a common one, all beat references. Fixed from here on:
-`InputObject.bound` (the output symbol of every input symbol) and the winning definition of every
-name.
+first (rule W1). Any of them beats a common one, and all beat references.
 """
 
 from __future__ import annotations
 
-from cubinspec.errors import BadStructureError
 from cubinspec_generated.codes import (
     EIATTR_REGCOUNT,
     SHN_COMMON,
@@ -23,10 +20,10 @@ from cubinspec_generated.codes import (
     STO_CUDA_SHARED,
     STT_FUNC,
 )
+from cubinspec_writer.linker.library.copies import checked_alignment
 from cubinspec_writer.linker.library.demands import global_records, word
 from cubinspec_writer.linker.model import (
     HANDLE_KINDS,
-    LARGEST_ALIGNMENT,
     InputObject,
     InSymbol,
     Symbol,
@@ -37,6 +34,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from cubinspec_writer.linker.state import LinkState
+
+READS = ""
+WRITES = (
+    "object.bound object.repeats symbol.alignment symbol.bind symbol.common symbol.definition "
+    "symbol.in_globals symbol.kind symbol.other symbol.replaced symbol.size symbol.value "
+    "symbols.by_name symbols.commons"
+)
+FREEZES = (
+    "object.bound object.repeats symbol.bind symbol.common symbol.definition symbol.in_globals "
+    "symbol.kind symbol.other symbol.replaced symbols.by_name symbols.commons"
+)
 
 
 def run(state: LinkState) -> None:
@@ -237,21 +245,6 @@ def _conflicts(known: Symbol, obj: InputObject, row: InSymbol) -> Iterator[str]:
         return
     if not known.common and not (initial and row.shndx == SHN_COMMON):
         yield _conflict("Multiple definition of", known, obj, "first defined in")
-
-
-def checked_alignment(obj: InputObject, row: InSymbol) -> int:
-    """The alignment that a symbol's value is: of commons, and of shared variables.
-
-    Raises:
-        BadStructureError: it is no power of two, or larger than any input has.
-    """
-    if row.value & (row.value - 1) or row.value > LARGEST_ALIGNMENT:
-        raise BadStructureError(
-            f"symbol {row.index} has alignment {row.value:#x}",
-            file=obj.name,
-            expected=f"a power of two up to {LARGEST_ALIGNMENT:#x}",
-        )
-    return row.value
 
 
 def _is_dynamic(known: Symbol) -> bool:

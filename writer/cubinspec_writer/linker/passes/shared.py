@@ -36,6 +36,20 @@ def _larger(a: Symbol, b: Symbol) -> bool:
     return a.size > b.size
 
 
+READS = (
+    "graph.address_taken graph.calls graph.indirect object.bound relocations.sections "
+    "section.name section.owner section.relocs section.sh_type sections.members sections.unowned "
+    "symbol.alignment symbol.bind symbol.definition symbol.kind symbol.name symbol.other "
+    "symbol.size symbols.functions symbols.globals"
+)
+WRITES = (
+    "names.entries names.reserved section.align section.emitted section.info_section "
+    "section.nobits_size section.reserved sections.by_type sections.made shared.dynamic_start "
+    "shared.unreached symbol.internal symbol.parts symbol.section symbol.value"
+)
+FREEZES = "section.reserved shared.dynamic_start shared.unreached symbol.internal"
+
+
 def run(state: LinkState) -> None:
     """Lay out shared memory."""
     below = state.below()
@@ -61,7 +75,8 @@ def run(state: LinkState) -> None:
     named = _named_in_code(state) if pooled else set()
     # What no kernel reaches takes up place among the rest when any code names it (rule S4).
     for variable in pooled:
-        variable.live = variable in users or variable in named
+        if variable not in users and variable not in named:
+            state.shared.unreached.add(variable)
     pooled = [v for v in pooled if v.is_defined]
     common = [v for v in pooled if v in named and len(users.get(v, ())) != 1]
     # Sections are known to hold arrays of dynamic size by their alignment of 16 alone, so taking 16
@@ -129,7 +144,8 @@ def run(state: LinkState) -> None:
         if listed and options.preserve_relocs and state.family.names_dynamic:
             for array in arrays:
                 array.section, array.value = pool, NO_ADDRESS
-                array.internal = array.live = True
+                array.internal = True
+                state.shared.unreached.discard(array)
 
 
 def _without_section(

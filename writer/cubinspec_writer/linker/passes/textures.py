@@ -1,4 +1,4 @@
-"""Pass 6a: slots of texture, surface and sampler references.
+"""Gives texture, surface and sampler references their slots.
 
 Code finds the header index of a reference in a slot of 4 bytes behind the parameters of its kernel.
 All references of the program have slots, kernels' parameters of these kinds among them, at one
@@ -10,8 +10,6 @@ kernel that uses textures without samplers (unified mode, rule H3).
 
 From sm_100 on the Mercury half has the slots in a section of their own, which the finalizer puts
 behind the parameters (aligned to 16, rule H4).
-
-Fixed from here on: the place of every slot, and which kernels have them.
 """
 
 from __future__ import annotations
@@ -33,6 +31,18 @@ if TYPE_CHECKING:
 
 _SLOT = 4
 _MERCURY_BANK = ".nv.constant.entry_image_header_indices."
+
+READS = (
+    "graph.calls graph.indirect object.bound section.is_nobits section.name section.owner "
+    "section.sh_type symbol.bind symbol.definition symbol.in_globals symbol.kind symbol.name "
+    "symbol.other symbol.section symbols.functions symbols.globals"
+)
+WRITES = (
+    "handles.kernels handles.slots names.entries names.reserved relocations.sections "
+    "section.content section.emitted section.info_section section.relocs sections.by_type "
+    "sections.made symbol.parts"
+)
+FREEZES = "handles.kernels handles.slots"
 
 
 def run(state: LinkState) -> None:

@@ -22,6 +22,13 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.model import InSymbol, Symbol
     from cubinspec_writer.linker.state import LinkState
 
+READS = (
+    "object.bound symbol.definition symbol.first symbol.kind symbol.live symbol.name symbol.other "
+    "symbol.size unified.mismatch"
+)
+WRITES = ""
+FREEZES = ""
+
 
 def run(state: LinkState) -> None:
     """Report an error for every name that nothing defines, then what the index lacks."""

@@ -27,6 +27,7 @@ from cubinspec_generated.codes import (
 from cubinspec_writer.linker.inputs.host import HostObject
 from cubinspec_writer.linker.library.copies import defined_here
 from cubinspec_writer.linker.library.notes import TOOL_VERSION
+from cubinspec_writer.linker.library.outsymbols import is_linked
 from cubinspec_writer.linker.model import InputObject, InSection, InSymbol, OutSection, Symbol
 from cubinspec_writer.linker.reports.reasons import Demand, Reasons, function_reason, verdict
 from cubinspec_writer.linker.state import LinkState
@@ -140,7 +141,7 @@ class _HalfMap:
                     self.sources.setdefault(place, []).append(source | {"offset": offset + shift})
 
     def _emitted(self) -> list[OutSection]:
-        sections = (*self.half.sections.fixed.values(), *self.half.sections.made)
+        sections = self.half.sections.all()
         return [
             s for s in sections if s.emitted and (self.half is self.main or has_mercury_copy(s))
         ]
@@ -256,8 +257,7 @@ class _HalfMap:
                         "kept": sum(
                             len(found.relocs)
                             for is_rela in (False, True)
-                            if (found := state.relocations.sections.get((section, is_rela)))
-                            is not None
+                            if (found := state.relocations.find(section, is_rela)) is not None
                         ),
                     },
                 }
@@ -293,7 +293,7 @@ class _HalfMap:
             if row.kind == STT_SECTION:
                 return "rebuilt", "sections of the output have symbols of their own"
             return "dropped", "it has no name"
-        if not symbol.live:
+        if not is_linked(self.half, symbol):
             return "dropped", function_reason(self.reasons, symbol)
         if row.shndx == 0 or not defined_here(obj, row.index):
             if symbol.definition is None:

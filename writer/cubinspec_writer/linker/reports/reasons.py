@@ -5,6 +5,7 @@ from __future__ import annotations
 from cubinspec_generated.codes import SHF_ALLOC, SHF_EXECINSTR, STT_FUNC
 from cubinspec_writer.linker.library.copies import defined_here, reference_graph
 from cubinspec_writer.linker.library.demands import Demands, FunctionFacts
+from cubinspec_writer.linker.library.outsymbols import is_linked
 from cubinspec_writer.linker.model import Symbol
 from cubinspec_writer.linker.state import LinkState
 
@@ -153,7 +154,7 @@ def verdict(half: LinkState, symbol: Symbol) -> str:
     """Whether a symbol is in the output, in a few words."""
     from cubinspec_writer.linker.library.outsymbols import is_dropped
 
-    if not symbol.live:
+    if not is_linked(half, symbol):
         return "not linked"
     if is_dropped(half, symbol):
         return "linked, without a symbol" if symbol.section is not None else "not in the output"
@@ -174,7 +175,7 @@ def _details(half: LinkState, reasons: Reasons, symbol: Symbol) -> list[str]:
                 )
             elif bound is symbol:
                 lines.append(f"named in {obj.name} (symbol {row.index})")
-    if symbol.live and symbol.section is not None:
+    if is_linked(half, symbol) and symbol.section is not None:
         index = f", symbol {symbol.index}" if symbol.index else ""
         lines.append(f"at {symbol.section.name} + {symbol.value:#x}{index}")
     if symbol.is_function:

@@ -109,7 +109,7 @@ def _handle_counts(half: LinkState, sections: list[OutSection]) -> Iterator[str]
         for s in sections
         if s.sh_type == SHT_CUDA_CONSTANT_B0 and not half.family.keeps_symbols
         for is_rela in (False, True)
-        if (relocs := half.relocations.sections.get((s, is_rela))) is not None
+        if (relocs := half.relocations.find(s, is_rela)) is not None
         for r in relocs.relocs
     ]
     for kind, name in _HANDLES:
@@ -119,7 +119,7 @@ def _handle_counts(half: LinkState, sections: list[OutSection]) -> Iterator[str]
 
 def _stacks(half: LinkState) -> dict[int, int]:
     """Symbol number of a kernel -> its stack size; 0 when it is not bounded."""
-    records = info_records(bytes(half.sections.fixed[".nv.info"].data))
+    records = info_records(bytes(half.sections.fixed[".nv.info"].content))
     found = {word(r, 0): word(r, 1) for r in records if r[1] == EIATTR_MIN_STACK_SIZE}
     if half.options.relocatable:
         return {}

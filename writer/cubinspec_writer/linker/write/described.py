@@ -92,9 +92,7 @@ class DescribedHalf:
     def __init__(self, state: LinkState) -> None:
         self.state = state
         self.made = {
-            section: self._section(section)
-            for section in (*state.sections.fixed.values(), *state.sections.made)
-            if section.emitted
+            section: self._section(section) for section in state.sections.all() if section.emitted
         }
         for section, made in self.made.items():
             # Owners are named as objects, as several sections may have one name.

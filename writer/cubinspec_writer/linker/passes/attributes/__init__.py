@@ -30,6 +30,17 @@ if TYPE_CHECKING:
 
 _UNKNOWN_STACK = 0xFFFFFFFF
 
+READS = (
+    "attributes.order graph.address_taken graph.calls graph.indirect handles.kernels object.bound "
+    "object.placed section.has_symbol section.owner section.symbol_index sections.by_type "
+    "sections.fixed sections.unowned symbol.bind symbol.definition symbol.index symbol.kind "
+    "symbol.live symbol.name symbol.other symbol.section symbols.functions twin.section.owner "
+    "twin.section.records twin.section.sh_type twin.sections.made twin.sections.unowned "
+    "twin.symbol.name unified.stubs"
+)
+WRITES = "attributes.register_limits section.content section.emitted section.records"
+FREEZES = "attributes.register_limits section.records"
+
 
 def run(state: LinkState) -> None:
     """Write the records of the program, then those of every function."""

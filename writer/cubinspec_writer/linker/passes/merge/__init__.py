@@ -1,17 +1,16 @@
-"""Pass 4: input sections and symbols into output sections and symbol lists.
+"""Merges the sections and symbols of all inputs.
 
-The order of everything in the output follows from the order in which this pass meets it. Per input:
+The order of everything in the output follows from the order in which this pass meets it. For each
+input:
 
-1. function symbols, in symbol order: the symbol, `.text.F`, and for an entry `.nv.info.F` and the
+1. function symbols, in symbol order: the symbol, `.text.F`, and for a kernel `.nv.info.F` and the
    name `.nv.shared.F`;
 2. all other symbols, in symbol order; a defined one first creates its section;
-3. the remaining content sections (debug data, constant banks) in section order;
+3. the remaining sections with content (debug data, constant banks) in section order;
 4. `.nv.info.F` of device functions in section order;
-5. relocations in section order; `.rela.X`/`.rel.X` is created at its first relocation.
+5. relocations in section order; `.rela.X` or `.rel.X` is created at its first relocation.
 
-Sections of a dead function and of a duplicate weak function are skipped at every step.
-
-Fixed from here on: which sections exist, both symbol lists, the place of every block of data.
+Sections of a dropped function and of a duplicate weak function are skipped in every step.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ from cubinspec_generated.codes import (
     STO_CUDA_SHARED,
     STT_FUNC,
 )
-from cubinspec_writer.linker.library.copies import accepted_here, defined_here
+from cubinspec_writer.linker.library.copies import accepted_here, checked_alignment, defined_here
 from cubinspec_writer.linker.model import (
     LARGEST_ALIGNMENT,
     SHARED_POOL,
@@ -54,7 +53,6 @@ from cubinspec_writer.linker.model import (
 from cubinspec_writer.linker.passes.merge.contents import place_section
 from cubinspec_writer.linker.passes.merge.one_input import SHARED, OneInput
 from cubinspec_writer.linker.passes.merge.relocations import merge_relocations
-from cubinspec_writer.linker.passes.resolve import checked_alignment
 from cubinspec_writer.plain import itemgetter
 
 TYPE_CHECKING = False
@@ -72,6 +70,27 @@ _WITH_CONTENT = frozenset(
         *range(SHT_CUDA_CONSTANT_B0, SHT_CUDA_CONSTANT_B17 + 1),
         *_UNIFIED_ENTRIES,
     )
+)
+
+READS = (
+    "object.bound object.called object.repeats symbol.bind symbol.definition symbol.in_globals "
+    "symbol.kind symbol.live symbol.other symbol.replaced"
+)
+WRITES = (
+    "attributes.order constants.lost constants.mixed constants.tables debug.emptied debug.framed "
+    "names.entries names.loose names.reserved object.placed relocations.listings "
+    "relocations.num_merged relocations.resolved relocations.sections relocations.staged "
+    "section.align section.content section.emitted section.info_section section.info_value "
+    "section.nobits_size section.records section.relocs sections.by_type sections.made "
+    "sections.members sections.staging sections.unowned sections.vacated symbol.alignment "
+    "symbol.entered symbol.internal symbol.name symbol.parts symbol.section symbol.value "
+    "symbols.functions symbols.globals symbols.strong unified.rows unified.stubs"
+)
+FREEZES = (
+    "attributes.order constants.lost constants.mixed constants.tables debug.emptied debug.framed "
+    "names.loose relocations.num_merged relocations.staged sections.members sections.staging "
+    "symbol.alignment symbol.entered symbol.name symbols.functions symbols.globals symbols.strong "
+    "unified.rows unified.stubs"
 )
 
 

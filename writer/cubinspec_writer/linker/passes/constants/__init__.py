@@ -22,6 +22,23 @@ if TYPE_CHECKING:
 _CONSTANT_LIMIT = 0x10000
 _CONSTANT2, _CONSTANT3 = SHT_CUDA_CONSTANT_B2, SHT_CUDA_CONSTANT_B3
 
+READS = (
+    "constants.lost constants.tables graph.calls graph.indirect names.reserved object.placed "
+    "relocations.staged section.is_nobits section.name section.owner section.sh_type "
+    "sections.members sections.staging symbol.bind symbol.internal symbol.kind symbol.name "
+    "symbol.other symbol.section symbol.size symbols.functions"
+)
+WRITES = (
+    "constants.copies names.entries relocations.listings relocations.resolved "
+    "relocations.sections section.align section.content section.emitted section.info_section "
+    "section.relocs sections.by_type sections.made sections.vacated symbol.parts symbol.value "
+    "symbols.null_value"
+)
+FREEZES = (
+    "constants.copies relocations.listings relocations.resolved relocations.sections "
+    "section.align sections.vacated symbol.parts symbols.null_value"
+)
+
 
 def run(state: LinkState) -> None:
     """Lay out the constants of the compiler."""
@@ -33,7 +50,7 @@ def run(state: LinkState) -> None:
 def _place_constants(state: LinkState, below: Below) -> None:
     sharing = None
     if state.options.share_constants and not state.family.capsule:
-        from cubinspec_writer.linker.passes.share import Sharing
+        from cubinspec_writer.linker.passes.constants.share import Sharing
 
         sharing = Sharing(state)
     for part in reversed([s for s in state.sections.staging if s.sh_type == _CONSTANT2]):
