@@ -136,7 +136,7 @@ def _arrange_data(state: LinkState, table: OutSection, window: Window) -> None:
     _check_all_placed(rows, places)
     _check_relocations(state, table, places)
     old = bytes(table.content)
-    # 0 in between, where nvlink leaves what its memory held (rule X3).
+    # 0 in between, where nvlink leaves what its memory held.
     data = bytearray(min(window.size, len(old)))
     end = 0
     for row, offset in sorted(places.items(), key=_OFFSET):

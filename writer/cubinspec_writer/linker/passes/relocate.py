@@ -282,7 +282,8 @@ def _address(state: LinkState, target: OutSection, symbol: Symbol) -> int:
     if symbol.name == BANK_SIZE:
         return NO_ADDRESS
     if symbol.space == STO_CUDA_SHARED and not symbol.is_defined:
-        # With -g the array has one place, which its symbol has, too.
+        # With -g the array has one place, which its symbol has, too. Code that no kernel reaches
+        # finds it at -1 (rule S9).
         address = symbol.value if symbol.section is not None else NO_ADDRESS
         if target.owner is not None:
             address = state.shared.dynamic_start.get(target.owner, address)

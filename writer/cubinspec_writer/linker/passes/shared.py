@@ -69,7 +69,7 @@ def run(state: LinkState) -> None:
     for members in state.sections.members.values():
         for variable in members:
             if variable.space == STO_CUDA_SHARED:
-                variable.value = 0  # what no kernel reaches stays there (rule S9)
+                variable.value = 0  # what no kernel reaches stays there
     # Arrays of dynamic size are sorted with the rest (rule S5).
     pooled = split_sort(_variables_of(state, pool), _larger)
     named = _named_in_code(state) if pooled else set()

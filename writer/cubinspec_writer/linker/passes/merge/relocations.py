@@ -168,7 +168,7 @@ class _Relocations:
             if is_dead(one, index):
                 names.section_for(row)
             elif symbols[index].shndx in one.skipped:
-                names.ensure()
+                names.ensure()  # nvlink does not name it (rule X13)
                 names.skip(row)
             return None
         if self.is_staged and symbol is not None:
