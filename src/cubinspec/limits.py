@@ -5,7 +5,7 @@ from __future__ import annotations
 #: Longest printable name in messages; a 4 MB mangled name must not fill a terminal.
 MAX_NAME_IN_MESSAGE = 200
 
-#: Sections may share bytes: a Mercury section and its plain twin do in a fifth of the public files,
+#: Sections may share bytes: a Mercury section and its SASS twin do in a fifth of the public files,
 #: which never reaches twice the file. Ten thousand headers over one body would cost ten thousand
 #: times the file in time and memory.
 MAX_SECTION_OVERLAP = 4

@@ -207,13 +207,14 @@ class Assembly:
         ]
 
 
-_RELOCATION_TYPES = {name: number for number, name in relocation_table.NAMES.items()}
+#: Name of a relocation type -> its number.
+RELOCATION_TYPES = {name: number for number, name in relocation_table.NAMES.items()}
 
 
 def _relocation_type(kind: str | int) -> int:
     if isinstance(kind, int):
         return kind
-    number = _RELOCATION_TYPES.get(kind)
+    number = RELOCATION_TYPES.get(kind)
     if number is None:
         raise BadStructureError(f"no relocation type is named {kind!r}")
     return number

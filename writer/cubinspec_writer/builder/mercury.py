@@ -37,6 +37,7 @@ from cubinspec_generated.codes import (
 from cubinspec_generated.records import FUNCTION_VALUE
 from cubinspec_generated.tables import relocations as relocation_table
 from cubinspec_writer.builder import attributes
+from cubinspec_writer.builder.assembly import RELOCATION_TYPES
 from cubinspec_writer.builder.attributes import record_code
 from cubinspec_writer.builder.frames import default_frame
 from cubinspec_writer.builder.parts import SPACES
@@ -125,7 +126,7 @@ class Mercury:
         for section, rows in assembly.data_sections:
             twins = given.get(section.name)
             if twins is None:
-                twins = [replace(row, kind=_mercury_kind(row.kind)) for row in rows]
+                twins = [replace(row, kind=_mercury_type(row.kind)) for row in rows]
             self._relocations(mercury_name(section.name) or section.name, twins)
         self._relocations(".debug_frame", frame.relocations)
         self._data()
@@ -251,14 +252,11 @@ class Mercury:
         return bodies.MercurySymbol(symbol.name, info, other, section, value, size)
 
 
-_KINDS = {name: number for number, name in relocation_table.NAMES.items()}
-
-
-def _mercury_kind(kind: str | int) -> int:
+def _mercury_type(kind: str | int) -> int:
     """The type with the same effect in Mercury relocation sections."""
     name = relocation_table.NAMES.get(kind, "") if isinstance(kind, int) else kind
     effect = name.removeprefix("R_CUDA_")
     for candidate in (f"R_MERCURY_{effect}", f"R_MERCURY_ABS{effect}"):
-        if candidate in _KINDS:
-            return _KINDS[candidate]
+        if candidate in RELOCATION_TYPES:
+            return RELOCATION_TYPES[candidate]
     raise BadStructureError(f"relocation type {name or kind} has no Mercury form")

@@ -1,7 +1,7 @@
-"""Spec-check: parse with the generated reader, then the rules.
+"""Checks whether a file follows the spec: reads it with the generated reader, then asks the rules.
 
-``check(data)`` gives findings; an empty list says that the file follows the spec as far as it is
-known. Lint, writer and tests share the rules.
+``check(data)`` gives findings; an empty list means that no rule is broken. The command, the writing
+packages and the tests share the rules.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from cubinspec_writer.checker.view import View
 
 __all__ = ["RULES", "Finding", "Rule", "check", "require_good"]
 
-#: More findings of one rule say nothing new.
+#: Further findings of one rule would say nothing new.
 MAX_PER_RULE = 20
 
 
@@ -47,7 +47,7 @@ def check(data: bytes, file: str = "<bytes>", *, spec_read: bool = True) -> list
     Args:
         data: the whole file.
         file: name for messages.
-        spec_read: also read every field with the generated Kaitai classes (CUB001), which takes
+        spec_read: also read every field with the generated Kaitai classes (CUB001); it takes
             about 2 µs per field.
 
     Raises:
@@ -69,15 +69,15 @@ def require_good(data: bytes, file: str, before: bytes | None = None) -> None:
     """Refuse a file, before it is written, that breaks a rule.
 
     Args:
-        before: the file that ``data`` was made from; rules that it breaks already do not count.
+        before: the file that ``data`` was made from; rules that it breaks do not count.
 
     Raises:
         CubinError: the first violation, with the rule's sentence as what was expected.
     """
     findings = check(data, file, spec_read=False)
     if findings and before is not None:
-        known = {finding.rule.id for finding in check(before, file, spec_read=False)}
-        findings = [finding for finding in findings if finding.rule.id not in known]
+        broken_before = {finding.rule.id for finding in check(before, file, spec_read=False)}
+        findings = [finding for finding in findings if finding.rule.id not in broken_before]
     for finding in findings:
         raise BadStructureError(
             f"the result would break {finding.rule.id}: {finding.message}",

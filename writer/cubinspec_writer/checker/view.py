@@ -110,7 +110,7 @@ class View:
     def has_table_first(self) -> bool:
         """Whether the section headers stand right behind the ELF header.
 
-        So does the second of the two known writers of cubins.
+        Files of the second of the two known writers of cubins are like that.
         """
         return self.header.e_shoff == self.header.e_ehsize
 
