@@ -20,7 +20,7 @@ from cubinspec_writer.builder import (
     SharedVariable,
     Tool,
 )
-from cubinspec_writer.builder.facts import RESERVED_SHARED, Target, target
+from cubinspec_writer.builder.facts import Target, target
 from cubinspec_writer.builder.parts import BINDINGS
 from cubinspec_writer.emitter import bodies, describe
 from cubinspec_writer.emitter.layout import Planner
@@ -65,7 +65,7 @@ class _Facts:
         entry = self.entries[index]
         if entry is None:
             return ""
-        if isinstance(entry, Symbol) and not entry.name and not self.goal.sm >= 100:
+        if isinstance(entry, Symbol) and not entry.name and not self.goal.family.capsule:
             return ".nv.reservedSmem.cap"
         return entry.name
 
@@ -90,7 +90,7 @@ class _Facts:
             if section is None:
                 continue
             for offset, symbol, kind, addend in reversed(section.body.rows()):
-                if self.goal.finalizer and addend == 0 and kind < 0x10000:
+                if self.goal.family.finalizer and addend == 0 and kind < 0x10000:
                     addend = None
                 found.append(Relocation(offset, kind, self.name(symbol), addend))
         return found
@@ -98,12 +98,12 @@ class _Facts:
     def had_relocations(self, data: Section) -> bool:
         """Whether all relocations of some data were applied: their section was then dropped."""
         dropped = {entry.name for entry in self.file.history if isinstance(entry, Dropped)}
-        made = mercury_name(data.name) if self.goal.finalizer else None
+        made = mercury_name(data.name) if self.goal.family.finalizer else None
         return not self.relocatable and f".rel{made or data.name}" in dropped
 
     def code_relocations(self, function: str) -> list[Relocation]:
         rows = self.relocations(f".rel.text.{function}", f".rela.text.{function}")
-        return rows if self.goal.finalizer else sorted(rows, key=lambda row: row.offset)
+        return rows if self.goal.family.finalizer else sorted(rows, key=lambda row: row.offset)
 
 
 def builder_of(data: bytes, arch: str, *, frames: bool = True) -> CubinBuilder:
@@ -176,8 +176,8 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
     shared = facts.sections.get(f".nv.shared.{name}")
     if shared is not None:
         function.shared = shared.body.size
-        if facts.goal.finalizer and not facts.relocatable:
-            function.shared -= RESERVED_SHARED
+        if facts.goal.family.finalizer and not facts.relocatable:
+            function.shared -= facts.goal.family.reserved_shared
         function.shared_align = shared.sh_addralign
         function.shared_variables = [
             SharedVariable(part.name, part.st_value, part.st_size)

@@ -17,10 +17,10 @@ from cubinspec_generated.codes import (
     SHT_CUDA_RELOCINFO,
     SHT_CUDA_UFT_ENTRY,
 )
+from cubinspec_generated.producers import PRODUCERS
 from cubinspec_writer.emitter import bodies, describe, emit
 from cubinspec_writer.emitter.layout import Planner
 from cubinspec_writer.emitter.model import Description, Dropped, Header, Section, Symbol
-from cubinspec_writer.emitter.producers import PRODUCERS
 from cubinspec_writer.yaml_form import from_yaml, to_yaml
 from tests.conftest import sample_files
 

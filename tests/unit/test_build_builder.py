@@ -6,7 +6,7 @@ import pytest
 
 from cubinspec import Cubin
 from cubinspec.errors import BadStructureError
-from cubinspec_generated.tables import arch as arch_table
+from cubinspec.format import targets
 from cubinspec_writer.builder import Capsule, CubinBuilder, Parameter, Relocation
 from cubinspec_writer.emitter import describe, roundtrip
 
@@ -26,7 +26,8 @@ def smallest(arch: str = "sm_90", *, relocatable: bool = False) -> CubinBuilder:
 def test_readers_find_what_was_put_in(arch: str, relocatable: bool) -> None:
     cubin = Cubin.parse(smallest(arch, relocatable=relocatable).to_bytes())
     kernel = cubin.kernels[0]
-    base = arch_table.PARAM_BASE[int(arch.strip("sm_af"))]
+    base = targets.param_base(int(arch.strip("sm_af")))
+    assert base is not None
     assert (kernel.name, kernel.registers) == ("k", 12)
     assert [(p.offset, p.size) for p in kernel.params] == [(0, 8), (8, 4)]
     assert cubin.sections[".nv.constant0.k"].sh_size == base + 12

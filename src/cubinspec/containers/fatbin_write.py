@@ -18,6 +18,7 @@ from cubinspec.containers import fatbin
 from cubinspec.containers.elf_host import ElfFrame, cubin_arch, is_cubin_header
 from cubinspec.containers.source import BytesSource, Source
 from cubinspec.errors import BadStructureError, CubinError, NotCubinError
+from cubinspec.format.targets import family_of
 from cubinspec_generated.codes import (
     EI_ABIVERSION,
     ELFCLASS32,
@@ -47,8 +48,6 @@ _VARIANT_FLAGS = {
     "a": FATBIN_FLAG_ARCH_SPECIFIC,
     "f": FATBIN_FLAG_FAMILY_SPECIFIC,
 }
-#: From this sm on, cubins may carry Mercury code and their entry a copy of ``.nv.compat``.
-_FIRST_CAPSULE_SM = 100
 
 
 class NewEntry:
@@ -242,7 +241,7 @@ def _cubin_entry(
     if debug:
         flags |= FATBIN_FLAG_DEBUG
     extension = None
-    if said >= _FIRST_CAPSULE_SM:
+    if family_of(said).capsule:
         flags |= FATBIN_FLAG_HAS_COMPAT
         try:
             extension = b"\0" + bytes(cubin.sections[".nv.compat"].data)

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 #: Bits of ``e_flags`` of ABI 8 that say which code there is: Mercury alone, both, SASS alone.
 _KIND_MASK = (1 << EF_CUDA_V2_SM_SHIFT) - 1
-#: Older files have the ABI 7 bit set with another meaning (sm_60 of the writer seen in CUPTI).
-_FIRST_ACCELERATED = 90
 
 
 class Header:
@@ -114,11 +112,13 @@ class Header:
     @property
     def is_accelerated(self) -> bool:
         """Whether the flags say that this is an ``a`` target; false does not exclude it."""
-        if self.sm < _FIRST_ACCELERATED:
+        is_abi_8 = self.os_abi == ELFOSABI_CUDA_V2
+        if not self.e_flags & (EF_CUDA_V2_ACCELERATORS if is_abi_8 else EF_CUDA_ACCELERATORS):
             return False
-        if self.os_abi == ELFOSABI_CUDA_V2:
-            return bool(self.e_flags & EF_CUDA_V2_ACCELERATORS)
-        return bool(self.e_flags & EF_CUDA_ACCELERATORS)
+        # Few files have the bit; older ones use it for something else (sm_60 files of CUPTI).
+        from cubinspec.format.targets import family_of
+
+        return family_of(self.sm).variant_in_flags
 
     @property
     def has_capsule(self) -> bool:

@@ -7,6 +7,7 @@ and a device decides.
 
 from __future__ import annotations
 
+from cubinspec.format.targets import is_later, relation
 from cubinspec.values import FrozenValue, ValueObject
 
 TYPE_CHECKING = False
@@ -62,11 +63,6 @@ def split_arch(arch: str) -> tuple[int, str]:
     return (int(number) if number.isdigit() else 0), name[len(number) :]
 
 
-def major(sm: int) -> int:
-    """The major number: 9 for sm_90, 10 for sm_103."""
-    return sm // 10
-
-
 #: Keys of a rule's row in ``arch.yaml`` that are conditions.
 _CONDITIONS = ("variants", "number", "major", "family", "embedded")
 
@@ -109,23 +105,11 @@ class Rule(ValueObject):
         rank = row.get("rank", 0)
         return cls(row["id"], row["runs"], rank, row["meaning"], row["images"], conditions)
 
-    def decides(self, kind: str, sm: int, variant: str, device: Device, own: Device | None) -> bool:
-        """Whether all conditions hold for an image of ``kind`` for ``sm`` on a device.
-
-        Args:
-            own: the image's architecture; ``None`` when the table lacks it.
-        """
+    def decides(self, kind: str, sm: int, variant: str, device: Device) -> bool:
+        """Whether all conditions hold for an image of ``kind`` for ``sm`` on a device."""
         if kind not in self.images:
             return False
-        family = sm == device.sm or (own is not None and own.family == device.family)
-        number = "same" if sm == device.sm else "higher" if sm > device.sm else "lower"
-        embedded = device.embedded or (own is not None and own.embedded)
-        is_so = {
-            "number": number,
-            "major": "same" if major(sm) == major(device.sm) else "other",
-            "family": "same" if family else "other",
-            "embedded": "either" if embedded else "neither",
-        }
+        is_so = relation(sm, device.sm)
         return all(
             variant in wanted if key == "variants" else is_so[key] == wanted
             for key, wanted in self.conditions.items()
@@ -163,8 +147,7 @@ class Facts:
             arch: target of the image, ``sm_90a`` or ``compute_90a``.
         """
         sm, variant = split_arch(arch)
-        own = self.devices.get(sm)
-        return next(rule for rule in self.rules if rule.decides(kind, sm, variant, device, own))
+        return next(rule for rule in self.rules if rule.decides(kind, sm, variant, device))
 
 
 #: Section of the inputs of a device link; PE names end after eight characters.
@@ -274,7 +257,7 @@ def _choose(
             if best is None or order < best[0]:
                 best = order, rule
         else:
-            nearness = (sm <= device.sm, -abs(sm - device.sm), rule.name)
+            nearness = (not is_later(sm, device.sm), -abs(sm - device.sm), rule.name)
             if nearest is None or nearness > nearest[0]:
                 nearest = nearness, rule
     chosen = None

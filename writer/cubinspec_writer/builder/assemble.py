@@ -12,6 +12,7 @@ from __future__ import annotations
 from cubinspec.errors import BadStructureError
 from cubinspec.format.notes import OWNER
 from cubinspec.format.packing import abi_8_flags
+from cubinspec.format.targets import FINALIZER, WRITTEN
 from cubinspec_generated.codes import (
     EF_CUDA_V2_CAPSULE,
     EF_CUDA_V2_SASS_ONLY,
@@ -106,7 +107,7 @@ def _check(assembly: Assembly) -> None:
         if name in names:
             raise BadStructureError(f"two parts are named {name!r}")
         names.add(name)
-    if assembly.has_capsule and target.sm < facts.CAPSULE_SM:
+    if assembly.has_capsule and not target.family.capsule:
         raise BadStructureError(f"{target.name} has no Mercury capsules")
     for function in parts.functions:
         if (function.capsule is not None) != assembly.has_capsule:
@@ -128,10 +129,11 @@ def _header(assembly: Assembly) -> Header:
 
 
 def _profile(assembly: Assembly) -> str:
-    """Name of the producer whose layout the file gets."""
-    if not assembly.finalizer:
-        return "classic"
-    return "mercury" if assembly.has_capsule else "finalizer"
+    """The name of the producer; without capsules it is that of the family before."""
+    family = assembly.target.family
+    if family.capsule and not assembly.has_capsule:
+        family = FINALIZER
+    return WRITTEN.producers[family.name]
 
 
 def _add_head(assembly: Assembly) -> None:

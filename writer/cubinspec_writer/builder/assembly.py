@@ -32,9 +32,8 @@ if TYPE_CHECKING:
     from cubinspec_writer.builder.parts import CubinParts
     from cubinspec_writer.emitter.model import Body
 
-#: Symbol for the end of the reserved shared memory, and its value from sm_100 on.
+#: Symbol for the end of the reserved shared memory.
 RESERVED_CAP = ".nv.reservedSmem.cap"
-_RESERVED_CAP_VALUE = 1024
 
 
 class Assembly:
@@ -86,7 +85,7 @@ class Assembly:
     @property
     def finalizer(self) -> bool:
         """Whether ptxas writes such a file through its finalizer."""
-        return self.target.finalizer
+        return self.target.family.finalizer
 
     # -- sections --------------------------------------------------------------------------------
 
@@ -162,13 +161,12 @@ class Assembly:
         if name in self.functions:
             self.function_symbol(self.functions[name])
         elif name == RESERVED_CAP:
-            value = 0 if self.target.sm < facts.CAPSULE_SM else _RESERVED_CAP_VALUE
-            self.add_helper(name, value, 4)
+            self.add_helper(name, self.target.family.reserved_cap, 4)
 
     def add_helper(self, name: str, value: int, size: int) -> None:
         """Make a weak symbol for the driver."""
         symbol = Symbol(name, symbol_info(STB_WEAK, STT_OBJECT), 0, 0, value, size)
-        if self.target.sm < facts.CAPSULE_SM and name == RESERVED_CAP:
+        if name == RESERVED_CAP and not self.target.family.reserved_cap:
             # sm_90 has no such memory: ptxas makes the name and erases it again
             symbol = Symbol("", 0, 1)
             self.history += [symbol, Dropped("", erased=len(name) + 1)]

@@ -23,7 +23,6 @@ from cubinspec_generated.codes import (
     STT_NOTYPE,
     STT_OBJECT,
 )
-from cubinspec_writer.builder import facts
 from cubinspec_writer.builder.parts import BINDINGS, GLOBAL, Relocation, Variable, space_of
 from cubinspec_writer.emitter import bodies
 from cubinspec_writer.emitter.model import Symbol
@@ -55,7 +54,6 @@ _UNIFIED_SYMBOLS = (
 #: Symbols for the reserved shared memory, and the offset that they have from sm_100 on.
 _RESERVED_OFFSET = ".nv.reservedSmem.offset0"
 _RESERVED_ALIAS = "__nv_reservedSMEM_offset_0_alias"
-_RESERVED_VALUE = 64
 _RESERVED_SPACE = STO_CUDA_RESERVED_SHARED << STO_CUDA_SPACE_SHIFT
 
 
@@ -72,7 +70,7 @@ def _add_driver_symbols(assembly: Assembly) -> None:
     if assembly.relocatable:
         for name in _UNIFIED_SYMBOLS:
             assembly.add_helper(name, 0, 8)
-    value = _RESERVED_VALUE if assembly.target.sm >= facts.CAPSULE_SM else 0
+    value = assembly.target.family.reserved_start
     assembly.add_helper(_RESERVED_OFFSET, value, 4)
     if not assembly.relocatable:
         reserved = assembly.add_section(

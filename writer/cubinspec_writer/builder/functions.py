@@ -21,7 +21,6 @@ from cubinspec_generated.codes import (
     STT_FUNC,
     STV_INTERNAL,
 )
-from cubinspec_writer.builder import facts
 from cubinspec_writer.builder.assembly import RESERVED_CAP
 from cubinspec_writer.builder.data import add_module
 from cubinspec_writer.builder.parts import BINDINGS, LOCAL, SPACES
@@ -81,8 +80,8 @@ def _add_shared(assembly: Assembly, function: Function) -> Section | None:
         assembly.drop_section(name)
         return None
     size = function.shared
-    if assembly.finalizer and not assembly.relocatable:
-        size += facts.RESERVED_SHARED
+    if not assembly.relocatable:
+        size += assembly.target.family.reserved_shared
     section = assembly.add_section(
         name,
         assembly.type_of(SHT_CUDA_SHARED, SHT_NOBITS),
@@ -162,7 +161,7 @@ class _Relocations:
 
 
 def _add_parameters(assembly: Assembly, function: Function) -> None:
-    base = assembly.target.param_base
+    base = assembly.target.architecture.param_base
     _, size = placed(function)
     section = Section(
         f".nv.constant0.{function.name}",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cubinspec.errors import BadStructureError
+from cubinspec.format.targets import WRITTEN
 from cubinspec_generated.codes import (
     STB_GLOBAL,
     STB_LOCAL,
@@ -268,7 +269,7 @@ class CubinParts:
 
     arch: str
     relocatable: bool = False
-    toolkit: int = 130
+    toolkit: int = WRITTEN.number
     virtual_sm: int | None = None
     tool: Tool = field(default_factory=Tool)
     compat: list[AttributeRecord] = field(default_factory=list)

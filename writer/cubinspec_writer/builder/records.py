@@ -34,22 +34,20 @@ from cubinspec_writer.builder.attributes import record_code
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cubinspec.format.targets import Target
     from cubinspec_writer.builder.parts import CubinParts, Function
     from cubinspec_writer.emitter.bodies import AttributeRecord
 
 
-def function_records(
-    parts: CubinParts, goal: facts.Target, function: Function
-) -> list[AttributeRecord]:
+def function_records(parts: CubinParts, goal: Target, function: Function) -> list[AttributeRecord]:
     """``.nv.info.<f>``; the symbol number in ``EIATTR_PARAM_CBANK`` is filled in later."""
-    sm, sized, half = goal.sm, attributes.sized, attributes.half
-    isa = 0x0101 if goal.finalizer else 0
-    records = facts.workarounds(sm)
+    family, sized, half = goal.family, attributes.sized, attributes.half
+    records = facts.workarounds(goal)
     records.append(sized(EIATTR_CUDA_API_VERSION, SINGLE_WORD.pack(parts.toolkit)))
-    records.append(half(EIATTR_MERCURY_ISA_VERSION, isa))
-    if goal.finalizer:
+    records.append(half(EIATTR_MERCURY_ISA_VERSION, family.mercury_isa))
+    if family.sparse_mma_mask:
         records.append(half(EIATTR_SPARSE_MMA_MASK, 0))
-    if sm >= facts.CAPSULE_SM:
+    if family.vrc_cta_init_count:
         records.append(attributes.byte(EIATTR_VRC_CTA_INIT_COUNT, 0))
     if function.kernel:
         records.append(half(EIATTR_MAXREG_COUNT, function.max_registers))
@@ -66,16 +64,19 @@ def function_records(
     given = {record_code(record) for record in function.attributes}
     records = [record for record in records if record_code(record) not in given]
     records += function.attributes
-    records.sort(key=lambda record: attributes.rank(record_code(record), finalizer=goal.finalizer))
+    records.sort(
+        key=lambda record: attributes.rank(record_code(record), finalizer=family.finalizer)
+    )
     return records
 
 
-def _parameter_records(goal: facts.Target, function: Function) -> list[AttributeRecord]:
+def _parameter_records(goal: Target, function: Function) -> list[AttributeRecord]:
     if not function.parameters:
         return []
+    base = goal.architecture.param_base
     offsets, size = placed(function)
     records: list[AttributeRecord] = [
-        attributes.sized(EIATTR_PARAM_CBANK, PARAM_CBANK.pack(0, goal.param_base, size)),
+        attributes.sized(EIATTR_PARAM_CBANK, PARAM_CBANK.pack(0, base, size)),
         attributes.half(EIATTR_CBANK_PARAM_SIZE, size),
     ]
     for ordinal in reversed(range(len(offsets))):

@@ -16,6 +16,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from cubinspec.errors import BadStructureError
+from cubinspec.format import targets
 from cubinspec_generated.codes import (
     ABI_7,
     EF_CUDA_SM_MASK,
@@ -36,8 +37,9 @@ from cubinspec_generated.codes import (
     ST_TYPE_MASK,
     STT_FUNC,
 )
+from cubinspec_generated.producers import PRODUCERS
 from cubinspec_generated.records import DIM3, FUNCTION_VALUE
-from cubinspec_generated.tables import arch, eiattr
+from cubinspec_generated.tables import eiattr
 from cubinspec_writer.builder import attributes
 from cubinspec_writer.editor import functions
 from cubinspec_writer.editor.references import SymbolTables, attribute_name
@@ -52,7 +54,6 @@ from cubinspec_writer.editor.values import (
 )
 from cubinspec_writer.emitter import bodies
 from cubinspec_writer.emitter.model import Section
-from cubinspec_writer.emitter.producers import PRODUCERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -63,8 +64,6 @@ if TYPE_CHECKING:
     #: whether it is for the Mercury half -> the record, ``None`` to take it out
     Make = Callable[[bool], AttributeRecord | None]
 
-#: From here on the code section's header has no register count.
-FIRST_SM_WITHOUT_COUNT = 90
 #: Largest number of a 32-bit field.
 _U32 = (1 << 32) - 1
 #: Kinds of layouts that may hold instruction offsets.
@@ -150,7 +149,7 @@ class _Setter:
     # -- single values ---------------------------------------------------------------------------
 
     def _limit(self, what: str, value: int, limit: str) -> None:
-        most = arch.LIMITS.get(self.sm, {}).get(limit)
+        most = targets.limit(self.sm, limit)
         if value < 0 or (most is not None and value > most):
             raise BadStructureError(
                 f"{what} {value} is out of range", field=self.name, expected=f"0 to {most}"
@@ -162,7 +161,8 @@ class _Setter:
         if places and not changes:
             return  # the header stays as it is: nvlink leaves another count there
         owns_code = functions.owner(self.code.name) == self.name
-        in_header = self.code.registers or (not places and self.sm < FIRST_SM_WITHOUT_COUNT)
+        family = targets.family_of(self.sm)
+        in_header = self.code.registers or (not places and family.registers_in_sh_info)
         if owns_code and in_header:
             self.code.registers = value
             places += 1

@@ -22,6 +22,7 @@ from cubinspec_generated.codes import (
     SHT_STRTAB,
     SHT_SYMTAB_SHNDX,
 )
+from cubinspec_generated.producers import PRODUCERS
 from cubinspec_writer.emitter import bodies, detect, kinds
 from cubinspec_writer.emitter.contents import Contents
 from cubinspec_writer.emitter.draft import Draft
@@ -30,7 +31,6 @@ from cubinspec_writer.emitter.history import History
 from cubinspec_writer.emitter.layout import Planner, plan
 from cubinspec_writer.emitter.model import Header
 from cubinspec_writer.emitter.packed import PackedInfo
-from cubinspec_writer.emitter.producers import PRODUCERS
 from cubinspec_writer.emitter.source import Source
 from cubinspec_writer.gc_pause import GcPaused
 

@@ -1,27 +1,25 @@
-"""Which writer made a file: the key of ``producers.PRODUCERS`` that fits it."""
+"""Which writer made a file: the key of ``cubinspec_generated.producers.PRODUCERS`` that fits it."""
 
 from __future__ import annotations
 
 from itertools import pairwise
 
 from cubinspec.format.sections import RELOCATION_TYPES, TEXT
+from cubinspec.format.targets import toolkit_of
 from cubinspec_generated.codes import (
     ET_EXEC,
     SHI_SYMBOL_MASK,
     SHT_CUDA_MERC_SYMTAB,
     STB_GLOBAL,
 )
-from cubinspec_writer.emitter.producers import HOLE_SHNDX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cubinspec_writer.emitter.producers import Producer
+    from cubinspec_generated.producers import Producer
     from cubinspec_writer.emitter.source import Source
 
-#: e_version of the toolkits whose output has stale links to the symbol table.
-_CUDA_12_0, _CUDA_12_3 = 0x78, 0x7B
-#: Last version with the oldest program headers.
-_CUDA_11_0 = 0x6E
+#: Bytes behind .shstrtab where only this name was dropped.
+_HOLE_SHNDX = len(".symtab_shndx") + 1
 _BANK = ".nv.constant0."
 
 
@@ -55,7 +53,7 @@ def _table_first(source: Source, phentsize: int) -> str:
 
 
 def _mercury(source: Source, hole: int) -> str:
-    if hole == HOLE_SHNDX:
+    if hole == _HOLE_SHNDX:
         return "mercury_12_0"
     if not hole:
         return "mercury_13_4"
@@ -65,10 +63,10 @@ def _mercury(source: Source, hole: int) -> str:
 
 
 def _finalizer(source: Source, hole: int, e_version: int) -> str:
-    if not hole and source.elf.shstrtab.data.endswith(bytes(HOLE_SHNDX)):
+    if not hole and source.elf.shstrtab.data.endswith(bytes(_HOLE_SHNDX)):
         return "finalizer_13_4"
-    small = hole <= HOLE_SHNDX and any(name.startswith(TEXT) for name in source.names)
-    if _CUDA_12_0 <= e_version <= _CUDA_12_3:
+    small = hole <= _HOLE_SHNDX and any(name.startswith(TEXT) for name in source.names)
+    if toolkit_of(e_version).stale_links:
         return "finalizer_12_0" if small else "finalizer_12_3"
     if small:
         return "finalizer_11_8"
@@ -77,10 +75,11 @@ def _finalizer(source: Source, hole: int, e_version: int) -> str:
 
 def _classic(source: Source, e_version: int, phentsize: int) -> str:
     segments = source.elf.segment_rows
-    if _CUDA_12_0 <= e_version <= _CUDA_12_3:
+    toolkit = toolkit_of(e_version)
+    if toolkit.stale_links:
         return "classic_12_0"
     if _counts_last_local(source):
-        if e_version > _CUDA_11_0:
+        if not toolkit.sums_segments:
             return "classic_11_1"
         return "classic_8" if _names_banks_first(source) else "classic_10"
     e_type, phoff = source.elf.ehdr[0], source.elf.ehdr[4]

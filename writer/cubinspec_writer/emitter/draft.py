@@ -15,6 +15,7 @@ from itertools import groupby, starmap
 
 from cubinspec.errors import BadStructureError
 from cubinspec.format.sections import info_target
+from cubinspec_generated.producers import PRODUCERS
 from cubinspec_writer.emitter import bodies, kinds
 from cubinspec_writer.emitter.entries import DroppedNames, Entry, of_symbol, symbol_number
 from cubinspec_writer.emitter.model import (
@@ -27,7 +28,6 @@ from cubinspec_writer.emitter.model import (
     Symbol,
 )
 from cubinspec_writer.emitter.packed import Packed
-from cubinspec_writer.emitter.producers import PRODUCERS
 from cubinspec_writer.emitter.runs import BlobRun, InfoRun, RelocationRun, Run
 from cubinspec_writer.gc_pause import GcPaused
 
@@ -35,10 +35,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from cubinspec_generated.producers import Producer
     from cubinspec_writer.emitter.entries import DroppedRow
     from cubinspec_writer.emitter.kinds import Kind
     from cubinspec_writer.emitter.model import Body, Fill
-    from cubinspec_writer.emitter.producers import Producer
     from cubinspec_writer.emitter.symbols import SymbolRow
 
     #: A body, packed or not, the bytes of a ``Blob``, or the run that a section belongs to.

@@ -22,7 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cubinspec_writer.emitter.producers import Producer
+    from cubinspec_generated.producers import Producer
 
 #: Stands for any function.
 _ANY = "\x01"

@@ -354,7 +354,7 @@ class Description(ValueObject):
         history: sections, local symbols and dropped names in the order in which they were made;
             old writers also named the global symbols at once, theirs stand here too.
         symbols: global symbols (and dropped names of such) in symbol table order.
-        profile: key of ``producers.PRODUCERS``.
+        profile: key of ``cubinspec_generated.producers.PRODUCERS``.
         fills: bytes outside of sections that are not zero.
         null_value: ``st_value`` of the null symbol; nvlink leaves something there at times.
         reasons: why the file is not fully computed, filled by ``describe``.

@@ -5,8 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cubinspec.errors import CubinError
-from cubinspec_generated.codes import SHT_CUDA_COMPAT_INFO, SHT_PROGBITS
-from cubinspec_generated.tables import arch, eiattr
+from cubinspec.format import targets
+from cubinspec.format.packing import abi_8_flags
+from cubinspec_generated.codes import (
+    EF_CUDA_V2_CAPSULE,
+    EF_CUDA_V2_SASS_ONLY,
+    SHT_CUDA_COMPAT_INFO,
+    SHT_PROGBITS,
+)
+from cubinspec_generated.producers import PRODUCERS
+from cubinspec_generated.tables import eiattr
 from cubinspec_writer.builder import facts
 from cubinspec_writer.emitter import bodies
 from cubinspec_writer.emitter.model import Header, Section
@@ -29,32 +37,29 @@ _BANK_TYPES = frozenset((SHT_PROGBITS, 0x70000064))
 _CBANK_PARAM_SIZE = next(
     code for code, name in eiattr.NAMES.items() if name == "EIATTR_CBANK_PARAM_SIZE"
 )
-#: From these architectures on ptxas 13.0 writes files in another way (producers.py).
-_FINALIZER_SM, _MERCURY_SM = 90, 100
 
 
 def sm_of(name: str) -> int | None:
     """The number of an architecture such as ``sm_90a``; ``None``: there is none of that name."""
-    known = arch.ARCHES.get(name)
-    return None if known is None else known[0]
+    found = targets.target(name)
+    return None if found is None else found.sm
 
 
 def profile_of(sm: int | None) -> str:
-    """The profile of ptxas 13.0 for an architecture."""
-    if sm is None or sm < _FINALIZER_SM:
-        return "classic"
-    return "finalizer" if sm < _MERCURY_SM else "mercury"
+    """The name of the producer that ptxas is for an architecture."""
+    return targets.WRITTEN.producers[targets.family_of(sm or 0).name]
 
 
 def arch_flags(sm: int, profile: str) -> int:
     """``e_flags`` of ABI 8: which kind of code, and the architecture."""
-    return sm << 8 | (0x02 if profile.startswith("mercury") else 0x04)
+    kind = EF_CUDA_V2_CAPSULE if PRODUCERS[profile].capsules else EF_CUDA_V2_SASS_ONLY
+    return abi_8_flags(kind, sm)
 
 
 def arch_name(header: Header, profile: str) -> str | None:
     """The architecture whose ``e_flags`` a header has; ``None`` when they say something else."""
     sm = header.e_flags >> 8
-    is_usual = header.ei_osabi == _OSABI_CUDA and sm in arch.PARAM_BASE
+    is_usual = header.ei_osabi == _OSABI_CUDA and sm in targets.ARCHITECTURES
     return f"sm_{sm}" if is_usual and header.e_flags == arch_flags(sm, profile) else None
 
 
@@ -78,7 +83,7 @@ def bank_size(section: Section, header: Header, sections: Mapping[str, Section])
     if not section.name.startswith(_BANK) or section.sh_type not in _BANK_TYPES:
         return None
     flags = header.e_flags
-    base = arch.PARAM_BASE.get(flags >> 8 if header.ei_osabi == _OSABI_CUDA else flags & 0xFF)
+    base = targets.param_base(flags >> 8 if header.ei_osabi == _OSABI_CUDA else flags & 0xFF)
     info = sections.get(".nv.info." + section.name.removeprefix(_BANK))
     if base is None or info is None or not isinstance(info.body, bodies.InfoRecords):
         return base

@@ -19,6 +19,7 @@ from cubinspec_generated.codes import (
     SHT_PROGBITS,
     SHT_REL,
 )
+from cubinspec_generated.producers import PRODUCERS
 from cubinspec_writer.emitter import bodies, emit, layout
 from cubinspec_writer.emitter.model import (
     Description,
@@ -28,7 +29,6 @@ from cubinspec_writer.emitter.model import (
     Section,
     Symbol,
 )
-from cubinspec_writer.emitter.producers import PRODUCERS
 from cubinspec_writer.yaml_form import defaults, names
 from cubinspec_writer.yaml_form.dump import (
     NOTE_FIELDS,

@@ -7,6 +7,7 @@ from struct import calcsize, iter_unpack
 from cubinspec.errors import CubinError
 from cubinspec.format.attributes import info_rows
 from cubinspec.format.sections import INFO_TYPES
+from cubinspec.format.targets import is_later
 from cubinspec_generated.codes import (
     EIATTR_CBANK_PARAM_SIZE,
     EIATTR_FRAME_SIZE,
@@ -206,7 +207,7 @@ def _attribute_architectures(view: View) -> Iterator[Found]:
     for index, records in view.attributes():
         for number, (offset, _, code, _, _) in enumerate(records):
             attribute = eiattr.ATTRIBUTES.get(code, eiattr.UNKNOWN)
-            if view.sm < attribute.min_sm:
+            if is_later(attribute.min_sm, view.sm):
                 place = view.record_place(index, number, offset)
                 yield *place, f"{attribute.name} in sm_{view.sm}, it needs sm_{attribute.min_sm}"
 

@@ -6,6 +6,7 @@ from struct import calcsize
 
 from cubinspec.errors import CubinError
 from cubinspec.format.notes import note_rows
+from cubinspec.format.targets import family_of, is_later, is_plausible
 from cubinspec_generated.codes import (
     EF_CUDA_V2_CAPSULE,
     EF_CUDA_V2_CUINFO_SECTION_MASK,
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from cubinspec_writer.checker.rules.base import Found
     from cubinspec_writer.checker.view import View
 
-#: No architecture has a larger number; the field has 16 bits.
-MAX_SM = 0x1FF
 _OWNER = b"NVIDIA Corp"
 _NOTE_TYPES = {
     ".note.nv.tkinfo": NT_NV_TKINFO,
@@ -68,7 +67,7 @@ def _flags(view: View) -> Iterator[Found]:
     place = EI_NIDENT + _offset_in(layout, _E_FLAGS), "header.e_flags"
     virtual_sm = header.virtual_sm
     if virtual_sm is not None:  # ABI 7 has neither notes nor capsules
-        if virtual_sm > view.sm:
+        if is_later(virtual_sm, view.sm):
             yield *place, f"compute_{virtual_sm} in sm_{view.sm}"
         return
     kind = header.kind or 0
@@ -78,12 +77,12 @@ def _flags(view: View) -> Iterator[Found]:
     stated = header.cuinfo_section
     if note and stated not in (note, _NO_INDEX):
         yield *place, f"bits 24-31 are {stated}, the note is section {note}"
-    if view.sm > MAX_SM:
+    if not is_plausible(view.sm):
         yield *place, f"architecture sm_{view.sm}"
     if note:
         yield from _note_target(view, note)
     compat = view.find(".nv.compat")
-    if view.sm < 90 and compat:
+    if compat and not family_of(view.sm).compat_section:
         yield *view.header_place(compat), f"in a file for sm_{view.sm}"
 
 
@@ -92,7 +91,7 @@ def _note_target(view: View, note: int) -> Iterator[Found]:
     body = view.body(note)
     if len(body) >= _VIRTUAL_SM_END:
         virtual_sm = int.from_bytes(body[_VIRTUAL_SM_AT:_VIRTUAL_SM_END], "little")
-        if virtual_sm > view.sm:
+        if is_later(virtual_sm, view.sm):
             where = view.sections[note].sh_offset + _VIRTUAL_SM_AT
             yield where, view.names[note], f"compute_{virtual_sm} in sm_{view.sm}"
 

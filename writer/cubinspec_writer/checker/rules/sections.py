@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cubinspec.format.sections import UFT, info_target
+from cubinspec.format.targets import family_of, toolkit_of
 from cubinspec.model.section import kind_row
 from cubinspec_generated.codes import (
     SHF_ALLOC,
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
     from cubinspec_writer.checker.rules.base import Found
     from cubinspec_writer.checker.view import View
 
-#: Versions of the toolkit that the file states in e_version (CUDA 12.0 to 12.3).
-_STALE_LINK_VERSIONS = range(120, 124)
 _SYMBOL_TABLES = (SHT_SYMTAB, SHT_CUDA_MERC_SYMTAB)
 #: Meaning of sh_link in ksy/tables/sections.yaml -> section types that it may name.
 _LINKED_TYPES = {
@@ -74,7 +73,7 @@ def kind_of(view: View, index: int) -> SectionKind:
 
 def _has_stale_links(view: View) -> bool:
     """Whether links were written before .nv.uft.entry was dropped, as CUDA 12.0 to 12.3 do."""
-    return view.header.e_version in _STALE_LINK_VERSIONS
+    return toolkit_of(view.header.e_version).stale_links
 
 
 @rule(
@@ -217,7 +216,7 @@ def _mercury(view: View) -> Iterator[Found]:
         is_named = view.names[index].startswith(_MERCURY_NAMES)
         if is_named != bool(header.sh_flags & SHF_CUDA_MERCURY):
             yield *view.header_place(index), f"sh_flags {header.sh_flags:#x}"
-        elif is_named and view.is_abi_8 and view.sm < 100:
+        elif is_named and view.is_abi_8 and not family_of(view.sm).capsule:
             yield *view.header_place(index), f"in a file for sm_{view.sm}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cubinspec.cli.options import Arguments, Option, UsageError
+from cubinspec.format.targets import toolkit_number
 from cubinspec_writer.editor import NoteChange
 from cubinspec_writer.editor.commands.editing import IN_PLACE, NO_CHECK, OUTPUT, edit_file
 
@@ -41,7 +42,7 @@ def _toolkit(text: str | None) -> int | None:
     """``13.0`` as the files store it, 130."""
     if text is None:
         return None
-    major, dot, minor = text.partition(".")
-    if not (dot and major.isdecimal() and minor.isdecimal() and len(minor) == 1):
+    number = toolkit_number(text)
+    if number is None:
         raise UsageError(f"--toolkit needs MAJOR.MINOR, not {text!r}")
-    return int(major) * 10 + int(minor)
+    return number
