@@ -5,7 +5,8 @@ from __future__ import annotations
 from cubinspec_generated.codes import SHN_UNDEF, SHT_SYMTAB, STB_GLOBAL
 from cubinspec_writer.gc_pause import GcPaused
 from cubinspec_writer.linker.diagnostics import Diagnostics
-from cubinspec_writer.linker.inputs.gather import Gathered, gather, target_of
+from cubinspec_writer.linker.inputs.accept import target_of
+from cubinspec_writer.linker.inputs.gather import Gathered, gather
 from cubinspec_writer.linker.inputs.host import KernelFilter, named_by_host, named_by_options
 from cubinspec_writer.linker.inputs.read import read_half
 from cubinspec_writer.linker.pipeline import run_passes

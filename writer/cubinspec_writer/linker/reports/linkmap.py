@@ -6,6 +6,7 @@ from cubinspec.reader.elf import Elf
 from cubinspec_generated.codes import (
     SHF_EXECINSTR,
     SHF_INFO_LINK,
+    SHN_UNDEF,
     SHT_CUDA_CALLGRAPH,
     SHT_CUDA_COMPAT_INFO,
     SHT_CUDA_INFO,
@@ -295,11 +296,11 @@ class _HalfMap:
             return "dropped", "it has no name"
         if not is_linked(self.half, symbol):
             return "dropped", function_reason(self.reasons, symbol)
-        if row.shndx == 0 or not defined_here(obj, row.index):
+        if row.shndx == SHN_UNDEF or not defined_here(obj, row.index):
             if symbol.definition is None:
                 return "undefined", "the driver supplies it, or it stays open"
             other = f"{symbol.definition[0].name} (symbol {symbol.definition[1].index})"
-            if row.shndx == 0:
+            if row.shndx == SHN_UNDEF:
                 return "resolved", f"defined in {other}"
             return "duplicate", f"the definition of {other} is linked"
         what = verdict(self.half, symbol)
