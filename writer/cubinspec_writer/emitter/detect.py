@@ -10,6 +10,7 @@ from cubinspec_generated.codes import (
     ET_EXEC,
     SHI_SYMBOL_MASK,
     SHT_CUDA_MERC_SYMTAB,
+    ST_BIND_SHIFT,
     STB_GLOBAL,
 )
 
@@ -109,9 +110,9 @@ def _counts_last_local(source: Source) -> bool:
     """Whether ``sh_info`` of ``.symtab`` is one less than the index of the first global."""
     rows = source.symbol_rows
     info = source.sh_info[source.symtab] if source.symtab else 0
-    if not 0 <= info < len(rows) or rows[info][1] >> 4 == STB_GLOBAL:
+    if not 0 <= info < len(rows) or rows[info][1] >> ST_BIND_SHIFT == STB_GLOBAL:
         return False
-    return info + 1 == len(rows) or rows[info + 1][1] >> 4 == STB_GLOBAL
+    return info + 1 == len(rows) or rows[info + 1][1] >> ST_BIND_SHIFT == STB_GLOBAL
 
 
 def _has_banks(source: Source) -> bool:
@@ -141,6 +142,6 @@ def first_global(source: Source, producer: Producer) -> int:
             return min(max(source.sh_info[table], 1), len(rows))
         if info == len(rows):
             for at, row in enumerate(rows):
-                if row[1] >> 4 == STB_GLOBAL:
+                if row[1] >> ST_BIND_SHIFT == STB_GLOBAL:
                     return at
     return min(max(info + producer.info_is_last_local, 1), len(rows))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from itertools import filterfalse
 
 from cubinspec.format.sections import RELOCATION_TYPES
-from cubinspec_generated.codes import STB_GLOBAL, STT_SECTION
+from cubinspec_generated.codes import SHN_UNDEF, ST_BIND_SHIFT, STB_GLOBAL, STT_SECTION
 from cubinspec_writer.emitter import bodies
 from cubinspec_writer.emitter.entries import (
     BEFORE_ALL,
@@ -124,7 +124,7 @@ class History:
             else:
                 place = own_place(draft.symbol_names[at])
                 position = behind(positions.of(symtab[at - 1])) if place is None else (place, 0)
-                if draft.symbol_rows[at][1] >> 4 == STB_GLOBAL:
+                if draft.symbol_rows[at][1] >> ST_BIND_SHIFT == STB_GLOBAL:
                     draft.in_globals[at] = False
             positions.put(entry, position)
             entries.append(entry)
@@ -153,7 +153,7 @@ class History:
             else:
                 position = place, 0
                 if place < self._last_section:
-                    if draft.symbol_rows[number][1] >> 4 != STB_GLOBAL:
+                    if draft.symbol_rows[number][1] >> ST_BIND_SHIFT != STB_GLOBAL:
                         draft.in_globals[number] = True
                     positions.put(entry, position)
                     entries.append(entry)
@@ -365,7 +365,7 @@ class History:
         has_symbol = bytearray(len(names))
         symtab = self.symtab = symbol_entries(len(rows))
         for at, (_, info, other, shndx, value, size) in enumerate(rows):
-            if info == STT_SECTION and 0 < shndx <= count and not (other or value or size):
+            if info == STT_SECTION and SHN_UNDEF < shndx <= count and not (other or value or size):
                 number = shndx - 1
                 if not has_symbol[number] and names[number] == draft.symbol_names[at]:
                     has_symbol[number] = True

@@ -7,6 +7,7 @@ from cubinspec_generated.codes import (
     SHI_REGISTERS_SHIFT,
     SHT_CUDA_CAPMERC,
     SHT_SYMTAB,
+    ST_TYPE_MASK,
     STT_FUNC,
 )
 from cubinspec_writer.emitter import bodies
@@ -15,8 +16,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec_writer.emitter.draft import Draft
     from cubinspec_writer.emitter.symtab import Symtab
-
-_TYPE_MASK = 0xF
 
 
 def links(draft: Draft) -> list[int]:
@@ -90,7 +89,7 @@ class _TableInfos:
         body = None if table is None else draft.bodies[table]
         if isinstance(body, bodies.MercurySymbols):
             for at, symbol in enumerate(body.symbols, 1):
-                if symbol.st_info & _TYPE_MASK != STT_FUNC:
+                if symbol.st_info & ST_TYPE_MASK != STT_FUNC:
                     continue
                 index = draft.index(symbol.section)
                 name = draft.names[index - 1] if 0 < index <= len(draft.names) else ""

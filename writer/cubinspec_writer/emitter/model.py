@@ -12,7 +12,7 @@ compare by value.
 from __future__ import annotations
 
 from cubinspec.values import ValueObject
-from cubinspec_generated.codes import ELFCLASS64, ELFOSABI_CUDA_V2, ET_EXEC
+from cubinspec_generated.codes import ABI_8, ELFCLASS64, ELFOSABI_CUDA_V2, ET_EXEC
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -267,7 +267,7 @@ class Header(ValueObject):
         self,
         ei_class: int = ELFCLASS64,
         ei_osabi: int = ELFOSABI_CUDA_V2,
-        ei_abiversion: int = 8,
+        ei_abiversion: int = ABI_8,
         ei_pad: bytes = b"\0" * 7,
         ei_version: int = 1,
         e_type: int = ET_EXEC,

@@ -8,6 +8,8 @@ from cubinspec_generated.codes import (
     SHN_LORESERVE,
     SHN_XINDEX,
     SHT_CUDA_UFT,
+    ST_BIND_SHIFT,
+    ST_TYPE_MASK,
     STB_GLOBAL,
     STT_FUNC,
     STT_SECTION,
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from cubinspec_writer.emitter.entries import Entry
     from cubinspec_writer.emitter.symbols import SymbolRow
 
-_TYPE_MASK = 0xF
 _BANK = ".nv.constant0."
 
 
@@ -108,7 +109,7 @@ class Symtab:
                     (last if is_last and draft.is_deferred(entry) else found).append(entry)
             else:
                 number = ~entry
-                is_global = in_globals.get(number, own[number][1] >> 4 == STB_GLOBAL)
+                is_global = in_globals.get(number, own[number][1] >> ST_BIND_SHIFT == STB_GLOBAL)
                 (named_early if is_global else found).append(entry)
         self.num_local = len(found)
         self.num_deferred = len(last)
@@ -141,7 +142,7 @@ class Symtab:
                     if place is None:
                         _refuse_name(name)
                 _, info, _, index, _, _ = row
-                if info & _TYPE_MASK == STT_FUNC and self._is_of(name, index):
+                if info & ST_TYPE_MASK == STT_FUNC and self._is_of(name, index):
                     functions[index] = functions[index] or at
                 yield row if row[0] == place else (place, *row[1:])
 

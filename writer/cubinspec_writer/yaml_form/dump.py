@@ -5,15 +5,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cubinspec.format.sections import CALLGRAPH_TYPES
-from cubinspec_generated.codes import SHF_CUDA_MERCURY, SHF_EXECINSTR, SHT_CUDA_COMPAT_INFO
+from cubinspec_generated.codes import (
+    SHF_CUDA_MERCURY,
+    SHF_EXECINSTR,
+    SHN_UNDEF,
+    SHT_CUDA_COMPAT_INFO,
+    ST_BIND_SHIFT,
+    ST_TYPE_MASK,
+    STB_GLOBAL,
+    STB_LOCAL,
+    STT_NOTYPE,
+)
 from cubinspec_writer.emitter import bodies, layout
 from cubinspec_writer.emitter.describe import describe
 from cubinspec_writer.emitter.model import Description, Dropped, Header, Section, Symbol
 from cubinspec_writer.yaml_form import defaults, names
+from cubinspec_writer.yaml_form.references import SymbolNames, section_references, symbol_names
 from cubinspec_writer.yaml_form.text import Flow, Hex, quote_name, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from cubinspec_writer.emitter.model import Body
 
 FORMAT = 1
 #: Key of a section's place; ``sh_offset`` is the header field alone.
@@ -43,33 +56,6 @@ def to_document(
 ) -> dict[str, Any]:
     """The document of a description, for ``text.write``."""
     return _Dumper(description, side_file).run()
-
-
-class SymbolNames:
-    """References to the symbols of one table: the name where it is the first of that name."""
-
-    def __init__(self, table: list[str]) -> None:
-        self.table = table
-        self.first: dict[str, int] = {}
-        for at, name in enumerate(table):
-            self.first.setdefault(name, at)
-        self._quoted: dict[str, int] | None = None
-
-    def to_name(self, index: int) -> str | int:
-        """A name, or the index when the name is empty or names an earlier symbol."""
-        if 0 < index < len(self.table):
-            name = self.table[index]
-            if name and self.first[name] == index:
-                return quote_name(name)
-        return index
-
-    def to_index(self, name: str | int) -> int:
-        """The inverse of :meth:`to_name`."""
-        if isinstance(name, int):
-            return name
-        if self._quoted is None:
-            self._quoted = {quote_name(known): at for known, at in self.first.items()}
-        return self._quoted[name]
 
 
 class _Dumper:
@@ -108,11 +94,9 @@ class _Dumper:
             history = history[3:]
         else:
             document["standard_tables"] = False
-        document["contents"] = [self._entry(entry, 0) for entry in history]
+        document["contents"] = [self._entry(entry, STB_LOCAL) for entry in history]
         if description.symbols:
-            document["symbols"] = [
-                self._entry(entry, defaults.STB_GLOBAL) for entry in description.symbols
-            ]
+            document["symbols"] = [self._entry(entry, STB_GLOBAL) for entry in description.symbols]
         document.update(self._pins())
         if description.fills:
             document["fills"] = [
@@ -203,23 +187,25 @@ class _Dumper:
     def _symbol_fields(
         self,
         symbol: Symbol | bodies.MercurySymbol,
-        bind: int = 0,
-        section: Section | int = 0,
-        shape: tuple[int, int] = (0, 0),
+        bind: int = STB_LOCAL,
+        section: Section | int = SHN_UNDEF,
+        shape: tuple[int, int] = (STT_NOTYPE, 0),
     ) -> dict[str, Any]:
         """What differs from the usual binding, section, type and size."""
         fields: dict[str, Any] = {"symbol": quote_name(symbol.name)}
-        if symbol.st_info & 15 != shape[0]:
-            fields["type"] = names.name_of(names.SYMBOL_TYPES, symbol.st_info & 15)
-        if symbol.st_info >> 4 != bind:
-            fields["bind"] = names.name_of(names.SYMBOL_BINDS, symbol.st_info >> 4)
+        usual_kind, usual_size = shape
+        kind, own_bind = symbol.st_info & ST_TYPE_MASK, symbol.st_info >> ST_BIND_SHIFT
+        if kind != usual_kind:
+            fields["type"] = names.name_of(names.SYMBOL_TYPES, kind)
+        if own_bind != bind:
+            fields["bind"] = names.name_of(names.SYMBOL_BINDS, own_bind)
         if symbol.st_other:
             fields["other"] = names.other_names(symbol.st_other)
         if symbol.section != section:
             fields["section"] = self._refer(symbol.section)
         if symbol.st_value:
             fields["value"] = Hex(symbol.st_value)
-        if symbol.st_size != shape[1]:
+        if symbol.st_size != usual_size:
             fields["size"] = Hex(symbol.st_size)
         return fields
 
@@ -287,6 +273,12 @@ class _Dumper:
             return {"relocations": [self._relocation(row, symbols) for row in body.rows()]}
         if isinstance(body, bodies.Pairs):
             return self._pairs(section, body, symbols)
+        if isinstance(body, bodies.Capsule):
+            return {"text": self._refer(body.text), **self._data(section, body.data)}
+        return self._table(section, body, symbols)
+
+    def _table(self, section: Section, body: Body, symbols: SymbolNames) -> dict[str, Any]:
+        """The rows of a section that has few of them."""
         if isinstance(body, bodies.Notes):
             shown: dict[str, Any] = {"notes": [_note(note, section.name) for note in body.notes]}
             if not body.padded:
@@ -299,9 +291,8 @@ class _Dumper:
                 "actions": [Flow(list(row)) for row in body.actions],
             }
         if isinstance(body, bodies.UftEntries):
-            return {"unified": [Flow([symbols.to_name(r[0]), *r[1:]]) for r in body.rows]}
-        if isinstance(body, bodies.Capsule):
-            return {"text": self._refer(body.text), **self._data(section, body.data)}
+            rows = [[symbols.to_name(symbol), *others] for symbol, *others in body.rows]
+            return {"unified": [Flow(row) for row in rows]}
         assert isinstance(body, bodies.MercurySymbols)
         return {"symbols": [self._mercury_symbol(symbol) for symbol in body.symbols]}
 
@@ -352,17 +343,16 @@ class _Dumper:
 
     def _pair(self, row: tuple[int, int | str], symbols: SymbolNames) -> Flow:
         """A caller and a callee or signature; list markers and offsets stay numbers."""
-        a, b = row
-        if isinstance(b, str):
-            return Flow([symbols.to_name(a), {"signature": quote_name(b)}])
-        if a == 0:
-            return Flow([0, Hex(b)])
-        return Flow([symbols.to_name(a), symbols.to_name(b)])
+        caller, callee = row
+        if caller == 0 and not isinstance(callee, str):
+            return Flow([0, Hex(callee)])
+        return self._edge(row, symbols)
 
     def _edge(self, row: tuple[int, int | str], symbols: SymbolNames) -> Flow:
-        a, b = row
-        shown = {"signature": quote_name(b)} if isinstance(b, str) else symbols.to_name(b)
-        return Flow([symbols.to_name(a), shown])
+        caller, callee = row
+        if isinstance(callee, str):
+            return Flow([symbols.to_name(caller), {"signature": quote_name(callee)}])
+        return Flow([symbols.to_name(caller), symbols.to_name(callee)])
 
 
 def _note(note: bodies.Note, section: str) -> Any:
@@ -377,47 +367,8 @@ def _note(note: bodies.Note, section: str) -> Any:
         shown["data"] = descriptor.data
         return shown
     usual = {"note_version": defaults.NOTE_VERSION, "reserved": 0, "padding": None}
-    for field in NOTE_FIELDS[type(descriptor)]:
+    for field in type(descriptor).__match_args__:
         value = getattr(descriptor, field)
         if value != usual.get(field, ""):
             shown[field] = quote_name(value) if isinstance(value, str) else value
     return shown
-
-
-NOTE_FIELDS: dict[type, tuple[str, ...]] = {
-    bodies.ToolNote: (
-        "note_version",
-        "object_file",
-        "tool_name",
-        "tool_version",
-        "tool_branch",
-        "arguments",
-        "padding",
-    ),
-    bodies.CuinfoNote: ("note_version", "virtual_sm", "toolkit_version", "reserved"),
-    bodies.CuverNote: ("note_version", "virtual_sm", "unknown_1", "unknown_2"),
-}
-
-
-def symbol_names(planner: layout.Planner) -> list[str]:
-    """The names of the symbols of ``.symtab``, in its order."""
-    return ["" if entry is None else entry.name for entry in planner.symbol_entries]
-
-
-def section_references(sections: list[Section]) -> dict[int, str]:
-    """A unique name for every section: its own, or ``name#2`` for the second of that name."""
-    counts: dict[str, int] = {}
-    taken = {section.name for section in sections}
-    references: dict[int, str] = {}
-    for section in sections:
-        number = counts.get(section.name, 0) + 1
-        counts[section.name] = number
-        reference = section.name
-        while number > 1:
-            reference = f"{section.name}#{number}"
-            if reference not in taken:
-                taken.add(reference)
-                break
-            number += 1
-        references[id(section)] = quote_name(reference)
-    return references

@@ -6,8 +6,20 @@ from struct import calcsize, iter_unpack, pack, unpack
 from struct import error as StructError
 from typing import TYPE_CHECKING, Any
 
+from cubinspec.format.packing import memory_space
 from cubinspec.model.section import kind_row
-from cubinspec_generated.codes import ET_EXEC
+from cubinspec_generated.codes import (
+    EIFMT_BVAL,
+    EIFMT_HVAL,
+    EIFMT_NVAL,
+    EIFMT_SVAL,
+    ET_EXEC,
+    STO_CUDA_ENTRY,
+    STO_CUDA_MANAGED,
+    STO_CUDA_OBSCURE,
+    STO_CUDA_SPACE_SHIFT,
+    STO_CUDA_VISIBILITY_MASK,
+)
 from cubinspec_generated.tables import compat, eiattr, elf_header, relocations, sections, symbols
 from cubinspec_writer.yaml_form.text import Flow, Hex
 
@@ -26,9 +38,7 @@ SPECIAL_SECTIONS = symbols.SPECIAL_SECTIONS
 
 _VISIBILITY = symbols.VISIBILITY_NAMES
 _SPACES = {n: symbols.SPACE_NAMES.get(n, f"STO_CUDA_SPACE_{n}") for n in range(8)}
-_OTHER_BITS = {0x04: "MANAGED", 0x08: "OBSCURE", 0x10: "ENTRY"}
-
-NVAL, BVAL, HVAL, SVAL = 1, 2, 3, 4
+_OTHER_BITS = {STO_CUDA_MANAGED: "MANAGED", STO_CUDA_OBSCURE: "OBSCURE", STO_CUDA_ENTRY: "ENTRY"}
 
 
 def name_of(names: dict[int, str], value: int) -> str | int:
@@ -61,11 +71,12 @@ def flag_names(flags: int) -> Flow:
 def other_names(other: int) -> Flow:
     """``st_other`` as visibility, bits and memory space; what is zero is left out."""
     found: list[str] = []
-    if other & 3:
-        found.append(_VISIBILITY[other & 3])
+    visibility, space = other & STO_CUDA_VISIBILITY_MASK, memory_space(other)
+    if visibility:
+        found.append(_VISIBILITY[visibility])
     found.extend(name for bit, name in _OTHER_BITS.items() if other & bit)
-    if other >> 5:
-        found.append(_SPACES[other >> 5])
+    if space:
+        found.append(_SPACES[space])
     return Flow(found)
 
 
@@ -75,7 +86,7 @@ def other_value(parts: list[str] | int) -> int | None:
         return parts
     known = {name: value for value, name in _VISIBILITY.items()}
     known.update({name: bit for bit, name in _OTHER_BITS.items()})
-    known.update({name: value << 5 for value, name in _SPACES.items()})
+    known.update({name: value << STO_CUDA_SPACE_SHIFT for value, name in _SPACES.items()})
     value = 0
     for part in parts:
         if part not in known:
@@ -127,7 +138,7 @@ class RecordForm:
             if body is not _NOTHING and self.decode(name, body) == record:
                 return {name: body}
         raw: dict[str, Any] = {"code": Hex(code) if name is None else name, "format": form}
-        if form == SVAL:
+        if form == EIFMT_SVAL:
             raw["payload"] = payload
         else:
             raw["value"] = Hex(value)
@@ -141,7 +152,7 @@ class RecordForm:
     def _body(self, record: AttributeRecord) -> Any:
         form, code, value, payload = record
         shape, layout, fields, semantics = self._layout(code)
-        if shape == "none" and form == NVAL:
+        if shape == "none" and form == EIFMT_NVAL:
             return None
         if shape == "inline":
             values = unpack(layout, pack("<H", value)[: calcsize(layout)])
@@ -183,13 +194,13 @@ class RecordForm:
         if shape == "none":
             if body is not None:
                 raise ValueError(f"{name} has no value")
-            return NVAL, code, 0, b""
+            return EIFMT_NVAL, code, 0, b""
         if shape == "array":
             if not isinstance(body, list):
                 raise ValueError(f"{name} needs a list")
             rows = [[row] if len(fields) == 1 else row for row in body]
             payload = b"".join([self._pack(layout, row, semantics) for row in rows])
-            return SVAL, code, len(payload), payload
+            return EIFMT_SVAL, code, len(payload), payload
         if shape not in ("inline", "struct"):
             raise ValueError(f"{name} has no known fields; write it as a record with a payload")
         if len(fields) == 1:
@@ -200,8 +211,8 @@ class RecordForm:
             raise ValueError(f"{name} needs exactly the fields {', '.join(fields)}")
         payload = self._pack(layout, values, semantics)
         if shape == "struct":
-            return SVAL, code, len(payload), payload
-        form = BVAL if len(payload) == 1 else HVAL
+            return EIFMT_SVAL, code, len(payload), payload
+        form = EIFMT_BVAL if len(payload) == 1 else EIFMT_HVAL
         return form, code, int.from_bytes(payload, "little"), b""
 
     def _pack(self, layout: str, values: list[Any], semantics: tuple[str, ...]) -> bytes:
