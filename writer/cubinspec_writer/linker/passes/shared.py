@@ -52,100 +52,167 @@ FREEZES = "section.reserved shared.dynamic_start shared.unreached symbol.interna
 
 def run(state: LinkState) -> None:
     """Lay out shared memory."""
-    below = state.below()
-    used_by_function = _shared_uses(state)
-    uses = {
-        kernel: {v: None for f in below[kernel] for v in used_by_function.get(f, ())}
-        if used_by_function
-        else {}
-        for kernel in below.kernels
-    }
-    users: dict[Symbol, list[Symbol]] = {}
-    for kernel, variables in uses.items():
-        for variable in variables:
-            users.setdefault(variable, []).append(kernel)
-    end = 0
-    pool = state.sections.find(SHARED_POOL)
-    for members in state.sections.members.values():
-        for variable in members:
-            if variable.space == STO_CUDA_SHARED:
-                variable.value = 0  # what no kernel reaches stays there
-    # Arrays of dynamic size are sorted with the rest (rule S5).
-    pooled = split_sort(_variables_of(state, pool), _larger)
-    named = _named_in_code(state) if pooled else set()
-    # What no kernel reaches takes up place among the rest when any code names it (rule S4).
-    for variable in pooled:
-        if variable not in users and variable not in named:
-            state.shared.unreached.add(variable)
-    pooled = [v for v in pooled if v.is_defined]
-    common = [v for v in pooled if v in named and len(users.get(v, ())) != 1]
-    # Sections are known to hold arrays of dynamic size by their alignment of 16 alone, so taking 16
-    # from the pool makes empty sections stay, and taking 32 makes them go (rule S10).
-    arrays = [x for x in state.symbols.globals if x.space == STO_CUDA_SHARED and not x.is_defined]
-    has_dynamic = bool(arrays)
-    # One common variable makes every kernel take the pool's alignment (rule S6).
-    taken = pool.align if pool is not None and common else 0
-    everywhere = has_dynamic and (
-        taken == _DYNAMIC_ALIGN or (state.family.keeps_aligned_shared and taken > _DYNAMIC_ALIGN)
+    layout = _Layout(state)
+    end = _place_common(layout.common, layout.users)
+    layout.place_own(_sections(layout))
+    _place_dynamic(state, layout.below, layout.used, layout.sizes, layout.aligns)
+    layout.size_sections()
+    if layout.pool is not None:
+        _size_pool(state, layout, layout.pool, end)
+
+
+class _Layout:
+    """Shared memory while it is laid out.
+
+    Attributes:
+        below: what every kernel reaches.
+        used: function -> the variables that its code names.
+        uses: kernel -> the variables that it reaches.
+        users: variable -> the kernels that reach it.
+        pool: the section of variables that no kernel owns.
+        pooled: its variables, in the order of their places.
+        common: those of them that have one place for all kernels.
+        arrays: arrays of dynamic size.
+        taken: the alignment that kernels take from the pool.
+        everywhere: every kernel has shared memory.
+        placed, sizes, aligns: section, size and alignment of every kernel's own memory.
+    """
+
+    __slots__ = (
+        "aligns",
+        "arrays",
+        "below",
+        "common",
+        "everywhere",
+        "placed",
+        "pool",
+        "pooled",
+        "sizes",
+        "state",
+        "taken",
+        "used",
+        "users",
+        "uses",
     )
-    end = _place_common(common, users)
-    sizes: dict[Symbol, int] = {}
-    aligns: dict[Symbol, int] = {}
-    placed: dict[Symbol, OutSection] = {}
+
+    def __init__(self, state: LinkState) -> None:
+        self.state = state
+        below = self.below = state.below()
+        used = self.used = _shared_uses(state)
+        self.uses: dict[Symbol, dict[Symbol, None]] = {
+            kernel: {v: None for f in below[kernel] for v in used.get(f, ())} if used else {}
+            for kernel in below.kernels
+        }
+        users: dict[Symbol, list[Symbol]] = {}
+        for kernel, variables in self.uses.items():
+            for variable in variables:
+                users.setdefault(variable, []).append(kernel)
+        self.users = users
+        self.pool = pool = state.sections.find(SHARED_POOL)
+        for members in state.sections.members.values():
+            for variable in members:
+                if variable.space == STO_CUDA_SHARED:
+                    variable.value = 0  # what no kernel reaches stays there
+        # Arrays of dynamic size are sorted with the rest (rule S5).
+        pooled = split_sort(_variables_of(state, pool), _larger)
+        named = _named_in_code(state) if pooled else set()
+        # What no kernel reaches takes up place among the rest when any code names it (rule S4).
+        unreached = (v for v in pooled if v not in users and v not in named)
+        state.shared.unreached.update(unreached)
+        self.pooled = [v for v in pooled if v.is_defined]
+        self.common = [v for v in self.pooled if v in named and len(users.get(v, ())) != 1]
+        # Sections are known to hold arrays of dynamic size by their alignment of 16 alone, so
+        # taking 16 from the pool makes empty sections stay, and taking 32 makes them go (rule S10).
+        self.arrays = [
+            x for x in state.symbols.globals if x.space == STO_CUDA_SHARED and not x.is_defined
+        ]
+        # One common variable makes every kernel take the pool's alignment (rule S6).
+        self.taken = taken = pool.align if pool is not None and self.common else 0
+        keeps = state.family.keeps_aligned_shared and taken > _DYNAMIC_ALIGN
+        self.everywhere = bool(self.arrays) and (taken == _DYNAMIC_ALIGN or keeps)
+        self.placed: dict[Symbol, OutSection] = {}
+        self.sizes: dict[Symbol, int] = {}
+        self.aligns: dict[Symbol, int] = {}
+
+    def place_own(self, made: dict[Symbol | None, OutSection]) -> None:
+        """Place what only one kernel reaches, behind the common variables that it uses.
+
+        Args:
+            made: sections of shared memory by their kernel.
+        """
+        state, users = self.state, self.users
+        for kernel, variables in self.uses.items():
+            if not variables and kernel not in made and not self.everywhere:
+                continue
+            section = made.get(kernel) or state.shared_section(kernel, make=bool(variables))
+            if section is None:
+                continue
+            several = [v for v in variables if len(users[v]) > 1]
+            size = max((v.value + v.size for v in several if v.is_defined), default=0)
+            own = list(_variables_of(state, section))
+            own += [v for v in self.pooled if v in variables and len(users[v]) == 1]
+            for variable in split_sort(own, _larger_alignment):
+                variable.value = align_up(size, variable.alignment)
+                size = variable.value + variable.size
+                variable.section = section
+            self.placed[kernel], self.sizes[kernel] = section, size
+            align = max((v.alignment for v in own), default=0)
+            if state.is_kernel(kernel) or any(v.is_defined for v in variables):
+                align = max(align, self.taken)
+            self.aligns[kernel] = align
+
+    def size_sections(self) -> None:
+        """Give the sections of kernels their size and alignment."""
+        state = self.state
+        for kernel, section in self.placed.items():
+            size = self.sizes[kernel]
+            section.align = self.aligns[kernel]
+            section.nobits_size = size
+            dynamic = any(not v.is_defined for v in self.uses[kernel])
+            dynamic = dynamic and section.align == _DYNAMIC_ALIGN
+            section.emitted = bool(size) or dynamic or self.everywhere
+            if size > _SHARED_LIMIT and not _allows_more_shared(state):
+                state.diagnostics.error(
+                    f"Entry function '{kernel.name}' uses too much shared data "
+                    f"({size:#x} bytes, {_SHARED_LIMIT:#x} max)"
+                )
+            if section.emitted:
+                section.reserved = state.family.reserved_shared
+
+
+def _sections(layout: _Layout) -> dict[Symbol | None, OutSection]:
+    """Sections of shared memory by their kernel, with those that merging left out."""
+    state = layout.state
     made = {s.owner: s for s in state.sections.by_type.get(SHT_CUDA_SHARED, ())}
-    if len(below.kernels) > len(state.linked_kernels()):
-        for kernel in _without_section(state, pooled, users, made):
+    if len(layout.below.kernels) > len(state.linked_kernels()):
+        for kernel in _without_section(state, layout.pooled, layout.users, made):
             section = state.shared_section(kernel, make=True)
             if section is not None:
                 made[kernel] = section
-    for kernel, variables in uses.items():
-        if not variables and kernel not in made and not everywhere:
-            continue
-        section = made.get(kernel) or state.shared_section(kernel, make=bool(variables))
-        if section is None:
-            continue
-        shared = [v for v in variables if len(users[v]) > 1]
-        size = max((v.value + v.size for v in shared if v.is_defined), default=0)
-        own = list(_variables_of(state, section))
-        own += [v for v in pooled if v in variables and len(users[v]) == 1]
-        for variable in split_sort(own, _larger_alignment):
-            variable.value = align_up(size, variable.alignment)
-            size = variable.value + variable.size
-            variable.section = section
-        placed[kernel], sizes[kernel] = section, size
-        aligns[kernel] = max((v.alignment for v in own), default=0)
-        if state.is_kernel(kernel) or any(v.is_defined for v in variables):
-            aligns[kernel] = max(aligns[kernel], taken)
-    _place_dynamic(state, below, used_by_function, sizes, aligns)
-    for kernel, section in placed.items():
-        section.align = aligns[kernel]
-        section.nobits_size = sizes[kernel]
-        dynamic = any(not v.is_defined for v in uses[kernel])
-        dynamic = dynamic and section.align == _DYNAMIC_ALIGN
-        section.emitted = bool(sizes[kernel]) or dynamic or everywhere
-        if sizes[kernel] > _SHARED_LIMIT and not _allows_more_shared(state):
-            state.diagnostics.error(
-                f"Entry function '{kernel.name}' uses too much shared data "
-                f"({sizes[kernel]:#x} bytes, {_SHARED_LIMIT:#x} max)"
-            )
-        if section.emitted:
-            section.reserved = state.family.reserved_shared
-    if pool is not None:
-        options = state.options
-        named_later = options.preserve_relocs or debugger_sees(options)
-        listed = named_later and bool(common)
-        # Rules S14, P4: where there is an array of dynamic size the pool is in the output.
-        pool.emitted = (has_dynamic and taken <= _DYNAMIC_ALIGN) or listed
-        if has_dynamic:
-            pool.align = max(_DYNAMIC_ALIGN, pool.align if listed else 0)
-        pool.nobits_size = end if listed else 0
-        if pool.emitted and (state.family.constant0_deferred or named_later):
-            pool.reserved = state.family.reserved_shared
-        if listed and options.preserve_relocs and state.family.names_dynamic:
-            for array in arrays:
-                array.section, array.value = pool, NO_ADDRESS
-                array.internal = True
-                state.shared.unreached.discard(array)
+    return made
+
+
+def _size_pool(state: LinkState, layout: _Layout, pool: OutSection, end: int) -> None:
+    """Say what is in the output of the variables that no kernel owns.
+
+    Args:
+        end: where the common variables end.
+    """
+    options = state.options
+    named_later = options.preserve_relocs or debugger_sees(options)
+    listed = named_later and bool(layout.common)
+    # Rules S14, P4: where there is an array of dynamic size the pool is in the output.
+    pool.emitted = (bool(layout.arrays) and layout.taken <= _DYNAMIC_ALIGN) or listed
+    if layout.arrays:
+        pool.align = max(_DYNAMIC_ALIGN, pool.align if listed else 0)
+    pool.nobits_size = end if listed else 0
+    if pool.emitted and (state.family.constant0_deferred or named_later):
+        pool.reserved = state.family.reserved_shared
+    if listed and options.preserve_relocs and state.family.names_dynamic:
+        for array in layout.arrays:
+            array.section, array.value = pool, NO_ADDRESS
+            array.internal = True
+            state.shared.unreached.discard(array)
 
 
 def _without_section(
