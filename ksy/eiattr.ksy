@@ -54,6 +54,7 @@ types:
         type:
           switch-on: code
           cases:
+            # <generated: cases>
             cuda_codes::eiattr_code::eiattr_max_threads: dim3
             cuda_codes::eiattr_code::eiattr_reqntid: dim3
             cuda_codes::eiattr_code::eiattr_cta_per_cluster: dim3
@@ -92,7 +93,6 @@ types:
             cuda_codes::eiattr_code::eiattr_local_cta_async_store_offsets: instruction_offsets
             cuda_codes::eiattr_code::eiattr_ignoreoob_cp_async_bulk_instr_offsets: instruction_offsets
             cuda_codes::eiattr_code::eiattr_externs: symbol_list
-            cuda_codes::eiattr_code::eiattr_syscalls_fallback: fallback_list
             cuda_codes::eiattr_code::eiattr_coop_group_mask_regids: coop_group_mask_list
             cuda_codes::eiattr_code::eiattr_atom16_emul_instr_reg_map: register_map
             cuda_codes::eiattr_code::eiattr_instr_reg_map: instruction_register_map
@@ -107,6 +107,8 @@ types:
             cuda_codes::eiattr_code::eiattr_language: language_list
             cuda_codes::eiattr_code::eiattr_instr_offsets: instruction_table
             cuda_codes::eiattr_code::eiattr_bindless_image_offsets: image_offset_table
+            cuda_codes::eiattr_code::eiattr_syscalls_fallback: fallback_list
+            # </generated>
             _: raw_payload
         if: |
           format == cuda_codes::eifmt::eifmt_sval
@@ -121,6 +123,7 @@ types:
         doc: Value of an SVAL record that is too short for its code.
     instances:
       len_layout:
+        # <generated: sizes>
         value: |
           code == cuda_codes::eiattr_code::eiattr_statistics
             ? 64.as<s8> :
@@ -139,24 +142,26 @@ types:
             or code == cuda_codes::eiattr_code::eiattr_regcount
             or code == cuda_codes::eiattr_code::eiattr_load_cache_request
             or code == cuda_codes::eiattr_code::eiattr_sam_region_stack_size
-            or code == cuda_codes::eiattr_code::eiattr_shared_scratch
             or code == cuda_codes::eiattr_code::eiattr_image_slot
             or code == cuda_codes::eiattr_code::eiattr_image_offset
             or code == cuda_codes::eiattr_code::eiattr_texture_normalized
-            or code == cuda_codes::eiattr_code::eiattr_sampler_init
             or code
               == cuda_codes::eiattr_code::eiattr_sampler_force_unnormalized
+            or code == cuda_codes::eiattr_code::eiattr_shared_scratch
+            or code == cuda_codes::eiattr_code::eiattr_sampler_init
             ? 8.as<s8> :
           code == cuda_codes::eiattr_code::eiattr_crs_stack_size
             or code == cuda_codes::eiattr_code::eiattr_sw_war
             or code == cuda_codes::eiattr_code::eiattr_cuda_api_version
-            or code == cuda_codes::eiattr_code::eiattr_query_numattrib
             or code == cuda_codes::eiattr_code::eiattr_max_cluster_rank
-            or code == cuda_codes::eiattr_code::eiattr_bindless_image_offsets
+            or code == cuda_codes::eiattr_code::eiattr_query_numattrib
             or code == cuda_codes::eiattr_code::eiattr_instr_offsets
+            or code == cuda_codes::eiattr_code::eiattr_bindless_image_offsets
             ? 4.as<s8> :
           0.as<s8>
+        # </generated>
         doc: Least size of a payload of this code, 0 when any will do.
+  # <generated: types>
   dim3:
     doc: Sizes in three dimensions.
     seq:
@@ -176,8 +181,8 @@ types:
   kparam_info:
     -orig-id: EIATTR_KPARAM_INFO
     doc: |
-      One kernel parameter. The records of a kernel stand in descending order
-      of `ordinal`.
+      One kernel parameter. The records of a kernel stand in descending order of
+      `ordinal`.
     seq:
       - id: index
         type: u4
@@ -217,8 +222,7 @@ types:
         doc: Size in bytes.
   kparam_info_v2:
     -orig-id: EIATTR_KPARAM_INFO_V2
-    doc: |
-      One kernel parameter in the form for sizes above 16383 bytes.
+    doc: One kernel parameter in the form for sizes above 16383 bytes.
     seq:
       - id: index
         type: u4
@@ -271,8 +275,8 @@ types:
         doc: Empty in files seen.
   function_value:
     doc: |
-      A number that belongs to one symbol: a function, or a texture, surface
-      or sampler.
+      A number that belongs to one symbol: a function, or a texture, surface or
+      sampler.
     seq:
       - id: symbol
         type: u4
@@ -407,8 +411,8 @@ types:
       - id: number
         type: u4
         doc: |
-          Bytes, a set of bits, or ten times the major plus the minor version
-          of the toolkit, as the code says.
+          Bytes, a set of bits, or ten times the major plus the minor version of
+          the toolkit, as the code says.
       - id: trailing
         size-eos: true
         -opaque: attribute payload
@@ -719,8 +723,7 @@ types:
         doc: What the note is about.
       - id: ofs_instruction
         type: u4
-        if: |
-          kind != cuda_codes::annotation_kind::annotation_kind_function_info
+        if: kind != cuda_codes::annotation_kind::annotation_kind_function_info
         doc: Byte offset of the instruction.
       - id: len_text
         type: u4
@@ -742,7 +745,7 @@ types:
             : (_io.size - _io.pos).as<s8>
         if: has_text
         -opaque: padding
-        doc: Zeros up to a multiple of four.
+        doc: Zeros up to a multiple of 4.
     instances:
       has_text:
         value: |
@@ -827,6 +830,7 @@ types:
       - id: fallback
         type: u4
         doc: Index of the symbol of the function that stands in for it.
+  # </generated>
   raw_payload:
     doc: A payload whose layout is not known.
     seq:

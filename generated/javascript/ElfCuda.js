@@ -2,13 +2,13 @@
 
 (function (root, factory) {
   if (typeof define === 'function' && define.amd) {
-    define(['exports', 'kaitai-struct/KaitaiStream', './ElfRecords', './Eiattr', './NoteNv', './CudaCodes', './Metadata', './Mercury', './Uft', './ResolvedRela', './Compat', './RelAction', './NvDebug', './Callgraph', './Uidx', './Prototype', './Capmerc'], factory);
+    define(['exports', 'kaitai-struct/KaitaiStream', './ElfRecords', './NoteNv', './CudaCodes', './Metadata', './Mercury', './Uft', './ResolvedRela', './Compat', './RelAction', './NvDebug', './Callgraph', './Uidx', './Prototype', './Capmerc', './Eiattr'], factory);
   } else if (typeof exports === 'object' && exports !== null && typeof exports.nodeType !== 'number') {
-    factory(exports, require('kaitai-struct/KaitaiStream'), require('./ElfRecords'), require('./Eiattr'), require('./NoteNv'), require('./CudaCodes'), require('./Metadata'), require('./Mercury'), require('./Uft'), require('./ResolvedRela'), require('./Compat'), require('./RelAction'), require('./NvDebug'), require('./Callgraph'), require('./Uidx'), require('./Prototype'), require('./Capmerc'));
+    factory(exports, require('kaitai-struct/KaitaiStream'), require('./ElfRecords'), require('./NoteNv'), require('./CudaCodes'), require('./Metadata'), require('./Mercury'), require('./Uft'), require('./ResolvedRela'), require('./Compat'), require('./RelAction'), require('./NvDebug'), require('./Callgraph'), require('./Uidx'), require('./Prototype'), require('./Capmerc'), require('./Eiattr'));
   } else {
-    factory(root.ElfCuda || (root.ElfCuda = {}), root.KaitaiStream, root.ElfRecords || (root.ElfRecords = {}), root.Eiattr || (root.Eiattr = {}), root.NoteNv || (root.NoteNv = {}), root.CudaCodes || (root.CudaCodes = {}), root.Metadata || (root.Metadata = {}), root.Mercury || (root.Mercury = {}), root.Uft || (root.Uft = {}), root.ResolvedRela || (root.ResolvedRela = {}), root.Compat || (root.Compat = {}), root.RelAction || (root.RelAction = {}), root.NvDebug || (root.NvDebug = {}), root.Callgraph || (root.Callgraph = {}), root.Uidx || (root.Uidx = {}), root.Prototype || (root.Prototype = {}), root.Capmerc || (root.Capmerc = {}));
+    factory(root.ElfCuda || (root.ElfCuda = {}), root.KaitaiStream, root.ElfRecords || (root.ElfRecords = {}), root.NoteNv || (root.NoteNv = {}), root.CudaCodes || (root.CudaCodes = {}), root.Metadata || (root.Metadata = {}), root.Mercury || (root.Mercury = {}), root.Uft || (root.Uft = {}), root.ResolvedRela || (root.ResolvedRela = {}), root.Compat || (root.Compat = {}), root.RelAction || (root.RelAction = {}), root.NvDebug || (root.NvDebug = {}), root.Callgraph || (root.Callgraph = {}), root.Uidx || (root.Uidx = {}), root.Prototype || (root.Prototype = {}), root.Capmerc || (root.Capmerc = {}), root.Eiattr || (root.Eiattr = {}));
   }
-})(typeof self !== 'undefined' ? self : this, function (ElfCuda_, KaitaiStream, ElfRecords_, Eiattr_, NoteNv_, CudaCodes_, Metadata_, Mercury_, Uft_, ResolvedRela_, Compat_, RelAction_, NvDebug_, Callgraph_, Uidx_, Prototype_, Capmerc_) {
+})(typeof self !== 'undefined' ? self : this, function (ElfCuda_, KaitaiStream, ElfRecords_, NoteNv_, CudaCodes_, Metadata_, Mercury_, Uft_, ResolvedRela_, Compat_, RelAction_, NvDebug_, Callgraph_, Uidx_, Prototype_, Capmerc_, Eiattr_) {
 /**
  * ELF file with device code for NVIDIA GPUs (e_machine 190), as ptxas, nvlink
  * and the CUDA libraries carry it.

@@ -2,13 +2,13 @@
 
 (function (root, factory) {
   if (typeof define === 'function' && define.amd) {
-    define(['exports', 'kaitai-struct/KaitaiStream', './ElfRecords', './Eiattr', './Callgraph', './Prototype', './ResolvedRela'], factory);
+    define(['exports', 'kaitai-struct/KaitaiStream', './ElfRecords', './Callgraph', './Prototype', './ResolvedRela', './Eiattr'], factory);
   } else if (typeof exports === 'object' && exports !== null && typeof exports.nodeType !== 'number') {
-    factory(exports, require('kaitai-struct/KaitaiStream'), require('./ElfRecords'), require('./Eiattr'), require('./Callgraph'), require('./Prototype'), require('./ResolvedRela'));
+    factory(exports, require('kaitai-struct/KaitaiStream'), require('./ElfRecords'), require('./Callgraph'), require('./Prototype'), require('./ResolvedRela'), require('./Eiattr'));
   } else {
-    factory(root.Mercury || (root.Mercury = {}), root.KaitaiStream, root.ElfRecords || (root.ElfRecords = {}), root.Eiattr || (root.Eiattr = {}), root.Callgraph || (root.Callgraph = {}), root.Prototype || (root.Prototype = {}), root.ResolvedRela || (root.ResolvedRela = {}));
+    factory(root.Mercury || (root.Mercury = {}), root.KaitaiStream, root.ElfRecords || (root.ElfRecords = {}), root.Callgraph || (root.Callgraph = {}), root.Prototype || (root.Prototype = {}), root.ResolvedRela || (root.ResolvedRela = {}), root.Eiattr || (root.Eiattr = {}));
   }
-})(typeof self !== 'undefined' ? self : this, function (Mercury_, KaitaiStream, ElfRecords_, Eiattr_, Callgraph_, Prototype_, ResolvedRela_) {
+})(typeof self !== 'undefined' ? self : this, function (Mercury_, KaitaiStream, ElfRecords_, Callgraph_, Prototype_, ResolvedRela_, Eiattr_) {
 /**
  * Sections `.nv.merc.*`, which describe the Mercury capsules of a file for
  * sm_100 and later as `.symtab`, `.nv.info` and so on describe its machine

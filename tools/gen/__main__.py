@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tools.gen import codes, fields, kaitai, lint, records, targets
+from tools.gen import codes, fields, kaitai, lint, payloads, records, targets
 from tools.gen.kaitai import CompileError
 from tools.gen.spec import SpecError, load_specs
 from tools.gen.tables import TableError, check_and_load
@@ -40,6 +40,7 @@ def generate(root: Path, ksc: str | None = None) -> dict[Path, str]:
     """
     tables = check_and_load(root)
     files = emit_tables(tables)
+    files[payloads.FILE] = payloads.emit(tables, (root / payloads.FILE).read_text(encoding="utf-8"))
     with tempfile.TemporaryDirectory() as name:
         # the specs import cuda_codes.ksy, which is itself generated: compile against the new one
         folder = Path(name)
@@ -50,6 +51,9 @@ def generate(root: Path, ksc: str | None = None) -> dict[Path, str]:
                 (folder / path.name).write_text(text, encoding="utf-8")
         specs = load_specs(folder)
         faults = lint.check(specs)
+        contradictions = list(payloads.note_faults(tables, specs))
+        if contradictions:
+            raise TableError(contradictions)
         if faults:
             raise SpecError("\n".join(str(fault) for fault in faults))
         languages = list(kaitai.TARGETS)

@@ -4,10 +4,10 @@
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
 from . import elf_records
-from . import eiattr
 from . import callgraph
 from . import prototype
 from . import resolved_rela
+from . import eiattr
 
 
 if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):

@@ -4,7 +4,6 @@
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
 from . import elf_records
-from . import eiattr
 from . import note_nv
 from . import cuda_codes
 from . import metadata
@@ -18,6 +17,7 @@ from . import callgraph
 from . import uidx
 from . import prototype
 from . import capmerc
+from . import eiattr
 import collections
 
 
