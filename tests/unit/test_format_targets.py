@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
+
 import pytest
 
 from cubinspec.format import targets
@@ -101,3 +104,40 @@ def test_values_of_nv_compat_that_the_target_decides() -> None:
     specific, plain = _known("sm_100a"), _known("sm_90")
     assert (specific.compat_value(9), specific.compat_value(11)) == (1, 9)
     assert (plain.compat_value(9), plain.compat_value(11)) == (0, None)
+
+
+ROOT = Path(__file__).resolve().parents[2]
+#: Names of sm numbers and of versions of toolkits.
+_NUMBERS = frozenset(("sm", "own_sm", "target_sm", "virtual_sm", "e_version", "toolkit_version"))
+_ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+
+
+def _comparisons(source: str) -> list[int]:
+    """Lines where an sm number or the version of a toolkit is put in order with another one."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Compare) and any(isinstance(op, _ORDER) for op in node.ops):
+            sides = (node.left, *node.comparators)
+            names = {
+                side.attr if isinstance(side, ast.Attribute) else side.id
+                for side in sides
+                if isinstance(side, ast.Attribute | ast.Name)
+            }
+            if names & _NUMBERS:
+                found.append(node.lineno)
+    return found
+
+
+def test_a_planted_comparison_is_found() -> None:
+    assert _comparisons("if view.sm < first: pass\nif 120 <= e_version: pass\n") == [1, 2]
+    assert _comparisons("if family_of(view.sm).capsule or a < b: pass\n") == []
+
+
+@pytest.mark.parametrize("folder", ["src", "writer", "tools/linkcases"])
+def test_only_one_module_compares_numbers_of_architectures_and_toolkits(folder: str) -> None:
+    found = [
+        f"{file.relative_to(ROOT)}:{line}"
+        for file in sorted((ROOT / folder).rglob("*.py"))
+        for line in _comparisons(file.read_text(encoding="utf-8"))
+    ]
+    assert [place for place in found if "format/targets.py" not in place] == []

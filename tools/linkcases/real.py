@@ -19,6 +19,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from cubinspec.containers.walk import images
+from cubinspec.format import targets
 from cubinspec.format.sections import occupies_file
 from cubinspec.reader.elf import Elf
 from cubinspec_generated.codes import SHT_SYMTAB, ST_TYPE_MASK, STT_SECTION
@@ -29,7 +30,6 @@ from tools import oracle
 ROOT = Path(__file__).resolve().parents[2]
 WHEELS = {"10.2": "bitsandbytes_cuda102-*.whl", "11.1": "bitsandbytes_cuda111-*.whl"}
 _LIBRARY = "bitsandbytes/libbitsandbytes.so"
-_FIRST = 75
 _GROUPS = (".text.", ".nv.info.", ".nv.constant0.", ".nv.shared.", ".rela.text.", ".rel.text.")
 
 
@@ -38,7 +38,8 @@ def cases(wheel: Path) -> dict[str, list[bytes]]:
     found: dict[str, list[bytes]] = defaultdict(list)
     data = zipfile.ZipFile(wheel).read(_LIBRARY)
     for image in images(data, name=_LIBRARY):
-        if image.kind == "cubin" and int(image.arch[3:]) >= _FIRST:
+        target = targets.target(image.arch)
+        if image.kind == "cubin" and target is not None and targets.is_link_target(target):
             found[image.arch].append(image.data)
     return dict(found)
 

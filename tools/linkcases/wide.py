@@ -12,6 +12,8 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
+from cubinspec.format.targets import family_of
+
 THEMES = (
     "weak",
     "strong_over_weak",
@@ -174,7 +176,7 @@ class WideProgram:
         if not self.has("link_options"):
             return []
         choices = [[], ["-r"], ["--kernels-used=k1"]]
-        if arch < 90:
+        if not family_of(arch).warns_of_preserved_relocs:
             choices.append(["--preserve-relocs"])
         return self.pick.choice(choices)
 

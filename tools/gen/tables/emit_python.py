@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from .expand import expand_architectures
 from .layouts import FORMAT_CODES, layout_row, symbol_offsets, tagged_row
 from .load import Table, Tables
 from .patterns import expand_kinds
@@ -296,50 +295,10 @@ def _compat_attribute(entry: Mapping[str, Any]) -> str:
 
 
 def _arch(table: Table, module: _Module) -> None:
-    archs = expand_architectures(table.data)
-    module.mapping(
-        "ARCHES",
-        "dict[str, tuple[int, str]]",
-        [
-            (repr(f"sm_{a['sm']}{variant}"), repr((a["sm"], variant)))
-            for a in archs
-            for variant in a["variants"]
-        ],
-        "Architectures: (sm number, variant: '', 'a' or 'f').",
-    )
-    for key, name, kind, doc in (
-        ("generation", "GENERATIONS", "str", "Marketing name."),
-        ("link_group", "LINK_GROUP", "int", "Smallest sm whose code a link for this one accepts."),
-        ("embedded", "EMBEDDED", "bool", "True for devices of embedded systems."),
-        ("renamed_to", "RENAMED_TO", "int", "Number under which later toolkits know it."),
-        ("param_base", "PARAM_BASE", "int", "Offset of the first parameter in constant bank 0."),
-        ("instruction_size", "INSTRUCTION_SIZE", "int", "Bytes of one instruction."),
-        ("rel_sections", "REL_SECTIONS", "bool", "True where addends of 0 go to .rel sections."),
-        ("registers_in_sh_info", "REGISTERS_IN_SH_INFO", "bool", "True for sh_info of .text."),
-        ("compat_section", "COMPAT_SECTION", "bool", "True where ABI 8 has .nv.compat."),
-        ("capsule", "CAPSULE", "bool", "True where cubins carry a Mercury half."),
-        ("text_align", "TEXT_ALIGN", "tuple[int, ...]", "Alignments of .text sections."),
-        (
-            "shared_configs",
-            "SHARED_CONFIGS",
-            "tuple[int, ...]",
-            "Sizes of the shared memory.",
-        ),
-    ):
-        module.mapping(
-            name,
-            f"dict[int, {kind}]",
-            [
-                (str(a["sm"]), repr(tuple(value) if isinstance(value, list) else value))
-                for a in archs
-                if (value := a.get(key)) is not None
-            ],
-            doc,
-        )
     module.mapping(
         "LIMITS",
         "dict[int, dict[str, int]]",
-        [(str(a["sm"]), repr(a["limits"])) for a in archs],
+        [(str(a["sm"]), repr(a["limits"])) for a in table.data["architectures"]],
         "What an SM has; sizes in bytes, registers of 4 bytes.",
     )
 

@@ -10,6 +10,7 @@ sm_90 and later: parameter banks;  sm_100 and later: the Mercury half
 from __future__ import annotations
 
 from cubinspec.errors import BadStructureError
+from cubinspec.format.compat import written_records
 from cubinspec.format.notes import OWNER
 from cubinspec.format.packing import abi_8_flags
 from cubinspec.format.targets import FINALIZER, WRITTEN
@@ -33,7 +34,7 @@ from cubinspec_generated.codes import (
     SIZEOF_SYMBOL_64,
 )
 from cubinspec_generated.records import FUNCTION_VALUE, PARAM_CBANK
-from cubinspec_writer.builder import attributes, facts
+from cubinspec_writer.builder import attributes
 from cubinspec_writer.builder.assembly import Assembly
 from cubinspec_writer.builder.data import add_module
 from cubinspec_writer.builder.frames import default_frame
@@ -153,7 +154,7 @@ def _add_head(assembly: Assembly) -> None:
     assembly.add_section(".nv.info", SHT_CUDA_INFO, bodies.InfoRecords(records), align=4)
     if assembly.finalizer:
         given = {attributes.record_code(record): record for record in parts.compat}
-        computed = facts.compat_records(assembly.target)
+        computed = written_records(assembly.target)
         records = [given.pop(attributes.record_code(record), record) for record in computed]
         compat = bodies.InfoRecords([*records, *given.values()])
         assembly.add_section(".nv.compat", SHT_CUDA_COMPAT_INFO, compat, align=4)

@@ -1,4 +1,4 @@
-"""Records that ptxas writes into every file of a target, whatever the code does.
+"""Targets that can be built, and the records that every function of a target has.
 
 The values stand in ``ksy/tables/arch.yaml`` and ``ksy/tables/toolkits.yaml``.
 """
@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from cubinspec.errors import BadStructureError
 from cubinspec.format import targets
-from cubinspec.format.targets import WRITTEN, Target
-from cubinspec_generated.tables import compat
+from cubinspec.format.targets import Target
 from cubinspec_writer.builder import attributes
 
 TYPE_CHECKING = False
@@ -37,19 +36,3 @@ def workarounds(goal: Target) -> list[AttributeRecord]:
         else attributes.sized(code, value.to_bytes(4, "little"))
         for code, value in goal.architecture.workarounds
     ]
-
-
-def compat_records(goal: Target) -> list[AttributeRecord]:
-    """The contents of ``.nv.compat``, in the order in which ptxas writes it."""
-    records = []
-    for code, value in WRITTEN.compat:
-        # a word says that the target decides; where it says nothing, ptxas writes 0
-        number = value if isinstance(value, int) else goal.compat_value(code) or 0
-        layout = compat.ATTRIBUTES[code].layout
-        if layout.kind == "struct":
-            records.append(attributes.sized(code, number.to_bytes(8, "little")))
-        elif layout.format == "<B":
-            records.append(attributes.byte(code, number))
-        else:
-            records.append(attributes.half(code, number))
-    return records

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cubinspec.errors import CubinError
 from cubinspec.format import targets
+from cubinspec.format.compat import written_records
 from cubinspec.format.packing import abi_8_flags
 from cubinspec_generated.codes import (
     EF_CUDA_V2_CAPSULE,
@@ -15,7 +15,6 @@ from cubinspec_generated.codes import (
 )
 from cubinspec_generated.producers import PRODUCERS
 from cubinspec_generated.tables import eiattr
-from cubinspec_writer.builder import facts
 from cubinspec_writer.emitter import bodies
 from cubinspec_writer.emitter.model import Header, Section
 
@@ -92,13 +91,11 @@ def bank_size(section: Section, header: Header, sections: Mapping[str, Section])
 
 
 def compat_records(section: Section, arch_: str | None) -> list[AttributeRecord] | None:
-    """What ptxas 13.0 writes into ``.nv.compat``; ``None`` where no architecture says it."""
+    """What ptxas writes into ``.nv.compat``; ``None`` where no architecture says it."""
     if section.name != ".nv.compat" or arch_ is None or section.sh_type != SHT_CUDA_COMPAT_INFO:
         return None
-    try:
-        return facts.compat_records(facts.target(arch_))
-    except CubinError:
-        return None
+    found = targets.target(arch_)
+    return written_records(found) if found in targets.written_targets() else None
 
 
 def graph_lists(rows: list[tuple[int, int | str]]) -> list[list[tuple[int, int | str]]] | None:
