@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from cubinspec.errors import CubinError
+from cubinspec.format.notes import frame, split_notes
 from cubinspec.reader.elf import Elf
 from cubinspec_writer.linker import LinkError, LinkOptions, Named, UnsupportedLinkError, link
 from cubinspec_writer.linker.command import linker_note, run
@@ -70,8 +71,8 @@ def test_sort_is_a_sort() -> None:
 
 
 def test_notes_are_split_where_they_were_joined() -> None:
-    parts = [notes.make_note(1, b"abc"), notes.own_tkinfo("-arch sm_90"), notes.make_note(2, b"")]
-    assert notes.split_notes(b"".join(parts)) == parts
+    parts = [frame(1, b"abc"), notes.own_tkinfo("-arch sm_90"), frame(2, b"")]
+    assert split_notes(b"".join(parts)) == parts
 
 
 def test_own_tool_note_names_this_linker() -> None:

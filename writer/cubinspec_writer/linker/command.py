@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from cubinspec.errors import CubinError, FileAccessError
+from cubinspec.format.notes import split_notes
 from cubinspec.reader.elf import Elf
 from cubinspec_writer.linker import link
 from cubinspec_writer.linker.diagnostics import (
@@ -266,7 +267,7 @@ def linker_note(data: bytes, name: str) -> bytes:
     elf = Elf(data, name)
     for index, section in enumerate(elf.section_names):
         if section == ".note.nv.tkinfo":
-            found = notes.split_notes(elf.section_bytes(index))
+            found = split_notes(elf.section_bytes(index))
             if found:
                 return found[0]
     raise CubinError("no tool note", file=name, field=".note.nv.tkinfo")

@@ -7,12 +7,9 @@ drop these. All sizes and offsets are bytes.
 
 from __future__ import annotations
 
-from struct import Struct
-
+from cubinspec.format.attributes import RecordSplitter
+from cubinspec.format.packing import align_up
 from cubinspec_generated.codes import (
-    EIFMT_SVAL,
-    SHT_CUDA_CONSTANT_B0,
-    SHT_CUDA_CONSTANT_B17,
     SHT_CUDA_GLOBAL,
     SHT_CUDA_RESERVED_SHARED,
     SHT_CUDA_SHARED,
@@ -31,8 +28,10 @@ from cubinspec_writer.plain import NamedTuple, final
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Any
+
+    from cubinspec.format.attributes import RawRecord
 
 #: Kinds of references to what only the driver knows.
 HANDLE_KINDS = (STT_CUDA_TEXTURE, STT_CUDA_SAMPLER, STT_CUDA_SURFACE)
@@ -55,16 +54,6 @@ SHF_UNSAID = 1 << 32
 #: Debug tables with places in code; those of the SASS half are made anew by the finalizer.
 FRAMES, REGISTER_TABLE = ".debug_frame", ".nv_debug_info_reg_sass"
 LINE_TABLES = (".debug_line", ".nv_debug_line_sass")
-
-
-def is_constant(sh_type: int) -> bool:
-    """Whether the type is one of the numbered constant banks."""
-    return SHT_CUDA_CONSTANT_B0 <= sh_type <= SHT_CUDA_CONSTANT_B17
-
-
-def align_up(value: int, alignment: int) -> int:
-    """The next multiple of `alignment` (0 and 1 mean none)."""
-    return value if alignment < 2 else -(-value // alignment) * alignment
 
 
 # ---------------------------------------------------------------- inputs
@@ -118,86 +107,6 @@ class InRelocs(NamedTuple):
     target: int
     is_rela: bool
     rows: list[InReloc]
-
-
-#: One `.nv.info` record as it stands: format, attribute code, then two bytes of value, or the size
-#: of the payload and the payload.
-InfoRecord = bytes
-_RECORD_HEAD = Struct("<BBH")
-#: Formats of one and two bytes of value, and of a sized payload; all others hold their value in the
-#: record.
-
-
-def info_record(fmt: int, code: int, value: int, payload: bytes = b"") -> InfoRecord:
-    """One record; the value counts only in a format without payload."""
-    if fmt == EIFMT_SVAL:
-        return _RECORD_HEAD.pack(fmt, code, len(payload)) + payload
-    return _RECORD_HEAD.pack(fmt, code, value)
-
-
-def immediate(record: InfoRecord) -> int:
-    """The value of a record without payload; 0 of one with it."""
-    return 0 if record[0] == EIFMT_SVAL else record[2] | record[3] << 8
-
-
-def info_records(data: bytes) -> list[InfoRecord]:
-    """Split the bytes of a `.nv.info` or `.nv.compat` section into records."""
-    found: list[InfoRecord] = []
-    at, end = 0, len(data)
-    while at + 4 <= end:
-        fmt = data[at]
-        if fmt == EIFMT_SVAL:
-            after = at + 4 + (data[at + 2] | data[at + 3] << 8)
-            if after > end:
-                found.append(info_record(EIFMT_SVAL, data[at + 1], 0, data[at + 4 :]))
-            else:
-                found.append(data[at:after])
-            at = after
-        else:
-            if fmt:
-                found.append(data[at : at + 4])
-            at += 4
-    return found
-
-
-class InfoShapes:
-    """Splits attribute sections as `info_records` does; most of a program are cut alike.
-
-    Kernels with the same attributes have sections that differ in values only: what says where the
-    records end, formats and sizes, is compared in one step, and the records are cut in another.
-    """
-
-    __slots__ = ("known",)
-    #: Shapes kept per length of a section.
-    _MOST = 4
-
-    def __init__(self) -> None:
-        #: By length: the bits that have to be the same, what they are, and what cuts the records.
-        self.known: dict[int, list[tuple[int, int, Callable[[bytes], tuple[bytes, ...]]]]] = {}
-
-    def split(self, data: bytes) -> list[InfoRecord]:
-        """The records of a section."""
-        shapes = self.known.get(len(data))
-        if shapes is None:
-            self.known[len(data)] = []  # one of its length needs no shape
-            return info_records(data)
-        number = int.from_bytes(data, "little")
-        for mask, bits, cut in shapes:
-            if number & mask == bits:
-                return list(cut(data))
-        found = info_records(data)
-        if len(shapes) < self._MOST and b"".join(found) == data:
-            heads = [
-                (_SIZED_HEAD if r[0] == EIFMT_SVAL else _HEAD) + bytes(len(r) - 4) for r in found
-            ]
-            mask = int.from_bytes(b"".join(heads), "little")
-            cut = Struct("".join([f"{len(record)}s" for record in found])).unpack
-            shapes.append((mask, number & mask, cut))
-        return found
-
-
-#: Bits of a record that say how long it is: its format, and the size of a payload.
-_HEAD, _SIZED_HEAD = b"\xff\0\0\0", b"\xff\0\xff\xff"
 
 
 class CallGraph:
@@ -269,11 +178,11 @@ class InputObject:
         self.kinds = {row[3] for row in self.named}
         self.strtab = strtab
         self.relocs: list[InRelocs] = []
-        self.info: dict[int, list[InfoRecord]] = {}
+        self.info: dict[int, list[RawRecord]] = {}
         self._by_type: dict[int, list[InSection]] = {}
         self._texts: dict[int, str] = {}
-        self._split: dict[bytes, list[InfoRecord]] = {}
-        self._shapes = InfoShapes()
+        self._split: dict[bytes, list[RawRecord]] = {}
+        self._shapes = RecordSplitter()
         self.callgraph = CallGraph()
         self.prototypes: list[tuple[int, int]] = []
         self.bound: list[Symbol | None] = []
@@ -302,7 +211,7 @@ class InputObject:
             "utf-8", "surrogateescape"
         )
 
-    def records(self, section: int) -> list[InfoRecord]:
+    def records(self, section: int) -> list[RawRecord]:
         """The records of an attribute section, taken apart at the first call."""
         found = self.info.get(section)
         if found is None:
@@ -495,7 +404,7 @@ class OutSection:
         self.info_section: OutSection | None = None
         self.info_value = 0
         self.relocs: list[Reloc] = _NO_ROWS
-        self.records: list[InfoRecord] = _NO_ROWS
+        self.records: list[RawRecord] = _NO_ROWS
         self.emitted = emitted
         self.index = 0
         self.is_nobits = sh_type in _WITHOUT_BYTES

@@ -5,6 +5,7 @@ from __future__ import annotations
 from struct import Struct
 
 from cubinspec.errors import BadStructureError
+from cubinspec.format.attributes import immediate, raw_record
 from cubinspec_generated.codes import (
     EIATTR_AT_ENTRY_FRAGMENTS,
     EIATTR_CRS_STACK_SIZE,
@@ -24,14 +25,14 @@ from cubinspec_generated.codes import (
     SHT_CUDA_INFO,
 )
 from cubinspec_generated.tables import eiattr
-from cubinspec_writer.linker.model import immediate, info_record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from cubinspec.format.attributes import RawRecord
     from cubinspec_writer.linker.graph import Graph
-    from cubinspec_writer.linker.model import InfoRecord, InputObject, Symbol
+    from cubinspec_writer.linker.model import InputObject, Symbol
     from cubinspec_writer.linker.state import LinkState
 
 #: A record of a function and a number: format, code, size, symbol, number.
@@ -126,7 +127,7 @@ def has_globals(obj: InputObject) -> bool:
     return section is not None and len(section.data) >= _LEAST_RECORD
 
 
-def global_records(obj: InputObject) -> list[InfoRecord]:
+def global_records(obj: InputObject) -> list[RawRecord]:
     section = obj.find(SHT_CUDA_INFO, ".nv.info")
     return obj.records(section.index) if section else []
 
@@ -184,7 +185,7 @@ class Demands:
         return found
 
 
-def word(record: InfoRecord, index: int) -> int:
+def word(record: RawRecord, index: int) -> int:
     return int.from_bytes(record[4 * index + 4 : 4 * index + 8], "little")
 
 
@@ -212,20 +213,20 @@ _MARKS = frozenset((EIATTR_RESERVED_SMEM_USED, EIATTR_TCGEN05_1CTA_USED, EIATTR_
 TAKEN = frozenset((*JOINED, *_MARKS, EIATTR_EXTERNS, EIATTR_AT_ENTRY_FRAGMENTS))
 
 #: Function -> its records that kernels take over, in the order of its input.
-Asked = dict["Symbol", list["InfoRecord"]]
+Asked = dict["Symbol", list["RawRecord"]]
 
 
-def is_asking(record: InfoRecord) -> bool:
+def is_asking(record: RawRecord) -> bool:
     """Whether a record of a device function concerns kernels."""
     code = record[1]
     return code in TAKEN and (code not in JOINED or immediate(record) != 0)
 
 
-def external_record(symbols: list[Symbol]) -> InfoRecord:
-    return info_record(EIFMT_SVAL, EIATTR_EXTERNS, 0, words(*(s.index for s in symbols)))
+def external_record(symbols: list[Symbol]) -> RawRecord:
+    return raw_record(EIFMT_SVAL, EIATTR_EXTERNS, 0, words(*(s.index for s in symbols)))
 
 
-def replace_record(records: list[InfoRecord], code: int, new: InfoRecord | None) -> None:
+def replace_record(records: list[RawRecord], code: int, new: RawRecord | None) -> None:
     """Put a record where the one of its code is, or at the end; None removes it."""
     for i, record in enumerate(records):
         if record[1] == code:
@@ -240,7 +241,7 @@ def symbol_number(symbol: Symbol) -> int:
     return symbol.index
 
 
-def renumber_fields(obj: InputObject, record: InfoRecord) -> InfoRecord:
+def renumber_fields(obj: InputObject, record: RawRecord) -> RawRecord:
     """Give every symbol that a record names its number of the output (samplers, images)."""
     payload = bytearray(record[4:])
     for at in eiattr.SYMBOL_FIELDS[record[1]]:

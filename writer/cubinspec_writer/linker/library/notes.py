@@ -4,34 +4,15 @@ from __future__ import annotations
 
 import struct
 
+from cubinspec.format.notes import frame
 from cubinspec_generated.codes import NT_NV_TKINFO, SHT_NOTE
-from cubinspec_writer.linker.model import InputObject, align_up
-
-OWNER = b"NVIDIA Corp\0"
-
-_HEAD = struct.Struct("<III")
-
+from cubinspec_writer.linker.model import InputObject
 
 CUINFO = ".note.nv.cuinfo"
 
 _CUDA_NOTES = (CUINFO, ".note.nv.cuver")
 
 TOOL, TOOL_VERSION = "cubinspec", "cubinspec 0.1.0"
-
-
-def split_notes(data: bytes) -> list[bytes]:
-    """The single notes of a note section, each with its header and padding."""
-    notes, at = [], 0
-    while at + _HEAD.size <= len(data):
-        namesz, descsz, _ = _HEAD.unpack_from(data, at)
-        size = _HEAD.size + align_up(namesz, 4) + align_up(descsz, 4)
-        notes.append(data[at : at + size])
-        at += size
-    return notes
-
-
-def make_note(kind: int, desc: bytes) -> bytes:
-    return _HEAD.pack(len(OWNER), len(desc), kind) + OWNER + desc + bytes(-len(desc) % 4)
 
 
 def own_tkinfo(arguments: str) -> bytes:
@@ -42,7 +23,7 @@ def own_tkinfo(arguments: str) -> bytes:
         offsets.append(len(pool))
         pool += text.encode() + b"\0"
     pool += bytes(-len(pool) % 4)
-    return make_note(NT_NV_TKINFO, struct.pack("<6I", 2, *offsets) + pool)
+    return frame(NT_NV_TKINFO, struct.pack("<6I", 2, *offsets) + pool)
 
 
 def virtual_target(obj: InputObject) -> int | None:

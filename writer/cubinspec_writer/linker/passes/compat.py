@@ -7,6 +7,7 @@ trailing codes.
 
 from __future__ import annotations
 
+from cubinspec.format.attributes import immediate, raw_record, split_records
 from cubinspec_generated.codes import (
     EICOMPAT_ATTR_CAN_FASTPATH_FINALIZE,
     EIFMT_BVAL,
@@ -15,16 +16,11 @@ from cubinspec_generated.codes import (
     SHT_CUDA_COMPAT_INFO,
 )
 from cubinspec_generated.tables import compat
-from cubinspec_writer.linker.model import (
-    InfoRecord,
-    InputObject,
-    immediate,
-    info_record,
-    info_records,
-)
+from cubinspec_writer.linker.model import InputObject
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cubinspec.format.attributes import RawRecord
     from cubinspec_writer.linker.state import LinkState
 
 _FORMATS = {"<B": EIFMT_BVAL, "<H": EIFMT_HVAL, "<BB": EIFMT_HVAL}
@@ -55,13 +51,13 @@ def run(state: LinkState) -> None:
     )
 
 
-def _records(obj: InputObject) -> dict[int, InfoRecord] | None:
+def _records(obj: InputObject) -> dict[int, RawRecord] | None:
     """The records of an input; None when it has no such section, as sm_90 before CUDA 13."""
     section = next(iter(obj.of_types((SHT_CUDA_COMPAT_INFO,))), None)
-    return None if section is None else {r[1]: r for r in info_records(section.data)}
+    return None if section is None else {r[1]: r for r in split_records(section.data)}
 
 
-def _value(record: InfoRecord) -> int:
+def _value(record: RawRecord) -> int:
     if record[0] == EIFMT_SVAL:
         return int.from_bytes(record[4:], "little")
     return immediate(record) & 0xFF if record[0] == EIFMT_BVAL else immediate(record)
@@ -100,11 +96,11 @@ def _merge(state: LinkState, code: int, values: list[int]) -> int | None:
     return None
 
 
-def _encode(code: int, value: int) -> InfoRecord:
+def _encode(code: int, value: int) -> RawRecord:
     kind, layout, *_ = compat.LAYOUTS[code]
     if kind == "struct":
-        return info_record(EIFMT_SVAL, code, 0, value.to_bytes(8, "little"))
-    return info_record(_FORMATS[layout], code, value)
+        return raw_record(EIFMT_SVAL, code, 0, value.to_bytes(8, "little"))
+    return raw_record(_FORMATS[layout], code, value)
 
 
 def _fast_path(state: LinkState, unrestricted: int) -> int:

@@ -9,6 +9,7 @@ output is no better.
 
 from __future__ import annotations
 
+from cubinspec.format.packing import align_up
 from cubinspec_generated.codes import (
     SHT_CUDA_SHARED,
     STB_WEAK,
@@ -17,7 +18,7 @@ from cubinspec_generated.codes import (
     STT_CUDA_OBJECT,
     STV_INTERNAL,
 )
-from cubinspec_writer.linker.model import SHARED_POOL, Symbol, align_up
+from cubinspec_writer.linker.model import SHARED_POOL, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

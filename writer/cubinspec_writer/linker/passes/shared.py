@@ -9,6 +9,7 @@ reserve 0x400 bytes in front, which count in the section size only.
 
 from __future__ import annotations
 
+from cubinspec.format.packing import align_up
 from cubinspec_generated.codes import (
     SHT_CUDA_SHARED,
     STO_CUDA_SHARED,
@@ -19,7 +20,7 @@ from cubinspec_writer.linker.inputs.options import debugger_sees
 from cubinspec_writer.linker.library.copies import code_relocations
 from cubinspec_writer.linker.library.outsymbols import NO_ADDRESS
 from cubinspec_writer.linker.library.sorting import split_sort
-from cubinspec_writer.linker.model import SHARED_POOL, OutSection, Symbol, align_up
+from cubinspec_writer.linker.model import SHARED_POOL, OutSection, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

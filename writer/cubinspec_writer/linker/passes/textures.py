@@ -14,6 +14,7 @@ behind the parameters (aligned to 16, rule H4).
 
 from __future__ import annotations
 
+from cubinspec.format.packing import align_up
 from cubinspec_generated.codes import (
     SHF_ALLOC,
     SHF_INFO_LINK,
@@ -23,7 +24,7 @@ from cubinspec_generated.codes import (
 )
 from cubinspec_writer.linker.library.copies import code_relocations
 from cubinspec_writer.linker.library.sorting import split_sort
-from cubinspec_writer.linker.model import HANDLE_KINDS, OutSection, Reloc, Symbol, align_up
+from cubinspec_writer.linker.model import HANDLE_KINDS, OutSection, Reloc, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from cubinspec.format.attributes import immediate, split_records
+from cubinspec.format.sections import CONSTANT_BANK_TYPES
 from cubinspec.report.names import readable
 from cubinspec_generated.codes import (
     EIATTR_MIN_STACK_SIZE,
@@ -21,7 +23,7 @@ from cubinspec_writer.linker.library.registers import (
     limit_error,
     register_limits,
 )
-from cubinspec_writer.linker.model import OutSection, Symbol, immediate, info_records, is_constant
+from cubinspec_writer.linker.model import OutSection, Symbol
 from cubinspec_writer.linker.reports.cxxnames import cxx_name
 from cubinspec_writer.linker.state import LinkState
 
@@ -55,7 +57,7 @@ def resource_lines(half: LinkState) -> Iterator[str]:
             continue
         if section.owner is not None:
             owned.setdefault(section.owner, []).append(section)
-        elif is_constant(section.sh_type) and section.size and counts_banks:
+        elif section.sh_type in CONSTANT_BANK_TYPES and section.size and counts_banks:
             totals.append(f"{section.size} bytes {_bank(section)}")
     yield ", ".join(totals)
     stacks = _stacks(half)
@@ -68,7 +70,7 @@ def resource_lines(half: LinkState) -> Iterator[str]:
                 f"{stacks.get(kernel.index, 0)} stack",
                 f"{_shared_bytes(half, owned.get(kernel, []))} bytes smem",
             ]
-            banks = [s for s in owned.get(kernel, []) if is_constant(s.sh_type)]
+            banks = [s for s in owned.get(kernel, []) if s.sh_type in CONSTANT_BANK_TYPES]
             banks.sort(key=lambda s: s.sh_type)
             used += [f"{s.size} bytes {_bank(s)}" for s in banks if counts_banks]
             used += ["0 bytes lmem", *_handle_counts(half, owned.get(kernel, []))]
@@ -119,7 +121,7 @@ def _handle_counts(half: LinkState, sections: list[OutSection]) -> Iterator[str]
 
 def _stacks(half: LinkState) -> dict[int, int]:
     """Symbol number of a kernel -> its stack size; 0 when it is not bounded."""
-    records = info_records(bytes(half.sections.fixed[".nv.info"].content))
+    records = split_records(bytes(half.sections.fixed[".nv.info"].content))
     found = {word(r, 0): word(r, 1) for r in records if r[1] == EIATTR_MIN_STACK_SIZE}
     if half.options.relocatable:
         return {}

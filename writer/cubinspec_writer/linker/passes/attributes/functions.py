@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cubinspec.format.attributes import immediate, raw_record
 from cubinspec_generated.codes import (
     EIATTR_AT_ENTRY_FRAGMENTS,
     EIATTR_BINDLESS_SURFACE_BANK,
@@ -32,19 +33,13 @@ from cubinspec_writer.linker.library.demands import (
     word,
     words,
 )
-from cubinspec_writer.linker.model import (
-    InfoRecord,
-    InputObject,
-    OutSection,
-    Symbol,
-    immediate,
-    info_record,
-)
+from cubinspec_writer.linker.model import InputObject, OutSection, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from cubinspec.format.attributes import RawRecord
     from cubinspec_writer.linker.state import LinkState
 
 #: Records that a link itself adds or changes.
@@ -87,7 +82,7 @@ class Collected:
         self.externs: dict[Symbol, list[Symbol]] = {}
         self.asked: Asked = {}
         self.masked: set[Symbol] = set()
-        self.added: dict[Symbol, list[InfoRecord]] = {}
+        self.added: dict[Symbol, list[RawRecord]] = {}
 
 
 def write_functions(
@@ -103,7 +98,7 @@ def write_functions(
     sections, externs, asked = collected.sections, collected.externs, collected.asked
     for kernel in kernels:
         if kernel in recursive and kernel in sections:
-            record = info_record(EIFMT_SVAL, EIATTR_CRS_STACK_SIZE, 0, words(_UNKNOWN_CRS_STACK))
+            record = raw_record(EIFMT_SVAL, EIATTR_CRS_STACK_SIZE, 0, words(_UNKNOWN_CRS_STACK))
             replace_record(sections[kernel].records, EIATTR_CRS_STACK_SIZE, record)
     if any(externs.values()) or any(
         r[1] != EIATTR_EXTERNS for rows in asked.values() for r in rows
@@ -138,7 +133,7 @@ def _collect(state: LinkState, kernels: set[Symbol]) -> Collected:
     codes = mercury_codes(state.twin) if state.twin else None
     #: Lists of records of device functions that nothing is decided in (many functions share one):
     #: the records of the output, and whether one is a mask.
-    settled: dict[int, tuple[list[InfoRecord], bool]] = {}
+    settled: dict[int, tuple[list[RawRecord], bool]] = {}
     wanted_kernels = set(state.linked_kernels())
     for function, section in collected.sections.items():
         is_device = function not in wanted_kernels
@@ -167,12 +162,12 @@ def _decide(
     state: LinkState,
     collected: Collected,
     function: Symbol,
-    records: list[InfoRecord],
+    records: list[RawRecord],
     is_device: bool,
     kernels: set[Symbol],
-) -> tuple[list[InfoRecord], bool]:
+) -> tuple[list[RawRecord], bool]:
     """The records of a function that stay, and whether the same records always give the same."""
-    done: list[InfoRecord] = []
+    done: list[RawRecord] = []
     is_settled = True
     for record in records:
         code = record[1]
@@ -221,14 +216,14 @@ def _write(
     for function, section in sections.items():
         if function in unknown:
             count = aliased.get(function, 1)
-            section.records += [info_record(EIFMT_HVAL, EIATTR_SPARSE_MMA_MASK, _ANY_MASK)] * count
+            section.records += [raw_record(EIFMT_HVAL, EIATTR_SPARSE_MMA_MASK, _ANY_MASK)] * count
         elif function in unsaid:
             _open_mask(section.records)
         if added and function in added:
             section.records += [_renumber(function, r) for r in added[function]]
         if function in state.handles.kernels:
             codes_of_banks = (EIATTR_BINDLESS_TEXTURE_BANK, EIATTR_BINDLESS_SURFACE_BANK)
-            section.records += [info_record(EIFMT_BVAL, code, 0) for code in codes_of_banks]
+            section.records += [raw_record(EIFMT_BVAL, code, 0) for code in codes_of_banks]
         section.content = b"".join(section.records)
 
 
@@ -270,11 +265,11 @@ def _reach_unknown_masks(
     return {kernel for kernel in kernels if kernel in reaching}
 
 
-def _open_mask(records: list[InfoRecord]) -> None:
+def _open_mask(records: list[RawRecord]) -> None:
     """Code of unknown mask may use all of it."""
     for at, record in enumerate(records):
         if record[1] == EIATTR_SPARSE_MMA_MASK:
-            records[at] = info_record(
+            records[at] = raw_record(
                 record[0], EIATTR_SPARSE_MMA_MASK, immediate(record) | _ANY_MASK
             )
 
@@ -296,7 +291,7 @@ def mercury_codes(state: LinkState) -> dict[str, list[set[int]]]:
 
 def split_added(
     section: OutSection, function: Symbol, codes: dict[str, list[set[int]]] | None
-) -> tuple[list[InfoRecord], list[InfoRecord]]:
+) -> tuple[list[RawRecord], list[RawRecord]]:
     """The records that the Mercury half has too, and those that the finalizer added."""
     if codes is None or not codes.get(function.name):
         return list(section.records), []
@@ -305,7 +300,7 @@ def split_added(
     return kept, [r for r in section.records if r[1] not in known]
 
 
-def _renumber(function: Symbol, record: InfoRecord) -> InfoRecord:
+def _renumber(function: Symbol, record: RawRecord) -> RawRecord:
     """Give the parameter bank its symbol number of the output."""
     if record[1] != EIATTR_PARAM_CBANK or function.definition is None:
         return record
@@ -316,7 +311,7 @@ def _renumber(function: Symbol, record: InfoRecord) -> InfoRecord:
     return record[:4] + place[0].symbol_index.to_bytes(4, "little") + record[8:]
 
 
-def external_names(obj: InputObject, record: InfoRecord) -> list[Symbol]:
+def external_names(obj: InputObject, record: RawRecord) -> list[Symbol]:
     """What of an EXTERNS record a link cannot settle: undefined functions, and kernels."""
     found = (obj.bound[checked(obj, word(record, i))] for i in range((len(record) - 4) // 4))
     return [s for s in found if s is not None and (not s.is_defined or s.is_entry)]

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from cubinspec.format.attributes import raw_record
 from cubinspec_generated.codes import EIATTR_SPARSE_MMA_MASK, EIFMT_HVAL
 from cubinspec_writer.linker.library.unified import STUB_ATTRIBUTES
-from cubinspec_writer.linker.model import InfoRecord, Symbol, info_record
+from cubinspec_writer.linker.model import Symbol
 from cubinspec_writer.linker.passes.attributes.takeover import Taker, fill_externs, met_functions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cubinspec.format.attributes import RawRecord
     from cubinspec_writer.linker.library.demands import Demands
     from cubinspec_writer.linker.passes.attributes.functions import Collected
     from cubinspec_writer.linker.state import LinkState
 
 #: What nvlink adds to the attributes of all stubs.
-_NO_MASK = info_record(EIFMT_HVAL, EIATTR_SPARSE_MMA_MASK, 0)
+_NO_MASK = raw_record(EIFMT_HVAL, EIATTR_SPARSE_MMA_MASK, 0)
 
 
 def collect_stubs(
@@ -64,7 +66,7 @@ class StubAttributes:
         }
         self.taken: list[tuple[Symbol, int]] = []
 
-    def take(self, state: LinkState, stub: Symbol, record: InfoRecord) -> None:
+    def take(self, state: LinkState, stub: Symbol, record: RawRecord) -> None:
         """Let a stub take over a record."""
         records = self.records[stub]
         num_known = len(records)

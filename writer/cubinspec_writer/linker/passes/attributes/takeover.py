@@ -11,6 +11,7 @@ the inputs name a function without linked code (rules I3, I5).
 
 from __future__ import annotations
 
+from cubinspec.format.attributes import immediate, raw_record
 from cubinspec_generated.codes import (
     EIATTR_AT_ENTRY_FRAGMENTS,
     EIATTR_EXTERNS,
@@ -31,12 +32,13 @@ from cubinspec_writer.linker.library.demands import (
     external_record,
     replace_record,
 )
-from cubinspec_writer.linker.model import InfoRecord, Symbol, immediate, info_record
+from cubinspec_writer.linker.model import Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from cubinspec.format.attributes import RawRecord
     from cubinspec_writer.linker.passes.attributes.functions import Collected
     from cubinspec_writer.linker.state import LinkState
 
@@ -91,7 +93,7 @@ class Taker:
         records: the kernel's, which change.
     """
 
-    def __init__(self, state: LinkState, kernel: Symbol, records: list[InfoRecord]) -> None:
+    def __init__(self, state: LinkState, kernel: Symbol, records: list[RawRecord]) -> None:
         self.state = state
         self.kernel = kernel
         self.records = records
@@ -103,7 +105,7 @@ class Taker:
             for record in asked.get(function, ()):
                 self.take(record)
 
-    def take(self, record: InfoRecord) -> None:
+    def take(self, record: RawRecord) -> None:
         """Take one record; external names only get their place."""
         if record[1] != EIATTR_EXTERNS:
             self._take(record)
@@ -133,7 +135,7 @@ class Taker:
     def _find(self, code: int) -> int | None:
         return next((i for i, record in enumerate(self.records) if record[1] == code), None)
 
-    def _take(self, record: InfoRecord, own: set[int] | None = None) -> None:
+    def _take(self, record: RawRecord, own: set[int] | None = None) -> None:
         """Join a record with the kernel's of the same code.
 
         Args:
@@ -149,13 +151,13 @@ class Taker:
             self.records.append(record)
         elif code in JOINED:
             value = JOINED[code](immediate(self.records[at]), immediate(record))
-            self.records[at] = info_record(self.records[at][0], code, value & 0xFFFF)
+            self.records[at] = raw_record(self.records[at][0], code, value & 0xFFFF)
         elif code == EIATTR_AT_ENTRY_FRAGMENTS:
             payload = self.records[at][4:]
             known = [payload[i : i + 4] for i in range(0, len(payload), 4)]
             words = (record[i : i + 4] for i in range(4, len(record), 4))
             known += [word for word in words if word not in known]
-            self.records[at] = info_record(EIFMT_SVAL, code, 0, b"".join(known))
+            self.records[at] = raw_record(EIFMT_SVAL, code, 0, b"".join(known))
 
     def _tell_modes(self) -> None:
         """Report modes of tensor memory that exclude each other (rule I4)."""
@@ -180,7 +182,7 @@ def _names_code_elsewhere(state: LinkState) -> bool:
 
 def fill_externs(
     kernel: Symbol,
-    records: list[InfoRecord],
+    records: list[RawRecord],
     reached: list[Symbol],
     externs: dict[Symbol, list[Symbol]],
     everyone: list[Symbol] | None,

@@ -6,13 +6,14 @@ function, at one offset for all of them (rule C1).
 
 from __future__ import annotations
 
+from cubinspec.format.packing import align_up
 from cubinspec_generated.codes import (
     SHF_ALLOC,
     SHF_INFO_LINK,
     SHT_CUDA_CONSTANT_B2,
     SHT_CUDA_CONSTANT_B3,
 )
-from cubinspec_writer.linker.model import InSection, OutSection, Reloc, Symbol, align_up
+from cubinspec_writer.linker.model import InSection, OutSection, Reloc, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

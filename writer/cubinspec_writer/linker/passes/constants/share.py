@@ -15,8 +15,9 @@ it is. nvlink has the same idea but does not use it by default.
 
 from __future__ import annotations
 
+from cubinspec.format.packing import align_up
 from cubinspec_generated.codes import SHT_CUDA_CONSTANT_B2, STT_SECTION
-from cubinspec_writer.linker.model import OutSection, Reloc, Symbol, align_up
+from cubinspec_writer.linker.model import OutSection, Reloc, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

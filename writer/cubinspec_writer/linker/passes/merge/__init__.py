@@ -16,6 +16,7 @@ Sections of a dropped function and of a duplicate weak function are skipped in e
 from __future__ import annotations
 
 from cubinspec.errors import BadStructureError
+from cubinspec.format.sections import CONSTANT_BANK_TYPES
 from cubinspec_generated.codes import (
     SHF_ALLOC,
     SHF_EXECINSTR,
@@ -48,7 +49,6 @@ from cubinspec_writer.linker.model import (
     InSymbol,
     OutSection,
     Symbol,
-    is_constant,
 )
 from cubinspec_writer.linker.passes.merge.contents import place_section
 from cubinspec_writer.linker.passes.merge.one_input import SHARED, OneInput
@@ -188,7 +188,7 @@ def _replace(one: OneInput, symbol: Symbol, row: InSymbol) -> None:
             if state.family.constant0_deferred:
                 section.content = b""
             continue
-        if section.flags & SHF_EXECINSTR or is_constant(section.sh_type):
+        if section.flags & SHF_EXECINSTR or section.sh_type in CONSTANT_BANK_TYPES:
             section.content = b""
             if section is not symbol.section and section not in state.sections.staging:
                 section.emitted = False
@@ -197,7 +197,7 @@ def _replace(one: OneInput, symbol: Symbol, row: InSymbol) -> None:
             if section is symbol.section:
                 section.align = one.obj.sections[row.shndx].align
             state.sections.members.pop(section, None)
-        if is_constant(section.sh_type):
+        if section.sh_type in CONSTANT_BANK_TYPES:
             # Their relocations stay (rule F4).
             state.constants.mixed.add(section)
             state.constants.tables.pop(section, None)
@@ -302,7 +302,7 @@ def _defined_symbol(one: OneInput, row: InSymbol, symbol: Symbol) -> None:
     symbol.internal = _is_internal(section, symbol)
     members = one.state.sections.members.setdefault(section, [])
     members.append(symbol)
-    if one.state.family.capsule and is_constant(section.sh_type) and section.owner:
+    if one.state.family.capsule and section.sh_type in CONSTANT_BANK_TYPES and section.owner:
         symbol.name = f".nv.constant.optimizer.{section.owner.name}.{one.num_parts}"
     one.state.enter(symbol)
 
@@ -334,4 +334,4 @@ def _is_internal(section: OutSection, symbol: Symbol) -> bool:
     """Whether a name serves relocations only: shared variables and parts of a kernel's bank."""
     if symbol.space == STO_CUDA_SHARED:
         return True
-    return is_constant(section.sh_type) and section.owner is not None
+    return section.sh_type in CONSTANT_BANK_TYPES and section.owner is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cubinspec.format.sections import CONSTANT_BANK_TYPES
 from cubinspec_generated.codes import (
     SHF_CUDA_MERCURY,
     SHF_INFO_LINK,
@@ -9,14 +10,7 @@ from cubinspec_generated.codes import (
     SHT_CUDA_RESERVED_SHARED,
     SHT_CUDA_SHARED,
 )
-from cubinspec_writer.linker.model import (
-    REGISTER_TABLE,
-    SHF_UNSAID,
-    InSection,
-    OutSection,
-    Symbol,
-    is_constant,
-)
+from cubinspec_writer.linker.model import REGISTER_TABLE, SHF_UNSAID, InSection, OutSection, Symbol
 from cubinspec_writer.linker.passes.merge.one_input import SHARED, TABLES_OF_CODE, OneInput
 
 
@@ -46,7 +40,7 @@ def place_section(
             return None
         owner = one.owner.get(info)
     section = _known_section(one, source, owner)
-    is_bank = is_constant(sh_type)
+    is_bank = sh_type in CONSTANT_BANK_TYPES
     if section is None:
         # Constants of a device function move into the banks of kernels: no name, no section.
         nameless = is_bank and owner is not None and not owner.is_entry
@@ -132,7 +126,7 @@ def _place_duplicate(
     section = _known_section(one, source, owner)
     if section is None and source.sh_type == SHT_CUDA_SHARED:
         section = state.shared_section(owner, make=True)
-    if section is None and last and is_constant(source.sh_type):
+    if section is None and last and source.sh_type in CONSTANT_BANK_TYPES:
         # The first copy has no constants: these get a section that nothing uses.
         section = state.create_section(source.name, source.sh_type, source.flags, 0, owner)
         section.info_section = owner.section
@@ -143,7 +137,7 @@ def _place_duplicate(
         section.append(b"", source.size, source.align)
         section.emitted = True
         return section, 0
-    if not is_constant(source.sh_type):
+    if source.sh_type not in CONSTANT_BANK_TYPES:
         return None
     at = _append(one, source, section)
     if source.sh_type == SHT_CUDA_CONSTANT_B0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cubinspec.format.sections import CONSTANT_BANK_TYPES
 from cubinspec_generated.codes import (
     SHN_UNDEF,
     SHT_CUDA_GLOBAL_INIT,
@@ -21,7 +22,6 @@ from cubinspec_writer.linker.model import (
     OutSection,
     Reloc,
     Symbol,
-    is_constant,
 )
 from cubinspec_writer.linker.passes.merge.one_input import (
     TABLES_OF_CODE,
@@ -89,7 +89,7 @@ class _Relocations:
         self.foreign: Collection[int] = one.skipped if self.of_code else ()
         self.cut = one.cut.get(relocs.target)
         self.is_staged = not target.emitted and target in state.sections.staging
-        self.is_bank = is_constant(target.sh_type) and not target.owner
+        self.is_bank = target.sh_type in CONSTANT_BANK_TYPES and not target.owner
         self.names = _RelocNames(state, obj, relocs, target)
         # Initial values that only repeat a weak variable point nowhere (rule W13).
         is_initial = target.sh_type == SHT_CUDA_GLOBAL_INIT
