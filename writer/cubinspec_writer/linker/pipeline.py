@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from cubinspec_writer.linker.state import LinkState
 
-_PACKAGE = "cubinspec_writer.linker."
+PACKAGE = "cubinspec_writer.linker."
 _CONSTANT3 = SHT_CUDA_CONSTANT_B3
 _SHARED_BITS = STO_CUDA_SHARED << STO_CUDA_SPACE_SHIFT
 
@@ -144,6 +144,6 @@ def run_passes(state: LinkState) -> None:
     """Run all passes that a program has work for."""
     for step in PASSES:
         if step.when is None or step.when(state):
-            name = _PACKAGE + step.module
+            name = PACKAGE + step.module
             __import__(name)
             modules[name].run(state)
