@@ -5,6 +5,9 @@ from __future__ import annotations
 import copy
 import dataclasses
 import gc
+import os
+import subprocess
+import sys
 from pickle import dumps, loads
 
 import pytest
@@ -480,3 +483,20 @@ def test_collector_is_as_it_was(before: bool) -> None:
         assert gc.isenabled() == before
     finally:
         (gc.enable if was else gc.disable)()
+
+
+def test_slow_modules_are_not_loaded_to_emit() -> None:
+    """A round trip of a small file would wait longer for them than for its own work."""
+    slow = ("dataclasses", "inspect", "typing", "re", "collections", "operator", "enum")
+    code = (
+        "import sys; from cubinspec_writer.emitter import roundtrip;"
+        f"roundtrip(open({str(_SAMPLE)!r}, 'rb').read());"
+        f"sys.exit(str(sorted({set(slow)!r} & set(sys.modules)) or ''))"
+    )
+    # without the packages of the site, some of which load these modules at start
+    path = os.pathsep.join(entry for entry in sys.path if "site-packages" not in entry)
+    command = [sys.executable, "-S", "-c", code]
+    found = subprocess.run(
+        command, env={"PYTHONPATH": path}, check=False, capture_output=True, text=True
+    )
+    assert found.stderr.strip() in ("", "[]"), found.stderr

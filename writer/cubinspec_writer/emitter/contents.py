@@ -1,7 +1,7 @@
-"""The contents of all sections of a file, decoded as far as anything is known of them.
+"""The contents of all sections of a file, decoded where the spec has a layout for them.
 
-A big file takes little more memory than its bytes: numbers stand in columns, what was read of a
-mapped file is let go of, and bytes that are not decoded are read last.
+A big file takes little more memory than its bytes: numbers stand in columns, pages of a mapped file
+are given back once they were read, and bytes that are not decoded are read last.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class Contents:
         headers stand where they would be.
         """
         source = self.source
-        start, shoff = source.sh_offset[index], source.elf.ehdr[5]
+        start, shoff = source.sh_offset[index], source.shoff
         is_over_table = start <= shoff < start + source.sh_size[index]
         return is_over_table and source.sh_type[index] == SHT_CUDA_RESERVED_SHARED
 

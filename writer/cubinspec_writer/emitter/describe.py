@@ -15,6 +15,10 @@ from cubinspec.reader import elf
 from cubinspec_generated import records
 from cubinspec_generated.codes import (
     EF_CUDA_V2_CUINFO_SECTION_MASK,
+    EI_ABIVERSION,
+    EI_CLASS,
+    EI_OSABI,
+    EI_VERSION,
     ELFOSABI_CUDA_V2,
     SHI_REGISTERS_SHIFT,
     SHT_CUDA_MERC_SYMTAB,
@@ -152,18 +156,17 @@ class _Checker:
     def _draft(self) -> Draft:
         """The header and all sections."""
         source = self.source
-        ehdr, ident = source.elf.ehdr, source.elf.ident
-        e_type, _, e_version, e_entry, _, _, e_flags, *_ = ehdr
+        ident = source.elf.ident
         header = Header(
-            ei_class=ident[4],
-            ei_osabi=ident[7],
-            ei_abiversion=ident[8],
-            ei_pad=ident[9:16],
-            ei_version=ident[6],
-            e_type=e_type,
-            e_version=e_version,
-            e_entry=e_entry,
-            e_flags=e_flags,
+            ei_class=ident[EI_CLASS],
+            ei_osabi=ident[EI_OSABI],
+            ei_abiversion=ident[EI_ABIVERSION],
+            ei_pad=ident[EI_ABIVERSION + 1 :],
+            ei_version=ident[EI_VERSION],
+            e_type=source.e_type,
+            e_version=source.e_version,
+            e_entry=source.e_entry,
+            e_flags=source.e_flags,
         )
         _, types, flags, addrs, starts, _, _, _, aligns, entsizes = [
             column[1:] for column in source.columns

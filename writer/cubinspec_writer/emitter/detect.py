@@ -26,27 +26,20 @@ _BANK = ".nv.constant0."
 
 def producer_name(source: Source) -> str:
     """The name of the writer."""
-    e_version, shoff, ehsize, phentsize = _header(source)
-    if shoff == ehsize:
-        return _table_first(source, phentsize)
+    if source.shoff == source.ehsize:
+        return _table_first(source)
     hole = 0
     if source.elf.shstrndx == 1 and source.strtab_index == 2:
         hole = source.sh_offset[2] - source.sh_offset[1] - source.sh_size[1]
     if SHT_CUDA_MERC_SYMTAB in source.types:
         return _mercury(source, hole)
     if hole > 0 or _constants_follow_code(source):
-        return _finalizer(source, hole, e_version)
-    return _classic(source, e_version, phentsize)
+        return _finalizer(source, hole)
+    return _classic(source)
 
 
-def _header(source: Source) -> tuple[int, int, int, int]:
-    """``e_version``, ``e_shoff``, ``e_ehsize`` and ``e_phentsize``."""
-    _, _, e_version, _, _, shoff, _, ehsize, phentsize, *_ = source.elf.ehdr
-    return e_version, shoff, ehsize, phentsize
-
-
-def _table_first(source: Source, phentsize: int) -> str:
-    if not phentsize:
+def _table_first(source: Source) -> str:
+    if not source.phentsize:
         return "table_first_no_entsize"
     named = zip(source.names, source.sh_info, strict=True)
     has_symbols = any(info & SHI_SYMBOL_MASK for name, info in named if name.startswith(".text"))
@@ -63,33 +56,32 @@ def _mercury(source: Source, hole: int) -> str:
     return "mercury" if _counts_all(source) else "mercury_12_9"
 
 
-def _finalizer(source: Source, hole: int, e_version: int) -> str:
+def _finalizer(source: Source, hole: int) -> str:
     if not hole and source.elf.shstrtab.data.endswith(bytes(_HOLE_SHNDX)):
         return "finalizer_13_4"
     small = hole <= _HOLE_SHNDX and any(name.startswith(TEXT) for name in source.names)
-    if toolkit_of(e_version).stale_links:
+    if toolkit_of(source.e_version).stale_links:
         return "finalizer_12_0" if small else "finalizer_12_3"
     if small:
         return "finalizer_11_8"
     return "finalizer" if _counts_all(source) else "finalizer_12"
 
 
-def _classic(source: Source, e_version: int, phentsize: int) -> str:
+def _classic(source: Source) -> str:
     segments = source.elf.segment_rows
-    toolkit = toolkit_of(e_version)
+    toolkit = toolkit_of(source.e_version)
     if toolkit.stale_links:
         return "classic_12_0"
     if _counts_last_local(source):
         if not toolkit.sums_segments:
             return "classic_11_1"
         return "classic_8" if _names_banks_first(source) else "classic_10"
-    e_type, phoff = source.elf.ehdr[0], source.elf.ehdr[4]
-    if e_type != ET_EXEC or not source.names:
+    if source.e_type != ET_EXEC or not source.names:
         return "classic"
     if not segments:
-        return "classic_bare" if phentsize else "classic_bare_no_entsize"
+        return "classic_bare" if source.phentsize else "classic_bare_no_entsize"
     _, _, last_offset, *_ = segments[-1]
-    return "classic" if last_offset == phoff else "classic_11"
+    return "classic" if last_offset == source.phoff else "classic_11"
 
 
 def _counts_all(source: Source) -> bool:

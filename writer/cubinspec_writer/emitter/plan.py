@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cubinspec.errors import BadStructureError
 from cubinspec.format.strings import empty_name
+from cubinspec_generated import records
 from cubinspec_generated.codes import ELFCLASS64
 from cubinspec_writer.emitter.symbols import encode_symbols
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from cubinspec_writer.emitter.draft import Draft
     from cubinspec_writer.emitter.model import Section
     from cubinspec_writer.emitter.symbols import SymbolRow
+
+_EHSIZE = records.ELF_HEADER_64_FIELDS.index("e_ehsize")
 
 
 def refuse(reason: str, field: str) -> NoReturn:
@@ -121,6 +124,11 @@ class Plan:
         return self.context.is_64
 
     @property
+    def ehsize(self) -> int:
+        """Bytes of the ELF header, as it says."""
+        return self.ehdr[_EHSIZE]
+
+    @property
     def section_rows(self) -> list[tuple[int, ...]]:
         """The section headers, the null one included."""
         return [self.null_section, *zip(*self.section_columns, strict=True)]
@@ -134,7 +142,7 @@ class Plan:
         """The bytes of a computed table."""
         if kind in self.tables:
             return self.tables[kind]
-        # only .symtab is not written before its size is known
+        # the other tables were made when their sizes were asked for
         return encode_symbols(self.symbol_rows, self.is_64)
 
     def is_same_as(self, other: Plan) -> bool:

@@ -26,7 +26,7 @@ class Source:
     """What a description is made of and checked against.
 
     Attributes:
-        data, elf: the file.
+        data, elf: the file; other attributes with the name of a header field are that field.
         columns: the fields of every section header, by index.
         types: all section types.
         names: of the sections.
@@ -40,6 +40,18 @@ class Source:
     def __init__(self, data: Buffer, file: str) -> None:
         self.data = data
         self.elf = Elf(data, file)
+        (
+            self.e_type,
+            _,
+            self.e_version,
+            self.e_entry,
+            self.phoff,
+            self.shoff,
+            self.e_flags,
+            self.ehsize,
+            self.phentsize,
+            *_,
+        ) = self.elf.ehdr
         self.columns = columns = self.elf.section_columns
         self.sh_name, self.sh_type, self.sh_flags = columns[:3]
         self.sh_offset, self.sh_size, self.sh_link, self.sh_info = columns[4:8]
@@ -84,7 +96,7 @@ class Source:
         try:
             if self.symtab:
                 self.symbol_rows = self.elf.symbol_table(self.symtab)
-                offsets = [row[0] for row in self.symbol_rows]
+                offsets = [name for name, _, _, _, _, _ in self.symbol_rows]
                 self.symbol_names = _names_at(self.places, self.strtab, offsets)
                 check_null_symbol(self.symbol_rows)
         except CubinError:
@@ -98,7 +110,7 @@ class Source:
 
     def fills(self) -> list[Fill]:
         """Bytes outside of everything that are not zero."""
-        data, ehdr, count = self.data, self.elf.ehdr, len(self.names)
+        data, count = self.data, len(self.names)
         if SHT_CUDA_RESERVED_SHARED in self.types:
             stored = [*map(occupies_file, self.sh_type, self.sh_flags)]
         elif NO_BYTES_TYPES.isdisjoint({*self.sh_type[1:]}):
@@ -109,16 +121,15 @@ class Source:
             section, segment = records.SECTION_HEADER_64.size, records.PROGRAM_HEADER_64.size
         else:
             section, segment = records.SECTION_HEADER_32.size, records.PROGRAM_HEADER_32.size
-        phoff, shoff, ehsize = ehdr[4], ehdr[5], ehdr[7]
-        spans_of_tables = [(0, ehsize)]
-        for start, length in ((shoff, count * section), (phoff, self.elf.num_segments * segment)):
-            if length:
-                spans_of_tables.append((start, length))
+        tables = (
+            (self.shoff, count * section),
+            (self.phoff, self.elf.num_segments * segment),
+        )
+        others = [(start, length) for start, length in tables if length]
 
         def spans() -> Iterator[tuple[int, int]]:
             sections = zip(self.sh_offset, self.sh_size, strict=True)
-            first, *others = spans_of_tables
-            return chain([first], compress(sections, stored), others)
+            return chain([(0, self.ehsize)], compress(sections, stored), others)
 
         found: list[Fill] = []
         for at, start in gaps(spans, len(data)):

@@ -341,7 +341,7 @@ def _add_relocations_of(
 
 
 def _names_by_index(draft: Draft) -> _TableBuilder:
-    """``.strtab`` of a writer that makes it once all is known."""
+    """``.strtab`` of a writer that makes it after everything else."""
     table = _TableBuilder()
     deferred: list[str] = []
     dropped: list[str] = []

@@ -177,7 +177,7 @@ class Symtab:
         words = []
         deferred = len(stored) - self.num_deferred
         for at, (row, entry) in enumerate(zip(self.rows, self.entries, strict=True)):
-            index = row[3]
+            _, _, _, index, _, _ = row
             word = 0
             if entry is None or (entry < 0 and not draft.is_defined(~entry)):
                 is_far = index > SHN_XINDEX

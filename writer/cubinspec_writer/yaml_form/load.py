@@ -88,9 +88,9 @@ def _validate(document: Document) -> None:
     error = next((e for e in errors if e.validator == "additionalProperties"), errors[0])
     path = tuple(error.absolute_path)
     if error.validator == "additionalProperties" and isinstance(error.instance, dict):
-        known = error.schema.get("properties", {})
-        unknown = next(key for key in error.instance if key not in known)
-        expected = f"one of {', '.join(known)}"
+        allowed = error.schema.get("properties", {})
+        unknown = next(key for key in error.instance if key not in allowed)
+        expected = f"one of {', '.join(allowed)}"
         raise document.error((*path, unknown), f"no such key: {unknown[:80]}", expected)
     raise document.error(path, error.message[:200])
 
@@ -201,7 +201,7 @@ class _Loader:
         if not description.fills:
             return
         laid_out = layout.plan(description)
-        spans = [(0, laid_out.ehdr[7], "the ELF header")]
+        spans = [(0, laid_out.ehsize, "the ELF header")]
         width = 64 if laid_out.is_64 else 40
         # without sections there is no table, whatever e_shoff says
         draft = laid_out.draft
@@ -249,7 +249,7 @@ class _Loader:
         )
         if "st_name" in entry:
             symbol.pins["st_name"] = entry["st_name"]
-        # names and places are checked at once, what depends on sections when all are known
+        # names are checked now, and what depends on sections once all sections are there
         self.lookup.info_and_other(entry, path)
 
         def resolve() -> None:

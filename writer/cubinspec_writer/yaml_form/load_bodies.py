@@ -255,8 +255,8 @@ class BodyLoader:
 
         def resolve() -> None:
             body.rows = [
-                (self.lookup.symbol(row[0], mercury, (*path, at, 0)), *row[1:])
-                for at, row in enumerate(entries)
+                (self.lookup.symbol(symbol, mercury, (*path, at, 0)), *others)
+                for at, (symbol, *others) in enumerate(entries)
             ]
 
         self.lookup.after_symbols.append(resolve)

@@ -50,8 +50,8 @@ def value_of(names: dict[int, str], name: str | int) -> int | None:
     """The inverse of :func:`name_of`; ``None`` for an unknown name."""
     if isinstance(name, int):
         return name
-    for value, known in names.items():
-        if known == name:
+    for value, own_name in names.items():
+        if own_name == name:
             return value
     return None
 
@@ -84,14 +84,14 @@ def other_value(parts: list[str] | int) -> int | None:
     """The inverse of :func:`other_names`; ``None`` for an unknown name."""
     if isinstance(parts, int):
         return parts
-    known = {name: value for value, name in _VISIBILITY.items()}
-    known.update({name: bit for bit, name in _OTHER_BITS.items()})
-    known.update({name: value << STO_CUDA_SPACE_SHIFT for value, name in _SPACES.items()})
+    values = {name: value for value, name in _VISIBILITY.items()}
+    values.update({name: bit for bit, name in _OTHER_BITS.items()})
+    values.update({name: value << STO_CUDA_SPACE_SHIFT for value, name in _SPACES.items()})
     value = 0
     for part in parts:
-        if part not in known:
+        if part not in values:
             return None
-        value |= known[part]
+        value |= values[part]
     return value
 
 

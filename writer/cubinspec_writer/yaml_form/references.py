@@ -34,7 +34,7 @@ class SymbolNames:
         if isinstance(name, int):
             return name
         if self._quoted is None:
-            self._quoted = {quote_name(known): at for known, at in self.first.items()}
+            self._quoted = {quote_name(name): at for name, at in self.first.items()}
         return self._quoted[name]
 
 
