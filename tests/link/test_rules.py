@@ -36,7 +36,7 @@ def _changed(name: str, **changes: object) -> list[Rule]:
         (_changed("W9", cases=(), seeds=()), "W9: no case shows this rule"),
         (_changed("W9", cases=("weak_lately",)), "W9: there is no case 'weak_lately'"),
         (_changed("W9", seeds=("wide_1",)), "W9: there is no random program 'wide_1'"),
-        (_changed("W9", seeds=()), "random program 'wide_496': no rule names it"),
+        (_changed("W10", seeds=()), "random program 'wide_459': no rule names it"),
         (_changed("W9", module="passes.nothing"), "W9: there is no module 'passes.nothing'"),
         (_changed("A4", cases=("alias",)), "case 'alias_first': no rule names it"),
         ([r for r in RULES if r.id != "W9"], "W9: cited in"),
