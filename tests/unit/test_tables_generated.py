@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from cubinspec_generated import columns
+from cubinspec_generated.rows import Action
+from cubinspec_generated.tables import eiattr, relocations
 from tools.gen import tables
 from tools.gen.tables.emit_kaitai import FILE as CODES
 from tools.gen.tables.emit_kaitai import kaitai_enums, member_id
@@ -84,3 +87,16 @@ def test_the_codes_spec_is_yaml_with_documented_members() -> None:
         for member in enum.values():
             assert member["doc"].strip().endswith(".")
             assert member["-orig-id"].lower() == member["id"]
+
+
+def test_columns_say_what_rows_say() -> None:
+    rows = relocations.TYPES
+    assert {n: tuple(Action(*a) for a in actions) for n, actions in columns.ACTIONS.items()} == {
+        n: row.actions for n, row in rows.items()
+    }
+    assert {n: row.keep for n, row in rows.items() if row.keep} == columns.KEEP
+    assert {n: row.retype for n, row in rows.items() if row.retype != n} == columns.RETYPE
+    assert {n: row.apply for n, row in rows.items() if row.apply != "always"} == columns.APPLY
+    assert {
+        n: row.symbol_fields for n, row in eiattr.ATTRIBUTES.items() if row.symbol_fields
+    } == columns.SYMBOL_FIELDS

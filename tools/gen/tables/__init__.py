@@ -10,6 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from .check import check
+from .emit_columns import emit_columns
 from .emit_json import emit_json
 from .emit_kaitai import emit_kaitai
 from .emit_pages import emit_pages
@@ -36,6 +37,6 @@ def check_and_load(root: Path) -> Tables:
 def emit(tables: Tables) -> dict[Path, str]:
     """Every generated file that follows from the tables alone, by its path in the project."""
     files = emit_rows()
-    for emitter in (emit_python, emit_json, emit_kaitai, emit_pages):
+    for emitter in (emit_python, emit_columns, emit_json, emit_kaitai, emit_pages):
         files.update(emitter(tables))
     return files

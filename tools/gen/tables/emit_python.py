@@ -406,18 +406,6 @@ def emit_python(tables: Tables) -> dict[Path, str]:
 
 
 _FORMER = {
-    "eiattr": """\
-SYMBOL_FIELDS = {c: a.symbol_fields for c, a in ATTRIBUTES.items() if a.symbol_fields}
-""",
-    "relocations": """\
-ACTIONS = {
-    n: tuple([(a.kind, a.bit, a.width, a.value, a.shift) for a in t.actions])
-    for n, t in TYPES.items()
-}
-KEEP = {n: t.keep for n, t in TYPES.items() if t.keep}
-RETYPE = {n: t.retype for n, t in TYPES.items() if t.retype != n}
-APPLY = {n: t.apply for n, t in TYPES.items() if t.apply != "always"}
-""",
     "compat": """\
 MERGE = {c: a.merge for c, a in ATTRIBUTES.items()}
 MISSING = {c: a.missing for c, a in ATTRIBUTES.items() if a.missing is not None}

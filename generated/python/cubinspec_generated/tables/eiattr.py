@@ -267,4 +267,3 @@ ENUMS: dict[str, dict[int, str]] = {
 
 BITSETS: tuple[str, ...] = ('sparse_mma',)
 """Those of ENUMS whose values combine as bits."""
-SYMBOL_FIELDS = {c: a.symbol_fields for c, a in ATTRIBUTES.items() if a.symbol_fields}

@@ -377,10 +377,3 @@ TYPES: dict[int, RelocationType] = {
     0x10040: RelocationType(65600, 'R_MERCURY_NONE_LAST', (), 'none', (), ('global', 'function', 'constant', 'shared', 'handle', 'none'), 65600, 'always', False),
 }
 """The relocation types, by number."""
-ACTIONS = {
-    n: tuple([(a.kind, a.bit, a.width, a.value, a.shift) for a in t.actions])
-    for n, t in TYPES.items()
-}
-KEEP = {n: t.keep for n, t in TYPES.items() if t.keep}
-RETYPE = {n: t.retype for n, t in TYPES.items() if t.retype != n}
-APPLY = {n: t.apply for n, t in TYPES.items() if t.apply != "always"}

@@ -24,7 +24,7 @@ from cubinspec_generated.codes import (
     EIFMT_SVAL,
     SHT_CUDA_INFO,
 )
-from cubinspec_generated.tables import eiattr
+from cubinspec_generated.columns import SYMBOL_FIELDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -244,7 +244,7 @@ def symbol_number(symbol: Symbol) -> int:
 def renumber_fields(obj: InputObject, record: RawRecord) -> RawRecord:
     """Give every symbol that a record names its number of the output (samplers, images)."""
     payload = bytearray(record[4:])
-    for at in eiattr.SYMBOL_FIELDS[record[1]]:
+    for at in SYMBOL_FIELDS[record[1]]:
         if at + 4 > len(payload):
             continue
         number = checked(obj, int.from_bytes(payload[at : at + 4], "little"))

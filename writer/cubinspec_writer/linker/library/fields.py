@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cubinspec_generated.tables import relocations
+from cubinspec_generated import columns
 from cubinspec_writer.plain import NamedTuple
 
 TYPE_CHECKING = False
@@ -21,9 +21,9 @@ class Action(NamedTuple):
 
 
 #: Types that only clear a field, and only when its target is gone.
-CLEARING = frozenset(t for t, when in relocations.APPLY.items() if when == "target_dropped")
+CLEARING = frozenset(t for t, when in columns.APPLY.items() if when == "target_dropped")
 
-ACTIONS = {t: tuple(Action(*a) for a in rows) for t, rows in relocations.ACTIONS.items()}
+ACTIONS = {t: tuple(Action(*a) for a in rows) for t, rows in columns.ACTIONS.items()}
 
 
 def is_clear(r_type: int) -> bool:

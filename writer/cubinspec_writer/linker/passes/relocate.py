@@ -1,6 +1,6 @@
 """Applies relocations, changes their type, or keeps them for the driver.
 
-What a relocation type does is data (`relocations.ACTIONS`: up to three bit fields, each with its
+What a relocation type does is data (`columns.ACTIONS`: up to three bit fields, each with its
 value; `KEEP`: the kinds of target for which the entry stays). A target in shared memory, in a
 constant bank or in a debug section has its final place now, so the field is written and the entry
 goes. Functions and global variables get their address from the driver: their entries stay, code
@@ -11,6 +11,7 @@ become the type that writes the plain address into the same bits.
 from __future__ import annotations
 
 from cubinspec.format.targets import has_independent_threads
+from cubinspec_generated import columns
 from cubinspec_generated.codes import (
     SHF_EXECINSTR,
     SHT_CUDA_CONSTANT_B0,
@@ -25,7 +26,6 @@ from cubinspec_generated.codes import (
     STT_FUNC,
     STT_SECTION,
 )
-from cubinspec_generated.tables import relocations
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.inputs.options import debugger_sees
 from cubinspec_writer.linker.library.fields import (
@@ -63,8 +63,8 @@ if TYPE_CHECKING:
 _DRIVERS = "driver's"
 #: Kind of target -> types that stay with it.
 _STAYING = {
-    kind: frozenset(t for t, kinds in relocations.KEEP.items() if kind in kinds)
-    for kind in {kind for kinds in relocations.KEEP.values() for kind in kinds}
+    kind: frozenset(t for t, kinds in columns.KEEP.items() if kind in kinds)
+    for kind in {kind for kinds in columns.KEEP.values() for kind in kinds}
 }
 #: Types that write an address into whole bytes at their offset, and how many.
 _WHOLE = {
@@ -75,7 +75,7 @@ _WHOLE = {
     and actions[0].kind != "clear"
     and actions[0].bit == 0
     and actions[0].width % 8 == 0
-    and r_type not in relocations.APPLY
+    and r_type not in columns.APPLY
 }
 
 READS = (
@@ -93,7 +93,7 @@ def run(state: LinkState) -> None:
     """Apply, retype or keep every relocation of every section (rule X12)."""
     _drop_aliases(state)
     final = not state.options.relocatable
-    retype = relocations.RETYPE if final and state.index is None else {}
+    retype = columns.RETYPE if final and state.index is None else {}
     slots: Container[Symbol] = () if final else state.handles.slots
     stays: dict[Symbol, Container[int]] = {}
     #: Types that stay as they are where they name a linked function, the most frequent case.
@@ -256,7 +256,7 @@ def _apply(state: LinkState, target: OutSection, relocs: list[Reloc], *, from_fi
             data[offset : offset + width] = value.to_bytes(width, "little")
             continue
         actions = ACTIONS.get(r_type, ())
-        if relocations.APPLY.get(r_type) == "lockstep":
+        if columns.APPLY.get(r_type) == "lockstep":
             for action in actions if _runs_in_lockstep(state) else ():
                 value = addend if action.value == "addend" else 0
                 write_field(data, offset, action, value)

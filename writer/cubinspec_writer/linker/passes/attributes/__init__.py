@@ -13,7 +13,7 @@ from cubinspec_generated.codes import (
     EIATTR_REGCOUNT,
     EIFMT_SVAL,
 )
-from cubinspec_generated.tables import eiattr
+from cubinspec_generated.columns import SYMBOL_FIELDS
 from cubinspec_writer.linker.library.demands import (
     FUNCTION_VALUE,
     Demands,
@@ -73,7 +73,7 @@ def _global_rows(
             continue
         for code, symbol, value, rest in reversed(facts.rows[obj]):
             if symbol is None:
-                if rest[0] == EIFMT_SVAL and code in eiattr.SYMBOL_FIELDS:
+                if rest[0] == EIFMT_SVAL and code in SYMBOL_FIELDS:
                     rest = renumber_fields(obj, rest)
                 rows.append(rest)
                 continue
