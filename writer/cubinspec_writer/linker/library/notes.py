@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import struct
-
 from cubinspec.format.notes import frame
 from cubinspec_generated.codes import NT_NV_TKINFO, SHT_NOTE
+from cubinspec_generated.records import TKINFO_HEAD
 from cubinspec_writer.linker.model import InputObject
 
 CUINFO = ".note.nv.cuinfo"
@@ -23,7 +22,7 @@ def own_tkinfo(arguments: str) -> bytes:
         offsets.append(len(pool))
         pool += text.encode() + b"\0"
     pool += bytes(-len(pool) % 4)
-    return frame(NT_NV_TKINFO, struct.pack("<6I", 2, *offsets) + pool)
+    return frame(NT_NV_TKINFO, TKINFO_HEAD.pack(2, *offsets) + pool)
 
 
 def virtual_target(obj: InputObject) -> int | None:

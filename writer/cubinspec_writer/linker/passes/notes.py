@@ -7,11 +7,10 @@ length moves every later offset.
 
 from __future__ import annotations
 
-import struct
-
 from cubinspec.format.notes import frame
 from cubinspec.format.targets import WRITTEN
 from cubinspec_generated.codes import NT_NV_CUINFO, SHT_NOTE
+from cubinspec_generated.records import CUINFO
 from cubinspec_writer.linker.library.notes import own_tkinfo, virtual_target
 
 TYPE_CHECKING = False
@@ -42,4 +41,4 @@ def _cuda_note(state: LinkState) -> bytes:
     """Contents of `.note.nv.cuinfo`: the lowest virtual target of the inputs (rule I1)."""
     found = [virtual for obj in state.objects if (virtual := virtual_target(obj)) is not None]
     virtual = min(found, default=state.target.sm)
-    return frame(NT_NV_CUINFO, struct.pack("<HHHH", 2, virtual, WRITTEN.number, 0))
+    return frame(NT_NV_CUINFO, CUINFO.pack(2, virtual, WRITTEN.number, 0))
