@@ -90,3 +90,21 @@ def test_a_missing_package_is_a_typed_error(monkeypatch: pytest.MonkeyPatch) -> 
         load("check")
     assert isinstance(caught.value, CubinError)
     assert isinstance(caught.value, ImportError)
+
+
+@pytest.mark.parametrize("package", ["emitter", "checker", "editor", "builder", "yaml_form"])
+def test_only_linking_imports_the_linker(package: str) -> None:
+    script = f"import sys, {WRITER}.{package}; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert not {name for name in done.stdout.split() if name.startswith(f"{WRITER}.linker")}
+
+
+def test_the_writer_gives_the_function_that_links() -> None:
+    import cubinspec_writer
+
+    assert callable(cubinspec_writer.link)
+    assert set(cubinspec_writer.__all__) == {"link"}
+    with pytest.raises(AttributeError, match="no attribute 'absent'"):
+        cubinspec_writer.absent  # noqa: B018
