@@ -58,6 +58,8 @@ _LOSSLESS = frozenset(
         PackedInfo,
     )
 )
+#: Numbers of a column that are compared at once.
+_PIECE = 1 << 12
 _EHDR_FIELDS = records.ELF_HEADER_64_FIELDS
 _OWNER = (
     r"^(\.(?:nv\.)?(?:merc\.|capmerc\.)?(?:nv\.)?(?:rela?\.)?(?:nv\.)?"
@@ -137,10 +139,12 @@ def kind_of(name: str) -> str:
 
 
 def _are_equal(column: Sequence[int], numbers: Sequence[int | None]) -> bool:
-    """Whether a column has these numbers, without an object for each of its own."""
-    if len(column) != len(numbers) or None in numbers:
+    """Whether a column has these numbers; makes objects of no more than a piece of it at once."""
+    count = len(column)
+    if count != len(numbers):
         return False
-    return all(map(int.__eq__, column, numbers))
+    pieces = [slice(at, at + _PIECE) for at in range(0, count, _PIECE)]
+    return all([*column[piece]] == [*numbers[piece]] for piece in pieces)
 
 
 class _Checker:
