@@ -100,7 +100,7 @@ def _drop_stack_loads(sass: LinkState) -> None:
         owner = section.owner
         if not section.flags & SHF_EXECINSTR or owner is None or not owner.is_entry:
             continue
-        # Code for a debugger stays as it is (debug_dyn).
+        # Code for a debugger stays as it is (rule F8).
         source = owner.definition[0] if owner.definition is not None else None
         if source is not None and source.find(SHT_PROGBITS, _DEBUG_INFO) is None:
             code = schedule.without_stack_load(section.content)

@@ -239,7 +239,7 @@ class _Gatherer:
         self.found.hosts.append(HostObject(register_name(name)))
 
     def _narrow(self, name: str, data: bytes | mmap.mmap) -> None:
-        """Refuse a 32-bit object; a file that only says it is one is ignored (err_class32)."""
+        """Refuse a 32-bit object; a file that only says it is one is ignored (rule O3)."""
         try:
             narrow = Elf(data, name)
             is_object = not narrow.is_64 and is_relocatable(narrow) and bool(narrow.section_names)

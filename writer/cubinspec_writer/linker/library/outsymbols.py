@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.model import OutSection, Symbol
     from cubinspec_writer.linker.state import LinkState
 
-#: Size of the parameter bank of the kernel that runs; a final link has none (devrt_memset).
+#: Size of the parameter bank of the kernel that runs; a final link has none (rule L3).
 BANK_SIZE = ".nv.ptx.const0.size"
 
 #: What stands for that, and for an array of dynamic size in a function that no kernel reaches.

@@ -207,7 +207,7 @@ def _kind_here(state: LinkState, symbol: Symbol) -> str:
     if symbol in state.shared.instances:
         return _DRIVERS
     if state.options.relocatable and state.family.capsule and symbol.kind in HANDLE_KINDS:
-        return _DRIVERS  # the finalizer of a later link fills them in (reloc_replaced)
+        return _DRIVERS  # the finalizer of a later link fills them in (rule R12)
     if state.options.relocatable and state.family.drops_dead_frames:
         # The finalizer of a later link has to know where line tables are meant (rule R14).
         section = symbol.section
