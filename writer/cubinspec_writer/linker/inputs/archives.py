@@ -10,20 +10,18 @@ from __future__ import annotations
 import os
 import stat
 
-from cubinspec_writer.linker.diagnostics import Diagnostics
+from cubinspec_writer.linker.inputs.sources import MAGIC, THIN_MAGIC
 
-MAGIC, _THIN = b"!<arch>\n", b"!<thin>\n"
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec_writer.linker.diagnostics import Diagnostics
+
 _HEAD, _END = 60, b"`\n"
 _NAME, _SIZE = slice(0, 16), slice(48, 58)
 _TABLES = ("/", "//", "/SYM64/")
 _INTERNAL = "elfLink internal error"
 _ELF = b"\x7fELF"
 _ELF_HEADER, _SECTION_HEADER = 64, 64
-
-
-def is_archive(data: bytes) -> bool:
-    """Whether bytes are an archive, thin or not."""
-    return data.startswith((MAGIC, _THIN))
 
 
 def identity(path: str) -> tuple[int, int] | None:
@@ -41,7 +39,7 @@ def readable_part(data: bytes, diagnostics: Diagnostics) -> bytes:
     Raises:
         LinkError: a header has no size, or a member of a thin archive is not there.
     """
-    is_thin = data.startswith(_THIN)
+    is_thin = data.startswith(THIN_MAGIC)
     names = b""
     parts = [MAGIC]
     at = len(MAGIC)

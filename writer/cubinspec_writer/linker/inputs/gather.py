@@ -21,10 +21,9 @@ from cubinspec_writer.linker.inputs.accept import (
     is_cubin,
     target_of,
 )
-from cubinspec_writer.linker.inputs.archives import check_host, identity, is_archive, readable_part
 from cubinspec_writer.linker.inputs.host import HostObject, register_name
 from cubinspec_writer.linker.inputs.read import has_mercury, open_object
-from cubinspec_writer.linker.inputs.sources import Library, Named, contents
+from cubinspec_writer.linker.inputs.sources import Library, Named, contents, is_archive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -137,6 +136,8 @@ class _Gatherer:
 
     def _is_repeated(self, path: str) -> bool:
         """Whether an archive was read before, by this or by another name (rule V8)."""
+        from cubinspec_writer.linker.inputs.archives import identity
+
         found = identity(path)
         if found is None or found in self.archives:
             return found is not None
@@ -149,6 +150,12 @@ class _Gatherer:
             return contents(path)
         except OSError:
             raise self.diagnostics.fatal(f"Could not open input file '{path}'") from None
+
+    def _readable(self, archive: bytes) -> bytes:
+        """The part of an archive that nvlink reads."""
+        from cubinspec_writer.linker.inputs.archives import readable_part
+
+        return readable_part(archive, self.diagnostics)
 
     def _mapped(self, path: str) -> mmap.mmap | None:
         """A large cubin, mapped: its sections are copied one by one anyway."""
@@ -173,7 +180,7 @@ class _Gatherer:
                 if is_archive(data):
                     if self._is_repeated(path):
                         return
-                    data = readable_part(data, self.diagnostics)
+                    data = self._readable(data)
                 content, _ = self._container(path, data)
                 if not content.has_hosts:
                     self.diagnostics.warning(
@@ -185,7 +192,7 @@ class _Gatherer:
     def _file(self, name: str, data: bytes) -> None:
         """Take a file by its contents."""
         if is_archive(data):
-            data = readable_part(data, self.diagnostics)
+            data = self._readable(data)
         kind = "cubin" if is_cubin(data) else _sniffed(data)
         if kind == "empty":
             self.diagnostics.note(f"'{name}' is empty; ignored")
@@ -197,6 +204,8 @@ class _Gatherer:
             self._cubin(name, self._assemble(name, data))
         elif kind in _CONTAINERS:
             if kind == "elf":
+                from cubinspec_writer.linker.inputs.archives import check_host
+
                 check_host(name, data, self.diagnostics)
             content, is_taken = self._container(name, data)
             missing = content.groups and not is_taken and kind != "ar"

@@ -9,21 +9,18 @@ from cubinspec_generated.codes import (
     EIATTR_NUM_BARRIERS,
     EIFMT_BVAL,
     SHF_BARRIERS_MASK,
-    SHF_EXECINSTR,
     SHF_INFO_LINK,
     SHT_CUDA_INFO,
     SHT_NOBITS,
     SHT_PROGBITS,
 )
 from cubinspec_writer.linker.model import SHF_UNSAID
-from cubinspec_writer.plain import attrgetter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec_writer.linker.model import InputObject, InSection
 
 _ELF_TYPES = (SHT_PROGBITS, SHT_NOBITS)
-_FLAGS = attrgetter("flags")
 
 
 def classified(section: InSection) -> InSection:
@@ -52,18 +49,16 @@ def classified(section: InSection) -> InSection:
     return section._replace(sh_type=sh_type, flags=flags)
 
 
-def without_barriers(sections: list[InSection]) -> tuple[list[InSection], dict[int, int]]:
+def without_barriers(
+    sections: list[InSection], holding: set[int]
+) -> tuple[list[InSection], dict[int, int]]:
     """Sections with the number of barriers taken out of their flags, and that number by section.
 
     It stood in the flags of code before it had an attribute (CUDA 12, rule O1).
+
+    Args:
+        holding: the flags that have such a number.
     """
-    holding = {
-        flags
-        for flags in set(map(_FLAGS, sections))
-        if flags & SHF_BARRIERS_MASK and flags & SHF_EXECINSTR
-    }
-    if not holding:
-        return sections, {}
     barriers = {s.index: barriers_of(s.flags) for s in sections if s.flags in holding}
     cleared = [
         s._replace(flags=s.flags & ~SHF_BARRIERS_MASK) if s.index in barriers else s

@@ -20,7 +20,9 @@ from cubinspec_generated.codes import (
     EI_OSABI,
     ELFCLASS64,
     ELFOSABI_CUDA_V2,
+    SHF_BARRIERS_MASK,
     SHF_CUDA_MERCURY,
+    SHF_EXECINSTR,
     SHN_COMMON,
     SHN_UNDEF,
     SHT_CUDA_CALLGRAPH,
@@ -34,7 +36,6 @@ from cubinspec_generated.codes import (
     ST_TYPE_MASK,
     STT_SECTION,
 )
-from cubinspec_writer.linker.inputs import older
 from cubinspec_writer.linker.model import (
     LARGEST_ALIGNMENT,
     SHARED_POOL,
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
 
     from cubinspec.format.strings import StringTable
 
-_OFFSET, _SYMBOL = itemgetter(0), itemgetter(2)
+_OFFSET, _SYMBOL, _FLAGS = itemgetter(0), itemgetter(2), itemgetter(3)
 #: Makes a named tuple of a tuple without a call of its constructor.
 _NEW = tuple.__new__
 #: Offsets in capsules count in Mercury code, so that the section's size is no limit.
@@ -90,11 +91,23 @@ def read_half(elf: Elf, *, mercury: bool) -> InputObject:
     strtab = elf.string_table(names)
     sections = _sections(elf, mercury)
     symbols = _symbols(elf, table, strtab, len(sections))
-    sections, barriers = older.without_barriers(sections)
+    #: Flags of code that hold a number of barriers, as they do up to CUDA 12.
+    holding = {
+        flags
+        for flags in set(map(_FLAGS, sections))
+        if flags & SHF_BARRIERS_MASK and flags & SHF_EXECINSTR
+    }
+    barriers: dict[int, int] = {}
+    if holding:
+        from cubinspec_writer.linker.inputs.older import without_barriers
+
+        sections, barriers = without_barriers(sections, holding)
     _, _, _, _, _, _, e_flags, *_ = elf.ehdr
     obj = InputObject(elf.file, e_flags, sections, symbols, strtab.data)
     if barriers:
-        older.add_barriers(obj, barriers)
+        from cubinspec_writer.linker.inputs.older import add_barriers
+
+        add_barriers(obj, barriers)
     obj.relocs = _relocs(elf, obj)
     for section in obj.of_types((SHT_CUDA_CALLGRAPH,)):
         obj.callgraph = _callgraph(elf, section.index)
@@ -185,7 +198,9 @@ def _sections(elf: Elf, mercury: bool) -> list[InSection]:
             s._replace(sh_type=SHT_NULL) if s.flags & SHF_CUDA_MERCURY else s for s in sections
         ]
     if elf.ident[EI_OSABI] != ELFOSABI_CUDA_V2:
-        return [older.classified(section) for section in sections]
+        from cubinspec_writer.linker.inputs.older import classified
+
+        return [classified(section) for section in sections]
     return sections
 
 

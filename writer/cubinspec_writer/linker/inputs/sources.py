@@ -7,6 +7,9 @@ from stat import S_ISBLK, S_ISCHR
 
 from cubinspec.values import FrozenValue
 
+#: First bytes of an archive, and of one whose members are files beside it.
+MAGIC, THIN_MAGIC = b"!<arch>\n", b"!<thin>\n"
+
 
 class Library(FrozenValue):
     """A library to search for, as `-l` names it.
@@ -44,6 +47,11 @@ class Named(FrozenValue):
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     Input = str | os.PathLike[str] | bytes | Named | Library
+
+
+def is_archive(data: bytes) -> bool:
+    """Whether bytes are an archive, thin or not."""
+    return data.startswith((MAGIC, THIN_MAGIC))
 
 
 def contents(path: str) -> bytes:
