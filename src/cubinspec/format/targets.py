@@ -21,10 +21,6 @@ from cubinspec_generated.targets import (
     Toolkit,
 )
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
 __all__ = [
     "ARCHITECTURES",
     "FINALIZER",
@@ -40,7 +36,7 @@ __all__ = [
     "is_newer_toolkit",
     "is_plausible",
     "limit",
-    "link_targets",
+    "link_target_names",
     "param_base",
     "relation",
     "target",
@@ -208,21 +204,26 @@ def is_newer_toolkit(number: int) -> bool:
 
 def written_targets() -> list[Target]:
     """What the toolkit whose files are written here makes code for."""
-    return [*_targets(_written())]
+    return [Target(found, variant) for found in _written() for variant in found.variants]
 
 
-def link_targets() -> list[Target]:
+def link_target_names() -> list[str]:
     """What the linker accepts as ``-arch``: from the oldest target of the toolkit on.
 
     Architectures that the toolkit no longer knows, or not yet, are among them: the rules of their
     families hold for them, too. nvlink itself refuses them.
     """
-    oldest = _written()[0]
-    return [*_targets(found for found in ARCHITECTURES.values() if found.sm >= oldest.sm)]
+    oldest = _written()[0].sm
+    return [
+        f"sm_{sm}{variant}"
+        for sm, found in ARCHITECTURES.items()
+        if sm >= oldest
+        for variant in found.variants
+    ]
 
 
 def is_link_target(target: Target) -> bool:
-    """Whether a target is one of :func:`link_targets`."""
+    """Whether a target is one of :func:`link_target_names`."""
     return target.sm >= _written()[0].sm
 
 
@@ -233,7 +234,3 @@ def _written() -> list[Architecture]:
         for found in ARCHITECTURES.values()
         if (found.first_toolkit or 0) <= number <= (found.last_toolkit or number)
     ]
-
-
-def _targets(found: Iterable[Architecture]) -> Iterator[Target]:
-    return (Target(one, variant) for one in found for variant in one.variants)

@@ -6,6 +6,7 @@ import sys
 
 from cubinspec.errors import CubinError, FileAccessError
 from cubinspec.format.notes import split_notes
+from cubinspec.format.targets import WRITTEN
 from cubinspec.reader.elf import Elf
 from cubinspec_writer.linker import link
 from cubinspec_writer.linker.diagnostics import (
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 _VERSION = f"""\
 cubinspec link: links CUDA device code as nvlink does
 {notes.TOOL_VERSION}
-Cuda compilation tools, release 13.0, V13.0.88 (rules of)
+Cuda compilation tools, release {WRITTEN.version}, V{WRITTEN.release} (rules of)
 """
 #: First line of the file that `--time` writes to.
 _TIME_HEADER = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cubinspec.format.targets import link_targets
+from cubinspec.format.targets import link_target_names
 
 
 class Takes:
@@ -55,7 +55,7 @@ class LineOption:
 
 def _targets() -> tuple[str, ...]:
     """Names that the linker takes as architecture."""
-    names = [target.name for target in link_targets()]
+    names = link_target_names()
     return tuple(n.replace("sm_", prefix) for prefix in ("sm_", "compute_", "lto_") for n in names)
 
 
