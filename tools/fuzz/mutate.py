@@ -6,21 +6,33 @@ from collections.abc import Callable
 from random import Random
 from struct import Struct
 
+from cubinspec.format.sections import (
+    CALLGRAPH_TYPES,
+    INFO_TYPES,
+    PROTOTYPE_TYPES,
+    RELOCATION_TYPES,
+    SYMBOL_TABLE_TYPES,
+)
 from cubinspec_generated import records
+from cubinspec_generated.codes import (
+    EI_CLASS,
+    EI_NIDENT,
+    EIFMT_SVAL,
+    ELFCLASS64,
+    SHT_NOTE,
+    SHT_REL,
+)
 
 #: Offset, layout and field names of one record of the file, and what it is called.
 Record = tuple[int, Struct, tuple[str, ...], str]
 
-SHT_SYMTAB, SHT_RELA, SHT_NOTE, SHT_REL = 2, 4, 7, 9
-INFO_TYPES = (0x70000000, 0x70000083, 0x70000086)
-PAIR_TYPES = (0x70000001, 0x70000002)
-MERCURY_SYMTAB = 0x70000085
-RELA_TYPES = (SHT_RELA, 0x70000003, 0x70000082, 0x70000088)
+PAIR_TYPES = CALLGRAPH_TYPES | PROTOTYPE_TYPES
+RELA_TYPES = RELOCATION_TYPES - {SHT_REL}
 
 #: Values at the edges of the types that occur.
 EDGES = (
     *(0, 1, 2, 3, 4, 7, 8, 0x7F, 0x80, 0xFF, 0x100, 0x7FFF, 0x8000, 0xFFF1, 0xFFFE, 0xFFFF),
-    *(0x10000, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFC, 0xFFFFFFFF, 1 << 32, (1 << 63) - 1),
+    *(0x10000, 0x7FFFFFFF, 0x80000000, (1 << 32) - 4, 0xFFFFFFFF, 1 << 32, (1 << 63) - 1),
     *(1 << 63, (1 << 64) - 8, (1 << 64) - 1),
 )
 _SIGNED = {"b": "B", "h": "H", "i": "I", "q": "Q"}
@@ -30,11 +42,11 @@ _LONGEST_RUN = 256
 
 def known_records(data: bytes) -> list[Record]:
     """Every record of a well-formed cubin: headers, symbols, relocations, attributes, pairs."""
-    is_64 = data[4] == 2
+    is_64 = data[EI_CLASS] == ELFCLASS64
     header = records.ELF_HEADER_64 if is_64 else records.ELF_HEADER_32
-    fields = header.unpack_from(data, 16)
+    fields = header.unpack_from(data, EI_NIDENT)
     phoff, shoff, phnum, shnum = fields[4], fields[5], fields[9], fields[11]
-    found: list[Record] = [(16, header, records.ELF_HEADER_64_FIELDS, "header")]
+    found: list[Record] = [(EI_NIDENT, header, records.ELF_HEADER_64_FIELDS, "header")]
     segment = records.PROGRAM_HEADER_64 if is_64 else records.PROGRAM_HEADER_32
     names: tuple[str, ...] = (
         records.PROGRAM_HEADER_64_FIELDS if is_64 else records.PROGRAM_HEADER_32_FIELDS
@@ -59,7 +71,7 @@ def _table(
 
 
 def _body(data: bytes, is_64: bool, kind: int, start: int, size: int, path: str) -> list[Record]:
-    if kind in (SHT_SYMTAB, MERCURY_SYMTAB):
+    if kind in SYMBOL_TABLE_TYPES:
         if is_64:
             return _table(start, size, records.SYMBOL_64, records.SYMBOL_64_FIELDS, path)
         return _table(start, size, records.SYMBOL_32, records.SYMBOL_32_FIELDS, path)
@@ -86,7 +98,7 @@ def _body(data: bytes, is_64: bool, kind: int, start: int, size: int, path: str)
             found.append(record)
             form, _, value = records.INFO_RECORD.unpack_from(data, at)
             at += 4
-            if form == 4:
+            if form == EIFMT_SVAL:
                 found += _table(at, value, records.SINGLE_WORD, ("word",), f"{path}.payload")
                 at += value
     return found

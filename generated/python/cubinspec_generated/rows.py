@@ -80,7 +80,7 @@ class Tail(Row):
 
 
 class Layout(Row):
-    """The payload of an attribute record, or the start of a note's descriptor.
+    """The payload of an attribute record.
 
     Attributes:
         kind: none, inline (in the two bytes after the code), struct, array (of the struct), records
@@ -375,29 +375,3 @@ class SectionKind(Row):
         self.twin = twin
         self.optional_flags = optional_flags
         self.other_types = other_types
-
-
-class NoteType(Row):
-    """A note.
-
-    Attributes:
-        section: name of the section that holds it.
-        type: type in its header.
-        name: name of the type.
-        layout: start of its descriptor.
-    """
-
-    __slots__ = ("section", "type", "name", "layout")
-    __match_args__ = ("section", "type", "name", "layout")
-
-    def __init__(
-        self,
-        section: str,
-        type: int,
-        name: str,
-        layout: Layout,
-    ) -> None:
-        self.section = section
-        self.type = type
-        self.name = name
-        self.layout = layout

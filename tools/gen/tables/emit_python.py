@@ -15,7 +15,6 @@ from .rows import (
     ATTRIBUTE,
     BIT_FIELD,
     COMPAT_ATTRIBUTE,
-    NOTE_TYPE,
     RELOCATION,
     SECTION_KIND,
     row,
@@ -308,17 +307,10 @@ def _elf_header(table: Table, module: _Module) -> None:
     module.needs("BitField")
     for key, name, digits, doc in (
         ("osabis", "OSABI_NAMES", 2, "EI_OSABI."),
-        ("abi_versions", "ABI_VERSION_NAMES", 1, "EI_ABIVERSION."),
         ("types", "TYPE_NAMES", 1, "e_type."),
         ("segment_types", "SEGMENT_TYPE_NAMES", 1, "p_type."),
     ):
         module.mapping(name, "dict[int, str]", _names(data[key], "value", digits), doc)
-    module.mapping(
-        "SEGMENT_FLAG_NAMES",
-        "dict[int, str]",
-        _names(data["segment_flags"], "mask", 1),
-        "p_flags bits.",
-    )
     module.mapping(
         "FLAG_FIELDS",
         "dict[int, tuple[BitField, ...]]",
@@ -348,25 +340,11 @@ def _elf_header(table: Table, module: _Module) -> None:
 
 
 def _notes(table: Table, module: _Module) -> None:
-    module.needs("Layout", "NoteType")
     module.constant("OWNER", "str", repr(table.data["owner"]), "Owner of NVIDIA's notes.")
-    module.mapping(
-        "TYPES",
-        "dict[tuple[str, int], NoteType]",
-        [
-            (
-                repr((t["section"], t["value"])),
-                row(NOTE_TYPE, t["section"], t["value"], t["name"], layout_row(t["layout"])),
-            )
-            for t in table.data["types"]
-        ],
-        "The notes by section and type.",
-    )
 
 
 def _fatbin(table: Table, module: _Module) -> None:
     data = table.data
-    module.mapping("MAGICS", "dict[int, str]", _names(data["magics"], "value", 8), "Magic words.")
     module.mapping("KINDS", "dict[int, str]", _names(data["kinds"], "value", 1), "Entry kinds.")
     module.mapping(
         "FLAG_NAMES", "dict[int, str]", _names(data["flags"], "mask", 1), "Entry flag bits."
@@ -400,28 +378,6 @@ def emit_python(tables: Tables) -> dict[Path, str]:
         table = tables[name]
         module = _Module(table)
         writer(table, module)
-        text = re.sub(r"\n{3,}", "\n\n", module.text()) + _FORMER.get(name, "")
+        text = re.sub(r"\n{3,}", "\n\n", module.text())
         files[FOLDER / f"{name}.py"] = text
     return files
-
-
-_FORMER = {
-    "compat": """\
-MERGE = {c: a.merge for c, a in ATTRIBUTES.items()}
-MISSING = {c: a.missing for c, a in ATTRIBUTES.items() if a.missing is not None}
-VARIANT_VALUES = {c: a.variant_values for c, a in ATTRIBUTES.items() if a.variant_values}
-ARCHITECTURE_VALUES = {
-    c: a.architecture_values for c, a in ATTRIBUTES.items() if a.architecture_values
-}
-BIT_FIELDS = {
-    (c, word): tuple([(b.name, b.bit, b.width) for b in parts])
-    for c, a in ATTRIBUTES.items()
-    for word, parts in a.layout.bits
-}
-LAYOUTS = {
-    c: (a.layout.kind, a.layout.format, a.layout.names, a.layout.references, a.layout.tail)
-    for c, a in ATTRIBUTES.items()
-}
-""",
-}
-"""Names that readers still use; they go when the readers have moved to rows."""

@@ -64,7 +64,7 @@ TAIL = RowClass(
 )
 LAYOUT = RowClass(
     "Layout",
-    "The payload of an attribute record, or the start of a note's descriptor.",
+    "The payload of an attribute record.",
     (
         Field(
             "kind",
@@ -217,17 +217,6 @@ SECTION_KIND = RowClass(
         Field("other_types", "tuple[int, ...]", "values of sh_type that some files have", "()"),
     ),
 )
-NOTE_TYPE = RowClass(
-    "NoteType",
-    "A note.",
-    (
-        Field("section", "str", "name of the section that holds it"),
-        Field("type", "int", "type in its header"),
-        Field("name", "str", "name of the type"),
-        Field("layout", "Layout", "start of its descriptor"),
-    ),
-)
-
 CLASSES = (
     BIT_FIELD,
     TAIL,
@@ -239,7 +228,6 @@ CLASSES = (
     ACTION,
     RELOCATION,
     SECTION_KIND,
-    NOTE_TYPE,
 )
 
 _HEAD = '''\

@@ -54,18 +54,3 @@ LEADING: tuple[int, ...] = (9,)
 
 TRAILING: tuple[int, ...] = (11,)
 """Codes that end a linked section."""
-MERGE = {c: a.merge for c, a in ATTRIBUTES.items()}
-MISSING = {c: a.missing for c, a in ATTRIBUTES.items() if a.missing is not None}
-VARIANT_VALUES = {c: a.variant_values for c, a in ATTRIBUTES.items() if a.variant_values}
-ARCHITECTURE_VALUES = {
-    c: a.architecture_values for c, a in ATTRIBUTES.items() if a.architecture_values
-}
-BIT_FIELDS = {
-    (c, word): tuple([(b.name, b.bit, b.width) for b in parts])
-    for c, a in ATTRIBUTES.items()
-    for word, parts in a.layout.bits
-}
-LAYOUTS = {
-    c: (a.layout.kind, a.layout.format, a.layout.names, a.layout.references, a.layout.tail)
-    for c, a in ATTRIBUTES.items()
-}

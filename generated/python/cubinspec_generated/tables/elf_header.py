@@ -11,14 +11,6 @@ OSABI_NAMES: dict[int, str] = {
 }
 """EI_OSABI."""
 
-ABI_VERSION_NAMES: dict[int, str] = {
-    0x2: 'ABI_2',
-    0x4: 'ABI_4',
-    0x7: 'ABI_7',
-    0x8: 'ABI_8',
-}
-"""EI_ABIVERSION."""
-
 TYPE_NAMES: dict[int, str] = {
     0x1: 'ET_REL',
     0x2: 'ET_EXEC',
@@ -36,13 +28,6 @@ SEGMENT_TYPE_NAMES: dict[int, str] = {
     0x6: 'PT_PHDR',
 }
 """p_type."""
-
-SEGMENT_FLAG_NAMES: dict[int, str] = {
-    0x1: 'PF_X',
-    0x2: 'PF_W',
-    0x4: 'PF_R',
-}
-"""p_flags bits."""
 
 FLAG_FIELDS: dict[int, tuple[BitField, ...]] = {
     0x33: (BitField('sm', 0, 8), BitField('texmode_unified', 8, 1), BitField('texmode_independent', 9, 1), BitField('address_64', 10, 1), BitField('accelerators', 11, 1), BitField('sw_1729687_v2', 12, 1), BitField('reserved_13', 13, 3), BitField('virtual_sm', 16, 8), BitField('reserved_24', 24, 8)),

@@ -1,12 +1,6 @@
 # Generated from ksy/tables/fatbin.yaml (sha256 6dbddc5675c65566) by tools.gen; do not edit.
 """Fat binaries."""
 
-MAGICS: dict[int, str] = {
-    0xba55ed50: 'FATBIN_MAGIC',
-    0x466243b1: 'FATBIN_WRAPPER_MAGIC',
-}
-"""Magic words."""
-
 KINDS: dict[int, str] = {
     0x1: 'PTX',
     0x2: 'ELF',

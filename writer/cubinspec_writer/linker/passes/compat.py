@@ -23,6 +23,12 @@ if TYPE_CHECKING:
     from cubinspec.format.attributes import RawRecord
     from cubinspec_writer.linker.state import LinkState
 
+#: Code -> value that an input without the record stands for.
+_MISSING = {
+    code: attribute.missing
+    for code, attribute in sorted(compat.ATTRIBUTES.items())
+    if attribute.missing is not None
+}
 _FORMATS = {"<B": EIFMT_BVAL, "<H": EIFMT_HVAL, "<BB": EIFMT_HVAL}
 
 READS = "object.bound sections.fixed symbol.definition symbol.live"
@@ -35,11 +41,11 @@ def run(state: LinkState) -> None:
     tables = [table for obj in state.objects if (table := _records(obj)) is not None]
     values: dict[int, list[int]] = {}
     for table in tables:
-        lacking = [code for code in sorted(compat.MISSING) if code not in table]
+        lacking = [code for code in _MISSING if code not in table]
         for code in (*table, *lacking):
             values.setdefault(code, [])
     for code, column in values.items():
-        default = compat.MISSING.get(code)
+        default = _MISSING.get(code)
         found = (_value(table[code]) if code in table else default for table in tables)
         column += [value for value in found if value is not None]
     ends = (*compat.LEADING, *compat.TRAILING)
@@ -65,7 +71,8 @@ def _value(record: RawRecord) -> int:
 
 def _merge(state: LinkState, code: int, values: list[int]) -> int | None:
     """The merged value by the rule of the code; None when it is not written."""
-    match compat.MERGE.get(code, "drop"):
+    attribute = compat.ATTRIBUTES.get(code)
+    match "drop" if attribute is None else attribute.merge:
         case "variant":
             return state.target.compat_value(code)
         case "architecture":
@@ -87,20 +94,26 @@ def _merge(state: LinkState, code: int, values: list[int]) -> int | None:
         case "equal_or_one":
             return values[0] if len(set(values)) == 1 else 1
         case "zero_or_max_fields":
-            fields = values[0]
-            for _, bit, width in compat.BIT_FIELDS[code, "value"]:
-                mask = (1 << width) - 1
-                part = [value >> bit & mask for value in values]
-                fields = fields & ~(mask << bit) | (0 if 0 in part else max(part)) << bit
-            return fields
+            return _merge_parts(code, values)
     return None
 
 
+def _merge_parts(code: int, values: list[int]) -> int:
+    """Each part is 0 when any input has 0, else the largest; other bits are those of the first."""
+    merged = values[0]
+    ((_, parts),) = compat.ATTRIBUTES[code].layout.bits
+    for part in parts:
+        mask = (1 << part.width) - 1
+        found = [value >> part.bit & mask for value in values]
+        merged = merged & ~(mask << part.bit) | (0 if 0 in found else max(found)) << part.bit
+    return merged
+
+
 def _encode(code: int, value: int) -> RawRecord:
-    kind, layout, *_ = compat.LAYOUTS[code]
-    if kind == "struct":
+    layout = compat.ATTRIBUTES[code].layout
+    if layout.kind == "struct":
         return raw_record(EIFMT_SVAL, code, 0, value.to_bytes(8, "little"))
-    return raw_record(_FORMATS[layout], code, value)
+    return raw_record(_FORMATS[layout.format], code, value)
 
 
 def _fast_path(state: LinkState, unrestricted: int) -> int:
