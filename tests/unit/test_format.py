@@ -30,6 +30,7 @@ from cubinspec_generated.codes import (
     SHT_PROGBITS,
     SHT_RELA,
 )
+from cubinspec_generated.rows import SectionKind
 from cubinspec_generated.tables.sections import KINDS
 
 # ---------------------------------------------------------------- packed fields
@@ -79,6 +80,60 @@ def test_twins_have_the_types_that_the_table_says() -> None:
     others = {SHT_CUDA_CAPMERC, *(k.relocatable for k in KINDS if "symtab" in k.kind)}
     missing = set(sections.SASS_TYPE) - seen - others
     assert missing == {sections.MERCURY_TYPE[SHT_CUDA_CONSTANT_B0]}
+
+
+LINKS = {
+    "none": None,
+    "strtab": ".strtab",
+    "symtab": ".symtab",
+    "tkinfo": ".note.nv.tkinfo",
+    "merc_symtab": ".nv.merc.symtab",
+}
+INFOS = {
+    "function_section": ".text.k",
+    "capsule_section": ".nv.capmerc.text.k",
+    "compat": ".nv.compat",
+}
+#: What the rules say of a name that is in no file: that of code which is not there, and that of
+#: a table that no real file has.
+NOT_AS_IN_THE_TABLE = {
+    ("info", "reserved_shared"): ".text.reserved.k",
+    ("link", "merc_symtab_shndx"): ".symtab",
+}
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=[kind.kind + kind.pattern for kind in KINDS])
+def test_rules_say_what_the_table_says(kind: SectionKind) -> None:
+    name = kind.pattern
+    if name.endswith("*"):
+        name = name[:-1] + ("k" if name.endswith(".*") else ".text.k")
+    half = ".nv.capmerc" if name.startswith(".nv.merc") else ""
+    infos = INFOS | {"target": f"{half}.text.k"}
+    link = NOT_AS_IN_THE_TABLE.get(("link", kind.kind), LINKS[kind.link])
+    info = NOT_AS_IN_THE_TABLE.get(("info", kind.kind), infos.get(kind.info))
+    for sh_type in {kind.relocatable, kind.executable}:
+        assert sections.link_target(name, sh_type, kind.flags) == link
+        assert sections.info_target(name, sh_type) == info
+        stored = sections.occupies_file(sh_type, kind.flags)
+        assert stored == (kind.body not in ("nobits", "none"))
+        assert (sh_type in sections.INFO_TYPES) == (kind.body in ("eiattr", "compat"))
+        assert (sh_type in sections.RELOCATION_TYPES) == (
+            kind.kind.removeprefix("merc_").removeprefix("resolved_") in ("rel", "rela")
+        )
+
+
+def test_banks_of_the_mercury_half_are_those_of_the_table() -> None:
+    named = {
+        kind.pattern.removeprefix(".nv.merc.nv.constant.").removesuffix(".*")
+        for kind in KINDS
+        if kind.twin.endswith("constant_bank")
+    }
+    assert set(sections.MERCURY_BANKS) == named
+    for kind in KINDS:
+        if kind.twin.endswith("constant_bank"):
+            bank = kind.pattern.removeprefix(".nv.merc.nv.constant.").removesuffix(".*")
+            number = sections.SASS_TYPE[kind.relocatable] - SHT_CUDA_CONSTANT_B0
+            assert sections.MERCURY_BANKS[bank] == number
 
 
 @pytest.mark.parametrize(
