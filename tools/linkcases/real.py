@@ -83,12 +83,13 @@ def compare(old: bytes, new: bytes) -> tuple[Counter[str], Counter[str], int, in
         if not name:
             continue
         there = places.get(name)
-        stored = occupies_file(*a.section_rows[index][1:3])
-        equal = there is not None and (
-            a.section_bytes(index) == b.section_bytes(there)
-            if stored
-            else a.section_rows[index][5] == b.section_rows[there][5]
-        )
+        _, sh_type, sh_flags, _, _, size, *_ = a.section_rows[index]
+        equal = False
+        if there is not None and occupies_file(sh_type, sh_flags):
+            equal = a.section_bytes(index) == b.section_bytes(there)
+        elif there is not None:
+            _, _, _, _, _, other_size, *_ = b.section_rows[there]
+            equal = size == other_size
         (same if equal else other)[group(name)] += 1
     other.update(group(n) for n in b.section_names if n not in set(a.section_names))
     mine, theirs = symbols(b), symbols(a)
