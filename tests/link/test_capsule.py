@@ -55,7 +55,7 @@ def _relocated(number: int, offset: int, r_type: int = _CONSTANT) -> bytearray:
     code = OutSection(".text.f", 1, 6, 128)
     code.content = _SAMPLE
     symbol = Symbol("v", 0, 1, 0, value=0x1230)
-    patch(code, [Reloc(offset, r_type, symbol, 0)], [Reloc(16 * number, 66, symbol, 0)], {})
+    patch(code, [Reloc(offset, r_type, symbol, 0, 0)], [Reloc(16 * number, 66, symbol, 0, 0)], {})
     return code.data
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from cubinspec_writer.linker import graph, model, pipeline, program, state
+from cubinspec_writer.linker.inputs import rows
 
 #: What is watched -> the name of its fields in declarations.
 PARTS = {
@@ -34,7 +35,7 @@ ROWS = {
     model.Symbol: "symbol",
     model.OutSection: "section",
     model.UnifiedRow: "row",
-    model.InputObject: "object",
+    rows.InputObject: "object",
 }
 #: Of inputs, what passes fill; all else is given.
 _FILLED = {"bound", "called", "placed", "repeats"}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from cubinspec_writer.plain import dataclass, field
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -12,21 +10,36 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.state import LinkState
 
 
-@dataclass(slots=True)
 class Graph:
-    """The joined call graph; lists keep input order."""
+    """The joined call graph; lists keep input order.
 
-    calls: dict[Symbol, list[Symbol]] = field(default_factory=dict)
-    address_taken: dict[Symbol, list[str]] = field(default_factory=dict)
-    indirect: dict[Symbol, list[str]] = field(default_factory=dict)
-    references: dict[Symbol, list[Symbol]] = field(default_factory=dict)
-    #: External functions of any input's `.nv.prototype`, with their signature.
-    prototypes: dict[Symbol, str] = field(default_factory=dict)
+    Attributes:
+        calls, references: functions that a function calls, and that it names.
+        address_taken, indirect: signatures under which the address of a function is taken, and
+            under which it calls.
+        prototypes: external functions of any input's `.nv.prototype`, with their signature.
+        known: callees of every function that was asked for.
+        by_signature: address-taken functions by signature, made at the first indirect call.
+    """
 
-    #: Callees of every function that was asked for.
-    known: dict[Symbol, list[Symbol]] = field(default_factory=dict)
-    #: Address-taken functions by signature, made at the first indirect call.
-    by_signature: dict[str, list[Symbol]] | None = None
+    __slots__ = (
+        "address_taken",
+        "by_signature",
+        "calls",
+        "indirect",
+        "known",
+        "prototypes",
+        "references",
+    )
+
+    def __init__(self) -> None:
+        self.calls: dict[Symbol, list[Symbol]] = {}
+        self.references: dict[Symbol, list[Symbol]] = {}
+        self.address_taken: dict[Symbol, list[str]] = {}
+        self.indirect: dict[Symbol, list[str]] = {}
+        self.prototypes: dict[Symbol, str] = {}
+        self.known: dict[Symbol, list[Symbol]] = {}
+        self.by_signature: dict[str, list[Symbol]] | None = None
 
     def callees(self, function: Symbol) -> list[Symbol]:
         """Everything a function may call: direct callees and all address-taken functions of a

@@ -1,13 +1,11 @@
-"""The data that the passes hand to each other.
+"""What the output consists of: sections, symbols and relocations.
 
-Inputs are read once into `InputObject` (rows of one relocatable cubin, nothing decided). All that
-will be in the output is an `OutSection`, a `Symbol` or a `Reloc`; the passes create, fill, move and
-drop these. All sizes and offsets are bytes.
+The passes create, fill, move and drop these. All sizes and offsets are bytes. What the inputs
+consist of is in `inputs.rows`.
 """
 
 from __future__ import annotations
 
-from cubinspec.format.attributes import RecordSplitter
 from cubinspec.format.packing import align_up
 from cubinspec_generated.codes import (
     SHT_CUDA_GLOBAL,
@@ -24,14 +22,20 @@ from cubinspec_generated.codes import (
     STT_FUNC,
     STT_SECTION,
 )
-from cubinspec_writer.plain import NamedTuple, final
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Any
+    from collections.abc import Sequence
+    from typing import Any, final
 
     from cubinspec.format.attributes import RawRecord
+    from cubinspec_writer.linker.inputs.rows import InputObject, InSymbol
+else:
+
+    def final(cls):
+        """For type checkers: there are no classes below, so that `type(x) is C` is all of C."""
+        return cls
+
 
 #: Kinds of references to what only the driver knows.
 HANDLE_KINDS = (STT_CUDA_TEXTURE, STT_CUDA_SAMPLER, STT_CUDA_SURFACE)
@@ -54,193 +58,6 @@ SHF_UNSAID = 1 << 32
 #: Debug tables with places in code; those of the SASS half are made anew by the finalizer.
 FRAMES, REGISTER_TABLE = ".debug_frame", ".nv_debug_info_reg_sass"
 LINE_TABLES = (".debug_line", ".nv_debug_line_sass")
-
-
-# ---------------------------------------------------------------- inputs
-# Rows are tuples with names: they come by the thousand straight from `struct`.
-
-
-class InSection(NamedTuple):
-    """One section header of an input and its bytes (empty for NOBITS-like types)."""
-
-    index: int  # type: ignore[assignment]  # hides the method of tuple
-    name: str
-    sh_type: int
-    flags: int
-    size: int
-    link: int
-    info: int
-    align: int
-    entsize: int
-    data: bytes
-
-
-class InSymbol(NamedTuple):
-    """One symbol row of an input."""
-
-    index: int  # type: ignore[assignment]  # hides the method of tuple
-    name: str
-    bind: int
-    kind: int
-    other: int
-    shndx: int
-    value: int
-    size: int
-
-    @property
-    def is_entry(self) -> bool:
-        return self.kind == STT_FUNC and bool(self.other & STO_CUDA_ENTRY)
-
-    @property
-    def space(self) -> int:
-        return (self.other & STO_CUDA_SPACE_MASK) >> STO_CUDA_SPACE_SHIFT
-
-
-#: One relocation row: offset, type, symbol number, addend (0 in a REL section).
-InReloc = tuple[int, int, int, int]
-
-
-class InRelocs(NamedTuple):
-    """The relocation section of one input section."""
-
-    section: int
-    target: int
-    is_rela: bool
-    rows: list[InReloc]
-
-
-class CallGraph:
-    """The four lists of `.nv.callgraph`, as (a, b) pairs of raw numbers."""
-
-    __slots__ = ("address_taken", "calls", "indirect", "references")
-
-    def __init__(self) -> None:
-        self.calls: list[tuple[int, int]] = []
-        self.address_taken: list[tuple[int, int]] = []
-        self.indirect: list[tuple[int, int]] = []
-        self.references: list[tuple[int, int]] = []
-
-
-class InputObject:
-    """One relocatable cubin as read: rows only.
-
-    Attributes:
-        named: rows of `symbols` that can be bound: not of sections, not without a name.
-        functions: those of functions.
-        kinds: the types of symbols among them.
-        info: records of attribute sections that were asked for, by section; see `records`.
-        bound: output symbol of every input symbol, filled by `resolve`; None for symbols without
-            a place.
-        called: those of them that are functions, filled by `mark_live`.
-        placed: where every input section went: output section and offset inside it, filled by
-            `merge`.
-        repeats: parts of sections, (start, end), that only repeat a weak variable, by section;
-            filled by `resolve`.
-    """
-
-    __slots__ = (
-        "_by_type",
-        "_shapes",
-        "_split",
-        "_texts",
-        "bound",
-        "called",
-        "callgraph",
-        "flags",
-        "functions",
-        "info",
-        "kinds",
-        "name",
-        "named",
-        "placed",
-        "prototypes",
-        "relocs",
-        "repeats",
-        "sections",
-        "strtab",
-        "symbols",
-    )
-
-    def __init__(
-        self,
-        name: str,
-        flags: int,
-        sections: list[InSection],
-        symbols: list[InSymbol],
-        strtab: bytes,
-    ) -> None:
-        self.name = name
-        self.flags = flags
-        self.sections = sections
-        self.symbols = symbols
-        self.named = [row for row in symbols if row[3] != STT_SECTION and row[1]]
-        self.functions = [row for row in self.named if row[3] == STT_FUNC]
-        self.kinds = {row[3] for row in self.named}
-        self.strtab = strtab
-        self.relocs: list[InRelocs] = []
-        self.info: dict[int, list[RawRecord]] = {}
-        self._by_type: dict[int, list[InSection]] = {}
-        self._texts: dict[int, str] = {}
-        self._split: dict[bytes, list[RawRecord]] = {}
-        self._shapes = RecordSplitter()
-        self.callgraph = CallGraph()
-        self.prototypes: list[tuple[int, int]] = []
-        self.bound: list[Symbol | None] = []
-        self.called: dict[int, Symbol] = {}
-        self.placed: list[tuple[OutSection, int] | None] = [None] * len(sections)
-        self.repeats: dict[int, list[tuple[int, int]]] = {}
-
-    @property
-    def sm(self) -> int:
-        return (self.flags >> 8) & 0xFFFF
-
-    def place(self, section: int) -> tuple[OutSection, int] | None:
-        """Where a section went; None, too, for the reserved numbers."""
-        return self.placed[section] if section < len(self.placed) else None
-
-    def string(self, offset: int) -> str:
-        """A text of the string table; few signatures serve many functions."""
-        text = self._texts.get(offset)
-        if text is None:
-            text = self._texts[offset] = self._string(offset)
-        return text
-
-    def _string(self, offset: int) -> str:
-        end = self.strtab.find(b"\0", offset)
-        return self.strtab[offset : end if end >= 0 else len(self.strtab)].decode(
-            "utf-8", "surrogateescape"
-        )
-
-    def records(self, section: int) -> list[RawRecord]:
-        """The records of an attribute section, taken apart at the first call."""
-        found = self.info.get(section)
-        if found is None:
-            # Most device functions have the same few records.
-            data = self.sections[section].data
-            found = self._split.get(data)
-            if found is None:
-                found = self._split[data] = self._shapes.split(data)
-            self.info[section] = found
-        return found
-
-    def of_types(self, types: Iterable[int]) -> list[InSection]:
-        """The sections of some types, in index order."""
-        by_type = self._by_type
-        if not by_type:
-            for section in self.sections:
-                try:
-                    by_type[section[2]].append(section)
-                except KeyError:
-                    by_type[section[2]] = [section]
-        lists = [by_type[sh_type] for sh_type in types if sh_type in by_type]
-        return lists[0] if len(lists) == 1 else sorted(s for part in lists for s in part)
-
-    def find(self, sh_type: int, name: str) -> InSection | None:
-        """The first section of a type and a name."""
-        return next((s for s in self.of_types((sh_type,)) if s[1] == name), None)
-
-
-# ---------------------------------------------------------------- outputs
 
 
 @final
@@ -325,15 +142,33 @@ class Symbol:
         return (self.other & STO_CUDA_SPACE_MASK) >> STO_CUDA_SPACE_SHIFT
 
 
-class Reloc(NamedTuple):
-    """One relocation of the output, against a place inside an output section."""
+class Reloc:
+    """One relocation of the output, against a place inside an output section.
 
-    offset: int
-    r_type: int
-    symbol: Symbol
-    addend: int
-    #: Running number in the order of merging, with `--preserve-relocs`; else 0.
-    serial: int
+    Attributes:
+        serial: running number in the order of merging, with `--preserve-relocs` and `-r`; else 0.
+    """
+
+    __slots__ = ("addend", "offset", "r_type", "serial", "symbol")
+
+    def __init__(self, offset: int, r_type: int, symbol: Symbol, addend: int, serial: int) -> None:
+        self.offset = offset
+        self.r_type = r_type
+        self.symbol = symbol
+        self.addend = addend
+        self.serial = serial
+
+    def at(self, offset: int) -> Reloc:
+        """The same at another place."""
+        return Reloc(offset, self.r_type, self.symbol, self.addend, self.serial)
+
+    def naming(self, symbol: Symbol) -> Reloc:
+        """The same with another symbol."""
+        return Reloc(self.offset, self.r_type, symbol, self.addend, self.serial)
+
+    def of_type(self, r_type: int) -> Reloc:
+        """The same with another type."""
+        return Reloc(self.offset, r_type, self.symbol, self.addend, self.serial)
 
 
 #: In place of the list that few sections have; nothing can be added to it by mistake.

@@ -71,7 +71,9 @@ def _has_shared(state: LinkState) -> bool:
     if state.options.relocatable:
         return False
     return SHT_CUDA_SHARED in state.sections.by_type or any(
-        row[4] & STO_CUDA_SPACE_MASK == _SHARED_BITS for obj in state.objects for row in obj.named
+        row.other & STO_CUDA_SPACE_MASK == _SHARED_BITS
+        for obj in state.objects
+        for row in obj.named
     )
 
 

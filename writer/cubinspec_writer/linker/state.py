@@ -21,14 +21,7 @@ from cubinspec_generated.codes import (
     STT_FUNC,
 )
 from cubinspec_writer.linker.graph import Below, Graph
-from cubinspec_writer.linker.model import (
-    InputObject,
-    InSection,
-    OutSection,
-    Reloc,
-    Symbol,
-    UnifiedRow,
-)
+from cubinspec_writer.linker.model import OutSection, Reloc, Symbol, UnifiedRow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,6 +31,7 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.diagnostics import Diagnostics
     from cubinspec_writer.linker.inputs.host import KernelFilter
     from cubinspec_writer.linker.inputs.options import LinkOptions
+    from cubinspec_writer.linker.inputs.rows import InputObject, InSection
     from cubinspec_writer.linker.inputs.uidx import Index
 
 

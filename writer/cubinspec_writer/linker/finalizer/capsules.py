@@ -34,7 +34,10 @@ from cubinspec_generated.codes import (
 )
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.library.fields import ACTIONS, field_value, write_field
-from cubinspec_writer.linker.model import OutSection, Reloc, Symbol
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec_writer.linker.model import OutSection, Reloc, Symbol
 
 _WORD, _LEN_COUNT = 4, 2
 #: Bits of a record's first byte that are explained.

@@ -17,7 +17,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cubinspec_writer.linker.model import InputObject
+    from cubinspec_writer.linker.inputs.rows import InputObject
+
 
 _INSTRUCTION = 16
 #: DMUL, DADD, DSETP, DFMA; IMMA, DMMA (low nine bits of the opcode, for all kinds of operands).

@@ -20,7 +20,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from cubinspec_writer.linker.model import InputObject, OutSection
+    from cubinspec_writer.linker.inputs.rows import InputObject
+    from cubinspec_writer.linker.model import OutSection
 
 _MERCURY = ".nv.merc"
 _CIE_ID = (1 << 64) - 1

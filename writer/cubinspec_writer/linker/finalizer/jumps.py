@@ -14,8 +14,11 @@ from collections import defaultdict
 
 from cubinspec_generated.codes import SHT_CUDA_CONSTANT_B2
 from cubinspec_writer.linker.library.copies import code_owners
-from cubinspec_writer.linker.model import OutSection, Symbol
-from cubinspec_writer.linker.state import LinkState
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec_writer.linker.model import OutSection, Symbol
+    from cubinspec_writer.linker.state import LinkState
 
 _CONSTANT2 = SHT_CUDA_CONSTANT_B2
 _ENTRY = 4

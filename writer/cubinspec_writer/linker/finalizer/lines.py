@@ -90,9 +90,7 @@ def _sort_sequences(lines: OutSection, relocs: OutSection) -> None:
                 moved[address] = address + len(done) - first
             done += data[first:last]
     lines.data = done
-    found = [
-        reloc._replace(offset=moved.get(reloc.offset, reloc.offset)) for reloc in relocs.relocs
-    ]
+    found = [reloc.at(moved.get(reloc.offset, reloc.offset)) for reloc in relocs.relocs]
     relocs.relocs = sorted(found, key=lambda reloc: -reloc.offset)
 
 

@@ -25,7 +25,8 @@ from cubinspec_generated.codes import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec.reader.elf import Elf
-    from cubinspec_writer.linker.model import InSection
+    from cubinspec_writer.linker.inputs.rows import InSection
+
 
 #: Mercury types that stay as they are, as nothing of theirs is linked with what has the SASS type.
 _OWN_TYPES = (
@@ -66,7 +67,8 @@ def _as_mercury(section: InSection) -> InSection:
             flags |= SHF_ALLOC | SHF_EXECINSTR
     elif sh_type == SHT_SYMTAB or name.startswith(_SASS_ONLY):
         sh_type = SHT_NULL
-    return section._replace(name=name, sh_type=sh_type, flags=flags)
+    section.name, section.sh_type, section.flags = name, sh_type, flags
+    return section
 
 
 def _point_at_capsules(elf: Elf, sections: list[InSection]) -> list[InSection]:
@@ -84,6 +86,6 @@ def _point_at_capsules(elf: Elf, sections: list[InSection]) -> list[InSection]:
         _, _, flags, _, _, _, _, owner, _, _ = row
         exists_once = section.sh_type != SHT_NULL and not flags & SHF_CUDA_MERCURY
         if exists_once and flags & SHF_INFO_LINK and owner < len(infos):
-            section = section._replace(info=capsule_of.get(infos[owner], section.info))
+            section.info = capsule_of.get(infos[owner], section.info)
         pointed.append(section)
     return pointed

@@ -14,11 +14,10 @@ from cubinspec_generated.codes import (
     SHT_NOBITS,
     SHT_PROGBITS,
 )
+from cubinspec_writer.linker.inputs.rows import InputObject, InSection
 from cubinspec_writer.linker.model import SHF_UNSAID
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cubinspec_writer.linker.model import InputObject, InSection
 
 _ELF_TYPES = (SHT_PROGBITS, SHT_NOBITS)
 
@@ -46,7 +45,8 @@ def classified(section: InSection) -> InSection:
     optional = kind.optional_flags & kind.flags & SHF_INFO_LINK
     if section.info and optional and not flags & SHF_INFO_LINK:
         flags |= SHF_INFO_LINK | (SHF_UNSAID if sh_type in CONSTANT_BANK_TYPES else 0)
-    return section._replace(sh_type=sh_type, flags=flags)
+    section.sh_type, section.flags = sh_type, flags
+    return section
 
 
 def without_barriers(
@@ -60,11 +60,9 @@ def without_barriers(
         holding: the flags that have such a number.
     """
     barriers = {s.index: barriers_of(s.flags) for s in sections if s.flags in holding}
-    cleared = [
-        s._replace(flags=s.flags & ~SHF_BARRIERS_MASK) if s.index in barriers else s
-        for s in sections
-    ]
-    return cleared, barriers
+    for index in barriers:
+        sections[index].flags &= ~SHF_BARRIERS_MASK
+    return sections, barriers
 
 
 def add_barriers(obj: InputObject, barriers: dict[int, int]) -> None:

@@ -36,9 +36,7 @@ from cubinspec_generated.codes import (
     ST_TYPE_MASK,
     STT_SECTION,
 )
-from cubinspec_writer.linker.model import (
-    LARGEST_ALIGNMENT,
-    SHARED_POOL,
+from cubinspec_writer.linker.inputs.rows import (
     CallGraph,
     InputObject,
     InReloc,
@@ -46,18 +44,17 @@ from cubinspec_writer.linker.model import (
     InSection,
     InSymbol,
 )
+from cubinspec_writer.linker.model import LARGEST_ALIGNMENT, SHARED_POOL
 from cubinspec_writer.plain import itemgetter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import mmap
-    from typing import NoReturn
+    from typing import Any, NoReturn
 
     from cubinspec.format.strings import StringTable
 
-_OFFSET, _SYMBOL, _FLAGS = itemgetter(0), itemgetter(2), itemgetter(3)
-#: Makes a named tuple of a tuple without a call of its constructor.
-_NEW = tuple.__new__
+_OFFSET, _SYMBOL = itemgetter(0), itemgetter(2)
 #: Offsets in capsules count in Mercury code, so that the section's size is no limit.
 _LARGEST_OFFSET = (1 << 32) - 1
 
@@ -94,7 +91,7 @@ def read_half(elf: Elf, *, mercury: bool) -> InputObject:
     #: Flags of code that hold a number of barriers, as they do up to CUDA 12.
     holding = {
         flags
-        for flags in set(map(_FLAGS, sections))
+        for flags in {section.flags for section in sections}
         if flags & SHF_BARRIERS_MASK and flags & SHF_EXECINSTR
     }
     barriers: dict[int, int] = {}
@@ -131,30 +128,24 @@ def _symbols(elf: Elf, table: int, strtab: StringTable, num_sections: int) -> li
     named = [name for name, info, _, _, _, _ in rows if info & ST_TYPE_MASK != STT_SECTION]
     texts = iter(strtab.get_many(named))
     symbols = [
-        _NEW(
-            InSymbol,
-            (
-                index,
-                next(texts) if info & ST_TYPE_MASK != STT_SECTION else "",
-                info >> ST_BIND_SHIFT,
-                info & ST_TYPE_MASK,
-                other,
-                shndx,
-                value,
-                size,
-            ),
+        InSymbol(
+            index,
+            next(texts) if info & ST_TYPE_MASK != STT_SECTION else "",
+            info >> ST_BIND_SHIFT,
+            info & ST_TYPE_MASK,
+            other,
+            shndx,
+            value,
+            size,
         )
         for index, (_, info, other, shndx, value, size) in enumerate(rows)
     ]
     if SHARED_POOL in elf.section_names:
         # A link with `-r` puts arrays of dynamic size into the pool (rule R8).
         pool = elf.section_names.index(SHARED_POOL)
-        symbols = [
-            s._replace(shndx=SHN_UNDEF)
-            if s.shndx == pool and not s.size and s.kind != STT_SECTION
-            else s
-            for s in symbols
-        ]
+        for symbol in symbols:
+            if symbol.shndx == pool and not symbol.size and symbol.kind != STT_SECTION:
+                symbol.shndx = SHN_UNDEF
     return symbols
 
 
@@ -165,25 +156,22 @@ def _sections(elf: Elf, mercury: bool) -> list[InSection]:
     _check_alignments(elf, {align for _, _, align in kinds})
     if max([at + size for _, _, _, _, at, size, _, _, _, _ in rows]) > elf.size:
         elf.check_bodies()
-    data = elf.data
+    data: Any = elf.data
     # Sections that are not in the file, by type first: few are of such a type.
     empty = {(kind, flags) for kind, flags, _ in kinds if not occupies_file(kind, flags)}
     empty_types = {kind for kind, _ in empty}
     sections = [
-        _NEW(
-            InSection,
-            (
-                index,
-                name,
-                kind,
-                flags,
-                size,
-                link,
-                info,
-                align,
-                entsize,
-                b"" if kind in empty_types and (kind, flags) in empty else data[at : at + size],
-            ),
+        InSection(
+            index,
+            name,
+            kind,
+            flags,
+            size,
+            link,
+            info,
+            align,
+            entsize,
+            b"" if kind in empty_types and (kind, flags) in empty else data[at : at + size],
         )
         for index, (name, (_, kind, flags, _, at, size, link, info, align, entsize)) in enumerate(
             zip(elf.section_names, rows, strict=True)
@@ -194,9 +182,9 @@ def _sections(elf: Elf, mercury: bool) -> list[InSection]:
 
         return mercury_sections(elf, sections)
     if any(flags & SHF_CUDA_MERCURY for _, flags, _ in kinds):
-        sections = [
-            s._replace(sh_type=SHT_NULL) if s.flags & SHF_CUDA_MERCURY else s for s in sections
-        ]
+        for section in sections:
+            if section.flags & SHF_CUDA_MERCURY:
+                section.sh_type = SHT_NULL
     if elf.ident[EI_OSABI] != ELFOSABI_CUDA_V2:
         from cubinspec_writer.linker.inputs.older import classified
 
@@ -246,7 +234,7 @@ def _relocs(elf: Elf, obj: InputObject) -> list[InRelocs]:
         if target >= num_sections:
             elf.section_row(target, f"sections[{section.index}].sh_info")  # says what is wrong
         end = at + number
-        found.append(_NEW(InRelocs, (section.index, target, _is_rela(section), rows[at:end])))
+        found.append(InRelocs(section.index, target, _is_rela(section), rows[at:end]))
         at = end
     return found
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from cubinspec.errors import BadStructureError
 from cubinspec_generated.codes import SHF_ALLOC, SHF_EXECINSTR, SHN_COMMON, SHN_UNDEF, STT_FUNC
-from cubinspec_writer.linker.model import LARGEST_ALIGNMENT, InputObject, InReloc, InSymbol, Symbol
+from cubinspec_writer.linker.model import LARGEST_ALIGNMENT, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from cubinspec_writer.linker.inputs.rows import InputObject, InReloc, InSymbol
     from cubinspec_writer.linker.state import LinkState
 
 
@@ -53,15 +54,16 @@ def reference_graph(state: LinkState) -> tuple[Edges, list[Symbol]]:
             (function_at(obj, a), b) for a, b in obj.callgraph.references if (a, b) not in calls
         }
         sections = obj.sections
-        for _, at, _, rows in obj.relocs:
-            flags = sections[at][3]
+        for relocs in obj.relocs:
+            section, rows = sections[relocs.target], relocs.rows
+            flags = section.flags
             if not flags & SHF_ALLOC:
                 continue
             named = [index for _, _, index, _ in rows if index in functions]
             if not named:
                 continue
             is_code = flags & SHF_EXECINSTR
-            source = owner.get(at if is_code else sections[at][6])
+            source = owner.get(relocs.target if is_code else section.info)
             if source is not None:
                 if only_named:
                     named = [index for index in named if (source, index) not in only_named]
@@ -120,7 +122,7 @@ def code_owners(obj: InputObject, *, replaced: bool = False) -> dict[int, Symbol
     """
     owners: dict[int, Symbol] = {}
     for row in obj.functions:
-        index, _, _, _, _, shndx, _, _ = row
+        index, shndx = row.index, row.shndx
         symbol = obj.bound[index]
         if symbol is None or not shndx or shndx in owners:
             continue
@@ -151,9 +153,9 @@ def aliases(obj: InputObject) -> Iterator[tuple[Symbol, Symbol]]:
     """
     first: dict[int, Symbol] = {}
     for row in obj.functions:
-        symbol = obj.bound[row[0]]
-        if symbol is not None and row[5] and row[5] != SHN_COMMON:
-            known = first.setdefault(row[5], symbol)
+        symbol = obj.bound[row.index]
+        if symbol is not None and row.shndx and row.shndx != SHN_COMMON:
+            known = first.setdefault(row.shndx, symbol)
             if known is not symbol:
                 yield symbol, known
 

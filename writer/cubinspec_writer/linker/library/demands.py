@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
     from cubinspec.format.attributes import RawRecord
     from cubinspec_writer.linker.graph import Graph
-    from cubinspec_writer.linker.model import InputObject, Symbol
+    from cubinspec_writer.linker.inputs.rows import InputObject
+    from cubinspec_writer.linker.model import Symbol
     from cubinspec_writer.linker.state import LinkState
 
 #: A record of a function and a number: format, code, size, symbol, number.
@@ -60,9 +61,9 @@ class FunctionFacts:
         for obj in state.objects:
             bound = obj.bound
             linked = {
-                row[0]: symbol
+                row.index: symbol
                 for row in obj.functions
-                if (symbol := bound[row[0]]) is not None
+                if (symbol := bound[row.index]) is not None
                 and symbol.live
                 and symbol.definition is not None
                 and symbol.definition[1] is row

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from cubinspec_generated import columns
-from cubinspec_writer.plain import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec_writer.linker.model import OutSection
 
 
-class Action(NamedTuple):
+class Action:
     """One bit field of a relocation type, as the table has it."""
 
-    kind: str
-    bit: int
-    width: int
-    value: str
-    shift: int
+    __slots__ = ("bit", "kind", "shift", "value", "width")
+
+    def __init__(self, kind: str, bit: int, width: int, value: str, shift: int) -> None:
+        self.kind = kind
+        self.bit = bit
+        self.width = width
+        self.value = value
+        self.shift = shift
 
 
 #: Types that only clear a field, and only when its target is gone.

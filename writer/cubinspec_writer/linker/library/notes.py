@@ -5,7 +5,10 @@ from __future__ import annotations
 from cubinspec.format.notes import frame
 from cubinspec_generated.codes import NT_NV_TKINFO, SHT_NOTE
 from cubinspec_generated.records import TKINFO_HEAD
-from cubinspec_writer.linker.model import InputObject
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec_writer.linker.inputs.rows import InputObject
 
 CUINFO = ".note.nv.cuinfo"
 

@@ -16,12 +16,13 @@ from __future__ import annotations
 from cubinspec.errors import BadStructureError
 from cubinspec_generated import records
 from cubinspec_generated.codes import SHT_CUDA_UFT_ENTRY
-from cubinspec_writer.linker.model import STUB_CODE, UFT, InputObject, InSection, Symbol
+from cubinspec_writer.linker.model import STUB_CODE, UFT, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from cubinspec_writer.linker.inputs.rows import InputObject, InSection
     from cubinspec_writer.linker.inputs.uidx import Identifier
     from cubinspec_writer.linker.state import LinkState
 

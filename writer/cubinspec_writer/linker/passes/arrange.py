@@ -19,14 +19,12 @@ from cubinspec_writer.linker.model import (
     Symbol,
     UnifiedRow,
 )
-from cubinspec_writer.plain import itemgetter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec_writer.linker.inputs.uidx import Identifier, Window
     from cubinspec_writer.linker.state import LinkState
 
-_OFFSET = itemgetter(1)
 _MISSING_INDEX = "Unified symbols found but index file not specified."
 
 READS = (
@@ -97,7 +95,7 @@ def _arrange_functions(state: LinkState, table: OutSection, window: Window) -> N
         relocs = state.relocations.sections.get((table, is_rela))
         if relocs is not None:
             relocs.relocs = [
-                reloc._replace(offset=merged[reloc.offset // SLOT * SLOT].value // SLOT * scale)
+                reloc.at(merged[reloc.offset // SLOT * SLOT].value // SLOT * scale)
                 for reloc in relocs.relocs
             ]
     _fill_table(state, table, [slots[offset] for offset in sorted(slots)])
@@ -139,7 +137,7 @@ def _arrange_data(state: LinkState, table: OutSection, window: Window) -> None:
     # 0 in between, where nvlink leaves what its memory held.
     data = bytearray(min(window.size, len(old)))
     end = 0
-    for row, offset in sorted(places.items(), key=_OFFSET):
+    for row, offset in sorted(places.items(), key=lambda item: item[1]):
         symbol = row.symbol
         if offset < end or offset + symbol.size > len(old):
             # nvlink writes over a neighbour, or over memory that is not the table's.

@@ -16,11 +16,11 @@ from cubinspec_generated.codes import (
     SHT_CUDA_COMPAT_INFO,
 )
 from cubinspec_generated.tables import compat
-from cubinspec_writer.linker.model import InputObject
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec.format.attributes import RawRecord
+    from cubinspec_writer.linker.inputs.rows import InputObject
     from cubinspec_writer.linker.state import LinkState
 
 #: Code -> value that an input without the record stands for.

@@ -96,9 +96,7 @@ def _make_instance(state: LinkState, kernel: Symbol, arrays: set[Symbol], least:
     state.shared.instances.add(instance)
     for relocs in listed:
         if relocs is not None:
-            relocs.relocs = [
-                r._replace(symbol=instance) if r.symbol in arrays else r for r in relocs.relocs
-            ]
+            relocs.relocs = [r.naming(instance) if r.symbol in arrays else r for r in relocs.relocs]
     section = state.shared_section(kernel, make=True)
     assert section is not None
     instance.value = align_up(_static_size(state.sections.members.get(section, [])), _ALIGN)

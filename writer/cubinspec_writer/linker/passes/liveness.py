@@ -28,9 +28,9 @@ def run(state: LinkState) -> None:
     """Set `live` of every function symbol."""
     for obj in state.objects:
         obj.called = {
-            row[0]: symbol
+            row.index: symbol
             for row in obj.named
-            if (symbol := obj.bound[row[0]]) is not None and symbol.kind == STT_FUNC
+            if (symbol := obj.bound[row.index]) is not None and symbol.kind == STT_FUNC
         }
     options = state.options
     if options.relocatable or options.debug or options.preserve_relocs:

@@ -71,7 +71,7 @@ _WHOLE = {
     r_type: actions[0].width // 8
     for r_type, actions in ACTIONS.items()
     if len(actions) == 1
-    and actions[0][3:] == ("abs", 0)
+    and (actions[0].value, actions[0].shift) == ("abs", 0)
     and actions[0].kind != "clear"
     and actions[0].bit == 0
     and actions[0].width % 8 == 0
@@ -104,7 +104,7 @@ def run(state: LinkState) -> None:
         kept: list[Reloc] = []
         resolved: list[Reloc] = []
         for reloc in section.relocs:
-            _, r_type, symbol, _, _ = reloc
+            r_type, symbol = reloc.r_type, reloc.symbol
             if r_type in of_functions and symbol.kind == STT_FUNC and symbol.definition is not None:
                 kept.append(reloc)
                 continue
@@ -117,7 +117,7 @@ def run(state: LinkState) -> None:
                 stay = stays[symbol] = _types_kept(state, symbol)
             if r_type in stay:
                 if r_type in retype:
-                    reloc = reloc._replace(r_type=retype[r_type])
+                    reloc = reloc.of_type(retype[r_type])
                 elif symbol in slots:
                     _apply(state, target, [reloc], from_field=False)
                 kept.append(reloc)
@@ -145,8 +145,7 @@ def _drop_aliases(state: LinkState) -> None:
     named = {alias: alias.section.owner for alias in state.aliases() if alias.section}
     for section in state.relocations.sections.values() if named else ():
         section.relocs = [
-            reloc._replace(symbol=named.get(reloc.symbol) or reloc.symbol)
-            for reloc in section.relocs
+            reloc.naming(named.get(reloc.symbol) or reloc.symbol) for reloc in section.relocs
         ]
 
 
@@ -244,7 +243,8 @@ def _apply(state: LinkState, target: OutSection, relocs: list[Reloc], *, from_fi
     """Write the values into the bytes of the target."""
     data = target.data
     addresses: dict[Symbol, int] = {}
-    for offset, r_type, symbol, addend, _ in relocs:
+    for reloc in relocs:
+        offset, r_type, symbol, addend = reloc.offset, reloc.r_type, reloc.symbol, reloc.addend
         address = addresses.get(symbol)
         if address is None:
             address = addresses[symbol] = _address(state, target, symbol)

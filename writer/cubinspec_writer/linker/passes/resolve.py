@@ -22,17 +22,13 @@ from cubinspec_generated.codes import (
 )
 from cubinspec_writer.linker.library.copies import checked_alignment
 from cubinspec_writer.linker.library.demands import global_records, word
-from cubinspec_writer.linker.model import (
-    HANDLE_KINDS,
-    InputObject,
-    InSymbol,
-    Symbol,
-)
+from cubinspec_writer.linker.model import HANDLE_KINDS, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from cubinspec_writer.linker.inputs.rows import InputObject, InSymbol
     from cubinspec_writer.linker.state import LinkState
 
 READS = ""
@@ -57,7 +53,7 @@ def run(state: LinkState) -> None:
         conflicts: Conflicts = []
         bound: list[Symbol | None] = [None] * len(obj.symbols)
         for row in obj.named:
-            bound[row[0]] = _bind(state, obj, row, conflicts, copies)
+            bound[row.index] = _bind(state, obj, row, conflicts, copies)
         obj.bound = bound
         # Functions are merged before variables (rule M1).
         for _, text in sorted(conflicts, key=_place):
@@ -133,7 +129,8 @@ def _bind(
         if row.shndx != SHN_UNDEF:
             symbol.definition = (obj, row)
         return symbol
-    _, name, bind, kind, other, shndx, _, size = row
+    name, bind, kind, other = row.name, row.bind, row.kind, row.other
+    shndx, size = row.shndx, row.size
     if shndx == SHN_COMMON and kind != STT_FUNC:
         state.symbols.commons.setdefault(name)
     known = state.symbols.by_name.get(name)
@@ -205,7 +202,7 @@ def _join_common(known: Symbol, obj: InputObject, row: InSymbol) -> None:
 def _define(symbol: Symbol, obj: InputObject, row: InSymbol) -> None:
     if symbol.definition is not None:
         symbol.replaced = (*symbol.replaced, symbol.definition)
-    _, _, bind, kind, other, shndx, _, size = row
+    bind, kind, other, shndx, size = row.bind, row.kind, row.other, row.shndx, row.size
     symbol.definition = (obj, row)
     symbol.bind = STB_WEAK if bind == STB_WEAK else STB_GLOBAL
     if kind == STT_FUNC and other != symbol.other:

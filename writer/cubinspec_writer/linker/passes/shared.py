@@ -345,7 +345,9 @@ def _shared_uses(state: LinkState) -> dict[Symbol, list[Symbol]]:
     """Function -> shared variables that its code names, in order of first use."""
     uses: dict[Symbol, list[Symbol]] = {}
     if not any(
-        row[4] & STO_CUDA_SPACE_MASK == _SHARED_BITS for obj in state.objects for row in obj.named
+        row.other & STO_CUDA_SPACE_MASK == _SHARED_BITS
+        for obj in state.objects
+        for row in obj.named
     ):
         return uses
     for (target, _), relocs in state.relocations.sections.items():

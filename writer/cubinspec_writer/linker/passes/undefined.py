@@ -19,7 +19,8 @@ from cubinspec_writer.linker.library.copies import code_owners
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cubinspec_writer.linker.model import InSymbol, Symbol
+    from cubinspec_writer.linker.inputs.rows import InSymbol
+    from cubinspec_writer.linker.model import Symbol
     from cubinspec_writer.linker.state import LinkState
 
 READS = (
@@ -52,12 +53,12 @@ def _messages(state: LinkState) -> list[str]:
         found = [
             (row, symbol)
             for row in obj.named
-            if (symbol := bound[row[0]]) is not None
+            if (symbol := bound[row.index]) is not None
             and symbol.definition is None
             and _is_missing(symbol)
         ]
         wanting += found
-        missing = {row[0] for row, _ in found}
+        missing = {row.index for row, _ in found}
         if not missing:
             continue
         owner = code_owners(obj)

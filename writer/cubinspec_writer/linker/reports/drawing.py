@@ -5,8 +5,11 @@ from __future__ import annotations
 from cubinspec.report.names import readable
 from cubinspec_writer.linker.diagnostics import EXIT_FATAL, LinkError
 from cubinspec_writer.linker.library.demands import FunctionFacts
-from cubinspec_writer.linker.model import Symbol
-from cubinspec_writer.linker.state import LinkState
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec_writer.linker.model import Symbol
+    from cubinspec_writer.linker.state import LinkState
 
 _STYLES = {
     "calls": "",

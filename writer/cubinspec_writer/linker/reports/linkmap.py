@@ -25,18 +25,20 @@ from cubinspec_generated.codes import (
     STT_FUNC,
     STT_SECTION,
 )
-from cubinspec_writer.linker.inputs.host import HostObject
 from cubinspec_writer.linker.library.copies import defined_here
 from cubinspec_writer.linker.library.notes import TOOL_VERSION
 from cubinspec_writer.linker.library.outsymbols import is_linked
-from cubinspec_writer.linker.model import InputObject, InSection, InSymbol, OutSection, Symbol
 from cubinspec_writer.linker.reports.reasons import Demand, Reasons, function_reason, verdict
-from cubinspec_writer.linker.state import LinkState
 from cubinspec_writer.linker.write.contents import has_mercury_copy, mercury_copy_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from cubinspec_writer.linker.inputs.host import HostObject
+    from cubinspec_writer.linker.inputs.rows import InputObject, InSection, InSymbol
+    from cubinspec_writer.linker.model import OutSection, Symbol
+    from cubinspec_writer.linker.state import LinkState
 
     Json = dict[str, Any]
 

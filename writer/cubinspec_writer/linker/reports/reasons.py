@@ -6,8 +6,11 @@ from cubinspec_generated.codes import SHF_ALLOC, SHF_EXECINSTR, STT_FUNC
 from cubinspec_writer.linker.library.copies import defined_here, reference_graph
 from cubinspec_writer.linker.library.demands import Demands, FunctionFacts
 from cubinspec_writer.linker.library.outsymbols import is_linked
-from cubinspec_writer.linker.model import Symbol
-from cubinspec_writer.linker.state import LinkState
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec_writer.linker.model import Symbol
+    from cubinspec_writer.linker.state import LinkState
 
 
 class Demand:

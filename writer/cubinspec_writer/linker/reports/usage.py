@@ -23,13 +23,14 @@ from cubinspec_writer.linker.library.registers import (
     limit_error,
     register_limits,
 )
-from cubinspec_writer.linker.model import OutSection, Symbol
 from cubinspec_writer.linker.reports.cxxnames import cxx_name
-from cubinspec_writer.linker.state import LinkState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from cubinspec_writer.linker.model import OutSection, Symbol
+    from cubinspec_writer.linker.state import LinkState
 
 _HANDLES = (
     (STT_CUDA_TEXTURE, "textures"),

@@ -56,11 +56,9 @@ def reloc_bytes(section: OutSection) -> bytes:
     rows = reversed(section.relocs)
     if section.sh_type == SHT_REL:
         pack = records.REL_64.pack
-        return b"".join([pack(offset, kind, symbol.index) for offset, kind, symbol, _, _ in rows])
+        return b"".join([pack(row.offset, row.r_type, row.symbol.index) for row in rows])
     pack = records.RELA_64.pack
-    return b"".join(
-        [pack(offset, kind, symbol.index, addend) for offset, kind, symbol, addend, _ in rows]
-    )
+    return b"".join([pack(row.offset, row.r_type, row.symbol.index, row.addend) for row in rows])
 
 
 def callgraph_bytes(state: LinkState, offset_of: OffsetOf) -> bytes:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 import subprocess
 
-from cubinspec_writer.linker.diagnostics import Diagnostics
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from cubinspec_writer.linker.diagnostics import Diagnostics
 
 _SECTIONS = """\
 SECTIONS

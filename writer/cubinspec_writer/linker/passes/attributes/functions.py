@@ -33,13 +33,14 @@ from cubinspec_writer.linker.library.demands import (
     word,
     words,
 )
-from cubinspec_writer.linker.model import InputObject, OutSection, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from cubinspec.format.attributes import RawRecord
+    from cubinspec_writer.linker.inputs.rows import InputObject
+    from cubinspec_writer.linker.model import OutSection, Symbol
     from cubinspec_writer.linker.state import LinkState
 
 #: Records that a link itself adds or changes.
@@ -305,7 +306,7 @@ def _renumber(function: Symbol, record: RawRecord) -> RawRecord:
     if record[1] != EIATTR_PARAM_CBANK or function.definition is None:
         return record
     obj = function.definition[0]
-    place = obj.place(obj.symbols[checked(obj, word(record, 0))][5])
+    place = obj.place(obj.symbols[checked(obj, word(record, 0))].shndx)
     if place is None or not place[0].has_symbol:
         return record
     return record[:4] + place[0].symbol_index.to_bytes(4, "little") + record[8:]

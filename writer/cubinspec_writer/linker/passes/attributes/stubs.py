@@ -5,13 +5,13 @@ from __future__ import annotations
 from cubinspec.format.attributes import raw_record
 from cubinspec_generated.codes import EIATTR_SPARSE_MMA_MASK, EIFMT_HVAL
 from cubinspec_writer.linker.library.unified import STUB_ATTRIBUTES
-from cubinspec_writer.linker.model import Symbol
 from cubinspec_writer.linker.passes.attributes.takeover import Taker, fill_externs, met_functions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec.format.attributes import RawRecord
     from cubinspec_writer.linker.library.demands import Demands
+    from cubinspec_writer.linker.model import Symbol
     from cubinspec_writer.linker.passes.attributes.functions import Collected
     from cubinspec_writer.linker.state import LinkState
 

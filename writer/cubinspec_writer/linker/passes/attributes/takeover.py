@@ -32,13 +32,13 @@ from cubinspec_writer.linker.library.demands import (
     external_record,
     replace_record,
 )
-from cubinspec_writer.linker.model import Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from cubinspec.format.attributes import RawRecord
+    from cubinspec_writer.linker.model import Symbol
     from cubinspec_writer.linker.passes.attributes.functions import Collected
     from cubinspec_writer.linker.state import LinkState
 
@@ -213,7 +213,7 @@ def _in_input_order(state: LinkState) -> list[Symbol]:
         place[0].owner
         for obj in state.objects
         for s in obj.sections
-        if s[2] == SHT_CUDA_INFO and (place := obj.placed[s.index]) is not None
+        if s.sh_type == SHT_CUDA_INFO and (place := obj.placed[s.index]) is not None
     ]
     met = dict.fromkeys(owner for owner in reversed(places) if owner is not None)
     return list(reversed(met))

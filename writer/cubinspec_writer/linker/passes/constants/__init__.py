@@ -13,11 +13,12 @@ from cubinspec_generated.codes import (
     SHT_CUDA_CONSTANT_B2,
     SHT_CUDA_CONSTANT_B3,
 )
-from cubinspec_writer.linker.model import InSection, OutSection, Reloc, Symbol
+from cubinspec_writer.linker.model import OutSection, Reloc, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec_writer.linker.graph import Below
+    from cubinspec_writer.linker.inputs.rows import InSection
     from cubinspec_writer.linker.state import LinkState
 
 _CONSTANT_LIMIT = 0x10000

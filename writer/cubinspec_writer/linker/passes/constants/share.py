@@ -17,10 +17,10 @@ from __future__ import annotations
 
 from cubinspec.format.packing import align_up
 from cubinspec_generated.codes import SHT_CUDA_CONSTANT_B2, STT_SECTION
-from cubinspec_writer.linker.model import OutSection, Reloc, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cubinspec_writer.linker.model import OutSection, Reloc, Symbol
     from cubinspec_writer.linker.state import LinkState
 
 _WIDTHS = frozenset((4, 8, 12, 16, 20, 24, 32, 48, 64))
@@ -89,7 +89,7 @@ class Sharing:
         for symbol, offset in values.items():
             symbol.value = offset
         for rows in self._reloc_lists(section):
-            rows[:] = [reloc._replace(offset=_new_offset(reloc.offset, moved)) for reloc in rows]
+            rows[:] = [reloc.at(_new_offset(reloc.offset, moved)) for reloc in rows]
         return aliases
 
     def placed(self, section: OutSection, kernels: frozenset[Symbol], at: int) -> None:

@@ -40,26 +40,24 @@ from cubinspec_generated.codes import (
     STO_CUDA_SHARED,
     STT_FUNC,
 )
+from cubinspec_writer.linker.inputs.rows import section_index
 from cubinspec_writer.linker.library.copies import accepted_here, checked_alignment, defined_here
 from cubinspec_writer.linker.model import (
     LARGEST_ALIGNMENT,
     SHARED_POOL,
     STUB_CODE,
-    InSection,
-    InSymbol,
     OutSection,
     Symbol,
 )
 from cubinspec_writer.linker.passes.merge.contents import place_section
 from cubinspec_writer.linker.passes.merge.one_input import SHARED, OneInput
 from cubinspec_writer.linker.passes.merge.relocations import merge_relocations
-from cubinspec_writer.plain import itemgetter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cubinspec_writer.linker.inputs.rows import InSection, InSymbol
     from cubinspec_writer.linker.state import LinkState
 
-_IN_ORDER = itemgetter(0)
 _OPTIMIZER = SHT_CUDA_CONSTANT_B2
 _UNIFIED_ENTRIES = (SHT_CUDA_UFT_ENTRY, SHT_CUDA_UDT_ENTRY)
 #: Types of sections that are looked at again when all symbols are merged, as data of type PROGBITS
@@ -109,19 +107,19 @@ def run(state: LinkState) -> None:
 
 def _find_owners(one: OneInput) -> None:
     for row in one.obj.functions:
-        symbol = one.obj.bound[row[0]]
+        symbol = one.obj.bound[row.index]
         if symbol is None:
             continue
         one.functions.append((row, symbol))
-        shndx = row[5]
+        shndx = row.shndx
         if shndx == SHN_UNDEF:
             continue
         if shndx in one.owner:
             one.aliases.append((symbol, row))
             continue
-        if symbol.live and accepted_here(one.obj, row[0]):
+        if symbol.live and accepted_here(one.obj, row.index):
             one.owner[shndx] = symbol
-            if row[2] == STB_GLOBAL:
+            if row.bind == STB_GLOBAL:
                 one.state.symbols.strong.add(symbol)
         else:
             one.skipped.add(shndx)
@@ -134,16 +132,16 @@ def _functions(one: OneInput) -> None:
     # What the host says takes effect when all is merged (rule R6).
     by_host = state.kernels is not None and state.kernels.by_host
     joins_stubs = state.index is not None and not state.options.relocatable
-    info = {s[6]: s for s in obj.of_types((SHT_CUDA_INFO,)) if s[6]}
+    info = {s.info: s for s in obj.of_types((SHT_CUDA_INFO,)) if s.info}
     for row, symbol in one.functions:
         if not symbol.live:
             _dead_kernel(one, symbol)
             continue
         state.enter(symbol)
-        if one.owner.get(row[5]) is not symbol:
+        if one.owner.get(row.shndx) is not symbol:
             continue
-        text = obj.sections[row[5]]
-        index, name, sh_type, flags, size, _, owners, align, entsize, data = text
+        text = obj.sections[row.shndx]
+        index, name, data = text.index, text.name, text.data
         if joins_stubs and name.startswith(STUB_CODE):
             from cubinspec_writer.linker.passes.merge.unified import merge_stub
 
@@ -154,12 +152,14 @@ def _functions(one: OneInput) -> None:
             _replace(one, symbol, row)
             section = symbol.section
         else:
-            section = state.create_section(name, sh_type, flags, align, symbol, entsize)
+            section = state.create_section(
+                name, text.sh_type, text.flags, text.align, symbol, text.entsize
+            )
         if section.is_nobits or not is_new:
-            section.append(data, size, 0)
+            section.append(data, text.size, 0)
         else:
             section.content = data
-        section.info_value = owners & 0xFF000000
+        section.info_value = text.info & 0xFF000000
         symbol.section = section
         obj.placed[index] = (section, 0)
         if symbol.other & STO_CUDA_ENTRY and (by_host or state.is_kernel(symbol)):
@@ -172,8 +172,8 @@ def _functions(one: OneInput) -> None:
             ):
                 state.names.reserve(name, symbol)
     for alias, row in one.aliases:
-        if alias.live and defined_here(obj, row[0]):
-            alias.section, alias.value = one.owner[row[5]].section, row[6]
+        if alias.live and defined_here(obj, row.index):
+            alias.section, alias.value = one.owner[row.shndx].section, row.value
 
 
 def _replace(one: OneInput, symbol: Symbol, row: InSymbol) -> None:
@@ -222,10 +222,12 @@ def _info_section(one: OneInput, source: InSection, owner: Symbol, *, is_new: bo
         is_new: nothing of the function was merged before.
     """
     state = one.state
-    index, name, sh_type, flags, _, _, _, align, _, _ = source
+    index, name = source.index, source.name
     section = None if is_new else state.sections.find(name, owner)
     if section is None:
-        section = state.create_section(name, sh_type, flags, align, owner, 0, False)
+        section = state.create_section(
+            name, source.sh_type, source.flags, source.align, owner, 0, False
+        )
     else:
         state.attributes.order.pop(owner, None)
     section.info_section = owner.section
@@ -237,8 +239,8 @@ def _info_section(one: OneInput, source: InSection, owner: Symbol, *, is_new: bo
 def _symbols(one: OneInput) -> None:
     obj = one.obj
     for row in obj.named:
-        symbol = obj.bound[row[0]]
-        if symbol is None or row[3] == STT_FUNC:
+        symbol = obj.bound[row.index]
+        if symbol is None or row.kind == STT_FUNC:
             continue
         note = row.shndx == SHN_UNDEF and row.bind == STB_LOCAL
         if note and not one.state.options.relocatable:
@@ -310,23 +312,23 @@ def _defined_symbol(one: OneInput, row: InSymbol, symbol: Symbol) -> None:
 def _content(one: OneInput) -> None:
     obj = one.obj
     code = obj.of_types((SHT_PROGBITS,))
-    others = [section for section in code if not section[3] & SHF_EXECINSTR]
-    for section in sorted(others + obj.of_types(_WITH_CONTENT), key=_IN_ORDER):
-        if section[2] in _UNIFIED_ENTRIES:
+    others = [section for section in code if not section.flags & SHF_EXECINSTR]
+    for section in sorted(others + obj.of_types(_WITH_CONTENT), key=section_index):
+        if section.sh_type in _UNIFIED_ENTRIES:
             from cubinspec_writer.linker.passes.merge.unified import merge_entries
 
             merge_entries(one.state, obj, section)
-        elif not section[3] & SHF_EXECINSTR:
+        elif not section.flags & SHF_EXECINSTR:
             # Initial values come, too, where nothing names them (rule B4).
             place_section(one, section, last=True)
 
 
 def _function_info(one: OneInput) -> None:
     for section in one.obj.of_types((SHT_CUDA_INFO,)):
-        if not section[3] & SHF_INFO_LINK:
+        if not section.flags & SHF_INFO_LINK:
             continue
-        owner = one.owner.get(section[6])
-        if owner is not None and one.obj.placed[section[0]] is None:
+        owner = one.owner.get(section.info)
+        if owner is not None and one.obj.placed[section.index] is None:
             _info_section(one, section, owner, is_new=len(owner.parts) == 1)
 
 

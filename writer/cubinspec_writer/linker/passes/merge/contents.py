@@ -10,8 +10,17 @@ from cubinspec_generated.codes import (
     SHT_CUDA_RESERVED_SHARED,
     SHT_CUDA_SHARED,
 )
-from cubinspec_writer.linker.model import REGISTER_TABLE, SHF_UNSAID, InSection, OutSection, Symbol
+from cubinspec_writer.linker.model import (
+    REGISTER_TABLE,
+    SHF_UNSAID,
+    OutSection,
+    Symbol,
+)
 from cubinspec_writer.linker.passes.merge.one_input import SHARED, TABLES_OF_CODE, OneInput
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec_writer.linker.inputs.rows import InSection
 
 
 def place_section(
@@ -22,7 +31,8 @@ def place_section(
     Args:
         last: no symbol will ask for this section.
     """
-    index, name, sh_type, flags, size, _, info, _, _, _ = source
+    index, name, sh_type, flags = source.index, source.name, source.sh_type, source.flags
+    size, info = source.size, source.info
     known = one.obj.placed[index]
     if known is not None:
         return known
@@ -88,10 +98,10 @@ def _named_part(one: OneInput, source: InSection) -> InSection:
     if one.named_ends is None:
         one.named_ends = {}
         for row in one.obj.symbols:
-            end = max(row[6] + row[7], one.named_ends.get(row[5], 0))
-            one.named_ends[row[5]] = end
+            end = max(row.value + row.size, one.named_ends.get(row.shndx, 0))
+            one.named_ends[row.shndx] = end
     end = min(one.named_ends.get(source.index, source.size), source.size)
-    return source if end == source.size else source._replace(data=source.data[:end], size=end)
+    return source if end == source.size else source.cut(end)
 
 
 def _known_section(one: OneInput, source: InSection, owner: Symbol | None) -> OutSection | None:

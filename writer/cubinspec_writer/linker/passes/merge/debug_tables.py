@@ -7,8 +7,12 @@ from cubinspec_writer.linker.finalizer.lines import keep_lines
 from cubinspec_writer.linker.finalizer.registers import clear_places
 from cubinspec_writer.linker.library.copies import accepted_here, defined_here
 from cubinspec_writer.linker.library.unified import later_stubs
-from cubinspec_writer.linker.model import FRAMES, InSection, OutSection, Symbol
+from cubinspec_writer.linker.model import FRAMES, OutSection, Symbol
 from cubinspec_writer.linker.passes.merge.one_input import OneInput, is_dead, is_forgotten
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec_writer.linker.inputs.rows import InSection
 
 
 def table_of_code(one: OneInput, source: InSection, section: OutSection) -> int:

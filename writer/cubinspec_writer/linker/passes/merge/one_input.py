@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from cubinspec_writer.linker.library.copies import accepted_here, defined_here
-from cubinspec_writer.linker.model import (
-    FRAMES,
-    LINE_TABLES,
-    InputObject,
-    InSymbol,
-    OutSection,
-    Symbol,
-)
+from cubinspec_writer.linker.model import FRAMES, LINE_TABLES, OutSection, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec_writer.linker.finalizer.kept import Kept
+    from cubinspec_writer.linker.inputs.rows import InputObject, InSymbol
     from cubinspec_writer.linker.state import LinkState
 
 #: Debug tables with an entry for every function.

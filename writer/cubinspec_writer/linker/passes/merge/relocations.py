@@ -14,15 +14,7 @@ from cubinspec_generated.codes import (
 )
 from cubinspec_writer.linker.library.copies import accepted_here, defined_here
 from cubinspec_writer.linker.library.fields import clear, is_clear
-from cubinspec_writer.linker.model import (
-    UFT,
-    InputObject,
-    InReloc,
-    InRelocs,
-    OutSection,
-    Reloc,
-    Symbol,
-)
+from cubinspec_writer.linker.model import UFT, OutSection, Reloc, Symbol
 from cubinspec_writer.linker.passes.merge.one_input import (
     TABLES_OF_CODE,
     OneInput,
@@ -34,12 +26,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from cubinspec_writer.linker.inputs.rows import InputObject, InReloc, InRelocs
     from cubinspec_writer.linker.state import LinkState
 
 #: From this many relocations on, a look at all symbols first is worth it.
 _MANY = 32
-#: Makes a named tuple of a tuple without a call of its constructor.
-_NEW = tuple.__new__
 
 
 def merge_relocations(one: OneInput, relocs: InRelocs) -> None:
@@ -127,7 +118,7 @@ class _Relocations:
             serial += counted
             if base:
                 offset += base  # most blocks stay where they are: no new number then
-            section.relocs.append(_NEW(Reloc, (offset, r_type, symbol, addend, serial)))
+            section.relocs.append(Reloc(offset, r_type, symbol, addend, serial))
         state.relocations.num_merged = serial
 
     def _changed(
@@ -271,8 +262,7 @@ class _RelocNames:
             if second is not None:
                 self.section_for(second)
         section.relocs += [
-            _NEW(Reloc, (offset, r_type, known[index], addend, 0))
-            for offset, r_type, index, addend in rows
+            Reloc(offset, r_type, known[index], addend, 0) for offset, r_type, index, addend in rows
         ]
 
     def ensure(self) -> OutSection:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from cubinspec_generated.codes import SHF_INFO_LINK, SHT_CUDA_INFO
 from cubinspec_writer.linker.library.unified import STUB, STUB_ATTRIBUTES, identifier_rows
-from cubinspec_writer.linker.model import SLOT, UFT, InputObject, InSection, Symbol, UnifiedRow
+from cubinspec_writer.linker.model import SLOT, UFT, Symbol, UnifiedRow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cubinspec_writer.linker.inputs.rows import InputObject, InSection
     from cubinspec_writer.linker.state import LinkState
 
 #: Flags that a link adds to a row.
