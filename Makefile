@@ -79,7 +79,7 @@ bench: $(VENV)/.bench ## measure against the peers and write docs/performance.md
 lint: $(VENV)/.dev ## ruff: rules and format; numbers of the spec stand by name
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
-	$(PY) -m tools.lint --report
+	$(PY) -m tools.lint
 
 types: $(VENV)/.dev ## mypy --strict
 	$(VENV)/bin/mypy

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from cubinspec.format.attributes import RecordSplitter
 from cubinspec_generated.codes import (
+    EF_CUDA_V2_SM_MASK,
+    EF_CUDA_V2_SM_SHIFT,
     STO_CUDA_ENTRY,
     STO_CUDA_SPACE_MASK,
     STO_CUDA_SPACE_SHIFT,
@@ -211,7 +213,7 @@ class InputObject:
 
     @property
     def sm(self) -> int:
-        return (self.flags >> 8) & 0xFFFF
+        return (self.flags & EF_CUDA_V2_SM_MASK) >> EF_CUDA_V2_SM_SHIFT
 
     def place(self, section: int) -> tuple[OutSection, int] | None:
         """Where a section went; None, too, for the reserved numbers."""

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from cubinspec.format.notes import frame
-from cubinspec_generated.codes import NT_NV_TKINFO, SHT_NOTE
+from cubinspec_generated.codes import (
+    EF_CUDA_VIRTUAL_SM_MASK,
+    EF_CUDA_VIRTUAL_SM_SHIFT,
+    NT_NV_TKINFO,
+    SHT_NOTE,
+)
 from cubinspec_generated.records import TKINFO_HEAD
 
 TYPE_CHECKING = False
@@ -36,7 +41,7 @@ def virtual_target(obj: InputObject) -> int | None:
     for section in obj.of_types((SHT_NOTE,)):
         if section.name in _CUDA_NOTES and len(section.data) >= 32:
             return int.from_bytes(section.data[26:28], "little")
-    return (obj.flags >> 16 & 0xFF) or None
+    return (obj.flags & EF_CUDA_VIRTUAL_SM_MASK) >> EF_CUDA_VIRTUAL_SM_SHIFT or None
 
 
 def toolkit_of(note: bytes) -> int:

@@ -17,6 +17,7 @@ from cubinspec_generated.codes import (
     SHT_CUDA_CONSTANT_B0,
     SHT_CUDA_GLOBAL,
     SHT_CUDA_GLOBAL_INIT,
+    SHT_NULL,
     STO_CUDA_CONSTANT,
     STO_CUDA_RESERVED_SHARED,
     STO_CUDA_SHARED,
@@ -270,7 +271,7 @@ def _apply(state: LinkState, target: OutSection, relocs: list[Reloc], *, from_fi
             values["const_bank"] = 0
         elif symbol.section is not None or state.options.relocatable:
             # With `-r`, a reference has no section, whose type is 0 (rule R12).
-            sh_type = symbol.section.sh_type if symbol.section is not None else 0
+            sh_type = symbol.section.sh_type if symbol.section is not None else SHT_NULL
             values["const_bank"] = sh_type - SHT_CUDA_CONSTANT_B0
         for action in actions:
             if action.kind != "clear" and action.value in values:

@@ -22,6 +22,7 @@ from cubinspec_generated.codes import (
     SHF_EXECINSTR,
     SHF_INFO_LINK,
     SHF_WRITE,
+    SHI_REGISTERS_MASK,
     SHN_COMMON,
     SHN_UNDEF,
     SHT_CUDA_CONSTANT_B0,
@@ -159,7 +160,7 @@ def _functions(one: OneInput) -> None:
             section.append(data, text.size, 0)
         else:
             section.content = data
-        section.info_value = text.info & 0xFF000000
+        section.info_value = text.info & SHI_REGISTERS_MASK
         symbol.section = section
         obj.placed[index] = (section, 0)
         if symbol.other & STO_CUDA_ENTRY and (by_host or state.is_kernel(symbol)):
