@@ -40,7 +40,7 @@ ROWS = {
 #: Of inputs, what passes fill; all else is given.
 _FILLED = {"bound", "called", "placed", "repeats"}
 #: Caches: their values follow from other fields, and whoever asks first makes them.
-_CACHES = {"graph.known", "graph.by_signature", "relocations.lockstep", "section.known_symbol"}
+_CACHES = {"graph.known", "graph.by_signature", "relocations.lockstep", "section.made_symbol"}
 #: What every symbol and every section has from the start, though a pass may change it.
 _FROM_THE_START = {"symbol.name", "section.reserved"}
 #: What the writers set: the number of a section.

@@ -202,7 +202,7 @@ class OutSection:
         "info_section",
         "info_value",
         "is_nobits",
-        "known_symbol",
+        "made_symbol",
         "name",
         "nobits_size",
         "owner",
@@ -235,7 +235,7 @@ class OutSection:
         self.owner = owner
         self.has_symbol = has_symbol
         self.symbol_index = 0
-        self.known_symbol: Symbol | None = None
+        self.made_symbol: Symbol | None = None
         self.info_section: OutSection | None = None
         self.info_value = 0
         self.relocs: list[Reloc] = _NO_ROWS
@@ -247,12 +247,12 @@ class OutSection:
     @property
     def symbol(self) -> Symbol | None:
         """The section symbol, made when somebody needs more than its number."""
-        symbol = self.known_symbol
+        symbol = self.made_symbol
         if symbol is None and self.has_symbol:
             symbol = Symbol("", STB_LOCAL, STT_SECTION, 0, section=self, entered=True)
             if self.symbol_index:
                 symbol.index = self.symbol_index
-            self.known_symbol = symbol
+            self.made_symbol = symbol
         return symbol
 
     @property

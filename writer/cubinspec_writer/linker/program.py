@@ -47,11 +47,11 @@ def _link(inputs: Iterable[Input], options: LinkOptions) -> LinkResult:
     kernels = _kernel_filter(gathered, options, diagnostics)
     family = target_of(options, diagnostics).family
     candidates = gathered.candidates
-    plain = [read_half(c.elf, mercury=False) for c in candidates]
+    sass = [read_half(c.elf, mercury=False) for c in candidates]
     code = [read_half(c.elf, mercury=True) for c in candidates] if family.mercury_half else []
     candidates.clear()  # nobody needs the tables of the files any more
     if family.mercury_half is None:
-        half = LinkState(options, family, plain, diagnostics, kernels, index)
+        half = LinkState(options, family, sass, diagnostics, kernels, index)
         run_passes(half)
         _report(half)
         return LinkResult(direct.write(half), diagnostics.messages, gathered.hosts, half, None)
@@ -59,7 +59,7 @@ def _link(inputs: Iterable[Input], options: LinkOptions) -> LinkResult:
     run_passes(mercury)
     _report(mercury)
     # The SASS half has nothing to say that the Mercury half has not said.
-    half = LinkState(options, family, plain, Diagnostics(), kernels, index, mercury)
+    half = LinkState(options, family, sass, Diagnostics(), kernels, index, mercury)
     run_passes(half)
     # With the emitter, for which small links must not wait.
     from cubinspec_writer.linker.write import both_halves

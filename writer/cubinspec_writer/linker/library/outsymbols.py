@@ -64,17 +64,19 @@ _UNKNOWN_ADDRESS = (1 << 64) - 1
 _SHARED_BITS = STO_CUDA_SHARED << STO_CUDA_SPACE_SHIFT
 
 
-def is_late(state: LinkState, section: OutSection) -> bool:
+def is_deferred(state: LinkState, section: OutSection) -> bool:
     """Whether a section is made by the finalizer, after everything else was named."""
-    late = state.family.constant0_deferred and section.sh_type == SHT_CUDA_CONSTANT_B0
-    return late and not state.family.keeps_symbols and section.owner not in state.handles.kernels
+    deferred = state.family.constant0_deferred and section.sh_type == SHT_CUDA_CONSTANT_B0
+    return (
+        deferred and not state.family.keeps_symbols and section.owner not in state.handles.kernels
+    )
 
 
-def late_sections(state: LinkState) -> list[OutSection]:
+def deferred_sections(state: LinkState) -> list[OutSection]:
     """What the finalizer makes: parameter banks in the order of the kernels (rule F7)."""
     position = {function: i for i, function in enumerate(state.symbols.functions)}
-    late = [s for s in state.sections.made if s.emitted and is_late(state, s)]
-    return sorted(late, key=lambda s: position.get(s.owner, -1) if s.owner is not None else -1)
+    deferred = [s for s in state.sections.made if s.emitted and is_deferred(state, s)]
+    return sorted(deferred, key=lambda s: position.get(s.owner, -1) if s.owner is not None else -1)
 
 
 def has_symbol(state: LinkState, section: OutSection) -> bool:
@@ -95,7 +97,7 @@ def has_symbol(state: LinkState, section: OutSection) -> bool:
     return section.has_symbol and section.emitted
 
 
-def is_hidden(state: LinkState, symbol: Symbol) -> bool:
+def is_nameless(state: LinkState, symbol: Symbol) -> bool:
     """Whether not even the name of a symbol is in the string table."""
     options = state.options
     if options.relocatable or not (symbol.internal or symbol.space == STO_CUDA_SHARED):
@@ -105,7 +107,7 @@ def is_hidden(state: LinkState, symbol: Symbol) -> bool:
     return not (options.preserve_relocs and has_place(state, symbol))
 
 
-def is_plain(symbol: Symbol) -> bool:
+def is_ordinary(symbol: Symbol) -> bool:
     """Whether a symbol is of the common kind that no rule drops or hides."""
     shared = symbol.other & STO_CUDA_SPACE_MASK == _SHARED_BITS
     return symbol.definition is not None and not symbol.internal and not shared
@@ -116,7 +118,7 @@ def is_dropped(state: LinkState, symbol: Symbol) -> bool:
     if state.options.relocatable:
         return False
     is_idle = state.index is None and is_table_placeholder(symbol)
-    return is_idle or is_hidden(state, symbol)
+    return is_idle or is_nameless(state, symbol)
 
 
 def symbol_fields(state: LinkState, symbol: Symbol) -> tuple[int, int, int]:

@@ -60,16 +60,16 @@ def _add_edges(
     live: dict[int, Symbol],
 ) -> None:
     """Add the edges between live functions whose caller's copy here was linked for a time."""
-    known: dict[Symbol, set[Symbol]] = {}
+    callees: dict[Symbol, set[Symbol]] = {}
     for a, b in pairs:
         source, target = live.get(a), live.get(b)
         if source is None or target is None or not accepted_here(obj, a):
             continue
         # Two copies of a caller list a common callee twice (rule W2), but not with `-r` (rule R11).
-        seen = known.get(source)
+        seen = callees.get(source)
         if seen is None:
             before = edges.get(source, ()) if state.options.relocatable else ()
-            seen = known[source] = set(before)
+            seen = callees[source] = set(before)
         if target not in seen:
             seen.add(target)
             edges.setdefault(source, []).append(target)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from cubinspec_generated.codes import SHF_EXECINSTR, SHT_CUDA_SHARED, SHT_PROGBITS
 from cubinspec_writer.linker.library.outsymbols import (
+    deferred_sections,
     has_symbol,
     is_dropped,
-    is_plain,
-    late_sections,
+    is_ordinary,
 )
 from cubinspec_writer.linker.model import OutSection, Symbol
 
@@ -36,27 +36,27 @@ FREEZES = "section.symbol_index symbol.index symbol.size symbols.numbered"
 def run(state: LinkState) -> None:
     """Give every symbol of the output its number (that of the null symbol is 0)."""
     symbols: list[Symbol | OutSection] = []
-    late = late_sections(state) if state.family.constant0_deferred else []
-    unnumbered = set(late)
+    deferred = deferred_sections(state) if state.family.constant0_deferred else []
+    unnumbered = set(deferred)
     for entry in state.names.entries:
         if type(entry) is OutSection:
             if not entry.emitted or not entry.has_symbol:
                 continue
             if entry.sh_type in _MAYBE_EMPTY and not (entry.content or has_symbol(state, entry)):
                 continue
-            if not late or entry not in unnumbered:
+            if not deferred or entry not in unnumbered:
                 symbols.append(entry)
-        elif type(entry) is Symbol and (is_plain(entry) or not is_dropped(state, entry)):
+        elif type(entry) is Symbol and (is_ordinary(entry) or not is_dropped(state, entry)):
             symbols.append(entry)
-    symbols += [s for s in state.symbols.globals if is_plain(s) or not is_dropped(state, s)]
-    symbols += [s for s in late if has_symbol(state, s)]
+    symbols += [s for s in state.symbols.globals if is_ordinary(s) or not is_dropped(state, s)]
+    symbols += [s for s in deferred if has_symbol(state, s)]
     for index, item in enumerate(symbols, 1):
         if type(item) is Symbol:
             item.index = index
             continue
         item.symbol_index = index
-        if item.known_symbol is not None:
-            item.known_symbol.index = index
+        if item.made_symbol is not None:
+            item.made_symbol.index = index
     if (
         state.family.constant0_deferred
         and not state.family.keeps_symbols

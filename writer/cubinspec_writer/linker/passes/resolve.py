@@ -48,7 +48,7 @@ def run(state: LinkState) -> None:
     signatures: dict[Symbol, str] = {}
     copies = _Copies()
     # Warnings that are errors end the link later.
-    known = len(state.diagnostics.messages)
+    num_before = len(state.diagnostics.messages)
     for obj in state.objects:
         conflicts: Conflicts = []
         bound: list[Symbol | None] = [None] * len(obj.symbols)
@@ -61,7 +61,7 @@ def run(state: LinkState) -> None:
                 raise state.diagnostics.fatal(text)
             state.diagnostics.error(text)
         _check_signatures(state, obj, signatures)
-        if any(level == "error" for level, _ in state.diagnostics.messages[known:]):
+        if any(level == "error" for level, _ in state.diagnostics.messages[num_before:]):
             raise state.diagnostics.fatal("merge_elf failed")
     # Warnings about inputs and options are errors with -Werror.
     state.diagnostics.stop_on_errors()
@@ -88,33 +88,33 @@ class _Copies:
 
     def registers(self, obj: InputObject, row: InSymbol) -> int:
         """Registers that a copy needs; 0 when its input says nothing."""
-        known = self._registers.get(obj)
-        if known is None:
-            known = self._registers[obj] = {
+        cached = self._registers.get(obj)
+        if cached is None:
+            cached = self._registers[obj] = {
                 word(record, 0): word(record, 1)
                 for record in global_records(obj)
                 if record[1] == EIATTR_REGCOUNT
             }
-        return known.get(row.index, 0)
+        return cached.get(row.index, 0)
 
     def bank(self, obj: InputObject, row: InSymbol) -> int | None:
         """Size of the parameter bank of a kernel's copy."""
-        known = self._banks.get(obj)
-        if known is None:
-            known = self._banks[obj] = {
+        cached = self._banks.get(obj)
+        if cached is None:
+            cached = self._banks[obj] = {
                 s.info: s.size for s in obj.of_types((SHT_CUDA_CONSTANT_B0,))
             }
-        return known.get(row.shndx)
+        return cached.get(row.shndx)
 
 
-def _check_signatures(state: LinkState, obj: InputObject, known: dict[Symbol, str]) -> None:
+def _check_signatures(state: LinkState, obj: InputObject, texts: dict[Symbol, str]) -> None:
     """Compare parameters and results; what follows a `|` is about registers only (rule M4)."""
     for index, offset in obj.prototypes:
         symbol = obj.bound[index] if index < len(obj.bound) else None
         text = obj.string(offset).partition("|")[0]
         if symbol is None or not text:
             continue
-        if known.setdefault(symbol, text) != text:
+        if texts.setdefault(symbol, text) != text:
             # The file of a weak copy that this input replaces.
             first = symbol.replaced[:1] if symbol.definition and symbol.definition[0] is obj else ()
             text = _conflict("Prototype doesn't match for", symbol, obj, "first defined in", first)
@@ -133,70 +133,72 @@ def _bind(
     shndx, size = row.shndx, row.size
     if shndx == SHN_COMMON and kind != STT_FUNC:
         state.symbols.commons.setdefault(name)
-    known = state.symbols.by_name.get(name)
-    if known is None:
-        known = state.symbols.by_name[name] = Symbol(name, STB_GLOBAL, kind, other, size, first=obj)
-        known.in_globals = shndx == SHN_UNDEF or bind == STB_GLOBAL
+    registered = state.symbols.by_name.get(name)
+    if registered is None:
+        registered = state.symbols.by_name[name] = Symbol(
+            name, STB_GLOBAL, kind, other, size, first=obj
+        )
+        registered.in_globals = shndx == SHN_UNDEF or bind == STB_GLOBAL
         if shndx == SHN_UNDEF:
-            known.value = row.value
+            registered.value = row.value
             if (
                 state.options.relocatable
                 and row.bind == STB_WEAK
-                and known.space == STO_CUDA_SHARED
+                and registered.space == STO_CUDA_SHARED
             ):
                 # What `-r` made for arrays of dynamic size keeps its binding (rule R10).
-                known.bind, known.in_globals = STB_WEAK, False
+                registered.bind, registered.in_globals = STB_WEAK, False
         else:
-            _define(known, obj, row)
-        return known
-    wrong = list(_conflicts(known, obj, row))
+            _define(registered, obj, row)
+        return registered
+    wrong = list(_conflicts(registered, obj, row))
     if wrong:
         order = (row.kind != STT_FUNC, row.index)
         conflicts += [(order, text) for text in wrong]
-        if known.kind != STT_FUNC and row.kind == STT_FUNC:
-            weak = known.bind == row.bind == STB_WEAK and row.shndx != SHN_UNDEF
+        if registered.kind != STT_FUNC and row.kind == STT_FUNC:
+            weak = registered.bind == row.bind == STB_WEAK and row.shndx != SHN_UNDEF
             if weak or not row.is_entry:
                 # nvlink compares registers, and looks for the variable in the call graph.
                 conflicts.append((order, _NO_REGISTERS) if weak else (_AT_LAST, _NO_NODE))
-        return known
+        return registered
     if row.shndx == SHN_UNDEF:
-        return known
-    if not known.is_defined:
+        return registered
+    if not registered.is_defined:
         # An array of dynamic size stays one; nvlink gives it no place at all.
-        if not _is_dynamic(known):
-            _define(known, obj, row)
-    elif row.shndx == SHN_COMMON or known.common:
-        _join_common(known, obj, row)
+        if not _is_dynamic(registered):
+            _define(registered, obj, row)
+    elif row.shndx == SHN_COMMON or registered.common:
+        _join_common(registered, obj, row)
     elif row.bind == STB_GLOBAL:
-        _define(known, obj, row)
-    elif row.kind == STT_FUNC and known.bind == STB_WEAK:
-        assert known.definition is not None
-        banks = copies.bank(*known.definition), copies.bank(obj, row)
+        _define(registered, obj, row)
+    elif row.kind == STT_FUNC and registered.bind == STB_WEAK:
+        assert registered.definition is not None
+        banks = copies.bank(*registered.definition), copies.bank(obj, row)
         if banks[0] != banks[1] and not state.family.constant0_deferred:
             text = f"Duplicate weak parameter bank for '{row.name}' is not the same size"
             conflicts.append(((True, row.index), text))
-        elif copies.registers(obj, row) < copies.registers(*known.definition):
-            _define(known, obj, row)
-    elif row.kind != STT_FUNC and known.bind == STB_WEAK:
+        elif copies.registers(obj, row) < copies.registers(*registered.definition):
+            _define(registered, obj, row)
+    elif row.kind != STT_FUNC and registered.bind == STB_WEAK:
         obj.repeats.setdefault(row.shndx, []).append((row.value, row.value + row.size))
-    return known
+    return registered
 
 
-def _join_common(known: Symbol, obj: InputObject, row: InSymbol) -> None:
+def _join_common(registered: Symbol, obj: InputObject, row: InSymbol) -> None:
     """A common variable gives way to an initial value only (rule W15)."""
-    if known.common and row.shndx == SHN_COMMON:
-        if row.size > known.size:
-            known.size, known.definition = row.size, (obj, row)
-    elif _joins_initial(known, obj, row):
-        if known.common:
-            _define(known, obj, row)
-    elif not known.common:
-        bind = known.bind
-        _define(known, obj, row)
-        known.bind = bind
+    if registered.common and row.shndx == SHN_COMMON:
+        if row.size > registered.size:
+            registered.size, registered.definition = row.size, (obj, row)
+    elif _joins_initial(registered, obj, row):
+        if registered.common:
+            _define(registered, obj, row)
+    elif not registered.common:
+        bind = registered.bind
+        _define(registered, obj, row)
+        registered.bind = bind
     elif row.bind == STB_GLOBAL:
         # What it would have without the common one is left unused.
-        known.replaced = (*known.replaced, (obj, row))
+        registered.replaced = (*registered.replaced, (obj, row))
 
 
 def _define(symbol: Symbol, obj: InputObject, row: InSymbol) -> None:
@@ -215,60 +217,64 @@ def _define(symbol: Symbol, obj: InputObject, row: InSymbol) -> None:
         symbol.alignment = checked_alignment(obj, row)
 
 
-def _conflicts(known: Symbol, obj: InputObject, row: InSymbol) -> Iterator[str]:
+def _conflicts(registered: Symbol, obj: InputObject, row: InSymbol) -> Iterator[str]:
     """What speaks against taking two symbols of one name for the same thing.
 
     From a table of 34 kinds of declarations in the first file and in the second (rules
     M2, M3).
     """
-    if row.kind in HANDLE_KINDS and known.kind != row.kind:
-        yield _conflict("Multiple definition of", known, obj, "first defined in")
+    if row.kind in HANDLE_KINDS and registered.kind != row.kind:
+        yield _conflict("Multiple definition of", registered, obj, "first defined in")
         return
     is_function = row.kind == STT_FUNC
-    if is_function and known.is_entry != row.is_entry:
+    if is_function and registered.is_entry != row.is_entry:
         yield f"Function '{row.name}' not declared __global__ in all source files"
-    if (known.kind == STT_FUNC) != is_function or known.space != row.space:
-        yield _conflict("Memory space doesn't match for", known, obj, "first specified in")
+    if (registered.kind == STT_FUNC) != is_function or registered.space != row.space:
+        yield _conflict("Memory space doesn't match for", registered, obj, "first specified in")
     initial = False
     if not is_function:
-        if (known.other ^ row.other) & STO_CUDA_MANAGED:
-            yield _conflict("Managed attribute doesn't match for", known, obj, "first specified in")
-        initial = _joins_initial(known, obj, row)
-        if not (initial and known.common and row.bind == STB_WEAK):
-            yield from _size_conflicts(known, obj, row, initial)
-    if row.shndx == SHN_UNDEF or STB_WEAK in (known.bind, row.bind):
+        if (registered.other ^ row.other) & STO_CUDA_MANAGED:
+            yield _conflict(
+                "Managed attribute doesn't match for", registered, obj, "first specified in"
+            )
+        initial = _joins_initial(registered, obj, row)
+        if not (initial and registered.common and row.bind == STB_WEAK):
+            yield from _size_conflicts(registered, obj, row, initial)
+    if row.shndx == SHN_UNDEF or STB_WEAK in (registered.bind, row.bind):
         return
-    if not known.is_defined and (known.space == row.space or not _is_dynamic(known)):
+    if not registered.is_defined and (registered.space == row.space or not _is_dynamic(registered)):
         return
-    if not known.common and not (initial and row.shndx == SHN_COMMON):
-        yield _conflict("Multiple definition of", known, obj, "first defined in")
+    if not registered.common and not (initial and row.shndx == SHN_COMMON):
+        yield _conflict("Multiple definition of", registered, obj, "first defined in")
 
 
-def _is_dynamic(known: Symbol) -> bool:
+def _is_dynamic(registered: Symbol) -> bool:
     """Whether a name stands for shared memory whose size the launch decides."""
-    return not known.is_defined and known.space == STO_CUDA_SHARED and not known.size
+    return not registered.is_defined and registered.space == STO_CUDA_SHARED and not registered.size
 
 
-def _size_conflicts(known: Symbol, obj: InputObject, row: InSymbol, initial: bool) -> Iterator[str]:
+def _size_conflicts(
+    registered: Symbol, obj: InputObject, row: InSymbol, initial: bool
+) -> Iterator[str]:
     """A common variable must fit into the one with an initial value; other sizes are equal."""
-    if known.common and row.shndx == SHN_COMMON:
+    if registered.common and row.shndx == SHN_COMMON:
         return
     if not initial:
         # Beside a common variable an array of dynamic size counts as one of no size.
-        sized = known.size or (row.shndx == SHN_COMMON and _is_dynamic(known))
-        if sized and row.size and known.size != row.size:
-            yield _conflict("Size doesn't match for", known, obj, "first specified in")
-    elif (known.size > row.size) if known.common else (row.size > known.size):
-        assert known.definition is not None
-        file = known.definition[0].name if known.common else obj.name
+        sized = registered.size or (row.shndx == SHN_COMMON and _is_dynamic(registered))
+        if sized and row.size and registered.size != row.size:
+            yield _conflict("Size doesn't match for", registered, obj, "first specified in")
+    elif (registered.size > row.size) if registered.common else (row.size > registered.size):
+        assert registered.definition is not None
+        file = registered.definition[0].name if registered.common else obj.name
         yield f"Common symbol '{row.name}' in file '{file}' has larger size than initialization"
 
 
-def _joins_initial(known: Symbol, obj: InputObject, row: InSymbol) -> bool:
+def _joins_initial(registered: Symbol, obj: InputObject, row: InSymbol) -> bool:
     """Whether one of them is a common variable and the other one has an initial value."""
-    if known.common == (row.shndx == SHN_COMMON) or known.definition is None:
+    if registered.common == (row.shndx == SHN_COMMON) or registered.definition is None:
         return False
-    owner, initial = (obj, row) if known.common else known.definition
+    owner, initial = (obj, row) if registered.common else registered.definition
     if initial.shndx == SHN_UNDEF:
         return False
     return owner.sections[initial.shndx].sh_type == SHT_CUDA_GLOBAL_INIT
@@ -276,14 +282,14 @@ def _joins_initial(known: Symbol, obj: InputObject, row: InSymbol) -> bool:
 
 def _conflict(
     what: str,
-    known: Symbol,
+    registered: Symbol,
     obj: InputObject,
     first: str,
     replaced: Sequence[tuple[InputObject, InSymbol]] = (),
 ) -> str:
-    definition = replaced[0] if replaced else known.definition
-    place = definition[0] if definition else known.first
+    definition = replaced[0] if replaced else registered.definition
+    place = definition[0] if definition else registered.first
     assert place is not None
     # No file is kept for a name that only the driver can define (rule M14).
-    file = "<input>" if known.kind in HANDLE_KINDS else place.name
-    return f"{what} '{known.name}' in '{obj.name}', {first} '{file}'"
+    file = "<input>" if registered.kind in HANDLE_KINDS else place.name
+    return f"{what} '{registered.name}' in '{obj.name}', {first} '{file}'"

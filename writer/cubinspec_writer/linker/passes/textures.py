@@ -50,9 +50,9 @@ def run(state: LinkState) -> None:
     """Give every reference a slot, and the slots to the kernels that need them."""
     references = _references(state)
     in_mercury = state.family.keeps_symbols
-    is_late = state.family.constant0_deferred and not in_mercury
+    is_deferred = state.family.constant0_deferred and not in_mercury
     # With `-r`, the finalizer writes where the slots would begin (rule R13).
-    if not references or (state.options.relocatable and not is_late):
+    if not references or (state.options.relocatable and not is_deferred):
         return
     references = split_sort(references, lambda _a, _b: True)
     below = state.below()
@@ -67,7 +67,7 @@ def run(state: LinkState) -> None:
         for s in state.sections.made
         if s.sh_type == SHT_CUDA_CONSTANT_B0 and s.owner is not None
     }
-    empty = state.target.architecture.param_base if is_late else 0
+    empty = state.target.architecture.param_base if is_deferred else 0
     end = max((s.size for s in banks.values()), default=empty)
     start = align_up(end, state.family.slot_align)
     step = 0 if state.options.relocatable else _SLOT
@@ -79,7 +79,7 @@ def run(state: LinkState) -> None:
         if bank is None:
             continue
         bank.data.extend(bytes(start + _SLOT * len(references) - bank.size))
-        if is_late:
+        if is_deferred:
             _make_again(state, bank)
         rows = state.reloc_section(bank, is_rela=state.family.constant0_deferred)
         if rows is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from cubinspec_writer.emitter import model as out
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
-from cubinspec_writer.linker.library.outsymbols import is_dropped, is_hidden, late_sections
+from cubinspec_writer.linker.library.outsymbols import deferred_sections, is_dropped, is_nameless
 from cubinspec_writer.linker.model import OutSection, Symbol
 from cubinspec_writer.linker.write.described import DescribedHalf, encoded, signatures
 from cubinspec_writer.linker.write.mercury import MercuryCopies
@@ -30,7 +30,7 @@ def write(sass: LinkState, mercury: LinkState) -> bytes:
     """
     half = DescribedHalf(sass)
     history = _history(half, mercury)
-    history += [half.made[section] for section in late_sections(sass)]
+    history += [half.made[section] for section in deferred_sections(sass)]
     listed = {id(item) for item in history}
     for section, made in half.made.items():
         if id(made) not in listed:
@@ -53,7 +53,7 @@ def _history(half: DescribedHalf, mercury: LinkState) -> History:
         elif isinstance(entry, str):
             history.append(out.Dropped(entry, in_shstrtab=True))
         elif is_dropped(mercury, entry):
-            if not is_hidden(mercury, entry):
+            if not is_nameless(mercury, entry):
                 history.append(out.Dropped(entry.name))
         else:
             history.append(half.kept_symbol(_twin_symbol(half.state, entry)))

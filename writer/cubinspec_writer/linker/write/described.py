@@ -18,7 +18,7 @@ from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.library.outsymbols import (
     has_symbol,
     is_dropped,
-    is_hidden,
+    is_nameless,
     symbol_fields,
 )
 from cubinspec_writer.linker.model import OutSection
@@ -71,7 +71,7 @@ def describe(half: DescribedHalf) -> Description:
             history.append(half.made.get(entry) or out.Dropped(entry.name, in_shstrtab=True))
         elif isinstance(entry, str):
             history.append(out.Dropped(entry, in_shstrtab=True))
-        elif not is_hidden(state, entry):
+        elif not is_nameless(state, entry):
             history.append(half.symbol(entry))
     return half.description(history, _PRODUCER)
 
@@ -123,7 +123,7 @@ class DescribedHalf:
     def description(self, history: History, producer: str) -> Description:
         """The whole file: what was made, then the globals."""
         state = self.state
-        symbols = [self.symbol(s) for s in state.symbols.globals if not is_hidden(state, s)]
+        symbols = [self.symbol(s) for s in state.symbols.globals if not is_nameless(state, s)]
         header = out.Header(
             e_type=ET_REL if state.options.relocatable else ET_EXEC,
             e_flags=abi_8_flags(state.family.file_kind, state.target.sm),

@@ -57,7 +57,7 @@ from cubinspec_generated.codes import (
     STT_SECTION,
 )
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
-from cubinspec_writer.linker.library.outsymbols import is_hidden, symbol_fields
+from cubinspec_writer.linker.library.outsymbols import is_nameless, symbol_fields
 from cubinspec_writer.linker.model import OutSection, Symbol
 from cubinspec_writer.linker.write.contents import (
     callgraph_bytes,
@@ -198,7 +198,7 @@ class _DirectWriter:
             elif type(entry) is str:
                 name = entry
                 sections[name] = 0
-            elif type(entry) is Symbol and (entry.index or not is_hidden(state, entry)):
+            elif type(entry) is Symbol and (entry.index or not is_nameless(state, entry)):
                 name = entry.name
             else:
                 continue
@@ -212,7 +212,7 @@ class _DirectWriter:
         if bank is not None:
             strings[bank] = 0
         for symbol in state.symbols.globals:
-            if symbol.index or not is_hidden(state, symbol):
+            if symbol.index or not is_nameless(state, symbol):
                 strings[symbol.name] = 0
         self.shstrtab, self.strtab = sections, strings
         self.tables[".shstrtab"] = build(sections)

@@ -117,15 +117,15 @@ class Sharing:
             if s.size and at <= s.value and s.value - at + s.size <= len(section.data)
         ]
         symbols.sort(key=lambda s: (s.value, s.size))
-        if section.known_symbol in self.named or not symbols:
+        if section.made_symbol in self.named or not symbols:
             return None
         end = at
         written = [r.offset + at for rows in self._reloc_lists(section) for r in rows]
         nodes: list[tuple[Symbol, bool]] = []
         for symbol in symbols:
-            is_plain = symbol.internal and symbol in self.named and symbol.kind != STT_SECTION
+            is_ordinary = symbol.internal and symbol in self.named and symbol.kind != STT_SECTION
             if (
-                not is_plain
+                not is_ordinary
                 or symbol.value < end
                 or any(section.data[end - at : symbol.value - at])
             ):
