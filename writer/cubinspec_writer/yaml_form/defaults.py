@@ -10,8 +10,11 @@ from cubinspec.format.packing import abi_8_flags
 from cubinspec_generated.codes import (
     EF_CUDA_V2_CAPSULE,
     EF_CUDA_V2_SASS_ONLY,
+    EF_CUDA_V2_SM_SHIFT,
     SHT_CUDA_COMPAT_INFO,
+    SHT_CUDA_CONSTANT_B0,
     SHT_PROGBITS,
+    STT_FUNC,
 )
 from cubinspec_generated.producers import PRODUCERS
 from cubinspec_generated.tables import eiattr
@@ -29,10 +32,9 @@ NOTE_OWNER, NOTE_VERSION = "NVIDIA Corp", 2
 NOTE_TYPES = {".note.nv.tkinfo": 2000, ".note.nv.cuinfo": 1000, ".note.nv.cuver": 1000}
 #: The lists of a call graph, in the order of their markers.
 GRAPH_LISTS = ("calls", "address_taken", "indirect_calls", "references")
-STT_FUNC, STB_GLOBAL = 2, 1
 _OSABI_CUDA = 0x41
 _BANK = ".nv.constant0."
-_BANK_TYPES = frozenset((SHT_PROGBITS, 0x70000064))
+_BANK_TYPES = frozenset((SHT_PROGBITS, SHT_CUDA_CONSTANT_B0))
 _CBANK_PARAM_SIZE = next(
     code for code, name in eiattr.NAMES.items() if name == "EIATTR_CBANK_PARAM_SIZE"
 )
@@ -57,7 +59,7 @@ def arch_flags(sm: int, profile: str) -> int:
 
 def arch_name(header: Header, profile: str) -> str | None:
     """The architecture whose ``e_flags`` a header has; ``None`` when they say something else."""
-    sm = header.e_flags >> 8
+    sm = header.e_flags >> EF_CUDA_V2_SM_SHIFT
     is_usual = header.ei_osabi == _OSABI_CUDA and sm in targets.ARCHITECTURES
     return f"sm_{sm}" if is_usual and header.e_flags == arch_flags(sm, profile) else None
 
@@ -82,7 +84,9 @@ def bank_size(section: Section, header: Header, sections: Mapping[str, Section])
     if not section.name.startswith(_BANK) or section.sh_type not in _BANK_TYPES:
         return None
     flags = header.e_flags
-    base = targets.param_base(flags >> 8 if header.ei_osabi == _OSABI_CUDA else flags & 0xFF)
+    base = targets.param_base(
+        flags >> EF_CUDA_V2_SM_SHIFT if header.ei_osabi == _OSABI_CUDA else flags & 0xFF
+    )
     info = sections.get(".nv.info." + section.name.removeprefix(_BANK))
     if base is None or info is None or not isinstance(info.body, bodies.InfoRecords):
         return base
