@@ -25,7 +25,7 @@ from cubinspec_generated.records import FUNCTION_VALUE, INFO_RECORD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
     from typing import Any
 
     #: offset in the body, format, code, header word (value or payload size), payload
@@ -193,11 +193,11 @@ class ShapeCache:
                 return found
         return None
 
-    def add(self, body: bytes, rows: Sequence[InfoRow], found: Any) -> None:
+    def add(self, body: bytes, heads: Iterable[tuple[int, int]], found: Any) -> None:
         """Keep what was found out about streams of this shape, if there is room.
 
         Args:
-            rows: the records of ``body``, which is well formed.
+            heads: format and word of each record of ``body``, which is well formed.
         """
         size = len(body)
         if size > self.longest or not self.in_all:
@@ -207,10 +207,8 @@ class ShapeCache:
             return
         self.in_all -= 1
         short, sized = self._heads
-        heads = [
-            sized + bytes(value) if form == EIFMT_SVAL else short for _, form, _, value, _ in rows
-        ]
-        mask = int.from_bytes(b"".join(heads), "little")
+        masks = [sized + bytes(word) if form == EIFMT_SVAL else short for form, word in heads]
+        mask = int.from_bytes(b"".join(masks), "little")
         shapes.append((mask, int.from_bytes(body, "little") & mask, found))
 
 
@@ -236,5 +234,6 @@ class RecordSplitter:
             self._seen.add(len(body))
         elif end == len(body) and len(found) == len(rows):
             layout = "".join([f"{len(record)}s" for record in found])
-            self._shapes.add(body, rows, Struct(layout).unpack)
+            heads = [(form, word) for _, form, _, word, _ in rows]
+            self._shapes.add(body, heads, Struct(layout).unpack)
         return found

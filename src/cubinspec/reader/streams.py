@@ -41,7 +41,7 @@ class InfoIndex:
             codes = [row[2] for row in rows]
             places = dict(zip(codes, [row[0] for row in rows], strict=True))
             found = places, sum([code in _PARAMETERS for code in codes])
-            _shapes.add(body, rows, found)
+            _shapes.add(body, [(form, word) for _, form, _, word, _ in rows], found)
         #: Code -> offset of the record; how many parameter records there are, of both forms.
         self._places, self.num_params = found
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 from struct import Struct, unpack, unpack_from
 
 from cubinspec.errors import CubinError
-from cubinspec.format.attributes import info_rows, keyed_run
+from cubinspec.format.attributes import ShapeCache, info_rows, keyed_run
 from cubinspec.format.notes import note_rows
 from cubinspec.format.sections import (
     CALLGRAPH_TYPES,
@@ -62,8 +62,9 @@ class InfoReader:
     """Reads the attribute streams of one file, which has many of them and few shapes."""
 
     def __init__(self) -> None:
-        #: Shapes by the size of their streams.
-        self._shapes: dict[int, list[InfoShape]] = {}
+        self._shapes = ShapeCache(
+            with_codes=False, per_size=_MAX_STREAMS, longest=_MAX_STREAM_BYTES
+        )
 
     def read(self, data: bytes) -> bodies.InfoRecords | PackedInfo:
         """The records of a stream.
@@ -76,14 +77,11 @@ class InfoReader:
                 return bodies.InfoRecords(_attributes(data))
             keyed = KeyedShape(len(data))
             return PackedInfo(keyed, split(keyed.record, data))
-        shapes = self._shapes.setdefault(len(data), [])
-        for shape in shapes:
-            fields = shape.record.unpack(data)
-            if shape.fits(fields):
-                return PackedInfo(shape, fields)
+        shape: InfoShape | None = self._shapes.find(data)
+        if shape is not None:
+            return PackedInfo(shape, shape.record.unpack(data))
         found = _attributes(data)
-        if len(shapes) < _MAX_STREAMS:
-            shapes.append(InfoShape(found))
+        self._shapes.add(data, [(form, word) for form, _, word, _ in found], InfoShape(found))
         return bodies.InfoRecords(found)
 
     def shape(self, data: bytes) -> InfoShape:

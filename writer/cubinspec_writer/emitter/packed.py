@@ -94,26 +94,24 @@ class InfoShape:
 
     Attributes:
         record: the whole stream; a word for each record and its payload.
-        heads: for each of these words: which field it is, at which byte it stands, and the bits
-            that say where the record ends, as a mask and a value.
+        heads: for each record: at which byte it stands, and the bits that say where it ends, as a
+            mask and a value.
     """
 
     __slots__ = ("heads", "record")
 
     def __init__(self, found: list[AttributeRecord]) -> None:
         layout = "<"
-        field = at = 0
-        self.heads: list[tuple[int, int, int, int]] = []
+        at = 0
+        self.heads: list[tuple[int, int, int]] = []
         for form, _, _, payload in found:
             size = len(payload)
             if form == EIFMT_SVAL:
-                self.heads.append((field, at, 0xFFFF00FF, form | size << 16))
+                self.heads.append((at, 0xFFFF00FF, form | size << 16))
                 layout += f"I{size}s"
-                field += 2
             else:
-                self.heads.append((field, at, 0xFF, form))
+                self.heads.append((at, 0xFF, form))
                 layout += "I"
-                field += 1
             at += WORD.size + size
         self.record = Struct(layout)
 
@@ -142,15 +140,11 @@ class InfoShape:
         """The stream with these fields."""
         return self.record.pack(*fields)
 
-    def fits(self, fields: tuple[Any, ...]) -> bool:
-        """Whether this is the shape of a stream with these fields."""
-        return all(fields[field] & mask == value for field, _, mask, value in self.heads)
-
     def fits_all(self, columns: Sequence[Sequence[int]]) -> bool:
         """Whether this is the shape of all streams whose words stand in these columns."""
         return all(
             head & mask == value
-            for _, at, mask, value in self.heads
+            for at, mask, value in self.heads
             for head in {*columns[at // WORD.size]}
         )
 
