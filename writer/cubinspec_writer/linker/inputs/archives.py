@@ -1,7 +1,7 @@
 """What nvlink sees of an archive, and of a host object.
 
-An archive is read up to the first member that is no ELF file; the members of a thin archive are
-files beside it; one archive counts once, however often and by whatever name it is given
+An archive is read up to the first member that is not an ELF file. The members of a thin archive are
+files beside it. An archive counts once, however often and under whatever name it is given
 (`tests/link/test_archives.py`).
 """
 
@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 import stat
 
+from cubinspec_generated.codes import EI_CLASS, EI_NIDENT, ELFCLASS64
+from cubinspec_generated.records import ELF_HEADER_64, SECTION_HEADER_64
 from cubinspec_writer.linker.inputs.sources import MAGIC, THIN_MAGIC
 
 TYPE_CHECKING = False
@@ -21,11 +23,11 @@ _NAME, _SIZE = slice(0, 16), slice(48, 58)
 _TABLES = ("/", "//", "/SYM64/")
 _INTERNAL = "elfLink internal error"
 _ELF = b"\x7fELF"
-_ELF_HEADER, _SECTION_HEADER = 64, 64
+_LEN_ELF_HEADER = EI_NIDENT + ELF_HEADER_64.size
 
 
 def identity(path: str) -> tuple[int, int] | None:
-    """What tells a file from another one whatever its name; None when it is not there."""
+    """Device and number of a file, which all its names share; None when there is no such file."""
     try:
         status = os.stat(path)
     except OSError:
@@ -34,7 +36,7 @@ def identity(path: str) -> tuple[int, int] | None:
 
 
 def readable_part(data: bytes, diagnostics: Diagnostics) -> bytes:
-    """An archive as far as nvlink reads it, with the members of a thin one in their places.
+    """The part of an archive that nvlink reads, with the members of a thin one put in.
 
     Raises:
         LinkError: a header has no size, or a member of a thin archive is not there.
@@ -88,14 +90,18 @@ def check_host(name: str, data: bytes, diagnostics: Diagnostics) -> None:
     Raises:
         LinkError: it is cut, or says that it is of 32 bits.
     """
-    if len(data) < _ELF_HEADER:
+    if len(data) < _LEN_ELF_HEADER:
         raise diagnostics.fatal(f"Could not open input file '{name}'")
     if not _has_sections(data):
         raise diagnostics.fatal(f"Could not find fatbin in '{name}'", _INTERNAL)
 
 
 def _has_sections(data: bytes) -> bool:
-    """Whether an ELF file of 64 bits has its whole section table."""
-    table = int.from_bytes(data[0x28:0x30], "little")
-    count = int.from_bytes(data[0x3C:0x3E], "little")
-    return data[4:5] == b"\2" and 0 < table <= len(data) - count * _SECTION_HEADER
+    """Whether a 64-bit ELF file has its whole section table."""
+    # A cut header counts as one with zeros at its end.
+    head = data[:_LEN_ELF_HEADER].ljust(_LEN_ELF_HEADER, b"\0")
+    table: int
+    count: int
+    _, _, _, _, _, table, _, _, _, _, _, count, _ = ELF_HEADER_64.unpack_from(head, EI_NIDENT)
+    is_inside = 0 < table <= len(data) - count * SECTION_HEADER_64.size
+    return head[EI_CLASS] == ELFCLASS64 and is_inside
