@@ -45,7 +45,6 @@ from cubinspec_writer.linker.inputs.rows import (
     InSymbol,
 )
 from cubinspec_writer.linker.model import LARGEST_ALIGNMENT, SHARED_POOL
-from cubinspec_writer.plain import itemgetter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +53,6 @@ if TYPE_CHECKING:
 
     from cubinspec.format.strings import StringTable
 
-_OFFSET, _SYMBOL = itemgetter(0), itemgetter(2)
 #: Offsets in capsules count in Mercury code, so that the section's size is no limit.
 _LARGEST_OFFSET = (1 << 32) - 1
 
@@ -223,8 +221,9 @@ def _relocs(elf: Elf, obj: InputObject) -> list[InRelocs]:
         split = record.iter_unpack(b"".join(bodies))
         rows += split if is_rela else ((*row, 0) for row in split)
         counts += [size // record.size for size in sizes]
-    farthest = max(map(_OFFSET, rows), default=0)
-    wrong = farthest > _LARGEST_OFFSET or max(map(_SYMBOL, rows), default=-1) >= len(obj.symbols)
+    farthest = max([offset for offset, _, _, _ in rows], default=0)
+    highest = max([symbol for _, _, symbol, _ in rows], default=-1)
+    wrong = farthest > _LARGEST_OFFSET or highest >= len(obj.symbols)
     if wrong or len(counts) < len(sections):
         _refuse_relocs(elf, obj, sections)
     found: list[InRelocs] = []
@@ -249,14 +248,14 @@ def _refuse_relocs(elf: Elf, obj: InputObject, sections: list[InSection]) -> NoR
         record = records.RELA_64 if _is_rela(section) else records.REL_64
         elf.section_row(section.info, f"sections[{section.index}].sh_info")
         rows = list(elf.rows_of(section.index, record, "relocations"))
-        farthest = max(map(_OFFSET, rows), default=0)
+        farthest = max([offset for offset, *_ in rows], default=0)
         if farthest > _LARGEST_OFFSET:
             raise BadStructureError(
                 f"relocation at {farthest:#x} of section {section.info}",
                 file=obj.name,
                 expected=f"at most {_LARGEST_OFFSET:#x}",
             )
-        highest = max(map(_SYMBOL, rows), default=0)
+        highest = max([symbol for _, _, symbol, *_ in rows], default=0)
         if rows and highest >= len(obj.symbols):
             raise BadStructureError(
                 f"relocation names symbol {highest} of {len(obj.symbols)}", file=obj.name

@@ -7,7 +7,7 @@ fields mean is read from `cubinspec.format`, as the emitter does for its produce
 
 from __future__ import annotations
 
-from itertools import accumulate, groupby, islice, repeat
+from itertools import accumulate, groupby, repeat
 from struct import Struct
 from struct import error as StructError
 
@@ -65,7 +65,6 @@ from cubinspec_writer.linker.write.contents import (
     prototype_bytes,
     reloc_bytes,
 )
-from cubinspec_writer.plain import attrgetter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,7 +87,6 @@ _MADE_TYPES = frozenset(
 )
 #: Sections that are looked at together: several looks at each find them in the cache.
 _RUN = 256
-_TYPE_OF = attrgetter("sh_type")
 
 
 def write(state: LinkState) -> list[bytes | bytearray]:
@@ -330,12 +328,15 @@ class _DirectWriter:
         bodies = _Bodies()
         place_of = self.shstrtab.__getitem__
         pack = records.SECTION_HEADER_64.pack
-        for sh_type, group in groupby(self.sections, _TYPE_OF):
+        end = 0
+        for sh_type, same in groupby([section.sh_type for section in self.sections]):
+            start, end = end, end + len(list(same))
             final = output_type(self.state, sh_type)
             link = self._link_of_type(sh_type)
             is_stored = occupies_file(sh_type, 0)
             is_made = sh_type in _MADE_TYPES
-            while run := list(islice(group, _RUN)):
+            for first in range(start, end, _RUN):
+                run = self.sections[first : min(first + _RUN, end)]
                 names = [section.name for section in run]
                 flags = [section.flags for section in run]
                 aligns = [section.align for section in run]
