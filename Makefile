@@ -13,23 +13,25 @@ WORKERS ?= auto
 help: ## what can be made here
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-# Two stamps, so that the demo does not wait for what only the tests need.
+# Two stamps, so that the demo does not wait for what only the tests need. Dependency groups are
+# read by pip 25.1 and later.
 $(VENV)/.base: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "cubinspec needs Python 3.11 or newer; set PYTHON=..."; exit 1; }
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)
-	$(PY) -m pip install --quiet -e '.[containers]'
+	$(PY) -m pip install --quiet -e .
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.base
-	$(PY) -m pip install --quiet -e '.[containers,scan,dask,oracle,test,lint]'
+	$(PY) -m pip install --quiet --upgrade 'pip>=25.1'
+	$(PY) -m pip install --quiet -e '.[scan,dask]' --group oracle --group test --group lint \
+	  --group package
 	@touch $@
 
-# An old pip makes a console script that imports `re`, which takes longer than a small link.
+# An old pip made a console script that imports `re`, which takes longer than a small link.
 $(VENV)/.bench: $(VENV)/.dev
-	$(PY) -m pip install --quiet --upgrade pip
 	$(PY) -m pip install --quiet --force-reinstall --no-deps -e .
-	$(PY) -m pip install --quiet -e '.[bench]'
+	$(PY) -m pip install --quiet --group bench
 	@touch $@
 
 venv: $(VENV)/.dev ## .venv with everything the tests need

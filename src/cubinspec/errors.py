@@ -78,5 +78,32 @@ class LimitError(CubinError):
 class MissingPackageError(CubinError, ImportError):
     """A Python package that a command needs is not installed."""
 
+    @classmethod
+    def of(
+        cls,
+        package: str,
+        purpose: str,
+        *,
+        file: str | None = None,
+        offset: int | None = None,
+        field: str | None = None,
+    ) -> MissingPackageError:
+        """The error for one package, with the command that installs it anywhere.
+
+        Args:
+            package: its name in a package index, with extras if it needs them.
+            purpose: what it does here, such as ``zstd``.
+        """
+        quoted = f"'{package}'" if "[" in package else package
+        return cls(
+            f"the Python package {package} is needed for {purpose} and is not installed",
+            file=file,
+            offset=offset,
+            field=field,
+            expected=f"pip install {quoted}",
+        )
+
     def __str__(self) -> str:
+        if self.file:
+            return super().__str__()
         return f"{self.reason} (expected {self.expected})" if self.expected else self.reason

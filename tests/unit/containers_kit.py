@@ -8,6 +8,8 @@ import tarfile
 import zipfile
 from pathlib import Path
 
+import cramjam
+
 from cubinspec.containers import fatbin
 from cubinspec.containers.fatbin_write import NewEntry, container, entry_for
 
@@ -18,6 +20,11 @@ PTX = b".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() { ret
 def cubin(name: str = "calls.sm_90.exe.cubin") -> bytes:
     """A carried sample."""
     return (CUBINS / name).read_bytes()
+
+
+def zstd(data: bytes) -> bytes:
+    """One zstd frame."""
+    return bytes(cramjam.zstd.compress(data))
 
 
 def simple_fatbin(mode: str = "default") -> bytes:

@@ -118,7 +118,7 @@ def test_a_plain_cubin_does_not_load_the_container_code(tmp_path: Path) -> None:
     program = (
         "import sys; from cubinspec.cli import main; main(['kernels', sys.argv[1]]); "
         "print([m for m in sys.modules if 'containers' in m or m in "
-        "('zipfile','tarfile','re','cramjam','zstandard','dataclasses','multiprocessing')], "
+        "('zipfile','tarfile','re','cramjam','backports','dataclasses','multiprocessing')], "
         "file=sys.stderr)"
     )
     done = subprocess.run(

@@ -15,7 +15,6 @@ import zipfile
 from pathlib import Path
 
 import pytest
-import zstandard
 
 from cubinspec.containers import images, source, wrappers
 from cubinspec.containers.fatbin_write import container, entry_for
@@ -29,6 +28,7 @@ from tests.unit.containers_kit import (
     simple_fatbin,
     tar_of,
     zip_of,
+    zstd,
 )
 from tools import oracle
 
@@ -167,14 +167,14 @@ def test_a_magic_number_across_two_chunks_is_found(monkeypatch: pytest.MonkeyPat
         tar_of({"a/b.so": LIBRARY}, "w:gz"),
         tar_of({"a/b.so": LIBRARY}, "w:bz2"),
         tar_of({"a/b.so": LIBRARY}, "w:xz"),
-        zstandard.compress(tar_of({"a/b.so": LIBRARY})),
+        zstd(tar_of({"a/b.so": LIBRARY})),
         ar_of({"a/b.so": LIBRARY}),
         ar_of({"a/" + "long" * 10 + ".o": LIBRARY, "z.o": b"\x00odd"}),
         gzip.compress(LIBRARY),
         bz2.compress(LIBRARY),
         lzma.compress(LIBRARY),
-        zstandard.compress(LIBRARY),
-        zip_of({"pkg-1.tar.zst": zstandard.compress(tar_of({"lib/b.so": LIBRARY}))}),
+        zstd(LIBRARY),
+        zip_of({"pkg-1.tar.zst": zstd(tar_of({"lib/b.so": LIBRARY}))}),
         zip_of({"x.whl": zip_of({"l.a": ar_of({"o.o": LIBRARY})})}),
     ],
     ids=[

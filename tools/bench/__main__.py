@@ -106,7 +106,7 @@ def resolve(command: Command) -> list[str]:
         place = PLACES[name]() if name in PLACES else _input(name)
         module = MODULES.get(rest.lstrip("/"))
         if module is not None and importlib.util.find_spec(module) is None:
-            raise NotHere(f"{module} is not installed (the 'bench' extra)")
+            raise NotHere(f"{module} is not installed (the dependency group 'bench'; make bench)")
         if Path(place).is_dir() and not rest and name in INPUTS:
             words += sorted(str(path) for path in Path(place).iterdir())
         else:

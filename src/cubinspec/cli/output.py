@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from cubinspec.errors import CubinError
+from cubinspec.errors import CubinError, MissingPackageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 #: Characters of JSON text that are held before they are written.
 _PIECE = 1 << 20
+#: File and reason of the missing packages that were reported.
+_reported: set[tuple[str | None, str]] = set()
 _BOLD, _NORMAL = "\x1b[1m", "\x1b[0m"
 
 
@@ -60,7 +62,12 @@ def _with_cubin(file: str, action: Callable[[Cubin], None]) -> None:
 
 
 def report(error: CubinError) -> None:
-    """Say on stderr what went wrong."""
+    """Say on stderr what went wrong; that a package is missing, once per file."""
+    if isinstance(error, MissingPackageError):
+        complaint = (error.file, error.reason)
+        if complaint in _reported:
+            return
+        _reported.add(complaint)
     sys.stdout.flush()
     print(f"cubinspec: {error}".encode("utf-8", "backslashreplace").decode(), file=sys.stderr)
 

@@ -7,12 +7,15 @@ without copying; its 60-byte headers are read here.
 
 from __future__ import annotations
 
+import sys
+
 from cubinspec.containers.source import Source, SourceFile, StreamSource
 from cubinspec.errors import (
     BadStructureError,
     CubinError,
     FileAccessError,
     LimitError,
+    MissingPackageError,
     TruncatedError,
 )
 from cubinspec.limits import MAX_MEMBERS
@@ -291,66 +294,26 @@ def decompressed(packed: Source, kind: str) -> StreamSource:
             import lzma
 
             return lzma.LZMAFile(file, "rb")
-        return _ZstdReader(packed)
+        zstd = load_zstd(packed.name)
+        return zstd.ZstdFile(file, "rb")
 
     return StreamSource(opener, packed, packed.name, packed.size)
 
 
-class _ZstdReader:
-    """Decompresses zstd frames; unlike the library it tells a cut stream from a whole one."""
+def load_zstd(file: str) -> Any:
+    """The module for zstd streams, which is in the standard library from Python 3.14 on.
 
-    def __init__(self, packed: Source) -> None:
-        try:
-            import zstandard
-        except ImportError as error:
-            raise CubinError(
-                "the Python package zstandard is needed for this file and is not installed",
-                file=packed.name,
-                expected="pip install 'cubinspec[containers]'",
-            ) from error
-        self._packed = packed
-        file: Any = SourceFile(packed)
-        self._reader: Any = zstandard.ZstdDecompressor().stream_reader(
-            file, read_across_frames=True, closefd=False
-        )
+    Args:
+        file: the file that needs it, for the error.
 
-    def read(self, size: int, /) -> bytes:
-        """Up to ``size`` bytes; none at the end.
-
-        Raises:
-            EOFError: the input ends inside a frame.
-        """
-        data: bytes = self._reader.read(size)
-        if not data and size and not _zstd_is_whole(self._packed):
-            raise EOFError("the zstd stream is cut off")
-        return data
-
-    def close(self) -> None:
-        """Release the decompressor."""
-        self._reader.close()
-
-
-def _zstd_is_whole(packed: Source) -> bool:
-    """Whether the file ends where its last frame does, by the block headers (RFC 8878, 3.1)."""
-    import zstandard
-
-    at, size = 0, packed.size
-    while at < size:
-        head = packed.read(at, 18)  # the longest frame header
-        if head[1:4] == b"\x2a\x4d\x18" and head[0] & 0xF0 == 0x50:  # skippable frame
-            at += 8 + int.from_bytes(head[4:8], "little")
-            continue
-        try:
-            checksum = zstandard.get_frame_parameters(head).has_checksum
-            at += zstandard.frame_header_size(head)
-        except zstandard.ZstdError:
-            return False
-        last = False
-        while not last:
-            block = int.from_bytes(packed.read(at, 3), "little")
-            if at + 3 > size:
-                return False
-            last = bool(block & 1)
-            at += 3 + (1 if block >> 1 & 3 == 1 else block >> 3)  # type 1 repeats one byte
-        at += 4 if checksum else 0
-    return at == size
+    Raises:
+        MissingPackageError: Python is older and the package that replaces it is not installed.
+    """
+    try:
+        if sys.version_info >= (3, 14):
+            from compression import zstd
+        else:
+            from backports import zstd
+    except ImportError as error:
+        raise MissingPackageError.of("backports.zstd", "zstd streams", file=file) from error
+    return zstd

@@ -10,7 +10,13 @@ from __future__ import annotations
 
 from struct import Struct, calcsize
 
-from cubinspec.errors import BadStructureError, CubinError, LimitError, TruncatedError
+from cubinspec.errors import (
+    BadStructureError,
+    CubinError,
+    LimitError,
+    MissingPackageError,
+    TruncatedError,
+)
 from cubinspec.limits import (
     BOMB_FLOOR_BYTES,
     MAX_DEFLATE_RATIO,
@@ -365,10 +371,12 @@ def image_into(source: Source, entry: Entry, arena: Arena) -> memoryview:
     except CubinError:
         raise
     except ImportError as error:
-        raise CubinError(
-            f"the Python package {error.name} is needed for {how} and is not installed",
+        raise MissingPackageError.of(
+            error.name or "cramjam",
+            f"{how} data",
             file=source.name,
-            expected="pip install 'cubinspec[containers]'",
+            offset=entry.payload_offset,
+            field=f"{field}.payload",
         ) from error
     except MemoryError as error:
         raise LimitError(
@@ -378,8 +386,8 @@ def image_into(source: Source, entry: Entry, arena: Arena) -> memoryview:
             field=f"{field}.uncompressed_size",
         ) from error
     except Exception as error:
-        # Each library has an exception of its own (cramjam.DecompressionError, ZstdError,
-        # zlib.error); naming them here would import those that this entry does not need.
+        # Each library has an exception of its own (cramjam.DecompressionError, zlib.error);
+        # naming them here would import one that this entry does not need.
         raise BadStructureError(
             f"the {how} data is damaged or not of the size declared: {error}",
             file=source.name,
@@ -412,16 +420,19 @@ def _check(size: int, out: memoryview) -> None:
 
 
 def _zstd(data: bytes | memoryview, out: memoryview) -> None:
-    import zstandard
+    import cramjam
 
-    reader = zstandard.ZstdDecompressor().stream_reader(data, read_across_frames=False)
-    at = 0
-    while at < len(out):
-        count = reader.readinto(out[at:])
-        if not count:
-            break
-        at += count
-    _check(at + len(reader.read(1)), out)
+    try:
+        size = cramjam.zstd.decompress_into(data, out)
+    except cramjam.DecompressionError:
+        # an entry that does not give its compressed size has padding behind the frame
+        from cubinspec.containers.archives import load_zstd
+
+        frame_size = load_zstd("").get_frame_size(data)
+        if frame_size >= len(data):
+            raise
+        size = cramjam.zstd.decompress_into(data[:frame_size], out)
+    _check(size, out)
 
 
 def _lz4(data: bytes | memoryview, out: memoryview) -> None:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from cubinspec.containers import fatbin
 from cubinspec.containers.elf_host import ElfFrame, cubin_arch, is_cubin_header
 from cubinspec.containers.source import BytesSource, Source
-from cubinspec.errors import BadStructureError, CubinError, NotCubinError
+from cubinspec.errors import BadStructureError, CubinError, MissingPackageError, NotCubinError
 from cubinspec.format.targets import family_of
 from cubinspec_generated.codes import (
     EI_ABIVERSION,
@@ -303,20 +303,15 @@ def _compress(data: bytes, mode: str) -> tuple[bytes, int, int]:
     if mode == "none":
         return data, 0, 0
     try:
-        if mode == "speed":
-            import cramjam
+        import cramjam
 
+        if mode == "speed":
             block = cramjam.lz4.compress_block(data, store_size=False)
             return bytes(block), FATBIN_FLAG_COMPRESSED_LZ4, len(data)
-        import zstandard
-
-        packer = zstandard.ZstdCompressor(level=ZSTD_LEVELS[mode], write_checksum=False)
-        return packer.compress(data), FATBIN_FLAG_COMPRESSED_ZSTD, len(data)
+        frame = cramjam.zstd.compress(data, level=ZSTD_LEVELS[mode])
+        return bytes(frame), FATBIN_FLAG_COMPRESSED_ZSTD, len(data)
     except ImportError as error:
-        raise CubinError(
-            f"the Python package {error.name} is needed to compress and is not installed",
-            expected="pip install 'cubinspec[containers]'",
-        ) from error
+        raise MissingPackageError.of(error.name or "cramjam", "compression") from error
 
 
 def compact_ptx(text: bytes) -> bytes:

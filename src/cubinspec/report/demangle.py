@@ -53,6 +53,7 @@ _owner = 0
 #: Mangled characters asked for in this run, and readable ones given.
 _asked = 0
 _given = 0
+_has_warned = False
 
 
 def demangle(name: str) -> str | None:
@@ -61,6 +62,7 @@ def demangle(name: str) -> str | None:
     try:
         from pycxxfilt import demangle as library
     except ImportError:
+        _warn_once()
         return None
     if not name.isprintable() or len(name) > MAX_READABLE_NAME:
         return None
@@ -76,6 +78,19 @@ def demangle(name: str) -> str | None:
         return None
     _given += len(found or "")
     return found if found and len(found) <= MAX_READABLE_NAME else None
+
+
+def _warn_once() -> None:
+    global _has_warned
+    if not _has_warned:
+        _has_warned = True
+        from warnings import warn
+
+        warn(
+            "C++ names stay mangled: the Python package pycxxfilt is not installed "
+            "(pip install pycxxfilt)",
+            stacklevel=4,
+        )
 
 
 def _ask_child(name: str) -> str | None:

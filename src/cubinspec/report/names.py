@@ -14,7 +14,8 @@ _MAX_CACHED = 1 << 17
 def readable(name: str) -> str:
     """The C++ (or Rust) form of a mangled name; the name itself when it is not one.
 
-    Uses ``pycxxfilt``, which carries LLVM's demangler; without it names stay as they are.
+    Uses ``pycxxfilt``, which carries LLVM's demangler; without it names stay as they are and a
+    warning says so.
     """
     if not name.startswith(("_Z", "_R", "__Z", "$_Z")):
         return name

@@ -6,7 +6,7 @@ from cubinspec.containers import Image
 from cubinspec.containers.arena import Arena
 from cubinspec.containers.source import FileSource, PathSource, Source
 from cubinspec.containers.walk import images_of
-from cubinspec.errors import CubinError, FileAccessError
+from cubinspec.errors import CubinError, FileAccessError, MissingPackageError
 from cubinspec.report.archs import split_arch
 from cubinspec.report.names import readable
 from cubinspec.scan.parallel import share_of
@@ -61,16 +61,12 @@ def import_fsspec(path: str) -> Any:
     """The fsspec package.
 
     Raises:
-        FileAccessError: it is not installed.
+        MissingPackageError: it is not installed.
     """
     try:
         import fsspec
     except ImportError as error:
-        raise FileAccessError(
-            "the Python package fsspec is needed for URLs and is not installed",
-            file=path,
-            expected="pip install 'cubinspec[scan]'",
-        ) from error
+        raise MissingPackageError.of("fsspec", "URLs", file=path) from error
     return fsspec
 
 

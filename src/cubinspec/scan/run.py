@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cubinspec.containers.sniff import HOSTS, SNIFF_BYTES, sniff
 from cubinspec.containers.walk import files_below
-from cubinspec.errors import CubinError, FileAccessError
+from cubinspec.errors import CubinError, FileAccessError, MissingPackageError
 from cubinspec.scan.parallel import MIN_PARALLEL_BYTES
 from cubinspec.scan.rows import Task, import_fsspec, open_source, scan_task
 from cubinspec.scan.schema import COLUMNS
@@ -130,10 +130,7 @@ def scan_on_dask(paths: Iterable[str], address: str) -> Iterator[list[Row]]:
     try:
         from distributed import Client, as_completed
     except ImportError as error:
-        raise FileAccessError(
-            "the Python package dask[distributed] is needed and is not installed",
-            expected="pip install 'cubinspec[dask]'",
-        ) from error
+        raise MissingPackageError.of("dask[distributed]", "--dask") from error
     try:
         client = Client(address, timeout=DASK_TIMEOUT)
     except (OSError, TimeoutError, ValueError) as error:
@@ -176,11 +173,7 @@ class ParquetFile:
             import pyarrow
             import pyarrow.parquet
         except ImportError as error:
-            raise FileAccessError(
-                "the Python package pyarrow is needed for parquet and is not installed",
-                file=path,
-                expected="pip install 'cubinspec[scan]'",
-            ) from error
+            raise MissingPackageError.of("pyarrow", "parquet", file=path) from error
         import os
 
         self._arrow: Any = pyarrow

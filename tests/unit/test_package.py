@@ -1,0 +1,70 @@
+"""The package: what an installation brings, and what is said where something is missing."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import cramjam
+import pytest
+
+from cubinspec.cli import main
+from cubinspec.containers import images
+from cubinspec.report import demangle
+from cubinspec_generated.codes import FATBIN_FLAG_COMPRESSED_ZSTD
+from tests.unit.containers_kit import PTX, container, raw_entry, simple_fatbin, zstd
+
+ROOT = Path(__file__).parents[2]
+
+
+def project() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+def test_an_installation_without_extras_reads_everything() -> None:
+    needed = " ".join(project()["project"]["dependencies"])
+    for package in ("cramjam", "backports.zstd", "pycxxfilt", "kaitaistruct", "PyYAML"):
+        assert package in needed
+
+
+def test_only_what_users_choose_is_an_extra() -> None:
+    assert set(project()["project"]["optional-dependencies"]) == {"scan", "dask"}
+    assert {"oracle", "test", "lint", "bench"} <= set(project()["dependency-groups"])
+
+
+def test_a_missing_package_is_named_once_per_file_with_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "cramjam", None)
+    paths = []
+    for name in ("one.fatbin", "two.fatbin"):
+        path = tmp_path / name
+        path.write_bytes(PACKED)
+        paths.append(str(path))
+    assert main(["kernels", *paths]) == 1
+    lines = [line for line in capsys.readouterr().err.splitlines() if "cramjam" in line]
+    assert len(lines) == 2
+    for path, line in zip(paths, lines, strict=True):
+        assert line.startswith(f"cubinspec: {path}:0x")
+        assert "fatbin.entries[0].payload: the Python package cramjam is needed" in line
+        assert line.endswith("(expected pip install cramjam)")
+
+
+PACKED = simple_fatbin()
+
+
+def test_mangled_names_do_not_stay_without_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pycxxfilt", None)
+    monkeypatch.setattr(demangle, "_has_warned", False)
+    with pytest.warns(UserWarning, match="pip install pycxxfilt"):
+        assert demangle.demangle("_Z1fv") is None
+
+
+@pytest.mark.parametrize("behind", [b"\0" * 7, b"junk", zstd(b"more")])
+def test_what_stands_behind_a_zstd_frame_is_padding(behind: bytes) -> None:
+    payload = bytes(cramjam.zstd.compress(PTX + b"\0")) + behind
+    entry = raw_entry(1, payload, flags=0x11 | FATBIN_FLAG_COMPRESSED_ZSTD, plain_size=len(PTX) + 1)
+    (image,) = images(container([entry]))
+    assert image.data == PTX
