@@ -320,10 +320,7 @@ class _DirectWriter:
         Args:
             num_local: `sh_info` of `.symtab`.
         """
-        links = {
-            name: self._fixed(link_target(name, section.sh_type, section.flags))
-            for name, section in self.state.sections.fixed.items()
-        }
+        links = self._links_by_name()
         symtab = self._fixed(".symtab")
         bodies = _Bodies()
         place_of = self.shstrtab.__getitem__
@@ -389,6 +386,13 @@ class _DirectWriter:
         if section.sh_type == SHT_SYMTAB:
             return num_local
         return self._index_of(info_target(section.name, section.sh_type))
+
+    def _links_by_name(self) -> dict[str, int]:
+        """`sh_link` of the fixed sections."""
+        return {
+            name: self._fixed(link_target(name, section.sh_type, section.flags))
+            for name, section in self.state.sections.fixed.items()
+        }
 
     def _link_of_type(self, sh_type: int) -> int:
         """`sh_link` that all sections of a type have; 0: their names decide."""
