@@ -172,16 +172,28 @@ def _bind(
     elif row.bind == STB_GLOBAL:
         _define(registered, obj, row)
     elif row.kind == STT_FUNC and registered.bind == STB_WEAK:
-        assert registered.definition is not None
-        banks = copies.bank(*registered.definition), copies.bank(obj, row)
-        if banks[0] != banks[1] and not state.family.constant0_deferred:
-            text = f"Duplicate weak parameter bank for '{row.name}' is not the same size"
-            conflicts.append(((True, row.index), text))
-        elif copies.registers(obj, row) < copies.registers(*registered.definition):
-            _define(registered, obj, row)
+        _choose_copy(state, registered, obj, row, conflicts, copies)
     elif row.kind != STT_FUNC and registered.bind == STB_WEAK:
         obj.repeats.setdefault(row.shndx, []).append((row.value, row.value + row.size))
     return registered
+
+
+def _choose_copy(
+    state: LinkState,
+    registered: Symbol,
+    obj: InputObject,
+    row: InSymbol,
+    conflicts: Conflicts,
+    copies: _Copies,
+) -> None:
+    """Of two weak copies of a function take the one that needs fewer registers."""
+    assert registered.definition is not None
+    banks = copies.bank(*registered.definition), copies.bank(obj, row)
+    if banks[0] != banks[1] and not state.family.constant0_deferred:
+        text = f"Duplicate weak parameter bank for '{row.name}' is not the same size"
+        conflicts.append(((True, row.index), text))
+    elif copies.registers(obj, row) < copies.registers(*registered.definition):
+        _define(registered, obj, row)
 
 
 def _join_common(registered: Symbol, obj: InputObject, row: InSymbol) -> None:

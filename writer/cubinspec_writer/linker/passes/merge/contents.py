@@ -32,7 +32,7 @@ def place_section(
         last: no symbol will ask for this section.
     """
     index, name, sh_type, flags = source.index, source.name, source.sh_type, source.flags
-    size, info = source.size, source.info
+    info = source.info
     known = one.obj.placed[index]
     if known is not None:
         return known
@@ -61,33 +61,37 @@ def place_section(
         section = create(name, sh_type, flags, 0, owner)
         if owner is not None:
             section.info_section = owner.section
-    if is_bank:
-        if owner is not None and not last:
-            source = _named_part(one, source)
-        base = _append(one, source, section)
-    elif sh_type == SHT_CUDA_RESERVED_SHARED:
+    if is_bank and owner is not None and not last:
+        source = _named_part(one, source)
+    base = _merge_bytes(one, source, section)
+    one.obj.placed[index] = (section, base)
+    return section, base
+
+
+def _merge_bytes(one: OneInput, source: InSection, section: OutSection) -> int:
+    """Merge the bytes of an input section; returns where they begin."""
+    state, name, sh_type = one.state, source.name, source.sh_type
+    if sh_type == SHT_CUDA_RESERVED_SHARED:
         section.align = max(section.align, source.align)
         if not state.options.relocatable:
             # Rule S12.
             section.nobits_size = max(section.nobits_size, state.family.reserved_start)
-        base = 0
-    elif sh_type == SHT_CUDA_SHARED:
-        # Executables get their size from `place`, which packs the variables one by one. These
-        # have the alignment; that of the section may be `-r`'s, for arrays (rule R8).
+        return 0
+    if sh_type == SHT_CUDA_SHARED:
+        # Executables get their size from the pass `shared`, which packs the variables one by one.
+        # These have the alignment; that of the section may be `-r`'s, for arrays (rule R8).
         section.emitted = True
-        base = 0
-    elif state.family.drops_dead_frames and name in TABLES_OF_CODE:
-        from cubinspec_writer.linker.passes.merge.debug_tables import table_of_code
+        return 0
+    if state.family.drops_dead_frames and sh_type not in CONSTANT_BANK_TYPES:
+        if name in TABLES_OF_CODE:
+            from cubinspec_writer.linker.passes.merge.debug_tables import table_of_code
 
-        base = table_of_code(one, source, section)
-    elif state.family.drops_dead_frames and name == REGISTER_TABLE:
-        from cubinspec_writer.linker.passes.merge.debug_tables import register_table
+            return table_of_code(one, source, section)
+        if name == REGISTER_TABLE:
+            from cubinspec_writer.linker.passes.merge.debug_tables import register_table
 
-        base = section.append(register_table(one, source), size, source.align)
-    else:
-        base = _append(one, source, section)
-    one.obj.placed[index] = (section, base)
-    return section, base
+            return section.append(register_table(one, source), source.size, source.align)
+    return _append(one, source, section)
 
 
 def _named_part(one: OneInput, source: InSection) -> InSection:
