@@ -98,7 +98,7 @@ class Contents:
                 ]
 
     def _body(self, decoder: Decoder, content: bytes, name: str) -> Content:
-        """The records of a section; its bytes if it has no whole ones."""
+        """The records of a section, or its bytes if they are no whole records."""
         what, read = decoder
         try:
             body = read(content, name)

@@ -182,14 +182,14 @@ def _rel_action(data: bytes) -> bodies.RelocActions:
 
 
 def _relocations(data: bytes, rela: bool, is_64: bool) -> bodies.Relocations:
-    """All whole entries."""
+    """The entries of a relocation section; bytes behind the last whole one are left out."""
     word, width = 8 if is_64 else 4, 3 if rela else 2
     number = len(data) // (word * width) * width
     return bodies.Relocations(rela, unpack_from(f"<{number}{'Q' if is_64 else 'I'}", data), is_64)
 
 
 def decoder(sh_type: int, strtab: StringTable, is_64: bool, info: InfoReader) -> Decoder | None:
-    """How sections of a type are decoded that need nothing but their bytes and ``.strtab``.
+    """The decoder for sections of a type that need nothing but their bytes and ``.strtab``.
 
     Returns:
         ``None`` for types that are kept as bytes. A decoder raises CubinError or StructError where

@@ -107,7 +107,7 @@ def describe(data: Buffer, file: str = "<bytes>") -> Description:
 
 
 def check_draft(data: Buffer, file: str = "<bytes>") -> CheckedDraft:
-    """The draft of a file, for those who need no objects of it.
+    """The draft of a file; enough for callers that need no objects.
 
     Raises:
         CubinError: not a well-formed cubin.
@@ -131,7 +131,7 @@ def check_draft_of_file(path: str) -> CheckedDraft:
 
 
 def kind_of(name: str) -> str:
-    """A section name without what is particular to one file, for reasons and statistics."""
+    """A section name with ``*`` in place of the function, for reasons and statistics."""
     import re  # hardly any file needs it
 
     match = re.match(_OWNER, name, re.DOTALL)
@@ -185,7 +185,7 @@ class _Checker:
         return draft
 
     def run(self) -> CheckedDraft:
-        """Everything."""
+        """Make the draft, and pin what does not follow from it."""
         draft, source = self.draft, self.source
         draft.fills = source.fills()
         elf.forget(source.data)
@@ -293,7 +293,7 @@ class _Checker:
         return planner
 
     def _has_same_symbols(self, planner: Planner) -> bool:
-        """Let the symbols be numbered; whether they are those of the file."""
+        """Number the symbols, and say whether they are those of the file."""
         try:
             is_same = planner.prepare(self.source.symbol_rows)
         except CubinError:
@@ -369,7 +369,7 @@ class _Checker:
             return False
 
     def _pin_words(self, planner: Planner, data: bytes) -> bool:
-        """Keep the words of ``.symtab_shndx``; whether there is one for each symbol."""
+        """Keep the words of ``.symtab_shndx``; false if their number is not that of the symbols."""
         if len(data) != bodies.WORD.size * len(planner.symbol_rows):
             return False
         self.draft.pins.symbol_words = [word for (word,) in bodies.WORD.iter_unpack(data)]
@@ -379,7 +379,7 @@ class _Checker:
     # -- headers ---------------------------------------------------------------------------------
 
     def _check_references(self, planner: Planner) -> None:
-        """What section headers say of other sections."""
+        """Compare ``sh_info`` and ``sh_link``."""
         sh_info, sh_link = self.source.sh_info[1:], self.source.sh_link[1:]
         infos, links = planner.infos(), planner.links()
         if _are_equal(sh_info, infos) and _are_equal(sh_link, links):

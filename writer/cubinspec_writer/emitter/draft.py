@@ -347,7 +347,7 @@ class Draft:
         return self.kinds[number].has_symbol if wanted is None else wanted
 
     def is_defined(self, number: int) -> bool:
-        """Whether a symbol is defined in a section, not only by a number that some section has."""
+        """Whether a symbol refers to a section, and not only to a number that is an index too."""
         if self.symbol_objects:
             return isinstance(self.symbol_objects[number].section, Section)
         return 0 < self.symbol_rows[number][3] <= len(self.names)
@@ -374,7 +374,7 @@ class Draft:
         return body if isinstance(body, bytes) else None
 
     def sizes(self) -> list[int]:
-        """Bytes of each section; of a computed table not yet."""
+        """Bytes of each section; 0 for tables that the layout computes."""
         found: list[int] = []
         for number, body in enumerate(self.bodies):
             if isinstance(body, bytes):

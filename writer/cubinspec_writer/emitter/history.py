@@ -36,7 +36,7 @@ _TEXTURE_BANK = ".nv.constant.entry_image_header_indices."
 
 
 class History:
-    """Finds ``history`` and ``symbols`` of a draft, and what single sections have because of it.
+    """Finds ``history`` and ``symbols`` of a draft, and the exceptions of single sections.
 
     Args:
         draft: with its producer, kinds and symbols.
@@ -102,7 +102,7 @@ class History:
             draft.symbols = _merged(global_positions, globals_, behind_globals)
 
     def _own_place(self, name: str) -> int | None:
-        """The place of a symbol's name; ``None`` if something made earlier has the same name."""
+        """The place of a symbol's name; ``None`` if the name was there before the symbol."""
         place = self.places.get(name)
         if place is None or name in self._of_sections or name in self.used:
             return None
@@ -263,7 +263,7 @@ class History:
         return offsets, special, last
 
     def _without_place(self) -> set[int]:
-        """Sections that the names in ``.shstrtab`` say nothing of."""
+        """Sections whose place in the history does not follow from the names in ``.shstrtab``."""
         names, places = self.draft.names, self.section_places
         index_of_name = self.draft.index_of_name
         is_usual = len(index_of_name) == len(names) and "" not in index_of_name
@@ -278,7 +278,7 @@ class History:
     def _place_specials(
         self, special: list[Entry], names: list[str], has_texture_banks: bool
     ) -> None:
-        """Place the sections and dropped names that do not simply stand where their name does.
+        """Place sections and dropped names that need more than the place of their own name.
 
         Args:
             names: of all sections and dropped names, by entry.
@@ -345,7 +345,7 @@ class History:
                 self.draft.made_as[number] = head + bank
 
     def _insert_namesakes(self, history: list[Entry]) -> None:
-        """Sections whose name an earlier one has: behind their predecessor in the index order."""
+        """Insert sections whose name an earlier one has, behind their predecessor by index."""
         placed = set(history)
         last: dict[int, Entry] = {}
         for number, rank in enumerate(self.draft.ranks()):

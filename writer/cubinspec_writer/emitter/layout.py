@@ -83,9 +83,9 @@ class Planner:
         self._sizes: Sequence[int] = ()
 
     def forget_names(self) -> None:
-        """Free the memory of what only names are found with, once all that refers to names is.
+        """Free the memory of the lookups by name, once all references to names are resolved.
 
-        Bodies can still be encoded that were encoded before.
+        Bodies that were encoded before can be encoded again.
         """
         self.strtab_offsets = self.context.strtab_offsets = self.context.asked
         self.name_places = []
@@ -160,7 +160,7 @@ class Planner:
         return self._sizes
 
     def set_sizes(self, sizes: Sequence[int]) -> None:
-        """Say what :meth:`sizes` would find out."""
+        """Set the result of :meth:`sizes`, for a caller that has it already."""
         self._sizes = sizes
 
     def table(self, kind: str, field: str) -> bytes:
@@ -195,7 +195,7 @@ class Planner:
     # -- the whole -------------------------------------------------------------------------------
 
     def run(self) -> Plan:
-        """Everything."""
+        """Lay the file out."""
         self.prepare()
         return self.finish(*self.offsets())
 

@@ -65,7 +65,7 @@ class _TableInfos:
         self._capsule_symbols: dict[int, int] | None = None
 
     def info(self, number: int) -> int:
-        """That of one section."""
+        """``sh_info`` of one section."""
         draft, symtab = self.draft, self.symtab
         sh_type = draft.types[number]
         if sh_type == SHT_SYMTAB:
@@ -82,7 +82,7 @@ class _TableInfos:
         return 0 if target is None else draft.index_of_name.get(target, 0)
 
     def _find_capsule_symbols(self) -> dict[int, int]:
-        """Index in ``.nv.merc.symtab`` of the function of each capsule, by index of that."""
+        """Index in ``.nv.merc.symtab`` of the function of each capsule, by section index."""
         draft = self.draft
         found: dict[int, int] = {}
         table = draft.number_of(".nv.merc.symtab")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Packed:
-    """What the classes have in common."""
+    """Base of the packed bodies."""
 
     __slots__ = ()
 

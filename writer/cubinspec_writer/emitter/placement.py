@@ -150,7 +150,7 @@ class Placement:
     # -- sharing ---------------------------------------------------------------------------------
 
     def _place_at_twin(self, number: int) -> bool:
-        """Place a section at the twin whose bytes it uses; whether there is one."""
+        """Place a section at the twin whose bytes it uses; false if there is no such twin."""
         twin = self._shared_twin(number)
         if twin is None or twin >= number:
             return False
@@ -194,7 +194,7 @@ class Placement:
         return all(kind != R_CUDA_32 for _, _, kind, _ in body.rows())
 
     def _pin(self, number: int, offset: int) -> bool:
-        """Keep an offset that the rule does not give; whether it is that of an equal twin."""
+        """Keep an offset that no rule gives; true if it is that of a twin of equal size."""
         draft = self.draft
         twin = draft.number_of(sass_twin(draft.names[number]))
         if (

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Run:
-    """What the kinds of runs have in common.
+    """Base of the runs.
 
     Attributes:
         first: number of the first section.
@@ -47,7 +47,7 @@ class Run:
 
 
 class BlobRun(Run):
-    """Code, data and whatever else has no records.
+    """Sections without records: code, data and unknown types.
 
     Attributes:
         pieces: the bytes of all sections, in one piece where it is not large.

@@ -109,7 +109,7 @@ class Source:
         self.section_places, self.places = {}, {}
 
     def fills(self) -> list[Fill]:
-        """Bytes outside of everything that are not zero."""
+        """Bytes outside of all sections and headers that are not zero."""
         data, count = self.data, len(self.names)
         if SHT_CUDA_RESERVED_SHARED in self.types:
             stored = [*map(occupies_file, self.sh_type, self.sh_flags)]
@@ -161,7 +161,7 @@ def _names_at(places: dict[str, int], table: StringTable, offsets: Sequence[int]
 
 
 def gaps(spans: Callable[[], Iterable[tuple[int, int]]], size: int) -> Iterator[tuple[int, int]]:
-    """Start and end of each place where nothing is, in order.
+    """Start and end of each part of the file that no span covers, in order.
 
     Args:
         spans: gives offset and size of everything; in most files each stands behind the one before.

@@ -138,7 +138,7 @@ class _TableBuilder:
 
 
 def _is_table_of(names: list[str], table: bytes) -> bool:
-    """Whether a table has these names and nothing else; not all at once, for its size."""
+    """Whether a table has these names and nothing else; compares a piece at a time."""
     at = 1
     for first in range(0, len(names), _PIECE):
         piece = encode("\0".join([*names[first : first + _PIECE], ""]))

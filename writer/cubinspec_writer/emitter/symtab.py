@@ -159,7 +159,7 @@ class Symtab:
         return function == name[len(TEXT) :]
 
     def forget_entries(self) -> None:
-        """Free the memory of what only names and numbers are found with."""
+        """Free the memory of the lookups by index."""
         self.entries, self.functions = [], []
 
     # -- .symtab_shndx ---------------------------------------------------------------------------

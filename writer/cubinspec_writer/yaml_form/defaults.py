@@ -8,16 +8,23 @@ from cubinspec.format import targets
 from cubinspec.format.compat import written_records
 from cubinspec.format.packing import abi_8_flags
 from cubinspec_generated.codes import (
+    EF_CUDA_SM_MASK,
     EF_CUDA_V2_CAPSULE,
     EF_CUDA_V2_SASS_ONLY,
     EF_CUDA_V2_SM_SHIFT,
+    EIATTR_CBANK_PARAM_SIZE,
+    ELFOSABI_CUDA_V2,
+    NT_NV_CUINFO,
+    NT_NV_CUVER,
+    NT_NV_TKINFO,
+    SHN_UNDEF,
     SHT_CUDA_COMPAT_INFO,
     SHT_CUDA_CONSTANT_B0,
     SHT_PROGBITS,
     STT_FUNC,
+    STT_NOTYPE,
 )
 from cubinspec_generated.producers import PRODUCERS
-from cubinspec_generated.tables import eiattr
 from cubinspec_writer.emitter import bodies
 from cubinspec_writer.emitter.model import Header, Section
 
@@ -29,15 +36,15 @@ if TYPE_CHECKING:
 #: Tables that every file has; left out when they stand first and have their usual headers.
 STANDARD = (".shstrtab", ".strtab", ".symtab")
 NOTE_OWNER, NOTE_VERSION = "NVIDIA Corp", 2
-NOTE_TYPES = {".note.nv.tkinfo": 2000, ".note.nv.cuinfo": 1000, ".note.nv.cuver": 1000}
+NOTE_TYPES = {
+    ".note.nv.tkinfo": NT_NV_TKINFO,
+    ".note.nv.cuinfo": NT_NV_CUINFO,
+    ".note.nv.cuver": NT_NV_CUVER,
+}
 #: The lists of a call graph, in the order of their markers.
 GRAPH_LISTS = ("calls", "address_taken", "indirect_calls", "references")
-_OSABI_CUDA = 0x41
 _BANK = ".nv.constant0."
 _BANK_TYPES = frozenset((SHT_PROGBITS, SHT_CUDA_CONSTANT_B0))
-_CBANK_PARAM_SIZE = next(
-    code for code, name in eiattr.NAMES.items() if name == "EIATTR_CBANK_PARAM_SIZE"
-)
 
 
 def sm_of(name: str) -> int | None:
@@ -60,20 +67,20 @@ def arch_flags(sm: int, profile: str) -> int:
 def arch_name(header: Header, profile: str) -> str | None:
     """The architecture whose ``e_flags`` a header has; ``None`` when they say something else."""
     sm = header.e_flags >> EF_CUDA_V2_SM_SHIFT
-    is_usual = header.ei_osabi == _OSABI_CUDA and sm in targets.ARCHITECTURES
+    is_usual = header.ei_osabi == ELFOSABI_CUDA_V2 and sm in targets.ARCHITECTURES
     return f"sm_{sm}" if is_usual and header.e_flags == arch_flags(sm, profile) else None
 
 
 def symbol_section(name: str, sections: Mapping[str, Section]) -> Section | int:
     """Where a symbol is defined: a function in the section that is named after it."""
-    return sections.get(f".text.{name}", 0)
+    return sections.get(f".text.{name}", SHN_UNDEF)
 
 
 def symbol_shape(name: str, section: Section | int) -> tuple[int, int]:
     """Type and size of a symbol: a function is as long as the section named after it."""
     if isinstance(section, Section) and section.name == f".text.{name}":
         return STT_FUNC, section.body.size
-    return 0, 0
+    return STT_NOTYPE, 0
 
 
 def bank_size(section: Section, header: Header, sections: Mapping[str, Section]) -> int | None:
@@ -84,13 +91,13 @@ def bank_size(section: Section, header: Header, sections: Mapping[str, Section])
     if not section.name.startswith(_BANK) or section.sh_type not in _BANK_TYPES:
         return None
     flags = header.e_flags
-    base = targets.param_base(
-        flags >> EF_CUDA_V2_SM_SHIFT if header.ei_osabi == _OSABI_CUDA else flags & 0xFF
-    )
+    is_abi_8 = header.ei_osabi == ELFOSABI_CUDA_V2
+    sm = flags >> EF_CUDA_V2_SM_SHIFT if is_abi_8 else flags & EF_CUDA_SM_MASK
+    base = targets.param_base(sm)
     info = sections.get(".nv.info." + section.name.removeprefix(_BANK))
     if base is None or info is None or not isinstance(info.body, bodies.InfoRecords):
         return base
-    sizes = [value for _, code, value, _ in info.body.records if code == _CBANK_PARAM_SIZE]
+    sizes = [value for _, code, value, _ in info.body.records if code == EIATTR_CBANK_PARAM_SIZE]
     return base + sum(sizes)
 
 
@@ -106,8 +113,9 @@ def graph_lists(rows: list[tuple[int, int | str]]) -> list[list[tuple[int, int |
     """A call graph as its four lists; ``None`` when the markers do not stand in their order."""
     lists: list[list[tuple[int, int | str]]] = []
     for row in rows:
-        if row[0] == 0 and row[1] in bodies.CALLGRAPH_MARKERS:
-            if row[1] != bodies.CALLGRAPH_MARKERS[min(len(lists), 3)] or len(lists) == 4:
+        first, second = row
+        if first == 0 and second in bodies.CALLGRAPH_MARKERS:
+            if second not in bodies.CALLGRAPH_MARKERS[len(lists) : len(lists) + 1]:
                 return None
             lists.append([])
         elif not lists:

@@ -76,7 +76,7 @@ class Lookup:
         raise self.document.error(path, reason, expected)
 
     def path(self, error: CubinError) -> Path_:
-        """Where the fault of the layout stands: at a section, or at a key of the document."""
+        """The path of the section or key that an error of the layout is about."""
         field = error.field or ""
         return self.paths.get(field, (field,) if field in self.value else ())
 
@@ -94,7 +94,7 @@ class Lookup:
         return data + padding * (missing // len(padding))
 
     def count(self, size: int, path: Path_) -> None:
-        """Bytes that stand in no document: there must not be too many of them."""
+        """Count bytes that are not written out in the document; too many are refused."""
         self._bytes_left -= size
         if self._bytes_left < 0:
             self.refuse(path, "more bytes than a cubin has", f"at most {MAX_BYTES} in all")

@@ -235,7 +235,7 @@ class _Reader:
         self._complete()
 
     def _complete(self) -> None:
-        """A value is whole: the next key or the next item follows."""
+        """Finish a value; the next key or item follows."""
         if self._open:
             key = self._keys[-1]
             self._keys[-1] = key + 1 if isinstance(self._open[-1], list) else _NO_KEY
@@ -282,7 +282,7 @@ class _Reader:
             container[self._keys[-1]] = value
 
     def _look(self, event: Any) -> None:
-        """Note the place of a node when it is the nearest one so far to the wanted path."""
+        """Keep the place of a node if its path fits more of the wanted path than any before."""
         depth = len(self._keys)
         if self.wanted is None or depth <= self._found:
             return
