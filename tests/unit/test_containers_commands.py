@@ -285,3 +285,33 @@ def test_names_are_read_and_matched() -> None:
     assert matcher("_Z1k*")("_Z1kPii")
     assert not matcher("k(float*")("_Z1kPii")
     assert matcher("k(int?, int)")("_Z1kPii")
+
+
+def test_a_cut_cubin_has_a_row_with_its_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cut = cubin()[:1500]
+    path = tmp_path / "cut.cubin"
+    path.write_bytes(cut)
+    (image,) = images(path)
+    assert image.arch == ""
+    assert image.error is not None
+    assert image.data == cut
+    assert "expected" in str(image.as_dict()["error"])
+    (record,) = loaded(capsys, "images", path, status=1)
+    assert (record["arch"], record["kind"]) == ("", "cubin")
+    assert "cut.cubin" in record["error"]
+    assert main(["archs", str(path), "--require", "sm_90"]) == 1
+    assert main(["images", str(path), "--arch", "sm_90"]) == 1
+    assert "cut.cubin" in capsys.readouterr().err
+
+
+def test_one_cut_cubin_does_not_hide_the_rest_of_a_wheel(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "two.whl"
+    path.write_bytes(zip_of({"a.cubin": cubin()[:1500], "b.cubin": cubin()}))
+    assert [r["arch"] for r in loaded(capsys, "images", path, status=1)] == ["", "sm_90"]
+    (report,) = loaded(capsys, "archs", path, status=1)
+    assert report["targets"] == ["sm_90"]
+    assert [r["kind"] for r in loaded(capsys, "scan", path, status=1)].count("cubin") > 0

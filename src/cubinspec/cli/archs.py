@@ -6,7 +6,7 @@ import sys
 
 from cubinspec.cli.options import JSON, Arguments, Option, UsageError
 from cubinspec.cli.output import print_table, write_json
-from cubinspec.cli.walking import CSV, for_each_image, shown, write_csv
+from cubinspec.cli.walking import CSV, for_each_image, require_arch, shown, write_csv
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ def run(arguments: Arguments) -> int:
     reports: list[dict[str, Any]] = []
     status = 0
     for file in arguments.files():
-        found: list[Image] = []
-        status |= for_each_image([file], found.append)
+        found, file_status = _images_of(file)
+        status |= file_status
         grouped = units(found)
         targets = sorted({arch for unit in grouped for _, arch in unit.targets})
         if not grouped:
@@ -62,6 +62,18 @@ def run(arguments: Arguments) -> int:
         for report in reports:
             _print(report, required, everything=arguments.flag("--all"))
     return 1 if _missing(reports, required, accepted) or (required and not reports) else status
+
+
+def _images_of(file: str) -> tuple[list[Image], int]:
+    """The images of a file whose targets are known, and the exit status."""
+    found: list[Image] = []
+
+    def visit(image: Image) -> None:
+        require_arch(image)
+        found.append(image)
+
+    status = for_each_image([file], visit)
+    return found, status
 
 
 def _required(arguments: Arguments, devices: dict[int, Device]) -> list[str]:

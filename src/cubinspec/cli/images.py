@@ -10,6 +10,7 @@ from cubinspec.cli.walking import (
     architecture_filter,
     bytes_text,
     for_each_image,
+    require_arch,
     shown,
     write_csv,
 )
@@ -28,7 +29,12 @@ _LEFT = frozenset((0, 1, 4, 5, 6))
 def run(arguments: Arguments) -> int:
     """Print the table, the CSV or the JSON list."""
     found: list[Image] = []
-    status = for_each_image(arguments.files(), found.append, wanted=architecture_filter(arguments))
+
+    def visit(image: Image) -> None:
+        found.append(image)
+        require_arch(image)
+
+    status = for_each_image(arguments.files(), visit, wanted=architecture_filter(arguments))
     if arguments.flag("--json"):
         write_json([image.as_dict() for image in found])
         return status
@@ -45,7 +51,10 @@ def run(arguments: Arguments) -> int:
         for image in found
     ]
     if arguments.flag("--csv"):
-        write_csv(_HEAD, rows)
+        errors = ["" if image.error is None else str(image.error) for image in found]
+        write_csv(
+            (*_HEAD, "error"), [(*row, error) for row, error in zip(rows, errors, strict=True)]
+        )
     elif rows:
         print_table(
             _HEAD,

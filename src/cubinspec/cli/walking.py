@@ -85,6 +85,8 @@ def for_each_image(
                         continue
                     try:
                         if wanted is not None and not wanted(image):
+                            if image.error is not None:
+                                refuse(image.error)
                             continue
                         found += 1
                         action(image)
@@ -99,6 +101,16 @@ def for_each_image(
     if faults and total > 1:
         print(f"cubinspec: {faults} of {total} images could not be read", file=sys.stderr)
     return 1 if faults else status
+
+
+def require_arch(image: Image) -> None:
+    """Raise what keeps the target of an image from being known.
+
+    Raises:
+        CubinError: the image is broken.
+    """
+    if not image.arch and image.error is not None:
+        raise image.error
 
 
 def nothing_in(file: str, expected: str) -> CubinError:

@@ -84,7 +84,8 @@ class Image:
         stored_size: bytes it takes in its container, without padding where that is known.
         compression: ``none``, ``zstd``, ``lz4``, ``lz4-frame`` or ``zlib``.
         entry: header of its fatbin entry; ``None`` outside of fatbins.
-        error: what is wrong with it; ``None`` for images that look right so far.
+        error: what is wrong with it; ``None`` for images that look right so far. Asking for more
+            (``arch``) can show that one is broken.
     """
 
     __slots__ = (
@@ -150,9 +151,17 @@ class Image:
 
     @property
     def arch(self) -> str:
-        """``sm_90a`` for cubins, ``compute_90a`` for PTX and IR; empty for faults."""
+        """``sm_90a`` for cubins, ``compute_90a`` for PTX and IR; empty for faults.
+
+        It never raises: a cubin outside of a fatbin whose own headers are broken has an empty one,
+        and :attr:`error` says what is wrong.
+        """
         if self._arch is None:
-            self._arch = self._find_arch()
+            try:
+                self._arch = self._find_arch()
+            except CubinError as error:
+                self._arch = ""
+                self.error = error
         return self._arch
 
     def _find_arch(self) -> str:
@@ -211,8 +220,7 @@ class Image:
         Raises:
             CubinError: it cannot be read or decompressed.
         """
-        if self.error is not None:
-            raise self.error
+        self._refuse_fault()
         entry = self.entry
         if entry is None:
             return memoryview(self._source.exactly(self._offset, self._size, "image"))
@@ -228,11 +236,15 @@ class Image:
 
     def stored_bytes(self) -> bytes:
         """The bytes as they are stored, compressed or not."""
-        if self.error is not None:
-            raise self.error
+        self._refuse_fault()
         if self.entry is None:
             return self.data
         return fatbin.payload(self._source, self.entry)
+
+    def _refuse_fault(self) -> None:
+        """The bytes of a broken image can be read, those of a place without one cannot."""
+        if self.kind == "fault" and self.error is not None:
+            raise self.error
 
     def cubin(self, arena: Arena | None = None) -> Cubin:
         """The image as a :class:`cubinspec.Cubin`.
