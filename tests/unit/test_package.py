@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import tomllib
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from cubinspec.cli import main
 from cubinspec.containers import images
 from cubinspec.report import demangle
+from cubinspec.report.spec_files import SAMPLES
 from cubinspec_generated.codes import FATBIN_FLAG_COMPRESSED_ZSTD
 from tests.unit.containers_kit import PTX, container, raw_entry, simple_fatbin, zstd
 
@@ -32,6 +34,31 @@ def test_an_installation_without_extras_reads_everything() -> None:
 def test_only_what_users_choose_is_an_extra() -> None:
     assert set(project()["project"]["optional-dependencies"]) == {"scan", "dask"}
     assert {"oracle", "test", "lint", "bench"} <= set(project()["dependency-groups"])
+
+
+def test_the_samples_of_the_wheel_are_those_that_the_code_knows() -> None:
+    included = project()["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    assert included.pop("ksy") == "cubinspec/spec"
+    assert included == {
+        f"tests/data/cubins/{name}": f"cubinspec/spec/samples/{name}" for name in SAMPLES
+    }
+
+
+def test_no_package_lacks_its_mark_of_types() -> None:
+    wheel = project()["tool"]["hatch"]["build"]["targets"]["wheel"]
+    for package in wheel["packages"]:
+        assert (ROOT / package / "py.typed").is_file()
+
+
+def test_an_index_page_has_no_link_into_the_repository() -> None:
+    pytest.importorskip("hatchling")
+    from tools.package.readme import for_index
+
+    text = for_index((ROOT / "README.md").read_text("utf-8"))
+    assert not re.findall(r"\]\((?!https?:)", text)
+    assert for_index("![a](docs/a.svg)\n\nsee [b](docs/b.md#c), [docs/d.md](docs/d.md)") == (
+        "see b (`docs/b.md`), `docs/d.md`"
+    )
 
 
 def test_a_missing_package_is_named_once_per_file_with_its_place(

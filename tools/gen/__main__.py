@@ -70,6 +70,7 @@ def generate(root: Path, ksc: str | None = None) -> dict[Path, str]:
         names = {code.name: code.value for _, group in groups for code in group}
         files[kaitai.PACKAGE / "targets.py"] = targets.emit(tables, names)
         files[kaitai.PACKAGE / "producers.py"] = targets.emit_producers(tables)
+    files[kaitai.PACKAGE / "py.typed"] = ""  # type checkers look for it
     files[rules.PAGE] = rules.render()
     return files
 

@@ -72,6 +72,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "cubinspec.cli.explain",
         "what an attribute, relocation, section, flag, note or architecture is",
     ),
+    "spec": (
+        "cubinspec.cli.spec",
+        "the files of the spec: list them, copy them, or print a table as JSON",
+    ),
     "set": (
         "cubinspec_writer.editor.commands.set",
         "change registers, threads, stack, barriers or any attribute of a function",
