@@ -1,6 +1,8 @@
 """Read and explain NVIDIA CUDA device binaries (cubins).
 
-``Cubin.open(path)`` is where to start; ``CubinError`` is the root of everything that is raised.
+``Cubin.open(path)`` opens a bare cubin, ``kernels(path)`` and ``images(path)`` go through whatever
+holds cubins: libraries, objects, archives, wheels, folders. ``coverage(cubin)`` says how much of a
+file the specification names. ``CubinError`` is the root of everything that is raised.
 """
 
 from __future__ import annotations
@@ -11,17 +13,46 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from cubinspec.containers import Image as Image
+    from cubinspec.containers import identify as identify
     from cubinspec.containers import images as images
+    from cubinspec.containers import kernels as kernels
     from cubinspec.errors import CubinError as CubinError
     from cubinspec.model.cubin import Cubin as Cubin
+    from cubinspec.model.function import Function as Function
+    from cubinspec.model.section import Section as Section
+    from cubinspec.model.symbol import Symbol as Symbol
+    from cubinspec.report.coverage import Coverage as Coverage
+    from cubinspec.report.coverage import coverage as coverage
 
-__all__ = ["Cubin", "CubinError", "__version__", "images"]
+__all__ = [
+    "Coverage",
+    "Cubin",
+    "CubinError",
+    "Function",
+    "Image",
+    "Section",
+    "Symbol",
+    "__version__",
+    "coverage",
+    "identify",
+    "images",
+    "kernels",
+]
 
 #: Public name -> module; imported on first use, since `cubinspec --version` needs none of them.
 _HOMES = {
+    "Coverage": "cubinspec.report.coverage",
     "Cubin": "cubinspec.model.cubin",
     "CubinError": "cubinspec.errors",
+    "Function": "cubinspec.model.function",
+    "Image": "cubinspec.containers",
+    "Section": "cubinspec.model.section",
+    "Symbol": "cubinspec.model.symbol",
+    "coverage": "cubinspec.report.coverage",
+    "identify": "cubinspec.containers",
     "images": "cubinspec.containers",
+    "kernels": "cubinspec.containers",
 }
 
 
@@ -34,3 +65,7 @@ def __getattr__(name: str) -> Any:
     value = getattr(import_module(home), name)
     globals()[name] = value
     return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

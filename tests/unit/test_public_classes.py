@@ -33,10 +33,15 @@ _FURTHER = (
 )
 #: Classes that are no values: what they are instead.
 VIEWS = {
-    "Cubin": "a view of a file",
-    "Edit": "a session",
-    "Facts": "a table that is read when it is made",
-    "Image": "a view of a container",
+    "cubinspec.containers.image.Image": "a view of a container",
+    "cubinspec.containers.kernels.FoundKernel": "a view of a cubin in a container",
+    "cubinspec.containers.kernels.FoundKernels": "an iterator",
+    "cubinspec.model.cubin.Cubin": "a view of a file",
+    "cubinspec.model.function.Function": "a view of a cubin",
+    "cubinspec.model.section.Section": "a view of a cubin",
+    "cubinspec.model.symbol.Symbol": "a view of a cubin",
+    "cubinspec.report.archs.Facts": "a table that is read when it is made",
+    "cubinspec_writer.editor.session.Edit": "a session",
 }
 
 #: Classes whose objects refer to each other: each is equal to itself only, and can be a key.
@@ -73,7 +78,7 @@ def public_classes() -> dict[str, type]:
 
 
 CLASSES = public_classes()
-VALUES = {name: cls for name, cls in CLASSES.items() if cls.__name__ not in VIEWS}
+VALUES = {name: cls for name, cls in CLASSES.items() if name not in VIEWS}
 
 
 def is_frozen(cls: type) -> bool:
@@ -126,7 +131,7 @@ def test_there_are_public_classes_in_every_part() -> None:
 
 
 def test_every_exception_from_the_rule_is_there() -> None:
-    assert set(VIEWS) == {cls.__name__ for cls in CLASSES.values()} & set(VIEWS)
+    assert set(VIEWS) <= set(CLASSES)
 
 
 @pytest.mark.parametrize("name", VALUES)

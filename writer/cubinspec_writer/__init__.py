@@ -22,3 +22,7 @@ def __getattr__(name: str) -> Any:
 
     globals()["link"] = link
     return link
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

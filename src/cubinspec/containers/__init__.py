@@ -10,6 +10,16 @@ from __future__ import annotations
 
 from cubinspec.containers.identify import Identity, identify
 from cubinspec.containers.image import Image, Step
+from cubinspec.containers.kernels import FoundKernel, FoundKernels, kernels
 from cubinspec.containers.walk import images
 
-__all__ = ["Identity", "Image", "Step", "identify", "images"]
+__all__ = [
+    "FoundKernel",
+    "FoundKernels",
+    "Identity",
+    "Image",
+    "Step",
+    "identify",
+    "images",
+    "kernels",
+]

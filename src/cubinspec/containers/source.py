@@ -148,11 +148,10 @@ class PathSource(Source):
         self._ref = ref(self)
         try:
             self._size = self._opened().seek(0, 2)
-        except OSError as error:
+        except (OSError, ValueError) as error:  # a path with a NUL is a wrong value
             self.close()
-            raise FileAccessError(
-                f"cannot be opened: {error.strerror or error}", file=path
-            ) from error
+            reason = getattr(error, "strerror", None) or error
+            raise FileAccessError(f"cannot be opened: {reason}", file=path) from error
 
     def _opened(self) -> FileIO:
         file = self._file

@@ -8,4 +8,5 @@
 * ``segments``: program headers
 * ``notes``: the frame around a note's descriptor
 * ``targets``: architectures and toolkits
+* ``demangle``: readable C++ and Rust names
 """

@@ -103,6 +103,9 @@ class StringTable:
         self._long: dict[int, str] = {}
         self._long_size = 0
 
+    def __repr__(self) -> str:
+        return f"<StringTable {self.field} of {self.file!r}, {len(self.data)} bytes>"
+
     def get_many(self, indices: list[int]) -> list[str]:
         """The strings at many indices; raises as :meth:`get` does."""
         data = self.data

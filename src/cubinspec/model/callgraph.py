@@ -22,6 +22,9 @@ class Edge:
         self.caller_index = caller
         self.callee_index = callee
 
+    def __repr__(self) -> str:
+        return f"<Edge {self.name}>"
+
     @property
     def caller(self) -> str | None:
         """Name of the calling function."""
@@ -52,6 +55,9 @@ class Signature:
         self.symbol_index = symbol_index
         #: Index of the text in the symbol table's string table.
         self.ofs_signature = ofs_signature
+
+    def __repr__(self) -> str:
+        return f"<Signature of {self.name or self.symbol_index}>"
 
     @property
     def name(self) -> str | None:
@@ -104,3 +110,6 @@ class CallGraph:
                 self.references.append(Edge(symbols, first, second))
             else:
                 self.other.append((first, second))
+
+    def __repr__(self) -> str:
+        return f"<CallGraph: {len(self.calls)} calls, {len(self.references)} references>"

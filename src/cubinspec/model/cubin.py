@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cubinspec.errors import BadIndexError, CubinError
+from cubinspec.errors import BadIndexError, CubinError, NotCubinError
 from cubinspec.format.attributes import info_rows
 from cubinspec.format.sections import (
     CALLGRAPH_TYPES,
@@ -26,11 +26,12 @@ from cubinspec_generated.codes import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import os
     from types import TracebackType
     from typing import Any
 
     from cubinspec.model.callgraph import CallGraph, Signature
-    from cubinspec.model.function import Function
+    from cubinspec.model.function import Function, FunctionList
     from cubinspec.model.info import InfoRecord
     from cubinspec.model.notes import Note
     from cubinspec.model.relocation import Relocation
@@ -68,15 +69,19 @@ class Cubin:
         self._mapping: Any = None
         self._arch: str | None = None
         self._sections: SectionList | None = None
-        self._functions: list[Function] | None = None
-        self._kernels: list[Function] | None = None
+        self._functions: FunctionList | None = None
+        self._kernels: FunctionList | None = None
         self._symbol_lists: dict[int | None, SymbolList] = {}
         self._relocation_rows: dict[int, list[RelocationRow]] = {}
         self._info: dict[int, list[InfoRecord]] = {}
 
     @classmethod
-    def open(cls, path: str) -> Cubin:
+    def open(cls, path: str | os.PathLike[str] | bytes) -> Cubin:
         """Open a cubin file; it is mapped, not read. What cannot be mapped, a pipe, is read.
+
+        Args:
+            path: of a bare cubin, or its bytes. :func:`cubinspec.images` opens what holds cubins:
+                a library, an object, an archive, a fatbin, a wheel.
 
         Raises:
             FileAccessError: it cannot be opened.
@@ -84,11 +89,21 @@ class Cubin:
         """
         import os
 
+        if isinstance(path, bytes | bytearray | memoryview):
+            return cls.parse(path)
         name = os.fspath(path)
         content = load(name)
         mapping = None if isinstance(content, bytes) else content
         try:
             cubin = cls(content, name)
+        except NotCubinError as error:
+            if mapping is not None:
+                mapping.close()
+            error.expected = (
+                f"{error.expected}; cubinspec.images(path) finds the cubins in libraries, objects, "
+                "archives and wheels"
+            )
+            raise
         except BaseException:
             if mapping is not None:
                 mapping.close()
@@ -135,6 +150,13 @@ class Cubin:
             return f"<Cubin {self.name!r} {self.arch}>"
         except CubinError:  # the target may stand in a section that is broken
             return f"<Cubin {self.name!r}>"
+
+    def _repr_html_(self) -> str:
+        from cubinspec.model.frames import escaped
+
+        kind = self.header.type_name or f"{self.header.e_type:#x}"
+        facts = f"{self.name}: cubin for {self.arch}, {kind}, {self.size} bytes"
+        return f"<p>{escaped(facts)}</p>\n{self.kernels._repr_html_()}"
 
     # -- what the file is -----------------------------------------------------------------------
 
@@ -371,7 +393,7 @@ class Cubin:
     # -- functions ------------------------------------------------------------------------------
 
     @property
-    def functions(self) -> list[Function]:
+    def functions(self) -> FunctionList:
         """Every function defined here, kernels included, in symbol order.
 
         They come from the SASS half; from the Mercury half when the file has no SASS.
@@ -383,7 +405,7 @@ class Cubin:
         return self._functions
 
     @property
-    def kernels(self) -> list[Function]:
+    def kernels(self) -> FunctionList:
         """The functions that the host can launch."""
         if self._kernels is None:
             from cubinspec.model.function import read_functions

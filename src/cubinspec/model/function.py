@@ -51,7 +51,7 @@ from cubinspec_generated.records import DIM3, PARAM_CBANK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Protocol
+    from typing import Any, Protocol
 
     from cubinspec.format.attributes import InfoRow
     from cubinspec.model.info import InfoRecord
@@ -66,6 +66,14 @@ if TYPE_CHECKING:
         """A cubin as its functions see it."""
 
         elf: Elf
+
+        @property
+        def name(self) -> str:
+            """The file name given on opening."""
+
+        @property
+        def arch(self) -> str:
+            """The target."""
 
         @property
         def sections(self) -> SectionList:
@@ -89,6 +97,10 @@ _KEYED = frozenset(
 def _triple(payload: bytes) -> tuple[int, int, int] | None:
     """A shape in x, y, z; ``None`` when the payload is shorter."""
     return DIM3.unpack_from(payload) if len(payload) >= DIM3.size else None
+
+
+def _list(triple: tuple[int, int, int] | None) -> list[int] | None:
+    return None if triple is None else list(triple)
 
 
 def _param_offset(payload: bytes) -> int | None:
@@ -123,6 +135,9 @@ class FunctionTable:
         self.constants: dict[int, dict[int, int]] = {}
         self.sizes: dict[int, dict[int, int]] = {code: {} for code in _KEYED}
         self._collect(mercury)
+
+    def __repr__(self) -> str:
+        return f"<FunctionTable of {self.file.name!r}>"
 
     def _collect(self, mercury: bool) -> None:
         elf = self.file.elf
@@ -174,10 +189,11 @@ def _named_bank(names: bytes, at: int) -> int | None:
 class Function:
     """A kernel or a device function that this cubin defines. All sizes are bytes."""
 
-    __slots__ = ("_by_code", "_code", "_rows", "_table", "row", "symbol_index")
+    __slots__ = ("_by_code", "_code", "_rows", "row", "symbol_index", "table")
 
     def __init__(self, table: FunctionTable, symbol_index: int, row: SymbolRow) -> None:
-        self._table = table
+        #: What its half of the file says about functions.
+        self.table = table
         self.symbol_index = symbol_index
         #: The symbol's row.
         self.row = row
@@ -194,10 +210,68 @@ class Function:
     def __repr__(self) -> str:
         return f"<{self.kind} {self.name}>"
 
+    def _repr_html_(self) -> str:
+        from cubinspec.model.frames import html_table
+
+        rows = [(name, value) for name, value in self.as_dict().items() if name != "params"]
+        params = ", ".join(f"{p.size} at {p.offset}" for p in self.params)
+        return html_table(self.demangled, (), [*rows, ("params", params)])
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything known about it, ready for JSON (``kernels.schema.json``)."""
+        return {
+            "file": self.file,
+            "name": self.name,
+            "kind": self.kind,
+            "arch": self.arch,
+            "registers": self.registers,
+            "stack": self.stack,
+            "frame_size": self.frame_size,
+            "min_stack_size": self.min_stack_size,
+            "max_stack_size": self.max_stack_size,
+            "shared": self.shared,
+            "local": self.local,
+            "constant": {str(bank): size for bank, size in sorted(self.constant.items())},
+            "barriers": self.barriers,
+            "mbarriers": self.mbarriers,
+            "max_threads": self.max_threads,
+            "max_ntid": _list(self.max_ntid),
+            "reqntid": _list(self.reqntid),
+            "cluster": _list(self.cluster),
+            "max_cluster_rank": self.max_cluster_rank,
+            "max_registers": self.max_registers,
+            "param_size": self.param_size,
+            "param_offset": self.param_offset,
+            "params": [parameter.as_dict() for parameter in self.params],
+            "code_size": self.code_size,
+            "exit_offsets": self.exit_offsets,
+            "attributes": self._attribute_names(),
+        }
+
     @property
     def name(self) -> str:
         """The (mangled) symbol name."""
-        return self._table.symbols.strings.get(self.row[0])
+        return self.table.symbols.strings.get(self.row[0])
+
+    @property
+    def demangled(self) -> str:
+        """The readable C++ or Rust name; the name itself when it is not a mangled one."""
+        from cubinspec.format.demangle import readable
+
+        return readable(self.name)
+
+    @property
+    def file(self) -> str:
+        """Name of the cubin: the path given on opening, or the way to it through containers."""
+        return self.table.file.name
+
+    #: The same word that images and scans use.
+    path = file
+
+    @property
+    def arch(self) -> str:
+        """The target of its cubin, such as ``sm_90a``."""
+        return self.table.file.arch
 
     @property
     def kind(self) -> str:
@@ -212,12 +286,12 @@ class Function:
     @property
     def symbol(self) -> Symbol:
         """Its symbol."""
-        return self._table.symbols[self.symbol_index]
+        return self.table.symbols[self.symbol_index]
 
     @property
     def section(self) -> Section:
         """The section that holds its code."""
-        return self._table.file.sections[self.row[3]]
+        return self.table.file.sections[self.row[3]]
 
     @property
     def code_offset(self) -> int:
@@ -237,25 +311,25 @@ class Function:
 
         The attribute exists from sm_30 on; where both exist the attribute counts callees too.
         """
-        count = self._table.sizes[EIATTR_REGCOUNT].get(self.symbol_index)
+        count = self.table.sizes[EIATTR_REGCOUNT].get(self.symbol_index)
         if count is None and self._code:
-            count = registers_of(self._table.file.elf.section_rows[self._code][7]) or None
+            count = registers_of(self.table.file.elf.section_rows[self._code][7]) or None
         return count
 
     @property
     def frame_size(self) -> int | None:
         """Local frame of this function alone."""
-        return self._table.sizes[EIATTR_FRAME_SIZE].get(self.symbol_index)
+        return self.table.sizes[EIATTR_FRAME_SIZE].get(self.symbol_index)
 
     @property
     def min_stack_size(self) -> int | None:
         """Stack needed including callees, as the final link computed it."""
-        return self._table.sizes[EIATTR_MIN_STACK_SIZE].get(self.symbol_index)
+        return self.table.sizes[EIATTR_MIN_STACK_SIZE].get(self.symbol_index)
 
     @property
     def max_stack_size(self) -> int | None:
         """Stack bound before linking; 0xffffffff when recursion leaves it open."""
-        return self._table.sizes[EIATTR_MAX_STACK_SIZE].get(self.symbol_index)
+        return self.table.sizes[EIATTR_MAX_STACK_SIZE].get(self.symbol_index)
 
     @property
     def stack(self) -> int | None:
@@ -264,9 +338,9 @@ class Function:
         The figure of the final link (what ``cuobjdump -res-usage`` prints as ``STACK``); before
         that link, where only the function's own frame is known, that frame.
         """
-        size = self._table.sizes[EIATTR_MIN_STACK_SIZE].get(self.symbol_index)
+        size = self.table.sizes[EIATTR_MIN_STACK_SIZE].get(self.symbol_index)
         if size is None:
-            return self._table.sizes[EIATTR_FRAME_SIZE].get(self.symbol_index)
+            return self.table.sizes[EIATTR_FRAME_SIZE].get(self.symbol_index)
         return None if size == STACK_SIZE_UNKNOWN else size
 
     # -- resources kept in sections -------------------------------------------------------------
@@ -274,23 +348,28 @@ class Function:
     @property
     def shared(self) -> int:
         """Static shared memory; in executables from sm_90 on this includes the reserved part."""
-        return self._table.shared.get(self._code, 0)
+        return self.table.shared.get(self._code, 0)
 
     @property
     def local(self) -> int:
         """Size of ``.nv.local.<f>``, which only old tools made."""
-        return self._table.local.get(self._code, 0)
+        return self.table.local.get(self._code, 0)
+
+    @property
+    def const0(self) -> int | None:
+        """Size of its constant bank 0, which holds the parameters."""
+        return self.constant_size(0)
 
     def constant_size(self, bank: int) -> int | None:
         """Size of the function's own part of one constant bank."""
-        sizes = self._table.constants.get(bank)
+        sizes = self.table.constants.get(bank)
         return None if sizes is None else sizes.get(self._code)
 
     @property
     def constant(self) -> dict[int, int]:
         """Size of the function's own part of each constant bank, by bank number."""
         code = self._code
-        return {bank: sizes[code] for bank, sizes in self._table.constants.items() if code in sizes}
+        return {bank: sizes[code] for bank, sizes in self.table.constants.items() if code in sizes}
 
     # -- attributes of the function -------------------------------------------------------------
 
@@ -299,11 +378,11 @@ class Function:
         """Rows of its ``.nv.info.<f>``; empty when it has none."""
         rows = self._rows
         if rows is None:
-            index = self._table.info.get(self._code)
+            index = self.table.info.get(self._code)
             if index is None:
                 rows = []
             else:
-                elf = self._table.file.elf
+                elf = self.table.file.elf
                 rows = info_rows(
                     elf.section_bytes(index),
                     elf.section_rows[index][4],
@@ -316,12 +395,18 @@ class Function:
     @property
     def attributes(self) -> list[InfoRecord]:
         """The records of its ``.nv.info.<f>``."""
-        index = self._table.info.get(self._code)
-        return [] if index is None else self._table.file.info_records_of(index)
+        index = self.table.info.get(self._code)
+        return [] if index is None else self.table.file.info_records_of(index)
+
+    def _attribute_names(self) -> list[str]:
+        from cubinspec_generated.tables import eiattr
+
+        codes = dict.fromkeys(code for _, _, code, _, _ in self.info_rows)
+        return [eiattr.NAMES.get(code) or f"{code:#x}" for code in codes]
 
     def _index(self) -> InfoIndex:
-        elf = self._table.file.elf
-        index = self._table.info.get(self._code)
+        elf = self.table.file.elf
+        index = self.table.info.get(self._code)
         if index is None:
             found = InfoIndex(b"", 0, elf.file, "")
         else:
@@ -349,7 +434,7 @@ class Function:
             return count & 0xFF
         if not self._code:
             return None
-        return barriers_of(self._table.file.elf.section_rows[self._code][2])
+        return barriers_of(self.table.file.elf.section_rows[self._code][2])
 
     @property
     def mbarriers(self) -> int | None:
@@ -420,7 +505,39 @@ class Function:
         return read_parameters(self.info_rows)
 
 
-def read_functions(file: FunctionOwner, *, only_kernels: bool = False) -> list[Function]:
+class FunctionList(list[Function]):
+    """Functions of a cubin: a list that notebooks show as a table and Arrow takes as one."""
+
+    __slots__ = ()
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One flat dictionary per function: integers, text, or ``None``."""
+        from cubinspec.model.frames import FUNCTION_COLUMNS, flat_rows
+
+        return flat_rows(self, FUNCTION_COLUMNS)
+
+    def to_arrow(self) -> Any:
+        """A ``pyarrow.Table``, one row per function; absent integers are null.
+
+        Raises:
+            MissingPackageError: pyarrow is not installed.
+        """
+        from cubinspec.model.frames import FUNCTION_COLUMNS, arrow_table
+
+        return arrow_table(self, FUNCTION_COLUMNS)
+
+    def _repr_html_(self) -> str:
+        from cubinspec.model.frames import html_table
+
+        head = (
+            *("arch", "registers", "stack", "shared", "local", "const0", "barriers"),
+            *("max_threads", "num_params", "demangled"),
+        )
+        rows = [[getattr(function, name) for name in head] for function in self]
+        return html_table(f"{len(self)} functions", head, rows)
+
+
+def read_functions(file: FunctionOwner, *, only_kernels: bool = False) -> FunctionList:
     """All functions (or kernels) defined in the file, in symbol order.
 
     The SASS half is read; when no function symbol lies in a SASS section, the Mercury half.
@@ -430,10 +547,10 @@ def read_functions(file: FunctionOwner, *, only_kernels: bool = False) -> list[F
     )
 
 
-def _read_half(file: FunctionOwner, only_kernels: bool, *, mercury: bool) -> list[Function]:
+def _read_half(file: FunctionOwner, only_kernels: bool, *, mercury: bool) -> FunctionList:
     index = file.elf.find_section(SHT_CUDA_MERC_SYMTAB if mercury else SHT_SYMTAB)
     if index is None:
-        return []
+        return FunctionList()
     symbols = file.symbol_table(index)
     count = len(file.elf.section_rows)
     mask = STO_CUDA_ENTRY if only_kernels else 0
@@ -443,6 +560,6 @@ def _read_half(file: FunctionOwner, only_kernels: bool, *, mercury: bool) -> lis
         if info & ST_TYPE_MASK == STT_FUNC and 0 < section < count and other & mask == mask:
             defined.append((number, row))
     if not defined:
-        return []
+        return FunctionList()
     table = FunctionTable(file, symbols, mercury=mercury)
-    return [Function(table, number, row) for number, row in defined]
+    return FunctionList([Function(table, number, row) for number, row in defined])

@@ -75,6 +75,10 @@ class Header:
             self.e_shstrndx,
         ) = elf.ehdr
 
+    def __repr__(self) -> str:
+        kind = self.type_name or f"type {self.e_type:#x}"
+        return f"<Header {kind} sm_{self.sm} of {self.name!r}>"
+
     @property
     def type_name(self) -> str | None:
         """``ET_REL``, ``ET_EXEC``, ``ET_EWP``; ``None`` for a value nobody has named."""

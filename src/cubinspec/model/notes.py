@@ -44,6 +44,9 @@ class Note(FrozenValue):
         put(self, "owner", owner)
         put(self, "desc", desc)
 
+    def __repr__(self) -> str:
+        return f"<Note {self.name} of {self.owner!r}, {len(self.desc)} bytes>"
+
     @property
     def name(self) -> str:
         """``tkinfo``, ``cuinfo``, ``cuver``: the last part of the section's name."""

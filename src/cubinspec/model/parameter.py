@@ -83,6 +83,18 @@ class Parameter(FrozenValue):
         """``param_<ordinal>``, as PTX tools call it; a cubin holds no parameter names."""
         return f"param_{self.ordinal}"
 
+    def as_dict(self) -> dict[str, int | bool | None]:
+        """The fields by name, ready for JSON."""
+        return {
+            "ordinal": self.ordinal,
+            "offset": self.offset,
+            "size": self.size,
+            "pointee_log_alignment": self.pointee_log_alignment,
+            "pointee_space": self.pointee_space,
+            "constant_bank": self.constant_bank,
+            "in_shared": self.in_shared,
+        }
+
     @classmethod
     def unpack(cls, payload: bytes) -> Parameter | None:
         """The payload of ``EIATTR_KPARAM_INFO``; ``None`` when it is too short."""

@@ -10,6 +10,7 @@ from cubinspec_generated.tables import sections as table
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import Any
 
     from cubinspec.model.info import InfoRecord
     from cubinspec.model.protocols import RelocationLike, SectionOwner
@@ -46,6 +47,12 @@ class Section:
 
     def __repr__(self) -> str:
         return f"<Section {self.index} {self.name} {self.type_name or hex(self.sh_type)}>"
+
+    def _repr_html_(self) -> str:
+        from cubinspec.model.frames import SECTION_COLUMNS, html_table
+
+        rows = [(name, getattr(self, name)) for name, _ in SECTION_COLUMNS]
+        return html_table(f"section {self.index} {self.name}", (), rows)
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -179,6 +186,32 @@ class SectionList:
     def __init__(self, file: SectionOwner) -> None:
         self._file = file
         self._by_name: dict[str, int] | None = None
+
+    def __repr__(self) -> str:
+        return f"<SectionList: {len(self)} sections>"
+
+    def _repr_html_(self) -> str:
+        from cubinspec.model.frames import html_table
+
+        head = ("index", "name", "type_name", "sh_offset", "sh_size", "sh_addralign")
+        rows = [[getattr(section, name) for name in head] for section in self]
+        return html_table(f"{len(self)} sections", head, rows)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One flat dictionary per section."""
+        from cubinspec.model.frames import SECTION_COLUMNS, flat_rows
+
+        return flat_rows(self, SECTION_COLUMNS)
+
+    def to_arrow(self) -> Any:
+        """A ``pyarrow.Table``, one row per section.
+
+        Raises:
+            MissingPackageError: pyarrow is not installed.
+        """
+        from cubinspec.model.frames import SECTION_COLUMNS, arrow_table
+
+        return arrow_table(self, SECTION_COLUMNS)
 
     def __len__(self) -> int:
         return len(self._file.elf.section_rows)

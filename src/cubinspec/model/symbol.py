@@ -17,7 +17,7 @@ from cubinspec_generated.tables import symbols as table
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Protocol
+    from typing import Any, Protocol
 
     from cubinspec.format.strings import StringTable
     from cubinspec.model.section import Section, SectionList
@@ -157,6 +157,34 @@ class SymbolList:
         self.rows = rows
         self.strings = strings
         self._by_name: dict[str, int] | None = None
+
+    def __repr__(self) -> str:
+        return f"<SymbolList: {len(self)} symbols>"
+
+    def _repr_html_(self) -> str:
+        from cubinspec.model.frames import html_table
+
+        head = (
+            "index",
+            "display_name",
+            "type_name",
+            "bind_name",
+            "st_shndx",
+            "st_value",
+            "st_size",
+        )
+        rows = [[getattr(symbol, name) for name in head] for symbol in self]
+        return html_table(f"{len(self)} symbols", head, rows)
+
+    def to_arrow(self) -> Any:
+        """A ``pyarrow.Table``, one row per symbol.
+
+        Raises:
+            MissingPackageError: pyarrow is not installed.
+        """
+        from cubinspec.model.frames import SYMBOL_COLUMNS, arrow_table
+
+        return arrow_table(self, SYMBOL_COLUMNS)
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -29,6 +29,7 @@ class Tables:
     """All rows of a file, names resolved. Row layouts are those of ``cubinspec.reader``.
 
     Attributes:
+        file: name of the cubin.
         section_names, section_rows: one each per section.
         symbol_names, symbol_rows: symbol table section -> one each per symbol.
         relocation_rows: relocation section -> rows (``r_offset r_type r_sym r_addend``).
@@ -36,6 +37,7 @@ class Tables:
     """
 
     __slots__ = (
+        "file",
         "info_rows",
         "relocation_rows",
         "section_names",
@@ -46,6 +48,7 @@ class Tables:
 
     def __init__(self, file: TablesOwner) -> None:
         elf = file.elf
+        self.file = elf.file
         self.section_rows: list[SectionRow] = elf.section_rows
         self.section_names: list[str] = elf.section_names
         self.symbol_names: dict[int, list[str]] = {}
@@ -64,3 +67,6 @@ class Tables:
                 symbols = file.symbol_table(index)
                 self.symbol_rows[index] = symbols.rows
                 self.symbol_names[index] = symbols.names
+
+    def __repr__(self) -> str:
+        return f"<Tables of {self.file!r}: {len(self.section_rows)} sections>"

@@ -198,6 +198,9 @@ class Elf:
 
     # -- header ---------------------------------------------------------------------------------
 
+    def __repr__(self) -> str:
+        return f"<Elf {self.file!r}, {self.size} bytes>"
+
     def _check_ident(self) -> None:
         ident = self.ident
         if not ident:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cubinspec.reader.kaitai import FIELD, PADDING, walk
+from cubinspec.values import ValueObject
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,6 +13,55 @@ if TYPE_CHECKING:
     from cubinspec.model.cubin import Cubin
 
     Span = tuple[int, int, str]
+
+
+class Coverage(ValueObject):
+    """The bytes of a file by class; the classes sum to its size.
+
+    Attributes:
+        file: name of the cubin.
+        size: bytes of the file.
+        named: bytes of fields of the spec.
+        opaque: bytes of bodies whose kind the spec names, by kind.
+        padding: zeros between structures.
+        unclaimed: all else.
+    """
+
+    __match_args__ = ("file", "size", "named", "opaque", "padding", "unclaimed")
+    __slots__ = __match_args__
+
+    def __init__(
+        self, file: str, size: int, named: int, opaque: dict[str, int], padding: int, unclaimed: int
+    ) -> None:
+        self.file = file
+        self.size = size
+        self.named = named
+        self.opaque = opaque
+        self.padding = padding
+        self.unclaimed = unclaimed
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields by name, ready for JSON (``coverage.schema.json``)."""
+        return {name: getattr(self, name) for name in self.__match_args__}
+
+    def _repr_html_(self) -> str:
+        from cubinspec.model.frames import html_table
+
+        rows = [("named", self.named)]
+        rows += [(f"opaque: {kind}", size) for kind, size in self.opaque.items()]
+        rows += [("padding", self.padding), ("unclaimed", self.unclaimed), ("size", self.size)]
+        return html_table(f"coverage of {self.file}", ("class", "bytes"), rows)
+
+
+def coverage(cubin: Cubin) -> Coverage:
+    """How many bytes of a cubin the specification names.
+
+    Bytes that two structures share (a Mercury section and its SASS twin) count once.
+
+    Raises:
+        CubinError: a field does not follow the spec, or a section is cut off.
+    """
+    return Coverage(**coverage_record(cubin))
 
 
 def coverage_record(cubin: Cubin) -> dict[str, Any]:

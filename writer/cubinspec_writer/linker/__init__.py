@@ -58,6 +58,10 @@ def __getattr__(name: str) -> Any:
     return value
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
 def link(
     inputs: Iterable[Input], options: LinkOptions | str | None = None, **settings: Any
 ) -> LinkResult:

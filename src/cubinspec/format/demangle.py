@@ -55,6 +55,26 @@ _asked = 0
 _given = 0
 _has_warned = False
 
+#: Readable forms of names; a library holds the same names once per architecture.
+_cached: dict[str, str] = {}
+_MAX_CACHED = 1 << 17
+
+
+def readable(name: str) -> str:
+    """The C++ (or Rust) form of a mangled name; the name itself when it is not one.
+
+    Uses ``pycxxfilt``, which carries LLVM's demangler; without it names stay as they are and a
+    warning says so.
+    """
+    if not name.startswith(("_Z", "_R", "__Z", "$_Z")):
+        return name
+    found = _cached.get(name)
+    if found is None:
+        if len(_cached) >= _MAX_CACHED:
+            _cached.clear()
+        found = _cached[name] = demangle(name) or name
+    return found
+
 
 def demangle(name: str) -> str | None:
     """The readable form of a name; ``None`` when there is none, or none of sensible length."""

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from cubinspec.format import demangle as module
+from cubinspec.format.demangle import demangle
 from cubinspec.limits import MAX_READABLE_NAME
-from cubinspec.report import demangle as module
-from cubinspec.report.demangle import demangle
 
 pytest.importorskip("pycxxfilt")
 
