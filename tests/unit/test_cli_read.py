@@ -52,7 +52,7 @@ def test_json_of_several_files_is_one_list(
         (b"!<arch>\n", "an ar archive"),
         (b"\x50\xed\x55\xba" + bytes(60), "fatbin"),
         (b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x03\0\x3e\0" + bytes(44), "ELF"),
-        (b"\x1f\x8b\x08" + bytes(20), "gzip"),
+        (b"\x1f\x8b\x08" + bytes(20), "compressed data is damaged"),
         (b"MZ" + bytes(62), "PE file"),
         (bytes(range(256)), "no known format"),
     ],
@@ -66,17 +66,16 @@ def test_what_is_no_cubin_is_said_to_be_what_it_is(
     out, err = capsys.readouterr()
     assert out == ""
     assert what in err
-    assert "not a cubin" in err
 
 
-def test_a_file_with_cubins_inside_is_said_to_be_one(
+def test_a_cubin_in_a_file_is_read_as_if_it_were_bare(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "wheel.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.write(SAMPLE, "k.cubin")
-    assert main(["dump", str(path)]) == 1
-    assert "a zip archive with 1 files, not a cubin" in capsys.readouterr().err
+    bare = text(capsys, "dump", SAMPLE)
+    assert text(capsys, "dump", str(path)) == bare.replace(SAMPLE, f"{path} → k.cubin")
 
 
 def test_text_without_device_code_has_no_kernels(capsys: pytest.CaptureFixture[str]) -> None:

@@ -113,7 +113,7 @@ def test_usage(words: list[str], source: Path, capsys: pytest.CaptureFixture[str
     ("words", "message"),
     [
         (["rename", "nobody", "x"], "no symbol 'nobody' is here"),
-        (["remove", "nobody"], "no function 'nobody' is defined here"),
+        (["remove", "nobody"], "no kernel 'nobody' is here"),
         (["set", "--kernel", "bounded", "--registers", "300"], "registers 300 is out of range"),
         (
             ["set", "--kernel", "bounded", "--attribute", "TCGEN05_1CTA_USED="],

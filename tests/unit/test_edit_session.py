@@ -299,7 +299,7 @@ def test_set_refuses(new: Resources, message: str) -> None:
 def test_set_names_the_kernels_when_there_is_no_such_function() -> None:
     with pytest.raises(BadStructureError, match=r"no function 'x'") as caught:
         Edit(sample("small.sm_80.exe")).set("x", Resources(registers=8))
-    assert caught.value.expected == "small"
+    assert caught.value.expected == "$small$scale, small"
 
 
 def test_values_as_text() -> None:

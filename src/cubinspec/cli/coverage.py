@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from cubinspec.cli.options import JSON, Arguments, Option
-from cubinspec.cli.output import for_each_cubin, print_table, printable, write_json
+from cubinspec.cli.output import print_table, printable, write_json
+from cubinspec.cli.picking import PICK, for_each_picked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 USAGE = "FILE... [--sum] [--json]"
-OPTIONS = (Option("--sum", help="one table for all files together, with shares"), JSON)
+OPTIONS = (
+    *PICK,
+    Option("--sum", help="one table for all files together, with shares"),
+    JSON,
+)
 
 
 def run(arguments: Arguments) -> int:
@@ -18,7 +23,9 @@ def run(arguments: Arguments) -> int:
     from cubinspec.report.coverage import coverage_record
 
     records: list[dict[str, Any]] = []
-    status = for_each_cubin(arguments.files(), lambda cubin: records.append(coverage_record(cubin)))
+    status = for_each_picked(
+        arguments, arguments.files(), lambda cubin: records.append(coverage_record(cubin))
+    )
     if arguments.flag("--json"):
         write_json(records)
     elif records and arguments.flag("--sum"):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 
 from cubinspec.cli.options import JSON, Arguments, Option
-from cubinspec.cli.output import for_each_cubin, heading, printable, write_json
+from cubinspec.cli.output import heading, printable, write_json
+from cubinspec.cli.picking import PICK, for_each_picked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 USAGE = "FILE... [--section PATTERN] [--json]"
 OPTIONS = (
+    *PICK,
     Option("--section", value="PATTERN", help="only sections whose name fits the shell pattern"),
     JSON,
 )
@@ -36,10 +38,12 @@ def run(arguments: Arguments) -> int:
             if not records[-1]["sections"]:
                 _say_none(cubin, pattern)
 
-        status = for_each_cubin(arguments.files(), take)
+        status = for_each_picked(arguments, arguments.files(), take, one=True)
         write_json(records)
         return status
-    return for_each_cubin(arguments.files(), lambda cubin: _print(cubin, pattern))
+    return for_each_picked(
+        arguments, arguments.files(), lambda cubin: _print(cubin, pattern), one=True
+    )
 
 
 def _print(cubin: Cubin, pattern: str | None) -> None:

@@ -84,7 +84,16 @@ class Arguments:
         """
         if not self.positional:
             raise UsageError("no FILE given")
-        return self.positional
+        return files_of(self.positional)
+
+
+def files_of(words: list[str]) -> list[str]:
+    """Paths for what was typed: ``-`` is the standard input."""
+    if "-" not in words:
+        return words
+    from cubinspec.cli.stdin import stdin_path
+
+    return [stdin_path() if word == "-" else word for word in words]
 
 
 def parse(options: tuple[Option, ...], words: list[str]) -> Arguments:

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from cubinspec.model.cubin import Cubin
-
 #: Characters of JSON text that are held before they are written.
 _PIECE = 1 << 20
 #: File and reason of the missing packages that were reported.
@@ -34,31 +32,6 @@ def for_each_file(files: list[str], action: Callable[[str], None]) -> int:
             report(error)
             status = 1
     return status
-
-
-def for_each_cubin(files: list[str], action: Callable[[Cubin], None]) -> int:
-    """:func:`for_each_file` over opened cubins; about any other file it is said what it is."""
-    return for_each_file(files, lambda file: _with_cubin(file, action))
-
-
-def _with_cubin(file: str, action: Callable[[Cubin], None]) -> None:
-    from cubinspec.errors import NotCubinError
-    from cubinspec.model.cubin import Cubin
-
-    try:
-        cubin = Cubin.open(file)
-    except NotCubinError as error:
-        import os
-
-        if not os.path.isfile(file):
-            raise  # a pipe cannot be read a second time to find out what it held
-        from cubinspec.containers import identify
-
-        raise NotCubinError(
-            f"this is {identify(file)}, not a cubin", file=file, offset=error.offset
-        ) from error
-    with cubin:
-        action(cubin)
 
 
 def report(error: CubinError) -> None:
@@ -86,6 +59,26 @@ def write_json(value: Any) -> None:
             parts.clear()
             size = 0
     print("".join(parts))
+
+
+def write_output(path: str, data: bytes) -> None:
+    """Write a whole file; ``-`` is the standard output.
+
+    Raises:
+        FileAccessError: the file or its folder cannot be written.
+    """
+    if path != "-":
+        from cubinspec.files import write_file
+
+        write_file(path, data)
+        return
+    sys.stdout.flush()
+    binary = getattr(sys.stdout, "buffer", None)
+    if binary is None:  # a caller has put a text stream in the place of the standard output
+        sys.stdout.write(data.decode("utf-8", "backslashreplace"))
+    else:
+        binary.write(data)
+        binary.flush()
 
 
 def printable(text: str) -> str:

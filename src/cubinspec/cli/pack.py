@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from cubinspec.cli.options import Arguments, Option, UsageError
-from cubinspec.cli.output import report
+from cubinspec.cli.output import report, write_output
 from cubinspec.errors import CubinError
-from cubinspec.files import write_file
 
 USAGE = "IMAGE[=TARGET]... -o OUT.fatbin [--compress MODE] [--compress-all]"
 OPTIONS = (
@@ -29,7 +28,7 @@ def run(arguments: Arguments) -> int:
     if mode not in MODES:
         raise UsageError(f"--compress is one of {', '.join(MODES)}, not {mode!r}")
     try:
-        write_file(output, _pack(arguments, mode))
+        write_output(output, _pack(arguments, mode))
     except CubinError as error:
         report(error)
         return 1

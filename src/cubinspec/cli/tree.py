@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from cubinspec.cli.options import JSON, Arguments, UsageError
-from cubinspec.cli.output import for_each_cubin, printable, write_json
+from cubinspec.cli.options import JSON, Arguments, UsageError, files_of
+from cubinspec.cli.output import printable, write_json
+from cubinspec.cli.picking import PICK, for_each_picked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from cubinspec.model.cubin import Cubin
 
 USAGE = "FILE [FIELD.PATH] [--json]"
-OPTIONS = (JSON,)
+OPTIONS = (*PICK, JSON)
 
 _LONGEST_VALUE = 64
 
@@ -30,7 +31,7 @@ def run(arguments: Arguments) -> int:
 
         records.append(tree_record(cubin, path))
 
-    status = for_each_cubin([file], show)
+    status = for_each_picked(arguments, files_of([file]), show, one=True)
     if arguments.flag("--json"):
         write_json(records)
     else:

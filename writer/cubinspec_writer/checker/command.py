@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from cubinspec import __version__
 from cubinspec.cli.options import JSON, Arguments, Option, UsageError
-from cubinspec.cli.output import for_each_file, write_json
+from cubinspec.cli.output import write_json
+from cubinspec.cli.picking import PICK, for_each_picked_data
 from cubinspec.errors import CubinError
-from cubinspec.files import read_file
 from cubinspec_writer.checker import RULES, Finding, check
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec.reader.elf import Buffer
 
 USAGE = "FILE... [--json | --sarif] [--no-fields] | --rules"
 OPTIONS = (
+    *PICK,
     JSON,
     Option("--sarif", help="SARIF 2.1.0 instead of text"),
     Option("--no-fields", help="do not read every field with the generated reader (faster)"),
@@ -33,14 +38,14 @@ def run(arguments: Arguments) -> int:
     findings: list[Finding] = []
     errors: list[CubinError] = []
 
-    def check_one(file: str) -> None:
+    def check_one(data: Buffer, file: str) -> None:
         try:
-            findings.extend(_check(file, spec_read, as_text))
+            findings.extend(_check(bytes(data), file, spec_read, as_text))
         except CubinError as error:
             errors.append(error)
             raise
 
-    status = for_each_file(arguments.files(), check_one)
+    status = for_each_picked_data(arguments, arguments.files(), check_one)
     if arguments.flag("--json"):
         write_json([_record(finding) for finding in findings])
     elif arguments.flag("--sarif"):
@@ -50,8 +55,8 @@ def run(arguments: Arguments) -> int:
     return status or int(bool(findings))
 
 
-def _check(file: str, spec_read: bool, as_text: bool) -> list[Finding]:
-    findings = check(read_file(file), file, spec_read=spec_read)
+def _check(data: bytes, file: str, spec_read: bool, as_text: bool) -> list[Finding]:
+    findings = check(data, file, spec_read=spec_read)
     if as_text:
         for finding in findings:
             print(finding)

@@ -84,17 +84,16 @@ def find_function(description: Description, name: str) -> Symbol:
     """
     found = [s for s in symbols(description) if s.name == name and is_function(s)]
     if not found:
-        defined = sorted(symbol.name for symbol in kernels(description))
+        from cubinspec.report.resolve import hint, short
+
+        defined = [symbol.name for symbol in symbols(description) if is_function(symbol)]
         raise BadStructureError(
-            f"no function {name!r} is defined here", expected=_listing(defined) or "a kernel"
+            f"no function {short(name)!r} is defined here",
+            expected=hint(name, defined, "function"),
         )
     if len(found) > 1:
         raise BadStructureError(f"{len(found)} functions are named {name!r}")
     return found[0]
-
-
-def _listing(names: list[str], most: int = 8) -> str:
-    return ", ".join(names[:most]) + (", …" if len(names) > most else "")
 
 
 def info_section(description: Description, code: Section) -> Section | None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from cubinspec.cli.options import JSON, Arguments
-from cubinspec.cli.output import for_each_file, write_json
-from cubinspec_writer.emitter.roundtrip import roundtrip_file
+from cubinspec.cli.output import write_json
+from cubinspec.cli.picking import PICK, for_each_picked_data
+from cubinspec_writer.emitter.roundtrip import roundtrip
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from cubinspec.reader.elf import Buffer
+
 USAGE = "FILE... [--json]"
-OPTIONS = (JSON,)
+OPTIONS = (*PICK, JSON)
 
 
 def run(arguments: Arguments) -> int:
@@ -19,8 +22,8 @@ def run(arguments: Arguments) -> int:
     as_json = arguments.flag("--json")
     records: list[dict[str, Any]] = []
 
-    def check(file: str) -> None:
-        result = roundtrip_file(file)
+    def check(data: Buffer, file: str) -> None:
+        result = roundtrip(data, file)
         records.append(
             {
                 "file": file,
@@ -33,7 +36,7 @@ def run(arguments: Arguments) -> int:
         if not as_json:
             print(_line(file, records[-1]))
 
-    status = for_each_file(arguments.files(), check)
+    status = for_each_picked_data(arguments, arguments.files(), check)
     if as_json:
         write_json(records)
     return status or int(any(not record["identical"] for record in records))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 
 from cubinspec.cli.options import Option, UsageError
-from cubinspec.cli.output import printable, report
+from cubinspec.cli.output import printable, report, write_output
 from cubinspec.errors import CubinError
-from cubinspec.files import read_file, write_file
-from cubinspec_writer.editor import Edit
+from cubinspec.files import read_file
+from cubinspec_generated.codes import ST_TYPE_MASK, STT_SECTION
+from cubinspec_writer.editor import Edit, functions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def edit_file(arguments: Arguments, change: Callable[[Edit], None]) -> int:
     try:
         edit = Edit(read_file(source), source)
         change(edit)
-        write_file(output, edit.to_bytes(checked=not arguments.flag("--no-check")))
+        write_output(output, edit.to_bytes(checked=not arguments.flag("--no-check")))
     except CubinError as error:
         error.file = error.file or source
         report(error)
@@ -43,6 +44,54 @@ def edit_file(arguments: Arguments, change: Callable[[Edit], None]) -> int:
     for remark in edit.remarks:
         print(f"cubinspec: note: {printable(remark)}", file=sys.stderr)
     return 0
+
+
+def function_named(edit: Edit, word: str) -> str:
+    """The function with code in the file that a word from the command line means.
+
+    Raises:
+        CubinError: it fits none, or several.
+    """
+    from cubinspec.report.resolve import resolve
+
+    known = [s.name for s in functions.symbols(edit.description) if functions.is_function(s)]
+    return resolve(word, known)
+
+
+def kernels_named(edit: Edit, words: list[str]) -> list[str]:
+    """The kernels that words from the command line mean; a pattern may mean several.
+
+    Raises:
+        CubinError: a word fits none, or several without being a pattern.
+    """
+    from cubinspec.report.resolve import resolve_all
+
+    known = [symbol.name for symbol in functions.symbols(edit.description)]
+    kernels = [symbol.name for symbol in functions.kernels(edit.description)]
+    return list(
+        dict.fromkeys(
+            name
+            for word in words
+            # a device function's name is passed on, so that the editor says what it is
+            for name in ([word] if word in known else resolve_all(word, kernels, "kernel"))
+        )
+    )
+
+
+def symbol_named(edit: Edit, word: str) -> str:
+    """The symbol that a word from the command line means.
+
+    Raises:
+        CubinError: it fits none, or several.
+    """
+    from cubinspec.report.resolve import resolve
+
+    known = [
+        symbol.name
+        for symbol in functions.symbols(edit.description)
+        if symbol.st_info & ST_TYPE_MASK != STT_SECTION
+    ]
+    return resolve(word, known, "symbol")
 
 
 def _output_path(arguments: Arguments, source: str) -> str:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from cubinspec.cli.options import Arguments, UsageError
 from cubinspec_writer.editor import Edit
-from cubinspec_writer.editor.commands.editing import IN_PLACE, NO_CHECK, OUTPUT, edit_file
+from cubinspec_writer.editor.commands.editing import (
+    IN_PLACE,
+    NO_CHECK,
+    OUTPUT,
+    edit_file,
+    kernels_named,
+)
 
 USAGE = "FILE KERNEL... (-o OUT | -i)"
 OPTIONS = (OUTPUT, IN_PLACE, NO_CHECK)
@@ -18,6 +24,6 @@ def run(arguments: Arguments) -> int:
     arguments.positional = [file]
 
     def change(edit: Edit) -> None:
-        edit.keep(kernels)
+        edit.keep(kernels_named(edit, kernels))
 
     return edit_file(arguments, change)

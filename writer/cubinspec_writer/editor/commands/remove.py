@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from cubinspec.cli.options import Arguments, UsageError
-from cubinspec_writer.editor.commands.editing import IN_PLACE, NO_CHECK, OUTPUT, edit_file
+from cubinspec_writer.editor.commands.editing import (
+    IN_PLACE,
+    NO_CHECK,
+    OUTPUT,
+    edit_file,
+    kernels_named,
+)
 
 USAGE = "FILE KERNEL... (-o OUT | -i)"
 OPTIONS = (OUTPUT, IN_PLACE, NO_CHECK)
@@ -15,4 +21,4 @@ def run(arguments: Arguments) -> int:
     if not kernels:
         raise UsageError("no KERNEL given")
     arguments.positional = [file]
-    return edit_file(arguments, lambda edit: edit.remove(kernels))
+    return edit_file(arguments, lambda edit: edit.remove(kernels_named(edit, kernels)))

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from cubinspec.cli.options import Arguments, UsageError
-from cubinspec_writer.editor.commands.editing import IN_PLACE, NO_CHECK, OUTPUT, edit_file
+from cubinspec_writer.editor.commands.editing import (
+    IN_PLACE,
+    NO_CHECK,
+    OUTPUT,
+    edit_file,
+    symbol_named,
+)
 
 USAGE = "FILE OLD NEW (-o OUT | -i)"
 OPTIONS = (OUTPUT, IN_PLACE, NO_CHECK)
@@ -17,4 +23,4 @@ def run(arguments: Arguments) -> int:
     if len(words) != _WORDS:
         raise UsageError("FILE, OLD and NEW are needed")
     arguments.positional, old, new = words[:1], words[1], words[2]
-    return edit_file(arguments, lambda edit: edit.rename(old, new))
+    return edit_file(arguments, lambda edit: edit.rename(symbol_named(edit, old), new))

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from cubinspec.cli.options import Arguments, Option, UsageError
 from cubinspec_writer.editor import Edit, Resources
-from cubinspec_writer.editor.commands.editing import IN_PLACE, NO_CHECK, OUTPUT, edit_file
+from cubinspec_writer.editor.commands.editing import (
+    IN_PLACE,
+    NO_CHECK,
+    OUTPUT,
+    edit_file,
+    function_named,
+)
 
 USAGE = "FILE --kernel NAME [--registers N] [--attribute NAME=VALUE] ... (-o OUT | -i)"
 OPTIONS = (
@@ -55,7 +61,7 @@ def run(arguments: Arguments) -> int:
         raise UsageError("nothing to change was given")
 
     def change(edit: Edit) -> None:
-        edit.set(kernel, new)
+        edit.set(function_named(edit, kernel), new)
 
     return edit_file(arguments, change)
 

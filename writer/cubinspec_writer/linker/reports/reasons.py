@@ -137,16 +137,27 @@ def _back(parents: dict[Symbol, Symbol | None], function: Symbol) -> list[Symbol
 
 
 def explain(half: LinkState, name: str) -> list[str]:
-    """The lines of `--why NAME`: every symbol of that name, by its symbol or its C++ name."""
+    """The lines of `--why NAME`: every symbol of that name, typed as `resolve` takes names."""
     from cubinspec.report.names import readable
+    from cubinspec.report.resolve import NoSuchNameError, near, resolve_all, short
 
+    known = [s.name for obj in half.objects for s in obj.bound if s is not None and s.name]
+    if not any(name in (other, readable(other)) for other in known):
+        try:
+            names = resolve_all(name, known, "symbol")
+        except NoSuchNameError as error:
+            if not error.is_unknown:
+                return [f"{name}: {error.reason} ({error.expected})"]
+            similar = ", ".join(short(readable(other)) for other in near(name, known))
+            return [f"{name}: no input names it{similar and f'; did you mean {similar}?'}"]
+        return [line for found in names for line in explain(half, found)]
     reasons = Reasons(half)
     found: dict[Symbol, None] = {}
     for obj in half.objects:
         for symbol in obj.bound:
             if symbol is not None and name in (symbol.name, readable(symbol.name)):
                 found.setdefault(symbol)
-    lines = [] if found else [f"{name}: no input names it"]
+    lines: list[str] = []
     for symbol in found:
         lines.append(f"{symbol.name}: {verdict(half, symbol)}")
         lines += [f"  {line}" for line in _details(half, reasons, symbol)]

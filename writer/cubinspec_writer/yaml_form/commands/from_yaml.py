@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 from cubinspec.cli.options import Arguments, Option, UsageError
-from cubinspec.cli.output import for_each_file, printable
+from cubinspec.cli.output import for_each_file, printable, write_output
 from cubinspec.errors import CubinError, FileAccessError
-from cubinspec.files import read_file, write_file
+from cubinspec.files import read_file
 from cubinspec_writer.checker import check, require_good
 from cubinspec_writer.yaml_form import from_yaml
 
@@ -45,7 +45,7 @@ def _convert(source: str, output: str, strict: bool, unchecked: bool) -> None:
     data = from_yaml(text, source, Path(source).parent)
     if strict:
         require_good(data, source)
-    write_file(output, data)
+    write_output(output, data)
     if not (strict or unchecked):
         _warn(data, output)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from cubinspec.cli.options import Arguments, Option, UsageError
-from cubinspec.cli.output import for_each_file
+from cubinspec.cli.output import write_output
+from cubinspec.cli.picking import PICK, for_each_picked_data
 from cubinspec.errors import CubinError
-from cubinspec.files import read_file, write_file
+from cubinspec.files import write_file
 from cubinspec_writer.yaml_form import to_yaml
 
 TYPE_CHECKING = False
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 USAGE = "FILE [-o OUT] [--side-files DIR]"
 OPTIONS = (
+    *PICK,
     Option("-o", "--output", value="OUT", help="write to OUT instead of the standard output"),
     Option(
         "--side-files",
@@ -36,16 +37,17 @@ def run(arguments: Arguments) -> int:
         raise UsageError("one FILE at a time")
     output = arguments.value("--output")
     folder = arguments.value("--side-files")
-    return for_each_file([file], lambda source: _convert(source, output, folder))
+    return for_each_picked_data(
+        arguments,
+        [file],
+        lambda data, source: _convert(bytes(data), source, output, folder),
+        one=True,
+    )
 
 
-def _convert(source: str, output: str | None, folder: str | None) -> None:
-    data = read_file(source)
+def _convert(data: bytes, source: str, output: str | None, folder: str | None) -> None:
     text = to_yaml(data, source, None if folder is None else _side_file(output, folder))
-    if output is None:
-        sys.stdout.write(text)
-    else:
-        write_file(output, text.encode())
+    write_output(output or "-", text.encode())
 
 
 def _side_file(output: str | None, folder: str) -> Callable[[str, bytes], str | None]:
@@ -54,7 +56,7 @@ def _side_file(output: str | None, folder: str) -> Callable[[str, bytes], str | 
     Raises:
         CubinError: the folder stands outside of the document's folder.
     """
-    base = os.path.dirname(os.path.abspath(output)) if output else os.getcwd()
+    base = os.path.dirname(os.path.abspath(output)) if output and output != "-" else os.getcwd()
     inside = os.path.relpath(os.path.abspath(folder), base)
     if inside.startswith(".."):
         raise CubinError("side files must stand below the folder of the document", file=folder)

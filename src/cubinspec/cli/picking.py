@@ -1,0 +1,254 @@
+"""Picking cubins out of libraries, wheels, fatbins, … for commands that read whole cubins."""
+
+from __future__ import annotations
+
+import sys
+
+from cubinspec.cli.options import Arguments, Option, UsageError
+from cubinspec.cli.output import for_each_file, printable, report
+from cubinspec.errors import CubinError, NotCubinError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from cubinspec.containers import Image
+    from cubinspec.model.cubin import Cubin
+    from cubinspec.reader.elf import Buffer
+
+    #: Gets the bytes of a cubin and the path to it.
+    Act = Callable[[Buffer, str], None]
+
+IMAGE = Option(
+    "--image", value="PATH", help="the cubin with this number or part of its path, as 'images' says"
+)
+ARCH = Option("--arch", value="SM", help="only cubins of this target (sm_90, 90a, …)")
+KERNEL = Option("--kernel", value="NAME", help="only cubins with a kernel of this name")
+#: What a command takes that calls :func:`for_each_picked`.
+PICK = (IMAGE, ARCH, KERNEL)
+
+#: Lines of the list that is shown when several images fit.
+_MOST_LISTED = 40
+_ARROW = " → "
+
+
+def for_each_picked(
+    arguments: Arguments, files: list[str], action: Callable[[Cubin], None], *, one: bool = False
+) -> int:
+    """Call ``action`` for the cubins in files, folders and archives that the options pick.
+
+    Args:
+        one: each file must give one cubin; when several fit, their list is shown instead.
+
+    Returns:
+        The exit status: 1 if something could not be read, or nothing or too much fits.
+    """
+
+    def act(data: Buffer, name: str) -> None:
+        from cubinspec.model.cubin import Cubin
+
+        with Cubin(data, name) as cubin:
+            action(cubin)
+
+    return _for_each(arguments, files, lambda file: _open(file, action), act, one=one)
+
+
+def for_each_picked_data(
+    arguments: Arguments, files: list[str], action: Act, *, one: bool = False
+) -> int:
+    """:func:`for_each_picked` with bytes, which a file that is no container need not be a cubin."""
+    return _for_each(arguments, files, lambda file: _load(file, action), action, one=one)
+
+
+def _for_each(
+    arguments: Arguments, files: list[str], bare: Callable[[str], bool], action: Act, *, one: bool
+) -> int:
+    pick = _Pick(arguments)
+    faults = 0
+
+    def visit(file: str) -> None:
+        nonlocal faults
+        if not pick.is_open and bare(file):
+            return
+        faults += _only(file, pick, action) if one else _every(file, pick, action)
+
+    return for_each_file(files, visit) or int(faults > 0)
+
+
+class _Pick:
+    """Tells which cubins the options ask for."""
+
+    __slots__ = ("_accepted", "_kernel", "_number", "_path", "is_open")
+
+    def __init__(self, arguments: Arguments) -> None:
+        from cubinspec.cli.walking import architecture_filter
+
+        self._accepted = architecture_filter(arguments)
+        self._kernel = arguments.value("--kernel")
+        path = arguments.value("--image")
+        if path == "":
+            raise UsageError("--image needs a number or a part of a path")
+        self._number = int(path) if path is not None and path.isdecimal() else None
+        self._path = path
+        #: Whether anything was asked for.
+        self.is_open = bool(path or self._accepted or self._kernel is not None)
+
+    def takes(self, number: int, image: Image) -> bool:
+        """Whether this cubin, the ``number``-th of the file, is asked for."""
+        if self._number is not None:
+            if number != self._number:
+                return False
+        elif self._path is not None and not _has_part(str(image), self._path):
+            return False
+        if self._accepted is not None and not self._accepted(image):
+            return False
+        return self._kernel is None or _has_kernel(image, self._kernel)
+
+    def __str__(self) -> str:
+        words = [] if self._path is None else [f"--image {self._path}"]
+        words += [] if self._accepted is None else ["--arch"]
+        words += [] if self._kernel is None else [f"--kernel {self._kernel}"]
+        return " ".join(words)
+
+
+def _has_part(path: str, part: str) -> bool:
+    """Whether a part of a path was meant; ``entry 1`` is no part of ``entry 12``."""
+    wanted = part.replace(_ARROW.strip(), "/").replace(" /", "/").replace("/ ", "/")
+    whole = path.replace(_ARROW, "/")
+    at = whole.find(wanted)
+    while at >= 0:
+        behind = whole[at + len(wanted) : at + len(wanted) + 1]
+        if not (wanted[-1].isdigit() and behind.isdigit()):
+            return True
+        at = whole.find(wanted, at + 1)
+    return False
+
+
+def _has_kernel(image: Image, word: str) -> bool:
+    from cubinspec.report.resolve import NoSuchNameError, resolve_all
+
+    try:
+        resolve_all(word, [kernel.name for kernel in image.cubin().kernels], "kernel")
+    except NoSuchNameError as error:
+        return not error.is_unknown
+    return True
+
+
+def _open(file: str, action: Callable[[Cubin], None]) -> bool:
+    """Read a file that is itself a cubin; false when it is something else."""
+    import os
+
+    from cubinspec.model.cubin import Cubin
+
+    if os.path.isdir(file):
+        return False
+    try:
+        cubin = Cubin.open(file)
+    except NotCubinError:
+        if not os.path.isfile(file):
+            raise  # a pipe cannot be read a second time to find out what it held
+        return False
+    with cubin:
+        action(cubin)
+    return True
+
+
+def _load(file: str, action: Act) -> bool:
+    """Act on the bytes of a file that cannot hold cubins; false when it can."""
+    import os
+
+    from cubinspec.containers.sniff import ARCHIVES, COMPRESSED, HOSTS, SNIFF_BYTES, sniff
+    from cubinspec.reader.elf import load
+
+    if os.path.isdir(file):
+        return False
+    data = load(file)
+    try:
+        if sniff(bytes(data[:SNIFF_BYTES])) in (*HOSTS, *ARCHIVES, *COMPRESSED, "fatbin"):
+            return False
+        action(data, file)
+    finally:
+        if not isinstance(data, bytes):
+            data.close()
+    return True
+
+
+def _cubins(file: str, faults: list[CubinError]) -> Iterator[tuple[int, Image]]:
+    """Every cubin in a file with its number, from 1; what cannot be read is a fault."""
+    from cubinspec.containers import images
+
+    number = 0
+    for image in images(file):
+        if image.error is not None:
+            faults.append(image.error)
+        elif image.kind == "cubin":
+            number += 1
+            yield number, image
+
+
+def _every(file: str, pick: _Pick, action: Act) -> int:
+    """Act on every cubin that fits; returns how many could not be read."""
+    from cubinspec.containers.arena import Arena
+
+    arena = Arena()
+    faults: list[CubinError] = []
+    reported = fitting = 0
+    for number, image in _cubins(file, faults):
+        try:
+            if pick.takes(number, image):
+                fitting += 1
+                action(image.view(arena), str(image))
+        except CubinError as error:
+            faults.append(error)
+        for fault in faults[reported:]:
+            report(fault)
+        reported = len(faults)
+    for fault in faults[reported:]:
+        report(fault)
+    if not fitting and not faults:
+        raise _nothing(file, pick)
+    return len(faults)
+
+
+def _only(file: str, pick: _Pick, action: Act) -> int:
+    """Act on the one cubin that fits, or show the list; returns how many faults there were."""
+    faults: list[CubinError] = []
+    lines: list[str] = []
+    data = b""
+    name = ""
+    for number, image in _cubins(file, faults):
+        try:
+            if not pick.takes(number, image):
+                continue
+            arch = image.arch
+            if not lines:
+                # a member of an archive can be read only while the walk stands at it
+                data, name = image.data, str(image)
+        except CubinError as error:
+            faults.append(error)
+            continue
+        lines.append(f"  {number:>4}  {arch:<8}  {printable(str(image))}")
+    if len(lines) == 1:
+        action(data, name)
+        return 0
+    for fault in faults:
+        report(fault)
+    if not lines:
+        if faults:
+            return len(faults)
+        raise _nothing(file, pick)
+    sys.stdout.flush()
+    head = f"{printable(file)}: {len(lines)} cubins fit; pick one with --image NUMBER, --arch"
+    print(f"cubinspec: {head} or --kernel:", file=sys.stderr)
+    print("\n".join(lines[:_MOST_LISTED]), file=sys.stderr)
+    if len(lines) > _MOST_LISTED:
+        print(f"  … and {len(lines) - _MOST_LISTED} more", file=sys.stderr)
+    return 1
+
+
+def _nothing(file: str, pick: _Pick) -> CubinError:
+    from cubinspec.cli.walking import nothing_in
+
+    if not pick.is_open:
+        return nothing_in(file, "cubin")
+    return NotCubinError(f"no cubin in it fits {pick}", file=file)
