@@ -130,13 +130,14 @@ EXIT_USAGE = 2
 def main(argv: list[str] | None = None) -> int:
     """Run one command line; returns the exit status."""
     words = sys.argv[1:] if argv is None else argv
+    status = 0
     try:
         status = _dispatch(words)
         sys.stdout.flush()
     except BrokenPipeError:
         # the program that read our output has ended (`cubinspec ... | head`): not an error
         _drop_output()
-        return 0
+        return status
     except OSError as error:
         _drop_output()
         print(f"cubinspec: {error}", file=sys.stderr)
@@ -201,7 +202,9 @@ def _dispatch(words: list[str]) -> int:
 def _run(command: str, module: ModuleType, words: list[str]) -> int:
     """Parse the words behind the command's name and run it."""
     from cubinspec.cli.options import UsageError, parse, usage
+    from cubinspec.cli.output import forget_complaints
 
+    forget_complaints()
     _, summary = COMMANDS[command]
     if "--help" in words or "-h" in words:
         print(usage(command, summary, module))

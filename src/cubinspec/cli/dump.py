@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from cubinspec.cli.options import JSON, Arguments, Option
-from cubinspec.cli.output import heading, printable, write_json
+from cubinspec.cli.output import complain, heading, printable, write_json
 from cubinspec.cli.picking import PICK, for_each_picked
 
 TYPE_CHECKING = False
@@ -67,7 +67,7 @@ def _print(cubin: Cubin, pattern: str | None) -> None:
 
 def _say_none(cubin: Cubin, pattern: str | None) -> None:
     what = "there are no sections" if pattern is None else f"no section's name fits {pattern!r}"
-    print(f"cubinspec: {printable(cubin.name)}: {what}", file=sys.stderr)
+    complain(f"{cubin.name}: {what}")
 
 
 def _print_header(cubin: Cubin, record: dict[str, Any]) -> None:

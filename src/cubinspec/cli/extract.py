@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from cubinspec.cli.options import Arguments, Option, UsageError
-from cubinspec.cli.output import report
+from cubinspec.cli.output import report, say
 from cubinspec.cli.walking import ARCH, architecture_filter, for_each_image, shown
 from cubinspec.errors import FileAccessError
 from cubinspec.files import write_file
@@ -69,7 +69,7 @@ def extract(
     except OSError as error:
         report(FileAccessError(f"cannot be made: {error.strerror or error}", file=folder))
         return 1
-    accepted = None if kinds is None else frozenset(kinds)
+    accepted = None if kinds is None else tuple(kinds)
     arena = Arena()
     taken: set[str] = set()
     seen: set[bytes] = set()
@@ -91,7 +91,7 @@ def extract(
         path = os.path.join(folder, name)
         write_file(path, data)
         if not quiet:
-            print(f"{shown(path)}  {shown(image)}")
+            say(f"{shown(path)}  {shown(image)}")
 
     return for_each_image(
         files, write, wanted=selected, expected=" or ".join(accepted or ("device code",))

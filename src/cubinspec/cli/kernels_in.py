@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import functools
-import sys
 
-from cubinspec.cli.output import report
+from cubinspec.cli.output import complain, report
 from cubinspec.cli.progress import Progress
 from cubinspec.cli.walking import nothing_in
 from cubinspec.scan.parallel import MIN_PARALLEL_BYTES, usable_cores, work_on_file
@@ -65,8 +64,7 @@ def read_container(
                     progress.clear()
                     take(path, found)
     if faults and total > 1:
-        sys.stdout.flush()
-        print(f"cubinspec: {faults} of {total} images could not be read", file=sys.stderr)
+        complain(f"{faults} of {total} images could not be read")
     if not cubins and not faults:
         report(nothing_in(file, "cubin"))
         return 1

@@ -77,7 +77,7 @@ class Arguments:
             raise UsageError(f"{key} needs a number, not {text!r}") from None
 
     def files(self) -> list[str]:
-        """The positional arguments, at least one.
+        """The positional arguments, at least one; names may be escaped as our outputs show them.
 
         Raises:
             UsageError: there is none.
@@ -88,12 +88,24 @@ class Arguments:
 
 
 def files_of(words: list[str]) -> list[str]:
-    """Paths for what was typed: ``-`` is the standard input."""
-    if "-" not in words:
-        return words
-    from cubinspec.cli.stdin import stdin_path
+    """Paths for what was typed: ``-`` is the standard input; names may be escaped as printed."""
+    return [_file_named(word) for word in words]
 
-    return [stdin_path() if word == "-" else word for word in words]
+
+def _file_named(word: str) -> str:
+    """The file that a word names: as it stands or, if there is no such file, unescaped."""
+    if word == "-":
+        from cubinspec.cli.stdin import stdin_path
+
+        return stdin_path()
+    if "\\" not in word:
+        return word
+    import os
+
+    from cubinspec.format.escapes import unescaped
+
+    plain = unescaped(word)
+    return plain if not os.path.lexists(word) and os.path.lexists(plain) else word
 
 
 def parse(options: tuple[Option, ...], words: list[str]) -> Arguments:

@@ -9,12 +9,14 @@ from cubinspec.errors import CubinError, MissingPackageError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any
+    from typing import Any, TextIO
 
 #: Characters of JSON text that are held before they are written.
 _PIECE = 1 << 20
 #: File and reason of the missing packages that were reported.
 _reported: set[tuple[str | None, str]] = set()
+#: Lines that were printed on stderr.
+_complaints: set[str] = set()
 _BOLD, _NORMAL = "\x1b[1m", "\x1b[0m"
 
 
@@ -37,12 +39,47 @@ def for_each_file(files: list[str], action: Callable[[str], None]) -> int:
 def report(error: CubinError) -> None:
     """Say on stderr what went wrong; that a package is missing, once per file."""
     if isinstance(error, MissingPackageError):
-        complaint = (error.file, error.reason)
-        if complaint in _reported:
+        missing = (error.file, error.reason)
+        if missing in _reported:
             return
-        _reported.add(complaint)
-    sys.stdout.flush()
-    print(f"cubinspec: {error}".encode("utf-8", "backslashreplace").decode(), file=sys.stderr)
+        _reported.add(missing)
+    complain(str(error))
+
+
+def complain(text: str) -> None:
+    """Print a line about a problem on stderr, behind all output so far; the same line only once."""
+    if text in _complaints:
+        return
+    _complaints.add(text)
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        drop(sys.stdout)
+    try:
+        print(f"cubinspec: {printable(text)}", file=sys.stderr)
+    except BrokenPipeError:
+        drop(sys.stderr)
+
+
+def say(text: str) -> None:
+    """Print a line about work that goes on when nobody reads the lines any more."""
+    try:
+        print(text)
+    except BrokenPipeError:
+        drop(sys.stdout)
+
+
+def drop(stream: TextIO) -> None:
+    """Discard what is buffered for stdout or stderr, and all that follows."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def forget_complaints() -> None:
+    """Begin a new command line: what an earlier one complained about is said again."""
+    _complaints.clear()
+    _reported.clear()
 
 
 def write_json(value: Any) -> None:
@@ -82,12 +119,12 @@ def write_output(path: str, data: bytes) -> None:
 
 
 def printable(text: str) -> str:
-    """Text that any UTF-8 terminal can show; control characters are escaped."""
+    """Text that any UTF-8 terminal can show; control characters and stray bytes are escaped."""
     if text.isprintable():
         return text
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
-    )
+    from cubinspec.format.escapes import escaped
+
+    return escaped(text)
 
 
 def heading(text: str) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 
 from cubinspec.cli.options import JSON, Arguments, Option, UsageError
-from cubinspec.cli.output import report
+from cubinspec.cli.output import complain, report
 from cubinspec.cli.progress import Progress
-from cubinspec.cli.walking import CSV, shown
+from cubinspec.cli.walking import CSV
 from cubinspec.errors import CubinError
 
 TYPE_CHECKING = False
@@ -44,23 +44,26 @@ def run(arguments: Arguments) -> int:
     if jobs is not None and (jobs < 1 or dask is not None):
         raise UsageError("--jobs needs a positive number, and not --dask")
     try:
-        batches = _batches(paths, jobs, dask)
+        tally = _Tally()
+        batches = _batches(paths, jobs, dask, tally)
         if output is not None:
-            return _to_parquet(batches, output)
-        return _to_text(batches, as_json=arguments.flag("--json"))
+            return _to_parquet(batches, output, tally)
+        return _to_text(batches, tally, as_json=arguments.flag("--json"))
     except CubinError as error:
         report(error)
         return 1
 
 
-def _batches(paths: list[str], jobs: int | None, dask: str | None) -> Iterator[list[Any]]:
+def _batches(
+    paths: list[str], jobs: int | None, dask: str | None, tally: _Tally
+) -> Iterator[list[Any]]:
     from cubinspec.scan.parallel import usable_cores
     from cubinspec.scan.run import clean, scan, scan_on_dask
 
     if dask is not None:
-        found = scan_on_dask(paths, dask)
+        found = scan_on_dask(paths, dask, step=tally.step)
     else:
-        found = scan(paths, jobs=usable_cores() if jobs is None else jobs)
+        found = scan(paths, jobs=usable_cores() if jobs is None else jobs, step=tally.step)
     return map(clean, found)
 
 
@@ -73,18 +76,22 @@ class _Tally:
         self.faults = 0
         self._progress = Progress("images")
 
+    def step(self, rows: list[dict[str, Any]]) -> None:
+        """Show that a file was read; it may be the turn of another one to be written."""
+        if rows:
+            self._progress.step(rows[0]["file"], sum(row["record"] == "image" for row in rows))
+
     def add(self, rows: list[dict[str, Any]]) -> None:
-        """Count rows."""
+        """Count rows, in their order."""
         for row in rows:
             if row["record"] == "image":
                 self.images += 1
-                self._progress.step(row["file"])
             elif row["record"] == "kernel":
                 self.kernels += 1
             else:
                 self.faults += 1
                 self._progress.clear()
-                print(f"cubinspec: {shown(row['error'])}", file=sys.stderr)
+                complain(row["error"])
 
     def finish(self) -> int:
         """Say what was found; the exit status."""
@@ -96,10 +103,9 @@ class _Tally:
         return 1 if self.faults else 0
 
 
-def _to_parquet(batches: Iterator[list[Any]], output: str) -> int:
+def _to_parquet(batches: Iterator[list[Any]], output: str, tally: _Tally) -> int:
     from cubinspec.scan.run import ParquetFile
 
-    tally = _Tally()
     file = ParquetFile(output)
     try:
         for rows in batches:
@@ -112,16 +118,13 @@ def _to_parquet(batches: Iterator[list[Any]], output: str) -> int:
     return tally.finish()
 
 
-def _to_text(batches: Iterator[list[Any]], *, as_json: bool) -> int:
+def _to_text(batches: Iterator[list[Any]], tally: _Tally, *, as_json: bool) -> int:
     from cubinspec.scan.schema import NAMES
 
-    tally = _Tally()
     rows: list[dict[str, Any]] = []
     for batch in batches:
         tally.add(batch)
         rows.extend(batch)
-    # tasks end in any order; a text that people compare should not
-    rows.sort(key=lambda row: (row["file"], row.get("image") or 0, row["record"]))
     if as_json:
         from cubinspec.cli.output import write_json
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from cubinspec.cli.options import Arguments, Option, UsageError
-from cubinspec.cli.output import printable, report
+from cubinspec.cli.output import complain, printable, report
 from cubinspec.cli.progress import Progress
 from cubinspec.containers import images
 from cubinspec.errors import CubinError, NotCubinError
@@ -99,7 +99,7 @@ def for_each_image(
             except CubinError as error:
                 refuse(error)
     if faults and total > 1:
-        print(f"cubinspec: {faults} of {total} images could not be read", file=sys.stderr)
+        complain(f"{faults} of {total} images could not be read")
     return 1 if faults else status
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from cubinspec.format.demangle import readable
+from cubinspec.format.escapes import escaped, unescaped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["matcher", "readable"]
+__all__ = ["escaped", "matcher", "readable", "unescaped"]
 
 
 def matcher(pattern: str | None) -> Callable[[str], bool]:
@@ -24,5 +25,6 @@ def matcher(pattern: str | None) -> Callable[[str], bool]:
         from re import compile
 
         fits = compile(translate(pattern)).match
-        return lambda name: bool(fits(name) or fits(readable(name)))
-    return lambda name: pattern in name or pattern in readable(name)
+        return lambda name: bool(fits(name) or fits(readable(name)) or fits(escaped(name)))
+    plain = unescaped(pattern)
+    return lambda name: pattern in name or pattern in readable(name) or plain in name

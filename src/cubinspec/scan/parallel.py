@@ -26,6 +26,43 @@ if TYPE_CHECKING:
 MIN_PARALLEL_BYTES = 32 << 20
 
 
+class Workers:
+    """A pool of processes that ends at once when this process is interrupted.
+
+    A plain pool waits for all work that was begun, and its processes print tracebacks.
+
+    Attributes:
+        pool: takes the work.
+    """
+
+    def __init__(self, number: int) -> None:
+        from concurrent.futures import ProcessPoolExecutor
+        from multiprocessing import active_children
+
+        self._others = set(active_children())
+        self.pool = ProcessPoolExecutor(number, initializer=_end_when_interrupted)
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None or issubclass(kind, Exception):
+            self.pool.shutdown()
+            return
+        from multiprocessing import active_children
+
+        for process in set(active_children()) - self._others:
+            process.kill()
+        self.pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _end_when_interrupted() -> None:
+    """In a worker: Ctrl-C ends it without a traceback."""
+    from signal import SIG_DFL, SIGINT, signal
+
+    signal(SIGINT, SIG_DFL)
+
+
 def usable_cores() -> int:
     """Processors that this process may run on."""
     import os
@@ -98,11 +135,11 @@ def work_on_file(
             step("", 1)
             yield result
         return
-    from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
     from heapq import merge
 
-    with ProcessPoolExecutor(jobs - 1) as pool:
+    with Workers(jobs - 1) as workers:
+        pool = workers.pool
         futures = [
             pool.submit(work_on_share, path, share, jobs, work, cost) for share in range(1, jobs)
         ]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from cubinspec.containers.sniff import HOSTS, SNIFF_BYTES, sniff
 from cubinspec.containers.walk import files_below
 from cubinspec.errors import CubinError, FileAccessError, MissingPackageError
-from cubinspec.scan.parallel import MIN_PARALLEL_BYTES
+from cubinspec.scan.parallel import MIN_PARALLEL_BYTES, Workers
 from cubinspec.scan.rows import Task, import_fsspec, open_source, scan_task
 from cubinspec.scan.schema import COLUMNS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
     from cubinspec.scan.rows import Row
@@ -67,21 +67,57 @@ def _file_tasks(path: str) -> Iterator[Task]:
         yield Task(path, share, shares)
 
 
-def scan(paths: Iterable[str], *, jobs: int = 1) -> Iterator[list[Row]]:
-    """Rows of all images below paths, task by task, in the order in which tasks end.
+def scan(
+    paths: Iterable[str], *, jobs: int = 1, step: Callable[[list[Row]], None] | None = None
+) -> Iterator[list[Row]]:
+    """Rows of all images below paths, in the order of files and images.
 
     Args:
         jobs: processes; a process that dies loses nothing, its tasks are done again.
+        step: gets the rows of each task when it ends, for progress.
 
     Raises:
         FileAccessError: a URL cannot be listed.
     """
     tasks = list(tasks_for(paths))
+    return _in_order(tasks, _ended(tasks, jobs), step)
+
+
+def _in_order(
+    tasks: list[Task],
+    ended: Iterable[tuple[int, list[Row]]],
+    step: Callable[[list[Row]], None] | None,
+) -> Iterator[list[Row]]:
+    """Rows of tasks that end in any order: file by file in the order of the tasks."""
+    found: dict[int, list[Row]] = {}
+    begin = 0
+    for number, rows in ended:
+        if step is not None:
+            step(rows)
+        found[number] = rows
+        while begin in found and all(
+            number in found for number in range(begin, begin + tasks[begin].shares)
+        ):
+            stop = begin + tasks[begin].shares
+            together = [row for number in range(begin, stop) for row in found.pop(number)]
+            if stop - begin > 1:
+                together.sort(key=_image_number)
+            yield together
+            begin = stop
+
+
+def _image_number(row: Row) -> int:
+    number: int | None = row.get("image")
+    return -1 if number is None else number
+
+
+def _ended(tasks: list[Task], jobs: int) -> Iterator[tuple[int, list[Row]]]:
+    """Number and rows of each task, as they end."""
     if jobs <= 1 or len(tasks) == 1:
-        for task in tasks:
-            yield scan_task(task)
+        for number, task in enumerate(tasks):
+            yield number, scan_task(task)
         return
-    from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+    from concurrent.futures import FIRST_COMPLETED, Future, wait
     from concurrent.futures.process import BrokenProcessPool
 
     attempts = dict.fromkeys(range(len(tasks)), 0)
@@ -90,13 +126,13 @@ def scan(paths: Iterable[str], *, jobs: int = 1) -> Iterator[list[Row]]:
         # When a process dies, its pool is useless: a new one takes the tasks that did not end. The
         # last attempt of each task is made alone, so that no other task dies with it.
         alone = min(attempts[number] for number in waiting) >= MAX_ATTEMPTS - 1
-        with ProcessPoolExecutor(1 if alone else jobs) as pool:
+        with Workers(1 if alone else jobs) as workers:
             running: dict[Future[list[Row]], int] = {}
             queue = waiting[:1] if alone else waiting
             rest = waiting[1:] if alone else []
             for number in queue:
                 attempts[number] += 1
-                running[pool.submit(scan_task, tasks[number])] = number
+                running[workers.pool.submit(scan_task, tasks[number])] = number
             waiting = rest
             while running:
                 ended, _ = wait(running, return_when=FIRST_COMPLETED)
@@ -106,11 +142,11 @@ def scan(paths: Iterable[str], *, jobs: int = 1) -> Iterator[list[Row]]:
                         rows = future.result()
                     except BrokenProcessPool:
                         if attempts[number] >= MAX_ATTEMPTS:
-                            yield [_killer(tasks[number])]
+                            yield number, [_killer(tasks[number])]
                         else:
                             waiting.append(number)
                         continue
-                    yield rows
+                    yield number, rows
 
 
 def _killer(task: Task) -> Row:
@@ -118,7 +154,9 @@ def _killer(task: Task) -> Row:
     return {"record": "fault", "file": task.path, "path": task.path, "error": str(error)}
 
 
-def scan_on_dask(paths: Iterable[str], address: str) -> Iterator[list[Row]]:
+def scan_on_dask(
+    paths: Iterable[str], address: str, *, step: Callable[[list[Row]], None] | None = None
+) -> Iterator[list[Row]]:
     """:func:`scan` on a Dask cluster; its workers need this package and the same paths.
 
     Args:
@@ -138,14 +176,20 @@ def scan_on_dask(paths: Iterable[str], address: str) -> Iterator[list[Row]]:
     with client:
         tasks = list(tasks_for(paths))
         futures = client.map(scan_task, tasks, pure=False, retries=MAX_ATTEMPTS)
-        task_of = {future.key: task for future, task in zip(futures, tasks, strict=True)}
-        for future in as_completed(futures):
-            try:
-                yield future.result()
-            except Exception as error:  # a task that killed its workers ends as KilledWorker
-                lost = FileAccessError(f"not scanned: {error}", file=task_of[future.key].path)
-                yield [_fault(task_of[future.key], lost)]
-            future.release()
+        number_of = {future.key: number for number, future in enumerate(futures)}
+
+        def ended() -> Iterator[tuple[int, list[Row]]]:
+            for future in as_completed(futures):
+                number = number_of[future.key]
+                try:
+                    rows = future.result()
+                except Exception as error:  # a task that killed its workers ends as KilledWorker
+                    lost = FileAccessError(f"not scanned: {error}", file=tasks[number].path)
+                    rows = [_fault(tasks[number], lost)]
+                future.release()
+                yield number, rows
+
+        yield from _in_order(tasks, ended(), step)
 
 
 def _fault(task: Task, error: CubinError) -> Row:
