@@ -4,10 +4,9 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from cubinspec_writer.linker.model import Symbol
-    from cubinspec_writer.linker.state import LinkState
 
 
 class Graph:
@@ -144,12 +143,18 @@ class Below:
     """What every kernel reaches; found for those kernels that are asked about.
 
     Kernels that are not wanted but stay are only asked about themselves (rule R5).
+
+    Args:
+        functions: the live functions in registration order.
+        is_wanted: whether a function is a kernel that the caller wants.
     """
 
-    def __init__(self, graph: Graph, state: LinkState) -> None:
+    def __init__(
+        self, graph: Graph, functions: list[Symbol], is_wanted: Callable[[Symbol], bool]
+    ) -> None:
         self.graph = graph
-        self.kernels = [f for f in state.symbols.functions if f.is_entry and f.section is not None]
-        self.is_wanted = state.is_kernel
+        self.kernels = [f for f in functions if f.is_entry and f.section is not None]
+        self.is_wanted = is_wanted
         self._found: dict[Symbol, list[Symbol]] = {}
         self._reaching: dict[Symbol, list[Symbol]] | None = None
 

@@ -1,13 +1,17 @@
-"""What the output consists of: sections, symbols and relocations.
+"""The things of a link: its inputs, and the sections, symbols and relocations of its output.
 
-The passes create, fill, move and drop these. All sizes and offsets are bytes. What the inputs
-consist of is in `inputs.rows`.
+An input has its rows (`inputs.rows`), which stay as they were read, and beside them what the passes
+find out about it. The passes create, fill, move and drop what is of the output. All sizes and
+offsets are bytes.
 """
 
 from __future__ import annotations
 
+from cubinspec.format.attributes import RecordSplitter
 from cubinspec.format.packing import align_up
 from cubinspec_generated.codes import (
+    EF_CUDA_V2_SM_MASK,
+    EF_CUDA_V2_SM_SHIFT,
     SHT_CUDA_GLOBAL,
     SHT_CUDA_RESERVED_SHARED,
     SHT_CUDA_SHARED,
@@ -22,14 +26,15 @@ from cubinspec_generated.codes import (
     STT_FUNC,
     STT_SECTION,
 )
+from cubinspec_writer.linker.inputs.rows import CallGraph, section_index
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Any, final
 
     from cubinspec.format.attributes import RawRecord
-    from cubinspec_writer.linker.inputs.rows import InputObject, InSymbol
+    from cubinspec_writer.linker.inputs.rows import InRelocs, InSection, InSymbol
 else:
 
     def final(cls):
@@ -58,6 +63,129 @@ SHF_UNSAID = 1 << 32
 #: Debug tables with places in code; those of the SASS half are made anew by the finalizer.
 FRAMES, REGISTER_TABLE = ".debug_frame", ".nv_debug_info_reg_sass"
 LINE_TABLES = (".debug_line", ".nv_debug_line_sass")
+
+
+class InputObject:
+    """One relocatable cubin as read: rows only.
+
+    Attributes:
+        named: rows of `symbols` that can be bound: not of sections, not without a name.
+        functions: those of functions.
+        kinds: the types of symbols among them.
+        info: records of attribute sections that were asked for, by section; see `records`.
+        bound: output symbol of every input symbol, filled by `resolve`; None for symbols without
+            a place.
+        called: those of them that are functions, filled by `mark_live`.
+        placed: where every input section went: output section and offset inside it, filled by
+            `merge`.
+        repeats: parts of sections, (start, end), that only repeat a weak variable, by section;
+            filled by `resolve`.
+    """
+
+    __slots__ = (
+        "_by_type",
+        "_split",
+        "_splitter",
+        "_texts",
+        "bound",
+        "called",
+        "callgraph",
+        "flags",
+        "functions",
+        "info",
+        "kinds",
+        "name",
+        "named",
+        "placed",
+        "prototypes",
+        "relocs",
+        "repeats",
+        "sections",
+        "strtab",
+        "symbols",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        flags: int,
+        sections: list[InSection],
+        symbols: list[InSymbol],
+        strtab: bytes,
+    ) -> None:
+        self.name = name
+        self.flags = flags
+        self.sections = sections
+        self.symbols = symbols
+        self.named = [row for row in symbols if row.kind != STT_SECTION and row.name]
+        self.functions = [row for row in self.named if row.kind == STT_FUNC]
+        self.kinds = {row.kind for row in self.named}
+        self.strtab = strtab
+        self.relocs: list[InRelocs] = []
+        self.info: dict[int, list[RawRecord]] = {}
+        self._by_type: dict[int, list[InSection]] = {}
+        self._texts: dict[int, str] = {}
+        self._split: dict[bytes, list[RawRecord]] = {}
+        self._splitter = RecordSplitter()
+        self.callgraph = CallGraph()
+        self.prototypes: list[tuple[int, int]] = []
+        self.bound: list[Symbol | None] = []
+        self.called: dict[int, Symbol] = {}
+        self.placed: list[tuple[OutSection, int] | None] = [None] * len(sections)
+        self.repeats: dict[int, list[tuple[int, int]]] = {}
+
+    @property
+    def sm(self) -> int:
+        return (self.flags & EF_CUDA_V2_SM_MASK) >> EF_CUDA_V2_SM_SHIFT
+
+    def place(self, section: int) -> tuple[OutSection, int] | None:
+        """Where a section went; None, too, for the reserved numbers."""
+        return self.placed[section] if section < len(self.placed) else None
+
+    def string(self, offset: int) -> str:
+        """A text of the string table; few signatures serve many functions."""
+        text = self._texts.get(offset)
+        if text is None:
+            text = self._texts[offset] = self._string(offset)
+        return text
+
+    def _string(self, offset: int) -> str:
+        end = self.strtab.find(b"\0", offset)
+        return self.strtab[offset : end if end >= 0 else len(self.strtab)].decode(
+            "utf-8", "surrogateescape"
+        )
+
+    def records(self, section: int) -> list[RawRecord]:
+        """The records of an attribute section, taken apart at the first call."""
+        found = self.info.get(section)
+        if found is None:
+            # Most device functions have the same few records.
+            data = self.sections[section].data
+            found = self._split.get(data)
+            if found is None:
+                found = self._split[data] = self._splitter.split(data)
+            self.info[section] = found
+        return found
+
+    def of_types(self, types: Iterable[int]) -> list[InSection]:
+        """The sections of some types, in index order."""
+        by_type = self._by_type
+        if not by_type:
+            for section in self.sections:
+                try:
+                    by_type[section.sh_type].append(section)
+                except KeyError:
+                    by_type[section.sh_type] = [section]
+        lists = [by_type[sh_type] for sh_type in types if sh_type in by_type]
+        return (
+            lists[0]
+            if len(lists) == 1
+            else sorted((s for part in lists for s in part), key=section_index)
+        )
+
+    def find(self, sh_type: int, name: str) -> InSection | None:
+        """The first section of a type and a name."""
+        return next((s for s in self.of_types((sh_type,)) if s.name == name), None)
 
 
 @final

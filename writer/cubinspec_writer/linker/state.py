@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.diagnostics import Diagnostics
     from cubinspec_writer.linker.inputs.host import KernelFilter
     from cubinspec_writer.linker.inputs.options import LinkOptions
-    from cubinspec_writer.linker.inputs.rows import InputObject, InSection
+    from cubinspec_writer.linker.inputs.rows import InSection
     from cubinspec_writer.linker.inputs.uidx import Index
+    from cubinspec_writer.linker.model import InputObject
 
 
 class Names:
@@ -496,7 +497,7 @@ class LinkState:
     def below(self) -> Below:
         """What every kernel reaches; the call graphs are joined."""
         if self._below is None:
-            self._below = Below(self.graph, self)
+            self._below = Below(self.graph, self.symbols.functions, self.is_kernel)
         return self._below
 
     def aliases(self) -> list[Symbol]:

@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cubinspec_writer.linker.inputs.rows import InputObject
+    from cubinspec_writer.linker.model import InputObject
 
 
 _INSTRUCTION = 16

@@ -20,8 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from cubinspec_writer.linker.inputs.rows import InputObject
-    from cubinspec_writer.linker.model import OutSection
+    from cubinspec_writer.linker.model import InputObject, OutSection
 
 _MERCURY = ".nv.merc"
 _CIE_ID = (1 << 64) - 1

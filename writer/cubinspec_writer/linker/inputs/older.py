@@ -14,8 +14,8 @@ from cubinspec_generated.codes import (
     SHT_NOBITS,
     SHT_PROGBITS,
 )
-from cubinspec_writer.linker.inputs.rows import InputObject, InSection
-from cubinspec_writer.linker.model import SHF_UNSAID
+from cubinspec_writer.linker.inputs.rows import InSection
+from cubinspec_writer.linker.model import SHF_UNSAID, InputObject
 
 TYPE_CHECKING = False
 

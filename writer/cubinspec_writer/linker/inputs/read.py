@@ -36,15 +36,8 @@ from cubinspec_generated.codes import (
     ST_TYPE_MASK,
     STT_SECTION,
 )
-from cubinspec_writer.linker.inputs.rows import (
-    CallGraph,
-    InputObject,
-    InReloc,
-    InRelocs,
-    InSection,
-    InSymbol,
-)
-from cubinspec_writer.linker.model import LARGEST_ALIGNMENT, SHARED_POOL
+from cubinspec_writer.linker.inputs.rows import CallGraph, InReloc, InRelocs, InSection, InSymbol
+from cubinspec_writer.linker.model import LARGEST_ALIGNMENT, SHARED_POOL, InputObject
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

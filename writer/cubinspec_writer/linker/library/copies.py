@@ -10,7 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cubinspec_writer.linker.inputs.rows import InputObject, InReloc, InSymbol
+    from cubinspec_writer.linker.inputs.rows import InReloc, InSymbol
+    from cubinspec_writer.linker.model import InputObject
     from cubinspec_writer.linker.state import LinkState
 
 
@@ -34,47 +35,54 @@ def reference_graph(state: LinkState) -> tuple[Edges, list[Symbol]]:
             if source is not None and accepted_here(obj, a):
                 edges.setdefault(source, []).extend(taken.get(obj.string(b), ()))
     for obj in state.objects:
-        owner = code_owners(obj, replaced=True)
         for alias, function in aliases(obj):
             edges.setdefault(alias, []).append(function)
             edges.setdefault(function, []).append(alias)
-        functions = obj.called
-        for a, b in obj.callgraph.calls:
-            source, target = functions.get(a), functions.get(b)
-            if source is not None and target is not None and accepted_here(obj, a):
-                known = edges.get(source)
-                if known is None:
-                    edges[source] = [target]
-                else:
-                    known.append(target)
-        # Code that only takes an address keeps the function, but not what that one calls
-        # (rule L2).
-        calls = set(obj.callgraph.calls)
-        only_named = {
-            (function_at(obj, a), b) for a, b in obj.callgraph.references if (a, b) not in calls
-        }
-        sections = obj.sections
-        for relocs in obj.relocs:
-            section, rows = sections[relocs.target], relocs.rows
-            flags = section.flags
-            if not flags & SHF_ALLOC:
-                continue
-            named = [index for _, _, index, _ in rows if index in functions]
-            if not named:
-                continue
-            is_code = flags & SHF_EXECINSTR
-            source = owner.get(relocs.target if is_code else section.info)
-            if source is not None:
-                if only_named:
-                    named = [index for index in named if (source, index) not in only_named]
-                known = edges.get(source)
-                if known is None:
-                    known = edges[source] = []
-                for index in named:
-                    known.append(functions[index])
-            elif not is_code:
-                roots += [functions[index] for index in named if takes_address(obj, index)]
+        _add_calls(obj, edges)
+        roots += _add_references(obj, edges)
     return edges, roots
+
+
+def _add_calls(obj: InputObject, edges: Edges) -> None:
+    """Add the calls that the call graph of one input states."""
+    functions = obj.called
+    for a, b in obj.callgraph.calls:
+        source, target = functions.get(a), functions.get(b)
+        if source is not None and target is not None and accepted_here(obj, a):
+            targets = edges.get(source)
+            if targets is None:
+                edges[source] = [target]
+            else:
+                targets.append(target)
+
+
+def _add_references(obj: InputObject, edges: Edges) -> list[Symbol]:
+    """Add what relocations of one input name; returns the functions that data names.
+
+    Code that only takes an address keeps the function, but not what that one calls (rule L2).
+    """
+    functions, owner = obj.called, code_owners(obj, replaced=True)
+    calls = set(obj.callgraph.calls)
+    only_named = {
+        (function_at(obj, a), b) for a, b in obj.callgraph.references if (a, b) not in calls
+    }
+    in_data: list[Symbol] = []
+    for relocs in obj.relocs:
+        section = obj.sections[relocs.target]
+        if not section.flags & SHF_ALLOC:
+            continue
+        named = [index for _, _, index, _ in relocs.rows if index in functions]
+        if not named:
+            continue
+        is_code = section.flags & SHF_EXECINSTR
+        source = owner.get(relocs.target if is_code else section.info)
+        if source is not None:
+            if only_named:
+                named = [index for index in named if (source, index) not in only_named]
+            edges.setdefault(source, []).extend([functions[index] for index in named])
+        elif not is_code:
+            in_data += [functions[index] for index in named if takes_address(obj, index)]
+    return in_data
 
 
 def function_at(obj: InputObject, index: int) -> Symbol | None:

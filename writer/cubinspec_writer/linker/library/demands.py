@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 
     from cubinspec.format.attributes import RawRecord
     from cubinspec_writer.linker.graph import Graph
-    from cubinspec_writer.linker.inputs.rows import InputObject
-    from cubinspec_writer.linker.model import Symbol
+    from cubinspec_writer.linker.model import InputObject, OutSection, Symbol
     from cubinspec_writer.linker.state import LinkState
 
 #: A record of a function and a number: format, code, size, symbol, number.
@@ -42,6 +41,27 @@ FUNCTION_VALUE = Struct("<BBHII")
 #: A row of the global section: attribute code, function, number, further bytes; without a function
 #: the record itself is in place of these.
 GlobalRow = tuple[int, "Symbol | None", int, bytes]
+
+
+class Collected:
+    """The attributes of all functions.
+
+    Attributes:
+        sections: function -> the section of its attributes, whose records change.
+        externs: names of a function that only another link, or the driver, defines.
+        asked: records of device functions that kernels take over.
+        masked: functions whose records say a mask.
+        added: records of the SASS half that the finalizer added.
+    """
+
+    __slots__ = ("added", "asked", "externs", "masked", "sections")
+
+    def __init__(self, sections: dict[Symbol, OutSection]) -> None:
+        self.sections = sections
+        self.externs: dict[Symbol, list[Symbol]] = {}
+        self.asked: Asked = {}
+        self.masked: set[Symbol] = set()
+        self.added: dict[Symbol, list[RawRecord]] = {}
 
 
 class FunctionFacts:

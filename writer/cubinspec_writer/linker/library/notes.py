@@ -13,7 +13,7 @@ from cubinspec_generated.records import TKINFO_HEAD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cubinspec_writer.linker.inputs.rows import InputObject
+    from cubinspec_writer.linker.model import InputObject
 
 CUINFO = ".note.nv.cuinfo"
 

@@ -12,8 +12,7 @@ from cubinspec_writer.linker.library.copies import accepted_here, function_at, t
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cubinspec_writer.linker.inputs.rows import InputObject
-    from cubinspec_writer.linker.model import Symbol
+    from cubinspec_writer.linker.model import InputObject, Symbol
     from cubinspec_writer.linker.state import LinkState
 
 READS = "object.bound object.called symbol.definition symbol.kind symbol.live symbol.replaced"

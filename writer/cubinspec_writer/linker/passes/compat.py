@@ -20,7 +20,7 @@ from cubinspec_generated.tables import compat
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec.format.attributes import RawRecord
-    from cubinspec_writer.linker.inputs.rows import InputObject
+    from cubinspec_writer.linker.model import InputObject
     from cubinspec_writer.linker.state import LinkState
 
 #: Code -> value that an input without the record stands for.

@@ -28,7 +28,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from cubinspec_writer.linker.inputs.rows import InputObject, InSymbol
+    from cubinspec_writer.linker.inputs.rows import InSymbol
+    from cubinspec_writer.linker.model import InputObject
     from cubinspec_writer.linker.state import LinkState
 
 READS = ""

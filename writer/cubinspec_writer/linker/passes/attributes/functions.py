@@ -23,7 +23,7 @@ from cubinspec_generated.codes import (
 )
 from cubinspec_writer.linker.library.demands import (
     TAKEN,
-    Asked,
+    Collected,
     Demands,
     checked,
     external_record,
@@ -39,8 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from cubinspec.format.attributes import RawRecord
-    from cubinspec_writer.linker.inputs.rows import InputObject
-    from cubinspec_writer.linker.model import OutSection, Symbol
+    from cubinspec_writer.linker.model import InputObject, OutSection, Symbol
     from cubinspec_writer.linker.state import LinkState
 
 #: Records that a link itself adds or changes.
@@ -63,27 +62,6 @@ _DECIDED = _PARAMETERS | TAKEN | {EIATTR_PARAM_CBANK, EIATTR_MAXREG_COUNT}
 _NO_LIMIT = (0, 0xFF)
 #: Stack of a kernel that reaches a recursion.
 _UNKNOWN_CRS_STACK = 0xFFFFFFFF
-
-
-class Collected:
-    """The attributes of all functions.
-
-    Attributes:
-        sections: function -> the section of its attributes, whose records change.
-        externs: names of a function that only another link, or the driver, defines.
-        asked: records of device functions that kernels take over.
-        masked: functions whose records say a mask.
-        added: records of the SASS half that the finalizer added.
-    """
-
-    __slots__ = ("added", "asked", "externs", "masked", "sections")
-
-    def __init__(self, sections: dict[Symbol, OutSection]) -> None:
-        self.sections = sections
-        self.externs: dict[Symbol, list[Symbol]] = {}
-        self.asked: Asked = {}
-        self.masked: set[Symbol] = set()
-        self.added: dict[Symbol, list[RawRecord]] = {}
 
 
 def write_functions(

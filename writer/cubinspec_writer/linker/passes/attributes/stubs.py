@@ -10,9 +10,8 @@ from cubinspec_writer.linker.passes.attributes.takeover import Taker, fill_exter
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec.format.attributes import RawRecord
-    from cubinspec_writer.linker.library.demands import Demands
+    from cubinspec_writer.linker.library.demands import Collected, Demands
     from cubinspec_writer.linker.model import Symbol
-    from cubinspec_writer.linker.passes.attributes.functions import Collected
     from cubinspec_writer.linker.state import LinkState
 
 #: What nvlink adds to the attributes of all stubs.

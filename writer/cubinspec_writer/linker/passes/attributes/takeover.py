@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from cubinspec.format.attributes import RawRecord
+    from cubinspec_writer.linker.library.demands import Collected
     from cubinspec_writer.linker.model import Symbol
-    from cubinspec_writer.linker.passes.attributes.functions import Collected
     from cubinspec_writer.linker.state import LinkState
 
 #: Order in which the only kernel takes what functions have; external names come between.

@@ -8,7 +8,8 @@ from cubinspec_writer.linker.model import FRAMES, LINE_TABLES, OutSection, Symbo
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec_writer.linker.finalizer.kept import Kept
-    from cubinspec_writer.linker.inputs.rows import InputObject, InSymbol
+    from cubinspec_writer.linker.inputs.rows import InSymbol
+    from cubinspec_writer.linker.model import InputObject
     from cubinspec_writer.linker.state import LinkState
 
 #: Debug tables with an entry for every function.

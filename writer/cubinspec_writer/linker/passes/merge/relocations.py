@@ -26,7 +26,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from cubinspec_writer.linker.inputs.rows import InputObject, InReloc, InRelocs
+    from cubinspec_writer.linker.inputs.rows import InReloc, InRelocs
+    from cubinspec_writer.linker.model import InputObject
     from cubinspec_writer.linker.state import LinkState
 
 #: From this many relocations on, a look at all symbols first is worth it.

@@ -8,7 +8,8 @@ from cubinspec_writer.linker.model import SLOT, UFT, Symbol, UnifiedRow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cubinspec_writer.linker.inputs.rows import InputObject, InSection
+    from cubinspec_writer.linker.inputs.rows import InSection
+    from cubinspec_writer.linker.model import InputObject
     from cubinspec_writer.linker.state import LinkState
 
 #: Flags that a link adds to a row.
