@@ -120,6 +120,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "cubinspec_writer.linker.command",
         "link relocatable cubins, host objects, fatbins and libraries as nvlink does",
     ),
+    "completion": (
+        "cubinspec.cli.completion",
+        "print a script that completes command lines in bash, zsh or fish",
+    ),
+    "man": (
+        "cubinspec.cli.man",
+        "print or write manual pages",
+    ),
 }
 #: Package of the writing commands; an installation may lack it.
 _WRITER = "cubinspec_writer"
@@ -175,6 +183,8 @@ def entry() -> NoReturn:
 
 def _dispatch(words: list[str]) -> int:
     command = words[0] if words else "--help"
+    if command == "help" and words[1:]:
+        return _dispatch([*words[1:], "--help"])
     if command in ("--version", "-V"):
         from cubinspec import __version__
 
@@ -184,7 +194,10 @@ def _dispatch(words: list[str]) -> int:
         _print_overview()
         return 0 if words else EXIT_USAGE
     if command not in COMMANDS:
-        print(f"cubinspec: no command {command!r}; see 'cubinspec --help'", file=sys.stderr)
+        from cubinspec.cli.help import did_you_mean
+
+        near = did_you_mean(command, list(COMMANDS)) or "; see 'cubinspec --help'"
+        print(f"cubinspec: no command {command!r}{near}", file=sys.stderr)
         return EXIT_USAGE
     from cubinspec.errors import MissingPackageError
 
@@ -201,20 +214,26 @@ def _dispatch(words: list[str]) -> int:
 
 def _run(command: str, module: ModuleType, words: list[str]) -> int:
     """Parse the words behind the command's name and run it."""
-    from cubinspec.cli.options import UsageError, parse, usage
+    from cubinspec.cli.options import UsageError, parse
     from cubinspec.cli.output import forget_complaints
 
     forget_complaints()
     _, summary = COMMANDS[command]
-    if "--help" in words or "-h" in words:
+    options = words[: words.index("--")] if "--" in words else words
+    if "--help" in options or "-h" in options:
+        from cubinspec.cli.help import usage
+
         print(usage(command, summary, module))
         return 0
     try:
         arguments = parse(module.OPTIONS, words)
         status: int = module.run(arguments)
     except UsageError as error:
+        from cubinspec.cli.help import usage_line
+
         print(f"cubinspec {command}: {error}", file=sys.stderr)
-        print(usage(command, summary, module), file=sys.stderr)
+        print(usage_line(command, module), file=sys.stderr)
+        print(f"'cubinspec {command} --help' tells more", file=sys.stderr)
         return EXIT_USAGE
     return status
 

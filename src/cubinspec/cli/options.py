@@ -6,10 +6,6 @@ short start-up is one of the promises of docs/performance.md.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from types import ModuleType
-
 
 class UsageError(Exception):
     """The command line does not fit the command."""
@@ -128,7 +124,9 @@ def parse(options: tuple[Option, ...], words: list[str]) -> Arguments:
         name, equals, text = word.partition("=")
         option = by_name.get(name)
         if option is None:
-            raise UsageError(f"unknown option {name}")
+            from cubinspec.cli.help import did_you_mean
+
+            raise UsageError(f"unknown option {name}{did_you_mean(name, [*by_name, '--help'])}")
         found = values.setdefault(option.key, [])
         if option.value is None:
             if equals:
@@ -141,14 +139,3 @@ def parse(options: tuple[Option, ...], words: list[str]) -> Arguments:
                 raise UsageError(f"{name} needs a value ({option.value})")
             found.append(following)
     return Arguments(positional, values)
-
-
-def usage(command: str, summary: str, module: ModuleType) -> str:
-    """The help text of a command."""
-    lines = [f"usage: cubinspec {command} {module.USAGE}", "", summary]
-    if module.OPTIONS:
-        lines += ["", "options:"]
-        for option in module.OPTIONS:
-            spelled = ", ".join(option.names) + (f" {option.value}" if option.value else "")
-            lines.append(f"  {spelled:<24} {option.help}")
-    return "\n".join(lines)

@@ -27,6 +27,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from cubinspec.cli.options import Option
+
     #: Writes a file, which may be in parts that follow each other.
     Write = Callable[[str, bytes | list[bytes | bytearray]], object]
 
@@ -46,6 +48,22 @@ USAGE = "[OPTION ...] OBJECT ..."
 OPTIONS = ()
 #: The order of inputs and libraries matters, so that the linker reads its command line itself.
 TAKES_WORDS = True
+
+
+def described_options() -> tuple[Option, ...]:
+    """The options as help pages and shell completion want them."""
+    from cubinspec.cli.options import Option
+    from cubinspec_writer.linker.inputs import option_table
+
+    return tuple(
+        Option(
+            *([f"-{option.short}"] if option.short else []),
+            f"--{option.name}",
+            value=None if option.kind == option_table.Takes.FLAG else "VALUE",
+            help=option.about,
+        )
+        for option in option_table.OPTIONS
+    )
 
 
 def run_words(words: list[str]) -> int:
@@ -84,6 +102,12 @@ def run(words: Sequence[str], write: Write = _write_bytes) -> int:
         return EXIT_FATAL
 
 
+def _help() -> str:
+    from cubinspec.cli.help import more_lines
+
+    return usage() + "\n".join(more_lines("link")) + "\n"
+
+
 class _Command:
     """One run of the command."""
 
@@ -97,7 +121,7 @@ class _Command:
         line, diagnostics = self.line, self.diagnostics
         if line.flags & {"help", "version"}:
             _print(line, diagnostics.take())
-            print(usage() if "help" in line.flags else _VERSION, end="")
+            print(_help() if "help" in line.flags else _VERSION, end="")
             return 0
         has_files = any(not isinstance(item, Library) for item in line.inputs)
         script = line.last("gen-host-linker-script")
