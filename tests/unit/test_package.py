@@ -13,7 +13,7 @@ import pytest
 
 from cubinspec.cli import main
 from cubinspec.containers import images
-from cubinspec.report import demangle
+from cubinspec.format import demangle
 from cubinspec.report.spec_files import SAMPLES
 from cubinspec_generated.codes import FATBIN_FLAG_COMPRESSED_ZSTD
 from tests.unit.containers_kit import PTX, container, raw_entry, simple_fatbin, zstd
