@@ -10,11 +10,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from cubinspec.values import PathName
+
 #: Files of many small parts are written in pieces of this size.
 _BUFFER = 1 << 17
 
 
-def read_file(path: str) -> bytes:
+def read_file(path: PathName) -> bytes:
     """The bytes of a whole file.
 
     Raises:
@@ -23,11 +25,12 @@ def read_file(path: str) -> bytes:
     try:
         with open(path, "rb") as stream:
             return stream.read()
-    except OSError as error:
-        raise FileAccessError(f"cannot be read: {error.strerror or error}", file=path) from error
+    except (OSError, ValueError) as error:  # a path with a NUL is a wrong value
+        reason = getattr(error, "strerror", None) or error
+        raise FileAccessError(f"cannot be read: {reason}", file=os.fspath(path)) from error
 
 
-def write_file(path: str, data: bytes | memoryview | Iterable[bytes | bytearray]) -> None:
+def write_file(path: PathName, data: bytes | memoryview | Iterable[bytes | bytearray]) -> None:
     """Write a whole file or nothing: a temporary file in the same folder, then a rename.
 
     A symbolic link is followed, and a file that is replaced keeps its permissions.
@@ -38,6 +41,7 @@ def write_file(path: str, data: bytes | memoryview | Iterable[bytes | bytearray]
     Raises:
         FileAccessError: the file or its folder cannot be written.
     """
+    path = os.fspath(path)
     parts = [data] if isinstance(data, bytes | memoryview) else data
     # a device or pipe (/dev/stdout) cannot be replaced
     if os.path.exists(path) and not os.path.isfile(path):

@@ -10,8 +10,24 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable
     from dataclasses import Field
     from typing import Any, ClassVar, Self
+
+    #: A path of a file; where contents are taken as well, bytes are the contents.
+    PathName = str | os.PathLike[str]
+
+
+def listed(given: PathName | Iterable[PathName] | None) -> list[str]:
+    """Names or paths as a list; one by itself is one, not its letters."""
+    if given is None:
+        return []
+    import os
+
+    if isinstance(given, str | os.PathLike):
+        return [os.fspath(given)]
+    return [os.fspath(one) for one in given]
 
 
 class _FieldTable:

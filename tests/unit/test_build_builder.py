@@ -143,7 +143,37 @@ def test_attributes_given_replace_those_computed() -> None:
             lambda b: b.functions[0].relocations.append(Relocation(0, "R_CUDA_NEW", "k")),
             "no relocation type is named 'R_CUDA_NEW'",
         ),
-        (lambda b: setattr(b.functions[0], "registers", 1 << 40), "does not fit"),
+        (lambda b: setattr(b.functions[0], "registers", 1 << 40), "registers 1099511627776"),
+        (lambda b: setattr(b.functions[0], "registers", 256), r"expected 0 to 255 on sm_90"),
+        (lambda b: setattr(b.functions[0], "registers", -1), "registers -1"),
+        (
+            lambda b: setattr(b.functions[0], "code", bytes(100)),
+            "code of 100 bytes",
+        ),
+        (lambda b: setattr(b.functions[0], "code", b""), "code of 0 bytes"),
+        (lambda b: b.functions[0].exit_offsets.append(0x44), "EXIT instruction at 0x44"),
+        (lambda b: b.functions[0].exit_offsets.append(0x80), "EXIT instruction at 0x80"),
+        (lambda b: setattr(b.functions[0], "barriers", 17), r"barriers 17 .*0 to 16"),
+        (lambda b: setattr(b.functions[0], "max_registers", 256), "max_registers 256"),
+        (lambda b: setattr(b.functions[0], "shared", 0xC001), r"shared 49153 .*0 to 49152"),
+        (lambda b: setattr(b.functions[0], "shared_align", 24), r"shared_align 24 .*power of two"),
+        (lambda b: setattr(b.functions[0], "max_threads", (32, 0, 1)), "max_threads"),
+        (lambda b: setattr(b.functions[0], "frame", -4), "frame -4"),
+        (lambda b: b.functions[0].parameters.append(Parameter(4, offset=4)), "parameter 2 at 0x4"),
+        (lambda b: b.functions[0].parameters.append(Parameter(0)), "parameter 2 of 0 bytes"),
+        (lambda b: b.functions[0].parameters.append(Parameter(4, align=3)), "align of parameter 2"),
+        (
+            lambda b: b.functions[0].relocations.append(Relocation(0x80, "R_CUDA_64", "k")),
+            "a relocation at 0x80",
+        ),
+        (lambda b: b.variable("v", "global", b"1234", align=3), r"align 3 .*power of two"),
+        (
+            lambda b: b.variable("v", "global", b"1234").relocations.append(
+                Relocation(4, "R_CUDA_64", "v")
+            ),
+            "a relocation at 0x4",
+        ),
+        (lambda b: setattr(b, "virtual_sm", 1 << 40), "does not fit"),
         (lambda b: setattr(b, "toolkit", 1 << 20), "does not fit"),
     ],
 )
@@ -156,3 +186,9 @@ def test_refused_by_name(spoil: object, message: str) -> None:
 
     with pytest.raises(BadStructureError, match=message):
         build()
+
+
+def test_a_relocatable_file_may_ask_for_more_shared_memory_than_a_block_has() -> None:
+    builder = smallest(relocatable=True)
+    builder.functions[0].shared = 60000
+    assert Cubin.parse(builder.to_bytes()).kernels[0].shared == 60000

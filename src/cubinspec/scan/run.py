@@ -8,6 +8,7 @@ from cubinspec.errors import CubinError, FileAccessError, MissingPackageError
 from cubinspec.scan.parallel import MIN_PARALLEL_BYTES, Workers
 from cubinspec.scan.rows import Task, import_fsspec, open_source, scan_task
 from cubinspec.scan.schema import COLUMNS
+from cubinspec.values import listed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cubinspec.scan.rows import Row
+    from cubinspec.values import PathName
 
 #: How often a task is tried; a file whose workers died each time is taken to be the cause.
 MAX_ATTEMPTS = 3
@@ -24,11 +26,11 @@ DASK_TIMEOUT = "30s"
 ROWS_PER_GROUP = 50_000
 
 
-def tasks_for(paths: Iterable[str]) -> Iterator[Task]:
+def tasks_for(paths: PathName | Iterable[PathName]) -> Iterator[Task]:
     """Tasks for files, folders and URLs; a large library becomes several."""
     import os
 
-    for path in paths:
+    for path in listed(paths):
         if "://" in path:
             yield from _url_tasks(path)
         elif os.path.isdir(path):
@@ -68,7 +70,10 @@ def _file_tasks(path: str) -> Iterator[Task]:
 
 
 def scan(
-    paths: Iterable[str], *, jobs: int = 1, step: Callable[[list[Row]], None] | None = None
+    paths: PathName | Iterable[PathName],
+    *,
+    jobs: int = 1,
+    step: Callable[[list[Row]], None] | None = None,
 ) -> Iterator[list[Row]]:
     """Rows of all images below paths, in the order of files and images.
 
@@ -155,7 +160,10 @@ def _killer(task: Task) -> Row:
 
 
 def scan_on_dask(
-    paths: Iterable[str], address: str, *, step: Callable[[list[Row]], None] | None = None
+    paths: PathName | Iterable[PathName],
+    address: str,
+    *,
+    step: Callable[[list[Row]], None] | None = None,
 ) -> Iterator[list[Row]]:
     """:func:`scan` on a Dask cluster; its workers need this package and the same paths.
 

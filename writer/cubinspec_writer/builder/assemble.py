@@ -42,6 +42,7 @@ from cubinspec_writer.builder.functions import add_function
 from cubinspec_writer.builder.mercury import Mercury
 from cubinspec_writer.builder.parts import ADDRESS_TAKEN, BINDINGS, INDIRECT_CALLS
 from cubinspec_writer.builder.records import module_rows
+from cubinspec_writer.builder.refusals import check_parts
 from cubinspec_writer.builder.tables import (
     add_call_graph,
     add_frames,
@@ -72,6 +73,7 @@ def assemble(parts: CubinParts) -> Description:
     """
     assembly = Assembly(parts)
     _check(assembly)
+    check_parts(parts, assembly.target)
     _add_head(assembly)
     for number, function in enumerate(parts.functions):
         add_function(assembly, function, first=not number)

@@ -34,6 +34,8 @@ SPACES = {
 }
 #: The lists of a call graph.
 CALLS, ADDRESS_TAKEN, INDIRECT_CALLS, REFERENCES = range(4)
+#: ``EIATTR_MAXREG_COUNT`` of a kernel that was compiled without a limit.
+NO_LIMIT = 0xFF
 #: ``cbank`` of a parameter that states no constant bank.
 NO_BANK = 0x1F
 
@@ -171,7 +173,7 @@ class Function:
     barriers: int = 0
     max_threads: tuple[int, int, int] | None = None
     required_threads: tuple[int, int, int] | None = None
-    max_registers: int = 0xFF
+    max_registers: int = NO_LIMIT
     shared: int | None = None
     shared_align: int = 16
     shared_variables: list[SharedVariable] = field(default_factory=list)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from cubinspec.errors import BadStructureError
 from cubinspec.format.sections import CALLGRAPH_TYPES, MERCURY_PREFIX, info_target
+from cubinspec.values import listed
 from cubinspec_generated.codes import SHT_NOTE, ST_BIND_SHIFT, ST_TYPE_MASK, STB_GLOBAL, STT_SECTION
 from cubinspec_writer.editor import frame, functions
 from cubinspec_writer.editor.references import SymbolTables, mercury_table
@@ -18,13 +19,13 @@ from cubinspec_writer.emitter import bodies
 from cubinspec_writer.emitter.model import Dropped, Section, Symbol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from cubinspec_writer.emitter.bodies import MercurySymbol
     from cubinspec_writer.emitter.model import Description
 
 
-def keep_kernels(description: Description, names: list[str]) -> list[str]:
+def keep_kernels(description: Description, names: str | Iterable[str]) -> list[str]:
     """Remove all kernels but the named ones; device functions and data stay.
 
     Returns:
@@ -33,20 +34,21 @@ def keep_kernels(description: Description, names: list[str]) -> list[str]:
     Raises:
         CubinError: a name is no kernel of this file, or a kernel cannot be removed.
     """
-    for name in names:
+    kept = listed(names)
+    for name in kept:
         _find_kernel(description, name)
-    rest = [s.name for s in functions.kernels(description) if s.name not in names]
+    rest = [s.name for s in functions.kernels(description) if s.name not in kept]
     remove_kernels(description, rest)
     return rest
 
 
-def remove_kernels(description: Description, names: list[str]) -> None:
+def remove_kernels(description: Description, names: str | Iterable[str]) -> None:
     """Remove kernels with their sections, relocations, call graph records and symbols.
 
     Raises:
         CubinError: a name is no kernel of this file; something else refers to one of them.
     """
-    gone = {name: _find_kernel(description, name) for name in names}
+    gone = {name: _find_kernel(description, name) for name in listed(names)}
     if not gone:
         return
     code = {symbol.section for symbol in gone.values() if isinstance(symbol.section, Section)}

@@ -12,7 +12,7 @@ from cubinspec_writer.emitter.layout import Planner, plan
 from cubinspec_writer.emitter.serialise import plan_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from cubinspec_writer.editor.notes import NoteChange
     from cubinspec_writer.editor.resources import Resources
@@ -75,13 +75,13 @@ class Edit:
         )
         return removed
 
-    def keep(self, kernels: list[str]) -> list[str]:
+    def keep(self, kernels: str | Iterable[str]) -> list[str]:
         """Remove all kernels but these; the names of the removed ones."""
         removed: list[str] = []
         self._run(lambda: removed.extend(removal.keep_kernels(self.description, kernels)))
         return removed
 
-    def remove(self, kernels: list[str]) -> None:
+    def remove(self, kernels: str | Iterable[str]) -> None:
         """Remove these kernels."""
         self._run(lambda: removal.remove_kernels(self.description, kernels))
 

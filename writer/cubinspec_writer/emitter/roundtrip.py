@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from cubinspec.reader.elf import forget, load
 from cubinspec.values import FrozenValue
 from cubinspec_writer.emitter.describe import check_draft
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from cubinspec.reader.elf import Buffer
+    from cubinspec.values import PathName
 
 
 class RoundtripResult(FrozenValue):
@@ -66,15 +69,16 @@ def roundtrip(data: Buffer, file: str = "<bytes>") -> RoundtripResult:
     )
 
 
-def roundtrip_file(path: str) -> RoundtripResult:
+def roundtrip_file(path: PathName) -> RoundtripResult:
     """:func:`roundtrip` of a file, which is mapped instead of read.
 
     Raises:
         CubinError: it cannot be read, or is no well-formed cubin.
     """
-    data = load(path)
+    name = os.fspath(path)
+    data = load(name)
     try:
-        return roundtrip(data, path)
+        return roundtrip(data, name)
     finally:
         if not isinstance(data, bytes):
             data.close()

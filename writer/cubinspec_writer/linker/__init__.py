@@ -15,11 +15,12 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any
+    from typing import Any, Unpack
 
     from cubinspec_writer.linker.diagnostics import LinkError as LinkError
     from cubinspec_writer.linker.diagnostics import UnsupportedLinkError as UnsupportedLinkError
     from cubinspec_writer.linker.inputs.options import LinkOptions as LinkOptions
+    from cubinspec_writer.linker.inputs.options import LinkSettings
     from cubinspec_writer.linker.inputs.sources import Input
     from cubinspec_writer.linker.inputs.sources import Library as Library
     from cubinspec_writer.linker.inputs.sources import Named as Named
@@ -63,23 +64,50 @@ def __dir__() -> list[str]:
 
 
 def link(
-    inputs: Iterable[Input], options: LinkOptions | str | None = None, **settings: Any
+    inputs: Input | Iterable[Input],
+    options: LinkOptions | str | None = None,
+    **settings: Unpack[LinkSettings],
 ) -> LinkResult:
     """Link relocatable cubins, host objects, fatbins and libraries for one target.
 
     Args:
-        inputs: paths, bytes, `Named` bytes or `Library` names, in link order.
-        options: a `LinkOptions`, or the target; or give the fields of `LinkOptions` as keywords.
+        inputs: paths, bytes, `Named` bytes or `Library` names, in link order; or a single one.
+        options: a `LinkOptions`, or the target.
+        settings: the fields of `LinkOptions` as keywords, instead of an object.
 
     Raises:
         LinkError: the link cannot be done; it holds all messages and the exit code.
+        NotCubinError: an input is an executable, or something else that cannot be linked. With
+            `ignore_unlinkable=True` such a file is passed over, as the command line does.
         CubinError: an input is broken.
+        TypeError: there is no such option, or the target is missing.
     """
     from cubinspec_writer.linker.inputs.options import LinkOptions
     from cubinspec_writer.linker.program import link_program
 
     if not isinstance(options, LinkOptions):
         if options is not None:
+            if "arch" in settings:
+                raise TypeError("the target is given twice")
             settings["arch"] = options
+        _check_names(settings)
         options = LinkOptions(**settings)
+    elif settings:
+        raise TypeError(f"{', '.join(settings)}: options are given as an object already")
     return link_program(inputs, options)
+
+
+def _check_names(settings: LinkSettings) -> None:
+    """Refuse names that no option has, and say what was meant."""
+    from cubinspec_writer.linker.inputs.options import LinkOptions
+
+    known = LinkOptions.__match_args__
+    for name in settings:
+        if name not in known:
+            from difflib import get_close_matches
+
+            near = get_close_matches(name, known, 1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise TypeError(f"link() has no option {name!r}{hint}")
+    if "arch" not in settings:
+        raise TypeError("link() needs a target: arch='sm_90'")

@@ -279,6 +279,7 @@ def _options(line: Line, arch: str, uidx: bytes | None) -> LinkOptions:
         share_constants="share-constants" in flags,
         drop_debug="suppress-debug-info" in flags,
         verbose="verbose" in flags,
+        ignore_unlinkable=True,
         dump_callgraph=bool(flags & {"dump-callgraph", "dump-callgraph-no-demangle"}),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cubinspec.values import listed
 from cubinspec_generated.codes import SHN_UNDEF, SHT_SYMTAB, STB_GLOBAL
 from cubinspec_writer.gc_pause import GcPaused
 from cubinspec_writer.linker.diagnostics import Diagnostics
@@ -23,13 +24,13 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.inputs.sources import Input
 
 
-def link_program(inputs: Iterable[Input], options: LinkOptions) -> LinkResult:
+def link_program(inputs: Input | Iterable[Input], options: LinkOptions) -> LinkResult:
     """Link; see `cubinspec_writer.link`."""
     with GcPaused():
         return _link(inputs, options)
 
 
-def _link(inputs: Iterable[Input], options: LinkOptions) -> LinkResult:
+def _link(inputs: Input | Iterable[Input], options: LinkOptions) -> LinkResult:
     diagnostics = Diagnostics(
         options.warnings_are_errors, options.arch if options.report_arch else "", options.warnings
     )
@@ -87,8 +88,8 @@ def _kernel_filter(
     gathered: Gathered, options: LinkOptions, diagnostics: Diagnostics
 ) -> KernelFilter | None:
     """Which kernels are wanted: options come before what the host names (rule V7)."""
-    texts = [text for text in options.kernels_used or () if text]
-    if texts or any(options.variables_used or ()):
+    texts = [text for text in listed(options.kernels_used) if text]
+    if texts or any(listed(options.variables_used)):
         if options.use_host_info:
             diagnostics.info(
                 "ignore -use-host-info because -kernels-used or -variables-used is specified"

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import os
 
-from cubinspec.errors import CubinError
+from cubinspec.errors import CubinError, NotCubinError
 from cubinspec.reader.elf import Elf
+from cubinspec.values import listed
 from cubinspec_generated.codes import EI_CLASS, ELFCLASS64, ET_REL
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.inputs.accept import (
@@ -73,7 +74,9 @@ class Gathered:
         self.hosts = hosts
 
 
-def gather(inputs: Iterable[Input], options: LinkOptions, diagnostics: Diagnostics) -> Gathered:
+def gather(
+    inputs: Input | Iterable[Input], options: LinkOptions, diagnostics: Diagnostics
+) -> Gathered:
     """All relocatable cubins for the target, in link order.
 
     Raises:
@@ -81,7 +84,11 @@ def gather(inputs: Iterable[Input], options: LinkOptions, diagnostics: Diagnosti
             or has code for another target only.
     """
     gatherer = _Gatherer(options, diagnostics)
-    items = list(inputs)
+    items: list[Input]
+    if isinstance(inputs, str | bytes | os.PathLike | Named | Library):
+        items = [inputs]  # not the letters of a path
+    else:
+        items = list(inputs)
     if all(isinstance(item, Library) for item in items):
         raise diagnostics.fatal(NO_INPUTS)
     for item in items:
@@ -173,7 +180,7 @@ class _Gatherer:
 
     def _library(self, name: str) -> None:
         """Take a library; one that is not there is passed over (rule V2)."""
-        for folder in self.options.library_paths:
+        for folder in listed(self.options.library_paths):
             path = os.path.join(folder, f"lib{name}.a")
             if os.path.isfile(path):
                 data = self._read(path)
@@ -195,11 +202,11 @@ class _Gatherer:
             data = self._readable(data)
         kind = "cubin" if is_cubin(data) else _sniffed(data)
         if kind == "empty":
-            self.diagnostics.note(f"'{name}' is empty; ignored")
+            self._pass_over(name, f"'{name}' is empty")
         elif kind == "cubin":
             self._cubin(name, data)
         elif kind == "ptx" and not self.target.family.links_ptx:  # rule T5
-            self.diagnostics.note(f"'{name}' is PTX; ignored for '{self.options.arch}'")
+            self._pass_over(name, f"'{name}' is PTX, which is not linked for '{self.options.arch}'")
         elif kind == "ptx":
             self._cubin(name, self._assemble(name, data))
         elif kind in _CONTAINERS:
@@ -217,6 +224,20 @@ class _Gatherer:
         else:
             raise self.diagnostics.fatal(f"Could not open input file '{name}'")
 
+    def _pass_over(self, name: str, reason: str) -> None:
+        """Ignore a file that cannot be linked, as nvlink does; or refuse it.
+
+        Raises:
+            NotCubinError: the caller did not ask for nvlink's ways.
+        """
+        if not self.options.ignore_unlinkable:
+            raise NotCubinError(
+                reason,
+                file=name,
+                expected="a relocatable cubin (nvcc -dc, ptxas -c), or ignore_unlinkable=True",
+            )
+        self.diagnostics.note(f"{reason}; ignored")
+
     def _cubin(self, name: str, data: bytes | mmap.mmap) -> None:
         """Take a cubin that is an input by itself."""
         if len(data) > EI_CLASS and data[EI_CLASS] != ELFCLASS64:
@@ -225,10 +246,12 @@ class _Gatherer:
         try:
             elf = open_object(data, name)
             if not is_relocatable(elf):
-                self.diagnostics.note(f"'{name}' is not relocatable; ignored")
+                self._pass_over(name, f"'{name}' is not relocatable")
                 return
             elf.section_names  # noqa: B018 - a broken name table has to show here
         except CubinError as error:
+            if not self.options.ignore_unlinkable:
+                raise
             if self.target.family.strict_inputs:  # rule X2
                 raise self.diagnostics.fatal(str(error)) from error
             self.diagnostics.note(f"ignored: {error}")
@@ -256,7 +279,7 @@ class _Gatherer:
             is_object = False
         if is_object:
             raise self.diagnostics.fatal(f"Input file '{name}' size does not match target '-m64'")
-        self.diagnostics.note(f"'{name}' is not a 64-bit file; ignored")
+        self._pass_over(name, f"'{name}' is not a 64-bit file")
 
     def _container(self, name: str, data: bytes) -> tuple[Content, bool]:
         """Take the best image of every fatbin in a container.

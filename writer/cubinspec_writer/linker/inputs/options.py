@@ -4,6 +4,47 @@ from __future__ import annotations
 
 from cubinspec.values import ValueObject
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import TypedDict
+
+    from cubinspec.values import PathName
+
+    #: Names, or a single one.
+    Words = str | Iterable[str]
+    #: Folders, or a single one.
+    Folders = PathName | Iterable[PathName]
+
+    class LinkSettings(TypedDict, total=False):
+        """The fields of `LinkOptions` as keywords of `link`."""
+
+        arch: str
+        relocatable: bool
+        debug: bool
+        preserve_relocs: bool
+        kernels_used: Words | None
+        variables_used: Words | None
+        ignore_host_info: bool
+        use_host_info: bool
+        warnings_are_errors: bool
+        stack_warnings: bool
+        warnings: bool
+        arch_warnings: bool
+        report_arch: bool
+        tkinfo: bytes | None
+        uidx: bytes | None
+        arguments: str
+        library_paths: Folders | None
+        keep_system_libraries: bool
+        ptxas: str
+        share_constants: bool
+        drop_debug: bool
+        verbose: bool
+        dump_callgraph: bool
+        demangle: bool
+        ignore_unlinkable: bool
+
 
 class LinkOptions(ValueObject):
     """Options of one link.
@@ -39,6 +80,9 @@ class LinkOptions(ValueObject):
         dump_callgraph: ``--dump-callgraph``: report the call graph.
         demangle: write C++ names in the call graph instead of mangled ones.
         arguments: the command line as recorded in our own tool note.
+        ignore_unlinkable: pass over files that are no relocatable cubin (executables, empty and
+            broken files), as nvlink and the command line do without a message; otherwise they are
+            errors.
     """
 
     __match_args__ = (
@@ -66,6 +110,7 @@ class LinkOptions(ValueObject):
         "verbose",
         "dump_callgraph",
         "demangle",
+        "ignore_unlinkable",
     )
     __slots__ = __match_args__
 
@@ -75,8 +120,8 @@ class LinkOptions(ValueObject):
         relocatable: bool = False,
         debug: bool = False,
         preserve_relocs: bool = False,
-        kernels_used: list[str] | None = None,
-        variables_used: list[str] | None = None,
+        kernels_used: Words | None = None,
+        variables_used: Words | None = None,
         ignore_host_info: bool = False,
         use_host_info: bool = False,
         warnings_are_errors: bool = False,
@@ -87,7 +132,7 @@ class LinkOptions(ValueObject):
         tkinfo: bytes | None = None,
         uidx: bytes | None = None,
         arguments: str = "",
-        library_paths: list[str] | None = None,
+        library_paths: Folders | None = None,
         keep_system_libraries: bool = False,
         ptxas: str = "ptxas",
         share_constants: bool = False,
@@ -95,6 +140,7 @@ class LinkOptions(ValueObject):
         verbose: bool = False,
         dump_callgraph: bool = False,
         demangle: bool = True,
+        ignore_unlinkable: bool = False,
     ) -> None:
         self.arch = arch
         self.relocatable = relocatable
@@ -112,7 +158,7 @@ class LinkOptions(ValueObject):
         self.tkinfo = tkinfo
         self.uidx = uidx
         self.arguments = arguments
-        self.library_paths: list[str] = [] if library_paths is None else library_paths
+        self.library_paths: Folders = [] if library_paths is None else library_paths
         self.keep_system_libraries = keep_system_libraries
         self.ptxas = ptxas
         self.share_constants = share_constants
@@ -120,6 +166,7 @@ class LinkOptions(ValueObject):
         self.verbose = verbose
         self.dump_callgraph = dump_callgraph
         self.demangle = demangle
+        self.ignore_unlinkable = ignore_unlinkable
 
 
 def debugger_sees(options: LinkOptions) -> bool:

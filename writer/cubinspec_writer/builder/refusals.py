@@ -1,0 +1,158 @@
+"""What no cubin of a target can be: refused before anything is made.
+
+Limits stand in ``ksy/tables/arch.yaml``. A value that the tables do not limit is taken as it is.
+"""
+
+from __future__ import annotations
+
+from cubinspec.errors import BadStructureError
+from cubinspec.format import targets
+from cubinspec_writer.builder.parts import NO_LIMIT
+from cubinspec_writer.builder.records import placed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec.format.targets import Target
+    from cubinspec_writer.builder.parts import CubinParts, Function, Variable
+
+#: Shapes of blocks are in x, y, z.
+_DIMENSIONS = 3
+
+
+def check_parts(parts: CubinParts, goal: Target) -> None:
+    """Refuse parts that the target cannot have.
+
+    Raises:
+        CubinError: the first one, with its name and what would be accepted.
+    """
+    for function in parts.functions:
+        _check_code(function, goal)
+        _check_resources(function, goal, relocatable=parts.relocatable)
+        _check_threads(function)
+        _check_parameters(function)
+    for variable in parts.variables:
+        _check_variable(variable)
+
+
+def _refuse(name: str, what: str, expected: str) -> BadStructureError:
+    return BadStructureError(what, file="<built>", field=name, expected=expected)
+
+
+def _check_code(function: Function, goal: Target) -> None:
+    unit, size = goal.architecture.instruction_size, len(function.code)
+    if not size or size % unit:
+        raise _refuse(
+            function.name,
+            f"code of {size} bytes",
+            f"a multiple of {unit}, the size of an instruction of {goal.name}, above 0",
+        )
+    for offset in function.exit_offsets:
+        if not 0 <= offset < size or offset % unit:
+            raise _refuse(
+                function.name,
+                f"an EXIT instruction at {offset:#x} of {size:#x} bytes",
+                f"multiples of {unit} inside the code",
+            )
+    for relocation in function.relocations:
+        if not 0 <= relocation.offset < size:
+            raise _refuse(
+                function.name,
+                f"a relocation at {relocation.offset:#x}",
+                f"offsets inside the code of {size:#x} bytes",
+            )
+    for inner in function.inner:
+        if inner.value < 0 or inner.size < 0 or inner.value + inner.size > size:
+            raise _refuse(
+                function.name,
+                f"{inner.name!r} takes {inner.value:#x} to {inner.value + inner.size:#x}",
+                f"a part of the code of {size:#x} bytes",
+            )
+
+
+def _check_resources(function: Function, goal: Target, *, relocatable: bool) -> None:
+    _check_range(
+        function, "registers", function.registers, goal, "max_registers_per_thread", lowest=0
+    )
+    _check_range(function, "barriers", function.barriers, goal, "max_barriers_per_block", lowest=0)
+    if function.max_registers != NO_LIMIT:
+        _check_range(
+            function, "max_registers", function.max_registers, goal, "max_registers_per_thread"
+        )
+    if function.shared is not None and not relocatable:
+        # in relocatable files ptxas leaves this limit to the linker
+        _check_range(function, "shared", function.shared, goal, "max_shared_per_block", lowest=0)
+    _check_alignment(function.name, "shared_align", function.shared_align)
+    _check_alignment(function.name, "constants_align", function.constants_align)
+    for word in ("frame", "stack", "stack_limit"):
+        value: int = getattr(function, word)
+        if value < 0:
+            raise _refuse(function.name, f"{word} {value}", "0 or more")
+    for part in function.shared_variables:
+        room = function.shared or 0
+        if part.value < 0 or part.size < 0 or part.value + part.size > room:
+            raise _refuse(
+                function.name,
+                f"{part.name!r} takes {part.value:#x} to {part.value + part.size:#x}",
+                f"a part of the {room:#x} bytes of shared memory",
+            )
+
+
+def _check_range(
+    function: Function, word: str, value: int, goal: Target, limit: str, *, lowest: int = 1
+) -> None:
+    most = targets.limit(goal.sm, limit)
+    if value < lowest or (most is not None and value > most):
+        expected = f"{lowest} or more" if most is None else f"{lowest} to {most} on {goal.name}"
+        raise _refuse(function.name, f"{word} {value}", expected)
+
+
+def _check_alignment(name: str, word: str, value: int) -> None:
+    if value < 1 or value & (value - 1):
+        raise _refuse(name, f"{word} {value}", "a power of two")
+
+
+def _check_threads(function: Function) -> None:
+    # ptxas takes more threads than a block can have, so they are no fault of the file
+    for word in ("max_threads", "required_threads"):
+        shape: tuple[int, int, int] | None = getattr(function, word)
+        if shape is not None and (len(shape) != _DIMENSIONS or min(shape) < 1):
+            raise _refuse(function.name, f"{word} {shape}", "three numbers from 1 on")
+
+
+def _check_parameters(function: Function) -> None:
+    if function.parameters and not function.kernel:
+        raise _refuse(function.name, "parameters of a device function", "none")
+    end = 0
+    offsets, _ = placed(function)
+    for number, (parameter, offset) in enumerate(zip(function.parameters, offsets, strict=True)):
+        if parameter.size < 1:
+            raise _refuse(
+                function.name, f"parameter {number} of {parameter.size} bytes", "1 or more"
+            )
+        if parameter.align is not None:
+            _check_alignment(function.name, f"align of parameter {number}", parameter.align)
+        if offset < end:
+            raise _refuse(
+                function.name,
+                f"parameter {number} at {offset:#x}",
+                f"an offset from {end:#x} on, behind the one before",
+            )
+        end = offset + parameter.size
+
+
+def _check_variable(variable: Variable) -> None:
+    _check_alignment(variable.name, "align", variable.align)
+    size = variable.size if variable.data is None else len(variable.data)
+    if size < 0 or (variable.offset is not None and variable.offset < 0):
+        raise _refuse(variable.name, f"size {size}, offset {variable.offset}", "0 or more")
+    if variable.offset is not None and variable.offset % variable.align:
+        raise _refuse(
+            variable.name, f"offset {variable.offset:#x}", f"a multiple of {variable.align}"
+        )
+    for relocation in variable.relocations:
+        if not 0 <= relocation.offset < size:
+            raise _refuse(
+                variable.name,
+                f"a relocation at {relocation.offset:#x}",
+                f"offsets inside the {size:#x} bytes of it",
+            )
