@@ -134,7 +134,7 @@ MANGLED = [
         ("void lib::gemm<float, 4>(float*)", 0),
         ("lib::gemm<double, 4>", 1),
         ("*<float*", 0),
-        ("void lib…0123…(double*)", 1),
+        ("void lib…(double*)", 1),
     ],
 )
 def test_a_name_is_taken_as_it_is_printed_or_by_a_unique_part(word: str, meant: int) -> None:

@@ -66,7 +66,8 @@ def test_images_lists_without_opening(wheel: Path, capsys: pytest.CaptureFixture
     }
     assert records[1]["arch"] == "sm_100"
     text = output(capsys, "images", wheel, "--arch", "90")
-    assert len(text.splitlines()) == 3
+    assert text.splitlines()[0] == f"{wheel}:"  # the path once, as a heading
+    assert len(text.splitlines()) == 4
     rows = list(csv.DictReader(io.StringIO(output(capsys, "images", wheel, "--csv"))))
     assert [row["arch"] for row in rows] == ["sm_90", "sm_100", "compute_80", "sm_90"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from cubinspec.cli.options import JSON, Arguments, Option, UsageError
-from cubinspec.cli.output import print_table, write_json
+from cubinspec.cli.options import JSON, WIDE, Arguments, Option, UsageError
+from cubinspec.cli.output import print_table, table_width, write_json
 from cubinspec.cli.walking import CSV, for_each_image, require_arch, shown, write_csv
 
 TYPE_CHECKING = False
@@ -20,6 +20,7 @@ OPTIONS = (
     Option("--require", value="SM", help="exit with 1 unless every file runs on these GPUs"),
     Option("--partly", help="with --require: a GPU that some of the fatbins serve is enough"),
     Option("--all", help="GPUs that it does not run on, too"),
+    WIDE,
     CSV,
     JSON,
 )
@@ -60,7 +61,7 @@ def run(arguments: Arguments) -> int:
         write_csv(_CSV_HEAD, _csv_rows(reports))
     else:
         for report in reports:
-            _print(report, required, everything=arguments.flag("--all"))
+            _print(report, required, arguments)
     return 1 if _missing(reports, required, accepted) or (required and not reports) else status
 
 
@@ -115,7 +116,8 @@ def _csv_rows(reports: list[dict[str, Any]]) -> list[tuple[object, ...]]:
     ]
 
 
-def _print(report: dict[str, Any], required: list[str], *, everything: bool) -> None:
+def _print(report: dict[str, Any], required: list[str], arguments: Arguments) -> None:
+    everything = arguments.flag("--all")
     units = report["units"]
     print(f"{shown(report['file'])}: {units} fatbin{'' if units == 1 else 's'} or bare images")
     print(f"  targets: {' '.join(report['targets'])}")
@@ -137,4 +139,4 @@ def _print(report: dict[str, Any], required: list[str], *, everything: bool) -> 
         if record["runs"] == "partly":
             for entry in record["without"]:
                 rows.append(("", "", "", f"none ({entry['units']} of {units})", entry["because"]))
-    print_table(_HEAD, rows, frozenset(range(5)))
+    print_table(_HEAD, rows, frozenset(range(5)), table_width(arguments))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cubinspec.cli.options import JSON, Arguments, Option
-from cubinspec.cli.output import print_table, printable, write_json
+from cubinspec.cli.options import JSON, WIDE, Arguments, Option
+from cubinspec.cli.output import print_table, printable, table_width, write_json
 from cubinspec.cli.picking import PICK, for_each_picked
 
 TYPE_CHECKING = False
@@ -14,6 +14,7 @@ USAGE = "FILE... [--sum] [--json]"
 OPTIONS = (
     *PICK,
     Option("--sum", help="one table for all files together, with shares"),
+    WIDE,
     JSON,
 )
 
@@ -31,11 +32,11 @@ def run(arguments: Arguments) -> int:
     elif records and arguments.flag("--sum"):
         _print_sum(records)
     elif records:
-        _print(records)
+        _print(records, table_width(arguments))
     return status
 
 
-def _print(records: list[dict[str, Any]]) -> None:
+def _print(records: list[dict[str, Any]], width: int | None) -> None:
     kinds = sorted({kind for record in records for kind in record["opaque"]})
     rows = []
     for record in records:
@@ -47,8 +48,17 @@ def _print(records: list[dict[str, Any]]) -> None:
         *columns, _ = zip(*rows, strict=True)
         sums = [str(sum(map(int, cells))) for cells in columns]
         rows.append((*sums, f"all {len(rows)} files"))
-    head = ("size", "named", *kinds, "padding", "unclaimed", "file")
-    print_table(head, rows, frozenset((len(head) - 1,)))
+    words = ("size", "named", *kinds, "padding", "unclaimed")
+    numbers_width = sum(
+        max(map(len, (word, *cells))) + 2
+        for word, cells in zip(words, zip(*rows, strict=True), strict=False)
+    )
+    if width is not None and numbers_width > width:
+        for row in rows:
+            print(f"{row[-1]}:")
+            print_table(("bytes", "of"), list(zip(row, words, strict=False)), frozenset((1,)))
+        return
+    print_table((*words, "file"), rows, frozenset((len(words),)), width)
 
 
 def _print_sum(records: list[dict[str, Any]]) -> None:

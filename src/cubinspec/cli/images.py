@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cubinspec.cli.options import JSON, Arguments
-from cubinspec.cli.output import print_table, write_json
+from cubinspec.cli.options import JSON, WIDE, Arguments
+from cubinspec.cli.output import print_table, table_width, write_json
 from cubinspec.cli.walking import (
     ARCH,
     CSV,
@@ -17,10 +17,12 @@ from cubinspec.cli.walking import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from cubinspec.containers import Image
 
 USAGE = "FILE... [--arch SM] [--json|--csv]"
-OPTIONS = (ARCH, CSV, JSON)
+OPTIONS = (ARCH, WIDE, CSV, JSON)
 
 _HEAD = ("kind", "arch", "size", "stored", "compression", "section", "image")
 _LEFT = frozenset((0, 1, 4, 5, 6))
@@ -55,13 +57,27 @@ def run(arguments: Arguments) -> int:
         write_csv(
             (*_HEAD, "error"), [(*row, error) for row, error in zip(rows, errors, strict=True)]
         )
-    elif rows:
+    else:
+        _print(list(zip(found, rows, strict=True)), table_width(arguments))
+    return status
+
+
+def _print(items: list[tuple[Image, tuple[Any, ...]]], width: int | None) -> None:
+    """A table per file that holds images, with the file as its heading."""
+    from itertools import groupby
+
+    for heading, group in groupby(items, key=lambda item: item[0].place[0]):
+        if heading:
+            print(f"{shown(heading)}:")
         print_table(
             _HEAD,
             [
-                (kind, arch, bytes_text(size), bytes_text(stored), how, shown(section), shown(path))
-                for kind, arch, size, stored, how, section, path in rows
+                (
+                    *(kind, arch, bytes_text(size), bytes_text(stored), how, shown(section)),
+                    shown(image.place[1]),
+                )
+                for image, (kind, arch, size, stored, how, section, _) in group
             ],
             _LEFT,
+            width,
         )
-    return status

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from cubinspec.cli.options import JSON, Arguments, Option, UsageError
-from cubinspec.cli.output import for_each_file, printable, table_text, write_json
+from cubinspec.cli.options import JSON, WIDE, Arguments, Option, UsageError
+from cubinspec.cli.output import for_each_file, printable, table_text, table_width, write_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ OPTIONS = (
     Option("--match", value="PATTERN", help="only functions whose name has or matches PATTERN"),
     Option("--sort", value="COLUMN", help="one table in this order, largest first (not for name)"),
     Option("--mangled", help="names as they are in the file"),
+    WIDE,
     Option("-j", "--jobs", value="N", help="processes for a large library (default: all cores)"),
     Option("--csv", help="comma-separated values instead of text"),
     JSON,
@@ -51,6 +52,9 @@ _COLUMNS = {
 _TEXT_WORDS = frozenset(("kind", "arch", "name", "image"))
 _NAME = _CSV_HEAD.index("name")
 _ABSENT = "-"
+_ARROW = " → "
+#: Characters of the column "image" on a terminal.
+_MOST_PLACE = 28
 
 
 def run(arguments: Arguments) -> int:
@@ -73,12 +77,13 @@ class Reading:
         form: ``rows`` for unformatted lines, ``records`` for JSON, ``text`` for the table.
     """
 
-    __slots__ = ("_every_function", "_form", "_mangled", "_pattern")
+    __slots__ = ("_every_function", "_form", "_mangled", "_pattern", "_width")
 
     def __init__(self, form: str, arguments: Arguments) -> None:
         self._form = form
         self._every_function = arguments.flag("--all")
         self._mangled = arguments.flag("--mangled")
+        self._width = table_width(arguments)
         self._pattern = arguments.value("--match")
 
     def __call__(self, cubin: Cubin, arch: str) -> Any:
@@ -96,7 +101,7 @@ class Reading:
         if self._form == "rows" or not rows:
             return rows
         rows.sort(key=lambda row: row[_NAME])
-        return rows_text(rows, kinds=self._every_function, mangled=self._mangled)
+        return rows_text(rows, kinds=self._every_function, mangled=self._mangled, width=self._width)
 
     def _records(
         self, cubin: Cubin, arch: str, matches: Callable[[str], bool] | None
@@ -216,6 +221,7 @@ class _Table:
         self._kinds = arguments.flag("--all")
         self._mangled = arguments.flag("--mangled")
         self._kept: list[tuple[str, Row]] = []
+        self._width = table_width(arguments)
         self._whole = self._csv or self._sort is not None
         self.reading = Reading("rows" if self._whole else "text", arguments)
 
@@ -247,23 +253,53 @@ class _Table:
                 _CSV_HEAD, [(*row[:_NAME], name(row[_NAME]), path) for path, row in self._kept]
             )
         elif column is not None:
-            paths = [printable(path) for path, _ in self._kept]
             rows = [row for _, row in self._kept]
-            more = paths if len(set(paths)) > 1 else None
-            sys.stdout.write(rows_text(rows, kinds=self._kinds, mangled=self._mangled, paths=more))
+            more = self._places() if len({path for path, _ in self._kept}) > 1 else None
+            sys.stdout.write(
+                rows_text(
+                    rows,
+                    kinds=self._kinds,
+                    mangled=self._mangled,
+                    paths=more,
+                    width=self._width,
+                )
+            )
+
+    def _places(self) -> list[str]:
+        """Which image every row is of; a file that is the same for all is printed as a heading."""
+        first, arrow = self._kept[0][0].partition(_ARROW)[:2]
+        head = first + arrow
+        if arrow and all(path.startswith(head) for path, _ in self._kept):
+            print(f"{printable(first)}:")
+        else:
+            head = ""
+        places = [printable(path[len(head) :]) for path, _ in self._kept]
+        if self._width is None:
+            return places
+        from cubinspec.cli.fit import fit
+
+        return fit(places, _MOST_PLACE)
 
 
 def rows_text(
-    rows: list[Row], *, kinds: bool, mangled: bool, paths: list[str] | None = None
+    rows: list[Row],
+    *,
+    kinds: bool,
+    mangled: bool,
+    paths: list[str] | None = None,
+    width: int | None = None,
 ) -> str:
     """The table of some rows.
 
     Args:
         kinds: with a column that tells kernels from device functions.
         mangled: names as they are in the file.
-        paths: another column at the end.
+        paths: another column before the name.
+        width: of a line; ``None`` for any.
     """
-    head = (*(_HEAD if kinds else _HEAD[1:]), *(() if paths is None else ("image",)))
+    head = _HEAD if kinds else _HEAD[1:]
+    if paths is not None:
+        head = (*head[:-1], "image", head[-1])
     columns: list[Sequence[str]] = []
     if rows:
         kind, arch, *numbers, params, sizes, names = zip(*rows, strict=True)
@@ -278,13 +314,13 @@ def rows_text(
                 for count, size in zip(params, sizes, strict=True)
             ]
         )
-        columns.append([_shown(name, mangled) for name in names])
         if paths is not None:
             columns.append(paths)
+        columns.append([_shown(name, mangled) for name in names])
     else:
         columns = [()] * len(head)
     left = frozenset(i for i, word in enumerate(head) if word in _TEXT_WORDS)
-    return table_text(head, columns, left)
+    return table_text(head, columns, left, width)
 
 
 #: Shown forms of (name, mangled); a library holds the same names once per architecture.

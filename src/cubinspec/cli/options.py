@@ -34,6 +34,7 @@ class Option:
 
 
 JSON = Option("--json", help="JSON instead of text")
+WIDE = Option("--wide", help="whole names, also where they do not fit the terminal")
 
 
 class Arguments:

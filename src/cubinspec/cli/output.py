@@ -11,12 +11,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, TextIO
 
+    from cubinspec.cli.options import Arguments
+
 #: Characters of JSON text that are held before they are written.
 _PIECE = 1 << 20
 #: File and reason of the missing packages that were reported.
 _reported: set[tuple[str | None, str]] = set()
 #: Lines that were printed on stderr.
 _complaints: set[str] = set()
+#: Stands between two columns.
+_SPACE = "  "
+#: Names that do not fit beside numbers with so much room stand in lines of their own.
+_LEAST_ROOM = 32
+_INDENT = "    "
+#: Width of a terminal that does not say its own.
+_USUAL_WIDTH = 80
 _BOLD, _NORMAL = "\x1b[1m", "\x1b[0m"
 
 
@@ -138,24 +147,66 @@ def _is_terminal() -> bool:
     return sys.stdout.isatty() and "NO_COLOR" not in os.environ
 
 
-def print_table(head: Sequence[str], rows: Sequence[Sequence[str]], left: frozenset[int]) -> None:
+def table_width(arguments: Arguments) -> int | None:
+    """Characters of a line; ``None`` when lines are not to be cut: with ``--wide``, in a pipe."""
+    import os
+
+    if arguments.flag("--wide") or not sys.stdout.isatty():
+        return None
+    # shutil.get_terminal_size does the same, after importing all compression modules
+    said = os.environ.get("COLUMNS", "")
+    if said.isdecimal() and int(said):
+        return int(said)
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns or _USUAL_WIDTH
+    except (OSError, ValueError):
+        return _USUAL_WIDTH
+
+
+def print_table(
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    left: frozenset[int],
+    width: int | None = None,
+) -> None:
     """Print aligned columns.
 
     Args:
         left: columns that are aligned to the left; all others, numbers, to the right.
+        width: of a line; the last column is cut to it.
     """
     columns = list(zip(*rows, strict=True)) or [()] * len(head)
-    sys.stdout.write(table_text(head, columns, left))
+    sys.stdout.write(table_text(head, columns, left, width))
 
 
-def table_text(head: Sequence[str], columns: Sequence[Sequence[str]], left: frozenset[int]) -> str:
+def table_text(
+    head: Sequence[str],
+    columns: Sequence[Sequence[str]],
+    left: frozenset[int],
+    width: int | None = None,
+) -> str:
     """The lines of :func:`print_table`, from columns of cells."""
     last = len(head) - 1
     form = []
+    sizes = []
     for column, (word, cells) in enumerate(zip(head, columns, strict=True)):
         # a last column of text is not padded: lines would end in spaces
-        width = 0 if column == last and column in left else max(map(len, (word, *cells)))
-        form.append(f"%{'-' if column in left else ''}{width}s")
-    line = "  ".join(form) + "\n"
+        size = 0 if column == last and column in left else max(map(len, (word, *cells)))
+        sizes.append(size)
+        form.append(f"%{'-' if column in left else ''}{size}s")
+    line = _SPACE.join(form) + "\n"
+    if width is not None and last in left:
+        room = width - sum(sizes) - len(_SPACE) * last
+        if max(map(len, columns[last]), default=0) > room:
+            from cubinspec.cli.fit import fit
+
+            if room < _LEAST_ROOM:
+                # the columns of text at the end get a line of their own
+                split = last
+                while split > 1 and split - 1 in left:
+                    split -= 1
+                line = f"{_SPACE.join(form[:split])}\n{_INDENT}{_SPACE.join(form[split:])}\n"
+                room = width - len(_INDENT) - sum(sizes[split:]) - len(_SPACE) * (last - split)
+            columns = [*columns[:-1], fit(columns[last], room)]
     first = heading(line[:-1] % tuple(head))
     return f"{first}\n{''.join([line % row for row in zip(*columns, strict=True)])}"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cubinspec.cli.options import JSON, Arguments, Option
-from cubinspec.cli.output import write_json
+from cubinspec.cli.options import JSON, WIDE, Arguments, Option
+from cubinspec.cli.output import table_width, write_json
 from cubinspec.cli.walking import (
     ARCH,
     CSV,
@@ -26,6 +26,7 @@ OPTIONS = (
     ARCH,
     Option("--match", value="PATTERN", help="only kernels whose name has or matches PATTERN"),
     Option("--mangled", help="names as they are in the file"),
+    WIDE,
     CSV,
     JSON,
 )
@@ -80,21 +81,31 @@ def run(arguments: Arguments) -> int:
             ],
         )
     else:
-        _print(records, name_of)
+        _print(records, name_of, table_width(arguments))
     return status
 
 
-def _print(records: list[dict[str, Any]], name_of: Any) -> None:
+def _print(records: list[dict[str, Any]], name_of: Any, width: int | None) -> None:
+    facts = [_facts(record) for record in records]
+    names = [shown(name_of(record["name"])) for record in records]
+    if width is not None:
+        from cubinspec.cli.fit import fit
+
+        names = fit(names, width - max(map(len, facts), default=0) - 2)
     path = None
-    for record in records:
+    for record, name, fact in zip(records, names, facts, strict=True):
         if record["path"] != path:
             path = record["path"]
             print(f"{shown(path)}  {record['arch']}")
-        size, offset = record["param_size"], record["param_offset"]
-        where = "" if offset is None else f" at c[0x0][{offset:#x}]"
-        print(f"  {shown(name_of(record['name']))}: {size or 0} bytes{where}")
+        print(f"  {name}{fact}")
         for parameter in record["params"]:
             print(
                 f"    {parameter['ordinal']:>3}  offset {parameter['offset']:#06x}"
                 f"  size {parameter['size']}"
             )
+
+
+def _facts(record: dict[str, Any]) -> str:
+    size, offset = record["param_size"], record["param_offset"]
+    where = "" if offset is None else f" at c[0x0][{offset:#x}]"
+    return f": {size or 0} bytes{where}"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cubinspec.cli.options import JSON, Arguments, Option, UsageError
-from cubinspec.cli.output import for_each_file, print_table, report, write_json
+from cubinspec.cli.options import JSON, WIDE, Arguments, Option, UsageError
+from cubinspec.cli.output import for_each_file, print_table, report, table_width, write_json
 from cubinspec.cli.progress import Progress
 from cubinspec.cli.walking import CSV, bytes_text, shown, write_csv
 from cubinspec.report.names import readable
@@ -19,6 +19,7 @@ OPTIONS = (
     Option("--by", value="VIEW", help="only file, content, arch, section, kernel or duplicates"),
     Option("--top", value="N", help="rows per view (default 15; 0 for all)"),
     Option("--mangled", help="names as they are in the file"),
+    WIDE,
     CSV,
     JSON,
 )
@@ -65,21 +66,29 @@ def run(arguments: Arguments) -> int:
         )
     else:
         for found in reports:
-            _print(found, wanted or list(_VIEWS), top, name_of)
+            _print(found, wanted or list(_VIEWS), top, name_of, table_width(arguments))
     return 1 if any(found.faults for found in reports) else status
 
 
-def _print(found: SizeReport, wanted: list[str], top: int, name_of: Callable[[str], str]) -> None:
+def _print(
+    found: SizeReport,
+    wanted: list[str],
+    top: int,
+    name_of: Callable[[str], str],
+    width: int | None,
+) -> None:
     print(f"{shown(found.file)}: {bytes_text(found.total)} bytes, {found.images} images")
     for view in found.views:
         if view.title in wanted:
             print()
-            _print_view(view, found.total, top, name_of)
+            _print_view(view, found.total, top, name_of, width)
     if "duplicates" in wanted:
-        _print_duplicates(found, top, name_of)
+        _print_duplicates(found, top, name_of, width)
 
 
-def _print_view(view: View, total: int, top: int, name_of: Callable[[str], str]) -> None:
+def _print_view(
+    view: View, total: int, top: int, name_of: Callable[[str], str], width: int | None
+) -> None:
     rows = view.table(total)
     head = rows[:top] if top else rows
     rest = rows[len(head) :]
@@ -88,17 +97,18 @@ def _print_view(view: View, total: int, top: int, name_of: Callable[[str], str])
         head.append((f"({len(rest)} more)", file_bytes, size))
     head.append(("total", total, _sums(rows)[1]))
     print_table(
-        (f"by {view.title}", "file bytes", "share", "bytes"),
+        ("file bytes", "share", "bytes", f"by {view.title}"),
         [
             (
-                shown(name_of(name)),
                 bytes_text(file_bytes),
                 f"{100 * file_bytes / total if total else 0:.2f} %",
                 bytes_text(size),
+                shown(name_of(name)),
             )
             for name, file_bytes, size in head
         ],
-        frozenset((0,)),
+        frozenset((3,)),
+        width,
     )
 
 
@@ -107,7 +117,9 @@ def _sums(rows: list[tuple[str, int, int]]) -> tuple[int, int]:
     return sum(file_bytes for _, file_bytes, _ in rows), sum(size for _, _, size in rows)
 
 
-def _print_duplicates(found: SizeReport, top: int, name_of: Callable[[str], str]) -> None:
+def _print_duplicates(
+    found: SizeReport, top: int, name_of: Callable[[str], str], width: int | None
+) -> None:
     for title, items in (
         ("duplicate images", found.duplicate_images),
         ("duplicate code", found.duplicate_code),
@@ -129,4 +141,5 @@ def _print_duplicates(found: SizeReport, top: int, name_of: Callable[[str], str]
                 for first, second, copies in shortened
             ],
             frozenset((3,)),
+            width,
         )

@@ -137,6 +137,15 @@ class Image:
         )
 
     @property
+    def place(self) -> tuple[str, str]:
+        """The file, and the way in it to the image; for a file that is the image "" and the file.
+
+        Lists show the first once, as a heading.
+        """
+        first, *rest = (step.name for step in self.provenance)
+        return (first, " → ".join(rest)) if rest else ("", first)
+
+    @property
     def section(self) -> str:
         """Name of the host section around it; empty when there is none."""
         for step in reversed(self.provenance):

@@ -129,13 +129,15 @@ def _is_part(word: str, name: str) -> bool:
 def _pattern(word: str) -> Callable[[str, str], bool]:
     """A rule for shell patterns and for names with a gap; it fits nothing when the word is none."""
     if GAP in word:
-        # the digits between two gaps tell shortened names apart, see cubinspec.cli.fit
-        start, *_, end = word.split(GAP)
+        start, *middle, end = word.split(GAP)
 
         def fits(_: str, name: str) -> bool:
             text = readable(name)
             return any(
-                len(form) >= len(start) + len(end) and form.startswith(start) and form.endswith(end)
+                len(form) >= len(start) + len(end)
+                and form.startswith(start)
+                and form.endswith(end)
+                and (not middle or middle == [checksum(form)])
                 for form in (name, text)
             )
 
@@ -145,6 +147,13 @@ def _pattern(word: str) -> Callable[[str, str], bool]:
     from fnmatch import fnmatchcase
 
     return lambda word, name: fnmatchcase(name, word) or fnmatchcase(readable(name), word)
+
+
+def checksum(name: str) -> str:
+    """What stands between two gaps, to tell names apart that look the same without a middle."""
+    from binascii import crc32
+
+    return f"{crc32(name.encode('utf-8', 'surrogateescape')):08x}"
 
 
 def _base(text: str) -> str:
