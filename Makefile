@@ -7,7 +7,7 @@ DEMO := $(addprefix $(SAMPLES)/,kernels.sm_75.exe.cubin cluster_sm90.sm_90.exe.c
   spills.sm_90.regs32exe.cubin tcgen05_sm100a.sm_100a.exe.cubin)
 WORKERS ?= auto
 
-.PHONY: help venv demo test test-corpus gen check-gen check-ide check-languages samples corpus link-cases link-stored bench lint types \
+.PHONY: help venv demo test test-corpus gen check-gen check-ide check-languages samples corpus link-cases link-stored newuser bench lint types \
   bless clean
 
 help: ## what can be made here
@@ -74,6 +74,9 @@ link-cases: $(VENV)/.dev ## every link case against nvlink, all targets (ARCH=80
 
 link-stored: $(VENV)/.dev ## the same from stored inputs and hashes: no tool of NVIDIA runs
 	$(PY) -m tools.linkcases --stored $(if $(ARCH),--arch $(ARCH))
+
+newuser: $(VENV)/.dev ## build the package, install it elsewhere, try README and public wheels (CI=1: few)
+	$(PY) -m tools.newuser $(if $(CI),--ci)
 
 bench: $(VENV)/.bench ## measure against the peers and write docs/performance.md
 	$(PY) -m tools.bench

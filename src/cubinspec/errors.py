@@ -2,6 +2,19 @@
 
 from __future__ import annotations
 
+__all__ = [
+    "BadIndexError",
+    "BadOffsetError",
+    "BadStringError",
+    "BadStructureError",
+    "CubinError",
+    "FileAccessError",
+    "LimitError",
+    "MissingPackageError",
+    "NotCubinError",
+    "TruncatedError",
+]
+
 
 class CubinError(Exception):
     """Root of all errors of this package.

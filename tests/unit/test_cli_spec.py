@@ -35,8 +35,7 @@ def test_the_copy_is_the_spec_to_the_byte(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "new" / "spec"
-    count = len(output(capsys).splitlines()) - 1
-    assert output(capsys, "--copy", str(folder)) == f"{folder}: {count} files\n"
+    assert output(capsys, "--copy", str(folder)) == ""
     for source in (ROOT / "ksy").rglob("*.*"):
         assert (folder / source.relative_to(ROOT / "ksy")).read_bytes() == source.read_bytes()
     assert main(["kernels", *map(str, (folder / "samples").glob("*.cubin"))]) == 0

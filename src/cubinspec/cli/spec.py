@@ -40,7 +40,7 @@ def _show(arguments: Arguments) -> None:
     elif folder is not None:
         from pathlib import Path
 
-        print(f"{folder}: {spec.copy_spec(Path(folder))} files")
+        spec.copy_spec(Path(folder))
     elif arguments.flag("--path"):
         print(spec.spec_folder())
     else:

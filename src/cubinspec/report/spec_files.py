@@ -139,11 +139,8 @@ def spec_document(file: SpecFile) -> Any:
     return yaml.load(text, loader)
 
 
-def copy_spec(folder: Path) -> int:
+def copy_spec(folder: Path) -> None:
     """Copy all files of the spec below a folder, which may be new or empty.
-
-    Returns:
-        How many files there are.
 
     Raises:
         FileAccessError: the folder has something in it, or cannot be written.
@@ -163,7 +160,6 @@ def copy_spec(folder: Path) -> int:
         raise FileAccessError(
             f"cannot be written: {error.strerror or error}", file=str(error.filename or folder)
         ) from error
-    return len(files)
 
 
 def _package() -> Path:

@@ -14,6 +14,17 @@ from __future__ import annotations
 from cubinspec.values import ValueObject
 from cubinspec_generated.codes import ABI_8, ELFCLASS64, ELFOSABI_CUDA_V2, ET_EXEC
 
+__all__ = [
+    "Description",
+    "Dropped",
+    "Exceptions",
+    "Fill",
+    "Header",
+    "Pins",
+    "Section",
+    "Symbol",
+]
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol

@@ -1,0 +1,41 @@
+"""The script that tries the package as a new user tells what does not work."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.malformed.recipe import SAMPLES
+from tests.unit.containers_kit import simple_fatbin, zip_of
+from tools.newuser import public
+from tools.newuser.__main__ import Failed, call, wanted
+
+CHECKS = dict(public.CHECKS)
+
+
+@pytest.mark.parametrize("what", CHECKS)
+def test_a_good_wheel_passes(what: str, tmp_path: Path) -> None:
+    wheel = tmp_path / "good-1-py3-none-any.whl"
+    wheel.write_bytes(zip_of({"good/lib.fatbin": simple_fatbin()}))
+    assert CHECKS[what](sys.executable, wheel) is None
+
+
+@pytest.mark.parametrize("what", CHECKS)
+def test_a_damaged_wheel_does_not(what: str, tmp_path: Path) -> None:
+    cubin = (SAMPLES / "small.sm_90.exe.cubin").read_bytes()
+    wheel = tmp_path / "bad-1-py3-none-any.whl"
+    wheel.write_bytes(zip_of({"bad/lib.cubin": cubin[: len(cubin) // 2]}))
+    fault = CHECKS[what](sys.executable, wheel)
+    assert fault is not None
+    assert "exit status 1" in fault
+
+
+def test_ci_tries_fewer_wheels() -> None:
+    assert set(wanted(only_small=True)) < set(wanted(only_small=False))
+
+
+def test_a_program_that_fails_is_quoted(tmp_path: Path) -> None:
+    with pytest.raises(Failed, match="no such sample"):
+        call([sys.executable, "-c", "raise SystemExit('no such sample')"], tmp_path)
