@@ -90,7 +90,7 @@ types: $(VENV)/.dev ## mypy --strict
 	$(VENV)/bin/mypy
 
 bless: $(VENV)/.dev ## rewrite the golden outputs; review the difference before committing
-	BLESS=1 $(PY) -m pytest tests/golden
+	BLESS=1 $(PY) -m pytest tests/golden tests/unit/test_readme.py tests/unit/test_stability.py
 
 clean: ## remove .venv, caches and build outputs, not the fetched .cache
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
