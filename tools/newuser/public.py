@@ -7,6 +7,8 @@ import io
 import re
 import subprocess
 import sys
+import tempfile
+import zipfile
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -117,6 +119,29 @@ def others_work(python: str, wheel: Path) -> None:
         output(python, command, str(wheel))
 
 
+def device_runtime_links(python: str, wheel: Path) -> None:
+    """The device runtime, if there is one, links from its static library."""
+    with zipfile.ZipFile(wheel) as members, tempfile.TemporaryDirectory() as folder:
+        for name in members.namelist():
+            if name.endswith("/libcudadevrt.a"):
+                output(python, "spec", "--copy", f"{folder}/spec")
+                library = members.extract(name, folder)
+                sample = f"{folder}/spec/samples/calls.sm_90.rel.cubin"
+                linked = f"{folder}/linked.cubin"
+                output(
+                    python,
+                    "link",
+                    "-arch=sm_90",
+                    "-suppress-stack-size-warning",
+                    sample,
+                    library,
+                    "-o",
+                    linked,
+                )
+                if not rows(python, "kernels", linked):
+                    raise Complaint("the linked cubin has no kernels")
+
+
 def _check(act: Callable[[str, Path], None]) -> Callable[[str, Path], str | None]:
     def checked(python: str, wheel: Path) -> str | None:
         try:
@@ -131,5 +156,8 @@ def _check(act: Callable[[str, Path], None]) -> Callable[[str, Path], str | None
 #: What is checked, in words, and the check; it tells what is wrong.
 CHECKS = [
     (str(act.__doc__).rstrip("."), _check(act))
-    for act in (has_kernels, names_are_readable, commands_agree, sizes_sum, others_work)
+    for act in (
+        *(has_kernels, names_are_readable, commands_agree, sizes_sum, others_work),
+        device_runtime_links,
+    )
 ]
