@@ -30,13 +30,18 @@ def listed(given: PathName | Iterable[PathName] | None) -> list[str]:
     return [os.fspath(one) for one in given]
 
 
+def _names_of(value: Any) -> tuple[str, ...]:
+    names: tuple[str, ...] = value.__match_args__
+    return names
+
+
 class _FieldTable:
     """Makes the table that marks a class as a dataclass, and puts it in its own place."""
 
     def __get__(self, instance: object, owner: type[ValueObject]) -> dict[str, Field[Any]]:
         from dataclasses import make_dataclass
 
-        made: Any = make_dataclass(owner.__name__, owner.__match_args__)
+        made: Any = make_dataclass(owner.__name__, _names_of(owner))
         fields: dict[str, Field[Any]] = made.__dataclass_fields__
         owner.__dataclass_fields__ = fields
         return fields
@@ -52,7 +57,9 @@ class ValueObject:
     """
 
     __slots__ = ()
-    __match_args__: ClassVar[tuple[str, ...]] = ()
+    if not TYPE_CHECKING:
+        # type checkers take the names of each class as they stand there
+        __match_args__ = ()
     __hash__: ClassVar[None]  # type: ignore[assignment]  # as in any class with `__eq__` only
     if TYPE_CHECKING:
         __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
@@ -63,7 +70,7 @@ class ValueObject:
         cls.__dataclass_fields__ = _FieldTable()  # type: ignore[assignment]  # until it is read
 
     def _values(self) -> tuple[Any, ...]:
-        return tuple([getattr(self, name) for name in self.__match_args__])
+        return tuple([getattr(self, name) for name in _names_of(self)])
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ValueObject) or other.__class__ is not self.__class__:
@@ -71,12 +78,12 @@ class ValueObject:
         return self._values() == other._values()
 
     def __repr__(self) -> str:
-        values = zip(self.__match_args__, self._values(), strict=True)
+        values = zip(_names_of(self), self._values(), strict=True)
         return f"{type(self).__name__}({', '.join(f'{name}={v!r}' for name, v in values)})"
 
     def __replace__(self, **changes: Any) -> Self:
         """A copy with other values; serves `copy.replace`."""
-        fields = dict(zip(self.__match_args__, self._values(), strict=True))
+        fields = dict(zip(_names_of(self), self._values(), strict=True))
         return type(self)(**(fields | changes))
 
 

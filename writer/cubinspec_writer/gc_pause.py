@@ -17,6 +17,7 @@ class GcPaused:
     """
 
     __slots__ = ("was_enabled",)
+    was_enabled: bool
 
     def __enter__(self) -> None:
         self.was_enabled = gc.isenabled()

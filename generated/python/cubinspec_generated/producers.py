@@ -62,25 +62,25 @@ class Producer(Row):
         segments: str,
         phentsize_when_none: int,
     ) -> None:
-        self.name = name
-        self.table_first = table_first
-        self.capsules = capsules
-        self.constant0_deferred = constant0_deferred
-        self.mercury_names = mercury_names
-        self.names_patched = names_patched
-        self.names_by_index = names_by_index
-        self.capsules_last = capsules_last
-        self.shstrtab_hole = shstrtab_hole
-        self.hole_per_function = hole_per_function
-        self.strtab_hole = strtab_hole
-        self.info_is_last_local = info_is_last_local
-        self.bank_relocations_first = bank_relocations_first
-        self.stale_link = stale_link
-        self.text_symbols = text_symbols
-        self.info_is_total = info_is_total
-        self.compat_with_info = compat_with_info
-        self.segments = segments
-        self.phentsize_when_none = phentsize_when_none
+        self.name: str = name
+        self.table_first: bool = table_first
+        self.capsules: bool = capsules
+        self.constant0_deferred: bool = constant0_deferred
+        self.mercury_names: bool = mercury_names
+        self.names_patched: bool = names_patched
+        self.names_by_index: bool = names_by_index
+        self.capsules_last: bool = capsules_last
+        self.shstrtab_hole: int = shstrtab_hole
+        self.hole_per_function: bool = hole_per_function
+        self.strtab_hole: bool = strtab_hole
+        self.info_is_last_local: bool = info_is_last_local
+        self.bank_relocations_first: bool = bank_relocations_first
+        self.stale_link: int = stale_link
+        self.text_symbols: bool = text_symbols
+        self.info_is_total: bool = info_is_total
+        self.compat_with_info: bool = compat_with_info
+        self.segments: str = segments
+        self.phentsize_when_none: int = phentsize_when_none
 
 
 PRODUCERS: dict[str, Producer] = {

@@ -47,10 +47,10 @@ class BitField(Row):
         width: int,
         enum: str = '',
     ) -> None:
-        self.name = name
-        self.bit = bit
-        self.width = width
-        self.enum = enum
+        self.name: str = name
+        self.bit: int = bit
+        self.width: int = width
+        self.enum: str = enum
 
 
 class Tail(Row):
@@ -73,10 +73,10 @@ class Tail(Row):
         format: str,
         reference: str,
     ) -> None:
-        self.count = count
-        self.name = name
-        self.format = format
-        self.reference = reference
+        self.count: str = count
+        self.name: str = name
+        self.format: str = format
+        self.reference: str = reference
 
 
 class Layout(Row):
@@ -106,12 +106,12 @@ class Layout(Row):
         tail: Tail | None,
         bits: tuple[tuple[str, tuple[BitField, ...]], ...] = (),
     ) -> None:
-        self.kind = kind
-        self.format = format
-        self.names = names
-        self.references = references
-        self.tail = tail
-        self.bits = bits
+        self.kind: str = kind
+        self.format: str = format
+        self.names: tuple[str, ...] = names
+        self.references: tuple[str, ...] = references
+        self.tail: Tail | None = tail
+        self.bits: tuple[tuple[str, tuple[BitField, ...]], ...] = bits
 
 
 class TaggedCase(Row):
@@ -136,11 +136,11 @@ class TaggedCase(Row):
         text: str,
         size: str,
     ) -> None:
-        self.format = format
-        self.names = names
-        self.references = references
-        self.text = text
-        self.size = size
+        self.format: str = format
+        self.names: tuple[str, ...] = names
+        self.references: tuple[str, ...] = references
+        self.text: str = text
+        self.size: str = size
 
 
 class Tagged(Row):
@@ -163,10 +163,10 @@ class Tagged(Row):
         align: int,
         cases: dict[int, TaggedCase],
     ) -> None:
-        self.tag = tag
-        self.enum = enum
-        self.align = align
-        self.cases = cases
+        self.tag: str = tag
+        self.enum: str = enum
+        self.align: int = align
+        self.cases: dict[int, TaggedCase] = cases
 
 
 class Attribute(Row):
@@ -203,16 +203,16 @@ class Attribute(Row):
         mercury: str,
         min_sm: int,
     ) -> None:
-        self.code = code
-        self.name = name
-        self.category = category
-        self.formats = formats
-        self.layout = layout
-        self.tagged = tagged
-        self.symbol_fields = symbol_fields
-        self.places = places
-        self.mercury = mercury
-        self.min_sm = min_sm
+        self.code: int = code
+        self.name: str | None = name
+        self.category: str = category
+        self.formats: tuple[int, ...] = formats
+        self.layout: Layout = layout
+        self.tagged: Tagged | None = tagged
+        self.symbol_fields: tuple[int, ...] = symbol_fields
+        self.places: tuple[str, ...] = places
+        self.mercury: str = mercury
+        self.min_sm: int = min_sm
 
 
 class CompatAttribute(Row):
@@ -241,13 +241,13 @@ class CompatAttribute(Row):
         variant_values: dict[str, int],
         architecture_values: dict[int, int],
     ) -> None:
-        self.code = code
-        self.name = name
-        self.layout = layout
-        self.merge = merge
-        self.missing = missing
-        self.variant_values = variant_values
-        self.architecture_values = architecture_values
+        self.code: int = code
+        self.name: str = name
+        self.layout: Layout = layout
+        self.merge: str = merge
+        self.missing: int | None = missing
+        self.variant_values: dict[str, int] = variant_values
+        self.architecture_values: dict[int, int] = architecture_values
 
 
 class Action(Row):
@@ -272,11 +272,11 @@ class Action(Row):
         value: str,
         shift: int,
     ) -> None:
-        self.kind = kind
-        self.bit = bit
-        self.width = width
-        self.value = value
-        self.shift = shift
+        self.kind: str = kind
+        self.bit: int = bit
+        self.width: int = width
+        self.value: str = value
+        self.shift: int = shift
 
 
 class RelocationType(Row):
@@ -310,15 +310,15 @@ class RelocationType(Row):
         apply: str,
         handle: bool,
     ) -> None:
-        self.type = type
-        self.name = name
-        self.actions = actions
-        self.resolver = resolver
-        self.keep = keep
-        self.errors = errors
-        self.retype = retype
-        self.apply = apply
-        self.handle = handle
+        self.type: int = type
+        self.name: str = name
+        self.actions: tuple[Action, ...] = actions
+        self.resolver: str = resolver
+        self.keep: tuple[str, ...] = keep
+        self.errors: tuple[str, ...] = errors
+        self.retype: int = retype
+        self.apply: str = apply
+        self.handle: bool = handle
 
 
 class SectionKind(Row):
@@ -361,17 +361,17 @@ class SectionKind(Row):
         optional_flags: int = 0,
         other_types: tuple[int, ...] = (),
     ) -> None:
-        self.pattern = pattern
-        self.kind = kind
-        self.body = body
-        self.opaque = opaque
-        self.relocatable = relocatable
-        self.executable = executable
-        self.flags = flags
-        self.link = link
-        self.info = info
-        self.aligns = aligns
-        self.entsize = entsize
-        self.twin = twin
-        self.optional_flags = optional_flags
-        self.other_types = other_types
+        self.pattern: str = pattern
+        self.kind: str = kind
+        self.body: str = body
+        self.opaque: bool = opaque
+        self.relocatable: int = relocatable
+        self.executable: int = executable
+        self.flags: int = flags
+        self.link: str = link
+        self.info: str = info
+        self.aligns: tuple[int, ...] = aligns
+        self.entsize: int = entsize
+        self.twin: str = twin
+        self.optional_flags: int = optional_flags
+        self.other_types: tuple[int, ...] = other_types

@@ -80,35 +80,35 @@ class Family(Row):
         warns_of_preserved_relocs: bool,
         mercury_half: Family | None,
     ) -> None:
-        self.name = name
-        self.first = first
-        self.finalizer = finalizer
-        self.rel_sections = rel_sections
-        self.registers_in_sh_info = registers_in_sh_info
-        self.compat_section = compat_section
-        self.capsule = capsule
-        self.variant_in_flags = variant_in_flags
-        self.file_kind = file_kind
-        self.cuinfo_flags = cuinfo_flags
-        self.mercury_isa = mercury_isa
-        self.sparse_mma_mask = sparse_mma_mask
-        self.vrc_cta_init_count = vrc_cta_init_count
-        self.reserved_shared = reserved_shared
-        self.reserved_start = reserved_start
-        self.reserved_cap = reserved_cap
-        self.rel_action = rel_action
-        self.constant0_companion = constant0_companion
-        self.constant0_deferred = constant0_deferred
-        self.handle_relocs = handle_relocs
-        self.slot_align = slot_align
-        self.keeps_symbols = keeps_symbols
-        self.keeps_aligned_shared = keeps_aligned_shared
-        self.names_dynamic = names_dynamic
-        self.drops_dead_frames = drops_dead_frames
-        self.links_ptx = links_ptx
-        self.strict_inputs = strict_inputs
-        self.warns_of_preserved_relocs = warns_of_preserved_relocs
-        self.mercury_half = mercury_half
+        self.name: str = name
+        self.first: int = first
+        self.finalizer: bool = finalizer
+        self.rel_sections: bool = rel_sections
+        self.registers_in_sh_info: bool = registers_in_sh_info
+        self.compat_section: bool = compat_section
+        self.capsule: bool = capsule
+        self.variant_in_flags: bool = variant_in_flags
+        self.file_kind: int = file_kind
+        self.cuinfo_flags: int = cuinfo_flags
+        self.mercury_isa: int = mercury_isa
+        self.sparse_mma_mask: bool = sparse_mma_mask
+        self.vrc_cta_init_count: bool = vrc_cta_init_count
+        self.reserved_shared: int = reserved_shared
+        self.reserved_start: int = reserved_start
+        self.reserved_cap: int = reserved_cap
+        self.rel_action: bool = rel_action
+        self.constant0_companion: bool = constant0_companion
+        self.constant0_deferred: bool = constant0_deferred
+        self.handle_relocs: dict[int, int] = handle_relocs
+        self.slot_align: int = slot_align
+        self.keeps_symbols: bool = keeps_symbols
+        self.keeps_aligned_shared: bool = keeps_aligned_shared
+        self.names_dynamic: bool = names_dynamic
+        self.drops_dead_frames: bool = drops_dead_frames
+        self.links_ptx: bool = links_ptx
+        self.strict_inputs: bool = strict_inputs
+        self.warns_of_preserved_relocs: bool = warns_of_preserved_relocs
+        self.mercury_half: Family | None = mercury_half
 
 
 CLASSIC = Family('classic', 20, False, True, True, False, False, False, 4, 0x1000000, 0, False, False, 0, 0, 0, True, True, False, {10: 6, 11: 7, 12: 52}, 4, False, False, False, False, False, False, False, None)
@@ -157,17 +157,17 @@ class Architecture(Row):
         workarounds: tuple[tuple[int, int | None], ...],
         compat: dict[int, int],
     ) -> None:
-        self.sm = sm
-        self.variants = variants
-        self.first_toolkit = first_toolkit
-        self.last_toolkit = last_toolkit
-        self.embedded = embedded
-        self.link_group = link_group
-        self.instruction_size = instruction_size
-        self.param_base = param_base
-        self.family = family
-        self.workarounds = workarounds
-        self.compat = compat
+        self.sm: int = sm
+        self.variants: tuple[str, ...] = variants
+        self.first_toolkit: int | None = first_toolkit
+        self.last_toolkit: int | None = last_toolkit
+        self.embedded: bool = embedded
+        self.link_group: int = link_group
+        self.instruction_size: int = instruction_size
+        self.param_base: int = param_base
+        self.family: Family = family
+        self.workarounds: tuple[tuple[int, int | None], ...] = workarounds
+        self.compat: dict[int, int] = compat
 
 
 ARCHITECTURES: dict[int, Architecture] = {
@@ -237,14 +237,14 @@ class Toolkit(Row):
         sums_segments: bool,
         compat: tuple[tuple[int, int | str], ...],
     ) -> None:
-        self.number = number
-        self.version = version
-        self.release = release
-        self.producers = producers
-        self.linked = linked
-        self.stale_links = stale_links
-        self.sums_segments = sums_segments
-        self.compat = compat
+        self.number: int = number
+        self.version: str = version
+        self.release: str | None = release
+        self.producers: dict[str, str] = producers
+        self.linked: dict[str, str] = linked
+        self.stale_links: bool = stale_links
+        self.sums_segments: bool = sums_segments
+        self.compat: tuple[tuple[int, int | str], ...] = compat
 
 
 TOOLKITS: dict[int, Toolkit] = {

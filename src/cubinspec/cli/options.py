@@ -21,11 +21,12 @@ class Option:
     """
 
     __slots__ = ("help", "names", "value")
+    names: tuple[str, ...]
 
     def __init__(self, *names: str, value: str | None = None, help: str) -> None:
         self.names = names
-        self.value = value
-        self.help = help
+        self.value: str | None = value
+        self.help: str = help
 
     @property
     def key(self) -> str:
@@ -43,7 +44,7 @@ class Arguments:
     __slots__ = ("_values", "positional")
 
     def __init__(self, positional: list[str], values: dict[str, list[str]]) -> None:
-        self.positional = positional
+        self.positional: list[str] = positional
         self._values = values
 
     def flag(self, key: str) -> bool:

@@ -85,6 +85,18 @@ class ElfFrame:
         TruncatedError, BadStructureError: the header or the section table is not readable.
     """
 
+    e_type: int
+    machine: int
+    e_version: int
+    e_phoff: int
+    e_shoff: int
+    e_flags: int
+    e_phentsize: int
+    e_phnum: int
+    e_shentsize: int
+    e_shnum: int
+    e_shstrndx: int
+
     def __init__(
         self,
         source: Source,

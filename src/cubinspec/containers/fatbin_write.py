@@ -88,16 +88,16 @@ class NewEntry:
         version: int = ENTRY_VERSION,
         scramble_word: int = 0,
     ) -> None:
-        self.kind = kind
-        self.sm = sm
-        self.payload = payload
-        self.flags = flags
-        self.code_version = code_version
-        self.uncompressed_size = uncompressed_size
-        self.ident = ident
-        self.extension = extension
-        self.version = version
-        self.scramble_word = scramble_word
+        self.kind: int = kind
+        self.sm: int = sm
+        self.payload: bytes = payload
+        self.flags: int = flags
+        self.code_version: tuple[int, int] = code_version
+        self.uncompressed_size: int = uncompressed_size
+        self.ident: bytes | None = ident
+        self.extension: bytes | None = extension
+        self.version: int = version
+        self.scramble_word: int = scramble_word
 
     def to_bytes(self) -> bytes:
         """Header, identifier, extension and padded payload."""

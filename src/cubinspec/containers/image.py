@@ -100,6 +100,8 @@ class Image:
         "provenance",
         "stored_size",
     )
+    compression: str
+    stored_size: int
 
     def __init__(
         self,
@@ -112,9 +114,9 @@ class Image:
         arch: str | None = None,
         error: CubinError | None = None,
     ) -> None:
-        self.provenance = provenance
-        self.kind = kind
-        self.entry = entry
+        self.provenance: tuple[Step, ...] = provenance
+        self.kind: str = kind
+        self.entry: Entry | None = entry
         self.error = error
         self._source = source
         self._offset = offset

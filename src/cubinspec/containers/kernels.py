@@ -28,7 +28,7 @@ class FoundKernel(Function):
     def __init__(self, image: Image, function: Function) -> None:
         super().__init__(function.table, function.symbol_index, function.row)
         #: The image that holds it.
-        self.image = image
+        self.image: Image = image
 
     def __repr__(self) -> str:
         return f"<kernel {self.name} {self.arch} in {self.path!r}>"

@@ -26,6 +26,8 @@ class PeFrame:
         TruncatedError: they are cut off.
     """
 
+    image_base: int
+
     def __init__(self, source: Source) -> None:
         at = int.from_bytes(source.exactly(0x3C, 4, "e_lfanew"), "little")
         magic = source.exactly(at, 4, "pe_header")
@@ -44,7 +46,7 @@ class PeFrame:
         #: Where the file wants to be loaded; addresses in it count from 0 of memory.
         self.image_base = 0
         #: Bytes of a pointer.
-        self.word = 4
+        self.word: int = 4
         if kind == _PE32_PLUS:
             self.image_base = int.from_bytes(optional[24:32], "little")
             self.word = 8

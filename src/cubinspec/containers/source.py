@@ -267,6 +267,8 @@ class FileSource(Source):
 class PartSource(Source):
     """A window on another source."""
 
+    random: bool
+
     def __init__(self, parent: Source, offset: int, size: int, name: str) -> None:
         if isinstance(parent, PartSource):  # one step, however deep the windows
             offset += parent.offset
@@ -314,6 +316,8 @@ class StreamSource(Source):
         stored_size: how many there are.
         size: known length; ``None`` when only reading tells.
     """
+
+    random: bool
 
     def __init__(
         self,
@@ -467,6 +471,8 @@ class StreamSource(Source):
 
 class SourceFile:
     """A source as the file object that ``zipfile``, ``tarfile`` and decompressors want."""
+
+    name: str
 
     def __init__(self, source: Source) -> None:
         self._source = source

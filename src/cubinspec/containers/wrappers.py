@@ -62,10 +62,10 @@ class Wrapper:
     __slots__ = ("address", "container", "offset", "version")
 
     def __init__(self, offset: int, version: int, address: int, container: int | None) -> None:
-        self.offset = offset
-        self.version = version
-        self.address = address
-        self.container = container
+        self.offset: int = offset
+        self.version: int = version
+        self.address: int = address
+        self.container: int | None = container
 
     @property
     def is_device_link(self) -> bool:

@@ -163,6 +163,7 @@ class ShapeCache:
     """
 
     __slots__ = ("_heads", "_shapes", "in_all", "longest", "per_size")
+    in_all: int
 
     def __init__(
         self, *, with_codes: bool, per_size: int, in_all: int = 8192, longest: int = 1 << 16
@@ -174,9 +175,9 @@ class ShapeCache:
             else (b"\xff\0\0\0", b"\xff\0\xff\xff")
         )
         self._shapes: dict[int, list[_Shape]] = {}
-        self.per_size = per_size
+        self.per_size: int = per_size
         self.in_all = in_all
-        self.longest = longest
+        self.longest: int = longest
 
     def find(self, body: bytes) -> Any:
         """What was added with a stream of this shape; ``None`` if there was none."""

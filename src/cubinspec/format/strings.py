@@ -96,10 +96,10 @@ class StringTable:
     __slots__ = ("_long", "_long_size", "data", "field", "file", "offset")
 
     def __init__(self, data: bytes, offset: int, file: str, field: str) -> None:
-        self.data = data
-        self.offset = offset
-        self.file = file
-        self.field = field
+        self.data: bytes = data
+        self.offset: int = offset
+        self.file: str = file
+        self.field: str = field
         self._long: dict[int, str] = {}
         self._long_size = 0
 

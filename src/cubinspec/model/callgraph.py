@@ -18,9 +18,9 @@ class Edge:
     __slots__ = ("callee_index", "caller_index", "symbols")
 
     def __init__(self, symbols: SymbolList, caller: int, callee: int) -> None:
-        self.symbols = symbols
-        self.caller_index = caller
-        self.callee_index = callee
+        self.symbols: SymbolList = symbols
+        self.caller_index: int = caller
+        self.callee_index: int = callee
 
     def __repr__(self) -> str:
         return f"<Edge {self.name}>"
@@ -51,10 +51,10 @@ class Signature:
     __slots__ = ("ofs_signature", "symbol_index", "symbols")
 
     def __init__(self, symbols: SymbolList, symbol_index: int, ofs_signature: int) -> None:
-        self.symbols = symbols
-        self.symbol_index = symbol_index
+        self.symbols: SymbolList = symbols
+        self.symbol_index: int = symbol_index
         #: Index of the text in the symbol table's string table.
-        self.ofs_signature = ofs_signature
+        self.ofs_signature: int = ofs_signature
 
     def __repr__(self) -> str:
         return f"<Signature of {self.name or self.symbol_index}>"

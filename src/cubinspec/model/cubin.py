@@ -63,9 +63,9 @@ class Cubin:
 
     def __init__(self, data: Buffer, name: str) -> None:
         #: The rows behind everything.
-        self.elf = Elf(data, name)
+        self.elf: Elf = Elf(data, name)
         #: The ELF header.
-        self.header = Header(self.elf)
+        self.header: Header = Header(self.elf)
         self._mapping: Any = None
         self._arch: str | None = None
         self._sections: SectionList | None = None

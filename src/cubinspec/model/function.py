@@ -126,8 +126,8 @@ class FunctionTable:
     __slots__ = ("constants", "file", "first", "info", "local", "shared", "sizes", "symbols")
 
     def __init__(self, file: FunctionOwner, symbols: SymbolList, *, mercury: bool) -> None:
-        self.file = file
-        self.symbols = symbols
+        self.file: FunctionOwner = file
+        self.symbols: SymbolList = symbols
         self.info: dict[int, int] = {}
         self.first: dict[int, int] = {}
         self.shared: dict[int, int] = {}
@@ -193,10 +193,10 @@ class Function:
 
     def __init__(self, table: FunctionTable, symbol_index: int, row: SymbolRow) -> None:
         #: What its half of the file says about functions.
-        self.table = table
-        self.symbol_index = symbol_index
+        self.table: FunctionTable = table
+        self.symbol_index: int = symbol_index
         #: The symbol's row.
-        self.row = row
+        self.row: SymbolRow = row
         # A function inside another's code owns none of the sections that describe that code.
         # The second writer (seen in CUPTI) leaves the owner 0 and has one function per section;
         # were there more, each would be given all the attributes again.

@@ -52,6 +52,24 @@ class Header:
         "name",
         "os_abi",
     )
+    abi_version: int
+    e_ehsize: int
+    e_entry: int
+    e_flags: int
+    e_ident: bytes
+    e_machine: int
+    e_phentsize: int
+    e_phnum: int
+    e_phoff: int
+    e_shentsize: int
+    e_shnum: int
+    e_shoff: int
+    e_shstrndx: int
+    e_type: int
+    e_version: int
+    is_64: bool
+    name: str
+    os_abi: int
 
     def __init__(self, elf: Elf) -> None:
         self.name = elf.file

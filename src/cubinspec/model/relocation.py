@@ -35,11 +35,11 @@ class Relocation:
     ) -> None:
         self._file = file
         #: Index of the relocation section that holds the entry.
-        self.section_index = section_index
+        self.section_index: int = section_index
         #: Position in that section.
-        self.index = index
+        self.index: int = index
         #: ``r_offset r_type r_sym r_addend``
-        self.row = row
+        self.row: RelocationRow = row
 
     def __repr__(self) -> str:
         return f"<Relocation {self.name or self.r_type} at {self.r_offset:#x}>"

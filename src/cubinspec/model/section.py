@@ -41,9 +41,9 @@ class Section:
     def __init__(self, file: SectionOwner, index: int, row: SectionRow) -> None:
         self._file = file
         #: Index in the section header table.
-        self.index = index
+        self.index: int = index
         #: The ten header fields as integers.
-        self.row = row
+        self.row: SectionRow = row
 
     def __repr__(self) -> str:
         return f"<Section {self.index} {self.name} {self.type_name or hex(self.sh_type)}>"

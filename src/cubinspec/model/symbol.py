@@ -45,9 +45,9 @@ class Symbol:
     def __init__(self, symbols: SymbolList, index: int, row: SymbolRow) -> None:
         self._table = symbols
         #: Index in its table.
-        self.index = index
+        self.index: int = index
         #: ``st_name st_info st_other st_shndx st_value st_size``
-        self.row = row
+        self.row: SymbolRow = row
 
     def __repr__(self) -> str:
         return f"<Symbol {self.index} {self.name!r} {self.type_name or self.st_type}>"
@@ -151,11 +151,11 @@ class SymbolList:
         strings: StringTable,
     ) -> None:
         #: The cubin that the table belongs to.
-        self.file = file
+        self.file: SymbolOwner = file
         #: Index of the table's section; ``None`` when the file has no such table.
-        self.section_index = section_index
-        self.rows = rows
-        self.strings = strings
+        self.section_index: int | None = section_index
+        self.rows: list[SymbolRow] = rows
+        self.strings: StringTable = strings
         self._by_name: dict[str, int] | None = None
 
     def __repr__(self) -> str:

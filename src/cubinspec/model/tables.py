@@ -45,6 +45,7 @@ class Tables:
         "symbol_names",
         "symbol_rows",
     )
+    file: str
 
     def __init__(self, file: TablesOwner) -> None:
         elf = file.elf

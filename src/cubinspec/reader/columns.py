@@ -67,7 +67,7 @@ class Rows:
     __slots__ = ("columns",)
 
     def __init__(self, columns: Sequence[Sequence[int]]) -> None:
-        self.columns = columns
+        self.columns: Sequence[Sequence[int]] = columns
 
     def __len__(self) -> int:
         return len(self.columns[0])

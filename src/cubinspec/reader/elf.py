@@ -140,11 +140,14 @@ class Elf:
         "shstrndx",
         "size",
     )
+    num_sections: int
+    num_segments: int
+    shstrndx: int
 
     def __init__(self, data: Buffer, file: str) -> None:
-        self.data = data
-        self.file = file
-        self.size = len(data)
+        self.data: Buffer = data
+        self.file: str = file
+        self.size: int = len(data)
         self._names: list[str] | None = None
         self._section_columns: list[Sequence[int]] | None = None
         self._section_rows: list[SectionRow] | None = None
@@ -154,9 +157,9 @@ class Elf:
         self._found: dict[int, int | None] = {}
         self._shndx_tables: dict[int, int] | None = None
         self._symbol_rows: dict[int, list[SymbolRow]] = {}
-        self.ident = bytes(data[:EI_NIDENT])
+        self.ident: bytes = bytes(data[:EI_NIDENT])
         self._check_ident()
-        self.is_64 = self.ident[EI_CLASS] == ELFCLASS64
+        self.is_64: bool = self.ident[EI_CLASS] == ELFCLASS64
         header = records.ELF_HEADER_64 if self.is_64 else records.ELF_HEADER_32
         if self.size < EI_NIDENT + header.size:
             raise self._truncated(EI_NIDENT, header.size, "header")

@@ -32,6 +32,7 @@ class InfoIndex:
     """
 
     __slots__ = ("_body", "_places", "num_params")
+    num_params: int
 
     def __init__(self, body: bytes, base: int, file: str, field: str) -> None:
         self._body = body

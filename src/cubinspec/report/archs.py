@@ -125,6 +125,8 @@ class Facts:
     """
 
     __slots__ = ("devices", "rules")
+    devices: dict[int, Device]
+    rules: list[Rule]
 
     def __init__(self) -> None:
         import json
@@ -165,6 +167,7 @@ class Unit(ValueObject):
 
     __match_args__ = ("name", "linked", "targets")
     __slots__ = __match_args__
+    targets: dict[tuple[str, str], int]
 
     def __init__(
         self, name: str, linked: bool, targets: dict[tuple[str, str], int] | None = None

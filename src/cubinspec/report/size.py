@@ -110,7 +110,7 @@ class Copies:
     __slots__ = ("file_bytes", "places", "size")
 
     def __init__(self, size: int) -> None:
-        self.size = size
+        self.size: int = size
         self.places: list[str] = []
         self.file_bytes: list[float] = []
 
@@ -141,11 +141,11 @@ class SizeReport:
         self.file = file
         self.total = 0
         self.images = 0
-        self.by_file = View("file")
-        self.by_content = View("content")
-        self.by_arch = View("arch")
-        self.by_section = View("section")
-        self.by_kernel = View("kernel")
+        self.by_file: View = View("file")
+        self.by_content: View = View("content")
+        self.by_arch: View = View("arch")
+        self.by_section: View = View("section")
+        self.by_kernel: View = View("kernel")
         self.duplicate_images: list[tuple[str, str, Copies]] = []
         self.duplicate_code: list[tuple[str, str, Copies]] = []
         self.faults: list[CubinError] = []

@@ -40,7 +40,9 @@ class Workers:
         from multiprocessing import active_children
 
         self._others = set(active_children())
-        self.pool = ProcessPoolExecutor(number, initializer=_end_when_interrupted)
+        self.pool: ProcessPoolExecutor = ProcessPoolExecutor(
+            number, initializer=_end_when_interrupted
+        )
 
     def __enter__(self) -> Workers:
         return self

@@ -297,7 +297,7 @@ def class_text(kind: RowClass) -> str:
         default = f" = {field.default}" if field.default else ""
         lines.append(f"        {field.name}: {field.kind}{default},")
     lines.append("    ) -> None:")
-    lines += [f"        self.{field.name} = {field.name}" for field in kind.fields]
+    lines += [f"        self.{field.name}: {field.kind} = {field.name}" for field in kind.fields]
     return "\n".join(lines) + "\n"
 
 

@@ -29,6 +29,7 @@ from cubinspec_writer.emitter.model import Dropped, Section, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cubinspec.format.targets import Target
     from cubinspec_writer.builder.parts import CubinParts
     from cubinspec_writer.emitter.model import Body
 
@@ -57,6 +58,10 @@ class Assembly:
         prototypes: name of a function -> its signature in ``.nv.prototype``.
         numbers: id of a section or symbol -> its symbol number; filled when all is made.
     """
+
+    target: Target
+    has_capsule: bool
+    functions: dict[str, Function]
 
     def __init__(self, parts: CubinParts) -> None:
         self.parts = parts

@@ -81,11 +81,14 @@ class View:
         names: the names of the sections.
     """
 
+    sections: list[SectionHeader]
+    names: list[str]
+
     def __init__(self, data: bytes, file: str) -> None:
         self.data = data
         self.file = file
-        self.elf = Elf(data, file)
-        self.header = Header(self.elf)
+        self.elf: Elf = Elf(data, file)
+        self.header: Header = Header(self.elf)
         self.sections = list(map(SectionHeader._make, self.elf.section_rows))
         self.names = self.elf.section_names
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from cubinspec_writer.editor.notes import NoteChange
     from cubinspec_writer.editor.resources import Resources
-    from cubinspec_writer.emitter.model import Section
+    from cubinspec_writer.emitter.model import Description, Section
     from cubinspec_writer.emitter.plan import Plan
 
 #: Header fields that follow from the layout.
@@ -32,6 +32,8 @@ class Edit:
         description: the file; may be changed directly.
         remarks: what was left as it is although a change concerns it, one sentence each.
     """
+
+    description: Description
 
     def __init__(self, data: bytes, file: str = "<bytes>") -> None:
         """Read a file.

@@ -57,6 +57,9 @@ class Contents:
         runs: neighbouring sections that were decoded together.
     """
 
+    starts: Sequence[int]
+    sizes: Sequence[int]
+
     def __init__(self, source: Source) -> None:
         self.source = source
         self.starts, self.sizes = source.sh_offset[1:], source.sh_size[1:]

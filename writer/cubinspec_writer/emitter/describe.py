@@ -79,9 +79,9 @@ class CheckedDraft:
     __slots__ = ("draft", "plan", "reasons")
 
     def __init__(self, draft: Draft, plan: Plan | None, reasons: list[str]) -> None:
-        self.draft = draft
-        self.plan = plan
-        self.reasons = reasons
+        self.draft: Draft = draft
+        self.plan: Plan | None = plan
+        self.reasons: list[str] = reasons
 
     def laid_out(self) -> Plan:
         """How the draft is laid out."""

@@ -108,6 +108,7 @@ class Draft:
         "symbols",
         "types",
     )
+    section_entries: list[Entry]
 
     def __init__(
         self,
@@ -118,12 +119,12 @@ class Draft:
         bodies: list[Content],
         runs: Sequence[Run] = (),
     ) -> None:
-        self.header = header
-        self.names = names
-        self.types = types
-        self.flags = flags
-        self.bodies = bodies
-        self.runs = runs
+        self.header: Header = header
+        self.names: Sequence[str] = names
+        self.types: Sequence[int] = types
+        self.flags: Sequence[int] = flags
+        self.bodies: list[Content] = bodies
+        self.runs: Sequence[Run] = runs
         self.addrs: Sequence[int] = ()
         self.aligns: Sequence[int] = ()
         self.entsizes: Sequence[int] = ()
@@ -140,13 +141,13 @@ class Draft:
         self.symbol_rows: Sequence[SymbolRow] = ()
         self.in_globals: dict[int, bool] = {}
         self.symbol_places: dict[int, int] = {}
-        self.dropped = DroppedNames()
+        self.dropped: DroppedNames = DroppedNames()
         self.history: list[Entry] = []
         self.symbols: list[Entry] = []
         self.producer: Producer = PRODUCERS["classic"]
-        self.pins = Pins()
+        self.pins: Pins = Pins()
         self.fills: list[Fill] = []
-        self.null_value = 0
+        self.null_value: int = 0
         self.section_objects: list[Section] = []
         self.symbol_objects: list[Symbol] = []
         self.indices: dict[Section, int] = {}

@@ -102,9 +102,10 @@ class Positions:
     """
 
     __slots__ = ("offsets", "steps", "symbols")
+    symbols: list[int]
 
     def __init__(self, offsets: list[int | None], num_symbols: int) -> None:
-        self.offsets = offsets
+        self.offsets: list[int | None] = offsets
         self.symbols = [BEFORE_ALL] * num_symbols
         self.steps: dict[Entry, int] = {}
 

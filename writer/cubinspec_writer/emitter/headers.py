@@ -45,6 +45,12 @@ class Headers:
         size: length of the file.
     """
 
+    segment_rows: list[tuple[int, ...]]
+    tables_at: tuple[int, int]
+    section_columns: Columns
+    ehdr: tuple[int, ...]
+    size: int
+
     def __init__(self, draft: Draft, columns: Columns, end: int, shstrndx: int) -> None:
         self.draft = draft
         header, pins = draft.header, draft.pins
@@ -72,7 +78,9 @@ class Headers:
         self.tables_at = shoff, header.pins.get("e_phoff", after_sections if num_segments else 0)
         # gABI extended numbering
         null = (0,) * 5 + (count if is_far(count) else 0, shstrndx if is_far(shstrndx) else 0)
-        self.null_section = (*null, 0, 0, 0) if pins.null_section is None else pins.null_section
+        self.null_section: tuple[int, ...] = (
+            (*null, 0, 0, 0) if pins.null_section is None else pins.null_section
+        )
         self.section_columns = _overridden(columns, draft.exceptions)
         self.ehdr = self._file_header(num_segments, count, shstrndx)
         self.size = max(

@@ -59,7 +59,7 @@ class History:
         self.strtab = strtab
         self.symtab: list[Entry] = []
         self.used: set[str] = set()
-        self.positions = Positions([], 0)
+        self.positions: Positions = Positions([], 0)
         #: Names that are those of sections, whatever else has them.
         self._of_sections = {"": 0} if draft.producer.table_first else section_places
         #: Offset of the last name of a section.

@@ -147,21 +147,21 @@ class Kind:
         is_named_early: bool,
         is_of_bank: bool,
     ) -> None:
-        self.cut = cut
-        self.rank = rank
-        self.is_deferred = is_deferred
-        self.is_mercury = is_mercury
-        self.is_stored = is_stored
-        self.is_sequential = is_sequential
-        self.has_symbol = has_symbol
-        self.made = made
-        self.link = link
-        self.info = info
-        self.is_code = is_code
-        self.is_relocation = is_relocation
-        self.is_final = is_final
-        self.is_named_early = is_named_early
-        self.is_of_bank = is_of_bank
+        self.cut: int = cut
+        self.rank: int = rank
+        self.is_deferred: bool = is_deferred
+        self.is_mercury: bool = is_mercury
+        self.is_stored: bool = is_stored
+        self.is_sequential: bool = is_sequential
+        self.has_symbol: bool = has_symbol
+        self.made: str | None = made
+        self.link: str | None = link
+        self.info: str | None = info
+        self.is_code: bool = is_code
+        self.is_relocation: bool = is_relocation
+        self.is_final: bool = is_final
+        self.is_named_early: bool = is_named_early
+        self.is_of_bank: bool = is_of_bank
 
 
 #: Answers for kinds that were met, by producer, prefix (or name), type, flags, whether it is a

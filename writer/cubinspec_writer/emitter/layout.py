@@ -54,10 +54,15 @@ class Planner:
         tables: bytes of the computed tables by kind, as far as they were asked for.
     """
 
+    shstrtab: bytes
+    strtab: bytes
+    strtab_offsets: dict[str, int]
+    tables: dict[str, bytes]
+
     def __init__(self, source: Description | Draft, candidates: Candidates = ()) -> None:
         draft = source if isinstance(source, Draft) else Draft.of(source)
         self.draft = draft
-        self.is_64 = draft.header.ei_class == ELFCLASS64
+        self.is_64: bool = draft.header.ei_class == ELFCLASS64
         #: Index of the first computed table of each kind.
         self._computed: dict[str, int] = {}
         for number in draft.singles:
@@ -77,8 +82,8 @@ class Planner:
             self.strtab, self.strtab_offsets = symbol_names(draft, candidates)
         else:
             self.strtab, self.strtab_offsets = pins.strtab, string_offsets(pins.strtab)
-        self.context = References(draft, self.strtab, self.strtab_offsets)
-        self.symtab = Symtab(draft)
+        self.context: References = References(draft, self.strtab, self.strtab_offsets)
+        self.symtab: Symtab = Symtab(draft)
         self.tables = {"shstrtab": self.shstrtab, "strtab": self.strtab}
         self._sizes: Sequence[int] = ()
 

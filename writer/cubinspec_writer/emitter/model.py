@@ -76,8 +76,13 @@ class _Referable(ValueObject):
     """Something that others refer to; two with equal fields stay two."""
 
     __slots__ = ("exceptions",)
-    __eq__ = object.__eq__
-    __hash__ = object.__hash__  # type: ignore[assignment]
+    if TYPE_CHECKING:
+
+        def __eq__(self, other: object) -> bool: ...
+        def __hash__(self) -> int: ...  # type: ignore[override]
+    else:
+        __eq__ = object.__eq__
+        __hash__ = object.__hash__
     exceptions: Exceptions | None
 
     def _own_exceptions(self) -> Exceptions:
@@ -382,6 +387,7 @@ class Description(ValueObject):
         "reasons",
     )
     __slots__ = __match_args__
+    pins: Pins
 
     def __init__(
         self,

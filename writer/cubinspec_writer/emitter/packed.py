@@ -16,7 +16,7 @@ from cubinspec_writer.emitter.bodies import WORD, InfoRecords, Pairs, encode_pai
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
+    from typing import Any, ClassVar
 
     from cubinspec_writer.emitter.bodies import AttributeRecord
     from cubinspec_writer.emitter.model import Body, Context
@@ -52,8 +52,8 @@ class PackedInfo(Packed):
     __slots__ = ("fields", "shape")
 
     def __init__(self, shape: InfoShape | KeyedShape, fields: Sequence[Any]) -> None:
-        self.shape = shape
-        self.fields = fields
+        self.shape: InfoShape | KeyedShape = shape
+        self.fields: Sequence[Any] = fields
 
     @property
     def size(self) -> int:
@@ -76,7 +76,7 @@ class PackedPairs(Packed):
     __slots__ = ("words",)
 
     def __init__(self, words: Sequence[Any]) -> None:
-        self.words = words
+        self.words: Sequence[Any] = words
 
     @property
     def size(self) -> int:
@@ -113,7 +113,7 @@ class InfoShape:
                 self.heads.append((at, 0xFF, form))
                 layout += "I"
             at += WORD.size + size
-        self.record = Struct(layout)
+        self.record: Struct = Struct(layout)
 
     @property
     def words(self) -> Struct:
@@ -156,10 +156,10 @@ class KeyedShape:
     """
 
     __slots__ = ("size",)
-    record = Struct("<III")
+    record: ClassVar[Struct] = Struct("<III")
 
     def __init__(self, size: int) -> None:
-        self.size = size
+        self.size: int = size
 
     def encode(self, columns: Sequence[Sequence[int]]) -> bytes:
         """The stream with these fields."""

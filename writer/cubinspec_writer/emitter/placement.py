@@ -61,13 +61,14 @@ class Placement:
     """
 
     __slots__ = ("_hole", "_holes", "actual", "draft", "end", "offsets", "sizes")
+    end: int
 
     def __init__(
         self, draft: Draft, sizes: Sequence[int], actual: Sequence[int] | None = None
     ) -> None:
-        self.draft = draft
-        self.sizes = sizes
-        self.actual = actual
+        self.draft: Draft = draft
+        self.sizes: Sequence[int] = sizes
+        self.actual: Sequence[int] | None = actual
         is_64 = draft.header.ei_class == ELFCLASS64
         self.offsets: list[int] = []
         self.end = records.ELF_IDENT.size

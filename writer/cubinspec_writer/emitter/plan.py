@@ -10,7 +10,7 @@ from cubinspec_writer.emitter.symbols import encode_symbols
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import NoReturn
 
     from cubinspec_writer.emitter.draft import Draft
@@ -36,11 +36,11 @@ class References:
     __slots__ = ("asked", "is_64", "section_index", "strtab", "strtab_offsets")
 
     def __init__(self, draft: Draft, strtab: bytes, offsets: dict[str, int]) -> None:
-        self.section_index = draft.index
-        self.strtab = strtab
-        self.strtab_offsets = offsets
+        self.section_index: Callable[[Section | int], int] = draft.index
+        self.strtab: bytes = strtab
+        self.strtab_offsets: dict[str, int] = offsets
         self.asked: dict[str, int] = {}
-        self.is_64 = draft.header.ei_class == ELFCLASS64
+        self.is_64: bool = draft.header.ei_class == ELFCLASS64
 
     def string_offset(self, text: str) -> int:
         """Offset of a string in ``.strtab``."""
@@ -105,18 +105,18 @@ class Plan:
         size: int,
         context: References,
     ) -> None:
-        self.draft = draft
-        self.section_columns = section_columns
-        self.null_section = null_section
-        self.offsets = offsets
-        self.sizes = sizes
-        self.tables_at = tables_at
-        self.symbol_rows = symbol_rows
-        self.tables = tables
-        self.ehdr = ehdr
-        self.segment_rows = segment_rows
-        self.size = size
-        self.context = context
+        self.draft: Draft = draft
+        self.section_columns: list[Sequence[int]] = section_columns
+        self.null_section: tuple[int, ...] = null_section
+        self.offsets: Sequence[int] = offsets
+        self.sizes: Sequence[int] = sizes
+        self.tables_at: tuple[int, int] = tables_at
+        self.symbol_rows: Sequence[SymbolRow] = symbol_rows
+        self.tables: dict[str, bytes] = tables
+        self.ehdr: tuple[int, ...] = ehdr
+        self.segment_rows: list[tuple[int, ...]] = segment_rows
+        self.size: int = size
+        self.context: References = context
 
     @property
     def is_64(self) -> bool:

@@ -34,8 +34,8 @@ class Run:
     __slots__ = ("first", "sizes")
 
     def __init__(self, first: int, sizes: Sequence[int]) -> None:
-        self.first = first
-        self.sizes = sizes
+        self.first: int = first
+        self.sizes: Sequence[int] = sizes
 
     def encode(self, context: Context) -> Iterator[bytes | bytearray]:
         """The bytes of all sections, in parts that follow each other."""
@@ -54,6 +54,7 @@ class BlobRun(Run):
     """
 
     __slots__ = ("_starts", "pieces")
+    pieces: Sequence[bytes]
 
     def __init__(self, first: int, sizes: Sequence[int], pieces: Sequence[bytes] = ()) -> None:
         Run.__init__(self, first, sizes)
@@ -99,10 +100,10 @@ class RelocationRun(Run):
         is_64: bool,
     ) -> None:
         Run.__init__(self, first, sizes)
-        self.record = record
-        self.columns = columns
-        self.rela = rela
-        self.is_64 = is_64
+        self.record: Struct = record
+        self.columns: Columns = columns
+        self.rela: bool = rela
+        self.is_64: bool = is_64
 
     def encode(self, context: Context) -> Iterator[bytes | bytearray]:
         yield join(self.record, self.columns)
@@ -138,8 +139,8 @@ class InfoRun(Run):
         single: dict[int, list[bodies.InfoRecords | PackedInfo]],
     ) -> None:
         Run.__init__(self, first, sizes)
-        self.shapes = shapes
-        self.single = single
+        self.shapes: dict[int, tuple[InfoShape, Columns]] = shapes
+        self.single: dict[int, list[bodies.InfoRecords | PackedInfo]] = single
 
     def encode(self, context: Context) -> Iterator[bytes | bytearray]:
         packed = {size: self._streams(size) for size in self.shapes}

@@ -37,9 +37,33 @@ class Source:
         reasons: why the file is not fully computed.
     """
 
+    e_type: int
+    e_version: int
+    e_entry: int
+    phoff: int
+    shoff: int
+    e_flags: int
+    ehsize: int
+    phentsize: int
+    columns: list[Sequence[int]]
+    sh_name: Sequence[int]
+    sh_type: Sequence[int]
+    sh_flags: Sequence[int]
+    sh_offset: Sequence[int]
+    sh_size: Sequence[int]
+    sh_link: Sequence[int]
+    sh_info: Sequence[int]
+    types: set[int]
+    section_places: dict[str, int]
+    names: list[str]
+    symtab: int
+    strtab_index: int
+    strtab: StringTable
+    places: dict[str, int]
+
     def __init__(self, data: Buffer, file: str) -> None:
         self.data = data
-        self.elf = Elf(data, file)
+        self.elf: Elf = Elf(data, file)
         (
             self.e_type,
             _,

@@ -49,13 +49,14 @@ class Symtab:
         "num_local",
         "rows",
     )
+    is_expected: bool
 
     def __init__(self, draft: Draft) -> None:
-        self.draft = draft
+        self.draft: Draft = draft
         self.entries: list[Entry | None] = []
         self.rows: Sequence[SymbolRow] = []
-        self.num_local = 0
-        self.num_deferred = 0
+        self.num_local: int = 0
+        self.num_deferred: int = 0
         self.functions: list[int] = []
         self.is_expected = False
 

@@ -49,9 +49,9 @@ class Diagnostics:
     def __init__(
         self, warnings_are_errors: bool = False, target: str = "", has_warnings: bool = True
     ) -> None:
-        self.warnings_are_errors = warnings_are_errors
-        self.target = target
-        self.has_warnings = has_warnings
+        self.warnings_are_errors: bool = warnings_are_errors
+        self.target: str = target
+        self.has_warnings: bool = has_warnings
         self.messages: list[tuple[str, str]] = []
 
     def _add(self, level: str, text: str) -> None:

@@ -149,6 +149,8 @@ class Below:
         is_wanted: whether a function is a kernel that the caller wants.
     """
 
+    kernels: list[Symbol]
+
     def __init__(
         self, graph: Graph, functions: list[Symbol], is_wanted: Callable[[Symbol], bool]
     ) -> None:

@@ -104,6 +104,9 @@ class InputObject:
         "strtab",
         "symbols",
     )
+    functions: list[InSymbol]
+    kinds: set[int]
+    named: list[InSymbol]
 
     def __init__(
         self,
@@ -113,21 +116,21 @@ class InputObject:
         symbols: list[InSymbol],
         strtab: bytes,
     ) -> None:
-        self.name = name
-        self.flags = flags
-        self.sections = sections
-        self.symbols = symbols
+        self.name: str = name
+        self.flags: int = flags
+        self.sections: list[InSection] = sections
+        self.symbols: list[InSymbol] = symbols
         self.named = [row for row in symbols if row.kind != STT_SECTION and row.name]
         self.functions = [row for row in self.named if row.kind == STT_FUNC]
         self.kinds = {row.kind for row in self.named}
-        self.strtab = strtab
+        self.strtab: bytes = strtab
         self.relocs: list[InRelocs] = []
         self.info: dict[int, list[RawRecord]] = {}
         self._by_type: dict[int, list[InSection]] = {}
         self._texts: dict[int, str] = {}
         self._split: dict[bytes, list[RawRecord]] = {}
         self._splitter = RecordSplitter()
-        self.callgraph = CallGraph()
+        self.callgraph: CallGraph = CallGraph()
         self.prototypes: list[tuple[int, int]] = []
         self.bound: list[Symbol | None] = []
         self.called: dict[int, Symbol] = {}
@@ -234,24 +237,24 @@ class Symbol:
         first: InputObject | None = None,
         entered: bool = False,
     ) -> None:
-        self.name = name
-        self.bind = bind
-        self.kind = kind
-        self.other = other
-        self.size = size
-        self.value = value
-        self.section = section
+        self.name: str = name
+        self.bind: int = bind
+        self.kind: int = kind
+        self.other: int = other
+        self.size: int = size
+        self.value: int = value
+        self.section: OutSection | None = section
         self.definition: tuple[InputObject, InSymbol] | None = None
         self.replaced: Sequence[tuple[InputObject, InSymbol]] = ()
         self.parts: list[OutSection] = []
-        self.first = first
-        self.common = False
-        self.alignment = 1
-        self.live = True
-        self.internal = False
-        self.entered = entered
-        self.in_globals = False
-        self.index = 0
+        self.first: InputObject | None = first
+        self.common: bool = False
+        self.alignment: int = 1
+        self.live: bool = True
+        self.internal: bool = False
+        self.entered: bool = entered
+        self.in_globals: bool = False
+        self.index: int = 0
 
     @property
     def is_function(self) -> bool:
@@ -280,11 +283,11 @@ class Reloc:
     __slots__ = ("addend", "offset", "r_type", "serial", "symbol")
 
     def __init__(self, offset: int, r_type: int, symbol: Symbol, addend: int, serial: int) -> None:
-        self.offset = offset
-        self.r_type = r_type
-        self.symbol = symbol
-        self.addend = addend
-        self.serial = serial
+        self.offset: int = offset
+        self.r_type: int = r_type
+        self.symbol: Symbol = symbol
+        self.addend: int = addend
+        self.serial: int = serial
 
     def at(self, offset: int) -> Reloc:
         """The same at another place."""
@@ -340,6 +343,7 @@ class OutSection:
         "sh_type",
         "symbol_index",
     )
+    nobits_size: int
 
     def __init__(
         self,
@@ -352,25 +356,25 @@ class OutSection:
         emitted: bool = True,
         has_symbol: bool = False,
     ) -> None:
-        self.name = name
-        self.sh_type = sh_type
-        self.flags = flags
-        self.align = align
-        self.entsize = entsize
+        self.name: str = name
+        self.sh_type: int = sh_type
+        self.flags: int = flags
+        self.align: int = align
+        self.entsize: int = entsize
         self.content: bytes | bytearray = b""
         self.nobits_size = 0
-        self.reserved = 0
-        self.owner = owner
-        self.has_symbol = has_symbol
-        self.symbol_index = 0
+        self.reserved: int = 0
+        self.owner: Symbol | None = owner
+        self.has_symbol: bool = has_symbol
+        self.symbol_index: int = 0
         self.made_symbol: Symbol | None = None
         self.info_section: OutSection | None = None
-        self.info_value = 0
+        self.info_value: int = 0
         self.relocs: list[Reloc] = _NO_ROWS
         self.records: list[RawRecord] = _NO_ROWS
-        self.emitted = emitted
-        self.index = 0
-        self.is_nobits = sh_type in _WITHOUT_BYTES
+        self.emitted: bool = emitted
+        self.index: int = 0
+        self.is_nobits: bool = sh_type in _WITHOUT_BYTES
 
     @property
     def symbol(self) -> Symbol | None:
@@ -424,10 +428,10 @@ class UnifiedRow:
     def __init__(
         self, symbol: Symbol, flags: int, identifier: tuple[int, int], stub: Symbol | None
     ) -> None:
-        self.symbol = symbol
-        self.flags = flags
-        self.identifier = identifier
+        self.symbol: Symbol = symbol
+        self.flags: int = flags
+        self.identifier: tuple[int, int] = identifier
         #: The stub of a function; None: a variable, or the stub is in no table (`-r`).
-        self.stub = stub
+        self.stub: Symbol | None = stub
         #: Its place in the table, when the index has said it; till then that of the symbol counts.
         self.offset: int | None = None

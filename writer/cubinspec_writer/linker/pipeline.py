@@ -45,9 +45,9 @@ class Pass:
     def __init__(
         self, module: str, why: str, when: Callable[[LinkState], bool] | None = None
     ) -> None:
-        self.module = module
-        self.why = why
-        self.when = when
+        self.module: str = module
+        self.why: str = why
+        self.when: Callable[[LinkState], bool] | None = when
 
 
 def _is_final(state: LinkState) -> bool:

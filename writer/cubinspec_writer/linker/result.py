@@ -26,6 +26,7 @@ class LinkResult(ValueObject):
 
     __match_args__ = ("parts", "messages", "hosts", "half", "mercury")
     __slots__ = __match_args__
+    parts: list[bytes | bytearray]
 
     def __init__(
         self,

@@ -27,7 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cubinspec.format.targets import Family
+    from cubinspec.format.targets import Family, Target
     from cubinspec_writer.linker.diagnostics import Diagnostics
     from cubinspec_writer.linker.inputs.host import KernelFilter
     from cubinspec_writer.linker.inputs.options import LinkOptions
@@ -106,7 +106,7 @@ class Symbols:
         self.globals: list[Symbol] = []
         self.strong: set[Symbol] = set()
         self.numbered: list[Symbol | OutSection] = []
-        self.null_value = 0
+        self.null_value: int = 0
 
 
 class Sections:
@@ -195,7 +195,7 @@ class Relocations:
     def __init__(self) -> None:
         self.sections: dict[tuple[OutSection, bool], OutSection] = {}
         self.staged: dict[OutSection, list[Reloc]] = {}
-        self.num_merged = 0
+        self.num_merged: int = 0
         self.applied: dict[OutSection, list[Reloc]] = {}
         self.resolved: dict[OutSection, OutSection] = {}
         self.listings: dict[str, OutSection] = {}
@@ -340,6 +340,7 @@ class LinkState:
         "twin",
         "unified",
     )
+    target: Target
 
     def __init__(
         self,
@@ -354,24 +355,24 @@ class LinkState:
         found = target(options.arch)
         assert found is not None  # other names are refused before
         self.target = found
-        self.options = options
-        self.family = family
-        self.objects = objects
-        self.diagnostics = diagnostics
-        self.kernels = kernels
-        self.index = index
-        self.twin = twin
-        self.names = Names()
-        self.symbols = Symbols()
-        self.sections = Sections()
-        self.relocations = Relocations()
-        self.constants = Constants()
-        self.shared = SharedMemory()
-        self.handles = Handles()
-        self.unified = Unified()
-        self.attributes = Attributes()
-        self.debug = Debug()
-        self.graph = Graph()
+        self.options: LinkOptions = options
+        self.family: Family = family
+        self.objects: list[InputObject] = objects
+        self.diagnostics: Diagnostics = diagnostics
+        self.kernels: KernelFilter | None = kernels
+        self.index: Index | None = index
+        self.twin: LinkState | None = twin
+        self.names: Names = Names()
+        self.symbols: Symbols = Symbols()
+        self.sections: Sections = Sections()
+        self.relocations: Relocations = Relocations()
+        self.constants: Constants = Constants()
+        self.shared: SharedMemory = SharedMemory()
+        self.handles: Handles = Handles()
+        self.unified: Unified = Unified()
+        self.attributes: Attributes = Attributes()
+        self.debug: Debug = Debug()
+        self.graph: Graph = Graph()
         self._kernels: list[Symbol] | None = None
         self._aliases: list[Symbol] | None = None
         self._below: Below | None = None

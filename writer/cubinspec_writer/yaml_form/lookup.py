@@ -53,7 +53,7 @@ class Lookup:
         self.sections: dict[str, Section] = {}
         self.by_name: dict[str, Section] = {}
         self.paths: dict[str, Path_] = {}
-        self.symbols = SymbolNames([])
+        self.symbols: SymbolNames = SymbolNames([])
         self.mercury: SymbolNames | None = None
         self.after_sections: list[Callable[[], None]] = []
         self.after_sizes: list[Callable[[], None]] = []

@@ -26,6 +26,7 @@ from cubinspec_writer.yaml_form.text import Flow, Hex
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from cubinspec_generated.rows import Layout
     from cubinspec_writer.emitter.bodies import AttributeRecord
 
 ELF_TYPES = elf_header.TYPE_NAMES
@@ -112,6 +113,10 @@ class RecordForm:
         is_compat: ``.nv.compat`` instead of ``.nv.info``.
         to_name: symbol index to reference; ``to_index`` is its inverse.
     """
+
+    names: dict[int, str]
+    codes: dict[str, int]
+    layouts: dict[int, Layout]
 
     def __init__(
         self,

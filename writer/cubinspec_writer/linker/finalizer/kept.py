@@ -15,6 +15,7 @@ class Kept:
     """
 
     __slots__ = ("data", "moved", "pointers")
+    data: bytearray
 
     def __init__(self) -> None:
         self.data = bytearray()

@@ -55,8 +55,8 @@ class Candidate:
     __slots__ = ("elf", "system")
 
     def __init__(self, elf: Elf, system: bool = False) -> None:
-        self.elf = elf
-        self.system = system
+        self.elf: Elf = elf
+        self.system: bool = system
 
 
 class Gathered:
@@ -70,8 +70,8 @@ class Gathered:
     __slots__ = ("candidates", "hosts")
 
     def __init__(self, candidates: list[Candidate], hosts: list[HostObject]) -> None:
-        self.candidates = candidates
-        self.hosts = hosts
+        self.candidates: list[Candidate] = candidates
+        self.hosts: list[HostObject] = hosts
 
 
 def gather(

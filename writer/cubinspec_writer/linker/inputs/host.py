@@ -139,9 +139,9 @@ class KernelFilter:
     __slots__ = ("by_host", "external", "internal")
 
     def __init__(self, external: Patterns, internal: Patterns, by_host: bool = False) -> None:
-        self.external = external
-        self.internal = internal
-        self.by_host = by_host
+        self.external: Patterns = external
+        self.internal: Patterns = internal
+        self.by_host: bool = by_host
 
     def keeps(self, kernel: Symbol) -> bool:
         """Whether a kernel is named."""

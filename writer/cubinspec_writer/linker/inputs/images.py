@@ -35,7 +35,7 @@ class Content:
 
     def __init__(self) -> None:
         self.hosts: list[HostObject] = []
-        self.has_hosts = False
+        self.has_hosts: bool = False
         self.groups: list[list[Image]] = []
 
 

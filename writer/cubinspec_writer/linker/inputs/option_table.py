@@ -44,13 +44,13 @@ class LineOption:
         glued: bool = False,
         ours: bool = False,
     ) -> None:
-        self.name = name
-        self.short = short
-        self.kind = kind
-        self.about = about
-        self.allowed = allowed
-        self.glued = glued
-        self.ours = ours
+        self.name: str = name
+        self.short: str = short
+        self.kind: str = kind
+        self.about: str = about
+        self.allowed: tuple[str, ...] = allowed
+        self.glued: bool = glued
+        self.ours: bool = ours
 
 
 def _targets() -> tuple[str, ...]:

@@ -43,16 +43,16 @@ class InSection:
         entsize: int,
         data: bytes,
     ) -> None:
-        self.index = index
-        self.name = name
-        self.sh_type = sh_type
-        self.flags = flags
-        self.size = size
-        self.link = link
-        self.info = info
-        self.align = align
-        self.entsize = entsize
-        self.data = data
+        self.index: int = index
+        self.name: str = name
+        self.sh_type: int = sh_type
+        self.flags: int = flags
+        self.size: int = size
+        self.link: int = link
+        self.info: int = info
+        self.align: int = align
+        self.entsize: int = entsize
+        self.data: bytes = data
 
     def cut(self, size: int) -> InSection:
         """The same with fewer bytes."""
@@ -86,14 +86,14 @@ class InSymbol:
         value: int,
         size: int,
     ) -> None:
-        self.index = index
-        self.name = name
-        self.bind = bind
-        self.kind = kind
-        self.other = other
-        self.shndx = shndx
-        self.value = value
-        self.size = size
+        self.index: int = index
+        self.name: str = name
+        self.bind: int = bind
+        self.kind: int = kind
+        self.other: int = other
+        self.shndx: int = shndx
+        self.value: int = value
+        self.size: int = size
 
     @property
     def is_entry(self) -> bool:
@@ -114,10 +114,10 @@ class InRelocs:
     __slots__ = ("is_rela", "rows", "section", "target")
 
     def __init__(self, section: int, target: int, is_rela: bool, rows: list[InReloc]) -> None:
-        self.section = section
-        self.target = target
-        self.is_rela = is_rela
-        self.rows = rows
+        self.section: int = section
+        self.target: int = target
+        self.is_rela: bool = is_rela
+        self.rows: list[InReloc] = rows
 
 
 class CallGraph:

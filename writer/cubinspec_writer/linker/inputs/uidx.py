@@ -30,8 +30,8 @@ class Window:
     __slots__ = ("offsets", "size")
 
     def __init__(self, size: int, offsets: list[tuple[Identifier, int]]) -> None:
-        self.size = size
-        self.offsets = offsets
+        self.size: int = size
+        self.offsets: list[tuple[Identifier, int]] = offsets
 
 
 class Index:
@@ -45,9 +45,9 @@ class Index:
     __slots__ = ("data", "functions", "variables")
 
     def __init__(self, data: bytes, functions: Window, variables: Window) -> None:
-        self.data = data
-        self.functions = functions
-        self.variables = variables
+        self.data: bytes = data
+        self.functions: Window = functions
+        self.variables: Window = variables
 
 
 def read_index(data: bytes, diagnostics: Diagnostics) -> Index:

@@ -57,7 +57,7 @@ class Collected:
     __slots__ = ("added", "asked", "externs", "masked", "sections")
 
     def __init__(self, sections: dict[Symbol, OutSection]) -> None:
-        self.sections = sections
+        self.sections: dict[Symbol, OutSection] = sections
         self.externs: dict[Symbol, list[Symbol]] = {}
         self.asked: Asked = {}
         self.masked: set[Symbol] = set()
@@ -162,6 +162,9 @@ class Demands:
         registers: largest register count at or below every function that a kernel reaches.
         stacks: largest sum of frames on any call path from a function; None with recursion.
     """
+
+    components: list[list[Symbol]]
+    registers: dict[Symbol, int]
 
     def __init__(self, graph: Graph, facts: FunctionFacts, kernels: list[Symbol]) -> None:
         self.graph = graph

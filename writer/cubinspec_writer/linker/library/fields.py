@@ -15,11 +15,11 @@ class Action:
     __slots__ = ("bit", "kind", "shift", "value", "width")
 
     def __init__(self, kind: str, bit: int, width: int, value: str, shift: int) -> None:
-        self.kind = kind
-        self.bit = bit
-        self.width = width
-        self.value = value
-        self.shift = shift
+        self.kind: str = kind
+        self.bit: int = bit
+        self.width: int = width
+        self.value: str = value
+        self.shift: int = shift
 
 
 #: Types that only clear a field, and only when its target is gone.

@@ -24,18 +24,20 @@ class Demand:
     __slots__ = ("path", "value")
 
     def __init__(self, value: int | None, path: list[Symbol]) -> None:
-        self.value = value
-        self.path = path
+        self.value: int | None = value
+        self.path: list[Symbol] = path
 
 
 class Reasons:
     """Answers questions about one linked program."""
 
+    kernels: list[Symbol]
+
     def __init__(self, half: LinkState) -> None:
         self.half = half
-        self.facts = FunctionFacts(half)
+        self.facts: FunctionFacts = FunctionFacts(half)
         self.kernels = [f for f in half.symbols.functions if f.is_entry and f.section is not None]
-        self.demands = Demands(half.graph, self.facts, self.kernels)
+        self.demands: Demands = Demands(half.graph, self.facts, self.kernels)
         self._parents: dict[Symbol, Symbol | None] | None = None
         self._holders: dict[Symbol, str] = {}
 

@@ -31,7 +31,7 @@ from cubinspec_writer.linker.write.contents import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cubinspec_writer.emitter.model import Body, Context
+    from cubinspec_writer.emitter.model import Body, Context, Section
     from cubinspec_writer.linker.model import Symbol
     from cubinspec_writer.linker.state import LinkState
 
@@ -88,6 +88,8 @@ class DescribedHalf:
         state: the linked half.
         made: the description of every section that is in the output.
     """
+
+    made: dict[OutSection, Section]
 
     def __init__(self, state: LinkState) -> None:
         self.state = state

@@ -34,7 +34,7 @@ from cubinspec_writer.linker.write.described import DescribedHalf, describe, sec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cubinspec_writer.emitter.model import Context
+    from cubinspec_writer.emitter.model import Context, Section
     from cubinspec_writer.linker.model import OutSection
     from cubinspec_writer.linker.state import LinkState
 
@@ -52,6 +52,8 @@ class MercuryCopies:
         state: the linked Mercury half.
         copies: section of the Mercury half -> its copy in the file.
     """
+
+    copies: dict[OutSection, Section]
 
     def __init__(self, sass: DescribedHalf, state: LinkState) -> None:
         self.sass = sass

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec.format.attributes import RawRecord
     from cubinspec_writer.linker.library.demands import Collected, Demands
-    from cubinspec_writer.linker.model import Symbol
+    from cubinspec_writer.linker.model import OutSection, Symbol
     from cubinspec_writer.linker.state import LinkState
 
 #: What nvlink adds to the attributes of all stubs.
@@ -56,6 +56,9 @@ class StubAttributes:
     Attributes:
         records: for every stub, those that count as its own, with what it takes behind them.
     """
+
+    section: OutSection | None
+    records: dict[Symbol, list[RawRecord]]
 
     def __init__(self, state: LinkState) -> None:
         self.section = state.sections.find(STUB_ATTRIBUTES)

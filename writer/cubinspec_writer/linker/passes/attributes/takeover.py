@@ -97,7 +97,7 @@ class Taker:
         self.state = state
         self.kernel = kernel
         self.records = records
-        self.told = False
+        self.told: bool = False
 
     def from_below(self, functions: Iterable[Symbol], asked: Asked) -> None:
         """Take from functions in their order; external names only get their place."""

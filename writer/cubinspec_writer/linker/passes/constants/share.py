@@ -30,6 +30,8 @@ _CONSTANT2 = SHT_CUDA_CONSTANT_B2
 class Sharing:
     """The constants that have their place already, by value."""
 
+    named: set[Symbol]
+
     def __init__(self, state: LinkState) -> None:
         self.state = state
         #: Bytes -> places: the kernels that have them, and the offset in the banks of all of them.

@@ -50,13 +50,13 @@ class OneInput:
     )
 
     def __init__(self, state: LinkState, obj: InputObject) -> None:
-        self.state = state
-        self.obj = obj
+        self.state: LinkState = state
+        self.obj: InputObject = obj
         self.owner: dict[int, Symbol] = {}
         self.duplicates: dict[int, Symbol] = {}
         self.seen_duplicates: set[int] = set()
         self.duplicate_places: dict[int, tuple[OutSection, int]] = {}
-        self.num_parts = 0
+        self.num_parts: int = 0
         self.skipped: set[int] = set()
         self.named_ends: dict[int, int] | None = None
         self.functions: list[tuple[InSymbol, Symbol]] = []
