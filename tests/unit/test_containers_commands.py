@@ -98,7 +98,7 @@ def test_kernels_filters_sorts_and_writes_csv(
     assert registers == sorted(registers, reverse=True)
     matching = {r["name"] for r in loaded(capsys, "kernels", wheel, "--all", "--match", "leaf")}
     assert matching == {r["name"] for r in everything if "leaf" in r["name"]} != set()
-    assert loaded(capsys, "kernels", wheel, "--match", "no such kernel") == []
+    assert loaded(capsys, "kernels", wheel, "--match", "no such kernel", status=1) == []
     rows = list(csv.DictReader(io.StringIO(output(capsys, "kernels", wheel, "--csv"))))
     assert len(rows) == len(loaded(capsys, "kernels", wheel))
     assert main(["kernels", str(wheel), "--sort", "colour"]) == 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from cubinspec.cli.options import JSON, WIDE, Arguments, Option, UsageError
+from cubinspec.cli.options import JSON, WIDE, Arguments, Option, UsageError, pattern_of
 from cubinspec.cli.output import for_each_file, printable, table_text, table_width, write_json
 
 TYPE_CHECKING = False
@@ -20,11 +20,18 @@ if TYPE_CHECKING:
     #: Gets the file, the path to the image inside it, and what was read of the image.
     Take = Callable[[str, str, Any], None]
 
-USAGE = "FILE... [--arch SM] [--match PATTERN] [--sort COLUMN] [--all] [--json|--csv]"
+USAGE = (
+    "FILE... [--arch SM] [--match PATTERN] [--sort COLUMN] [--all] [--relocatable] [--json|--csv]"
+)
 OPTIONS = (
     Option("--all", help="device functions too"),
+    Option("--relocatable", help="inputs of a device link too, beside the image linked of them"),
     Option("--arch", value="SM", help="only images of this target (sm_90, 90a, …)"),
-    Option("--match", value="PATTERN", help="only functions whose name has or matches PATTERN"),
+    Option(
+        "--match",
+        value="PATTERN",
+        help="only names that have PATTERN, fit it (* ? [a-z]) or match re:EXPRESSION",
+    ),
     Option("--sort", value="COLUMN", help="one table in this order, largest first (not for name)"),
     Option("--mangled", help="names as they are in the file"),
     WIDE,
@@ -34,23 +41,27 @@ OPTIONS = (
 )
 
 _HEAD: tuple[str, ...] = (
-    *("kind", "arch", "reg", "stack", "shared", "local", "const0", "bar", "threads"),
+    *("kind", "arch", "type", "reg", "stack", "shared", "local", "const0", "bar", "threads"),
     *("params", "name"),
 )
 _CSV_HEAD = (
-    *("kind", "arch", "registers", "stack", "shared", "local", "const0", "barriers"),
-    *("max_threads", "params", "param_size", "name", "path"),
+    *("kind", "arch", "type", "registers", "stack", "shared", "local", "const0", "barriers"),
+    *("max_threads", "params", "param_size", "stack_unknown", "name", "path"),
 )
 #: What ``--sort`` takes: the table's words and those of JSON and CSV.
 _COLUMNS = {
-    **{word: column for column, word in enumerate(_CSV_HEAD[:12])},
-    "reg": 2,
-    "bar": 7,
-    "threads": 8,
+    **{word: column for column, word in enumerate(_CSV_HEAD[:-1])},
+    "reg": _CSV_HEAD.index("registers"),
+    "bar": _CSV_HEAD.index("barriers"),
+    "threads": _CSV_HEAD.index("max_threads"),
 }
 #: Columns of text, which are aligned to the left and sorted from A to Z.
-_TEXT_WORDS = frozenset(("kind", "arch", "name", "image"))
+_TEXT_WORDS = frozenset(("kind", "arch", "type", "name", "image"))
 _NAME = _CSV_HEAD.index("name")
+_STACK = _CSV_HEAD.index("stack")
+_UNKNOWN = _CSV_HEAD.index("stack_unknown")
+#: Place of the stack among the numbers of a row, which follow kind, arch and type.
+_STACK_NUMBER = _STACK - 3
 _ABSENT = "-"
 _ARROW = " → "
 #: Characters of the column "image" on a terminal.
@@ -84,7 +95,7 @@ class Reading:
         self._every_function = arguments.flag("--all")
         self._mangled = arguments.flag("--mangled")
         self._width = table_width(arguments)
-        self._pattern = arguments.value("--match")
+        self._pattern = pattern_of(arguments)
 
     def __call__(self, cubin: Cubin, arch: str) -> Any:
         """Read a cubin whose target is ``arch``; the result is empty when nothing matches."""
@@ -117,28 +128,76 @@ class Reading:
         return records
 
 
+class Choice:
+    """Which images are read, and what came of the choice. It is sent to other processes.
+
+    Attributes:
+        targets: of the images that are wanted; ``None`` for all.
+        relocatable: inputs of a device link too, beside its result.
+        met: targets of all images.
+        chosen: how many images were wanted.
+        rows: how many functions were found in them.
+    """
+
+    __slots__ = ("chosen", "met", "relocatable", "rows", "targets")
+
+    def __init__(self, arguments: Arguments) -> None:
+        self.targets = _wanted_targets(arguments)
+        self.relocatable = arguments.flag("--relocatable")
+        self.met: set[str] = set()
+        self.chosen = 0
+        self.rows = 0
+
+    def wants(self, arch: str) -> bool:
+        """Whether images for this target are wanted."""
+        return self.targets is None or arch in self.targets
+
+    def note(self, pattern: str | None) -> str:
+        """What to say when nothing fitted; empty when something did, or nothing was asked for."""
+        if not self.met:
+            return ""
+        if not self.chosen:
+            wanted = " or ".join(sorted(self.targets or ()))
+            return f"no image is for {wanted}; there are {' '.join(sorted(self.met))}"
+        if pattern is not None and not self.rows:
+            return f"no name in {self.chosen} cubins has or matches {pattern!r}"
+        return ""
+
+
 def _for_each(arguments: Arguments, files: list[str], reading: Reading, take: Take) -> int:
     """Read every cubin in the files; returns the exit status."""
-    wanted = _wanted_targets(arguments)
+    choice = Choice(arguments)
     jobs = arguments.integer("--jobs")
     if jobs is not None and jobs < 1:
         raise UsageError("--jobs needs a positive number")
     num_faults = 0
 
+    def count(file: str, path: str, found: Any) -> None:
+        choice.chosen += 1
+        choice.rows += bool(found)
+        take(file, path, found)
+
     def read_file(file: str) -> None:
         nonlocal num_faults
-        if not _read_cubin(file, reading, wanted, take):
+        if not _read_cubin(file, reading, choice, count):
             from cubinspec.cli.kernels_in import read_container
 
             num_faults += read_container(
-                file, reading, wanted, jobs, lambda path, found: take(file, path, found)
+                file, reading, choice, jobs, lambda path, found: count(file, path, found)
             )
 
     status = for_each_file(files, read_file)
-    return 1 if num_faults else status
+    if num_faults:
+        return 1
+    note = choice.note(arguments.value("--match"))
+    if note:
+        sys.stdout.flush()
+        print(f"cubinspec: {printable(note)}", file=sys.stderr)
+        return 1
+    return status
 
 
-def _read_cubin(file: str, reading: Reading, wanted: frozenset[str] | None, take: Take) -> bool:
+def _read_cubin(file: str, reading: Reading, choice: Choice, take: Take) -> bool:
     """Read a file that is itself a cubin, without loading the code for containers.
 
     Returns:
@@ -156,7 +215,8 @@ def _read_cubin(file: str, reading: Reading, wanted: frozenset[str] | None, take
     except (NotCubinError, IsADirectoryError):
         return False
     with cubin:
-        if wanted is None or cubin.arch in wanted:
+        choice.met.add(cubin.arch)
+        if choice.wants(cubin.arch):
             take(file, file, reading(cubin, cubin.arch))
     return True
 
@@ -250,7 +310,11 @@ class _Table:
 
             name = str if self._mangled else readable
             write_csv(
-                _CSV_HEAD, [(*row[:_NAME], name(row[_NAME]), path) for path, row in self._kept]
+                _CSV_HEAD,
+                [
+                    (*row[:_UNKNOWN], _reason_cell(row, self._mangled), name(row[_NAME]), path)
+                    for path, row in self._kept
+                ],
             )
         elif column is not None:
             rows = [row for _, row in self._kept]
@@ -302,12 +366,18 @@ def rows_text(
         head = (*head[:-1], "image", head[-1])
     columns: list[Sequence[str]] = []
     if rows:
-        kind, arch, *numbers, params, sizes, names = zip(*rows, strict=True)
+        kind, arch, types, *numbers, params, sizes, reasons, names = zip(*rows, strict=True)
         if kinds:
             columns.append(kind)
-        columns.append(arch)
+        columns += (arch, types)
         for cells in numbers:
             columns.append([_ABSENT if cell is None else str(cell) for cell in cells])
+        if any(reasons):
+            stacks = columns[-len(numbers) + _STACK_NUMBER]
+            columns[-len(numbers) + _STACK_NUMBER] = [
+                stack if reason is None else reason[0]
+                for stack, reason in zip(stacks, reasons, strict=True)
+            ]
         columns.append(
             [
                 f"{count}:{size or 0}" if count else "0"
@@ -320,7 +390,35 @@ def rows_text(
     else:
         columns = [()] * len(head)
     left = frozenset(i for i, word in enumerate(head) if word in _TEXT_WORDS)
-    return table_text(head, columns, left, width)
+    return table_text(head, columns, left, width) + _reasons_text(rows, mangled, width)
+
+
+def _reason_cell(row: Row, mangled: bool) -> str:
+    if row[_UNKNOWN] is None:
+        return ""
+    from cubinspec.report.stack import reason_text
+
+    return reason_text(row[_UNKNOWN], mangled=mangled)
+
+
+def _reasons_text(rows: list[Row], mangled: bool, width: int | None) -> str:
+    """Lines under the table that say why a stack is not known."""
+    if not any(row[_UNKNOWN] for row in rows):
+        return ""
+    from cubinspec.report.stack import reason_text
+
+    found = {
+        f"stack of {_shown(row[_NAME], mangled)}: unknown, "
+        f"{printable(reason_text(row[_UNKNOWN], mangled=mangled))}": None
+        for row in rows
+        if row[_UNKNOWN] is not None
+    }
+    lines = list(found)
+    if width is not None:
+        from cubinspec.cli.fit import fit
+
+        lines = fit(lines, width)
+    return "\n".join((*lines, ""))
 
 
 #: Shown forms of (name, mangled); a library holds the same names once per architecture.
@@ -346,7 +444,17 @@ def _shown(name: str, mangled: bool) -> str:
 def rows_of(cubin: Cubin, every_function: bool, arch: str) -> list[Row]:
     """The unformatted table rows of a cubin for the target ``arch``."""
     functions = cubin.functions if every_function else cubin.kernels
-    return [_row(arch, function) for function in functions]
+    word = cubin.header.type_word
+    rows = [_row(arch, word, function) for function in functions]
+    if cubin.header.is_relocatable or any(row[_STACK] is None for row in rows):
+        from cubinspec.report.stack import reasons_of
+
+        reasons = reasons_of(cubin, functions)
+        rows = [
+            (*row[:_UNKNOWN], reason, *row[_UNKNOWN + 1 :])
+            for row, reason in zip(rows, reasons, strict=True)
+        ]
+    return rows
 
 
 def records_of(cubin: Cubin, every_function: bool) -> list[dict[str, Any]]:
@@ -356,10 +464,11 @@ def records_of(cubin: Cubin, every_function: bool) -> list[dict[str, Any]]:
     return kernel_records(cubin, every_function=every_function)
 
 
-def _row(arch: str, function: Function) -> Row:
+def _row(arch: str, word: str, function: Function) -> Row:
     return (
         function.kind,
         arch,
+        word,
         function.registers,
         function.stack,
         function.shared,
@@ -369,5 +478,6 @@ def _row(arch: str, function: Function) -> Row:
         function.max_threads,
         function.num_params,
         function.param_size,
+        None,
         function.name,
     )

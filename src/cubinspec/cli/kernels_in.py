@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from cubinspec.cli.kernels import Choice
     from cubinspec.containers import Image
     from cubinspec.containers.arena import Arena
     from cubinspec.model.cubin import Cubin
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 def read_container(
     file: str,
     reading: Reading,
-    wanted: frozenset[str] | None,
+    choice: Choice,
     jobs: int | None,
     take: Callable[[str, Any], None],
 ) -> int:
@@ -33,7 +34,7 @@ def read_container(
 
     Args:
         reading: what to read of a cubin.
-        wanted: targets; ``None`` for all.
+        choice: which images; it is told which targets were met.
         jobs: processes; by default all cores for a large file.
         take: gets the path to each cubin and what was read of it, in file order.
 
@@ -49,7 +50,7 @@ def read_container(
         large = not os.path.isdir(file) and os.path.getsize(file) >= MIN_PARALLEL_BYTES
         jobs = usable_cores() if large else 1
     faults = total = cubins = 0
-    work = functools.partial(_work, reading, wanted)
+    work = functools.partial(_work, reading, choice)
     with Progress("images") as progress:
         for _, result, error in work_on_file(file, work, jobs, _cost, progress.step):
             total += 1
@@ -58,8 +59,10 @@ def read_container(
                 report(error)
                 faults += 1
             elif type(result) is tuple:
-                path, is_cubin, found = result
-                cubins += is_cubin
+                path, arch, found = result
+                if arch:
+                    cubins += 1
+                    choice.met.add(arch)
                 if found is not None:
                     progress.clear()
                     take(path, found)
@@ -75,19 +78,19 @@ def _cost(image: Image) -> int:
     return image.stored_size if image.kind == "cubin" else 0
 
 
-def _work(
-    reading: Reading, wanted: frozenset[str] | None, image: Image, arena: Arena
-) -> tuple[str, bool, Any]:
-    """Path to the image, whether it is a cubin, and what was read of it if it is wanted."""
+def _work(reading: Reading, choice: Choice, image: Image, arena: Arena) -> tuple[str, str, Any]:
+    """Path to the image, its target if it is a cubin, and what was read of it if it is wanted."""
     path = str(image)
     if image.kind != "cubin":
-        return path, False, None
-    if wanted is not None and image.entry is not None and image.arch not in wanted:
-        return path, True, None
+        return path, "", None
+    if image.entry is not None and not choice.wants(image.arch):
+        return path, image.arch, None
+    if not choice.relocatable and image.superseded:
+        return path, image.arch, None
     with image.cubin(arena) as cubin:
         # only the fatbin entry says that a cubin is for a family
         family = image.entry is not None and image.entry.variant == "f"
         arch = image.arch if family else cubin.arch
-        if wanted is not None and image.entry is None and arch not in wanted:
-            return path, True, None
-        return path, True, reading(cubin, arch)
+        if image.entry is None and not choice.wants(arch):
+            return path, arch, None
+        return path, arch, reading(cubin, arch)

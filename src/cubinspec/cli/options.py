@@ -106,6 +106,23 @@ def _file_named(word: str) -> str:
     return plain if not os.path.lexists(word) and os.path.lexists(plain) else word
 
 
+def pattern_of(arguments: Arguments) -> str | None:
+    """The value of ``--match``.
+
+    Raises:
+        UsageError: it starts with ``re:``, and what follows is no regular expression.
+    """
+    pattern = arguments.value("--match")
+    if pattern is not None and pattern.startswith("re:"):
+        import re
+
+        try:
+            re.compile(pattern[3:])
+        except re.error as error:
+            raise UsageError(f"--match {pattern}: {error}") from None
+    return pattern
+
+
 def parse(options: tuple[Option, ...], words: list[str]) -> Arguments:
     """Split words into options and positional arguments; ``--`` ends the options.
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from cubinspec.cli.options import JSON, WIDE, Arguments, Option
+from cubinspec.cli.options import JSON, WIDE, Arguments, Option, pattern_of
 from cubinspec.cli.output import table_width, write_json
 from cubinspec.cli.walking import (
     ARCH,
     CSV,
+    MATCH,
+    RELOCATABLE,
     architecture_filter,
     for_each_image,
+    said_nothing_fits,
     shown,
     write_csv,
 )
@@ -21,17 +24,18 @@ if TYPE_CHECKING:
 
     from cubinspec.containers import Image
 
-USAGE = "FILE... [--arch SM] [--match PATTERN] [--mangled] [--json|--csv]"
+USAGE = "FILE... [--arch SM] [--match PATTERN] [--mangled] [--relocatable] [--json|--csv]"
 OPTIONS = (
     ARCH,
-    Option("--match", value="PATTERN", help="only kernels whose name has or matches PATTERN"),
+    MATCH,
+    RELOCATABLE,
     Option("--mangled", help="names as they are in the file"),
     WIDE,
     CSV,
     JSON,
 )
 
-_CSV_HEAD = ("path", "arch", "kernel", "ordinal", "offset", "size")
+_CSV_HEAD = ("path", "arch", "type", "kernel", "ordinal", "offset", "size")
 
 
 def run(arguments: Arguments) -> int:
@@ -39,17 +43,22 @@ def run(arguments: Arguments) -> int:
     from cubinspec.containers.arena import Arena
 
     selected = architecture_filter(arguments)
-    matches = matcher(arguments.value("--match"))
+    pattern = pattern_of(arguments)
+    matches = matcher(pattern)
+    relocatable = arguments.flag("--relocatable")
     name_of = str if arguments.flag("--mangled") else readable
     arena = Arena()
     records: list[dict[str, Any]] = []
 
     def visit(image: Image) -> None:
+        if image.superseded and not relocatable:
+            return
         with image.cubin(arena) as cubin:
             records.extend(
                 {
                     "path": str(image),
                     "arch": cubin.arch,
+                    "type": cubin.header.type_word,
                     "name": kernel.name,
                     "demangled": readable(kernel.name),
                     "param_offset": kernel.param_offset,
@@ -75,14 +84,22 @@ def run(arguments: Arguments) -> int:
         write_csv(
             _CSV_HEAD,
             [
-                (r["path"], r["arch"], name_of(r["name"]), p["ordinal"], p["offset"], p["size"])
+                (
+                    r["path"],
+                    r["arch"],
+                    r["type"],
+                    name_of(r["name"]),
+                    p["ordinal"],
+                    p["offset"],
+                    p["size"],
+                )
                 for r in records
                 for p in r["params"]
             ],
         )
     else:
         _print(records, name_of, table_width(arguments))
-    return status
+    return 1 if said_nothing_fits(pattern, len(records)) else status
 
 
 def _print(records: list[dict[str, Any]], name_of: Any, width: int | None) -> None:
@@ -96,7 +113,7 @@ def _print(records: list[dict[str, Any]], name_of: Any, width: int | None) -> No
     for record, name, fact in zip(records, names, facts, strict=True):
         if record["path"] != path:
             path = record["path"]
-            print(f"{shown(path)}  {record['arch']}")
+            print(f"{shown(path)}  {record['arch']}  {record['type']}")
         print(f"  {name}{fact}")
         for parameter in record["params"]:
             print(

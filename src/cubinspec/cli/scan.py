@@ -20,6 +20,7 @@ OPTIONS = (
     Option("-o", "--output", value="FILE", help="write parquet (needs pyarrow)"),
     Option("-j", "--jobs", value="N", help="processes (default: all cores)"),
     Option("--dask", value="ADDRESS", help="scan on the Dask cluster with this scheduler"),
+    Option("--relocatable", help="kernels of inputs of a device link, too"),
     Option("--schema", help="print the columns and stop"),
     CSV,
     JSON,
@@ -44,8 +45,8 @@ def run(arguments: Arguments) -> int:
     if jobs is not None and (jobs < 1 or dask is not None):
         raise UsageError("--jobs needs a positive number, and not --dask")
     try:
-        tally = _Tally()
-        batches = _batches(paths, jobs, dask, tally)
+        tally = _Tally(paths)
+        batches = _batches(arguments, jobs, dask, tally)
         if output is not None:
             return _to_parquet(batches, output, tally)
         return _to_text(batches, tally, as_json=arguments.flag("--json"))
@@ -55,25 +56,29 @@ def run(arguments: Arguments) -> int:
 
 
 def _batches(
-    paths: list[str], jobs: int | None, dask: str | None, tally: _Tally
+    arguments: Arguments, jobs: int | None, dask: str | None, tally: _Tally
 ) -> Iterator[list[Any]]:
     from cubinspec.scan.parallel import usable_cores
     from cubinspec.scan.run import clean, scan, scan_on_dask
 
+    paths, relocatable = arguments.files(), arguments.flag("--relocatable")
     if dask is not None:
-        found = scan_on_dask(paths, dask, step=tally.step)
+        found = scan_on_dask(paths, dask, step=tally.step, relocatable=relocatable)
     else:
-        found = scan(paths, jobs=usable_cores() if jobs is None else jobs, step=tally.step)
+        cores = usable_cores() if jobs is None else jobs
+        found = scan(paths, jobs=cores, step=tally.step, relocatable=relocatable)
     return map(clean, found)
 
 
 class _Tally:
     """Counts what comes and reports the faults."""
 
-    def __init__(self) -> None:
+    def __init__(self, paths: list[str]) -> None:
+        self._paths = paths
         self.images = 0
         self.kernels = 0
         self.faults = 0
+        self._files: set[str] = set()
         self._progress = Progress("images")
 
     def step(self, rows: list[dict[str, Any]]) -> None:
@@ -84,6 +89,7 @@ class _Tally:
     def add(self, rows: list[dict[str, Any]]) -> None:
         """Count rows, in their order."""
         for row in rows:
+            self._files.add(row["file"])
             if row["record"] == "image":
                 self.images += 1
             elif row["record"] == "kernel":
@@ -94,13 +100,32 @@ class _Tally:
                 complain(row["error"])
 
     def finish(self) -> int:
-        """Say what was found; the exit status."""
+        """Say what was found, and in which of the paths nothing was; the exit status."""
         self._progress.clear()
         summary = f"cubinspec: {self.images} images with {self.kernels} kernels"
         if self.faults:
             summary += f"; {self.faults} could not be read"
         print(summary, file=sys.stderr)
-        return 1 if self.faults else 0
+        return 1 if self._report_empty() or self.faults else 0
+
+    def _report_empty(self) -> bool:
+        """Say which paths held nothing; whether there was one."""
+        import os
+
+        from cubinspec.cli.walking import nothing_in
+        from cubinspec.errors import NotCubinError
+
+        empty = False
+        for path in self._paths:
+            below = os.path.join(path, "")
+            if any(file == path or file.startswith(below) for file in self._files):
+                continue
+            empty = True
+            if "://" in path:
+                report(NotCubinError("no device code was found in it", file=path))
+            else:
+                report(nothing_in(path, "device code"))
+        return empty
 
 
 def _to_parquet(batches: Iterator[list[Any]], output: str, tally: _Tally) -> int:

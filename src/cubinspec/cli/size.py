@@ -5,7 +5,7 @@ from __future__ import annotations
 from cubinspec.cli.options import JSON, WIDE, Arguments, Option, UsageError
 from cubinspec.cli.output import for_each_file, print_table, report, table_width, write_json
 from cubinspec.cli.progress import Progress
-from cubinspec.cli.walking import CSV, bytes_text, shown, write_csv
+from cubinspec.cli.walking import CSV, bytes_text, nothing_in, shown, write_csv
 from cubinspec.report.names import readable
 
 TYPE_CHECKING = False
@@ -14,12 +14,13 @@ if TYPE_CHECKING:
 
     from cubinspec.report.size import SizeReport, View
 
-USAGE = "FILE... [--by VIEW] [--top N] [--mangled] [--json|--csv]"
+USAGE = "FILE... [--by VIEW] [--top N] [--mangled] [--relocatable] [--json|--csv]"
 OPTIONS = (
     Option("--by", value="VIEW", help="only file, content, arch, section, kernel or duplicates"),
     Option("--top", value="N", help="rows per view (default 15; 0 for all)"),
     Option("--mangled", help="names as they are in the file"),
     WIDE,
+    Option("--relocatable", help="kernels of the inputs of a device link in rows of their own"),
     CSV,
     JSON,
 )
@@ -37,15 +38,18 @@ def run(arguments: Arguments) -> int:
     top = arguments.integer("--top")
     top = _TOP if top is None else top
     name_of = str if arguments.flag("--mangled") else readable
+    relocatable = arguments.flag("--relocatable")
     reports: list[SizeReport] = []
 
     def one(file: str) -> None:
         from cubinspec.report.size import measure
 
         with Progress("images") as progress:
-            found = measure(file, progress.step)
+            found = measure(file, progress.step, relocatable=relocatable)
         for error in found.faults:
             report(error)
+        if not found.images and not found.faults:
+            raise nothing_in(file, "device code")
         reports.append(found)
 
     status = for_each_file(arguments.files(), one)

@@ -12,13 +12,21 @@ from cubinspec.errors import CubinError, NotCubinError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from cubinspec.containers import Image
 
     Wanted = Callable[[Image], bool]
 
 ARCH = Option("--arch", value="SM", help="only images of this target (sm_90, 90a, compute_90, …)")
+MATCH = Option(
+    "--match",
+    value="PATTERN",
+    help="only kernels whose name has PATTERN, fits it (* ? [a-z]) or matches re:EXPRESSION",
+)
+RELOCATABLE = Option(
+    "--relocatable", help="inputs of a device link too, beside the image linked of them"
+)
 CSV = Option("--csv", help="comma-separated values instead of text")
 
 
@@ -74,6 +82,7 @@ def for_each_image(
         for file in files:
             found = 0
             broken = faults
+            targets: set[str] = set()
             if on_file is not None:
                 on_file(file)
             try:
@@ -87,6 +96,7 @@ def for_each_image(
                         if wanted is not None and not wanted(image):
                             if image.error is not None:
                                 refuse(image.error)
+                            targets.add(image.arch)
                             continue
                         found += 1
                         action(image)
@@ -94,13 +104,27 @@ def for_each_image(
                         refuse(error)
                 if not found and faults == broken:
                     progress.clear()
-                    report(nothing_in(file, expected))
+                    report(nothing_in(file, expected, targets))
                     status = 1
             except CubinError as error:
                 refuse(error)
     if faults and total > 1:
         complain(f"{faults} of {total} images could not be read")
     return 1 if faults else status
+
+
+def said_nothing_fits(pattern: str | None, names: int) -> bool:
+    """Say on stderr that no name fits ``--match``.
+
+    Args:
+        pattern: what was asked for; ``None`` for everything.
+        names: how many names fit.
+    """
+    if pattern is None or names:
+        return False
+    sys.stdout.flush()
+    print(f"cubinspec: no name has or matches {shown(repr(pattern))}", file=sys.stderr)
+    return True
 
 
 def require_arch(image: Image) -> None:
@@ -113,11 +137,20 @@ def require_arch(image: Image) -> None:
         raise image.error
 
 
-def nothing_in(file: str, expected: str) -> CubinError:
-    """The complaint about a file without anything that was asked for."""
+def nothing_in(file: str, expected: str, targets: Collection[str] = ()) -> CubinError:
+    """The complaint about a file without anything that was asked for.
+
+    Args:
+        expected: what was asked for.
+        targets: of the images that are in it all the same.
+    """
     from cubinspec.containers import identify
 
-    return NotCubinError(f"this is {identify(file)}; no {expected} was found in it", file=file)
+    there = " ".join(sorted(filter(None, targets)))
+    reason = f"this is {identify(file)}; no {expected} was found in it"
+    if there:
+        reason = f"no {expected} of those asked for is in it; there is code for {there}"
+    return NotCubinError(reason, file=file)
 
 
 def write_csv(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

@@ -93,6 +93,7 @@ class Image:
         "_offset",
         "_size",
         "_source",
+        "_superseded",
         "compression",
         "entry",
         "error",
@@ -113,6 +114,7 @@ class Image:
         entry: Entry | None = None,
         arch: str | None = None,
         error: CubinError | None = None,
+        superseded: bool | None = False,
     ) -> None:
         self.provenance: tuple[Step, ...] = provenance
         self.kind: str = kind
@@ -122,6 +124,7 @@ class Image:
         self._offset = offset
         self._size = size
         self._arch = arch
+        self._superseded = superseded
         self.stored_size = entry.stored_size if entry else size
         self.compression = entry.compression if entry else "none"
 
@@ -182,6 +185,24 @@ class Image:
         if self.kind == "cubin":
             return self.cubin().arch
         return ""
+
+    @property
+    def superseded(self) -> bool:
+        """Whether it is an input of a device link whose result is in the same host file.
+
+        A program that is built with separate compilation keeps the relocatable images of its
+        parts; a driver only sees the linked one. The host's section names tell which is which.
+        Without a section table the type of the cubin does, which costs a look into it.
+        """
+        if self._superseded is None:
+            self._superseded = self.kind == "cubin" and self._is_relocatable()
+        return self._superseded
+
+    def _is_relocatable(self) -> bool:
+        try:
+            return self.cubin().header.is_relocatable
+        except CubinError:
+            return False
 
     @property
     def size(self) -> int:

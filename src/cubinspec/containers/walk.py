@@ -186,7 +186,8 @@ def _search(source: Source, steps: tuple[Step, ...], kind: str) -> Iterator[Imag
                 "fatbin", f"fatbin {number}", at, fatbin.CONTAINER.size + size, section, wrapper
             )
             number += 1
-            at = yield from _container(source, (*steps, step), at, size)
+            superseded = host.superseded(section, wrapper)
+            at = yield from _container(source, (*steps, step), at, size, superseded)
         elif is_cubin_header(head):
             try:
                 length = cubin_length(source, at)
@@ -225,7 +226,7 @@ def _lost(source: Source, steps: tuple[Step, ...], wrapper: Wrapper) -> Image:
 
 
 def _container(
-    source: Source, steps: tuple[Step, ...], offset: int, size: int
+    source: Source, steps: tuple[Step, ...], offset: int, size: int, superseded: bool | None
 ) -> Generator[Image, None, int]:
     """Images of one container; returns where the search goes on."""
     at = offset + fatbin.CONTAINER.size
@@ -235,7 +236,7 @@ def _container(
             at = entry.payload_offset + entry.payload_size
             number = entry.number + 1
             step = Step("entry", f"entry {entry.number}", entry.offset - offset, at - entry.offset)
-            yield Image((*steps, step), entry.kind_name, source, entry=entry)
+            yield Image((*steps, step), entry.kind_name, source, entry=entry, superseded=superseded)
     except CubinError as error:
         yield _fault((*steps, Step("entry", f"entry {number}", at - offset)), error)
     return at

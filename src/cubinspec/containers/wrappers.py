@@ -14,6 +14,7 @@ from __future__ import annotations
 from struct import Struct
 
 from cubinspec.containers.elf_host import ElfFrame
+from cubinspec.containers.fatbin import CONTAINER
 from cubinspec.containers.pe_host import PeFrame
 from cubinspec.errors import CubinError
 from cubinspec.limits import MAX_WRAPPERS, SEARCH_CHUNK_BYTES
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
 SECTION = ".nvFatBinSegment"
 #: PE names end after eight characters.
 _PE_SECTION = SECTION[:8]
+#: Where linked device code is, and where the inputs of a device link are. PE names end early.
+FINAL_SECTION = ".nv_fatb"
+INPUT_SECTION = "__nv_rel"
 #: Magic, version, address of the container, address of a list; by the size of an address.
 _RECORD = {8: Struct("<IIQQ"), 4: Struct("<IIII")}
 _ADDRESS = 8
@@ -84,9 +88,10 @@ class Host:
             half of some libraries, and nothing that could be given to a driver.
     """
 
-    __slots__ = ("regions", "tables", "wrappers")
+    __slots__ = ("_has_final", "regions", "tables", "wrappers")
 
     def __init__(self, source: Source, kind: str) -> None:
+        self._has_final: bool | None = None
         self.regions: list[tuple[int, int, str]] = []
         self.wrappers: list[Wrapper] = []
         self.tables: list[tuple[int, int]] = []
@@ -97,6 +102,30 @@ class Host:
                 self._read_pe(source)
         except CubinError:
             return  # cut or damaged: the magic numbers in it are found all the same
+
+    def superseded(self, section: str, wrapper: Wrapper | None) -> bool | None:
+        """Whether a container holds inputs of a device link whose result is in this host, too.
+
+        Args:
+            section: the section that holds the container; empty when no name tells.
+            wrapper: the wrapper that names the container.
+
+        Returns:
+            ``None`` when only the images themselves can tell.
+        """
+        if self.regions:
+            return section.startswith(INPUT_SECTION) and self._final_is_here()
+        if wrapper is not None and wrapper.is_device_link:
+            return False
+        return None if any(other.is_device_link for other in self.wrappers) else False
+
+    def _final_is_here(self) -> bool:
+        if self._has_final is None:
+            self._has_final = any(
+                name.startswith(FINAL_SECTION) and end - start >= CONTAINER.size
+                for start, end, name in self.regions
+            )
+        return self._has_final
 
     def _read_elf(self, source: Source) -> None:
         frame = ElfFrame(source, sections=False)

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from cubinspec.format.attributes import InfoRow
+    from cubinspec.model.header import Header
     from cubinspec.model.info import InfoRecord
     from cubinspec.model.parameter import Parameter
     from cubinspec.model.section import Section, SectionList
@@ -74,6 +75,10 @@ if TYPE_CHECKING:
         @property
         def arch(self) -> str:
             """The target."""
+
+        @property
+        def header(self) -> Header:
+            """The ELF header."""
 
         @property
         def sections(self) -> SectionList:
@@ -224,6 +229,7 @@ class Function:
             "name": self.name,
             "kind": self.kind,
             "arch": self.arch,
+            "type": self.table.file.header.type_word,
             "registers": self.registers,
             "stack": self.stack,
             "frame_size": self.frame_size,

@@ -13,6 +13,8 @@ from cubinspec_generated.codes import (
     EI_ABIVERSION,
     EI_OSABI,
     ELFOSABI_CUDA_V2,
+    ET_EWP,
+    ET_EXEC,
     ET_REL,
 )
 
@@ -20,6 +22,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec.reader.elf import Elf
 
+#: Kinds of cubins in short.
+_TYPE_WORDS = {ET_EXEC: "exe", ET_REL: "rel", ET_EWP: "ewp"}
 #: Bits of ``e_flags`` of ABI 8 that say which code there is: Mercury alone, both, SASS alone.
 _KIND_MASK = (1 << EF_CUDA_V2_SM_SHIFT) - 1
 
@@ -103,6 +107,11 @@ class Header:
         from cubinspec_generated.tables.elf_header import TYPE_NAMES
 
         return TYPE_NAMES.get(self.e_type)
+
+    @property
+    def type_word(self) -> str:
+        """``exe``, ``rel`` or ``ewp``; a value that nobody has named in hexadecimal."""
+        return _TYPE_WORDS.get(self.e_type) or f"{self.e_type:#x}"
 
     @property
     def is_relocatable(self) -> bool:

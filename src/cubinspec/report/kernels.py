@@ -17,8 +17,14 @@ def kernel_records(cubin: Cubin, *, every_function: bool = False) -> list[dict[s
     Args:
         every_function: device functions too.
     """
+    from cubinspec.report.stack import reason_record, reasons_of
+
     functions = cubin.functions if every_function else cubin.kernels
-    records = [function_record(cubin, function) for function in functions]
+    records = []
+    for function, reason in zip(functions, reasons_of(cubin, functions), strict=True):
+        record = function_record(cubin, function)
+        record["stack_unknown"] = reason_record(reason)
+        records.append(record)
     records.sort(key=lambda record: (record["kind"] != "kernel", record["name"]))
     return records
 

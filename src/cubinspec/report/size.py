@@ -47,6 +47,7 @@ STRUCTURE = "archive structure"
 MODULE = "(shared by a module)"
 NOT_DEVICE = "(not device code)"
 NO_CUBIN = "(not in a cubin)"
+SUPERSEDED = "(inputs of a device link)"
 UNREADABLE = "(unreadable image)"
 
 
@@ -156,16 +157,20 @@ class SizeReport:
         return (self.by_file, self.by_content, self.by_arch, self.by_section, self.by_kernel)
 
 
-def measure(file: str, step: Callable[[str], None] = lambda text: None) -> SizeReport:
+def measure(
+    file: str, step: Callable[[str], None] = lambda text: None, *, relocatable: bool = False
+) -> SizeReport:
     """Take the size of a file or folder apart.
 
     Args:
+        relocatable: give what the inputs of a device link hold to their kernels, too, and not to
+            one row, where the linked image is in the same file.
         step: called with every image, for progress.
 
     Raises:
         FileAccessError: the file cannot be opened.
     """
-    measuring = _Measuring(file)
+    measuring = _Measuring(file, relocatable)
     arena = Arena()
     for image in images(file, visit=measuring.visit):
         if image.error is not None:
@@ -179,8 +184,9 @@ def measure(file: str, step: Callable[[str], None] = lambda text: None) -> SizeR
 class _Measuring:
     """Attributes bytes while a file is walked."""
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, relocatable: bool) -> None:
         self.report = SizeReport(file)
+        self._relocatable = relocatable
         self._files: set[str] = set()
         self._leaves: dict[str, _Leaf] = {}
         self._images: dict[tuple[str, str, bytes], Copies] = {}
@@ -251,6 +257,7 @@ class _Measuring:
         ratio = file_bytes / size if size else 0.0
         arch = image.arch
         place = str(image)
+        superseded = image.superseded and not self._relocatable
         names = {function.name for function in cubin.functions}
         spans = []
         for section in cubin.sections:
@@ -270,15 +277,15 @@ class _Measuring:
             name = section.name
             function = _function_of(name, names)
             pieces.append((section_kind(name), function or MODULE, own))
-            if function and name.startswith(".text."):
+            if function and name.startswith(".text.") and not superseded:
                 code.append((function, sha256(section.data).digest(), own))
         report = self.report
         for kind, function, own in pieces:
             report.by_section.add(kind, own * ratio, own)
-            report.by_kernel.add(function, own * ratio, own)
+            report.by_kernel.add(SUPERSEDED if superseded else function, own * ratio, own)
         gaps = size - attributed
         report.by_section.add(GAPS, gaps * ratio, gaps)
-        report.by_kernel.add(MODULE, gaps * ratio, gaps)
+        report.by_kernel.add(SUPERSEDED if superseded else MODULE, gaps * ratio, gaps)
         for function, digest, own in code:
             copies = self._code.setdefault((arch, function, digest), Copies(own))
             copies.add(place, own * ratio)

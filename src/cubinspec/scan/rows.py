@@ -29,15 +29,19 @@ class Task(ValueObject):
         path: the file, a path or URL.
         share: which of the shares, from 0.
         shares: how many shares, of about equal cost, the file has.
+        relocatable: kernels of superseded images too.
     """
 
-    __match_args__ = ("path", "share", "shares")
+    __match_args__ = ("path", "share", "shares", "relocatable")
     __slots__ = __match_args__
 
-    def __init__(self, path: str, share: int = 0, shares: int = 1) -> None:
+    def __init__(
+        self, path: str, share: int = 0, shares: int = 1, relocatable: bool = False
+    ) -> None:
         self.path = path
         self.share = share
         self.shares = shares
+        self.relocatable = relocatable
 
 
 def open_source(path: str) -> Source:
@@ -79,16 +83,18 @@ def scan_task(task: Task) -> list[Row]:
     except CubinError as error:
         return [_fault(task.path, task.path, None, error)] if task.share == 0 else []
     for number, image in share_of(images_of(source), task.share, task.shares):
-        rows.extend(rows_of_image(task.path, number, image, arena))
+        rows.extend(rows_of_image(task.path, number, image, arena, relocatable=task.relocatable))
     return rows
 
 
-def rows_of_image(file: str, number: int, image: Image, arena: Arena) -> list[Row]:
+def rows_of_image(
+    file: str, number: int, image: Image, arena: Arena, *, relocatable: bool = False
+) -> list[Row]:
     """The row of an image and those of its kernels; a fault row if it cannot be read."""
     try:
         if image.error is not None:
             raise image.error
-        return list(_rows(file, number, image, arena))
+        return list(_rows(file, number, image, arena, relocatable))
     except CubinError as error:
         return [_fault(file, str(image), number, error)]
 
@@ -97,7 +103,7 @@ def _fault(file: str, path: str, number: int | None, error: CubinError) -> Row:
     return {"record": "fault", "file": file, "path": path, "image": number, "error": str(error)}
 
 
-def _rows(file: str, number: int, image: Image, arena: Arena) -> Iterator[Row]:
+def _rows(file: str, number: int, image: Image, arena: Arena, relocatable: bool) -> Iterator[Row]:
     from hashlib import sha256
 
     common: Row = {
@@ -111,6 +117,7 @@ def _rows(file: str, number: int, image: Image, arena: Arena) -> Iterator[Row]:
         "offset": image.offset,
         "stored_size": image.stored_size,
         "compression": image.compression,
+        "superseded": image.superseded,
     }
     if image.scrambled:
         yield {**common, **_target(image.arch), "size": image.size}
@@ -125,6 +132,7 @@ def _rows(file: str, number: int, image: Image, arena: Arena) -> Iterator[Row]:
         # Only the fatbin entry says that a cubin is for a family (sm_100f).
         arch = image.arch if image.entry is not None else cubin.arch
         common.update(_target(arch))
+        common["type"] = cubin.header.type_word
         kernels = [
             {
                 **common,
@@ -150,7 +158,8 @@ def _rows(file: str, number: int, image: Image, arena: Arena) -> Iterator[Row]:
             **_tool(cubin),
             "num_kernels": len(kernels),
         }
-    yield from kernels
+    if relocatable or not image.superseded:
+        yield from kernels
 
 
 def _target(arch: str) -> Row:

@@ -26,8 +26,18 @@ DASK_TIMEOUT = "30s"
 ROWS_PER_GROUP = 50_000
 
 
-def tasks_for(paths: PathName | Iterable[PathName]) -> Iterator[Task]:
-    """Tasks for files, folders and URLs; a large library becomes several."""
+def tasks_for(paths: PathName | Iterable[PathName], *, relocatable: bool = False) -> Iterator[Task]:
+    """Tasks for files, folders and URLs; a large library becomes several.
+
+    Args:
+        relocatable: kernels of superseded images too.
+    """
+    for task in _tasks_for(paths):
+        task.relocatable = relocatable
+        yield task
+
+
+def _tasks_for(paths: PathName | Iterable[PathName]) -> Iterator[Task]:
     import os
 
     for path in listed(paths):
@@ -74,17 +84,19 @@ def scan(
     *,
     jobs: int = 1,
     step: Callable[[list[Row]], None] | None = None,
+    relocatable: bool = False,
 ) -> Iterator[list[Row]]:
     """Rows of all images below paths, in the order of files and images.
 
     Args:
         jobs: processes; a process that dies loses nothing, its tasks are done again.
         step: gets the rows of each task when it ends, for progress.
+        relocatable: kernels of superseded images too.
 
     Raises:
         FileAccessError: a URL cannot be listed.
     """
-    tasks = list(tasks_for(paths))
+    tasks = list(tasks_for(paths, relocatable=relocatable))
     return _in_order(tasks, _ended(tasks, jobs), step)
 
 
@@ -164,11 +176,13 @@ def scan_on_dask(
     address: str,
     *,
     step: Callable[[list[Row]], None] | None = None,
+    relocatable: bool = False,
 ) -> Iterator[list[Row]]:
     """:func:`scan` on a Dask cluster; its workers need this package and the same paths.
 
     Args:
         address: of the scheduler, such as ``tcp://host:8786``.
+        relocatable: kernels of superseded images too.
 
     Raises:
         FileAccessError: Dask is not installed, or the scheduler does not answer.
@@ -182,7 +196,7 @@ def scan_on_dask(
     except (OSError, TimeoutError, ValueError) as error:
         raise FileAccessError(f"no Dask scheduler answers: {error}", file=address) from error
     with client:
-        tasks = list(tasks_for(paths))
+        tasks = list(tasks_for(paths, relocatable=relocatable))
         futures = client.map(scan_task, tasks, pure=False, retries=MAX_ATTEMPTS)
         number_of = {future.key: number for number, future in enumerate(futures)}
 

@@ -19,6 +19,8 @@ COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("size", "int64", "bytes after decompression"),
     ("compression", "string", "none, zstd, lz4, lz4-frame or zlib"),
     ("sha256", "string", "of the decompressed image; null when it is scrambled"),
+    ("superseded", "bool", "whether it is an input of a device link whose result is in the file"),
+    ("type", "string", "exe for final images, rel for relocatable ones, of cubins and kernels"),
     ("elf_type", "string", "ET_EXEC, ET_REL, …"),
     ("tool", "string", "what made the cubin, from its note"),
     ("tool_version", "string", "version of that tool"),

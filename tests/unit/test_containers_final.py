@@ -1,0 +1,146 @@
+"""Programs built with separate compilation: final images are listed, their inputs on demand."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cubinspec import Cubin
+from cubinspec.cli import main
+from cubinspec.containers import images
+from cubinspec.containers.fatbin_write import container, entry_for
+from cubinspec.report.stack import Calls, reason_text
+from tests.unit.containers_kit import ar_of, cubin, elf_host, linked_host
+
+LINKED = container([entry_for(cubin("calls.sm_90.exe.cubin"), compress_all=True)])
+INPUT = container([entry_for(cubin("calls.sm_90.rel.cubin"), compress_all=True)])
+NAMES = sorted(kernel.name for kernel in Cubin.parse(cubin("calls.sm_90.exe.cubin")).kernels)
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    """A host with the result of a device link and its input."""
+    path = tmp_path / "lib.so"
+    path.write_bytes(elf_host({".nv_fatbin": LINKED, "__nv_relfatbin": INPUT}))
+    return path
+
+
+def loaded(capsys: pytest.CaptureFixture[str], *words: object, status: int = 0) -> Any:
+    """JSON output of a command."""
+    assert main([str(word) for word in (*words, "--json")]) == status
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("command", ["kernels", "params"])
+def test_each_kernel_is_listed_once(
+    program: Path, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    final = loaded(capsys, command, program)
+    assert sorted((r["name"], r["type"]) for r in final) == [(name, "exe") for name in NAMES]
+    both = loaded(capsys, command, program, "--relocatable")
+    assert Counter((r["name"], r["type"]) for r in both) == Counter(
+        (name, kind) for name in NAMES for kind in ("exe", "rel")
+    )
+    assert main([command, str(program), "--csv", "--relocatable"]) == 0
+    rows = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    assert {row["type"] for row in rows} == {"exe", "rel"}
+
+
+def test_a_scan_lists_kernels_once_and_every_image(
+    program: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = loaded(capsys, "scan", program)
+    assert [r["superseded"] for r in rows if r["record"] == "image"] == [False, True]
+    assert {r["type"] for r in rows if r["record"] == "kernel"} == {"exe"}
+    rows = loaded(capsys, "scan", program, "--relocatable")
+    assert {r["type"] for r in rows if r["record"] == "kernel"} == {"exe", "rel"}
+
+
+def test_size_gives_inputs_of_a_link_one_row(
+    program: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (report,) = loaded(capsys, "size", program)
+    sizes = {row["name"]: row["bytes"] for row in report["by_kernel"]}
+    assert sizes["(inputs of a device link)"] == len(cubin("calls.sm_90.rel.cubin"))
+    assert sum(row["file_bytes"] for row in report["by_kernel"]) == program.stat().st_size
+    (report,) = loaded(capsys, "size", program, "--relocatable")
+    more = {row["name"]: row["bytes"] for row in report["by_kernel"]}
+    assert "(inputs of a device link)" not in more
+    assert all(more[name] > sizes[name] for name in NAMES)
+
+
+def test_without_a_linked_image_inputs_are_all_there_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "part.o"
+    path.write_bytes(elf_host({".nv_fatbin": b"", "__nv_relfatbin": INPUT}))
+    assert {r["type"] for r in loaded(capsys, "kernels", path)} == {"rel"}
+    path.write_bytes(ar_of({"a.o": elf_host({"__nv_relfatbin": INPUT})}))
+    assert {r["type"] for r in loaded(capsys, "kernels", path)} == {"rel"}
+
+
+def test_without_section_names_types_tell() -> None:
+    host = linked_host([LINKED, INPUT], [2, 1], table=False)
+    assert [image.superseded for image in images(host)] == [False, True]
+    # no wrapper says that there was a device link
+    host = linked_host([LINKED, INPUT], [1, 1], table=False)
+    assert [image.superseded for image in images(host)] == [False, False]
+
+
+def test_what_fits_nothing_is_said(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for words, text in (
+        (("kernels", "--match", "absent"), "absent"),
+        (("kernels", "--match", "re:^absent$"), "absent"),
+        (("kernels", "--arch", "sm_70", "--arch", "75"), "sm_70 or sm_75; there are sm_90"),
+        (("params", "--match", "absent"), "absent"),
+        (("params", "--arch", "sm_70"), "sm_90"),
+        (("images", "--arch", "sm_70"), "sm_90"),
+    ):
+        assert main([*words, str(program)]) == 1, words
+        assert text in capsys.readouterr().err, words
+    name = NAMES[0]
+    assert main(["kernels", str(program), "--match", "re:("]) == 2
+    found = loaded(capsys, "kernels", program, "--match", f"re:^{name[:-1]}.$")
+    assert name in {record["name"] for record in found}
+    arch = ("--arch", "sm_70", "--arch", "sm_90")
+    assert len(loaded(capsys, "kernels", program, *arch)) == len(NAMES)
+
+
+@pytest.mark.parametrize("command", [["size"], ["scan", "--csv"]])
+def test_foreign_and_empty_files_are_errors(
+    tmp_path: Path, command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, data in (("empty", b""), ("text.txt", b"no device code\n")):
+        path = tmp_path / name
+        path.write_bytes(data)
+        assert main([*command, str(path)]) == 1
+        assert name in capsys.readouterr().err
+
+
+def test_why_a_stack_is_unknown(capsys: pytest.CaptureFixture[str]) -> None:
+    class Graph(Calls):
+        """Calls without a cubin."""
+
+        def __init__(self, calls: dict[str, list[str]]) -> None:
+            self._calls = calls
+            self._external = {"far"}
+            self._indirect = {"pointer"}
+
+    calls = Graph({"k": ["a", "far"], "a": ["b"], "b": ["a"], "m": ["far"], "n": ["pointer"]})
+    for name, final, text in (
+        ("k", True, "recursion: a → b → a"),
+        ("b", True, "recursion: b → a → b"),
+        ("m", False, "external far"),
+        ("n", False, "indirect call in pointer"),
+    ):
+        reason = calls.reason(name, final=final)
+        assert reason is not None
+        assert reason_text(reason) == text
+    assert calls.reason("m", final=True) is None
+    assert calls.reason("absent", final=True) is None
