@@ -11,7 +11,7 @@ import sys
 from pickle import dumps, loads
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cubinspec.errors import BadStructureError, CubinError, TruncatedError
@@ -62,6 +62,7 @@ def _record(value: tuple[int, int, int] | tuple[int, int, bytes]) -> bodies.Attr
     return (form, code, len(rest), rest) if isinstance(rest, bytes) else (form, code, rest, b"")
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.lists(st.one_of(_SVAL, _VALUE).map(_record), max_size=4), max_size=12))
 def test_streams_of_one_file(found: list[list[bodies.AttributeRecord]]) -> None:
     """Whatever other streams were read before, a stream has its own records and bytes."""
