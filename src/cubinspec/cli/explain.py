@@ -28,7 +28,7 @@ def run(arguments: Arguments) -> int:
     status = 0
     answers = []
     for word in arguments.positional:
-        matches = explain(word)
+        matches = explain(word) or _more(word)
         answers.append({"word": word, "matches": matches})
         if not matches:
             status = 1
@@ -43,6 +43,51 @@ def run(arguments: Arguments) -> int:
     return status
 
 
+def _more(word: str) -> list[dict[str, Any]]:
+    """What a word means that stands in no table: a field, a rule, a key, a column."""
+    from cubinspec.report.words import word_matches
+
+    return [*_rules(word), *word_matches(word), *_columns(word)]
+
+
+def _rules(word: str) -> list[dict[str, Any]]:
+    """The rule of ``check`` with this number."""
+    from cubinspec.cli import load
+    from cubinspec.errors import MissingPackageError
+
+    if not word.upper().startswith("CUB") or not word[3:].isdecimal():
+        return []
+    try:
+        rules = load("check").RULES
+    except MissingPackageError:
+        return []
+    return [
+        _match(
+            "check",
+            "rules",
+            "rule of 'cubinspec check'",
+            {"name": r.id, "meaning": r.sentence, "rests on": r.evidence, "fix": r.fix},
+        )
+        for r in rules
+        if r.id == word.upper()
+    ]
+
+
+def _columns(word: str) -> list[dict[str, Any]]:
+    """The columns of this name in our tables."""
+    from cubinspec.cli.help import HELP
+
+    return [
+        _match(command, "columns", "column", {"name": word, "meaning": more.columns[word]})
+        for command, more in HELP.items()
+        if word in more.columns
+    ]
+
+
+def _match(table: str, group: str, subject: str, entry: dict[str, Any]) -> dict[str, Any]:
+    return {"table": table, "group": group, "subject": subject, "entry": entry}
+
+
 def _print(word: str, match: dict[str, Any]) -> None:
     from cubinspec.report.explain import names_of
 
@@ -51,12 +96,20 @@ def _print(word: str, match: dict[str, Any]) -> None:
     name = entry.pop("name", None) or entry.pop("pattern", None) or word
     # one bit of st_other has several names; show the one that was asked for
     name = next((other for other in names if other.lower() == word.lower()), name)
-    print(heading(f"{name}: {match['subject']} ({match['table']}.yaml, {match['group']})"))
+    print(heading(f"{name}: {match['subject']} ({_place(match)})"))
     for key in (*_ORDER, *(key for key in entry if key not in _ORDER)):
         if key in entry:
             for line in _lines(key, entry[key]):
                 print(f"  {line}")
     print()
+
+
+def _place(match: dict[str, Any]) -> str:
+    """Which file of the spec, or which command, says so."""
+    from cubinspec.report.explain import TABLES
+
+    table = f"{match['table']}.yaml" if match["table"] in TABLES else match["table"]
+    return f"{table}, {match['group']}"
 
 
 def _lines(key: str, value: Any) -> list[str]:

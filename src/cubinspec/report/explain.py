@@ -123,6 +123,7 @@ def names_of(entry: Entry) -> list[str]:
     return [
         *([str(entry["name"])] if "name" in entry else []),
         *(_ST_OTHER_PREFIX + entry[k] for k in ("func_name", "object_name") if k in entry),
+        *([str(entry["flag"])] if "flag" in entry else []),
     ]
 
 
