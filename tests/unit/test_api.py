@@ -16,8 +16,14 @@ from cubinspec.containers import FoundKernel
 from cubinspec.containers.fatbin_write import container, entry_for
 from cubinspec.errors import FileAccessError, NotCubinError
 from cubinspec.model.function import FunctionList
+from cubinspec_writer.builder import CubinBuilder
+from cubinspec_writer.editor import Edit
+from cubinspec_writer.emitter import describe
+from cubinspec_writer.linker import Named
 from tests.malformed.recipe import SAMPLES
+from tools.gen import api
 
+ROOT = Path(__file__).resolve().parents[2]
 SMALL = SAMPLES / "kernels.sm_75.exe.cubin"
 CALLS = SAMPLES / "two_files.sm_90.link-r.cubin"
 MERCURY = SAMPLES / "calls.sm_100.rel.cubin"
@@ -182,3 +188,32 @@ def test_every_object_says_what_it_is() -> None:
         assert "\\x00" not in text
         assert len(text) < 400
     assert isinstance(next(cubinspec.kernels(SMALL)), FoundKernel)
+
+
+def test_every_object_of_the_writer_says_what_it_is() -> None:
+    builder = CubinBuilder("sm_90")
+    kernel = builder.kernel("k", bytes(4096), registers=8)
+    data = CALLS.read_bytes()
+    result = cubinspec_writer.link(SAMPLES / "calls.sm_90.rel.cubin", "sm_90")
+    for shown in (builder, kernel, result, Edit(data), Named("a", data), describe(data)):
+        text = repr(shown)
+        assert type(shown).__name__ in text
+        assert len(text) < 200, text
+
+
+# -- the reference --------------------------------------------------------------------------------
+
+
+def test_the_reference_is_what_the_docstrings_say() -> None:
+    for path, text in api.emit().items():
+        assert (ROOT / path).read_text(encoding="utf-8") == text, "run make gen"
+
+
+@pytest.mark.parametrize("module", api.PAGES_FIRST)
+def test_every_public_name_is_documented(module: str) -> None:
+    page = (ROOT / api.FOLDER / f"{api.PAGES_FIRST[module]}.md").read_text(encoding="utf-8")
+    assert f"\n# {module}\n" in page
+    for name, value in api.exported(module):
+        assert f"\n## {name}\n" in page
+        if callable(value):
+            assert value.__doc__, f"{module}.{name} has no docstring"

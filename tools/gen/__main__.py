@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tools.gen import codes, fields, kaitai, lint, payloads, records, targets
+from tools.gen import api, codes, fields, kaitai, lint, payloads, records, targets
 from tools.gen.kaitai import CompileError
 from tools.gen.spec import SpecError, load_specs
 from tools.gen.tables import TableError, check_and_load
@@ -25,6 +25,7 @@ OWNED_FOLDERS = (
     kaitai.PACKAGE / "tables",
     kaitai.PACKAGE / "json",
     kaitai.JAVASCRIPT,
+    api.FOLDER,
 )
 
 
@@ -72,6 +73,7 @@ def generate(root: Path, ksc: str | None = None) -> dict[Path, str]:
         files[kaitai.PACKAGE / "producers.py"] = targets.emit_producers(tables)
     files[kaitai.PACKAGE / "py.typed"] = ""  # type checkers look for it
     files[rules.PAGE] = rules.render()
+    files.update(api.emit())
     return files
 
 

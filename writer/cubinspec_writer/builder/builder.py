@@ -37,9 +37,14 @@ if TYPE_CHECKING:
     from cubinspec_writer.emitter.model import Description
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class CubinBuilder(CubinParts):
     """Collects the parts of a cubin; :meth:`to_bytes` puts them together."""
+
+    def __repr__(self) -> str:
+        kind = "relocatable" if self.relocatable else "executable"
+        counts = f"{len(self.functions)} functions, {len(self.variables)} variables"
+        return f"<CubinBuilder {self.arch} {kind}: {counts}>"
 
     def kernel(
         self,

@@ -129,7 +129,7 @@ class Capsule:
     constants_relocations: list[Relocation] = field(default_factory=list)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Function:
     """A kernel or device function.
 
@@ -190,6 +190,10 @@ class Function:
     constants_relocations: list[Relocation] = field(default_factory=list)
     constants_resolved: bool = False
     capsule: Capsule | None = None
+
+    def __repr__(self) -> str:
+        kind = "kernel" if self.kernel else "function"
+        return f"<Function: {kind} {self.name}, {len(self.code)} bytes, {self.registers} registers>"
 
 
 @dataclass(slots=True)

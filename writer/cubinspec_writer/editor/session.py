@@ -50,6 +50,9 @@ class Edit:
             raise BadStructureError("this file cannot be written back as it is", file=file)
         self._holes = self._measure_holes()
 
+    def __repr__(self) -> str:
+        return f"<Edit of {self.file!r}, {len(self._data)} bytes>"
+
     def set(self, function: str, new: Resources) -> None:
         """Change registers, threads, stack, barriers or attributes of a function."""
         self._run(

@@ -409,6 +409,10 @@ class Description(ValueObject):
         self.null_value = null_value
         self.reasons: list[str] = [] if reasons is None else reasons
 
+    def __repr__(self) -> str:
+        counts = f"{len(self.sections)} sections, {len(self.symbols)} global symbols"
+        return f"<Description as of {self.profile}: {counts}>"
+
     @property
     def sections(self) -> list[Section]:
         """All sections in creation order."""

@@ -42,6 +42,10 @@ class LinkResult(ValueObject):
         self.half = half
         self.mercury = mercury
 
+    def __repr__(self) -> str:
+        size = sum(map(len, self.parts))
+        return f"<LinkResult: {size} bytes, {len(self.messages)} messages>"
+
     @property
     def bytes(self) -> builtins.bytes:
         """The linked cubin."""

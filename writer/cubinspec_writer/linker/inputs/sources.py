@@ -43,6 +43,9 @@ class Named(FrozenValue):
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "data", data)
 
+    def __repr__(self) -> str:
+        return f"<Named {self.name!r}, {len(self.data)} bytes>"
+
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
