@@ -115,7 +115,8 @@ def sizes_sum(python: str, wheel: Path) -> None:
 
 def others_work(python: str, wheel: Path) -> None:
     """The other commands that read have nothing to complain about."""
-    for command in ("archs", "params", "ptx"):
+    kinds = {row["kind"] for row in rows(python, "images", str(wheel))}
+    for command in ("archs", "params", *(["ptx"] if "ptx" in kinds else [])):
         output(python, command, str(wheel))
 
 
