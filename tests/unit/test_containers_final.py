@@ -16,7 +16,7 @@ from cubinspec.cli import main
 from cubinspec.containers import images
 from cubinspec.containers.fatbin_write import container, entry_for
 from cubinspec.report.stack import Calls, reason_text
-from tests.unit.containers_kit import ar_of, cubin, elf_host, linked_host
+from tests.unit.containers_kit import ar_of, cubin, elf_host, linked_host, zip_of
 
 LINKED = container([entry_for(cubin("calls.sm_90.exe.cubin"), compress_all=True)])
 INPUT = container([entry_for(cubin("calls.sm_90.rel.cubin"), compress_all=True)])
@@ -144,3 +144,65 @@ def test_why_a_stack_is_unknown(capsys: pytest.CaptureFixture[str]) -> None:
         assert reason_text(reason) == text
     assert calls.reason("m", final=True) is None
     assert calls.reason("absent", final=True) is None
+
+
+def test_a_kernel_may_be_spread_over_fatbins(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fatbins = [
+        container([entry_for(cubin(f"calls.{arch}.exe.cubin"), compress_all=True)])
+        for arch in ("sm_90", "sm_100")
+    ]
+    path = tmp_path / "lib.so"
+    path.write_bytes(elf_host({".nv_fatbin": b"".join(fatbins)}))
+    (report,) = loaded(capsys, "archs", path, "--require", "sm_90,sm_100")
+    assert (report["fatbins"], report["kernels"], report["others"]) == (2, len(NAMES), 0)
+    runs = {gpu["gpu"]: gpu["runs"] for gpu in report["gpus"]}
+    assert (runs["sm_90"], runs["sm_100"], runs["sm_80"]) == ("yes", "yes", "no")
+    library = ar_of({f"{n}.o": elf_host({".nv_fatbin": data}) for n, data in enumerate(fatbins)})
+    path.write_bytes(library)
+    assert main(["archs", str(path), "--require", "sm_90", "--require", "sm_100"]) == 0
+    # another library in the same wheel does not lend its code
+    wheel = tmp_path / "two.whl"
+    wheel.write_bytes(
+        zip_of({f"{n}.so": elf_host({".nv_fatbin": data}) for n, data in enumerate(fatbins)})
+    )
+    assert main(["archs", str(wheel), "--require", "sm_90"]) == 1
+
+
+def test_what_has_no_code_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    only = container([entry_for(cubin("cluster_sm90.sm_90.exe.cubin"), compress_all=True)])
+    both = container(
+        [
+            entry_for(cubin(f"calls.{arch}.exe.cubin"), compress_all=True)
+            for arch in ("sm_90", "sm_100")
+        ]
+    )
+    path = tmp_path / "lib.so"
+    path.write_bytes(elf_host({".nv_fatbin": only + both}))
+    capsys.readouterr()
+    assert main(["archs", str(path), "--require", "sm_100"]) == 1
+    printed = capsys.readouterr()
+    assert "fixed_cluster" not in printed.out
+    assert "and 1 more (--why names them)" in printed.err
+    assert main(["archs", str(path), "--require", "sm_100", "--why"]) == 1
+    printed = capsys.readouterr()
+    assert "no code for sm_100: kernel fixed_cluster: it has sm_90 (other-major)" in printed.out
+    (report,) = loaded(capsys, "archs", path, "--require", "sm_100", status=1)
+    (gpu,) = [gpu for gpu in report["gpus"] if gpu["missing"]]
+    assert gpu["runs"] == "partly"
+    assert {entry["name"] for entry in gpu["missing"]} == {
+        kernel.name for kernel in Cubin.parse(cubin("cluster_sm90.sm_90.exe.cubin")).kernels
+    }
+    assert main(["archs", str(path), "--require", "sm_90"]) == 0
+
+
+def test_a_fatbin_without_kernels_needs_code_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    part = container([entry_for(cubin("callee.sm_80.rel.cubin"), compress_all=True)])
+    path = tmp_path / "part.o"
+    path.write_bytes(elf_host({"__nv_relfatbin": part}))
+    (report,) = loaded(capsys, "archs", path, "--require", "sm_90", status=1)
+    assert (report["kernels"], report["others"]) == (0, 1)
+    assert [e["kind"] for gpu in report["gpus"] for e in gpu["missing"]] == ["fatbin"]

@@ -40,6 +40,7 @@ VIEWS = {
     "cubinspec.model.function.Function": "a view of a cubin",
     "cubinspec.model.section.Section": "a view of a cubin",
     "cubinspec.model.symbol.Symbol": "a view of a cubin",
+    "cubinspec.report.archs.Inventory": "filled while a file is walked",
     "cubinspec.report.archs.Facts": "a table that is read when it is made",
     "cubinspec_writer.editor.session.Edit": "a session",
 }

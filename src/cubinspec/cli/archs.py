@@ -6,19 +6,19 @@ import sys
 
 from cubinspec.cli.options import JSON, WIDE, Arguments, Option, UsageError
 from cubinspec.cli.output import print_table, table_width, write_json
-from cubinspec.cli.walking import CSV, for_each_image, require_arch, shown, write_csv
+from cubinspec.cli.walking import CSV, for_each_image, shown, write_csv
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cubinspec.containers import Image
-    from cubinspec.report.archs import Device
+    from cubinspec.report.archs import Device, Inventory
 
-USAGE = "FILE... [--require SM [--partly]] [--all] [--json|--csv]"
+USAGE = "FILE... [--require SM [--partly]] [--why] [--all] [--json|--csv]"
 OPTIONS = (
-    Option("--require", value="SM", help="exit with 1 unless every file runs on these GPUs"),
-    Option("--partly", help="with --require: a GPU that some of the fatbins serve is enough"),
+    Option("--require", value="SM", help="exit with 1 unless every kernel has code for these GPUs"),
+    Option("--partly", help="with --require: a GPU that some of the kernels have is enough"),
+    Option("--why", help="name everything that has no code for the GPUs required, or for any"),
     Option("--all", help="GPUs that it does not run on, too"),
     WIDE,
     CSV,
@@ -26,35 +26,28 @@ OPTIONS = (
 )
 
 _HEAD = ("gpu", "generation", "runs", "by", "why")
-_CSV_HEAD = ("file", "gpu", "generation", "runs", "units", "served", "rules", "targets")
+_CSV_HEAD = ("file", "gpu", "generation", "runs", "items", "served", "rules", "targets")
+#: How many names the complaint about a GPU has without ``--why``.
+_NAMED = 3
+_NAME_WIDTH = 80
 
 
 def run(arguments: Arguments) -> int:
     """Print a table per file, the CSV or the JSON list; check what is required."""
-    from cubinspec.report.archs import Facts, device_record, units
+    from cubinspec.report.archs import Facts, archs_record
 
     facts = Facts()
     required = _required(arguments, facts.devices)
     accepted = ("yes", "partly") if arguments.flag("--partly") else ("yes",)
+    why = arguments.flag("--why")
+    named = required or ([device.name for device in facts.devices.values()] if why else [])
     reports: list[dict[str, Any]] = []
     status = 0
     for file in arguments.files():
-        found, file_status = _images_of(file)
+        inventory, file_status = _inventory_of(file)
         status |= file_status
-        grouped = units(found)
-        targets = sorted({arch for unit in grouped for _, arch in unit.targets})
-        if not grouped:
-            continue
-        reports.append(
-            {
-                "file": file,
-                "units": len(grouped),
-                "targets": targets,
-                "gpus": [
-                    device_record(device, grouped, facts) for device in facts.devices.values()
-                ],
-            }
-        )
+        if inventory.fatbins:
+            reports.append(archs_record(file, inventory, facts, named))
     if arguments.flag("--json"):
         write_json(reports)
     elif arguments.flag("--csv"):
@@ -62,19 +55,23 @@ def run(arguments: Arguments) -> int:
     else:
         for report in reports:
             _print(report, required, arguments)
-    return 1 if _missing(reports, required, accepted) or (required and not reports) else status
+            if why:
+                _print_missing(report)
+    unmet = _missing(reports, required, accepted)
+    return 1 if unmet or (required and not reports) else status
 
 
-def _images_of(file: str) -> tuple[list[Image], int]:
-    """The images of a file whose targets are known, and the exit status."""
-    found: list[Image] = []
+def _inventory_of(file: str) -> tuple[Inventory, int]:
+    """The kernels of a file and their targets, and the exit status."""
+    from cubinspec.containers.arena import Arena
+    from cubinspec.report.archs import Inventory
 
-    def visit(image: Image) -> None:
-        require_arch(image)
-        found.append(image)
-
-    status = for_each_image([file], visit)
-    return found, status
+    arena = Arena()
+    inventory = Inventory()
+    status = for_each_image(
+        [file], lambda image: inventory.add(image, arena), visit=inventory.visit
+    )
+    return inventory, status
 
 
 def _required(arguments: Arguments, devices: dict[int, Device]) -> list[str]:
@@ -93,21 +90,48 @@ def _missing(reports: list[dict[str, Any]], required: list[str], accepted: tuple
         for record in report["gpus"]:
             if record["gpu"] in required and record["runs"] not in accepted:
                 failed = True
-                reasons = "; ".join(entry["because"] for entry in record["without"])
                 sys.stdout.flush()
-                print(
-                    f"cubinspec: {shown(report['file'])}: does not run on {record['gpu']} "
-                    f"({record['served']} of {record['units']} fatbins do): {reasons}",
-                    file=sys.stderr,
-                )
+                print(f"cubinspec: {_complaint(report, record)}", file=sys.stderr)
     return failed
+
+
+def _complaint(report: dict[str, Any], record: dict[str, Any]) -> str:
+    """What one GPU lacks, with the first names."""
+    missing = record["missing"]
+    names = [_short(shown(_name_of(entry))) for entry in missing[:_NAMED]]
+    if len(missing) > len(names):
+        names.append(f"and {len(missing) - len(names)} more (--why names them)")
+    reasons = "; ".join(entry["because"] for entry in record["without"])
+    return (
+        f"{shown(report['file'])}: does not run on {record['gpu']}: {record['served']} of "
+        f"{record['items']} {_what(report)} have code for it, not {', '.join(names)}: {reasons}"
+    )
+
+
+def _short(name: str) -> str:
+    """A name of at most ``_NAME_WIDTH`` characters, without its middle."""
+    half = _NAME_WIDTH // 2
+    return name if len(name) <= _NAME_WIDTH else f"{name[: half - 1]}…{name[-half:]}"
+
+
+def _name_of(entry: dict[str, Any]) -> str:
+    from cubinspec.report.names import readable
+
+    return readable(entry["name"]) if entry["kind"] == "kernel" else entry["name"]
+
+
+def _what(report: dict[str, Any]) -> str:
+    """What is counted, in words."""
+    if not report["others"]:
+        return "kernels"
+    return "kernels and fatbins without kernels" if report["kernels"] else "fatbins"
 
 
 def _csv_rows(reports: list[dict[str, Any]]) -> list[tuple[object, ...]]:
     return [
         (
             report["file"],
-            *(record[key] for key in ("gpu", "generation", "runs", "units", "served")),
+            *(record[key] for key in ("gpu", "generation", "runs", "items", "served")),
             " ".join(entry["rule"] for entry in record["by"] or record["without"]),
             " ".join(entry["target"] for entry in record["by"]),
         )
@@ -118,8 +142,12 @@ def _csv_rows(reports: list[dict[str, Any]]) -> list[tuple[object, ...]]:
 
 def _print(report: dict[str, Any], required: list[str], arguments: Arguments) -> None:
     everything = arguments.flag("--all")
-    units = report["units"]
-    print(f"{shown(report['file'])}: {units} fatbin{'' if units == 1 else 's'} or bare images")
+    total = report["kernels"] + report["others"]
+    others = f" and {report['others']} fatbins or images without kernels"
+    print(
+        f"{shown(report['file'])}: {report['kernels']} kernels{others if report['others'] else ''} "
+        f"in {report['fatbins']} fatbin{'' if report['fatbins'] == 1 else 's'} or bare images"
+    )
     print(f"  targets: {' '.join(report['targets'])}")
     rows = []
     for record in report["gpus"]:
@@ -127,7 +155,7 @@ def _print(report: dict[str, Any], required: list[str], arguments: Arguments) ->
             continue
         ways = record["by"] or record["without"]
         for index, entry in enumerate(ways):
-            count = "" if entry["units"] == units else f" ({entry['units']} of {units})"
+            count = "" if entry["items"] == total else f" ({entry['items']} of {total})"
             head = (record["gpu"], record["generation"], record["runs"])
             rows.append(
                 (
@@ -138,5 +166,17 @@ def _print(report: dict[str, Any], required: list[str], arguments: Arguments) ->
             )
         if record["runs"] == "partly":
             for entry in record["without"]:
-                rows.append(("", "", "", f"none ({entry['units']} of {units})", entry["because"]))
+                rows.append(("", "", "", f"none ({entry['items']} of {total})", entry["because"]))
     print_table(_HEAD, rows, frozenset(range(5)), table_width(arguments))
+
+
+def _print_missing(report: dict[str, Any]) -> None:
+    """Every kernel and fatbin that has no code for a GPU, with the targets that it has."""
+    for record in report["gpus"]:
+        for entry in record["missing"]:
+            inside = entry["where"] not in ("", report["file"])
+            where = f", in {shown(entry['where'])}" if inside else ""
+            print(
+                f"no code for {record['gpu']}: {entry['kind']} {shown(_name_of(entry))}: "
+                f"it has {' '.join(entry['targets'])} ({entry['rule']}){where}"
+            )

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
     from cubinspec.containers import Image
+    from cubinspec.containers.walk import Visit
 
     Wanted = Callable[[Image], bool]
 
@@ -55,6 +56,7 @@ def for_each_image(
     wanted: Wanted | None = None,
     expected: str = "device code",
     on_file: Callable[[str], None] | None = None,
+    visit: Visit | None = None,
 ) -> int:
     """Call ``action`` for every image in files, folders and archives.
 
@@ -64,6 +66,7 @@ def for_each_image(
         wanted: images that it returns false for are passed over.
         expected: what a file without any wanted image is said to lack.
         on_file: called before each file.
+        visit: see :func:`cubinspec.images`.
 
     Returns:
         1 if anything could not be read or a file held nothing wanted, else 0.
@@ -86,7 +89,7 @@ def for_each_image(
             if on_file is not None:
                 on_file(file)
             try:
-                for image in images(file):
+                for image in images(file, visit=visit):
                     total += 1
                     progress.step(str(image))
                     if image.error is not None:

@@ -12,10 +12,12 @@ from cubinspec.values import FrozenValue, ValueObject
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection
     from typing import Any
 
-    from cubinspec.containers import Image
+    from cubinspec.containers import Image, Step
+    from cubinspec.containers.arena import Arena
+    from cubinspec.containers.source import Source
 
 SOURCE = "ksy/tables/arch.yaml"
 
@@ -152,99 +154,206 @@ class Facts:
         return next(rule for rule in self.rules if rule.decides(kind, sm, variant, device))
 
 
-#: Section of the inputs of a device link; PE names end after eight characters.
-LINK_INPUTS = "__nv_rel"
-
-
-class Unit(ValueObject):
-    """Images of which the driver chooses one: a fatbin, or the bare images of a file.
+class Item(ValueObject):
+    """Something that needs code for a GPU: a kernel, or a fatbin without kernels.
 
     Attributes:
-        name: where it is.
-        linked: whether the driver sees it; it does not see the inputs of a device link.
-        targets: (kind, target) of every image that could run -> how many images have them.
+        kind: ``kernel`` or ``fatbin``.
+        name: mangled name of the kernel, or the way to the fatbin or bare image.
+        where: the library that holds it: a host file, a static library, or the archive or folder
+            around bare images. A kernel is the same wherever its name occurs in one library.
+        targets: (kind, target) of every image that has it.
     """
 
-    __match_args__ = ("name", "linked", "targets")
+    __match_args__ = ("kind", "name", "where", "targets")
     __slots__ = __match_args__
-    targets: dict[tuple[str, str], int]
+    kind: str
+    name: str
+    where: str
+    targets: set[tuple[str, str]]
 
     def __init__(
-        self, name: str, linked: bool, targets: dict[tuple[str, str], int] | None = None
+        self, kind: str, name: str, where: str, targets: set[tuple[str, str]] | None = None
     ) -> None:
+        self.kind = kind
         self.name = name
-        self.linked = linked
-        self.targets = {} if targets is None else targets
+        self.where = where
+        self.targets = set() if targets is None else targets
 
 
-def units(images: Iterable[Image]) -> list[Unit]:
-    """The units of a walk.
+class Inventory:
+    """The kernels of a file, and their targets.
 
-    The inputs of a device link (``__nv_relfatbin``) are left out where the result of the link
-    lies in the same file: the driver never sees them.
+    Images are added one by one. Inputs of a device link whose result is in the same file are left
+    out: a driver never sees them.
+
+    Attributes:
+        fatbins: how many fatbins and bare images there are.
     """
-    found: dict[str, Unit] = {}
-    results: set[str] = set()
-    origin: dict[str, str] = {}
-    for image in images:
-        if image.kind not in ("cubin", "ptx"):
-            continue
+
+    __slots__ = ("_archives", "_kernels", "_units", "_with_kernels")
+
+    def __init__(self) -> None:
+        self._archives: set[str] = set()
+        self._kernels: dict[tuple[str, str], Item] = {}
+        self._units: dict[str, Item] = {}
+        self._with_kernels: set[str] = set()
+
+    def visit(self, steps: tuple[Step, ...], source: Source, kind: str) -> None:
+        """Note which files are static libraries, while a file is walked."""
+        if kind == "ar":
+            self._archives.add(" → ".join(step.name for step in steps))
+
+    def add(self, image: Image, arena: Arena) -> None:
+        """Read the names of the kernels in an image.
+
+        Raises:
+            CubinError: it cannot be read.
+        """
+        if image.kind not in ("cubin", "ptx") or image.superseded:
+            return
+        if not image.arch and image.error is not None:
+            raise image.error
+        key = (image.kind, image.arch)
         last = image.provenance[-1]
         inner = image.provenance[:-1] if last.kind in ("entry", "cubin") else image.provenance
         name = " → ".join(step.name for step in inner)
-        linked = not image.section.startswith(LINK_INPUTS)
-        unit = found.get(name)
+        where = self._where(image)
+        unit = self._units.get(name)
         if unit is None:
-            unit = found[name] = Unit(name, linked)
-            origin[name] = image.file
-        if linked and image.entry is not None:
-            results.add(image.file)
-        key = (image.kind, image.arch)
-        unit.targets[key] = unit.targets.get(key, 0) + 1
-    return [unit for unit in found.values() if unit.linked or origin[unit.name] not in results]
+            unit = self._units[name] = Item("fatbin", name, where)
+        unit.targets.add(key)
+        kernels = self._kernels
+        for kernel in _kernel_names(image, arena):
+            self._with_kernels.add(name)
+            item = kernels.get((where, kernel))
+            if item is None:
+                item = kernels[where, kernel] = Item("kernel", kernel, where)
+            item.targets.add(key)
+
+    def _where(self, image: Image) -> str:
+        steps = [s.name for s in image.provenance if s.kind in ("file", "member", "compressed")]
+        outer = " → ".join(steps[:-1])
+        if outer in self._archives:
+            return outer
+        if len(image.provenance) > len(steps):
+            return " → ".join(steps)
+        import os
+
+        return outer or os.path.dirname(steps[0])
+
+    @property
+    def fatbins(self) -> int:
+        """How many fatbins and bare images there are."""
+        return len(self._units)
+
+    @property
+    def kernels(self) -> list[Item]:
+        """The kernels, in the order in which they were met."""
+        return list(self._kernels.values())
+
+    @property
+    def others(self) -> list[Item]:
+        """Fatbins and bare images without kernels."""
+        return [unit for name, unit in self._units.items() if name not in self._with_kernels]
+
+    @property
+    def targets(self) -> list[str]:
+        """Targets of all images, sorted."""
+        return sorted({target for unit in self._units.values() for _, target in unit.targets})
 
 
-def device_record(device: Device, all_units: list[Unit], facts: Facts) -> dict[str, Any]:
-    """What can be said about one device, ready for JSON (schema ``archs.schema.json``)."""
-    #: (rank, target) of the best image -> its rule and how many units have it
+def _kernel_names(image: Image, arena: Arena) -> list[str]:
+    if image.kind == "ptx":
+        from cubinspec.containers.ptx import entry_names
+
+        return entry_names(bytes(image.view(arena)))
+    with image.cubin(arena) as cubin:
+        return [kernel.name for kernel in cubin.kernels]
+
+
+def archs_record(
+    file: str, inventory: Inventory, facts: Facts, named: Collection[str] = ()
+) -> dict[str, Any]:
+    """On which GPUs a file runs, ready for JSON (schema ``archs.schema.json``).
+
+    Args:
+        named: GPUs for which everything is named that has no code.
+    """
+    kernels, others = inventory.kernels, inventory.others
+    alike: dict[frozenset[tuple[str, str]], list[Item]] = {}
+    for item in (*kernels, *others):
+        alike.setdefault(frozenset(item.targets), []).append(item)
+    return {
+        "file": file,
+        "fatbins": inventory.fatbins,
+        "kernels": len(kernels),
+        "others": len(others),
+        "targets": inventory.targets,
+        "gpus": [
+            _device_record(device, alike, facts, device.name in named)
+            for device in facts.devices.values()
+        ],
+    }
+
+
+def _device_record(
+    device: Device,
+    alike: dict[frozenset[tuple[str, str]], list[Item]],
+    facts: Facts,
+    named: bool,
+) -> dict[str, Any]:
+    """What can be said about one device."""
+    #: (rank, target) of the best image -> its rule and how many items have it
     ways: dict[tuple[int, str], tuple[Rule, int]] = {}
-    #: name of the rule that excludes the nearest image -> the rule and the number of units
+    #: name of the rule that excludes the nearest image -> the rule and the number of items
     reasons: dict[str, tuple[Rule, int]] = {}
-    missing: list[str] = []
-    for unit in all_units:
-        best, nearest = _choose(unit, device, facts)
+    missing: list[tuple[Item, Rule]] = []
+    total = served = 0
+    for targets, items in alike.items():
+        total += len(items)
+        best, nearest = _choose(targets, device, facts)
         if best is not None:
+            served += len(items)
             target, rule = best
             rule, count = ways.get((rule.rank, target), (rule, 0))
-            ways[rule.rank, target] = rule, count + 1
+            ways[rule.rank, target] = rule, count + len(items)
         elif nearest is not None:
-            missing.append(unit.name)
             _, count = reasons.get(nearest.name, (nearest, 0))
-            reasons[nearest.name] = nearest, count + 1
-    served = len(all_units) - len(missing)
+            reasons[nearest.name] = nearest, count + len(items)
+            missing += [(item, nearest) for item in items]
     return {
         "gpu": device.name,
         "generation": device.generation,
         "runs": "no" if not served else "yes" if not missing else "partly",
-        "units": len(all_units),
+        "items": total,
         "served": served,
         "by": [
-            {"rule": rule.name, "target": target, "units": count, "because": rule.sentence}
+            {"rule": rule.name, "target": target, "items": count, "because": rule.sentence}
             for (_, target), (rule, count) in sorted(ways.items(), key=lambda item: item[0])
         ],
         "without": [
-            {"rule": name, "units": count, "because": rule.sentence}
+            {"rule": name, "items": count, "because": rule.sentence}
             for name, (rule, count) in sorted(reasons.items(), key=lambda item: item[0])
         ],
-        "missing": missing,
+        "missing": [
+            {
+                "kind": item.kind,
+                "name": item.name,
+                "where": item.where,
+                "targets": sorted(target for _, target in item.targets),
+                "rule": rule.name,
+            }
+            for item, rule in (missing if named else ())
+        ],
         "source": SOURCE,
     }
 
 
 def _choose(
-    unit: Unit, device: Device, facts: Facts
+    targets: frozenset[tuple[str, str]], device: Device, facts: Facts
 ) -> tuple[tuple[str, Rule] | None, Rule | None]:
-    """What a driver takes of a unit.
+    """What a driver takes of images with these kinds and targets.
 
     Returns:
         target and rule of the image that runs, if one does; and the rule that excludes the image
@@ -252,7 +361,7 @@ def _choose(
     """
     best: tuple[tuple[int, int, str], Rule] | None = None
     nearest: tuple[tuple[bool, int, str], Rule] | None = None
-    for kind, target in unit.targets:
+    for kind, target in sorted(targets):
         rule = facts.verdict(kind, target, device)
         sm, _ = split_arch(target)
         if rule.runs:
