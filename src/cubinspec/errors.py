@@ -43,6 +43,16 @@ class CubinError(Exception):
         self.field = field
         self.expected = expected
 
+    def as_dict(self) -> dict[str, object]:
+        """The error as JSON knows it; where it occurred is told beside it."""
+        return {
+            "type": type(self).__name__,
+            "reason": self.reason,
+            "offset": self.offset,
+            "field": self.field,
+            "expected": self.expected,
+        }
+
     def __str__(self) -> str:
         place = self.file or "<bytes>"
         if self.offset is not None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from cubinspec.cli.options import JSON, WIDE, Arguments, Option, UsageError
-from cubinspec.cli.output import print_table, table_width, write_json
+from cubinspec.cli.options import JSON_OPTIONS, WIDE, Arguments, Option, UsageError
+from cubinspec.cli.output import print_table, table_width
 from cubinspec.cli.walking import CSV, for_each_image, shown, write_csv
 
 TYPE_CHECKING = False
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from cubinspec.report.archs import Device, Inventory
 
-USAGE = "FILE... [--require SM [--partly]] [--why] [--all] [--json|--csv]"
+USAGE = "FILE... [--require SM [--partly]] [--why] [--all] [--json|--jsonl|--csv]"
 OPTIONS = (
     Option("--require", value="SM", help="exit with 1 unless every kernel has code for these GPUs"),
     Option("--partly", help="with --require: a GPU that some of the kernels have is enough"),
@@ -22,7 +22,7 @@ OPTIONS = (
     Option("--all", help="GPUs that it does not run on, too"),
     WIDE,
     CSV,
-    JSON,
+    *JSON_OPTIONS,
 )
 
 _HEAD = ("gpu", "generation", "runs", "by", "why")
@@ -48,8 +48,12 @@ def run(arguments: Arguments) -> int:
         status |= file_status
         if inventory.fatbins:
             reports.append(archs_record(file, inventory, facts, named))
-    if arguments.flag("--json"):
-        write_json(reports)
+    if arguments.wants_json:
+        from cubinspec.cli.json_output import Records
+
+        with Records("archs", arguments) as out:
+            for report in reports:
+                out.add(report)
     elif arguments.flag("--csv"):
         write_csv(_CSV_HEAD, _csv_rows(reports))
     else:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from cubinspec.cli.options import JSON, WIDE, Arguments, Option
-from cubinspec.cli.output import print_table, printable, table_width, write_json
+from cubinspec.cli.options import JSON_OPTIONS, WIDE, Arguments, Option
+from cubinspec.cli.output import print_table, printable, table_width
 from cubinspec.cli.picking import PICK, for_each_picked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-USAGE = "FILE... [--sum] [--json]"
+USAGE = "FILE... [--sum] [--json|--jsonl]"
 OPTIONS = (
     *PICK,
     Option("--sum", help="one table for all files together, with shares"),
     WIDE,
-    JSON,
+    *JSON_OPTIONS,
 )
 
 
@@ -23,13 +23,20 @@ def run(arguments: Arguments) -> int:
     """Print the sums."""
     from cubinspec.report.coverage import coverage_record
 
+    if arguments.wants_json:
+        from cubinspec.cli.json_output import Records, with_way
+
+        with Records("coverage", arguments) as out:
+            return for_each_picked(
+                arguments,
+                arguments.files(),
+                lambda cubin, steps: out.add(with_way(coverage_record(cubin), steps)),
+            )
     records: list[dict[str, Any]] = []
     status = for_each_picked(
-        arguments, arguments.files(), lambda cubin: records.append(coverage_record(cubin))
+        arguments, arguments.files(), lambda cubin, _: records.append(coverage_record(cubin))
     )
-    if arguments.flag("--json"):
-        write_json(records)
-    elif records and arguments.flag("--sum"):
+    if records and arguments.flag("--sum"):
         _print_sum(records)
     elif records:
         _print(records, table_width(arguments))

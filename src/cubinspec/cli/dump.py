@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from cubinspec.cli.options import JSON, Arguments, Option
-from cubinspec.cli.output import complain, heading, printable, write_json
+from cubinspec.cli.options import JSON_OPTIONS, Arguments, Option
+from cubinspec.cli.output import complain, heading, printable
 from cubinspec.cli.picking import PICK, for_each_picked
 
 TYPE_CHECKING = False
@@ -13,13 +13,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
+    from cubinspec.cli.picking import Steps
     from cubinspec.model.cubin import Cubin
 
-USAGE = "FILE... [--section PATTERN] [--json]"
+USAGE = "FILE... [--section PATTERN] [--json|--jsonl]"
 OPTIONS = (
     *PICK,
     Option("--section", value="PATTERN", help="only sections whose name fits the shell pattern"),
-    JSON,
+    *JSON_OPTIONS,
 )
 
 _BYTES_PER_LINE = 16
@@ -30,19 +31,20 @@ def run(arguments: Arguments) -> int:
     from cubinspec.report.dump import dump_record
 
     pattern = arguments.value("--section")
-    if arguments.flag("--json"):
-        records: list[dict[str, Any]] = []
+    if arguments.wants_json:
+        from cubinspec.cli.json_output import Records, with_way
 
-        def take(cubin: Cubin) -> None:
-            records.append(dump_record(cubin, pattern))
-            if not records[-1]["sections"]:
-                _say_none(cubin, pattern)
+        with Records("dump", arguments) as out:
 
-        status = for_each_picked(arguments, arguments.files(), take, one=True)
-        write_json(records)
-        return status
+            def take(cubin: Cubin, steps: Steps) -> None:
+                record = dump_record(cubin, pattern)
+                if not record["sections"]:
+                    _say_none(cubin, pattern)
+                out.add(with_way(record, steps))
+
+            return for_each_picked(arguments, arguments.files(), take, one=True)
     return for_each_picked(
-        arguments, arguments.files(), lambda cubin: _print(cubin, pattern), one=True
+        arguments, arguments.files(), lambda cubin, _: _print(cubin, pattern), one=True
     )
 
 

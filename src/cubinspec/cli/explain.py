@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import sys
 
-from cubinspec.cli.options import JSON, Arguments, UsageError
-from cubinspec.cli.output import heading, write_json
+from cubinspec.cli.options import JSON_OPTIONS, Arguments, UsageError
+from cubinspec.cli.output import heading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-USAGE = "WORD... [--json]"
-OPTIONS = (JSON,)
+USAGE = "WORD... [--json|--jsonl]"
+OPTIONS = JSON_OPTIONS
 
 #: Shown first, in this order; other keys follow as the table has them.
 _ORDER = ("meaning", "purpose", "code", "type", "value", "mask", "sm")
@@ -35,11 +35,15 @@ def run(arguments: Arguments) -> int:
             near = similar(word)
             hint = f"; did you mean {', '.join(near)}?" if near else ""
             print(f"cubinspec: nothing is known by the name {word!r}{hint}", file=sys.stderr)
-        elif not arguments.flag("--json"):
+        elif not arguments.wants_json:
             for match in matches:
                 _print(word, match)
-    if arguments.flag("--json"):
-        write_json(answers)
+    if arguments.wants_json:
+        from cubinspec.cli.json_output import Records
+
+        with Records("explain", arguments) as out:
+            for answer in answers:
+                out.add(answer)
     return status
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cubinspec.cli.options import JSON, WIDE, Arguments
-from cubinspec.cli.output import print_table, table_width, write_json
+from cubinspec.cli.options import JSON_OPTIONS, WIDE, Arguments
+from cubinspec.cli.output import print_table, table_width
 from cubinspec.cli.walking import (
     ARCH,
     CSV,
@@ -19,10 +19,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from cubinspec.cli.walking import Wanted
     from cubinspec.containers import Image
 
-USAGE = "FILE... [--arch SM] [--json|--csv]"
-OPTIONS = (ARCH, WIDE, CSV, JSON)
+USAGE = "FILE... [--arch SM] [--json|--jsonl|--csv]"
+OPTIONS = (ARCH, WIDE, CSV, *JSON_OPTIONS)
 
 _HEAD = ("kind", "arch", "size", "stored", "compression", "section", "image")
 _LEFT = frozenset((0, 1, 4, 5, 6))
@@ -30,16 +31,16 @@ _LEFT = frozenset((0, 1, 4, 5, 6))
 
 def run(arguments: Arguments) -> int:
     """Print the table, the CSV or the JSON list."""
+    wanted = architecture_filter(arguments)
+    if arguments.wants_json:
+        return _json(arguments, wanted)
     found: list[Image] = []
 
     def visit(image: Image) -> None:
         found.append(image)
         require_arch(image)
 
-    status = for_each_image(arguments.files(), visit, wanted=architecture_filter(arguments))
-    if arguments.flag("--json"):
-        write_json([image.as_dict() for image in found])
-        return status
+    status = for_each_image(arguments.files(), visit, wanted=wanted)
     rows = [
         (
             image.kind,
@@ -81,3 +82,15 @@ def _print(items: list[tuple[Image, tuple[Any, ...]]], width: int | None) -> Non
             _LEFT,
             width,
         )
+
+
+def _json(arguments: Arguments, wanted: Wanted | None) -> int:
+    from cubinspec.cli.json_output import Records
+
+    with Records("images", arguments) as out:
+
+        def visit(image: Image) -> None:
+            out.add(image.as_dict())
+            require_arch(image)
+
+        return for_each_image(arguments.files(), visit, wanted=wanted)

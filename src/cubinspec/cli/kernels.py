@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import sys
 
-from cubinspec.cli.options import JSON, WIDE, Arguments, Option, UsageError, pattern_of
-from cubinspec.cli.output import for_each_file, printable, table_text, table_width, write_json
+from cubinspec.cli.options import JSON_OPTIONS, WIDE, Arguments, Option, UsageError, pattern_of
+from cubinspec.cli.output import for_each_file, printable, table_text, table_width
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
+    from cubinspec.containers import Step
     from cubinspec.model.cubin import Cubin
     from cubinspec.model.function import Function
 
+    Steps = tuple[Step, ...]
     #: One line of the table, unformatted: the values of ``_CSV_HEAD`` up to the mangled name.
     Row = tuple[Any, ...]
     #: Gets the file, the path to the image inside it, and what was read of the image.
     Take = Callable[[str, str, Any], None]
 
 USAGE = (
-    "FILE... [--arch SM] [--match PATTERN] [--sort COLUMN] [--all] [--relocatable] [--json|--csv]"
+    "FILE... [--arch SM] [--match PATTERN] [--sort COLUMN] [--all] [--relocatable]"
+    " [--json|--jsonl|--csv]"
 )
 OPTIONS = (
     Option("--all", help="device functions too"),
@@ -37,7 +40,7 @@ OPTIONS = (
     WIDE,
     Option("-j", "--jobs", value="N", help="processes for a large library (default: all cores)"),
     Option("--csv", help="comma-separated values instead of text"),
-    JSON,
+    *JSON_OPTIONS,
 )
 
 _HEAD: tuple[str, ...] = (
@@ -71,7 +74,7 @@ _MOST_PLACE = 28
 def run(arguments: Arguments) -> int:
     """Print the table, the CSV or the JSON list."""
     files = arguments.files()
-    if arguments.flag("--json"):
+    if arguments.wants_json:
         return _json(arguments, files)
     table = _Table(arguments, titled=len(files) > 1)
     status = _for_each(arguments, files, table.reading, table.add)
@@ -85,10 +88,11 @@ class Reading:
     It is sent to other processes, so that the work is done where the cubin is.
 
     Args:
-        form: ``rows`` for unformatted lines, ``records`` for JSON, ``text`` for the table.
+        form: ``rows`` for unformatted lines, ``json`` for pairs of what ``--sort`` asks for and
+            JSON text, ``text`` for the table.
     """
 
-    __slots__ = ("_every_function", "_form", "_mangled", "_pattern", "_width")
+    __slots__ = ("_every_function", "_form", "_mangled", "_pattern", "_sort", "_width")
 
     def __init__(self, form: str, arguments: Arguments) -> None:
         self._form = form
@@ -96,16 +100,27 @@ class Reading:
         self._mangled = arguments.flag("--mangled")
         self._width = table_width(arguments)
         self._pattern = pattern_of(arguments)
+        self._sort = arguments.value("--sort")
 
-    def __call__(self, cubin: Cubin, arch: str) -> Any:
-        """Read a cubin whose target is ``arch``; the result is empty when nothing matches."""
+    def __call__(self, file: str, cubin: Cubin, arch: str, steps: Steps | None = None) -> Any:
+        """Read a cubin; the result is empty when nothing matches.
+
+        Args:
+            file: as it was named on the command line.
+            arch: the target; only a fatbin says that it is one for a family.
+            steps: the way from the file to the cubin; ``None`` when it is the file.
+        """
         matches = None
         if self._pattern is not None:
             from cubinspec.report.names import matcher
 
             matches = matcher(self._pattern)
-        if self._form == "records":
-            return self._records(cubin, arch, matches)
+        if self._form == "json":
+            from cubinspec.cli.kernels_json import texts_of
+
+            functions = cubin.functions if self._every_function else cubin.kernels
+            key = None if self._sort is None else _json_key(self._sort)
+            return texts_of(cubin, functions, file, arch, steps, matches, key)
         rows = rows_of(cubin, self._every_function, arch)
         if matches is not None:
             rows = [row for row in rows if matches(row[_NAME])]
@@ -113,19 +128,6 @@ class Reading:
             return rows
         rows.sort(key=lambda row: row[_NAME])
         return rows_text(rows, kinds=self._every_function, mangled=self._mangled, width=self._width)
-
-    def _records(
-        self, cubin: Cubin, arch: str, matches: Callable[[str], bool] | None
-    ) -> list[dict[str, Any]]:
-        from cubinspec.report.names import readable
-
-        records = records_of(cubin, self._every_function)
-        if matches is not None:
-            records = [record for record in records if matches(record["name"])]
-        for record in records:
-            record["arch"] = arch
-            record["demangled"] = readable(record["name"])
-        return records
 
 
 class Choice:
@@ -217,7 +219,7 @@ def _read_cubin(file: str, reading: Reading, choice: Choice, take: Take) -> bool
     with cubin:
         choice.met.add(cubin.arch)
         if choice.wants(cubin.arch):
-            take(file, file, reading(cubin, cubin.arch))
+            take(file, file, reading(file, cubin, cubin.arch))
     return True
 
 
@@ -231,32 +233,31 @@ def _wanted_targets(arguments: Arguments) -> frozenset[str] | None:
 
 
 def _json(arguments: Arguments, files: list[str]) -> int:
-    records: list[dict[str, Any]] = []
+    from cubinspec.cli.json_output import Records
 
-    def take(file: str, path: str, found: list[dict[str, Any]]) -> None:
-        for record in found:
-            # these keys come first, in this order
-            first = {"file": file, "path": path, "name": "", "demangled": ""}
-            record["file"] = file
-            records.append({**first, **record})
-
-    status = _for_each(arguments, files, Reading("records", arguments), take)
     key = arguments.value("--sort")
     if key is not None:
         _column(key)
-        word = {"reg": "registers", "bar": "barriers", "threads": "max_threads"}.get(key, key)
-        records.sort(
-            key=lambda record: _order(_sortable(record, word)), reverse=word not in _TEXT_WORDS
-        )
-    write_json(records)
+    kept: list[tuple[Any, str]] = []
+    with Records("kernels", arguments) as out:
+
+        def take(file: str, path: str, found: list[tuple[Any, str]]) -> None:
+            if key is None:
+                out.add_texts(text for _, text in found)
+            else:
+                kept.extend(found)
+
+        status = _for_each(arguments, files, Reading("json", arguments), take)
+        if key is not None:
+            largest_first = _json_key(key) not in _TEXT_WORDS
+            kept.sort(key=lambda item: _order(item[0]), reverse=largest_first)
+            out.add_texts(text for _, text in kept)
     return status
 
 
-def _sortable(record: dict[str, Any], word: str) -> Any:
-    if word == "const0":
-        return record["constant"].get("0")
-    value = record.get(word)
-    return len(value) if isinstance(value, list) else value
+def _json_key(word: str) -> str:
+    """The key of a record that ``--sort`` names with a word of the table."""
+    return {"reg": "registers", "bar": "barriers", "threads": "max_threads"}.get(word, word)
 
 
 def _order(value: Any) -> tuple[bool, Any]:
@@ -455,13 +456,6 @@ def rows_of(cubin: Cubin, every_function: bool, arch: str) -> list[Row]:
             for row, reason in zip(rows, reasons, strict=True)
         ]
     return rows
-
-
-def records_of(cubin: Cubin, every_function: bool) -> list[dict[str, Any]]:
-    """The JSON records of a cubin."""
-    from cubinspec.report.kernels import kernel_records
-
-    return kernel_records(cubin, every_function=every_function)
 
 
 def _row(arch: str, word: str, function: Function) -> Row:

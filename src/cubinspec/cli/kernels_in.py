@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cubinspec.cli.kernels import Choice
-    from cubinspec.containers import Image
+    from cubinspec.containers import Image, Step
     from cubinspec.containers.arena import Arena
     from cubinspec.model.cubin import Cubin
 
-    #: Reads a cubin for a target; it is sent to other processes, so that it must be picklable.
-    Reading = Callable[[Cubin, str], Any]
+    #: Reads a cubin of a file for a target; it is sent to other processes, so it is picklable.
+    Reading = Callable[[str, Cubin, str, tuple[Step, ...]], Any]
 
 
 def read_container(
@@ -50,7 +50,7 @@ def read_container(
         large = not os.path.isdir(file) and os.path.getsize(file) >= MIN_PARALLEL_BYTES
         jobs = usable_cores() if large else 1
     faults = total = cubins = 0
-    work = functools.partial(_work, reading, choice)
+    work = functools.partial(_work, file, reading, choice)
     with Progress("images") as progress:
         for _, result, error in work_on_file(file, work, jobs, _cost, progress.step):
             total += 1
@@ -78,7 +78,9 @@ def _cost(image: Image) -> int:
     return image.stored_size if image.kind == "cubin" else 0
 
 
-def _work(reading: Reading, choice: Choice, image: Image, arena: Arena) -> tuple[str, str, Any]:
+def _work(
+    file: str, reading: Reading, choice: Choice, image: Image, arena: Arena
+) -> tuple[str, str, Any]:
     """Path to the image, its target if it is a cubin, and what was read of it if it is wanted."""
     path = str(image)
     if image.kind != "cubin":
@@ -93,4 +95,4 @@ def _work(reading: Reading, choice: Choice, image: Image, arena: Arena) -> tuple
         arch = image.arch if family else cubin.arch
         if image.entry is None and not choice.wants(arch):
             return path, arch, None
-        return path, arch, reading(cubin, arch)
+        return path, arch, reading(file, cubin, arch, image.provenance)

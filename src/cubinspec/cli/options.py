@@ -34,7 +34,10 @@ class Option:
         return max(self.names, key=len)
 
 
-JSON = Option("--json", help="JSON instead of text")
+JSON = Option("--json", help="JSON instead of text: an array with a record on each line")
+JSONL = Option("--jsonl", help="JSON Lines: the same records, for pipes")
+#: What a command takes that prints records.
+JSON_OPTIONS = (JSON, JSONL)
 WIDE = Option("--wide", help="whole names, also where they do not fit the terminal")
 
 
@@ -50,6 +53,11 @@ class Arguments:
     def flag(self, key: str) -> bool:
         """Whether the option was given."""
         return key in self._values
+
+    @property
+    def wants_json(self) -> bool:
+        """Whether ``--json`` or ``--jsonl`` was given."""
+        return "--json" in self._values or "--jsonl" in self._values
 
     def value(self, key: str) -> str | None:
         """The last value given to the option."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cubinspec.cli.options import JSON, WIDE, Arguments, Option, pattern_of
-from cubinspec.cli.output import table_width, write_json
+from cubinspec.cli.options import JSON_OPTIONS, WIDE, Arguments, Option, pattern_of
+from cubinspec.cli.output import table_width
 from cubinspec.cli.walking import (
     ARCH,
     CSV,
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cubinspec.containers import Image
+    from cubinspec.model.cubin import Cubin
+    from cubinspec.model.function import Function
 
-USAGE = "FILE... [--arch SM] [--match PATTERN] [--mangled] [--relocatable] [--json|--csv]"
+USAGE = "FILE... [--arch SM] [--match PATTERN] [--mangled] [--relocatable] [--json|--jsonl|--csv]"
 OPTIONS = (
     ARCH,
     MATCH,
@@ -32,7 +34,7 @@ OPTIONS = (
     Option("--mangled", help="names as they are in the file"),
     WIDE,
     CSV,
-    JSON,
+    *JSON_OPTIONS,
 )
 
 _CSV_HEAD = ("path", "arch", "type", "kernel", "ordinal", "offset", "size")
@@ -49,28 +51,27 @@ def run(arguments: Arguments) -> int:
     name_of = str if arguments.flag("--mangled") else readable
     arena = Arena()
     records: list[dict[str, Any]] = []
+    take = records.append
+    out = None
+    if arguments.wants_json:
+        from cubinspec.cli.json_output import Records
+
+        out = Records("params", arguments)
+        take = out.add
+    count = 0
 
     def visit(image: Image) -> None:
+        nonlocal count
         if image.superseded and not relocatable:
             return
+        way: dict[str, Any] = {"path": str(image)}
+        if out is not None:
+            way = {"provenance": [step.as_dict() for step in image.provenance]}
         with image.cubin(arena) as cubin:
-            records.extend(
-                {
-                    "path": str(image),
-                    "arch": cubin.arch,
-                    "type": cubin.header.type_word,
-                    "name": kernel.name,
-                    "demangled": readable(kernel.name),
-                    "param_offset": kernel.param_offset,
-                    "param_size": kernel.param_size,
-                    "params": [
-                        parameter_record(parameter)
-                        for parameter in sorted(kernel.params, key=lambda p: p.ordinal)
-                    ],
-                }
-                for kernel in cubin.kernels
-                if matches(kernel.name)
-            )
+            for kernel in cubin.kernels:
+                if matches(kernel.name):
+                    count += 1
+                    take({**way, **_record(cubin, kernel)})
 
     status = for_each_image(
         arguments.files(),
@@ -78,8 +79,8 @@ def run(arguments: Arguments) -> int:
         wanted=lambda image: image.kind == "cubin" and (selected is None or selected(image)),
         expected="cubin",
     )
-    if arguments.flag("--json"):
-        write_json(records)
+    if out is not None:
+        out.close()
     elif arguments.flag("--csv"):
         write_csv(
             _CSV_HEAD,
@@ -99,7 +100,19 @@ def run(arguments: Arguments) -> int:
         )
     else:
         _print(records, name_of, table_width(arguments))
-    return 1 if said_nothing_fits(pattern, len(records)) else status
+    return 1 if said_nothing_fits(pattern, count) else status
+
+
+def _record(cubin: Cubin, kernel: Function) -> dict[str, Any]:
+    return {
+        "arch": cubin.arch,
+        "type": cubin.header.type_word,
+        "name": kernel.name,
+        "demangled": readable(kernel.name),
+        "param_offset": kernel.param_offset,
+        "param_size": kernel.param_size,
+        "params": [parameter_record(parameter) for parameter in kernel.params],
+    }
 
 
 def _print(records: list[dict[str, Any]], name_of: Any, width: int | None) -> None:

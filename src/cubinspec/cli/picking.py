@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from cubinspec.model.cubin import Cubin
     from cubinspec.reader.elf import Buffer
 
-    #: Gets the bytes of a cubin and the path to it.
-    Act = Callable[[Buffer, str], None]
+    #: The way to an image, ready for JSON.
+    Steps = list[dict[str, object]]
+    #: Gets the bytes of a cubin and the path to it, as text and as data.
+    Act = Callable[[Buffer, str, Steps], None]
 
 IMAGE = Option(
     "--image", value="PATH", help="the cubin with this number or part of its path, as 'images' says"
@@ -33,7 +35,11 @@ _ARROW = " → "
 
 
 def for_each_picked(
-    arguments: Arguments, files: list[str], action: Callable[[Cubin], None], *, one: bool = False
+    arguments: Arguments,
+    files: list[str],
+    action: Callable[[Cubin, Steps], None],
+    *,
+    one: bool = False,
 ) -> int:
     """Call ``action`` for the cubins in files, folders and archives that the options pick.
 
@@ -44,11 +50,11 @@ def for_each_picked(
         The exit status: 1 if something could not be read, or nothing or too much fits.
     """
 
-    def act(data: Buffer, name: str) -> None:
+    def act(data: Buffer, name: str, steps: Steps) -> None:
         from cubinspec.model.cubin import Cubin
 
         with Cubin(data, name) as cubin:
-            action(cubin)
+            action(cubin, steps)
 
     return _for_each(arguments, files, lambda file: _open(file, action), act, one=one)
 
@@ -134,7 +140,7 @@ def _has_kernel(image: Image, word: str) -> bool:
     return True
 
 
-def _open(file: str, action: Callable[[Cubin], None]) -> bool:
+def _open(file: str, action: Callable[[Cubin, Steps], None]) -> bool:
     """Read a file that is itself a cubin; false when it is something else."""
     import os
 
@@ -149,7 +155,7 @@ def _open(file: str, action: Callable[[Cubin], None]) -> bool:
             raise  # a pipe cannot be read a second time to find out what it held
         return False
     with cubin:
-        action(cubin)
+        action(cubin, only_step(file, cubin.size))
     return True
 
 
@@ -166,11 +172,21 @@ def _load(file: str, action: Act) -> bool:
     try:
         if sniff(bytes(data[:SNIFF_BYTES])) in (*HOSTS, *ARCHIVES, *COMPRESSED, "fatbin"):
             return False
-        action(data, file)
+        action(data, file, only_step(file, len(data)))
     finally:
         if not isinstance(data, bytes):
             data.close()
     return True
+
+
+def only_step(file: str, size: int) -> Steps:
+    """The way to a cubin that is a file of its own."""
+    return [{"kind": "file", "name": file, "offset": 0, "size": size}]
+
+
+def steps_of(image: Image) -> Steps:
+    """The way to an image."""
+    return [step.as_dict() for step in image.provenance]
 
 
 def _cubins(file: str, faults: list[CubinError]) -> Iterator[tuple[int, Image]]:
@@ -197,7 +213,7 @@ def _every(file: str, pick: _Pick, action: Act) -> int:
         try:
             if pick.takes(number, image):
                 fitting += 1
-                action(image.view(arena), str(image))
+                action(image.view(arena), str(image), steps_of(image))
         except CubinError as error:
             faults.append(error)
         for fault in faults[reported:]:
@@ -216,6 +232,7 @@ def _only(file: str, pick: _Pick, action: Act) -> int:
     lines: list[str] = []
     data = b""
     name = ""
+    steps: Steps = []
     for number, image in _cubins(file, faults):
         try:
             if not pick.takes(number, image):
@@ -223,13 +240,13 @@ def _only(file: str, pick: _Pick, action: Act) -> int:
             arch = image.arch
             if not lines:
                 # a member of an archive can be read only while the walk stands at it
-                data, name = image.data, str(image)
+                data, name, steps = image.data, str(image), steps_of(image)
         except CubinError as error:
             faults.append(error)
             continue
         lines.append(f"  {number:>4}  {arch:<8}  {printable(str(image))}")
     if len(lines) == 1:
-        action(data, name)
+        action(data, name, steps)
         return 0
     for fault in faults:
         report(fault)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from cubinspec.cli.options import JSON, Arguments, Option, UsageError
-from cubinspec.cli.output import print_table, write_json
+from cubinspec.cli.options import JSON_OPTIONS, Arguments, Option, UsageError
+from cubinspec.cli.output import print_table
 from cubinspec.cli.walking import (
     ARCH,
     CSV,
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
     from cubinspec.containers import Image
 
-USAGE = "FILE... [--arch SM] [--print | -o DIR] [--json|--csv]"
+USAGE = "FILE... [--arch SM] [--print | -o DIR] [--json|--jsonl|--csv]"
 OPTIONS = (
     ARCH,
     Option("--print", help="the text itself instead of a list"),
     Option("-o", "--output", value="DIR", help="write each PTX into this folder"),
     CSV,
-    JSON,
+    *JSON_OPTIONS,
 )
 
 _HEAD = ("arch", "version", "entries", "size", "options", "image")
@@ -51,16 +51,23 @@ def run(arguments: Arguments) -> int:
 
     if arguments.flag("--print"):
         return for_each_image(arguments.files(), _show, wanted=wanted, expected="PTX")
+    if arguments.wants_json:
+        from cubinspec.cli.json_output import Records
+
+        with Records("ptx", arguments) as out:
+            return for_each_image(
+                arguments.files(),
+                lambda image: out.add({**_way(image), **_record(image)}),
+                wanted=wanted,
+                expected="PTX",
+            )
     records: list[dict[str, Any]] = []
     status = for_each_image(
         arguments.files(),
-        lambda image: records.append(_record(image)),
+        lambda image: records.append({"path": str(image), **_record(image)}),
         wanted=wanted,
         expected="PTX",
     )
-    if arguments.flag("--json"):
-        write_json(records)
-        return status
     rows = [
         (r["arch"], r["version"], len(r["entries"]), r["size"], r["options"], r["path"])
         for r in records
@@ -85,12 +92,15 @@ def _show(image: Image) -> None:
     sys.stdout.write(text if text.endswith("\n") else text + "\n")
 
 
+def _way(image: Image) -> dict[str, Any]:
+    return {"provenance": [step.as_dict() for step in image.provenance]}
+
+
 def _record(image: Image) -> dict[str, Any]:
     from cubinspec.containers.ptx import entry_names, ptx_version
 
     text = image.data
     return {
-        "path": str(image),
         "arch": image.arch,
         "version": ptx_version(text),
         "entries": entry_names(text),

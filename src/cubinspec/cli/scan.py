@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from cubinspec.cli.options import JSON, Arguments, Option, UsageError
+from cubinspec.cli.options import JSON_OPTIONS, Arguments, Option, UsageError
 from cubinspec.cli.output import complain, report
 from cubinspec.cli.progress import Progress
 from cubinspec.cli.walking import CSV
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-USAGE = "PATH... -o OUT.parquet [--jobs N | --dask ADDRESS] | PATH... --json|--csv"
+USAGE = "PATH... -o OUT.parquet [--jobs N | --dask ADDRESS] | PATH... --json|--jsonl|--csv"
 OPTIONS = (
     Option("-o", "--output", value="FILE", help="write parquet (needs pyarrow)"),
     Option("-j", "--jobs", value="N", help="processes (default: all cores)"),
@@ -23,7 +23,7 @@ OPTIONS = (
     Option("--relocatable", help="kernels of inputs of a device link, too"),
     Option("--schema", help="print the columns and stop"),
     CSV,
-    JSON,
+    *JSON_OPTIONS,
 )
 
 
@@ -37,9 +37,9 @@ def run(arguments: Arguments) -> int:
         return 0
     paths = arguments.files()
     output = arguments.value("--output")
-    text = arguments.flag("--json") or arguments.flag("--csv")
+    text = arguments.wants_json or arguments.flag("--csv")
     if (output is None) == (not text):
-        raise UsageError("say one of -o FILE, --json and --csv")
+        raise UsageError("say one of -o FILE, --json, --jsonl and --csv")
     jobs = arguments.integer("--jobs")
     dask = arguments.value("--dask")
     if jobs is not None and (jobs < 1 or dask is not None):
@@ -49,7 +49,9 @@ def run(arguments: Arguments) -> int:
         batches = _batches(arguments, jobs, dask, tally)
         if output is not None:
             return _to_parquet(batches, output, tally)
-        return _to_text(batches, tally, as_json=arguments.flag("--json"))
+        if arguments.wants_json:
+            return _to_json(batches, tally, arguments)
+        return _to_csv(batches, tally)
     except CubinError as error:
         report(error)
         return 1
@@ -143,19 +145,27 @@ def _to_parquet(batches: Iterator[list[Any]], output: str, tally: _Tally) -> int
     return tally.finish()
 
 
-def _to_text(batches: Iterator[list[Any]], tally: _Tally, *, as_json: bool) -> int:
+def _to_json(batches: Iterator[list[Any]], tally: _Tally, arguments: Arguments) -> int:
+    from cubinspec.cli.json_output import Records
+    from cubinspec.scan.rows import json_row
+
+    with Records("scan", arguments) as out:
+        for rows in batches:
+            tally.add(rows)
+            for row in rows:
+                out.add(json_row(row))
+    return tally.finish()
+
+
+def _to_csv(batches: Iterator[list[Any]], tally: _Tally) -> int:
+    from cubinspec.cli.walking import write_csv
     from cubinspec.scan.schema import NAMES
 
-    rows: list[dict[str, Any]] = []
-    for batch in batches:
-        tally.add(batch)
-        rows.extend(batch)
-    if as_json:
-        from cubinspec.cli.output import write_json
+    def lines() -> Iterator[list[object]]:
+        for rows in batches:
+            tally.add(rows)
+            for row in rows:
+                yield [row.get(name) for name in NAMES]
 
-        write_json([{name: row.get(name) for name in NAMES} for row in rows])
-    else:
-        from cubinspec.cli.walking import write_csv
-
-        write_csv(NAMES, [[row.get(name) for name in NAMES] for row in rows])
+    write_csv(NAMES, lines())
     return tally.finish()

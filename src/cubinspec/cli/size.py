@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cubinspec.cli.options import JSON, WIDE, Arguments, Option, UsageError
-from cubinspec.cli.output import for_each_file, print_table, report, table_width, write_json
+from cubinspec.cli.options import JSON_OPTIONS, WIDE, Arguments, Option, UsageError
+from cubinspec.cli.output import for_each_file, print_table, report, table_width
 from cubinspec.cli.progress import Progress
 from cubinspec.cli.walking import CSV, bytes_text, nothing_in, shown, write_csv
 from cubinspec.report.names import readable
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from cubinspec.report.size import SizeReport, View
 
-USAGE = "FILE... [--by VIEW] [--top N] [--mangled] [--relocatable] [--json|--csv]"
+USAGE = "FILE... [--by VIEW] [--top N] [--mangled] [--relocatable] [--json|--jsonl|--csv]"
 OPTIONS = (
     Option("--by", value="VIEW", help="only file, content, arch, section, kernel or duplicates"),
     Option("--top", value="N", help="rows per view (default 15; 0 for all)"),
@@ -22,7 +22,7 @@ OPTIONS = (
     WIDE,
     Option("--relocatable", help="kernels of the inputs of a device link in rows of their own"),
     CSV,
-    JSON,
+    *JSON_OPTIONS,
 )
 
 _VIEWS = ("file", "content", "arch", "section", "kernel", "duplicates")
@@ -53,10 +53,13 @@ def run(arguments: Arguments) -> int:
         reports.append(found)
 
     status = for_each_file(arguments.files(), one)
-    if arguments.flag("--json"):
+    if arguments.wants_json:
+        from cubinspec.cli.json_output import Records
         from cubinspec.report.size import size_record
 
-        write_json([size_record(found) for found in reports])
+        with Records("size", arguments) as out:
+            for found in reports:
+                out.add(size_record(found))
     elif arguments.flag("--csv"):
         write_csv(
             ("file", "view", "name", "file_bytes", "bytes"),

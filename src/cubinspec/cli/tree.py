@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from cubinspec.cli.options import JSON, Arguments, UsageError, files_of
-from cubinspec.cli.output import printable, write_json
+from cubinspec.cli.options import JSON_OPTIONS, Arguments, UsageError, files_of
+from cubinspec.cli.output import printable
 from cubinspec.cli.picking import PICK, for_each_picked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from cubinspec.cli.picking import Steps
     from cubinspec.model.cubin import Cubin
 
-USAGE = "FILE [FIELD.PATH] [--json]"
-OPTIONS = (*PICK, JSON)
+USAGE = "FILE [FIELD.PATH] [--json|--jsonl]"
+OPTIONS = (*PICK, *JSON_OPTIONS)
 
 _LONGEST_VALUE = 64
 
@@ -24,22 +25,26 @@ def run(arguments: Arguments) -> int:
         raise UsageError("one FILE and at most one FIELD.PATH")
     file, *rest = arguments.positional
     path = rest[0] if rest else ""
-    records: list[dict[str, Any]] = []
+    if arguments.wants_json:
+        from cubinspec.cli.json_output import Records, with_way
 
-    def show(cubin: Cubin) -> None:
+        with Records("tree", arguments) as out:
+
+            def add(cubin: Cubin, steps: Steps) -> None:
+                from cubinspec.report.tree import tree_record
+
+                out.add(with_way(tree_record(cubin, path), steps))
+
+            return for_each_picked(arguments, files_of([file]), add, one=True)
+
+    def show(cubin: Cubin, _: Steps) -> None:
         from cubinspec.report.tree import tree_record
 
-        records.append(tree_record(cubin, path))
+        for field in tree_record(cubin, path)["fields"]:
+            place = f"{field['start']:#x}..{field['end']:#x}"
+            print(f"{place:<24} {field['path']} = {_shown(field)}")
 
-    status = for_each_picked(arguments, files_of([file]), show, one=True)
-    if arguments.flag("--json"):
-        write_json(records)
-    else:
-        for record in records:
-            for field in record["fields"]:
-                place = f"{field['start']:#x}..{field['end']:#x}"
-                print(f"{place:<24} {field['path']} = {_shown(field)}")
-    return status
+    return for_each_picked(arguments, files_of([file]), show, one=True)
 
 
 def _shown(field: dict[str, Any]) -> str:

@@ -294,7 +294,6 @@ class Image:
     def as_dict(self) -> dict[str, object]:
         """The image as JSON knows it."""
         out: dict[str, object] = {
-            "path": str(self),
             "kind": self.kind,
             "arch": self.arch,
             "offset": self.offset,
@@ -305,7 +304,7 @@ class Image:
             "provenance": [step.as_dict() for step in self.provenance],
         }
         if self.error is not None:
-            out["error"] = str(self.error)
+            out["error"] = self.error.as_dict()
         return out
 
 

@@ -24,6 +24,13 @@ def _escape(char: str) -> str:
     return char.encode("unicode_escape").decode()
 
 
+def escape_stray_bytes(text: str) -> str:
+    """Text that is Unicode: :func:`escaped` for bytes that are not UTF-8, all else stays."""
+    if text.isascii():
+        return text
+    return "".join(_escape(char) if "\ud800" <= char <= "\udfff" else char for char in text)
+
+
 def unescaped(text: str) -> str:
     """The name that :func:`escaped` made ``text`` of; text that holds no escapes stays."""
     if "\\" not in text:

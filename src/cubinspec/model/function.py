@@ -51,6 +51,7 @@ from cubinspec_generated.records import DIM3, PARAM_CBANK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any, Protocol
 
     from cubinspec.format.attributes import InfoRow
@@ -115,6 +116,13 @@ def _param_offset(payload: bytes) -> int | None:
     _, offset, _ = PARAM_CBANK.unpack_from(payload)
     found: int = offset
     return found
+
+
+def attribute_names(codes: Iterable[int]) -> list[str]:
+    """Names of attributes; the number of one without a name."""
+    from cubinspec_generated.tables import eiattr
+
+    return [eiattr.NAMES.get(code) or f"{code:#x}" for code in codes]
 
 
 class FunctionTable:
@@ -226,6 +234,14 @@ class Function:
         """Everything known about it, ready for JSON (``kernels.schema.json``)."""
         return {
             "file": self.file,
+            **self.figures(),
+            "params": [parameter.as_dict() for parameter in self.params],
+            "attributes": self._attribute_names(),
+        }
+
+    def figures(self) -> dict[str, Any]:
+        """What :meth:`as_dict` says, without the file, the parameters and the attributes."""
+        return {
             "name": self.name,
             "kind": self.kind,
             "arch": self.arch,
@@ -248,10 +264,8 @@ class Function:
             "max_registers": self.max_registers,
             "param_size": self.param_size,
             "param_offset": self.param_offset,
-            "params": [parameter.as_dict() for parameter in self.params],
             "code_size": self.code_size,
             "exit_offsets": self.exit_offsets,
-            "attributes": self._attribute_names(),
         }
 
     @property
@@ -405,10 +419,12 @@ class Function:
         return [] if index is None else self.table.file.info_records_of(index)
 
     def _attribute_names(self) -> list[str]:
-        from cubinspec_generated.tables import eiattr
+        return attribute_names(self.info_index.codes)
 
-        codes = dict.fromkeys(code for _, _, code, _, _ in self.info_rows)
-        return [eiattr.NAMES.get(code) or f"{code:#x}" for code in codes]
+    @property
+    def info_index(self) -> InfoIndex:
+        """Where the records of its ``.nv.info.<f>`` are."""
+        return self._by_code or self._index()
 
     def _index(self) -> InfoIndex:
         elf = self.table.file.elf

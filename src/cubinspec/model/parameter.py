@@ -133,13 +133,27 @@ def read_parameters(rows: Iterable[InfoRow]) -> list[Parameter]:
     """The parameters that the attributes of a kernel state, by ordinal."""
     found: list[Parameter] = []
     for _, _, code, _, payload in rows:
-        if code == EIATTR_KPARAM_INFO:
-            parameter = Parameter.unpack(payload)
-        elif code == EIATTR_KPARAM_INFO_V2:
-            parameter = Parameter.unpack_v2(payload)
-        else:
-            continue
-        if parameter is not None:
-            found.append(parameter)
+        if code in _UNPACKERS:
+            key = code, payload
+            parameter = _known[key] if key in _known else _unpack(code, payload)
+            if parameter is not None:
+                found.append(parameter)
     found.sort(key=lambda parameter: parameter.ordinal)
     return found
+
+
+#: Attributes that state a parameter, and what reads their payloads.
+_UNPACKERS = {
+    EIATTR_KPARAM_INFO: Parameter.unpack,
+    EIATTR_KPARAM_INFO_V2: Parameter.unpack_v2,
+}
+#: Parameters by code and payload; a library has the same few thousand in all its kernels.
+_known: dict[tuple[int, bytes], Parameter | None] = {}
+_MAX_KNOWN = 1 << 14
+
+
+def _unpack(code: int, payload: bytes) -> Parameter | None:
+    if len(_known) >= _MAX_KNOWN:
+        _known.clear()
+    parameter = _known[code, payload] = _UNPACKERS[code](payload)
+    return parameter

@@ -16,6 +16,10 @@ from cubinspec.format.attributes import (
 from cubinspec_generated import records
 from cubinspec_generated.codes import EIATTR_KPARAM_INFO, EIATTR_KPARAM_INFO_V2, EIFMT_SVAL
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 _PARAMETERS = frozenset((EIATTR_KPARAM_INFO, EIATTR_KPARAM_INFO_V2))
 #: Of most streams the records stand where they stood in an earlier one.
 _shapes = ShapeCache(with_codes=True, per_size=32, in_all=8192, longest=2048)
@@ -31,20 +35,33 @@ class InfoIndex:
         TruncatedError: as :func:`info_rows` does.
     """
 
-    __slots__ = ("_body", "_places", "num_params")
+    __slots__ = ("_body", "_places", "_run", "num_params")
     num_params: int
 
     def __init__(self, body: bytes, base: int, file: str, field: str) -> None:
         self._body = body
-        found: tuple[dict[int, int], int] | None = _shapes.find(body)
+        found: tuple[dict[int, int], int, tuple[int, int]] | None = _shapes.find(body)
         if found is None:
             rows = info_rows(body, base, file, field)
             codes = [row[2] for row in rows]
             places = dict(zip(codes, [row[0] for row in rows], strict=True))
-            found = places, sum([code in _PARAMETERS for code in codes])
+            stated = [row for row in rows if row[2] in _PARAMETERS]
+            run = (stated[0][0], record_end(body, stated[-1][0])) if stated else (0, 0)
+            found = places, len(stated), run
             _shapes.add(body, [(form, word) for _, form, _, word, _ in rows], found)
         #: Code -> offset of the record; how many parameter records there are, of both forms.
-        self._places, self.num_params = found
+        self._places, self.num_params, self._run = found
+
+    @property
+    def codes(self) -> Iterable[int]:
+        """The attributes that occur, in file order."""
+        return self._places
+
+    @property
+    def parameter_run(self) -> bytes:
+        """All records from the first parameter's to the last one's."""
+        start, stop = self._run
+        return self._body[start:stop]
 
     def value(self, code: int) -> int | None:
         """The value in the record's header; the payload's size for a record with one."""

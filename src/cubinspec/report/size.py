@@ -112,10 +112,10 @@ class Copies:
 
     def __init__(self, size: int) -> None:
         self.size: int = size
-        self.places: list[str] = []
+        self.places: list[tuple[Step, ...]] = []
         self.file_bytes: list[float] = []
 
-    def add(self, place: str, file_bytes: float) -> None:
+    def add(self, place: tuple[Step, ...], file_bytes: float) -> None:
         self.places.append(place)
         self.file_bytes.append(file_bytes)
 
@@ -135,7 +135,9 @@ class SizeReport:
         duplicate_images: images that occur more than once: kind, arch, copies.
         duplicate_code: code of a kernel or function that occurs more than once for one
             architecture: arch, name, copies.
-        faults: what could not be read; its bytes are attributed to what holds it.
+        broken: the ways to what could not be read, and why; its bytes are attributed to what
+            holds it.
+        files: name in ``by_file`` -> the way to the file or member.
     """
 
     def __init__(self, file: str) -> None:
@@ -149,7 +151,13 @@ class SizeReport:
         self.by_kernel: View = View("kernel")
         self.duplicate_images: list[tuple[str, str, Copies]] = []
         self.duplicate_code: list[tuple[str, str, Copies]] = []
-        self.faults: list[CubinError] = []
+        self.broken: list[tuple[tuple[Step, ...], CubinError]] = []
+        self.files: dict[str, tuple[Step, ...]] = {}
+
+    @property
+    def faults(self) -> list[CubinError]:
+        """Why some of it could not be read."""
+        return [error for _, error in self.broken]
 
     @property
     def views(self) -> tuple[View, ...]:
@@ -174,7 +182,7 @@ def measure(
     arena = Arena()
     for image in images(file, visit=measuring.visit):
         if image.error is not None:
-            measuring.report.faults.append(image.error)
+            measuring.report.broken.append((image.provenance, image.error))
             continue
         step(str(image))
         measuring.image(image, arena)
@@ -201,6 +209,7 @@ class _Measuring:
         if kind in ARCHIVES or kind in COMPRESSED:
             return
         name = " → ".join(step.name for step in steps)
+        self.report.files[name] = steps
         self._leaves[name] = _Leaf(name, kind, source.size, source.scale)
 
     def image(self, image: Image, arena: Arena) -> None:
@@ -225,7 +234,7 @@ class _Measuring:
         try:
             data = image.view(arena)
         except CubinError as error:
-            report.faults.append(error)
+            report.broken.append((image.provenance, error))
             for view in report.views[1:]:
                 view.add(UNREADABLE, file_bytes, stored)
             return
@@ -235,14 +244,14 @@ class _Measuring:
         from hashlib import sha256
 
         key = (image.kind, image.arch, sha256(data).digest())
-        self._images.setdefault(key, Copies(len(data))).add(str(image), file_bytes)
+        self._images.setdefault(key, Copies(len(data))).add(image.provenance, file_bytes)
         if image.kind == "cubin":
             try:
                 with image.cubin(arena) as cubin:
                     self._cubin(image, cubin, file_bytes, len(data))
                 return
             except CubinError as error:
-                report.faults.append(error)
+                report.broken.append((image.provenance, error))
         report.by_section.add(NO_CUBIN, file_bytes, len(data))
         report.by_kernel.add(NO_CUBIN, file_bytes, len(data))
 
@@ -256,7 +265,7 @@ class _Measuring:
 
         ratio = file_bytes / size if size else 0.0
         arch = image.arch
-        place = str(image)
+        place = image.provenance
         superseded = image.superseded and not self._relocatable
         names = {function.name for function in cubin.functions}
         spans = []
@@ -356,12 +365,20 @@ def size_record(report: SizeReport) -> dict[str, Any]:
         "file": report.file,
         "size": report.total,
         "images": report.images,
+        "by_file": [
+            {
+                "provenance": _way(report.files.get(name, ())),
+                "file_bytes": file_bytes,
+                "bytes": size,
+            }
+            for name, file_bytes, size in report.by_file.table(report.total)
+        ],
         **{
             f"by_{view.title}": [
                 {"name": name, "file_bytes": file_bytes, "bytes": size}
                 for name, file_bytes, size in view.table(report.total)
             ]
-            for view in report.views
+            for view in report.views[1:]
         },
         "duplicate_images": [
             {
@@ -370,7 +387,7 @@ def size_record(report: SizeReport) -> dict[str, Any]:
                 "copies": len(copies.places),
                 "bytes": copies.size,
                 "wasted_file_bytes": copies.wasted,
-                "images": copies.places,
+                "images": [_way(steps) for steps in copies.places],
             }
             for kind, arch, copies in report.duplicate_images
         ],
@@ -381,9 +398,15 @@ def size_record(report: SizeReport) -> dict[str, Any]:
                 "copies": len(copies.places),
                 "bytes": copies.size,
                 "wasted_file_bytes": copies.wasted,
-                "images": copies.places,
+                "images": [_way(steps) for steps in copies.places],
             }
             for arch, name, copies in report.duplicate_code
         ],
-        "faults": [str(error) for error in report.faults],
+        "faults": [
+            {"provenance": _way(steps), **error.as_dict()} for steps, error in report.broken
+        ],
     }
+
+
+def _way(steps: tuple[Step, ...]) -> list[dict[str, object]]:
+    return [step.as_dict() for step in steps]

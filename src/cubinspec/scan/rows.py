@@ -10,6 +10,7 @@ from cubinspec.errors import CubinError, FileAccessError, MissingPackageError
 from cubinspec.report.archs import split_arch
 from cubinspec.report.names import readable
 from cubinspec.scan.parallel import share_of
+from cubinspec.scan.schema import NAMES
 from cubinspec.values import ValueObject
 
 TYPE_CHECKING = False
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from cubinspec.containers import Step
     from cubinspec.model.cubin import Cubin
 
     Row = dict[str, Any]
@@ -81,7 +83,7 @@ def scan_task(task: Task) -> list[Row]:
     try:
         source = open_source(task.path)
     except CubinError as error:
-        return [_fault(task.path, task.path, None, error)] if task.share == 0 else []
+        return [fault_row(task.path, task.path, None, error)] if task.share == 0 else []
     for number, image in share_of(images_of(source), task.share, task.shares):
         rows.extend(rows_of_image(task.path, number, image, arena, relocatable=task.relocatable))
     return rows
@@ -96,11 +98,38 @@ def rows_of_image(
             raise image.error
         return list(_rows(file, number, image, arena, relocatable))
     except CubinError as error:
-        return [_fault(file, str(image), number, error)]
+        return [fault_row(file, str(image), number, error, image.provenance)]
 
 
-def _fault(file: str, path: str, number: int | None, error: CubinError) -> Row:
-    return {"record": "fault", "file": file, "path": path, "image": number, "error": str(error)}
+def fault_row(
+    file: str,
+    path: str,
+    number: int | None,
+    error: CubinError,
+    steps: tuple[Step, ...] = (),
+) -> Row:
+    """The row of a fault.
+
+    Args:
+        path: the way to the image as text.
+        number: of the image in the file; ``None`` when the file could not be opened.
+        steps: the way to the image.
+    """
+    return {
+        "record": "fault",
+        "file": file,
+        "path": path,
+        "image": number,
+        "error": str(error),
+        "provenance": [step.as_dict() for step in steps],
+        "fault": error.as_dict(),
+    }
+
+
+def json_row(row: Row) -> Row:
+    """A row as ``scan --json`` prints it: the way to the image and an error as data, not text."""
+    record = {name: row.get(name) for name in NAMES if name not in ("path", "member")}
+    return {**record, "provenance": row.get("provenance", []), "error": row.get("fault")}
 
 
 def _rows(file: str, number: int, image: Image, arena: Arena, relocatable: bool) -> Iterator[Row]:
@@ -118,6 +147,7 @@ def _rows(file: str, number: int, image: Image, arena: Arena, relocatable: bool)
         "stored_size": image.stored_size,
         "compression": image.compression,
         "superseded": image.superseded,
+        "provenance": [step.as_dict() for step in image.provenance],
     }
     if image.scrambled:
         yield {**common, **_target(image.arch), "size": image.size}

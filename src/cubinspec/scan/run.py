@@ -6,7 +6,7 @@ from cubinspec.containers.sniff import HOSTS, SNIFF_BYTES, sniff
 from cubinspec.containers.walk import files_below
 from cubinspec.errors import CubinError, FileAccessError, MissingPackageError
 from cubinspec.scan.parallel import MIN_PARALLEL_BYTES, Workers
-from cubinspec.scan.rows import Task, import_fsspec, open_source, scan_task
+from cubinspec.scan.rows import Task, fault_row, import_fsspec, open_source, scan_task
 from cubinspec.scan.schema import COLUMNS
 from cubinspec.values import listed
 
@@ -168,7 +168,7 @@ def _ended(tasks: list[Task], jobs: int) -> Iterator[tuple[int, list[Row]]]:
 
 def _killer(task: Task) -> Row:
     error = CubinError(f"the process reading it died {MAX_ATTEMPTS} times", file=task.path)
-    return {"record": "fault", "file": task.path, "path": task.path, "error": str(error)}
+    return fault_row(task.path, task.path, None, error)
 
 
 def scan_on_dask(
@@ -207,15 +207,11 @@ def scan_on_dask(
                     rows = future.result()
                 except Exception as error:  # a task that killed its workers ends as KilledWorker
                     lost = FileAccessError(f"not scanned: {error}", file=tasks[number].path)
-                    rows = [_fault(tasks[number], lost)]
+                    rows = [fault_row(tasks[number].path, tasks[number].path, None, lost)]
                 future.release()
                 yield number, rows
 
         yield from _in_order(tasks, ended(), step)
-
-
-def _fault(task: Task, error: CubinError) -> Row:
-    return {"record": "fault", "file": task.path, "path": task.path, "error": str(error)}
 
 
 def clean(rows: list[Row]) -> list[Row]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cubinspec import __version__
-from cubinspec.cli.options import JSON, Arguments, Option, UsageError
+from cubinspec.cli.options import JSON_OPTIONS, Arguments, Option, UsageError
 from cubinspec.cli.output import write_json
 from cubinspec.cli.picking import PICK, for_each_picked_data
 from cubinspec.errors import CubinError
@@ -11,12 +11,13 @@ from cubinspec_writer.checker import RULES, Finding, check
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cubinspec.cli.picking import Steps
     from cubinspec.reader.elf import Buffer
 
-USAGE = "FILE... [--json | --sarif] [--no-fields] | --rules"
+USAGE = "FILE... [--json | --jsonl | --sarif] [--no-fields] | --rules"
 OPTIONS = (
     *PICK,
-    JSON,
+    *JSON_OPTIONS,
     Option("--sarif", help="SARIF 2.1.0 instead of text"),
     Option("--no-fields", help="do not read every field with the generated reader (faster)"),
     Option("--rules", help="list the rules, what they rest on, and what to do"),
@@ -31,23 +32,32 @@ def run(arguments: Arguments) -> int:
             print(f"  evidence: {rule.evidence}")
             print(f"  fix: {rule.fix}")
         return 0
-    if arguments.flag("--json") and arguments.flag("--sarif"):
+    if arguments.wants_json and arguments.flag("--sarif"):
         raise UsageError("say --json or --sarif")
-    as_text = not (arguments.flag("--json") or arguments.flag("--sarif"))
+    as_text = not (arguments.wants_json or arguments.flag("--sarif"))
+    out = None
+    if arguments.wants_json:
+        from cubinspec.cli.json_output import Records
+
+        out = Records("check", arguments)
     spec_read = not arguments.flag("--no-fields")
     findings: list[Finding] = []
     errors: list[CubinError] = []
 
-    def check_one(data: Buffer, file: str) -> None:
+    def check_one(data: Buffer, file: str, steps: Steps) -> None:
         try:
-            findings.extend(_check(bytes(data), file, spec_read, as_text))
+            found = _check(bytes(data), file, spec_read, as_text)
+            findings.extend(found)
+            if out is not None:
+                for finding in found:
+                    out.add(_record(finding, steps))
         except CubinError as error:
             errors.append(error)
             raise
 
     status = for_each_picked_data(arguments, arguments.files(), check_one)
-    if arguments.flag("--json"):
-        write_json([_record(finding) for finding in findings])
+    if out is not None:
+        out.close()
     elif arguments.flag("--sarif"):
         from cubinspec_writer.checker.sarif import to_sarif
 
@@ -67,9 +77,10 @@ def _check(data: bytes, file: str, spec_read: bool, as_text: bool) -> list[Findi
     return findings
 
 
-def _record(finding: Finding) -> dict[str, str | int | None]:
+def _record(finding: Finding, steps: Steps) -> dict[str, object]:
     return {
-        "file": finding.file,
+        "file": steps[0]["name"],
+        "provenance": steps,
         "rule": finding.rule.id,
         "sentence": finding.rule.sentence,
         "evidence": finding.rule.evidence,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cubinspec.cli.options import JSON, Arguments
-from cubinspec.cli.output import write_json
+from cubinspec.cli.options import JSON_OPTIONS, Arguments
 from cubinspec.cli.picking import PICK, for_each_picked_data
 from cubinspec_writer.emitter.roundtrip import roundtrip
 
@@ -11,35 +10,43 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from cubinspec.cli.picking import Steps
     from cubinspec.reader.elf import Buffer
 
-USAGE = "FILE... [--json]"
-OPTIONS = (*PICK, JSON)
+USAGE = "FILE... [--json|--jsonl]"
+OPTIONS = (*PICK, *JSON_OPTIONS)
 
 
 def run(arguments: Arguments) -> int:
     """One line or JSON record per file; status 1 when a file did not come back."""
-    as_json = arguments.flag("--json")
-    records: list[dict[str, Any]] = []
+    out = None
+    if arguments.wants_json:
+        from cubinspec.cli.json_output import Records
 
-    def check(data: Buffer, file: str) -> None:
+        out = Records("roundtrip", arguments)
+    differ = False
+
+    def check(data: Buffer, file: str, steps: Steps) -> None:
+        nonlocal differ
         result = roundtrip(data, file)
-        records.append(
-            {
-                "file": file,
-                "identical": result.identical,
-                "layout": result.layout,
-                "reasons": list(result.reasons),
-                "first_difference": result.first_difference,
-            }
-        )
-        if not as_json:
-            print(_line(file, records[-1]))
+        record = {
+            "file": steps[0]["name"],
+            "provenance": steps,
+            "identical": result.identical,
+            "layout": result.layout,
+            "reasons": list(result.reasons),
+            "first_difference": result.first_difference,
+        }
+        differ = differ or not result.identical
+        if out is None:
+            print(_line(file, record))
+        else:
+            out.add(record)
 
     status = for_each_picked_data(arguments, arguments.files(), check)
-    if as_json:
-        write_json(records)
-    return status or int(any(not record["identical"] for record in records))
+    if out is not None:
+        out.close()
+    return status or int(differ)
 
 
 def _line(file: str, record: dict[str, Any]) -> str:

@@ -40,7 +40,7 @@ def run(arguments: Arguments) -> int:
     return for_each_picked_data(
         arguments,
         [file],
-        lambda data, source: _convert(bytes(data), source, output, folder),
+        lambda data, source, _: _convert(bytes(data), source, output, folder),
         one=True,
     )
 

@@ -1,0 +1,123 @@
+"""JSON for programs: one record per line, written as soon as it is known.
+
+``--json`` prints an array with a record on each line, ``--jsonl`` the same records without brackets
+and commas. Every record begins with the name and version of its schema, such as
+``"schema": "cubinspec.kernels/1"``; ``cubinspec/schema`` holds the schemas.
+"""
+
+from __future__ import annotations
+
+import sys
+from json import JSONEncoder
+
+from cubinspec.format.escapes import escape_stray_bytes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any, Self
+
+    from cubinspec.cli.options import Arguments
+
+    Record = dict[str, Any]
+
+#: Version of the schemas: it grows when a key changes its meaning or goes.
+_VERSION = 1
+#: Characters that are gathered before they are written.
+_PIECE = 1 << 16
+encode = JSONEncoder(separators=(",", ":"), check_circular=False).encode
+
+
+def head_of(command: str, first: Record | None = None) -> str:
+    """Beginning of the text of every record of a command.
+
+    Args:
+        first: keys that all these records begin with.
+    """
+    return _text({"schema": f"cubinspec.{command}/{_VERSION}", **(first or {})})[:-1] + ","
+
+
+def text_of(head: str, record: Record, more: dict[str, str] | None = None) -> str:
+    """The text of a record with at least one key.
+
+    Args:
+        more: further keys and the texts of their values.
+    """
+    text = head + _text(record)[1:]
+    if more is None:
+        return text
+    return f"{text[:-1]},{','.join([f'{chr(34)}{key}{chr(34)}:{more[key]}' for key in more])}}}"
+
+
+def _text(record: Record) -> str:
+    text = encode(record)
+    # a byte of a name that is no UTF-8 became half of a surrogate pair, which is no Unicode
+    return encode(_clean(record)) if "\\udc" in text else text
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str):
+        return escape_stray_bytes(value)
+    if isinstance(value, dict):
+        return {_clean(key): _clean(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_clean(item) for item in value]
+    return value
+
+
+class Records:
+    """Prints the records of a command; in a ``with`` block, at whose end the array is closed.
+
+    Args:
+        command: whose schema the records follow.
+    """
+
+    __slots__ = ("_head", "_lines", "_parts", "_size", "_started")
+
+    def __init__(self, command: str, arguments: Arguments) -> None:
+        self._head = head_of(command)
+        self._lines = arguments.flag("--jsonl")
+        self._parts: list[str] = []
+        self._size = 0
+        self._started = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self.close()
+
+    def add(self, record: Record) -> None:
+        """Print a record."""
+        self.add_texts((text_of(self._head, record),))
+
+    def add_texts(self, texts: Iterable[str]) -> None:
+        """Print records whose texts :func:`text_of` made."""
+        for text in texts:
+            if self._lines:
+                self._parts.append(text)
+                self._parts.append("\n")
+            else:
+                self._parts.append(",\n" if self._started else "[\n")
+                self._parts.append(text)
+            self._started = True
+            self._size += len(text)
+        if self._size > _PIECE:
+            self._write()
+
+    def _write(self) -> None:
+        sys.stdout.write("".join(self._parts))
+        self._parts.clear()
+        self._size = 0
+
+    def close(self) -> None:
+        """Print what is left and the end of the array."""
+        if not self._lines:
+            self._parts.append("\n]\n" if self._started else "[]\n")
+        self._write()
+
+
+def with_way(record: Record, steps: list[dict[str, object]]) -> Record:
+    """The record of a cubin with the way to it, in place of a text that shows the way."""
+    return {**record, "file": steps[0]["name"], "provenance": steps}
