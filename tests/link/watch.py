@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from cubinspec_writer.linker import graph, model, pipeline, program, state
-from cubinspec_writer.linker.inputs import rows
 
 #: What is watched -> the name of its fields in declarations.
 PARTS = {
@@ -35,7 +34,7 @@ ROWS = {
     model.Symbol: "symbol",
     model.OutSection: "section",
     model.UnifiedRow: "row",
-    rows.InputObject: "object",
+    model.InputObject: "object",
 }
 #: Of inputs, what passes fill; all else is given.
 _FILLED = {"bound", "called", "placed", "repeats"}

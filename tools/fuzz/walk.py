@@ -126,13 +126,13 @@ class Walk:
                 continue
             if not _is_single(found) or (thing is self.cubin and name in _OWNED):
                 self.value(found, here)
-            elif not isinstance(found, SymbolList):
+            elif hasattr(type(found), "name"):
                 self.value(self.ask(lambda found=found: found.name, f"{here}.name"), here)  # type: ignore[misc]
 
 
 def _is_single(value: Any) -> bool:
-    """Whether a value is an object of the model, not plain data."""
-    return type(value).__module__.startswith("cubinspec.model")
+    """Whether a value is an object of the model; a list of them is not."""
+    return type(value).__module__.startswith("cubinspec.model") and not isinstance(value, list)
 
 
 def walk_everything(cubin: Cubin) -> Walk:

@@ -194,7 +194,7 @@ def _dispatch(words: list[str]) -> int:
         _print_overview()
         return 0 if words else EXIT_USAGE
     if command not in COMMANDS:
-        from cubinspec.cli.help import did_you_mean
+        from cubinspec.cli.suggest import did_you_mean
 
         near = did_you_mean(command, list(COMMANDS)) or "; see 'cubinspec --help'"
         print(f"cubinspec: no command {command!r}{near}", file=sys.stderr)

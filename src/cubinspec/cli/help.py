@@ -236,11 +236,3 @@ def more_lines(command: str) -> list[str]:
 def spelling(option: Option) -> str:
     """``-o, --output OUT``."""
     return ", ".join(option.names) + (f" {option.value}" if option.value else "")
-
-
-def did_you_mean(word: str, known: list[str]) -> str:
-    """``; did you mean --json?``, or nothing when no word is near."""
-    from difflib import get_close_matches
-
-    near = get_close_matches(word, known, n=3, cutoff=0.6)
-    return f"; did you mean {' or '.join(near)}?" if near else ""

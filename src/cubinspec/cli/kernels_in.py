@@ -12,12 +12,19 @@ from cubinspec.scan.parallel import MIN_PARALLEL_BYTES, usable_cores, work_on_fi
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, Protocol
 
-    from cubinspec.cli.kernels import Choice
     from cubinspec.containers import Image, Step
     from cubinspec.containers.arena import Arena
     from cubinspec.model.cubin import Cubin
+
+    class Choice(Protocol):
+        """Which images are read; see `cubinspec.cli.kernels.Choice`."""
+
+        met: set[str]
+        relocatable: bool
+
+        def wants(self, arch: str) -> bool: ...
 
     #: Reads a cubin of a file for a target; it is sent to other processes, so it is picklable.
     Reading = Callable[[str, Cubin, str, tuple[Step, ...]], Any]

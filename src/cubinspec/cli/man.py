@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from cubinspec.cli import COMMANDS, load
-from cubinspec.cli.help import HELP, did_you_mean, options_of, spelling, usage_line
+from cubinspec.cli.help import HELP, options_of, spelling, usage_line
 from cubinspec.cli.options import Arguments, Option, UsageError
 from cubinspec.cli.output import report, write_output
+from cubinspec.cli.suggest import did_you_mean
 from cubinspec.errors import CubinError
 
 USAGE = "[COMMAND] [-o DIR]"

@@ -151,7 +151,7 @@ def parse(options: tuple[Option, ...], words: list[str]) -> Arguments:
         name, equals, text = word.partition("=")
         option = by_name.get(name)
         if option is None:
-            from cubinspec.cli.help import did_you_mean
+            from cubinspec.cli.suggest import did_you_mean
 
             raise UsageError(f"unknown option {name}{did_you_mean(name, [*by_name, '--help'])}")
         found = values.setdefault(option.key, [])

@@ -10,7 +10,6 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-import cubinspec
 from cubinspec.errors import CubinError, FileAccessError
 
 TYPE_CHECKING = False
@@ -163,4 +162,4 @@ def copy_spec(folder: Path) -> None:
 
 
 def _package() -> Path:
-    return Path(cubinspec.__file__).resolve().parent
+    return Path(__file__).resolve().parents[1]
