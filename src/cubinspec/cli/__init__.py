@@ -206,10 +206,19 @@ def _dispatch(words: list[str]) -> int:
     except MissingPackageError as error:
         print(f"cubinspec: {error}", file=sys.stderr)
         return 1
+    if sys.stderr is None or not sys.stderr.isatty():
+        return _call(command, module, words[1:])
+    from cubinspec.cli.waiting import Waiting
+
+    with Waiting(f"cubinspec {command}"):
+        return _call(command, module, words[1:])
+
+
+def _call(command: str, module: ModuleType, words: list[str]) -> int:
     if getattr(module, "TAKES_WORDS", False):
-        raw_status: int = module.run_words(words[1:])
+        raw_status: int = module.run_words(words)
         return raw_status
-    return _run(command, module, words[1:])
+    return _run(command, module, words)
 
 
 def _run(command: str, module: ModuleType, words: list[str]) -> int:
