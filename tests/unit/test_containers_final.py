@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import cubinspec
 from cubinspec import Cubin
 from cubinspec.cli import main
 from cubinspec.containers import images
@@ -50,6 +51,22 @@ def test_each_kernel_is_listed_once(
     assert main([command, str(program), "--csv", "--relocatable"]) == 0
     rows = csv.DictReader(io.StringIO(capsys.readouterr().out))
     assert {row["type"] for row in rows} == {"exe", "rel"}
+
+
+def test_kernels_in_python_are_those_of_the_command(program: Path, tmp_path: Path) -> None:
+    types = Counter(kernel.image.superseded for kernel in cubinspec.kernels(program))
+    assert types == {False: len(NAMES)}
+    both = [*cubinspec.kernels(program, relocatable=True)]
+    assert sorted(kernel.name for kernel in both) == sorted(NAMES * 2)
+    # nothing was linked: what is there is all that there is
+    part = tmp_path / "part.o"
+    for data in (
+        elf_host({".nv_fatbin": b"", "__nv_relfatbin": INPUT}),
+        ar_of({"a.o": elf_host({"__nv_relfatbin": INPUT})}),
+        INPUT,
+    ):
+        part.write_bytes(data)
+        assert sorted(kernel.name for kernel in cubinspec.kernels(part)) == NAMES
 
 
 def test_a_scan_lists_kernels_once_and_every_image(
@@ -110,6 +127,21 @@ def test_what_fits_nothing_is_said(program: Path, capsys: pytest.CaptureFixture[
     assert name in {record["name"] for record in found}
     arch = ("--arch", "sm_70", "--arch", "sm_90")
     assert len(loaded(capsys, "kernels", program, *arch)) == len(NAMES)
+
+
+@pytest.mark.parametrize(
+    "command", [["kernels"], ["kernels", "--json"], ["params"], ["images"], ["extract", "-o"]]
+)
+def test_a_target_without_an_image_is_told_and_the_others_are_listed(
+    program: Path, command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [*command, str(program.parent / "out")] if "-o" in command else command
+    assert main([*words, str(program), "--arch", "sm_90,sm_70"]) == 0
+    out, err = capsys.readouterr()
+    assert "sm_90" in out
+    assert err == "cubinspec: no image is for sm_70; there are sm_90\n"
+    assert main([*words, str(program), "--arch", "sm_90"]) == 0
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize("command", [["size"], ["scan", "--csv"]])

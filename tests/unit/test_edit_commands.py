@@ -11,6 +11,7 @@ import pytest
 
 from cubinspec import Cubin
 from cubinspec.cli import main
+from cubinspec.report.names import escaped
 from cubinspec_writer.checker import check
 from cubinspec_writer.editor import Edit, Resources
 from cubinspec_writer.linker import link
@@ -42,6 +43,48 @@ def source(tmp_path: Path) -> Path:
     path.write_bytes((CUBINS / SAMPLE).read_bytes())
     path.chmod(0o640)
     return path
+
+
+@pytest.mark.parametrize("name", ["caf\udce9", "_Z4caf\udce9Pf", "a\nb"])
+def test_names_are_taken_as_they_are_printed(
+    source: Path, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    edit = Edit(source.read_bytes())
+    edit.rename("bounded", name)
+    source.write_bytes(edit.to_bytes())
+    assert name in names(source)
+    assert main(["kernels", str(source), "--match", escaped(name)]) == 0
+    shown = capsys.readouterr().out.split()[-1]
+    assert shown == escaped(name)
+    out = tmp_path / "out.cubin"
+    for words, after in (
+        (["set", "--kernel", shown, "--registers", "40"], {*names(source)}),
+        (["rename", shown, "bounded"], {*names(source), "bounded"} - {name}),
+        (["keep", shown], {name}),
+        (["keep", shown[1:]], {name}),
+        (["keep", shown[:3] + "*" + shown[-1]], {name}),
+        (["remove", shown], {*names(source)} - {name}),
+    ):
+        assert main([words[0], str(source), *words[1:], "-o", str(out)]) == 0, words
+        assert {*names(out)} == after, words
+    assert main(["tree", str(source), "header.e_machine", "--kernel", shown]) == 0
+
+
+def test_why_takes_names_as_they_are_printed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    edit = Edit((CUBINS / "calls.sm_90.rel.cubin").read_bytes())
+    kernel = Cubin.parse(edit.to_bytes()).kernels[0].name
+    edit = Edit((CUBINS / "calls.sm_90.rel.cubin").read_bytes())
+    edit.rename(kernel, "caf\udce9")
+    path = tmp_path / "part.cubin"
+    path.write_bytes(edit.to_bytes())
+    out = tmp_path / "out.cubin"
+    words = ["-arch", "sm_90", str(path), "-o", str(out)]
+    assert main(["link", *words, "--why", r"caf\xe9"]) == 0
+    printed = "".join(capsys.readouterr())
+    assert "no input names it" not in printed
+    assert r"caf\xe9: " in printed
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cubinspec.cli.walking import Wanted
+    from cubinspec.cli.walking import Targets
     from cubinspec.containers import Image
 
 USAGE = "FILE... -o DIR [--arch SM] [--kind KIND] [--unique]"
@@ -41,7 +41,7 @@ def run(arguments: Arguments) -> int:
         arguments.files(),
         folder,
         kinds=None if "all" in kinds else kinds,
-        wanted=architecture_filter(arguments),
+        targets=architecture_filter(arguments),
         unique=arguments.flag("--unique"),
         quiet=arguments.flag("--quiet"),
     )
@@ -52,7 +52,7 @@ def extract(
     folder: str,
     *,
     kinds: Iterable[str] | None,
-    wanted: Wanted | None = None,
+    targets: Targets | None = None,
     unique: bool = False,
     quiet: bool = False,
 ) -> int:
@@ -75,7 +75,7 @@ def extract(
     seen: set[bytes] = set()
 
     def selected(image: Image) -> bool:
-        return (accepted is None or image.kind in accepted) and (wanted is None or wanted(image))
+        return accepted is None or image.kind in accepted
 
     def write(image: Image) -> None:
         data = image.view(arena)
@@ -94,7 +94,11 @@ def extract(
             say(f"{shown(path)}  {shown(image)}")
 
     return for_each_image(
-        files, write, wanted=selected, expected=" or ".join(accepted or ("device code",))
+        files,
+        write,
+        wanted=selected,
+        targets=targets,
+        expected=" or ".join(accepted or ("device code",)),
     )
 
 

@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cubinspec.cli.walking import Wanted
+    from cubinspec.cli.walking import Targets
     from cubinspec.containers import Image
 
 USAGE = "FILE... [--arch SM] [--json|--jsonl|--csv]"
@@ -31,16 +31,16 @@ _LEFT = frozenset((0, 1, 4, 5, 6))
 
 def run(arguments: Arguments) -> int:
     """Print the table, the CSV or the JSON list."""
-    wanted = architecture_filter(arguments)
+    targets = architecture_filter(arguments)
     if arguments.wants_json:
-        return _json(arguments, wanted)
+        return _json(arguments, targets)
     found: list[Image] = []
 
     def visit(image: Image) -> None:
         found.append(image)
         require_arch(image)
 
-    status = for_each_image(arguments.files(), visit, wanted=wanted)
+    status = for_each_image(arguments.files(), visit, targets=targets)
     rows = [
         (
             image.kind,
@@ -84,7 +84,7 @@ def _print(items: list[tuple[Image, tuple[Any, ...]]], width: int | None) -> Non
         )
 
 
-def _json(arguments: Arguments, wanted: Wanted | None) -> int:
+def _json(arguments: Arguments, targets: Targets | None) -> int:
     from cubinspec.cli.json_output import Records
 
     with Records("images", arguments) as out:
@@ -93,4 +93,4 @@ def _json(arguments: Arguments, wanted: Wanted | None) -> int:
             out.add(image.as_dict())
             require_arch(image)
 
-        return for_each_image(arguments.files(), visit, wanted=wanted)
+        return for_each_image(arguments.files(), visit, targets=targets)

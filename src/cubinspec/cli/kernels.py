@@ -165,6 +165,13 @@ class Choice:
             return f"no name in {self.chosen} cubins has or matches {pattern!r}"
         return ""
 
+    def remark(self) -> str:
+        """What to say when only some of the targets were met; else empty."""
+        unmet = sorted((self.targets or frozenset()) - self.met)
+        if not unmet or not self.chosen:
+            return ""
+        return f"no image is for {' or '.join(unmet)}; there are {' '.join(sorted(self.met))}"
+
 
 def _for_each(arguments: Arguments, files: list[str], reading: Reading, take: Take) -> int:
     """Read every cubin in the files; returns the exit status."""
@@ -192,11 +199,10 @@ def _for_each(arguments: Arguments, files: list[str], reading: Reading, take: Ta
     if num_faults:
         return 1
     note = choice.note(arguments.value("--match"))
-    if note:
+    for text in filter(None, (note, choice.remark())):
         sys.stdout.flush()
-        print(f"cubinspec: {printable(note)}", file=sys.stderr)
-        return 1
-    return status
+        print(f"cubinspec: {printable(text)}", file=sys.stderr)
+    return 1 if note else status
 
 
 def _read_cubin(file: str, reading: Reading, choice: Choice, take: Take) -> bool:

@@ -44,7 +44,6 @@ def run(arguments: Arguments) -> int:
     """Print the list, the CSV or the JSON."""
     from cubinspec.containers.arena import Arena
 
-    selected = architecture_filter(arguments)
     pattern = pattern_of(arguments)
     matches = matcher(pattern)
     relocatable = arguments.flag("--relocatable")
@@ -76,7 +75,8 @@ def run(arguments: Arguments) -> int:
     status = for_each_image(
         arguments.files(),
         visit,
-        wanted=lambda image: image.kind == "cubin" and (selected is None or selected(image)),
+        wanted=lambda image: image.kind == "cubin",
+        targets=architecture_filter(arguments),
         expected="cubin",
     )
     if out is not None:

@@ -44,13 +44,15 @@ def run(arguments: Arguments) -> int:
     if folder is not None:
         from cubinspec.cli.extract import extract
 
-        return extract(arguments.files(), folder, kinds=("ptx",), wanted=selected)
+        return extract(arguments.files(), folder, kinds=("ptx",), targets=selected)
 
     def wanted(image: Image) -> bool:
-        return image.kind == "ptx" and (selected is None or selected(image))
+        return image.kind == "ptx"
 
     if arguments.flag("--print"):
-        return for_each_image(arguments.files(), _show, wanted=wanted, expected="PTX")
+        return for_each_image(
+            arguments.files(), _show, wanted=wanted, targets=selected, expected="PTX"
+        )
     if arguments.wants_json:
         from cubinspec.cli.json_output import Records
 
@@ -59,6 +61,7 @@ def run(arguments: Arguments) -> int:
                 arguments.files(),
                 lambda image: out.add({**_way(image), **_record(image)}),
                 wanted=wanted,
+                targets=selected,
                 expected="PTX",
             )
     records: list[dict[str, Any]] = []
@@ -66,6 +69,7 @@ def run(arguments: Arguments) -> int:
         arguments.files(),
         lambda image: records.append({"path": str(image), **_record(image)}),
         wanted=wanted,
+        targets=selected,
         expected="PTX",
     )
     rows = [

@@ -31,22 +31,52 @@ RELOCATABLE = Option(
 CSV = Option("--csv", help="comma-separated values instead of text")
 
 
-def architecture_filter(arguments: Arguments) -> Wanted | None:
+class Targets:
+    """The filter that ``--arch`` asks for. It remembers which targets it met."""
+
+    __slots__ = ("_asked", "_met")
+
+    def __init__(self, asked: dict[str, tuple[str, ...]]) -> None:
+        self._asked = asked
+        self._met: set[str] = set()
+
+    def __call__(self, image: Image) -> bool:
+        """Whether an image is for one of the targets."""
+        arch = image.arch
+        self._met.add(arch)
+        return any(arch in accepted for accepted in self._asked.values())
+
+    def say_unmet(self) -> None:
+        """Say on stderr which targets no image is for, unless there is none for any of them."""
+        unmet = [word for word, accepted in self._asked.items() if self._met.isdisjoint(accepted)]
+        if unmet and len(unmet) < len(self._asked):
+            complain(no_image_for(unmet, self._met))
+
+
+def no_image_for(words: Iterable[str], met: Iterable[str]) -> str:
+    """The note about targets that nothing fits.
+
+    Args:
+        words: what was asked for in vain.
+        met: targets of all images.
+    """
+    return f"no image is for {' or '.join(words)}; there are {' '.join(sorted(filter(None, met)))}"
+
+
+def architecture_filter(arguments: Arguments) -> Targets | None:
     """The filter that ``--arch`` asks for; ``None`` when it was not given.
 
     ``sm_90`` takes cubins, ``compute_90`` PTX and IR, a bare ``90`` both. Several are separated
     by commas or given one by one.
     """
     names = [name for text in arguments.values("--arch") for name in text.split(",") if name]
-    if not names:
-        return None
-    accepted: set[str] = set()
+    asked: dict[str, tuple[str, ...]] = {}
     for name in names:
         number = name.removeprefix("sm_").removeprefix("compute_")
         if not number.rstrip("af").isdigit():
             raise UsageError(f"--arch needs a target such as sm_90a, not {name!r}")
-        accepted.update((name,) if number != name else (f"sm_{number}", f"compute_{number}"))
-    return lambda image: image.arch in accepted
+        asked[name] = (name,) if number != name else (f"sm_{number}", f"compute_{number}")
+    return Targets(asked) if asked else None
 
 
 def for_each_image(
@@ -54,6 +84,7 @@ def for_each_image(
     action: Callable[[Image], None],
     *,
     wanted: Wanted | None = None,
+    targets: Targets | None = None,
     expected: str = "device code",
     on_file: Callable[[str], None] | None = None,
     visit: Visit | None = None,
@@ -64,6 +95,7 @@ def for_each_image(
 
     Args:
         wanted: images that it returns false for are passed over.
+        targets: so are those for other targets; a target that no image is for is told at the end.
         expected: what a file without any wanted image is said to lack.
         on_file: called before each file.
         visit: see :func:`cubinspec.images`.
@@ -74,6 +106,7 @@ def for_each_image(
     faults = 0
     total = 0
     status = 0
+    filters = [fits for fits in (wanted, targets) if fits is not None]
     with Progress("images") as progress:
 
         def refuse(error: CubinError) -> None:
@@ -85,7 +118,7 @@ def for_each_image(
         for file in files:
             found = 0
             broken = faults
-            targets: set[str] = set()
+            others: set[str] = set()
             if on_file is not None:
                 on_file(file)
             try:
@@ -96,10 +129,10 @@ def for_each_image(
                         refuse(image.error)
                         continue
                     try:
-                        if wanted is not None and not wanted(image):
+                        if not all(fits(image) for fits in filters):
                             if image.error is not None:
                                 refuse(image.error)
-                            targets.add(image.arch)
+                            others.add(image.arch)
                             continue
                         found += 1
                         action(image)
@@ -107,12 +140,14 @@ def for_each_image(
                         refuse(error)
                 if not found and faults == broken:
                     progress.clear()
-                    report(nothing_in(file, expected, targets))
+                    report(nothing_in(file, expected, others))
                     status = 1
             except CubinError as error:
                 refuse(error)
     if faults and total > 1:
         complain(f"{faults} of {total} images could not be read")
+    if targets is not None:
+        targets.say_unmet()
     return 1 if faults else status
 
 

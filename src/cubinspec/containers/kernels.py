@@ -100,13 +100,13 @@ def kernels(
     """The kernels of a file or folder, as the program would launch them.
 
     A library that was built with separate compilation holds each kernel twice: in the objects that
-    were linked and in the linked image. Only the linked ones are given, unless a file is itself one
-    relocatable cubin.
+    were linked and in the linked image. Only the linked ones are given; where nothing was linked
+    yet, as in an object file, the relocatable ones are all there is.
 
     Args:
         what: path of a cubin, library, object, archive, wheel, folder, …; or the bytes of one.
         arch: only images of this target, such as ``sm_90a``.
-        relocatable: also the kernels of images that are still to be linked.
+        relocatable: also the kernels of :attr:`Image.superseded` images.
         on_fault: called for what cannot be read; without it, its error is raised.
 
     Raises:
@@ -132,11 +132,9 @@ def _kernels(
                 raise image.error
             if image.kind != "cubin" or (arch is not None and image.arch != arch):
                 continue
-            cubin = image.cubin()
-            is_alone = len(image.provenance) == 1
-            if cubin.header.is_relocatable and not relocatable and not is_alone:
+            if image.superseded and not relocatable:
                 continue
-            found = [FoundKernel(image, function) for function in cubin.kernels]
+            found = [FoundKernel(image, function) for function in image.cubin().kernels]
         except CubinError as error:
             if on_fault is None:
                 raise

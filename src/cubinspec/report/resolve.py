@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from cubinspec.errors import BadIndexError
-from cubinspec.report.names import readable
+from cubinspec.report.names import escaped, readable, unescaped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
 #: How many names a message shows, and of each how many characters.
 _MOST_SHOWN = 5
@@ -35,7 +35,7 @@ def resolve(word: str, names: Iterable[str], what: str = "function") -> str:
 
     The first of these rules that fits exactly one name decides: the name itself; its demangled
     form; that form without parameters; a shell pattern (or the shortened form that a table shows)
-    for a whole name; a part of a name.
+    for a whole name; a part of a name. What no terminal can print may be escaped, as we print it.
 
     Args:
         word: what was typed.
@@ -48,8 +48,8 @@ def resolve(word: str, names: Iterable[str], what: str = "function") -> str:
     known = list(dict.fromkeys(name for name in names if name))
     if word in known:
         return word
-    for rule in (_is_readable, _is_without_parameters, _pattern(word), _is_part):
-        found = [name for name in known if rule(word, name)] if word else []
+    for form, rule in _rules(word):
+        found = [name for name in known if rule(form, name)] if word else []
         if len(found) == 1:
             return found[0]
         if found:
@@ -69,11 +69,20 @@ def resolve_all(word: str, names: Iterable[str], what: str = "function") -> list
     """
     known = list(dict.fromkeys(name for name in names if name))
     if word not in known and any(c in word for c in "*?"):
-        rule = _pattern(word)
-        found = [name for name in known if rule(word, name)]
-        if found:
-            return found
+        for form in dict.fromkeys((word, unescaped(word))):
+            rule = _pattern(form)
+            found = [name for name in known if rule(form, name)]
+            if found:
+                return found
     return [resolve(word, known, what)]
+
+
+def _rules(word: str) -> Iterator[tuple[str, Callable[[str, str], bool]]]:
+    """Forms of a word, each with a rule that it may fit a name by; the strictest rule first."""
+    yield word, _is_escaped
+    for form in dict.fromkeys((word, unescaped(word))):
+        for rule in (_is_readable, _is_without_parameters, _pattern(form), _is_part):
+            yield form, rule
 
 
 def short(text: str, most: int = _MOST_CHARACTERS) -> str:
@@ -113,6 +122,10 @@ def _listing(names: list[str]) -> str:
     return f"one of {shown}, and {more} more" if more > 0 else shown
 
 
+def _is_escaped(word: str, name: str) -> bool:
+    return word in (escaped(name), escaped(readable(name)))
+
+
 def _is_readable(word: str, name: str) -> bool:
     return readable(name) == word
 
@@ -138,7 +151,7 @@ def _pattern(word: str) -> Callable[[str, str], bool]:
                 and form.startswith(start)
                 and form.endswith(end)
                 and (not middle or middle == [checksum(form)])
-                for form in (name, text)
+                for form in (name, text, escaped(name), escaped(text))
             )
 
         return fits
@@ -146,7 +159,9 @@ def _pattern(word: str) -> Callable[[str, str], bool]:
         return lambda word, name: False
     from fnmatch import fnmatchcase
 
-    return lambda word, name: fnmatchcase(name, word) or fnmatchcase(readable(name), word)
+    return lambda word, name: any(
+        fnmatchcase(form, word) for form in (name, readable(name), escaped(name))
+    )
 
 
 def checksum(name: str) -> str:

@@ -196,7 +196,7 @@ class _Command:
         if svg is not None:
             self._file(svg, result.callgraph_svg)
         for name in line.listed("why"):
-            print("\n".join(result.why(name)))
+            print(_shown("\n".join(result.why(name))))
 
     def _file(self, path: str, data: bytes | list[bytes | bytearray]) -> None:
         try:
@@ -321,6 +321,16 @@ def _print(line: Line, messages: list[tuple[str, str]]) -> None:
     with_notes = "verbose" in line.flags and "disable-infos" not in line.flags
     for level, text in messages:
         if level == "text":
-            print(text, file=sys.stderr)
+            print(_shown(text), file=sys.stderr)
         elif level != "note" or with_notes:
-            print(f"cubinspec link {_LEVEL_WORDS.get(level, level):<7} : {text}", file=sys.stderr)
+            word = _LEVEL_WORDS.get(level, level)
+            print(f"cubinspec link {word:<7} : {_shown(text)}", file=sys.stderr)
+
+
+def _shown(text: str) -> str:
+    """A text with names as all commands print them: bytes that are not UTF-8 are escaped."""
+    if text.isascii():
+        return text
+    from cubinspec.format.escapes import escape_stray_bytes
+
+    return escape_stray_bytes(text)

@@ -64,16 +64,18 @@ def kernels_named(edit: Edit, words: list[str]) -> list[str]:
     Raises:
         CubinError: a word fits none, or several without being a pattern.
     """
+    from cubinspec.report.names import escaped
     from cubinspec.report.resolve import resolve_all
 
-    known = [symbol.name for symbol in functions.symbols(edit.description)]
+    known = {escaped(symbol.name): symbol.name for symbol in functions.symbols(edit.description)}
+    known |= {name: name for name in known.values()}
     kernels = [symbol.name for symbol in functions.kernels(edit.description)]
     return list(
         dict.fromkeys(
             name
             for word in words
             # a device function's name is passed on, so that the editor says what it is
-            for name in ([word] if word in known else resolve_all(word, kernels, "kernel"))
+            for name in ([known[word]] if word in known else resolve_all(word, kernels, "kernel"))
         )
     )
 
