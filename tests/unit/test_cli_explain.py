@@ -92,6 +92,7 @@ def test_it_knows_rules_columns_and_flags(capsys: Capture) -> None:
     words = [rule.id for rule in RULES]
     words += [name for more in HELP.values() for name in more.columns]
     words += ["e_flags", "e_version", "EF_CUDA_TEXMODE_UNIFIED", "EF_CUDA_ACCELERATORS"]
+    words += ["EF_CUDA_SM90", "EF_CUDA_SM121"]
     for word in words:
         assert main(["explain", word]) == 0, word
     assert "CUB001: rule of 'cubinspec check'" in capsys.readouterr().out

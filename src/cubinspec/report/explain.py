@@ -29,6 +29,8 @@ _NAMING_KEYS = frozenset(("name", "pattern", "sm"))
 _NUMBER_KEYS = ("code", "type", "value", "mask")
 #: The one-bit names of st_other are printed without a prefix by NVIDIA's tools.
 _ST_OTHER_PREFIX = "STO_CUDA_"
+#: Starts the name by which nvdisasm prints the architecture in e_flags.
+_FLAGS_PREFIX = "EF_CUDA_SM"
 
 
 def explain(word: str) -> list[Entry]:
@@ -36,7 +38,7 @@ def explain(word: str) -> list[Entry]:
 
     Args:
         word: a name (``EIATTR_REGCOUNT``, with or without its prefix), a number (``0x2f``), a
-            section name (``.nv.info.k``) or an architecture (``sm_90a``).
+            section name (``.nv.info.k``) or an architecture (``sm_90a``, ``EF_CUDA_SM90``).
 
     Returns:
         Objects with ``table``, ``group``, ``subject`` and the ``entry`` itself, exact names first.
@@ -128,6 +130,8 @@ def names_of(entry: Entry) -> list[str]:
 
 
 def _is_architecture(word: str, entry: Entry) -> bool:
+    if word.upper() == f"{_FLAGS_PREFIX}{entry['sm']}":
+        return True
     for variant in entry["variants"]:
         suffix = "" if variant == "plain" else variant
         if word.lower() in (f"sm_{entry['sm']}{suffix}", f"compute_{entry['sm']}{suffix}"):
