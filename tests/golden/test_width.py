@@ -12,9 +12,10 @@ import pytest
 
 from cubinspec.cli import main
 from cubinspec.cli.fit import fit
+from cubinspec.containers.fatbin_write import container, entry_for
 from cubinspec.report.resolve import resolve
 from cubinspec_writer.editor import Edit
-from tests.unit.containers_kit import CUBINS, elf_host, simple_fatbin
+from tests.unit.containers_kit import CUBINS, PTX, elf_host, simple_fatbin
 
 FOLDER = Path(__file__).parent / "width"
 BLESS = bool(os.environ.get("BLESS"))
@@ -30,6 +31,7 @@ COMMANDS = {
     "params": ["params", "long.cubin"],
     "size": ["size", "--by", "arch,kernel", "long.cubin"],
     "images": ["images", "lib.so", "long.cubin"],
+    "ptx": ["ptx", "ptx.so", "lib.so"],
     "coverage": ["coverage", "long.cubin", "lib.so"],
     "archs": ["archs", "long.cubin"],
 }
@@ -47,6 +49,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         edit.rename(old, new)
     (path / "long.cubin").write_bytes(edit.to_bytes())
     (path / "lib.so").write_bytes(elf_host({".nv_fatbin": simple_fatbin()}))
+    options = b"--maxrregcount 64 --generate-line-info --warn-on-spills "
+    entries = [entry_for(PTX), entry_for(PTX, options=options)]
+    (path / "ptx.so").write_bytes(elf_host({".nv_fatbin": container(entries)}))
     return path
 
 

@@ -72,6 +72,18 @@ def test_images_lists_without_opening(wheel: Path, capsys: pytest.CaptureFixture
     assert [row["arch"] for row in rows] == ["sm_90", "sm_100", "compute_80", "sm_90"]
 
 
+@pytest.mark.parametrize(("command", "places"), [("kernels", 3), ("ptx", 0)])
+def test_the_path_of_the_file_stands_once_above_its_images(
+    command: str, places: int, wheel: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = output(capsys, command, wheel).splitlines()
+    assert lines[0] == f"{wheel}:"
+    assert sum(str(wheel) in line for line in lines) == 1
+    titles = [line for line in lines[1:] if line.endswith(":")]
+    assert len(titles) == places
+    assert titles[:1] == ["pkg/lib.so → fatbin 0 → entry 0:"][:places]
+
+
 def test_kernels_of_a_container_are_those_of_its_cubins(
     wheel: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

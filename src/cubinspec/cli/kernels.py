@@ -289,6 +289,7 @@ class _Table:
         self._mangled = arguments.flag("--mangled")
         self._kept: list[tuple[str, Row]] = []
         self._width = table_width(arguments)
+        self._file = ""
         self._whole = self._csv or self._sort is not None
         self.reading = Reading("rows" if self._whole else "text", arguments)
 
@@ -300,8 +301,17 @@ class _Table:
         if self._titled or path != file:
             if not found:
                 return
-            print(f"{printable(path)}:")
+            self._title(path)
         sys.stdout.write(found or rows_text([], kinds=self._kinds, mangled=self._mangled))
+
+    def _title(self, path: str) -> None:
+        """Say which image follows; the file that it is in, only before its first one."""
+        file, _, place = path.partition(_ARROW)
+        if file != self._file or not place:
+            print(f"{printable(file)}:")
+        self._file = file
+        if place:
+            print(f"{printable(place)}:")
 
     def finish(self) -> None:
         """Print what was kept."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from cubinspec.cli.options import JSON_OPTIONS, Arguments, Option, UsageError
-from cubinspec.cli.output import print_table
+from cubinspec.cli.options import JSON_OPTIONS, WIDE, Arguments, Option, UsageError
+from cubinspec.cli.output import print_table, table_width
 from cubinspec.cli.walking import (
     ARCH,
     CSV,
@@ -22,17 +22,23 @@ if TYPE_CHECKING:
 
     from cubinspec.containers import Image
 
+    #: The values of ``_HEAD``, unformatted.
+    Row = tuple[Any, ...]
+
 USAGE = "FILE... [--arch SM] [--print | -o DIR] [--json|--jsonl|--csv]"
 OPTIONS = (
     ARCH,
     Option("--print", help="the text itself instead of a list"),
     Option("-o", "--output", value="DIR", help="write each PTX into this folder"),
+    WIDE,
     CSV,
     *JSON_OPTIONS,
 )
 
 _HEAD = ("arch", "version", "entries", "size", "options", "image")
 _LEFT = frozenset((0, 1, 4, 5))
+#: Characters of the column "options" on a terminal.
+_MOST_OPTIONS = 28
 
 
 def run(arguments: Arguments) -> int:
@@ -64,30 +70,47 @@ def run(arguments: Arguments) -> int:
                 targets=selected,
                 expected="PTX",
             )
-    records: list[dict[str, Any]] = []
+    found: list[tuple[tuple[str, str], Row]] = []
+
+    def visit(image: Image) -> None:
+        r = _record(image)
+        row = (r["arch"], r["version"], len(r["entries"]), r["size"], r["options"], str(image))
+        found.append((image.place, row))
+
     status = for_each_image(
-        arguments.files(),
-        lambda image: records.append({"path": str(image), **_record(image)}),
-        wanted=wanted,
-        targets=selected,
-        expected="PTX",
+        arguments.files(), visit, wanted=wanted, targets=selected, expected="PTX"
     )
-    rows = [
-        (r["arch"], r["version"], len(r["entries"]), r["size"], r["options"], r["path"])
-        for r in records
-    ]
     if arguments.flag("--csv"):
-        write_csv(_HEAD, rows)
-    elif rows:
+        write_csv(_HEAD, [row for _, row in found])
+    else:
+        _print(found, table_width(arguments))
+    return status
+
+
+def _print(found: list[tuple[tuple[str, str], Row]], width: int | None) -> None:
+    """A table per file that holds PTX, with the file as its heading."""
+    from itertools import groupby
+
+    for heading, group in groupby(found, key=lambda item: item[0][0]):
+        if heading:
+            print(f"{shown(heading)}:")
+        items = list(group)
+        options = [shown(row[4]) for _, row in items]
+        if width is not None:
+            from cubinspec.cli.fit import fit
+
+            options = fit(options, _MOST_OPTIONS)
         print_table(
             _HEAD,
             [
-                (arch, version, str(entries), bytes_text(size), shown(options), shown(path))
-                for arch, version, entries, size, options, path in rows
+                (arch, version, str(entries), bytes_text(size), how, shown(place))
+                for ((_, place), (arch, version, entries, size, *_)), how in zip(
+                    items, options, strict=True
+                )
             ],
             _LEFT,
+            width,
         )
-    return status
 
 
 def _show(image: Image) -> None:
