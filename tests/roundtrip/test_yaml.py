@@ -60,7 +60,7 @@ def test_smallest_cubin_of_the_readme(tmp_path: Path, capsys: pytest.CaptureFixt
         (kernel,) = cubin.kernels
         assert (kernel.name, kernel.registers, cubin.header.sm) == ("k", 4, 90)
     assert roundtrip(made.read_bytes()).layout == "computed"
-    said = re.search(r"([0-9,]+) bytes that `cubinspec check`", (ROOT / "README.md").read_text())
+    said = re.search(r"These are ([0-9,]+) bytes", (ROOT / "README.md").read_text())
     assert said is not None
     assert int(said[1].replace(",", "")) == made.stat().st_size
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-import cubinspec
 from cubinspec.cli import main
+from cubinspec.report import spec_files
 
 ROOT = Path(__file__).parents[2]
 
@@ -84,6 +84,6 @@ def test_wrong_usage(words: list[str], capsys: pytest.CaptureFixture[str]) -> No
 def test_an_installation_without_the_spec_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(cubinspec, "__file__", str(tmp_path / "a" / "cubinspec" / "__init__.py"))
+    monkeypatch.setattr(spec_files, "_package", lambda: tmp_path / "a" / "cubinspec")
     assert main(["spec"]) == 1
     assert "the spec is not in this installation" in capsys.readouterr().err
