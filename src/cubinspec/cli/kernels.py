@@ -159,7 +159,9 @@ class Choice:
         if not self.met:
             return ""
         if not self.chosen:
-            wanted = " or ".join(sorted(self.targets or ()))
+            if self.targets is None:  # all were asked for, and none could be read
+                return ""
+            wanted = " or ".join(sorted(self.targets))
             return f"no image is for {wanted}; there are {' '.join(sorted(self.met))}"
         if pattern is not None and not self.rows:
             return f"no name in {self.chosen} cubins has or matches {pattern!r}"
