@@ -161,8 +161,8 @@ def test_why_a_stack_is_unknown(capsys: pytest.CaptureFixture[str]) -> None:
 
         def __init__(self, calls: dict[str, list[str]]) -> None:
             self._calls = calls
-            self._external = {"far"}
-            self._indirect = {"pointer"}
+            self._external = {"far"} if calls.get("m") else set()
+            self._indirect = {"pointer"} if calls.get("n") else set()
 
     calls = Graph({"k": ["a", "far"], "a": ["b"], "b": ["a"], "m": ["far"], "n": ["pointer"]})
     for name, final, text in (
@@ -176,6 +176,13 @@ def test_why_a_stack_is_unknown(capsys: pytest.CaptureFixture[str]) -> None:
         assert reason_text(reason) == text
     assert calls.reason("m", final=True) is None
     assert calls.reason("absent", final=True) is None
+    assert calls.may_be_open(final=True)
+    assert not Graph({"m": ["far"]}).may_be_open(final=True)
+    assert Graph({"m": ["far"]}).may_be_open(final=False)
+    assert Graph({"a": ["b"], "b": ["c"], "c": ["b"]}).may_be_open(final=True)
+    assert Graph({"a": ["a"]}).may_be_open(final=True)
+    # Two ways to one function are no circle.
+    assert not Graph({"a": ["b", "c"], "b": ["d"], "c": ["d"]}).may_be_open(final=True)
 
 
 def test_a_kernel_may_be_spread_over_fatbins(

@@ -7,6 +7,8 @@ pointers leave it open, too.
 
 from __future__ import annotations
 
+from cubinspec_generated.codes import SHN_UNDEF
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -29,18 +31,47 @@ class Calls:
 
     def __init__(self, cubin: Cubin) -> None:
         graph = cubin.callgraph
-        calls = [] if graph is None else graph.calls
+        edges = [] if graph is None else graph.calls
         #: caller -> the functions that it calls
         self._calls: dict[str, list[str]] = {}
         self._external: set[str] = set()
         self._indirect = set() if graph is None else {c.name for c in graph.indirect_calls}
-        for edge in calls:
-            caller, callee = edge.caller, edge.callee
-            if caller is None or callee is None:
+        if not edges:
+            return
+        # All edges are of one symbol table, whose names are read at once.
+        symbols = edges[0].symbols
+        names, rows, calls = symbols.names, symbols.rows, self._calls
+        for edge in edges:
+            caller, callee = edge.caller_index, edge.callee_index
+            if max(caller, callee) >= len(rows):
                 continue
-            self._calls.setdefault(caller, []).append(callee)
-            if not edge.symbols[edge.callee_index].is_defined:
-                self._external.add(callee)
+            calls.setdefault(names[caller], []).append(names[callee])
+            _, _, _, section, _, _ = rows[callee]
+            if section == SHN_UNDEF:
+                self._external.add(names[callee])
+
+    def may_be_open(self, *, final: bool) -> bool:
+        """Whether the stack of any function is open; asked once before functions are."""
+        return bool(self._indirect) or bool(self._external and not final) or self._has_circle()
+
+    def _has_circle(self) -> bool:
+        """Whether functions call each other in a circle."""
+        closed: set[str] = set()
+        for start in self._calls:
+            open_: set[str] = set()
+            todo = [(start, True)]
+            while todo:
+                function, entering = todo.pop()
+                if not entering:
+                    open_.discard(function)
+                    closed.add(function)
+                elif function in open_:
+                    return True
+                elif function not in closed:
+                    open_.add(function)
+                    todo.append((function, False))
+                    todo += [(callee, True) for callee in self._calls.get(function, ())]
+        return False
 
     def reason(self, name: str, *, final: bool) -> Reason | None:
         """Why the stack of a function is open; ``None`` when the call graph does not tell.
@@ -101,6 +132,8 @@ def reasons_of(cubin: Cubin, functions: list[Function]) -> list[Reason | None]:
     """For each function of a cubin, why its stack is not known; ``None`` where it is."""
     calls = Calls(cubin)
     final = not cubin.header.is_relocatable
+    if not calls.may_be_open(final=final):
+        return [None] * len(functions)
     return [reason_of(function, calls, final=final) for function in functions]
 
 
