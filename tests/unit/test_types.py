@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -30,9 +31,12 @@ def pyright() -> list[str]:
 @pytest.mark.parametrize("package", ["cubinspec", "cubinspec_writer"])
 def test_public_names_have_types(package: str) -> None:
     words = ["--pythonpath", sys.executable, "--ignoreexternal", "--outputjson"]
+    # pyright does not follow the .pth file of an editable installation here.
+    sources = os.pathsep.join(str(ROOT / name) for name in ("src", "writer", "generated/python"))
     done = subprocess.run(
         [*pyright(), *words, "--verifytypes", package],
         cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": sources},
         capture_output=True,
         text=True,
         check=False,
