@@ -20,7 +20,7 @@ doc: |
   Sections `.nv.merc.*`, which describe the Mercury capsules of a file for
   sm_100 and later as `.symtab`, `.nv.info` and so on describe its machine
   code. They have section types of their own, the flag 0x10000000, and the
-  layout of their plain twins; `sh_link` names `.nv.merc.symtab`. Symbol
+  layout of their SASS twins; `sh_link` names `.nv.merc.symtab`. Symbol
   numbers are those of `.symtab`. Relocations have types from 0x10000 on and
   offsets in the Mercury code.
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cubinspec.errors import TruncatedError
-from cubinspec.format import attributes, notes, packing, sections, segments, strings
+from cubinspec.format import attributes, far, notes, packing, ranks, sections, segments, strings
 from cubinspec_generated.codes import (
     EIFMT_HVAL,
     EIFMT_SVAL,
@@ -20,6 +20,7 @@ from cubinspec_generated.codes import (
     SHF_EXECINSTR,
     SHF_WRITE,
     SHN_COMMON,
+    SHN_XINDEX,
     SHT_CUDA_CAPMERC,
     SHT_CUDA_COMPAT_INFO,
     SHT_CUDA_CONSTANT_B0,
@@ -59,7 +60,15 @@ def test_a_note_beyond_bits_24_to_31_is_to_be_searched() -> None:
 def test_indices_beyond_16_bits() -> None:
     assert [packing.is_far(n) for n in (0, 0xFEFF, 0xFF00, 0x10000)] == [False, False, True, True]
     assert packing.is_far(SHN_COMMON)
-    assert not packing.symbol_is_far(SHN_COMMON)
+    assert far.index_and_word(0xFEFF, 7) == (0xFEFF, 7)
+    assert far.index_and_word(SHN_COMMON, 7) == (SHN_COMMON, 7)
+    assert far.index_and_word(0x10002, 7) == (SHN_XINDEX, 0x10002)
+
+
+def test_words_of_symtab_shndx_count_what_was_made() -> None:
+    made = [(".shstrtab", 1), (".nv.info", 3), (".nv.shared.k", -1), (".text.k", 9)]
+    assert far.numbers_when_made(made, has_action=False) == {1: 1, 3: 2, 9: 4}
+    assert far.numbers_when_made(made, has_action=True) == {1: 1, 3: 2, 9: 5}
 
 
 # ---------------------------------------------------------------- sections
@@ -179,8 +188,8 @@ def test_index_ranks_follow_the_order_of_an_executable() -> None:
         (".nv.global.init", SHT_PROGBITS),
         (".nv.shared.k", SHT_NOBITS),
     ]
-    ranks = [sections.index_rank(name, sh_type) for name, sh_type in files]
-    assert ranks == sorted(set(ranks))
+    found = [ranks.index_rank(name, sh_type) for name, sh_type in files]
+    assert found == sorted(set(found))
 
 
 @pytest.mark.parametrize(

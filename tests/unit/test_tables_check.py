@@ -281,6 +281,42 @@ CASES: dict[str, tuple[str, str, str, str]] = {
     "sections: unknown link": ("sections", "link: merc_symtab", "link: merc", "sh_link 'merc'"),
     "sections: unknown info": ("sections", "info: compat\n", "info: note\n", "sh_info 'note'"),
     "sections: unknown twin": ("sections", "twin: info\n", "twin: infos\n", "kind 'infos'"),
+    "sections: unknown word of a rank": (
+        "sections",
+        "when: deferred",
+        "when: late",
+        "word 'late'",
+    ),
+    "sections: unknown type of a rank": (
+        "sections",
+        "rank: 4, type: SHT_NOTE,",
+        "rank: 4, type: SHT_NOTES,",
+        "section type 'SHT_NOTES'",
+    ),
+    "sections: two ranks of a name": (
+        "sections",
+        "rank: 1, name: .strtab,",
+        "rank: 1, name: .shstrtab,",
+        "is used twice",
+    ),
+    "sections: name and type of a rank": (
+        "sections",
+        "rank: 1, name: .strtab,",
+        "rank: 1, name: .strtab, type: SHT_STRTAB,",
+        "a name alone decides",
+    ),
+    "sections: word for a name": (
+        "sections",
+        "rank: 1, name: .strtab,",
+        "rank: 1, name: .strtab, when: deferred,",
+        "is a type or a prefix",
+    ),
+    "sections: no rank of all others": (
+        "sections",
+        "- {half: mercury, rank: 40, evidence: observed}\n",
+        "",
+        "no rank of all other sections of the mercury half",
+    ),
     "sections: mask of two bits": (
         "sections",
         "- {mask: 0x4, name: SHF_EXECINSTR",
@@ -495,8 +531,8 @@ CASES: dict[str, tuple[str, str, str, str]] = {
     "toolkits: written one without a row": (
         "toolkits",
         "written: '13.0'",
-        "written: '13.1'",
-        "toolkit 13.1 has no row",
+        "written: '13.9'",
+        "toolkit 13.9 has no row",
     ),
     "toolkits: producer like itself": (
         "toolkits",
@@ -511,10 +547,10 @@ CASES: dict[str, tuple[str, str, str, str]] = {
         "EICOMPAT_ATTR_CUDA_ACCELERATOR_TARGET is not merged by architecture",
     ),
     "toolkits: attribute since one without a row": (
-        "toolkits",
-        "- {version: '13.2', release: 13.2.86, evidence: observed}\n",
-        "",
-        "is there since 13.2, which has no row",
+        "eiattr",
+        "since: '13.2'",
+        "since: '13.9'",
+        "is there since 13.9, which has no row",
     ),
     "arch: rule of running twice": (
         "arch",

@@ -159,7 +159,25 @@ def _families(data: Row, names: Mapping[str, int]) -> list[str]:
     return lines
 
 
-def _toolkits(data: Row, names: Mapping[str, int]) -> list[str]:
+def _merges(
+    rows: Iterable[Row], compat: Row, names: Mapping[str, int]
+) -> dict[int, tuple[str, int | None, bool]]:
+    """Rule, value of an input without the record, whether 0 is left out; by code."""
+    found: dict[int, tuple[str, int | None, bool]] = {}
+    base = {row["code"]: row for row in compat["attributes"]}
+    for row in rows:
+        code = names[row["record"]]
+        own = base[code]
+        rule, missing, omits = found.get(code, (own["merge"], own.get("missing"), False))
+        found[code] = (
+            row.get("merge", rule),
+            row.get("missing", missing),
+            row.get("omit_zero", omits),
+        )
+    return found
+
+
+def _toolkits(data: Row, compat: Row, names: Mapping[str, int]) -> list[str]:
     meanings = _meanings(data["fields"])
     kinds = {
         "number": "int",
@@ -170,6 +188,11 @@ def _toolkits(data: Row, names: Mapping[str, int]) -> list[str]:
         "stale_links": "bool",
         "sums_segments": "bool",
         "compat": "tuple[tuple[int, int | str], ...]",
+        "merges": "dict[int, tuple[str, int | None, bool]]",
+        "weak_globals": "bool",
+        "reverses_externs": "bool",
+        "keeps_shared_relocations": "bool",
+        "names_both_relocations": "bool",
     }
     meanings["number"] = "ten times the major plus the minor number of its version"
     row_class = _row_class(
@@ -183,6 +206,7 @@ def _toolkits(data: Row, names: Mapping[str, int]) -> list[str]:
         values["number"] = str(number(row["version"]))
         records = "".join(f"({names[r['record']]}, {r['value']!r}), " for r in row["compat"])
         values["compat"] = f"({records.rstrip()})"
+        values["merges"] = repr(_merges(row["merges"], compat, names))
         lines.append(f"    {values['number']}: {_row(row_class, values)},")
     return [
         *lines,
@@ -212,7 +236,7 @@ def emit(tables: Tables, names: Mapping[str, int]) -> str:
         "",
         *_architectures(arch, compat, names),
         "",
-        *_toolkits(tables["toolkits"].data, names),
+        *_toolkits(tables["toolkits"].data, compat, names),
     ]
     return "\n".join(lines) + "\n"
 

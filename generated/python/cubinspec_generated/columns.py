@@ -1,5 +1,5 @@
-# Generated from ksy/tables/eiattr.yaml (sha256 61a239cb7b011b05) and ksy/tables/relocations.yaml (sha256 35cee416d09c055f) by tools.gen; do not edit.
-"""Columns of the tables of attributes and relocation types, by number.
+# Generated from ksy/tables/eiattr.yaml (sha256 61a239cb7b011b05) and ksy/tables/relocations.yaml (sha256 35cee416d09c055f) and ksy/tables/sections.yaml (sha256 f2384425a785376c) by tools.gen; do not edit.
+"""Columns of the tables of attributes, relocation types and sections, by number or name.
 
 They say what the rows in ``tables`` say, as literals: the linker imports them at start-up.
 """
@@ -431,3 +431,80 @@ APPLY: dict[int, str] = {
     0x1000e: 'target_dropped',
 }
 """The rule by which the actions run, where it is not: always."""
+
+RANK_OF_NAME: dict[str, int] = {
+    '.shstrtab': 0,
+    '.strtab': 1,
+    '.symtab': 2,
+    '.symtab_shndx': 2,
+    '.nv.info': 5,
+    '.nv.compat': 6,
+}
+"""Rank by name, of the sass half."""
+
+RANK_OF_TYPE: dict[int, int] = {
+    0x7: 4,
+    0x70000086: 6,
+    0x70000000: 7,
+    0x70000010: 7,
+    0x70000011: 7,
+    0x70000014: 7,
+    0x70000001: 8,
+    0x70000002: 9,
+    0x7000000b: 10,
+    0x9: 11,
+    0x4: 11,
+    0x70000003: 11,
+    0x70000082: 11,
+    0x70000088: 11,
+    0x7000000e: 14,
+    0x70000012: 15,
+}
+"""Rank by type, of the sass half."""
+
+RANK_OF_PREFIX: tuple[tuple[str, int | None, int], ...] = (('.debug_', 1, 3), ('.nv_debug', 1, 3), ('.nv.constant', None, 12), ('.text', None, 14), ('.nv.global.init', None, 15))
+"""Beginning of the name, type (None: any) and rank, of the sass half."""
+
+RANK_OF_OTHERS: int = 16
+"""Of all others of the sass half."""
+
+RANKS_WHEN: dict[str, dict[int | str, int]] = {
+    'slot_table': {1879048209: 4},
+    'deferred': {'.nv.constant0.': 17},
+}
+"""By word: types or beginnings of names that then have another rank, of the sass half."""
+
+MERCURY_RANK_OF_NAME: dict[str, int] = {
+    '.nv.merc.nv.info': 33,
+}
+"""Rank by name, of the mercury half."""
+
+MERCURY_RANK_OF_TYPE: dict[int, int] = {
+    0x70000016: 30,
+    0x70000011: 34,
+    0x70000083: 34,
+    0x70000014: 34,
+    0x70000010: 34,
+    0x7000008a: 35,
+    0x7000008b: 36,
+    0x70000082: 37,
+    0x70000088: 37,
+    0x70000079: 39,
+    0x7000007c: 39,
+    0x7000007d: 39,
+    0x70000084: 39,
+    0x70000085: 41,
+}
+"""Rank by type, of the mercury half."""
+
+MERCURY_RANK_OF_PREFIX: tuple[tuple[str, int | None, int], ...] = (('.nv.merc.debug_', None, 31), ('.nv.merc.nv_debug', None, 31))
+"""Beginning of the name, type (None: any) and rank, of the mercury half."""
+
+MERCURY_RANK_OF_OTHERS: int = 40
+"""Of all others of the mercury half."""
+
+MERCURY_RANKS_WHEN: dict[str, dict[int | str, int]] = {
+    'slot_table': {1879048209: 32},
+    'capsules_last': {1879048325: 30, 1879048214: 38},
+}
+"""By word: types or beginnings of names that then have another rank, of the mercury half."""

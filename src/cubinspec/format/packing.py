@@ -6,11 +6,11 @@ Loops over many rows use the masks and shifts of ``codes`` in place (``ST_TYPE_M
 * ``align_up(value, alignment)``; ``words(body)``
 * ``st_info``: ``symbol_info(binding, kind)``
 * ``st_other``: ``memory_space(other)``
-* ``sh_info`` of code: ``code_info(symbol, registers)``, ``owner_of(info)``, ``registers_of(info)``
+* ``sh_info`` of code: ``code_info(symbol, registers)``, ``registers_of(info)``
 * ``sh_flags`` of code before ABI 8: ``barriers_of(flags)``
 * ``e_flags``: ``sm_of(os_abi, flags)``, ``virtual_sm_of(os_abi, flags)``, ``abi_8_flags(kind,
   sm)``, ``with_note(flags, index)``
-* ``st_shndx``, ``e_shnum``, ``e_shstrndx``: ``is_far(index)``, ``symbol_is_far(index)``
+* ``st_shndx``, ``e_shnum``, ``e_shstrndx``: ``is_far(index)``
 """
 
 from __future__ import annotations
@@ -29,8 +29,6 @@ from cubinspec_generated.codes import (
     SHF_BARRIERS_MASK,
     SHF_BARRIERS_SHIFT,
     SHI_REGISTERS_SHIFT,
-    SHI_SYMBOL_MASK,
-    SHN_COMMON,
     SHN_LORESERVE,
     ST_BIND_SHIFT,
     STO_CUDA_SPACE_MASK,
@@ -64,11 +62,6 @@ def memory_space(other: int) -> int:
 def code_info(symbol: int, registers: int) -> int:
     """``sh_info`` of a code section: the symbol of its function, and the register count."""
     return registers << SHI_REGISTERS_SHIFT | symbol
-
-
-def owner_of(info: int) -> int:
-    """Index of the function symbol in ``sh_info`` of a code section."""
-    return info & SHI_SYMBOL_MASK
 
 
 def registers_of(info: int) -> int:
@@ -112,11 +105,3 @@ def with_note(flags: int, index: int) -> int:
 def is_far(index: int) -> bool:
     """Whether a section index (or count) does not fit into the 16 bits of the ELF header."""
     return index >= SHN_LORESERVE
-
-
-def symbol_is_far(index: int) -> bool:
-    """Whether the section index of a symbol stands in ``.symtab_shndx``.
-
-    The writers take a real section 0xfff2 for common symbols.
-    """
-    return index >= SHN_LORESERVE and index != SHN_COMMON

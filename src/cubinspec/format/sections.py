@@ -3,8 +3,6 @@
 * types by what they hold: ``INFO_TYPES``, ``RELOCATION_TYPES``, ``SYMBOL_TABLE_TYPES``,
   ``CONSTANT_BANK_TYPES``, …
 * ``occupies_file(sh_type, sh_flags)``: whether the file holds its bytes
-* ``index_rank(name, sh_type)``: where it stands in the section header table; writers with a loop
-  of their own read ``RANK_OF_NAME``, ``RANK_OF_TYPE`` and ``RANK_OF_PREFIX``
 * ``info_target(name, sh_type)``, ``link_target(name, sh_type, sh_flags)``: the names of the
   sections that ``sh_info`` and ``sh_link`` refer to
 * ``has_section_symbol(name, sh_type, sh_flags)``
@@ -39,17 +37,13 @@ from cubinspec_generated.codes import (
     SHT_CUDA_MERC_RESOLVED_RELA,
     SHT_CUDA_MERC_SYMTAB,
     SHT_CUDA_PROTOTYPE,
-    SHT_CUDA_RELOCINFO,
     SHT_CUDA_RESERVED_SHARED,
     SHT_CUDA_RESOLVED_RELA,
     SHT_CUDA_SHARED,
-    SHT_CUDA_UDT,
     SHT_CUDA_UDT_ENTRY,
     SHT_CUDA_UFT,
     SHT_CUDA_UFT_ENTRY,
-    SHT_CUDA_UIDX,
     SHT_NOBITS,
-    SHT_NOTE,
     SHT_NULL,
     SHT_PROGBITS,
     SHT_REL,
@@ -93,6 +87,8 @@ def occupies_file(sh_type: int, sh_flags: int) -> bool:
 CAPSULE_PREFIX, MERCURY_PREFIX = ".nv.capmerc", ".nv.merc"
 #: Code of a function, and its Mercury code.
 TEXT, CAPMERC_TEXT = ".text.", ".nv.capmerc.text."
+#: Section indices that `.symtab` has no room for; few files have as many sections.
+SHNDX = ".symtab_shndx"
 #: The jump slot of a unified function in a relocatable file.
 UFT_REL = ".nv.uft.rel."
 #: The table of jump slots of an executable, as SASS and as Mercury code.
@@ -204,102 +200,6 @@ def function_prefix(name: str) -> str:
         if dot and bank.isdecimal():
             end = at + len(_BANK) + len(bank) + 1
     return name[:end] if len(name) > end and not name.startswith(NO_FUNCTION, end) else ""
-
-
-# ---------------------------------------------------------------- place in the header table
-
-#: Sections stand in the order of these ranks, those of one rank in the order in which they were
-#: made. The name decides first, then the type, then the beginning of the name.
-RANK_OF_NAME = {
-    ".shstrtab": 0,
-    ".strtab": 1,
-    ".symtab": 2,
-    ".symtab_shndx": 2,
-    ".nv.info": 5,
-    ".nv.compat": 6,
-}
-_DEBUG, RANK_OF_DEBUG = (".debug_", ".nv_debug"), 3
-RANK_OF_TYPE = {
-    SHT_NOTE: 4,
-    SHT_CUDA_COMPAT_INFO: 6,
-    SHT_CUDA_INFO: 7,
-    SHT_CUDA_UIDX: 7,
-    SHT_CUDA_UFT_ENTRY: 7,
-    SHT_CUDA_UDT_ENTRY: 7,
-    SHT_CUDA_CALLGRAPH: 8,
-    SHT_CUDA_PROTOTYPE: 9,
-    SHT_CUDA_RELOCINFO: 10,
-    SHT_REL: 11,
-    SHT_RELA: 11,
-    SHT_CUDA_RESOLVED_RELA: 11,
-    SHT_CUDA_MERC_RELA: 11,
-    SHT_CUDA_MERC_RESOLVED_RELA: 11,
-    SHT_CUDA_UFT: 14,
-    SHT_CUDA_UDT: 15,
-}
-#: nvlink makes the rows of the table of jump slots of an executable right behind the notes.
-RANK_OF_UFT_ENTRY_WITH_TABLE = 4
-RANK_OF_BANK, RANK_OF_TEXT = 12, 14
-RANK_OF_PREFIX = ((_BANK, RANK_OF_BANK), (".text", RANK_OF_TEXT), (".nv.global.init", 15))
-RANK_OF_OTHERS = 16
-#: Of a parameter bank that is made after everything else.
-RANK_OF_DEFERRED_BANK = 17
-
-
-def index_rank(name: str, sh_type: int) -> int:
-    """Rank of a section of the SASS half."""
-    rank = RANK_OF_NAME.get(name)
-    if rank is None:
-        rank = RANK_OF_TYPE.get(sh_type)
-    if rank is not None:
-        return rank
-    if sh_type == SHT_PROGBITS and name.startswith(_DEBUG):
-        return RANK_OF_DEBUG
-    for prefix, rank in RANK_OF_PREFIX:
-        if name.startswith(prefix):
-            return rank
-    return RANK_OF_OTHERS
-
-
-#: Ranks of the Mercury half, which stands behind the SASS half.
-_MERCURY_DEBUG = (".nv.merc.debug_", ".nv.merc.nv_debug")
-_MERCURY_RANK_OF_TYPE = {
-    SHT_CUDA_CAPMERC: 30,
-    SHT_CUDA_UFT_ENTRY: 34,
-    SHT_CUDA_MERC_INFO: 34,
-    SHT_CUDA_UDT_ENTRY: 34,
-    SHT_CUDA_UIDX: 34,
-    SHT_CUDA_MERC_CALLGRAPH: 35,
-    SHT_CUDA_MERC_PROTOTYPE: 36,
-    SHT_CUDA_MERC_RELA: 37,
-    SHT_CUDA_MERC_RESOLVED_RELA: 37,
-    SHT_CUDA_MERC_CONSTANT_IMAGE_INDICES: 39,
-    SHT_CUDA_MERC_CONSTANT_USER: 39,
-    SHT_CUDA_MERC_CONSTANT_PIC: 39,
-    SHT_CUDA_MERC_CONSTANT_OPTIMIZER: 39,
-    SHT_CUDA_MERC_SYMTAB: 41,
-}
-#: Since CUDA 13.4 the Mercury half begins with its symbol table, and its code stands behind the
-#: relocations.
-_CAPSULES_BEHIND = {SHT_CUDA_MERC_SYMTAB: 30, SHT_CUDA_CAPMERC: 38}
-
-
-def mercury_rank(name: str, sh_type: int, *, capsules_last: bool, has_table: bool) -> int:
-    """Rank of a section of the Mercury half.
-
-    Args:
-        capsules_last: the file is of CUDA 13.4 or later.
-        has_table: it has a table of jump slots.
-    """
-    if name.startswith(_MERCURY_DEBUG):
-        return 31
-    if name == ".nv.merc.nv.info":
-        return 33
-    if capsules_last and sh_type in _CAPSULES_BEHIND:
-        return _CAPSULES_BEHIND[sh_type]
-    if has_table and sh_type == SHT_CUDA_UFT_ENTRY:
-        return 32
-    return _MERCURY_RANK_OF_TYPE.get(sh_type, 40)
 
 
 # ---------------------------------------------------------------- what it refers to

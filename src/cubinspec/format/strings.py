@@ -11,8 +11,6 @@ are not UTF-8 are surrogates in a text, so that nothing is lost.
 
 from __future__ import annotations
 
-from itertools import accumulate
-
 from cubinspec.errors import BadIndexError, BadStringError
 from cubinspec.limits import LONG_STRING, MAX_STRING_OVERLAP
 
@@ -41,6 +39,8 @@ def length(name: str) -> int:
 
 def starts(names: list[str], *, are_ascii: bool) -> Iterable[int]:
     """Where each of the names stands that follow each other from 0 on, a NUL behind each."""
+    from itertools import accumulate
+
     if are_ascii:
         return accumulate([len(name) + 1 for name in names[:-1]], initial=0)
     return accumulate([length(name) + 1 for name in names[:-1]], initial=0)
@@ -52,6 +52,8 @@ def build(names: dict[str, int]) -> bytes:
     Args:
         names: gets the offset of every name.
     """
+    from itertools import accumulate  # readers never need it
+
     text = "\0".join(names)
     raw = encode(text)
     texts: Iterable[str | bytes] = names

@@ -33,10 +33,10 @@ __all__ = [
     "has_independent_threads",
     "is_later",
     "is_link_target",
-    "is_newer_toolkit",
     "is_plausible",
     "limit",
     "link_target_names",
+    "linker_toolkits",
     "param_base",
     "relation",
     "target",
@@ -126,6 +126,11 @@ def target(name: str) -> Target | None:
     return Target(found, variant) if variant in found.variants else None
 
 
+def sass_family() -> Family:
+    """The last family whose cubins are SASS alone."""
+    return next(family for family in reversed(FAMILIES) if not family.capsule)
+
+
 def family_of(sm: int) -> Family:
     """The family of an architecture, or of a number that no known architecture has."""
     found = FAMILIES[0]
@@ -197,9 +202,10 @@ def toolkit_number(version: str) -> int | None:
     return 10 * int(major) + int(minor)
 
 
-def is_newer_toolkit(number: int) -> bool:
-    """Whether a file was made by a toolkit later than the one whose linker this is."""
-    return number > WRITTEN.number
+def linker_toolkits() -> dict[str, Toolkit]:
+    """The toolkits whose nvlink is imitated, by version, ascending."""
+    rows = TOOLKITS.values()
+    return {toolkit.version: toolkit for toolkit in rows if toolkit.number >= WRITTEN.number}
 
 
 def written_targets() -> list[Target]:

@@ -313,9 +313,29 @@ def section_rules(tables: Tables) -> Iterator[Fault]:
         yield from overlaps(data[group], (group,), size)
     yield from unknown_words(data["flags"], "kinds", kind_names, ("flags",), "kind")
     yield from _flag_faults(data)
+    yield from _rank_faults(data)
     for index, body in enumerate(data["bodies"]):
         if body["name"] != "none" and ("ksy" in body) == bool(body.get("opaque")):
             yield ("bodies", index), "a body is opaque or has a ksy"
+
+
+def _rank_faults(data: Mapping[str, Any]) -> Iterator[Fault]:
+    """Words and types of ranks exist, and every section of either half has exactly one rank."""
+    ranks, path = data["ranks"], ("ranks",)
+    yield from duplicates(data["rank_words"], "name", ("rank_words",))
+    yield from unknown_words(ranks, "when", _names(data["rank_words"]), path, "word")
+    yield from unknown_words(ranks, "type", _names(data["types"]), path, "section type")
+    keys = ("half", "name", "type", "prefix", "when")
+    asked = [{"asks": tuple(row.get(key) for key in keys)} for row in ranks]
+    yield from duplicates(asked, "asks", path)
+    for index, row in enumerate(ranks):
+        if "name" in row and ("type" in row or "prefix" in row):
+            yield (*path, index), "a name alone decides"
+        if "when" in row and ("name" in row or ("type" in row) == ("prefix" in row)):
+            yield (*path, index), "what is asked with `when` is a type or a prefix"
+    for half in ("sass", "mercury"):
+        if not any(row["half"] == half and len(row.keys() & {*keys}) == 1 for row in ranks):
+            yield path, f"no rank of all other sections of the {half} half"
 
 
 def _flag_faults(data: Mapping[str, Any]) -> Iterator[Fault]:
@@ -413,7 +433,7 @@ def arch_rules(tables: Tables) -> Iterator[Fault]:
     described = set(_names(data["fields"]))
     versions = [toolkit["version"] for toolkit in tables["toolkits"].data["toolkits"]]
     limits = set(_names(data["limits"]))
-    always = limits - {"barriers_per_sm", "virtual_resources_per_sm"}
+    always = limits - {"barriers_per_sm", "virtual_resources_per_sm", "launch_sub_partitions"}
     for index, arch in enumerate(archs):
         path: DataPath = ("architectures", index)
         for key in ("link_group", "renamed_to"):

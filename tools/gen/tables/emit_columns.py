@@ -5,6 +5,7 @@ Making the rows of a large table takes longer than a small link, which needs a f
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from .load import Tables
 FILE = Path("generated/python/cubinspec_generated/columns.py")
 _HEAD = '''\
 # Generated from {sources} by tools.gen; do not edit.
-"""Columns of the tables of attributes and relocation types, by number.
+"""Columns of the tables of attributes, relocation types and sections, by number or name.
 
 They say what the rows in ``tables`` say, as literals: the linker imports them at start-up.
 """
@@ -26,7 +27,7 @@ def emit_columns(tables: Tables) -> dict[Path, str]:
     """The one module."""
     sources = " and ".join(
         f"{tables[name].file.as_posix()} (sha256 {tables[name].digest})"
-        for name in ("eiattr", "relocations")
+        for name in ("eiattr", "relocations", "sections")
     )
     relocations = tables["relocations"].data
     types = relocations["relocations"]
@@ -74,9 +75,61 @@ def emit_columns(tables: Tables) -> dict[Path, str]:
             "The rule by which the actions run, where it is not: always.",
         ),
     ]
+    parts += _ranks(tables["sections"].data)
     return {FILE: _HEAD.format(sources=sources) + "\n".join(parts)}
 
 
-def _mapping(name: str, kind: str, items: dict[int, Any], doc: str) -> str:
-    body = "".join(f"    {key:#x}: {value!r},\n" for key, value in items.items())
-    return f'{name}: dict[int, {kind}] = {{\n{body}}}\n"""{doc}"""\n'
+def _ranks(sections: Mapping[str, Any]) -> Iterator[str]:
+    """The order of the section header table, for either half."""
+    types = {entry["name"]: entry["value"] for entry in sections["types"]}
+    for half, prefix in (("sass", ""), ("mercury", "MERCURY_")):
+        rows = [row for row in sections["ranks"] if row["half"] == half]
+        plain = [row for row in rows if "when" not in row]
+        by_name = {row["name"]: row["rank"] for row in plain if "name" in row}
+        by_type = {
+            types[row["type"]]: row["rank"]
+            for row in plain
+            if "type" in row and "prefix" not in row
+        }
+        by_prefix = tuple(
+            (row["prefix"], types[row["type"]] if "type" in row else None, row["rank"])
+            for row in plain
+            if "prefix" in row
+        )
+        (others,) = (row["rank"] for row in plain if row.keys().isdisjoint(_RANKED_BY))
+        when: dict[str, dict[Any, int]] = {}
+        for row in rows:
+            if "when" in row:
+                key = row["prefix"] if "prefix" in row else types[row["type"]]
+                when.setdefault(row["when"], {})[key] = row["rank"]
+        about = f"of the {half} half"
+        yield _mapping(f"{prefix}RANK_OF_NAME", "int", by_name, f"Rank by name, {about}.")
+        yield _mapping(f"{prefix}RANK_OF_TYPE", "int", by_type, f"Rank by type, {about}.")
+        yield _constant(
+            f"{prefix}RANK_OF_PREFIX",
+            "tuple[tuple[str, int | None, int], ...]",
+            by_prefix,
+            f"Beginning of the name, type (None: any) and rank, {about}.",
+        )
+        yield _constant(f"{prefix}RANK_OF_OTHERS", "int", others, f"Of all others {about}.")
+        yield _mapping(
+            f"{prefix}RANKS_WHEN",
+            "dict[int | str, int]",
+            when,
+            f"By word: types or beginnings of names that then have another rank, {about}.",
+        )
+
+
+#: What a rank may be asked by.
+_RANKED_BY = {"name", "type", "prefix"}
+
+
+def _constant(name: str, kind: str, value: Any, doc: str) -> str:
+    return f'{name}: {kind} = {value!r}\n"""{doc}"""\n'
+
+
+def _mapping(name: str, kind: str, items: Mapping[int, Any] | Mapping[str, Any], doc: str) -> str:
+    keys = "str" if any(isinstance(key, str) for key in items) else "int"
+    shown = [(hex(key) if isinstance(key, int) else repr(key), item) for key, item in items.items()]
+    body = "".join(f"    {key}: {item!r},\n" for key, item in shown)
+    return f'{name}: dict[{keys}, {kind}] = {{\n{body}}}\n"""{doc}"""\n'

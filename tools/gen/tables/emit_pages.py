@@ -198,6 +198,15 @@ def _sections(data: Mapping[str, Any]) -> list[str]:
         ("body", _get("body")),
         ("evidence", _evidence),
     ]
+    ranks: list[Column] = [
+        ("half", _get("half")),
+        ("rank", _get("rank")),
+        ("name", _named("name")),
+        ("type", _named("type")),
+        ("name begins with", _named("prefix")),
+        ("when", _named("when")),
+        ("evidence", _evidence),
+    ]
     bodies: list[Column] = [*_WORDS, ("spec", lambda e: _code(e.get("ksy", "opaque")))]
     return [
         *_section("Section kinds", kinds, data["kinds"]),
@@ -205,6 +214,8 @@ def _sections(data: Mapping[str, Any]) -> list[str]:
         *_section("Flags", [*_MASKS, ("for", _names("kinds"))], data["flags"]),
         *_section("Numbers in sh_flags", _BITS, data["flag_fields"]),
         *_section("Numbers in sh_info", _BITS, data["info_fields"]),
+        *_section("Order of the section header table", ranks, data["ranks"]),
+        *_section("When a rank is another one", _WORDS, data["rank_words"]),
         *_section("Meanings of sh_link", _WORDS, data["links"]),
         *_section("Meanings of sh_info", _WORDS, data["infos"]),
         *_section("Bodies", bodies, data["bodies"]),

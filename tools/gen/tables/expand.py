@@ -39,10 +39,15 @@ def expand_architectures(data: Row) -> list[dict[str, Any]]:
 def toolkit_rows(data: Row) -> list[dict[str, Any]]:
     """The toolkits with what they leave out filled in from the row before."""
     rows: list[dict[str, Any]] = []
-    inherited = ("producers", "stale_links", "sums_segments")
+    inherited = (
+        *("producers", "stale_links", "sums_segments"),
+        *("weak_globals", "reverses_externs", "keeps_shared_relocations"),
+        "names_both_relocations",
+    )
     for row in data["toolkits"]:
         kept = {key: rows[-1][key] for key in inherited} if rows else {}
-        rows.append({"linked": {}, "compat": [], **kept, **row})
+        merges = [*(rows[-1]["merges"] if rows else []), *row.get("merges", [])]
+        rows.append({"linked": {}, "compat": [], **kept, **row, "merges": merges})
     return rows
 
 

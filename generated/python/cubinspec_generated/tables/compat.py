@@ -1,4 +1,4 @@
-# Generated from ksy/tables/compat.yaml (sha256 9129ff8be4613d49) by tools.gen; do not edit.
+# Generated from ksy/tables/compat.yaml (sha256 c9b82fa489b8aef9) by tools.gen; do not edit.
 """Compatibility records of .nv.compat (EICOMPAT_ATTR)."""
 
 from cubinspec_generated.rows import (

@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sections.yaml (sha256 f9016d5e072de67f) by tools.gen; do not edit.
+# Generated from ksy/tables/sections.yaml (sha256 f2384425a785376c) by tools.gen; do not edit.
 """Sections."""
 
 from cubinspec_generated.rows import (
