@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from cubinspec.format import far, packing
+from cubinspec_writer.emitter import symtab
 from cubinspec_writer.linker import LinkOptions, LinkResult, Named, command, link
-from cubinspec_writer.linker.write import described
-from tools.linkcases import compare, stored
+from cubinspec_writer.linker.write import described, direct
+from tools.linkcases import build, compare, stored
 from tools.linkcases.basic import BasicProgram
 from tools.oracle import Tool
 
@@ -55,6 +57,55 @@ def test_both_writers_agree_on_every_case(
         _link(folder)
         for result in results:
             assert described.write(result.half) == result.bytes, folder.parent.name
+
+
+def _with_libraries() -> list[build.Case]:
+    """Cases that read NVIDIA's libraries, which are not stored for that reason."""
+    arches = ("80", "90")
+    return [c for c in build.find([build.CASES], arches) if stored.needs_libraries(c)]
+
+
+def test_some_cases_need_libraries() -> None:
+    assert len({case.name for case in _with_libraries()}) >= 5
+
+
+@pytest.mark.oracle("ptxas", "nvlink", "nvcc")
+@pytest.mark.parametrize("case", _with_libraries(), ids=lambda case: f"{case.name}-{case.arch}")
+def test_both_writers_agree_on_cases_with_libraries(
+    case: build.Case, tmp_path: Path, results: list[LinkResult]
+) -> None:
+    folder = build.build(case, tmp_path)
+    words = json.loads((folder / "cmd.json").read_text(encoding="utf-8"))["argv"][1:]
+    compare.link(words, folder / "inputs")
+    (result,) = results
+    assert described.write(result.half) == result.bytes
+
+
+#: As many sections as fit into `.symtab` in place of 0xff00.
+_FEW = 12
+
+
+@pytest.mark.parametrize("more", [(), ("-r",), ("--preserve-relocs",)])
+@pytest.mark.parametrize("arch", ["80", "90"])
+def test_both_writers_agree_where_section_indices_are_far(
+    arch: str,
+    more: tuple[str, ...],
+    unpacked: Path,
+    results: list[LinkResult],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Real files of 0xff00 sections are large, so every index from a small one on counts as far."""
+    for module in (direct, far, packing, symtab):
+        monkeypatch.setattr(module, "SHN_LORESERVE", _FEW)
+    num_far = 0
+    for folder in sorted(unpacked.glob(f"*/{arch}"))[::3]:
+        results.clear()
+        words = json.loads((folder / "command.json").read_text(encoding="utf-8"))["words"]
+        compare.link([*words, *more], folder / "inputs")
+        for result in results:
+            num_far += result.bytes.count(b".symtab_shndx\0") and b".text." in result.bytes
+            assert described.write(result.half) == result.bytes, folder.parent.name
+    assert num_far > 20
 
 
 @pytest.mark.oracle("ptxas")

@@ -11,6 +11,7 @@ import jsonschema
 import pytest
 
 import cubinspec_writer
+from cubinspec.cli import main
 from cubinspec.reader.elf import Elf
 from cubinspec_writer.linker import LinkError, LinkResult, link
 from cubinspec_writer.linker.command import run
@@ -194,3 +195,81 @@ def test_package_has_the_function(ptxas: Tool, tmp_path: Path) -> None:
     inputs = _objects("80", tmp_path)
     assert cubinspec_writer.link is link
     assert cubinspec_writer.link(inputs, arch="sm_80").bytes == link(inputs, "sm_80").bytes
+
+
+# -- who shares memory ----------------------------------------------------------------------------
+
+VOID = ".visible .func {}() {{ .reg .b32 %r<2>; mov.u32 %r1,{}; st.shared.b32 [%r1],7; ret; }}\n"
+CALLS = ".visible .entry {}() {{ {} ret; }}\n"
+#: Variable, its bytes, and the function that uses it.
+VARIABLES = {"vf": (64, "f"), "vg": (32, "g"), "vh": (16, "h"), "alone": (8, "lonely")}
+#: Two kernels need vf and vg, two vf and vh: vg and vh can share a place.
+KERNELS = {"p1": "fg", "p2": "fg", "q1": "fh", "q2": "fh", "r": ("lonely",)}
+
+
+def _shared_program(arch: str, folder: Path) -> list[Path]:
+    from tools import oracle
+
+    functions = HEAD + "".join(
+        f".visible .shared .align 4 .b8 {name}[{size}];\n" + VOID.format(function, name)
+        for name, (size, function) in VARIABLES.items()
+    )
+    kernels = HEAD + "".join(f".extern .func {f}();\n" for _, f in VARIABLES.values())
+    for kernel, called in KERNELS.items():
+        kernels += CALLS.format(kernel, " ".join(f"call {f};" for f in called))
+    made = []
+    for name, text in (("kernels", kernels), ("functions", functions)):
+        source, out = folder / f"{name}.ptx", folder / f"{name}.cubin"
+        source.write_text(text)
+        oracle.find("ptxas").run(f"-arch=sm_{arch}", "-c", source, "-o", out).check()
+        made.append(out)
+    return made
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_the_map_says_who_shares_shared_memory(arch: str, tmp_path: Path) -> None:
+    result = link(_shared_program(arch, tmp_path), arch=_name(arch))
+    found = result.map["shared_memory"]
+    names = [variable["name"] for variable in found["variables"]]
+    users = {v["name"]: sorted(v["kernels"]) for v in found["variables"]}
+    every, first, second = ["p1", "p2", "q1", "q2"], ["p1", "p2"], ["q1", "q2"]
+    assert users == {"vf": every, "vg": first, "vh": second, "alone": ["r"]}
+    groups = [{names[number] for number in group["variables"]} for group in found["groups"]]
+    assert groups == [{"vf"}, {"vg", "vh"}]
+    assert [group["offset"] for group in found["groups"]] == [0, 64]
+    edges = {frozenset(names[number] for number in pair) for pair in found["interferences"]}
+    assert edges == {frozenset(("vf", "vg")), frozenset(("vf", "vh"))}
+    text = files("cubinspec_writer.linker").joinpath("map.schema.json").read_text("utf-8")
+    jsonschema.Draft202012Validator(json.loads(text)).validate(json.loads(json.dumps(result.map)))
+    assert result.summary["shared"]["variables"] == 3
+    assert result.summary["shared"]["variables_saved"] == 16
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_the_summary_counts_what_was_linked_and_dropped(
+    arch: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    inputs = [str(path) for path in _objects(arch, tmp_path)]
+    out = str(tmp_path / "out.cubin")
+    assert main(["link", f"-arch={_name(arch)}", *inputs, "-o", out, "--summary"]) == 0
+    text = capsys.readouterr().out
+    size = Path(out).stat().st_size
+    assert text.startswith(f"{out}: {_name(arch)}, {size:,} bytes, linked of 3 inputs\n")
+    record = link(inputs, arch=_name(arch)).summary
+    assert sum(record["bytes"].values()) == record["size"]
+    counts = {
+        fate: [record[fate][what] for what in ("kernels", "functions", "variables")]
+        for fate in ("linked", "dropped", "duplicate")
+    }
+    # idle is not reached; leaf is there twice
+    assert counts == {"linked": [2, 3, 2], "dropped": [0, 1, 0], "duplicate": [0, 1, 0]}
+    assert "  dropped    0 kernels, 1 function, 0 variables; " in text
+    assert main(["kernels", out]) == 0
+    assert text.endswith(capsys.readouterr().out)
+
+
+def test_help_names_what_nvlink_does_not_have(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["link", "--help"]) == 0
+    _, ours = capsys.readouterr().out.split("Options that nvlink does not have")
+    for option in ("--summary", "--map", "--why", "--check-output", "--share-constants"):
+        assert f"\n  {option}" in ours

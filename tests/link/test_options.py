@@ -19,6 +19,7 @@ from cubinspec_writer.linker.inputs.arguments import Line, read_line, split_opti
 from cubinspec_writer.linker.inputs.host import Patterns, register_name
 from cubinspec_writer.linker.write import host_script
 from tools import oracle
+from tools.linkcases.sweep import options
 from tools.oracle import Tool
 
 pytestmark = pytest.mark.oracle("ptxas", "nvlink")
@@ -126,6 +127,19 @@ LINES = """
 ~ -device-stack-protector
 ~ -dlto
 ~ -lto
+~ -uumn -Xlinker x --host-linker-options=y -Xlinker z,w
+~ --syscall-const-offset x
+~ --syscall-const-offset=0x20 --enable-extended-smem true --disable-smem-reservation=false
+~ --disable-smem-reservation true
+~ --enable-extended-smem=x
+~ --force-partial-lto
+~ --tool-name=first --tool-name=second
+~ --tool-name=first -nosuch
+~ --allow-undefined-globals
+~ --allow-undefined-globals=x
+~ -dot graph
+~ -dot
+~ -dot=graph --dot-file=graph
 ~ -ghls
 ~ -ghls foo
 -ghls=lcs-aug
@@ -311,8 +325,28 @@ def test_ptx_is_assembled_or_refused(
     result = link(["b.ptx"], arch="sm_90", ptxas=str(ptxas.path))
     plain = link(["b.cubin"], arch="sm_90")
     assert [s["name"] for s in result.map["sections"]] == [s["name"] for s in plain.map["sections"]]
-    (tmp_path / "bad.ptx").write_text(".version 8.0\n.target sm_75\nnonsense\n")
+    (tmp_path / "bad.ptx").write_text(
+        ".version 8.0\n.target sm_75\n.address_size 64\nnonsense nonsense\n"
+    )
     with pytest.raises(Exception, match=r"ptxas failed on '.*bad\.ptx'"):
         link([tmp_path / "bad.ptx"], arch="sm_90", ptxas=str(ptxas.path))
     with pytest.raises(UnsupportedLinkError, match="without ptxas"):
         link(["b.ptx"], LinkOptions("sm_90", ptxas="/nonexistent/ptxas"))
+
+
+def test_all_words_that_nvlink_knows_are_known() -> None:
+    unknown = [
+        word
+        for word in options.spellings(options.words())
+        if not options.known_here(word) and options.known_to_nvlink(word)
+    ]
+    assert not unknown
+
+
+@pytest.mark.parametrize("flag", ["--force-rela", "--reserve-null-pointer"])
+def test_options_without_a_place_here_are_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], flag: str
+) -> None:
+    monkeypatch.chdir(folder)
+    assert run(["-arch=sm_90", flag, "b.cubin", "-o", "refused"]) == 1
+    assert f"not supported by this linker: {flag}" in capsys.readouterr().err

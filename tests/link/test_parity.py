@@ -113,7 +113,7 @@ def test_comparison_sees_another_message_or_status(place: str, linked: Path) -> 
     assert detail
 
 
-def _side_by_side(common: list[Symbol], _users: object) -> int:
+def _side_by_side(common: list[Symbol], *_others: object) -> int:
     end = 0
     for variable in common:
         variable.value, end = end, end + variable.size
@@ -177,8 +177,8 @@ def test_exceptions_have_a_cause_and_explain_only_what_they_name() -> None:
     assert explained("devrt_query", "100", outcomes.DIFFERENT, "").kind == outcomes.EXCEPTION
     assert explained("devrt_query", "90", outcomes.DIFFERENT, "").kind == outcomes.DIFFERENT
     assert explained("truncated", "75", outcomes.DIFFERENT, "").kind == outcomes.REFUSED
-    assert explained("wide_1576", "100", outcomes.DIFFERENT, "").kind == outcomes.EXCEPTION
-    assert explained("wide_1576", "80", outcomes.DIFFERENT, "").kind == outcomes.DIFFERENT
+    assert explained("wide_674", "100", outcomes.DIFFERENT, "").kind == outcomes.EXCEPTION
+    assert explained("wide_674", "80", outcomes.DIFFERENT, "").kind == outcomes.DIFFERENT
 
 
 def test_page_counts_every_link() -> None:

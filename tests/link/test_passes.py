@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import json
 from collections.abc import Callable, Iterator
 from importlib import import_module
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 import cubinspec_writer.linker
-from cubinspec_writer.linker.pipeline import PASSES
+from cubinspec_writer.linker.pipeline import PASSES, Pass
 from cubinspec_writer.linker.state import LinkState
 from tests.link.watch import PARTS, ROWS, PassError, Watch, declared
 from tools.linkcases import stored
@@ -49,9 +50,67 @@ def test_a_pass_is_a_module_with_one_function(module: str) -> None:
         for name, value in vars(run).items()
         if callable(value) and getattr(value, "__module__", "") == run.__name__ and name[0] != "_"
     ]
-    of_other_passes = {"keep_lines", "twin_of", "sass_name"}
+    of_other_passes = {"twin_of", "sass_name"}
     assert set(public) - of_other_passes <= {"run"}, public
     assert all(len(step.why) > 15 for step in PASSES if step.module == module)
+
+
+def _parts_of_the_state() -> dict[str, str]:
+    """Name of every part -> its type, as `LinkState` makes it."""
+    tree = ast.parse((LINKER / "state.py").read_text(encoding="utf-8"))
+    (whole,) = (
+        node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "LinkState"
+    )
+    return {
+        node.target.attr: ast.unparse(node.annotation)
+        for node in ast.walk(whole)
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Attribute)
+    }
+
+
+def _parameters(function: Callable[..., Any]) -> dict[str, str]:
+    return {name: p.annotation for name, p in inspect.signature(function).parameters.items()}
+
+
+@pytest.mark.parametrize("step", PASSES, ids=MODULES)
+def test_a_pass_takes_parts_and_never_the_whole_state(step: Pass) -> None:
+    """Parameters are bound by their names, so their types are compared here and not by mypy."""
+    parts = _parts_of_the_state()
+    run = import_module(f"cubinspec_writer.linker.{step.module}").run
+    for function in (run, step.when):
+        for name, kind in _parameters(function).items() if function is not None else ():
+            part = name.removeprefix("mercury_")
+            assert part != "twin"
+            assert kind.removesuffix(" | None" if part != name else "") == parts[part], name
+
+
+def test_no_pass_and_nothing_below_it_knows_the_whole_state() -> None:
+    """What they call takes parts, too."""
+    for package in ("passes", "library", "finalizer"):
+        for path in (LINKER / package).rglob("*.py"):
+            assert "LinkState" not in path.read_text(encoding="utf-8"), path
+
+
+#: Parts that hold other parts -> these.
+_HOLDERS = {
+    "maker": {"names", "symbols", "sections", "relocations"},
+    "reach": {"symbols", "graph"},
+}
+#: Parts that no pass declares: what is given, messages, and what holds other parts.
+_UNDECLARED = {"job", "diagnostics", "object", *_HOLDERS}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_declarations_are_of_the_parts_that_a_pass_takes(module: str) -> None:
+    run = import_module(f"cubinspec_writer.linker.{module}").run
+    taken = {name.replace("mercury_", "mercury.") for name in _parameters(run)}
+    reachable = taken.union(*(_HOLDERS.get(name, ()) for name in taken))
+    fields = declared(module, "READS") | declared(module, "WRITES")
+    named = {field.rpartition(".")[0] for field in fields}
+    parts = {name for name in named if name.removeprefix("mercury.") in PARTS.values()}
+    assert parts <= reachable
+    given = {"objects", "mercury.objects", *_UNDECLARED}
+    assert taken - given <= parts, "it takes parts that it does not use"
 
 
 def _imports(path: Path) -> Iterator[str]:
@@ -85,14 +144,16 @@ def test_declarations_name_fields_and_fit_together() -> None:
     frozen: dict[str, str] = {}
     for module in MODULES:
         reads, writes, freezes = (declared(module, n) for n in ("READS", "WRITES", "FREEZES"))
-        assert {name.removeprefix("twin.") for name in reads | writes | freezes} <= fields, module
+        assert {name.removeprefix("mercury.") for name in reads | writes | freezes} <= fields, (
+            module
+        )
         assert not reads & writes, module
         assert freezes <= writes, module
         for name in sorted(writes):
             assert name not in frozen, f"{module} writes {name}, which {frozen[name]} froze"
         frozen |= dict.fromkeys(freezes, module)
     written = {name for module in MODULES for name in declared(module, "WRITES")}
-    assert {name for name in written if not name.startswith("twin.")} == frozen.keys()
+    assert {name for name in written if not name.startswith("mercury.")} == frozen.keys()
 
 
 @pytest.mark.parametrize("arch", ["90", "100"])
@@ -186,20 +247,13 @@ def test_a_fault_in_a_pass_is_seen(
     """Also where the pass declares what it does: it is too late, or too early, for that."""
     module, also, message = _FAULTS[fault]
     broken = import_module(f"cubinspec_writer.linker.{module}")
-    run = broken.run
-
-    def run_both(state: LinkState) -> None:
-        run(state)
-        also(state)
-
-    monkeypatch.setattr(broken, "run", run_both)
     if is_declared:
         name = message.split()[1]
         kind = "WRITES" if message.startswith("writes") else "READS"
         monkeypatch.setattr(broken, kind, f"{getattr(broken, kind)} {name}")
     late = "which is frozen" if message.startswith("writes") else "before it is written"
     message += f".*{late if is_declared else 'which it does not declare'}"
-    with Watch().active(), pytest.raises(PassError, match=message):
+    with Watch(also={module: also}).active(), pytest.raises(PassError, match=message):
         run_stored("const_compiler", "80", folder)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from tools.linkcases import rules
+from tools.linkcases import faults, rules, stored
 from tools.linkcases.rules import Evidence, Rule, RuleError
 
 RULES = rules.load()
@@ -35,6 +37,7 @@ def _changed(name: str, **changes: object) -> list[Rule]:
     [
         (_changed("W9", cases=(), seeds=()), "W9: no case shows this rule"),
         (_changed("W9", cases=("weak_lately",)), "W9: there is no case 'weak_lately'"),
+        (_changed("G1", sweeps=("colours",)), "G1: there is no sweep 'colours'"),
         (_changed("W9", seeds=("wide_1",)), "W9: there is no random program 'wide_1'"),
         (_changed("W10", seeds=()), "random program 'wide_459': no rule names it"),
         (_changed("W9", module="passes.nothing"), "W9: there is no module 'passes.nothing'"),
@@ -93,3 +96,34 @@ def test_schema_refuses(entry: tuple[str, str], complaint: str) -> None:
 def test_an_id_is_there_once() -> None:
     with pytest.raises(RuleError, match="N1: this id is there twice"):
         rules.load(_TOPIC % ("N1", ", cases: [a]") + _TOPIC % ("N1", ", cases: [a]"))
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("stored")
+    stored.unpack(folder, ["80"])
+    return folder
+
+
+@pytest.mark.parametrize("name", ["W7", "S2", "I1"])
+def test_a_fault_in_a_rule_is_seen_by_its_cases(name: str, unpacked: Path) -> None:
+    """`python -m tools.linkcases.faults` does the same for all rules."""
+    (rule,) = (rule for rule in RULES if rule.id == name)
+    assert faults.look(rule, unpacked, most=40).outcome == "seen"
+
+
+def test_cases_that_do_not_show_a_rule_see_no_fault_in_it(unpacked: Path) -> None:
+    (rule,) = (rule for rule in RULES if rule.id == "W7")
+    other = replace(rule, cases=("empty_kernel",), seeds=())
+    assert faults.look(other, unpacked, most=5).outcome == "not seen"
+    without = replace(rule, cases=("no_such_case",), seeds=())
+    assert faults.look(without, unpacked, most=5).outcome == "no stored case"
+
+
+def test_faults_are_planted_where_a_rule_is_cited() -> None:
+    (rule,) = (rule for rule in RULES if rule.id == "W7")
+    first = faults.sites(rule)[0]
+    assert first.path == rule.file
+    planted = [what for what, _ in itertools.islice(faults.faults(first), 3)]
+    assert planted[0].startswith(f"__init__.py:{first.line + 1}: ")
+    assert len(set(planted)) == 3

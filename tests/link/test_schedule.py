@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from cubinspec_writer.linker.finalizer import schedule
+from cubinspec_writer.linker import link
+from cubinspec_writer.linker.command import linker_note
+from cubinspec_writer.linker.finalizer import flow, operands, schedule
+from tools.oracle import Tool
+
+KERNELS = Path(__file__).with_name("stack_load.ptx")
 
 _LOAD, _LOAD_2, _ADD, _TABLE, _EXIT = 0xFF017B82, 0xFF027B82, 0x03037210, 0x04047949, 0x0000794D
 _CALL = 0x00007943
@@ -27,16 +34,17 @@ def _kernel(*more: bytes) -> bytes:
             _instruction(_ADD, wait=0b10),
             *more,
             _instruction(_TABLE, wait=0b01),
-            _instruction(_LOAD_2, write=1),
-            _instruction(_ADD, wait=0b10),
+            _instruction(_LOAD_2, write=0),
+            _instruction(_ADD, wait=0b01),
             _instruction(_EXIT),
         )
     )
 
 
 def test_other_loads_take_the_lowest_barrier() -> None:
-    changed = schedule.without_stack_load(_kernel())
+    changed, reason = schedule.without_stack_load(_kernel())
     assert changed is not None
+    assert not reason
     assert _barriers(changed) == [(7, 0), (0, 0), (7, 1), (7, 0), (0, 0), (7, 1), (7, 0)]
 
 
@@ -46,23 +54,81 @@ def test_other_loads_take_the_lowest_barrier() -> None:
         _kernel()[16:],
         _kernel(_instruction(_CALL)),
         _kernel(_instruction(0x01037210)),
-        _kernel(_instruction(_LOAD_2, write=0)),
-        _kernel()[:48] + _instruction(_EXIT),
+        _instruction(_LOAD, write=0, read=1) + _kernel()[16:],
         _kernel()[:-1],
     ],
-    ids=["no load", "call", "uses it", "shares its barrier", "no table", "cut"],
+    ids=["no load", "call", "uses it", "not optimised", "cut"],
 )
 def test_other_code_stays(code: bytes) -> None:
-    assert schedule.without_stack_load(code) is None
+    assert schedule.without_stack_load(code) == (None, "")
+
+
+def test_code_stays_where_the_new_barriers_are_not_certain() -> None:
+    code = _kernel(_instruction(_LOAD_2, write=0), _instruction(_ADD))
+    assert schedule.without_stack_load(code) == (
+        None,
+        "a barrier in the input is not the expected one",
+    )
 
 
 def test_a_wait_that_is_missing_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    assign = schedule._assign
+    assign = schedule.assign
 
-    def forgets(found: list[schedule._Instruction]) -> list[tuple[int, int, int]] | None:
-        new = assign(found)
-        assert new is not None
-        return [(write, read, 0) for write, read, _ in new]
+    def forgets(found: list[flow.Instruction]) -> tuple[list[tuple[int, int, int]], str]:
+        new, doubt = assign(found)
+        return [(write, read, 0) for write, read, _ in new], doubt
 
-    monkeypatch.setattr(schedule, "_assign", forgets)
-    assert schedule.without_stack_load(_kernel()) is None
+    monkeypatch.setattr(schedule, "assign", forgets)
+    assert schedule.without_stack_load(_kernel()) == (None, "a wait would be lost")
+
+
+def test_a_branch_leads_where_it_is_sent() -> None:
+    branch = 0x000FEA000383FFFFFFFFFFFC00FC7947
+    assert flow.Instruction(branch, 9).target == 9
+    for target in (0, 9, 10, 70000):
+        moved = flow.Instruction(flow.with_target(branch, 9, target), 9)
+        assert (moved.target, moved.goes_on) == (target, False)
+
+
+@pytest.mark.parametrize(
+    ("word", "written", "read"),
+    [
+        pytest.param(0x78E00FF0000000C0B167225, {22, 23}, {11, 12}, id="IMAD.WIDE R22, R11, R12"),
+        pytest.param(
+            0xC1E1B0000000804020C7981, {12, 13}, {2, 3, 260, 261}, id="LDG.64 R12, [UR4][R2.64]"
+        ),
+        pytest.param(
+            0xC101D240000000828007986,
+            set(),
+            {8, 9, 10, 11, 40, 41, 292, 293},
+            id="STG.128 [UR36][R40.64], R8",
+        ),
+        pytest.param(0x8000A0000007100FF2877AC, {296, 297}, set(), id="LDCU.64 UR40"),
+        pytest.param(0x10E00000000140E7229, {14, 15}, {14, 15, 20, 21}, id="DADD R14, -R20, R14"),
+        pytest.param(0x20180000000014000E7310, {14, 15}, {20}, id="F2F.F64.F32 R14, R20"),
+        pytest.param(0xC000B0000000C0D0E7389, {14}, {11, 12, 13}, id="SHFL.IDX R14, R13, R12, R11"),
+        pytest.param(0xE000000000000180672CA, {262}, {24}, id="R2UR UR6, R24"),
+        pytest.param(0xA000000080602007388, set(), {2, 6, 7}, id="STS.64 [R2+8], R6"),
+        pytest.param(0xF8010FF00000010040A7291, {266}, {260, 272}, id="ULEA UR10, UR4, UR16"),
+    ],
+)
+def test_registers_are_those_that_nvdisasm_names(
+    word: int, written: set[int], read: set[int]
+) -> None:
+    masks = operands.registers(flow.Instruction(word, 0))
+    assert tuple({bit for bit in range(512) if mask >> bit & 1} for mask in masks) == (
+        written,
+        read,
+    )
+
+
+@pytest.mark.parametrize("arch", ["sm_100", "sm_103", "sm_110", "sm_120", "sm_121"])
+def test_barriers_are_those_of_nvlink(arch: str, ptxas: Tool, nvlink: Tool, tmp_path: Path) -> None:
+    """A branch, a loop, and a kernel with more barriers than there are numbers."""
+    source, theirs = tmp_path / "a.cubin", tmp_path / "theirs.cubin"
+    ptxas.run(f"-arch={arch}", "-c", KERNELS, "-o", source).check()
+    nvlink.run(f"-arch={arch}", source, "-o", theirs).check()
+    expected = theirs.read_bytes()
+    result = link([source], arch=arch, tkinfo=linker_note(expected, "nvlink"))
+    assert result.bytes == expected
+    assert not any("unfinished" in kernel for kernel in result.map["kernels"])

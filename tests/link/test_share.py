@@ -99,6 +99,12 @@ def test_literals_of_several_functions_share_their_places(
     notes = [text for level, text in shared.messages if level == "note"]
     assert "constants in '.nv.constant2.f': 16 bytes, 0 when shared" in notes
     assert any(".nv.constant2.g" in text for text in notes)
+    told = shared.map["shared_constants"]
+    assert {constant["function"] for constant in told} >= {"f", "g"}
+    whole = sum(before.values()) - sum(after.values())
+    assert 0 < sum(constant["size"] for constant in told) <= whole
+    assert shared.summary["shared"]["constants"] == len(told)
+    assert plain.map["shared_constants"] == []
 
 
 @pytest.mark.parametrize("name", ["const_compiler", "const2_order", "const2_chain", "jump_tables"])

@@ -6,12 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from cubinspec_writer.linker import LinkError, Named, link
+from cubinspec.format.attributes import split_records
+from cubinspec.format.targets import linker_toolkits
+from cubinspec.reader.elf import Elf
+from cubinspec_writer.linker import LinkError, Named, UnsupportedLinkError, link
 from cubinspec_writer.linker.command import linker_note
 from tools.corpus.samples import CUBINS
+from tools.linkcases import versions
 from tools.oracle import Tool
 
-pytestmark = pytest.mark.oracle("nvlink")
 PAIRS = (
     ("small.sm_90.rel.12.9.86", "calls.sm_90.rel.12.0.140", "sm_90"),
     ("cluster_sm90.sm_90.rel.12.4.131", "virtual_calls.sm_90.rel", "sm_90"),
@@ -23,6 +26,7 @@ PAIRS = (
 )
 
 
+@pytest.mark.oracle("nvlink")
 @pytest.mark.parametrize(("first", "second", "arch"), PAIRS)
 def test_versions_meet_as_in_nvlink(
     first: str, second: str, arch: str, nvlink: Tool, tmp_path: Path
@@ -34,10 +38,70 @@ def test_versions_meet_as_in_nvlink(
     note = linker_note(expected, "nvlink") if expected else None
     inputs = [Named(name, (CUBINS / name).read_bytes()) for name in names]
     try:
-        result = link(inputs, arch=arch, tkinfo=note)
+        result = link(inputs, arch=arch, tkinfo=note, toolkit="13.0")
         data, messages, status = result.bytes, result.messages, 0
     except LinkError as error:
         data, messages, status = None, error.messages, error.exit_code
     said = "".join(f"nvlink {level:<7} : {text}\n" for level, text in messages)
     assert (said, status) == (theirs.stderr, theirs.returncode)
     assert data == expected
+
+
+def _section(data: bytes, name: str) -> bytes:
+    elf = Elf(data, "linked")
+    return elf.section_bytes(elf.section_names.index(name))
+
+
+def _toolkit(data: bytes) -> int:
+    return int.from_bytes(_section(data, ".note.nv.cuinfo")[28:30], "little")
+
+
+def _linked(*names: str, arch: str = "sm_90a", toolkit: str | None = None) -> bytes:
+    inputs = [Named(name, (CUBINS / f"{name}.cubin").read_bytes()) for name in names]
+    return link(inputs, arch=arch, toolkit=toolkit).bytes
+
+
+def test_newest_input_decides_the_toolkit() -> None:
+    newer = "params.sm_90a.rel.13.2.86"
+    assert _toolkit(_linked("small.sm_90.rel.12.9.86")) == 130
+    assert _toolkit(_linked("small.sm_90.rel.12.9.86", newer)) == 132
+    assert _toolkit(_linked("small.sm_90.rel.12.9.86", newer, toolkit="13.5")) == 135
+    with pytest.raises(LinkError, match=r"newer than toolkit \(132 vs 130\)"):
+        _linked("small.sm_90.rel.12.9.86", newer, toolkit="13.0")
+
+
+def test_what_is_not_imitated_is_refused_by_name() -> None:
+    with pytest.raises(UnsupportedLinkError, match=r"the nvlink of CUDA 12\.8"):
+        _linked("data.sm_90.rel", toolkit="12.8")
+    with pytest.raises(UnsupportedLinkError, match=r"the nvlink of CUDA 13\.4 for sm_100"):
+        _linked("small.sm_100.rel", arch="sm_100", toolkit="13.4")
+
+
+#: What nvlink of each version was seen to write for inputs of ptxas 13.0.88 (rule K2).
+_COMPAT = {
+    "13.0": "9 2=1 5=5 7=101 3 6=1",
+    "13.1": "9 2=1 5=5 7=101 3",
+    "13.2": "9 2=1 5=5 7=101 3 b",
+    "13.3": "9 2=1 5=5 7=101 3 b d=100",
+    "13.4": "9 2=1 5=5 7=101 3 b c=2 d=100",
+    "13.5": "9 2=1 5=5 7=101 3 b c=2 d=100",
+}
+
+
+@pytest.mark.parametrize("version", linker_toolkits())
+def test_compat_records_of_every_toolkit(version: str) -> None:
+    records = split_records(
+        _section(_linked("data.sm_90.rel", arch="sm_90", toolkit=version), ".nv.compat")
+    )
+    texts = []
+    for record in records:
+        value = int.from_bytes(record[2:4] if record[0] != 4 else record[4:], "little")
+        texts.append(f"{record[1]:x}={value:x}" if value else f"{record[1]:x}")
+    assert " ".join(texts) == _COMPAT[version]
+
+
+def test_most_cases_are_linked_as_by_every_nvlink() -> None:
+    for version, arch, links, same, others in versions.stored():
+        assert links == same + len(others)
+        assert same >= 0.88 * links, (version, arch)
+    assert {row[0] for row in versions.stored()} == {versions.JIT, *linker_toolkits()} - {"13.0"}

@@ -39,7 +39,7 @@ ROWS = {
 #: Of inputs, what passes fill; all else is given.
 _FILLED = {"bound", "called", "placed", "repeats"}
 #: Caches: their values follow from other fields, and whoever asks first makes them.
-_CACHES = {"graph.known", "graph.by_signature", "relocations.lockstep", "section.made_symbol"}
+_CACHES = {"graph.callees_of", "graph.by_signature", "section.made_symbol"}
 #: What every symbol and every section has from the start, though a pass may change it.
 _FROM_THE_START = {"symbol.name", "section.reserved"}
 #: What the writers set: the number of a section.
@@ -74,11 +74,18 @@ class Watch:
 
     Attributes:
         refuses: raise at the first violation; otherwise only `reads` and `writes` are filled.
+        also: what a pass does beside its work, by module: a fault that has to be seen.
         reads, writes: what every pass did, by module.
     """
 
-    def __init__(self, *, refuses: bool = True) -> None:
+    def __init__(
+        self,
+        *,
+        refuses: bool = True,
+        also: dict[str, Callable[[state.LinkState], None]] | None = None,
+    ) -> None:
         self.refuses = refuses
+        self.also = also or {}
         self.steps = [step.module for step in pipeline.PASSES]
         self.reads: dict[str, set[str]] = {step: set() for step in self.steps}
         self.writes: dict[str, set[str]] = {step: set() for step in self.steps}
@@ -111,7 +118,7 @@ class Watch:
         if self.now is None or id(item) in self._fresh:
             return
         if self._is_twin(item):
-            field = "twin." + field
+            field = "mercury." + field
         self.reads[self.now].add(field)
         if not self.refuses or field in self.allowed[self.now]:
             return
@@ -130,7 +137,7 @@ class Watch:
                 raise PassError(f"{field} is written after all passes")
             return
         if self._is_twin(item):
-            field = "twin." + field
+            field = "mercury." + field
         self.writes[self.now].add(field)
         if not self.refuses:
             return
@@ -157,17 +164,19 @@ class Watch:
         for item in (*(getattr(half, name) for name in PARTS.values()), *half.objects):
             self._owner[id(item)] = half
         for step in pipeline.PASSES:
-            if step.when is None or step.when(half):
+            if step.when is None or pipeline.call(step.when, half):
                 self.run_pass(step.module, import_module(_PACKAGE + step.module).run)
             self.frozen |= self.frozen_after[step.module]
 
-    def run_pass(self, module: str, run: Callable[[state.LinkState], None]) -> None:
+    def run_pass(self, module: str, run: Callable[..., None]) -> None:
         """Run one pass."""
         assert self.half is not None
         before = self._contents()
         self.now = module
         try:
-            run(self.half)
+            pipeline.call(run, self.half)
+            if module in self.also:
+                self.also[module](self.half)
             changed = [key for key, value in self._contents(before).items() if before[key] != value]
             for key, name in changed:
                 item = next(x for x in self._kept if id(x) == key)

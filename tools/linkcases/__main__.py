@@ -3,7 +3,8 @@
     python -m tools.linkcases [--arch 80,90] [--case NAME,...] [--cases DIR] [--cache DIR]
 
 A run over all cases and targets writes docs/link-parity.md and `tests/link/stored` (inputs, and
-hashes of what nvlink did). With `--stored` nothing of NVIDIA runs: the stored inputs are linked
+hashes of what nvlink did); `--store` with `--case` stores only the named cases anew, beside what is
+stored of all others. With `--stored` nothing of NVIDIA runs: the stored inputs are linked
 here and compared with the stored hashes. The exit status is 1 when a case differs that
 `exceptions.yaml` does not name.
 """
@@ -60,6 +61,7 @@ def main() -> int:
     parser.add_argument("--cache", type=Path, default=build.ROOT / "build" / "linkcases")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--stored", action="store_true", help="without NVIDIA's tools")
+    parser.add_argument("--store", action="store_true", help="store what nvlink did with --case")
     options = parser.parse_args()
     arches = options.arch.split(",") if options.arch else None
     names = options.case.split(",") if options.case else None
@@ -76,6 +78,10 @@ def main() -> int:
         PAGE.write_text(page.render(found), encoding="utf-8")
         if all(outcome.kind != outcomes.NOT_BUILT for outcome in found):
             stored.write(stored.FOLDER, cases, options.cache)
+    elif options.store and names is not None:
+        wrong = (outcomes.DIFFERENT, outcomes.NOT_BUILT)
+        if all(outcome.kind not in wrong for outcome in found):
+            stored.renew(cases, options.cache)
     return _report(found)
 
 

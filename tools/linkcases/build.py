@@ -27,6 +27,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cubinspec.reader.elf import Elf
+from cubinspec_generated import records
 from tools import oracle
 from tools.linkcases import generated
 from tools.linkcases.index import index_file
@@ -80,7 +82,7 @@ def build(case: Case, cache: Path) -> Path:
     target = cache / case.name / case.arch
     # nvcc writes the working folder into host objects: a name that every run shares
     work = Path(tempfile.gettempdir()) / "linkcases" / f"{case.name}.{case.arch}"
-    with _alone(work.with_name(work.name + ".lock")):
+    with alone(work.with_name(work.name + ".lock")):
         if not (target / "cmd.json").exists():
             try:
                 _build(case, work, target)
@@ -107,7 +109,7 @@ def _build(case: Case, work: Path, target: Path) -> None:
 
 
 @contextlib.contextmanager
-def _alone(lock: Path) -> Iterator[None]:
+def alone(lock: Path) -> Iterator[None]:
     """Keep other runs out of a case's working folder."""
     lock.parent.mkdir(parents=True, exist_ok=True)
     with lock.open("w") as file:
@@ -250,11 +252,35 @@ def _append(data: bytearray, values: list[Any]) -> None:
     data += bytes.fromhex(values[0])
 
 
+def _set_in_header(data: bytearray, values: list[Any]) -> None:
+    """Change one field of the header of a section: its name, the field, the value."""
+    name, field, value = values
+    elf = Elf(bytes(data), "input")
+    _, _, _, _, _, table, *_ = elf.ehdr
+    at = table + elf.section_names.index(name) * records.SECTION_HEADER_64.size
+    row = list(records.SECTION_HEADER_64.unpack_from(data, at))
+    row[_HEADER_FIELDS[field]] = value
+    records.SECTION_HEADER_64.pack_into(data, at, *row)
+
+
+def _set_in_section(data: bytearray, values: list[Any]) -> None:
+    """Change bytes of a section: its name, the offset in it, the bytes in hexadecimal."""
+    name, offset, new = values
+    elf = Elf(bytes(data), "input")
+    _, _, _, _, start, *_ = elf.section_rows[elf.section_names.index(name)]
+    _set(data, [start + offset, new])
+
+
+#: Fields of a section header that a case may change, and their number.
+_HEADER_FIELDS = {"sh_type": 1, "sh_flags": 2, "sh_info": 7}
+
 _MUTATIONS: dict[str, Callable[[bytearray, list[Any]], None]] = {
     "truncate": _truncate,
     "half": _halve,
     "set": _set,
     "append": _append,
+    "section": _set_in_header,
+    "inside": _set_in_section,
 }
 #: What a step can do, by its key.
 STEPS: dict[str, Callable[[_Step, Any], None]] = {

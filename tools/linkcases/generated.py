@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tools.linkcases import fences
 from tools.linkcases.basic import HEAD
 
 _FILES = 12
@@ -12,6 +13,8 @@ def text(name: str) -> str:
     kind, _, argument = name.partition(":")
     if kind == "many_files":
         return _one_of_many(int(argument))
+    if kind == "fences":
+        return fences.program(argument)
     if kind == "long_names":
         return _long_names(argument)
     whole = {"many_funcs": _many_functions, "many_kernels": _many_kernels, "heavy": _heavy}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from tools.linkcases import build, exceptions, outcomes
+from tools.linkcases import build, exceptions, outcomes, versions
 from tools.linkcases.outcomes import Outcome
 
 _HEAD = """\
@@ -30,6 +30,38 @@ The programs of `tests/link/seeds`, which [rules](linking.md#rules) name.
 """
 
 
+_VERSIONS = """\
+## Nvlinks of other toolkits
+
+`python -m tools.linkcases.versions` links the same inputs with the nvlink of each toolkit and here
+with `--toolkit`. A cell says how many links have the same file, messages and status, of how many.
+The lists also name the exceptions above, and those links with `-v` or `--dump-callgraph` that are
+the same but for the barriers of kernels without any, which nvlink from 13.1 on takes from its
+memory. nvJitLink is that of 13.0.88, asked for the cases that have cubins and no options.
+
+"""
+
+
+def _versions() -> str:
+    """The columns of the other toolkits, and what is not the same by name."""
+    rows = versions.stored()
+    names = sorted({row[0] for row in rows})
+    cells = {(version, arch): f"{same} of {links}" for version, arch, links, same, _ in rows}
+    lines = ["| target | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
+    for arch in dict.fromkeys(row[1] for row in rows):
+        found = " | ".join(cells.get((name, arch), "-") for name in names)
+        lines.append(f"| sm_{arch} | {found} |")
+    lines.append("")
+    for name in names:
+        by_case: dict[str, list[str]] = {}
+        for version, arch, _, _, others in rows:
+            for other in others if version == name else ():
+                by_case.setdefault(other, []).append(arch)
+        listed = ", ".join(f"`{case}` ({', '.join(where)})" for case, where in by_case.items())
+        lines.append(f"* {name} differs in: {listed or 'nothing'}.")
+    return "\n".join(lines) + "\n"
+
+
 def render(found: list[Outcome]) -> str:
     """The page for the outcomes of all links."""
     seeds = {path.name for path in build.SEEDS.glob("*/")}
@@ -39,6 +71,8 @@ def render(found: list[Outcome]) -> str:
     if random:
         names = list(dict.fromkeys(outcome.case for outcome in random))
         parts.append(_SEEDS + _table(random) + "\n" + _exceptions(found, names))
+    if versions.TABLE.exists():
+        parts.append(_VERSIONS + _versions())
     other = _others(found)
     if other:
         parts.append("## Everything else\n\n" + other)

@@ -28,10 +28,11 @@ from tools.linkcases import exceptions, outcomes
 from tools.linkcases.basic import BasicProgram
 from tools.linkcases.build import SEEDS
 from tools.linkcases.compare import compare_built
+from tools.linkcases.formed import FormProgram
 from tools.linkcases.unified import UnifiedProgram
 from tools.linkcases.wide import WideProgram
 
-KINDS = ("basic", "wide", "unified")
+KINDS = ("basic", "wide", "unified", "forms")
 NOT_ASSEMBLED = "not assembled"
 #: Outcomes that a run may have without failing.
 GOOD = outcomes.ACCEPTED | {NOT_ASSEMBLED}
@@ -63,6 +64,9 @@ def draw(kind: str, seed: int, arch: str) -> Drawn:
     if kind == "unified":
         unified = UnifiedProgram(seed)
         return Drawn(unified.files, unified.options, unified.index)
+    if kind == "forms":
+        formed = FormProgram(seed, arch)
+        return Drawn(formed.files, formed.options)
     return Drawn(BasicProgram(seed).files, [])
 
 

@@ -30,9 +30,11 @@ SCHEMA = LINKER / "rules.schema.json"
 TEMPLATE = Path(__file__).with_name("linking.template.md")
 PAGE = Path("docs") / "linking.md"
 _PLACE = "{rules}\n"
+#: Sweeps of synthetic inputs (tools/linkcases/sweep) that may show a rule.
+SWEEPS = frozenset(("attributes", "options", "sections"))
 #: How a comment cites rules: "rule W7", "(rules W7, C3)".
-_CITATION = re.compile(r"\b[Rr]ules?\s+((?:#\s*)?[A-Z]\d+(?:,\s+(?:#\s*)?[A-Z]\d+)*)")
-_ID = re.compile(r"[A-Z]\d+")
+CITATION = re.compile(r"\b[Rr]ules?\s+((?:#\s*)?[A-Z]\d+(?:,\s+(?:#\s*)?[A-Z]\d+)*)")
+ID = re.compile(r"[A-Z]\d+")
 _WIDTH = 100
 
 
@@ -53,6 +55,7 @@ class Rule:
     module: str
     cases: tuple[str, ...]
     seeds: tuple[str, ...]
+    sweeps: tuple[str, ...] = ()
 
     @property
     def file(self) -> Path:
@@ -100,13 +103,14 @@ def _rule(topic: dict[str, Any], entry: dict[str, Any]) -> Rule:
         entry["pass"],
         tuple(entry.get("cases", ())),
         tuple(entry.get("seeds", ())),
+        tuple(entry.get("sweeps", ())),
     )
 
 
 def citations(text: str) -> Iterator[str]:
     """The ids that a module's comments cite."""
-    for found in _CITATION.finditer(text):
-        yield from _ID.findall(found.group(1))
+    for found in CITATION.finditer(text):
+        yield from ID.findall(found.group(1))
 
 
 def cited() -> dict[str, set[Path]]:
@@ -146,12 +150,14 @@ def problems(rules: list[Rule], have: Evidence) -> Iterator[str]:
     """Everything that does not fit: rules, cases, seeds and citations need each other."""
     ids = {rule.id for rule in rules}
     for rule in rules:
-        if not (rule.cases or rule.seeds):
+        if not (rule.cases or rule.seeds or rule.sweeps):
             yield f"{rule.id}: no case shows this rule"
         for name in sorted({*rule.cases} - have.cases):
             yield f"{rule.id}: there is no case '{name}'"
         for name in sorted({*rule.seeds} - have.seeds):
             yield f"{rule.id}: there is no random program '{name}' in tests/link/seeds"
+        for name in sorted({*rule.sweeps} - SWEEPS):
+            yield f"{rule.id}: there is no sweep '{name}'"
         if not rule.file.exists():
             yield f"{rule.id}: there is no module '{rule.module}'"
         elif rule.file not in have.cited.get(rule.id, ()):
@@ -183,7 +189,8 @@ def _lines(rules: list[Rule]) -> Iterator[str]:
         if rule.topic != topic:
             yield f"{'' if not topic else chr(10)}### {rule.topic}\n\n"
             topic = rule.topic
-        shown = ", ".join(f"`{name}`" for name in (*rule.cases, *rule.seeds))
+        names = [f"`{name}`" for name in (*rule.cases, *rule.seeds)]
+        shown = ", ".join((*names, *(f"sweep of {name}" for name in rule.sweeps)))
         parts = [part for part in (_evidence(rule), shown, f"in `{rule.module}`") if part]
         text = f"* **{rule.id}** {rule.text} ({'; '.join(parts)})"
         wrapped = textwrap.wrap(

@@ -78,6 +78,13 @@ class Expected:
     messages: str
 
 
+def keep_inside(archive: tarfile.TarFile) -> None:
+    """Take only plain members that stay in the folder; Python 3.11.0 to 3.11.3 cannot be told."""
+    filter_of_data = getattr(tarfile, "data_filter", None)
+    if filter_of_data is not None:
+        archive.extraction_filter = filter_of_data
+
+
 def recorder(ptxas: Path, folder: Path) -> Path:
     """A program in a folder that does what ptxas does and leaves its output there, too."""
     return _script(folder / "ptxas", _RECORD.format(ptxas, folder / PTXAS_OUTPUT))
@@ -101,16 +108,55 @@ def write(folder: Path, cases: Iterable[build.Case], cache: Path) -> None:
     """
     folder.mkdir(parents=True, exist_ok=True)
     cases = sorted(cases, key=lambda case: (case.name, case.arch))
-    rows = [_HEAD] + [_row(case, cache / case.name / case.arch) for case in cases]
-    (folder / TABLE.name).write_text("\n".join(rows) + "\n", encoding="utf-8")
+    rows = [row(case.name, case.arch, cache / case.name / case.arch) for case in cases]
+    members = (
+        (f"{case.name}/{case.arch}/{name}", data)
+        for case in cases
+        if not needs_libraries(case)
+        for name, data in _members(cache / case.name / case.arch)
+    )
+    _write(folder, rows, members)
+
+
+def renew(cases: Iterable[build.Case], cache: Path) -> None:
+    """Store some built cases again or for the first time; cases that are gone go, all others stay.
+
+    Args:
+        cache: where the cases are built.
+    """
+    rows: dict[tuple[str, str], str] = {}
+    for line in TABLE.read_text(encoding="utf-8").splitlines()[1:]:
+        name, arch, _ = line.split("\t", 2)
+        rows[name, arch] = line
+    members: dict[tuple[str, str], list[tuple[str, bytes]]] = {}
+    with tarfile.open(ARCHIVE, mode="r:xz") as archive:
+        for member in archive:
+            name, arch, file = member.name.split("/", 2)
+            body = archive.extractfile(member)
+            assert body is not None
+            members.setdefault((name, arch), []).append((file, body.read()))
+    for case in cases:
+        built, key = cache / case.name / case.arch, (case.name, case.arch)
+        rows[key] = row(*key, built)
+        members[key] = [] if needs_libraries(case) else _members(built)
+    present = {(case.name, case.arch) for case in build.find((build.CASES, build.SEEDS))}
+    keys = sorted(rows.keys() & present)
+    _write(
+        FOLDER,
+        [rows[key] for key in keys],
+        ((f"{'/'.join(key)}/{file}", data) for key in keys for file, data in members.get(key, [])),
+    )
+
+
+def _write(folder: Path, rows: list[str], members: Iterable[tuple[str, bytes]]) -> None:
+    """Write the rows of the table, and the files of the archive."""
+    (folder / TABLE.name).write_text("\n".join([_HEAD, *rows]) + "\n", encoding="utf-8")
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive:
-        for case in cases:
-            if not needs_libraries(case):
-                for name, data in _members(cache / case.name / case.arch):
-                    member = tarfile.TarInfo(f"{case.name}/{case.arch}/{name}")
-                    member.size = len(data)
-                    archive.addfile(member, io.BytesIO(data))
+        for name, data in members:
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
     filters = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME}]
     filters[0]["dict_size"] = _DICTIONARY
     (folder / ARCHIVE.name).write_bytes(lzma.compress(packed.getvalue(), filters=filters))
@@ -121,14 +167,15 @@ def needs_libraries(case: build.Case) -> bool:
     return any(_LIBRARIES in word for word in case.recipe["link"])
 
 
-def _row(case: build.Case, folder: Path) -> str:
+def row(case: str, arch: str, folder: Path) -> str:
+    """The row of the table for one built case on one target."""
     record = json.loads((folder / "cmd.json").read_text(encoding="utf-8"))
     output = folder / "expected.cubin"
     data = output.read_bytes() if output.exists() else None
     size = _NONE if data is None else str(len(data))
     messages = _hash(our_words(record["stdout"] + record["stderr"]).encode())
     status = str(record["exit"])
-    return "\t".join((case.name, case.arch, status, size, _hash(data), messages))
+    return "\t".join((case, arch, status, size, _hash(data), messages))
 
 
 def _hash(data: bytes | None) -> str:
@@ -157,12 +204,15 @@ def _members(folder: Path) -> list[tuple[str, bytes]]:
 @cache
 def table() -> dict[tuple[str, str], Expected]:
     """What nvlink did, by case and target."""
-    found = {}
-    for line in TABLE.read_text(encoding="utf-8").splitlines()[1:]:
-        case, arch, status, size, output, messages = line.split("\t")
-        length = None if size == _NONE else int(size)
-        found[case, arch] = Expected(case, arch, int(status), length, output, messages)
-    return found
+    rows = map(parse, TABLE.read_text(encoding="utf-8").splitlines()[1:])
+    return {(row.case, row.arch): row for row in rows}
+
+
+def parse(line: str) -> Expected:
+    """A row of a table, without what may follow behind its first six columns."""
+    case, arch, status, size, output, messages, *_ = line.split("\t")
+    length = None if size == _NONE else int(size)
+    return Expected(case, arch, int(status), length, output, messages)
 
 
 def unpack(folder: Path, arches: Iterable[str] | None = None) -> list[tuple[str, str]]:
@@ -170,10 +220,11 @@ def unpack(folder: Path, arches: Iterable[str] | None = None) -> list[tuple[str,
     wanted = None if arches is None else set(arches)
     found: dict[tuple[str, str], None] = {}
     with tarfile.open(ARCHIVE, mode="r:xz") as archive:
+        keep_inside(archive)
         for member in archive:
             case, arch, _ = member.name.split("/", 2)
             if wanted is None or arch in wanted:
-                archive.extract(member, folder, filter="data")
+                archive.extract(member, folder)
                 found[case, arch] = None
     return list(found)
 

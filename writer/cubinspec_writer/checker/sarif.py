@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
+from cubinspec.report.sarif import file_uri, sarif_log
 from cubinspec_writer.checker.rules import RULES
 
 if TYPE_CHECKING:
@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from cubinspec.errors import CubinError
     from cubinspec_writer.checker import Finding
-
-SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def to_sarif(
@@ -27,41 +25,26 @@ def to_sarif(
     """
     notifications = [{"level": "error", "message": {"text": str(error)}} for error in errors]
     index = {rule.id: at for at, rule in enumerate(RULES)}
-    return {
-        "$schema": SCHEMA,
-        "version": "2.1.0",
-        "runs": [
-            {
-                "tool": {
-                    "driver": {
-                        "name": "cubinspec",
-                        "version": version,
-                        "rules": [
-                            {
-                                "id": rule.id,
-                                "shortDescription": {"text": rule.sentence},
-                                "fullDescription": {"text": f"Evidence: {rule.evidence}."},
-                                "help": {"text": rule.fix},
-                                "defaultConfiguration": {"level": "error"},
-                            }
-                            for rule in RULES
-                        ],
-                    }
-                },
-                "invocations": [
-                    {
-                        "executionSuccessful": not notifications,
-                        "toolExecutionNotifications": notifications,
-                    }
-                ],
-                "results": [_result(finding, index) for finding in findings],
-            }
-        ],
+    rules = [
+        {
+            "id": rule.id,
+            "shortDescription": {"text": rule.sentence},
+            "fullDescription": {"text": f"Evidence: {rule.evidence}."},
+            "help": {"text": rule.fix},
+            "defaultConfiguration": {"level": "error"},
+        }
+        for rule in RULES
+    ]
+    invocation = {
+        "executionSuccessful": not notifications,
+        "toolExecutionNotifications": notifications,
     }
+    results = [_result(finding, index) for finding in findings]
+    return sarif_log(version, rules, results, invocations=[invocation])
 
 
 def _result(finding: Finding, index: dict[str, int]) -> dict[str, Any]:
-    location: dict[str, Any] = {"artifactLocation": {"uri": _uri(finding.file)}}
+    location: dict[str, Any] = {"artifactLocation": {"uri": file_uri(finding.file)}}
     if finding.offset is not None:
         location["region"] = {"byteOffset": finding.offset}
     return {
@@ -76,8 +59,3 @@ def _result(finding: Finding, index: dict[str, int]) -> dict[str, Any]:
             }
         ],
     }
-
-
-def _uri(file: str) -> str:
-    """A file name as a URI reference; names that are no text keep their bytes."""
-    return quote(file.encode("utf-8", "surrogateescape"), safe="/:")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
+from cubinspec.format import ranks as order
 from cubinspec.format import sections as rules
 from cubinspec_generated.codes import (
     SHF_CUDA_MERCURY,
@@ -17,6 +18,7 @@ from cubinspec_generated.codes import (
     SHT_CUDA_UFT_ENTRY,
     SHT_STRTAB,
 )
+from cubinspec_generated.columns import RANK_OF_TYPE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,13 +51,13 @@ def rank(
         return 0
     if sh_flags & SHF_CUDA_MERCURY:
         last = producer.capsules_last
-        return rules.mercury_rank(name, sh_type, capsules_last=last, has_table=has_table)
+        return order.mercury_rank(name, sh_type, capsules_last=last, has_table=has_table)
     if is_deferred and name.startswith(_PARAMETER_BANK):
-        return rules.RANK_OF_DEFERRED_BANK
+        return order.RANK_OF_DEFERRED_BANK
     if has_table and sh_type == SHT_CUDA_UFT_ENTRY:
-        return rules.RANK_OF_UFT_ENTRY_WITH_TABLE
-    found = rules.index_rank(name, sh_type)
-    is_compat = found == rules.RANK_OF_TYPE[SHT_CUDA_COMPAT_INFO]
+        return order.RANK_OF_UFT_ENTRY_WITH_TABLE
+    found = order.index_rank(name, sh_type, sh_flags)
+    is_compat = found == RANK_OF_TYPE[SHT_CUDA_COMPAT_INFO]
     return found + 1 if is_compat and producer.compat_with_info else found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cubinspec.format.packing import symbol_is_far
+from cubinspec.format.far import REL_ACTION, index_and_word, numbers_when_made
 from cubinspec.format.sections import STUB, TEXT, UFT, UFT_REL
 from cubinspec_generated.codes import (
     SHN_LORESERVE,
@@ -168,62 +168,57 @@ class Symtab:
     def extended(self) -> tuple[list[SymbolRow], list[int]]:
         """``.symtab`` as it is stored beside ``.symtab_shndx``, and the words of that.
 
-        A symbol gets its word when it is made: the number of its section so far. Later the real
-        index replaces the word only where it needs it. Symbols of deferred sections are made with
-        their final index (files of ptxas 13.0 with 66,000 sections: sm_80, sm_90, sm_100).
+        Symbols of deferred sections are made with their final index (files of ptxas 13.0 with
+        66,000 sections: sm_80, sm_90, sm_100).
         """
-        made = self._numbers_when_made()
         draft = self.draft
+        has_action = REL_ACTION in draft.index_of_name
+        made = numbers_when_made(self._made(), has_action=has_action)
         stored = list(self.rows)
         words = []
         deferred = len(stored) - self.num_deferred
         for at, (row, entry) in enumerate(zip(self.rows, self.entries, strict=True)):
             _, _, _, index, _, _ = row
-            word = 0
             if entry is None or (entry < 0 and not draft.is_defined(~entry)):
-                is_far = index > SHN_XINDEX
+                short, word = (SHN_XINDEX, index) if index > SHN_XINDEX else (index, 0)
             elif at >= deferred and entry >= 0:
-                is_far = index > SHN_LORESERVE
+                short, word = (SHN_XINDEX, index) if index > SHN_LORESERVE else (index, 0)
             else:
-                word = made.get(index - 1, 0)
-                is_far = symbol_is_far(index)
-            if is_far:
-                word = index
-                stored[at] = (*row[:3], SHN_XINDEX, *row[4:])
+                short, word = index_and_word(index, made.get(index - 1, 0))
+            if short != index:
+                stored[at] = (*row[:3], short, *row[4:])
             words.append(word)
         return stored, words
 
-    def _numbers_when_made(self) -> dict[int, int]:
-        """The number of each section at the time it was made, when dropped ones were still there.
+    def _made(self) -> Iterator[tuple[str, int]]:
+        """Name and number of every section in creation order; -1: it was dropped.
 
-        ``.nv.rel.action`` and, of the finalizer, a kernel's parameter bank were there from an
-        earlier time on than their names say.
+        Of the finalizer, a kernel's parameter bank was there from an earlier time on than its name
+        says.
         """
         draft = self.draft
         index_of_name = draft.index_of_name
         has_banks = draft.producer.constant0_deferred
-        numbers: dict[int, int] = {}
-        count = 0
-        bank = False
+        bank = ""
+        written: set[str] = set()
         num_sections = len(draft.names)
         for entry in draft.history:
             if entry >= num_sections:
                 name, in_shstrtab, _, _ = draft.dropped_row(entry)
-                if not in_shstrtab:
+                # A name before its section does not count, a second section of the name does.
+                if not in_shstrtab or (name in index_of_name and name not in written):
                     continue
             elif entry < 0 or draft.is_deferred(entry):
                 continue
             else:
                 name = draft.names[entry]
-            if name.startswith((TEXT, ".debug_frame")):
-                count += bank
-                bank = has_banks and _BANK + name.removeprefix(TEXT) in index_of_name
-            count += 1
-            if entry < num_sections:
-                numbers[entry] = count
-            if name == ".nv.info" and ".nv.rel.action" in index_of_name:
-                count += 1
-        return numbers
+                written.add(name)
+            if has_banks and name.startswith((TEXT, ".debug_frame")):
+                if bank:
+                    yield bank, -1
+                bank = _BANK + name.removeprefix(TEXT)
+                bank = bank if bank in index_of_name else ""
+            yield name, (entry if entry < num_sections else -1)
 
 
 def _refuse_name(name: str) -> NoReturn:

@@ -139,12 +139,13 @@ class _Command:
             diagnostics.target = arch
         if output is None and arch.startswith("sm_"):
             raise diagnostics.fatal("Must specify output file with -o option")
-        if not has_files:
+        if not has_files:  # libraries alone do not count (rule M11)
             raise diagnostics.fatal(NO_INPUTS)
         _check_conflicts(line, diagnostics)
         index = self._index()
         _append_times(line, diagnostics)
         _print(line, diagnostics.take())
+        line.program = line.last("tool-name") or line.program
         result = link(line.inputs, _options(line, arch, index))
         _print(line, result.messages)
         if output is not None:
@@ -192,9 +193,14 @@ class _Command:
         dot = line.last("callgraph-dot")
         if dot is not None:
             self._file(dot, _encoded(result.callgraph_dot))
+        plain = line.last("dot-file")
+        if plain is not None:
+            self._file(plain, _encoded(result.plain_dot))
         svg = line.last("callgraph-svg")
         if svg is not None:
             self._file(svg, result.callgraph_svg)
+        if "summary" in line.flags:
+            _summary(line.last("output-file") or "output", result)
         for name in line.listed("why"):
             print(_shown("\n".join(result.why(name))))
 
@@ -203,6 +209,22 @@ class _Command:
             self.write(path, data)
         except (OSError, FileAccessError):
             raise self.diagnostics.fatal(f"Could not open output file '{path}'") from None
+
+
+def _summary(name: str, result: LinkResult) -> None:
+    """Print what was done, and the table of kernels that `cubinspec kernels` prints."""
+    from cubinspec.cli.kernels import rows_of, rows_text
+    from cubinspec.cli.options import Arguments
+    from cubinspec.cli.output import table_width
+    from cubinspec.model.cubin import Cubin
+    from cubinspec_writer.linker.reports.summary import summary_lines
+
+    print(_shown("\n".join(summary_lines(name, result.summary))))
+    with Cubin.parse(result.bytes, name) as cubin:
+        rows = rows_of(cubin, False, cubin.arch)
+    rows.sort(key=lambda row: row[-1])
+    width = table_width(Arguments([], {}))
+    print(rows_text(rows, kinds=False, mangled=False, width=width), end="")
 
 
 def _checked(write: Write) -> Write:
@@ -234,6 +256,11 @@ def _check_conflicts(line: Line, diagnostics: Diagnostics) -> None:
             "-use-host-info",
             "-ignore-host-info",
         ),
+        (
+            "force-partial-lto" in flags and not optimise,
+            "-force-partial-lto",
+            "no -dlto",
+        ),
         ("emit-ptx" in flags and not optimise, "-emit-ptx", "no -dlto"),
         ("Ofast-compile" in line.values and not optimise, "--Ofast-compile", "no -dlto"),
         (
@@ -249,11 +276,14 @@ def _check_conflicts(line: Line, diagnostics: Diagnostics) -> None:
         raise diagnostics.fatal("-nvvmpath should be specified with -lto")
     if optimise:
         raise UnsupportedLinkError("link-time optimisation")
+    for name in ("force-rela", "reserve-null-pointer"):
+        if name in flags:
+            raise UnsupportedLinkError(f"--{name}")
 
 
 def _options(line: Line, arch: str, uidx: bytes | None) -> LinkOptions:
     flags = line.flags
-    noted = sorted(flags - {"check-output"})  # which does not change the output
+    noted = sorted(flags - {"check-output", "summary"})  # which do not change the output
     source = line.last("tkinfo-from")
     return LinkOptions(
         arch,
@@ -276,10 +306,13 @@ def _options(line: Line, arch: str, uidx: bytes | None) -> LinkOptions:
         library_paths=line.listed("library-path"),
         keep_system_libraries="keep-system-libraries" in flags,
         ptxas=line.last("ptxas") or "ptxas",
+        toolkit=line.last("toolkit"),
         share_constants="share-constants" in flags,
         drop_debug="suppress-debug-info" in flags,
         verbose="verbose" in flags,
         ignore_unlinkable=True,
+        undefined_globals="allow-undefined-globals" in flags,
+        reserve_shared=line.last("disable-smem-reservation") != "true",
         dump_callgraph=bool(flags & {"dump-callgraph", "dump-callgraph-no-demangle"}),
     )
 
@@ -324,7 +357,7 @@ def _print(line: Line, messages: list[tuple[str, str]]) -> None:
             print(_shown(text), file=sys.stderr)
         elif level != "note" or with_notes:
             word = _LEVEL_WORDS.get(level, level)
-            print(f"cubinspec link {word:<7} : {_shown(text)}", file=sys.stderr)
+            print(f"{line.program} {word:<7} : {_shown(text)}", file=sys.stderr)
 
 
 def _shown(text: str) -> str:

@@ -17,16 +17,16 @@ class Graph:
         address_taken, indirect: signatures under which the address of a function is taken, and
             under which it calls.
         prototypes: external functions of any input's `.nv.prototype`, with their signature.
-        known: callees of every function that was asked for.
+        callees_of: callees of every function that was asked about.
         by_signature: address-taken functions by signature, made at the first indirect call.
     """
 
     __slots__ = (
         "address_taken",
         "by_signature",
+        "callees_of",
         "calls",
         "indirect",
-        "known",
         "prototypes",
         "references",
     )
@@ -37,19 +37,19 @@ class Graph:
         self.address_taken: dict[Symbol, list[str]] = {}
         self.indirect: dict[Symbol, list[str]] = {}
         self.prototypes: dict[Symbol, str] = {}
-        self.known: dict[Symbol, list[Symbol]] = {}
+        self.callees_of: dict[Symbol, list[Symbol]] = {}
         self.by_signature: dict[str, list[Symbol]] | None = None
 
     def callees(self, function: Symbol) -> list[Symbol]:
         """Everything a function may call: direct callees and all address-taken functions of a
         signature that it calls indirectly."""
-        found = self.known.get(function)
+        found = self.callees_of.get(function)
         if found is None:
             found = self.calls.get(function) or []
             wanted = self.indirect.get(function)
             if wanted:
                 found = found + self._taken(wanted)
-            self.known[function] = found
+            self.callees_of[function] = found
         return found
 
     def edges(self, function: Symbol) -> list[Symbol]:

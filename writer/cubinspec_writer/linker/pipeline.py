@@ -1,8 +1,9 @@
 """The link of one program as the list of its passes; no other place tells their order.
 
-A pass is one module with one public function, `run(state)`. Beside it the module says what of the
-state it reads, what it writes, and what nothing may change after it (`READS`, `WRITES`, `FREEZES`);
-a test runs all links with a state that refuses everything else. A link of sm_75 to sm_90 runs the
+A pass is one module with one public function, `run`. Its parameters name the parts of the state
+that it takes; it cannot reach any other. Beside it the module says what of these parts it reads,
+what it writes, and what nothing may change after it (`READS`, `WRITES`, `FREEZES`); a test runs all
+links with parts that refuse everything else. A link of sm_75 to sm_90 runs the
 passes once. From sm_100 on they run for the Mercury half and then for the SASS half (rule F1),
 which `write.both_halves` joins.
 """
@@ -14,18 +15,31 @@ from sys import modules
 from cubinspec_generated.codes import (
     SHT_CUDA_CONSTANT_B3,
     SHT_CUDA_SHARED,
+    SHT_CUDA_UDT,
+    SHT_CUDA_UFT,
     STO_CUDA_SHARED,
     STO_CUDA_SPACE_MASK,
     STO_CUDA_SPACE_SHIFT,
 )
-from cubinspec_writer.linker.model import HANDLE_KINDS
+from cubinspec_writer.linker.model import HANDLE_KINDS, UDT, UFT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
-    from cubinspec_writer.linker.state import LinkState
+    from cubinspec_writer.linker.model import InputObject
+    from cubinspec_writer.linker.state import (
+        Attributes,
+        Job,
+        LinkState,
+        Reach,
+        Sections,
+        Symbols,
+        Unified,
+    )
 
+_UNIFIED_TABLES = (SHT_CUDA_UFT, SHT_CUDA_UDT)
 PACKAGE = "cubinspec_writer.linker."
 _CONSTANT3 = SHT_CUDA_CONSTANT_B3
 _SHARED_BITS = STO_CUDA_SHARED << STO_CUDA_SPACE_SHIFT
@@ -37,83 +51,82 @@ class Pass:
     Attributes:
         module: where its `run` is, below this package; it is imported when the pass first runs.
         why: why it stands here.
-        when: whether a program has work for it; None: always.
+        when: whether a program has work for it; None: always. It takes parts as a pass does.
     """
 
     __slots__ = ("module", "when", "why")
 
-    def __init__(
-        self, module: str, why: str, when: Callable[[LinkState], bool] | None = None
-    ) -> None:
+    def __init__(self, module: str, why: str, when: Callable[..., bool] | None = None) -> None:
         self.module: str = module
         self.why: str = why
-        self.when: Callable[[LinkState], bool] | None = when
+        self.when: Callable[..., bool] | None = when
 
 
-def _is_final(state: LinkState) -> bool:
-    return not state.options.relocatable
+def _is_final(job: Job) -> bool:
+    return not job.options.relocatable
 
 
-def _is_relocatable(state: LinkState) -> bool:
-    return state.options.relocatable
+def _is_relocatable(job: Job) -> bool:
+    return job.options.relocatable
 
 
-def _has_commons(state: LinkState) -> bool:
-    return bool(state.symbols.commons)
+def _has_commons(symbols: Symbols) -> bool:
+    return bool(symbols.commons)
 
 
-def _has_handles(state: LinkState) -> bool:
-    return any(obj.kinds.intersection(HANDLE_KINDS) for obj in state.objects)
+def _has_handles(objects: list[InputObject]) -> bool:
+    return any(obj.kinds.intersection(HANDLE_KINDS) for obj in objects)
 
 
-def _has_shared(state: LinkState) -> bool:
+def _has_shared(job: Job, objects: list[InputObject], sections: Sections) -> bool:
     """Whether an executable has shared memory of its own."""
-    if state.options.relocatable:
+    if job.options.relocatable:
         return False
-    return SHT_CUDA_SHARED in state.sections.by_type or any(
-        row.other & STO_CUDA_SPACE_MASK == _SHARED_BITS
-        for obj in state.objects
-        for row in obj.named
+    return SHT_CUDA_SHARED in sections.by_type or any(
+        row.other & STO_CUDA_SPACE_MASK == _SHARED_BITS for obj in objects for row in obj.named
     )
 
 
-def _has_constants(state: LinkState) -> bool:
+def _has_constants(job: Job, sections: Sections, reach: Reach) -> bool:
     """Whether constants of an executable move, are shared, or have to be looked at."""
-    if state.options.relocatable:
+    if job.options.relocatable:
         return False
-    some = state.sections.staging or _CONSTANT3 in state.sections.by_type
-    return bool(some) or state.options.share_constants or state.kernels is not None
+    some = sections.staging or _CONSTANT3 in sections.by_type
+    return bool(some) or job.options.share_constants or reach.filter is not None
 
 
-def _has_unified(state: LinkState) -> bool:
+def _has_unified(job: Job, objects: list[InputObject], unified: Unified) -> bool:
     """Whether an executable has unified functions or data, or an index that says so."""
-    if state.options.relocatable:
+    if job.options.relocatable:
         return False
-    return state.index is not None or any(state.unified.rows.values())
+    if job.index is not None or any(unified.rows.values()):
+        return True
+    tables = (s for obj in objects for s in obj.of_types(_UNIFIED_TABLES))
+    return any(section.name in (UFT, UDT) for section in tables)
 
 
-def _has_identifiers(state: LinkState) -> bool:
-    return bool(state.unified.rows or state.unified.stubs)
+def _has_identifiers(unified: Unified) -> bool:
+    return bool(unified.rows or unified.stubs)
 
 
-def _orders_lines(state: LinkState) -> bool:
-    return state.family.drops_dead_frames
+def _orders_lines(job: Job) -> bool:
+    return job.family.drops_dead_frames
 
 
-def _has_compat(state: LinkState) -> bool:
-    return state.family.compat_section
+def _has_compat(job: Job) -> bool:
+    return job.family.compat_section
 
 
-def _has_twin(state: LinkState) -> bool:
-    return state.twin is not None
+def _has_mercury(mercury_sections: Sections | None) -> bool:
+    return mercury_sections is not None
 
 
-def _has_limits(state: LinkState) -> bool:
+def _has_limits(job: Job, attributes: Attributes, mercury_sections: Sections | None) -> bool:
     """Whether kernels of the half that tells messages have limits, which the graph tells, too."""
-    options = state.options
-    if state.twin is not None or options.relocatable or options.dump_callgraph:
+    options = job.options
+    if mercury_sections is not None or options.relocatable or options.dump_callgraph:
         return False
-    return bool(state.attributes.register_limits)
+    return bool(attributes.register_limits)
 
 
 PASSES = (
@@ -138,14 +151,24 @@ PASSES = (
     Pass("passes.notes", "it depends on nothing before, and nothing on it"),
     Pass("passes.compat", "it depends on what is linked only", _has_compat),
     Pass("passes.limits", "limits are in the attributes of kernels", _has_limits),
-    Pass("finalizer.join", "both halves are linked", _has_twin),
+    Pass("finalizer.join", "both halves are linked", _has_mercury),
 )
 
 
 def run_passes(state: LinkState) -> None:
     """Run all passes that a program has work for."""
     for step in PASSES:
-        if step.when is None or step.when(state):
+        if step.when is None or call(step.when, state):
             name = PACKAGE + step.module
             __import__(name)
-            modules[name].run(state)
+            call(modules[name].run, state)
+
+
+def call(function: Callable[..., Any], state: LinkState) -> Any:
+    """Call a function with the parts that its parameters name.
+
+    A test compares the annotations with what these parts are.
+    """
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount]
+    return function(*[state.part(name) for name in names])

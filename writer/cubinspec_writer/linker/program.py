@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
+from cubinspec.format.targets import sass_family
 from cubinspec.values import listed
-from cubinspec_generated.codes import SHN_UNDEF, SHT_SYMTAB, STB_GLOBAL
 from cubinspec_writer.gc_pause import GcPaused
-from cubinspec_writer.linker.diagnostics import Diagnostics
-from cubinspec_writer.linker.inputs.accept import target_of
-from cubinspec_writer.linker.inputs.gather import Gathered, gather
+from cubinspec_writer.linker.diagnostics import Diagnostics, UnsupportedLinkError
+from cubinspec_writer.linker.inputs.accept import target_of, toolkit_for
+from cubinspec_writer.linker.inputs.gather import Candidate, Gathered, gather
 from cubinspec_writer.linker.inputs.host import KernelFilter, named_by_host, named_by_options
-from cubinspec_writer.linker.inputs.read import read_half
+from cubinspec_writer.linker.inputs.read import has_mercury, read_half
 from cubinspec_writer.linker.pipeline import run_passes
 from cubinspec_writer.linker.result import LinkResult
-from cubinspec_writer.linker.state import LinkState
+from cubinspec_writer.linker.state import Job, LinkState
 from cubinspec_writer.linker.write import direct
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cubinspec.reader.elf import Elf
     from cubinspec_writer.linker.inputs.options import LinkOptions
     from cubinspec_writer.linker.inputs.sources import Input
 
@@ -44,23 +43,33 @@ def _link(inputs: Input | Iterable[Input], options: LinkOptions) -> LinkResult:
         from cubinspec_writer.linker.inputs.uidx import read_index
 
         index = read_index(options.uidx, diagnostics)
-    gathered = without_idle_system_objects(gather(inputs, options, diagnostics), options)
+    gathered = gather(inputs, options, diagnostics)
     kernels = _kernel_filter(gathered, options, diagnostics)
     family = target_of(options, diagnostics).family
+    toolkit = toolkit_for(options, gathered.newest)
+    if family.mercury_half is not None and not all(map(_is_twofold, gathered.candidates)):
+        family = sass_family()  # rule T8
+    if options.debug and not options.reserve_shared and family.mercury_half is not None:
+        raise UnsupportedLinkError("-g with --disable-smem-reservation")
     candidates = gathered.candidates
     sass = [read_half(c.elf, mercury=False) for c in candidates]
     code = [read_half(c.elf, mercury=True) for c in candidates] if family.mercury_half else []
     candidates.clear()  # nobody needs the tables of the files any more
     if family.mercury_half is None:
-        half = LinkState(options, family, sass, diagnostics, kernels, index)
+        half = LinkState(Job(options, family, index, toolkit), sass, diagnostics, kernels)
         run_passes(half)
         _report(half)
         return LinkResult(direct.write(half), diagnostics.messages, gathered.hosts, half, None)
-    mercury = LinkState(options, family.mercury_half, code, diagnostics, kernels, index)
+    job = Job(options, family.mercury_half, index, toolkit)
+    from cubinspec_writer.linker.finalizer.translate import translate  # from sm_100 on only
+
+    whole_job = Job(options, family, index, toolkit)
+    translate(whole_job, sass, code)
+    mercury = LinkState(job, code, diagnostics, kernels)
     run_passes(mercury)
     _report(mercury)
     # The SASS half has nothing to say that the Mercury half has not said.
-    half = LinkState(options, family, sass, Diagnostics(), kernels, index, mercury)
+    half = LinkState(whole_job, sass, Diagnostics(), kernels, mercury)
     run_passes(half)
     # With the emitter, for which small links must not wait.
     from cubinspec_writer.linker.write import both_halves
@@ -71,7 +80,7 @@ def _link(inputs: Input | Iterable[Input], options: LinkOptions) -> LinkResult:
 
 def _report(half: LinkState) -> None:
     """Tell what options ask for; then end if there were errors."""
-    options, diagnostics = half.options, half.diagnostics
+    options, diagnostics = half.job.options, half.diagnostics
     if options.dump_callgraph and not options.relocatable:
         from cubinspec_writer.linker.reports import usage
 
@@ -95,29 +104,11 @@ def _kernel_filter(
                 "ignore -use-host-info because -kernels-used or -variables-used is specified"
             )
         return named_by_options(texts)
-    return None if options.ignore_host_info else named_by_host(gathered.hosts)
+    if options.ignore_host_info:
+        return None
+    launches = any(candidate.system for candidate in gathered.candidates)
+    return named_by_host(gathered.hosts, launches=launches)
 
 
-def without_idle_system_objects(gathered: Gathered, options: LinkOptions) -> Gathered:
-    """Leave out objects of the device runtime that no other object needs (rule V3)."""
-    candidates = gathered.candidates
-    if options.keep_system_libraries or not any(c.system for c in candidates):
-        return gathered
-    wanted: set[str] = set()
-    for candidate in candidates:
-        if not candidate.system:
-            wanted |= _names(candidate.elf, undefined=True)
-    kept = [c for c in candidates if not c.system or wanted & _names(c.elf, undefined=False)]
-    used = any(c.system for c in kept)
-    return Gathered(kept, [host for host in gathered.hosts if used or not host.system])
-
-
-def _names(elf: Elf, *, undefined: bool) -> set[str]:
-    table = elf.find_section(SHT_SYMTAB)
-    assert table is not None
-    strings = elf.string_table(elf.section_rows[table][6])
-    return {
-        strings.get(row[0])
-        for row in elf.symbol_rows(table)
-        if row[1] >> 4 == STB_GLOBAL and (row[3] == SHN_UNDEF) == undefined
-    }
+def _is_twofold(candidate: Candidate) -> bool:
+    return has_mercury(candidate.elf)

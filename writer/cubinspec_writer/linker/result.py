@@ -65,6 +65,13 @@ class LinkResult(ValueObject):
 
         return link_map(self.bytes, self.messages, self.hosts, self.half, self.mercury)
 
+    @property
+    def summary(self) -> dict[str, Any]:
+        """What was linked, dropped and shared, and the sizes, in numbers; made anew."""
+        from cubinspec_writer.linker.reports.summary import summary
+
+        return summary(self.bytes, self.half)
+
     def why(self, name: str) -> list[str]:
         """Lines that say whether and why a symbol is in the output."""
         from cubinspec_writer.linker.reports.reasons import explain
@@ -77,6 +84,13 @@ class LinkResult(ValueObject):
         from cubinspec_writer.linker.reports.drawing import dot_text
 
         return dot_text(self.half)
+
+    @property
+    def plain_dot(self) -> str:
+        """The same as nvlink writes it: who calls whom, and nothing else."""
+        from cubinspec_writer.linker.reports.usage import dot_lines
+
+        return "\n".join(dot_lines(self.mercury or self.half)) + "\n"
 
     @property
     def callgraph_svg(self) -> builtins.bytes:

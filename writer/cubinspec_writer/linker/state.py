@@ -2,12 +2,12 @@
 
 From sm_100 on a link has two of these, one for the Mercury half and one for the SASS half. The
 order in which names are first used decides the order of sections, symbols and both string tables
-of the output (rule N1), so sections are only created through `LinkState`.
+of the output (rule N1), so sections are only created through `Maker`.
 """
 
 from __future__ import annotations
 
-from cubinspec.format.targets import target
+from cubinspec.format.targets import WRITTEN, target
 from cubinspec_generated.codes import (
     SHF_ALLOC,
     SHF_INFO_LINK,
@@ -26,14 +26,17 @@ from cubinspec_writer.linker.model import OutSection, Reloc, Symbol, UnifiedRow
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
-    from cubinspec.format.targets import Family, Target
+    from cubinspec.format.targets import Family, Target, Toolkit
     from cubinspec_writer.linker.diagnostics import Diagnostics
     from cubinspec_writer.linker.inputs.host import KernelFilter
     from cubinspec_writer.linker.inputs.options import LinkOptions
     from cubinspec_writer.linker.inputs.rows import InSection
     from cubinspec_writer.linker.inputs.uidx import Index
     from cubinspec_writer.linker.model import InputObject
+
+_MERCURY = "mercury_"
 
 
 class Names:
@@ -87,9 +90,12 @@ class Symbols:
         numbered: all symbols in the order of their numbers; a section stands for its section
             symbol.
         null_value: `st_value` of the null symbol.
+        bank_size: what code asks for the size of the program's constants by, if any does.
     """
 
     __slots__ = (
+        "_aliases",
+        "bank_size",
         "by_name",
         "commons",
         "functions",
@@ -107,6 +113,18 @@ class Symbols:
         self.strong: set[Symbol] = set()
         self.numbered: list[Symbol | OutSection] = []
         self.null_value: int = 0
+        self.bank_size: Symbol | None = None
+        self._aliases: list[Symbol] | None = None
+
+    def aliases(self) -> list[Symbol]:
+        """Functions of which the code is that of another one; merging is over."""
+        if self._aliases is None:
+            self._aliases = [
+                f
+                for f in self.functions
+                if f.section and (owner := f.section.owner) is not f and owner is not None
+            ]
+        return self._aliases
 
 
 class Sections:
@@ -122,6 +140,7 @@ class Sections:
         members: the defined data symbols of every section, in merging order.
         vacated: constant banks of kernels that are in the output only when something fills them.
         callgraph, prototype: `.nv.callgraph` and `.nv.prototype`.
+        unfinished: kernels whose code nvlink's finalizer changes and this linker does not -> why.
         twins: of the Mercury half, once it is finalized: its sections -> those of the SASS half
             that stand for the same thing.
     """
@@ -136,6 +155,7 @@ class Sections:
         "prototype",
         "staging",
         "twins",
+        "unfinished",
         "unowned",
         "vacated",
     )
@@ -151,6 +171,7 @@ class Sections:
         self.vacated: list[OutSection] = []
         self.callgraph: OutSection | None = None
         self.prototype: OutSection | None = None
+        self.unfinished: dict[Symbol, str] = {}
         self.twins: dict[OutSection, OutSection] = {}
 
     def all(self) -> Iterator[OutSection]:
@@ -179,13 +200,11 @@ class Relocations:
         applied: relocations that were applied, by target.
         resolved: target section -> its `.nv.resolvedrela` section (`--preserve-relocs` only).
         listings: those sections by name.
-        lockstep: whether threads of the program run in lockstep; None: nobody asked.
     """
 
     __slots__ = (
         "applied",
         "listings",
-        "lockstep",
         "num_merged",
         "resolved",
         "sections",
@@ -199,7 +218,6 @@ class Relocations:
         self.applied: dict[OutSection, list[Reloc]] = {}
         self.resolved: dict[OutSection, OutSection] = {}
         self.listings: dict[str, OutSection] = {}
-        self.lockstep: bool | None = None
 
     def find(self, target: OutSection, is_rela: bool) -> OutSection | None:
         """The relocation section of a target, if it was made."""
@@ -215,11 +233,13 @@ class Constants:
             that came too late count as one.
         lost: where in a staging section the constants of duplicate functions lie.
         mixed: compiler constants with parts or relocations of copies that are not linked.
+        aliases: constants whose bytes are not written, as another one has the same: their section.
     """
 
-    __slots__ = ("copies", "lost", "mixed", "tables")
+    __slots__ = ("aliases", "copies", "lost", "mixed", "tables")
 
     def __init__(self) -> None:
+        self.aliases: dict[Symbol, OutSection] = {}
         self.copies: dict[OutSection, list[tuple[OutSection, int]]] = {}
         self.tables: dict[OutSection, list[tuple[int, int]]] = {}
         self.lost: list[tuple[OutSection, int]] = []
@@ -227,17 +247,30 @@ class Constants:
 
 
 class SharedMemory:
-    """Arrays of dynamic size in shared memory.
+    """Who uses which variable in shared memory, and arrays of dynamic size.
 
     Attributes:
+        users: variable -> the kernels that reach it.
+        groups: variables that have one place for all kernels; those of a group share it.
+        dynamic_groups: kernels whose arrays of dynamic size start at one place.
         dynamic_start: where these arrays start for the code of a function.
         instances: with `-r`, what kernels name instead of these arrays.
         unreached: variables and arrays that neither a kernel reaches nor any code names.
     """
 
-    __slots__ = ("dynamic_start", "instances", "unreached")
+    __slots__ = (
+        "dynamic_groups",
+        "dynamic_start",
+        "groups",
+        "instances",
+        "unreached",
+        "users",
+    )
 
     def __init__(self) -> None:
+        self.users: dict[Symbol, list[Symbol]] = {}
+        self.groups: list[list[Symbol]] = []
+        self.dynamic_groups: list[list[Symbol]] = []
         self.dynamic_start: dict[Symbol, int] = {}
         self.instances: set[Symbol] = set()
         self.unreached: set[Symbol] = set()
@@ -282,13 +315,16 @@ class Attributes:
     Attributes:
         order: functions in the order in which the attributes of their linked copies were met.
         register_limits: kernels that may not have all registers, and how many they may have.
+        stated: what attributes of functions state that belongs into those of the program: code of
+            the attribute, symbol, number.
     """
 
-    __slots__ = ("order", "register_limits")
+    __slots__ = ("order", "register_limits", "stated")
 
     def __init__(self) -> None:
         self.order: dict[Symbol, None] = {}
         self.register_limits: dict[Symbol, int] = {}
+        self.stated: list[tuple[int, Symbol, int]] = []
 
 
 class Debug:
@@ -306,76 +342,114 @@ class Debug:
         self.emptied: set[OutSection] = set()
 
 
-class LinkState:
-    """One program while it is linked.
+class Job:
+    """What is asked for; no pass changes it.
 
     Attributes:
-        options, family, objects, diagnostics: what is linked, and how.
-        kernels: which kernels are wanted; None: all.
+        target, family: what the program is for; the Mercury half of a program has a family of its
+            own.
         index: where unified functions and data have their places.
-        twin: the Mercury half of the same program, when this is its SASS half.
+        untranslated: names of code sections that the finalizer changes and this linker does not,
+            with the reason.
+        toolkit: whose nvlink is imitated.
     """
 
-    __slots__ = (
-        "_aliases",
-        "_below",
-        "_kernels",
-        "attributes",
-        "constants",
-        "debug",
-        "diagnostics",
-        "family",
-        "graph",
-        "handles",
-        "index",
-        "kernels",
-        "names",
-        "objects",
-        "options",
-        "relocations",
-        "sections",
-        "shared",
-        "symbols",
-        "target",
-        "twin",
-        "unified",
-    )
+    __slots__ = ("family", "index", "options", "target", "toolkit", "untranslated")
     target: Target
 
     def __init__(
         self,
         options: LinkOptions,
         family: Family,
-        objects: list[InputObject],
-        diagnostics: Diagnostics,
-        kernels: KernelFilter | None = None,
         index: Index | None = None,
-        twin: LinkState | None = None,
+        toolkit: Toolkit = WRITTEN,
     ) -> None:
         found = target(options.arch)
         assert found is not None  # other names are refused before
         self.target = found
         self.options: LinkOptions = options
         self.family: Family = family
-        self.objects: list[InputObject] = objects
-        self.diagnostics: Diagnostics = diagnostics
-        self.kernels: KernelFilter | None = kernels
         self.index: Index | None = index
-        self.twin: LinkState | None = twin
-        self.names: Names = Names()
-        self.symbols: Symbols = Symbols()
-        self.sections: Sections = Sections()
-        self.relocations: Relocations = Relocations()
-        self.constants: Constants = Constants()
-        self.shared: SharedMemory = SharedMemory()
-        self.handles: Handles = Handles()
-        self.unified: Unified = Unified()
-        self.attributes: Attributes = Attributes()
-        self.debug: Debug = Debug()
-        self.graph: Graph = Graph()
+        self.untranslated: dict[str, str] = {}
+        self.toolkit: Toolkit = toolkit
+
+    @property
+    def reserved_shared(self) -> int:
+        """Bytes of shared memory that the hardware keeps for itself, if they count."""
+        return self.family.reserved_shared if self.options.reserve_shared else 0
+
+
+class Reach:
+    """Which functions are kernels for this link, and what they reach.
+
+    Attributes:
+        filter: which kernels are wanted; None: all.
+        launched: kernels that the host does not name, but device code may launch.
+    """
+
+    __slots__ = ("_below", "_kernels", "filter", "graph", "job", "launched", "symbols")
+
+    def __init__(
+        self, job: Job, symbols: Symbols, graph: Graph, wanted: KernelFilter | None
+    ) -> None:
+        self.job: Job = job
+        self.symbols: Symbols = symbols
+        self.graph: Graph = graph
+        self.filter: KernelFilter | None = wanted
+        self.launched: set[Symbol] = set()
         self._kernels: list[Symbol] | None = None
-        self._aliases: list[Symbol] | None = None
         self._below: Below | None = None
+
+    def is_wanted(self, function: Symbol) -> bool:
+        """Whether a function is a kernel that is wanted.
+
+        One that is not wanted but stays (`-r`, `--preserve-relocs`) is linked like a device
+        function, unless with `-r` only the host does not name it (rules R5, R6).
+        """
+        if not function.other & STO_CUDA_ENTRY or function.kind != STT_FUNC:
+            return False
+        options = self.job.options
+        if self.filter is None or options.debug:
+            return True
+        keeps_all = self.filter.by_host and options.relocatable
+        return keeps_all or self.filter.keeps(function) or function in self.launched
+
+    def kernels(self) -> list[Symbol]:
+        """Wanted kernels with code in the output, in registration order; merging is over."""
+        if self._kernels is None:
+            functions = self.symbols.functions
+            self._kernels = [f for f in functions if f.section and self.is_wanted(f)]
+        return self._kernels
+
+    def below(self) -> Below:
+        """What every kernel reaches; the call graphs are joined."""
+        if self._below is None:
+            self._below = Below(self.graph, self.symbols.functions, self.is_wanted)
+        return self._below
+
+
+class Maker:
+    """Makes the sections of the output, and enters symbols.
+
+    A section is in a list, in a dict and among the names, and symbols are in one of two lists; no
+    pass keeps these in step by hand.
+    """
+
+    __slots__ = ("job", "names", "relocations", "sections", "symbols")
+
+    def __init__(
+        self,
+        job: Job,
+        names: Names,
+        symbols: Symbols,
+        sections: Sections,
+        relocations: Relocations,
+    ) -> None:
+        self.job: Job = job
+        self.names: Names = names
+        self.symbols: Symbols = symbols
+        self.sections: Sections = sections
+        self.relocations: Relocations = relocations
 
     def create_section(
         self,
@@ -410,8 +484,9 @@ class LinkState:
             names.entries[place] = section
         if (
             sh_type == SHT_CUDA_CONSTANT_B0
-            and self.family.constant0_companion
-            and not self.options.relocatable
+            and owner is not None
+            and self.job.family.constant0_companion
+            and not self.job.options.relocatable
         ):
             names.reserve(".rel" + name, owner)
         return section
@@ -461,7 +536,7 @@ class LinkState:
         section.info_section, section.relocs = target, []
         self.relocations.sections[target, is_rela] = section
         relocations = self.relocations
-        if self.options.preserve_relocs and listed and target not in relocations.resolved:
+        if self.job.options.preserve_relocs and listed and target not in relocations.resolved:
             # Functions of one name in several files share the list of the first (rule P2).
             name = ".nv.resolvedrela" + target.name
             if name not in relocations.listings:
@@ -489,42 +564,18 @@ class LinkState:
             self.relocations.sections[target, False] = section
         return section
 
-    def linked_kernels(self) -> list[Symbol]:
-        """Kernels with code in the output, in registration order; merging is over."""
-        if self._kernels is None:
-            self._kernels = [f for f in self.symbols.functions if f.section and self.is_kernel(f)]
-        return self._kernels
+    def ask_for_rel(self, target: OutSection) -> None:
+        """Enter the name of a `.rel.X` that may never be needed.
 
-    def below(self) -> Below:
-        """What every kernel reaches; the call graphs are joined."""
-        if self._below is None:
-            self._below = Below(self.graph, self.symbols.functions, self.is_kernel)
-        return self._below
-
-    def aliases(self) -> list[Symbol]:
-        """Functions of which the code is that of another one; merging is over."""
-        if self._aliases is None:
-            self._aliases = [
-                f
-                for f in self.symbols.functions
-                if f.section and (owner := f.section.owner) is not f and owner is not None
-            ]
-        return self._aliases
-
-    def is_kernel(self, function: Symbol) -> bool:
-        """Whether a function is a kernel that is wanted.
-
-        One that is not wanted but stays (`-r`, `--preserve-relocs`) is linked like a device
-        function, unless with `-r` only the host does not name it (rules R5,
-        R6).
+        With `--preserve-relocs` a second `.nv.resolvedrela.X` comes with it and goes with it. Only
+        the words of `.symtab_shndx` show that (nvlink 13.0.88, a program of 66,000 sections).
         """
-        if not function.other & STO_CUDA_ENTRY or function.kind != STT_FUNC:
-            return False
-        if self.kernels is None or self.options.debug:
-            return True
-        options = self.options
-        keeps_all = self.kernels.by_host and options.relocatable
-        return keeps_all or self.kernels.keeps(function)
+        name = ".rel" + target.name
+        if self.job.options.preserve_relocs and name not in self.names.loose:
+            listing = ".nv.resolvedrela" + target.name
+            dropped = OutSection(listing, SHT_CUDA_RESOLVED_RELA, SHF_INFO_LINK, 8, emitted=False)
+            self.names.entries.append(dropped)
+        self.names.add(name)
 
     def enter(self, symbol: Symbol) -> None:
         """Give a symbol its place in one of the two symbol lists, once."""
@@ -537,6 +588,68 @@ class LinkState:
             self.symbols.globals.append(symbol)
         else:
             self.names.entries.append(symbol)
+
+
+class LinkState:
+    """One program while it is linked: its parts. A pass takes those that it names.
+
+    Attributes:
+        objects: the inputs.
+        diagnostics: the messages.
+        twin: the Mercury half of the same program, when this is its SASS half.
+    """
+
+    __slots__ = (
+        "attributes",
+        "constants",
+        "debug",
+        "diagnostics",
+        "graph",
+        "handles",
+        "job",
+        "maker",
+        "names",
+        "objects",
+        "reach",
+        "relocations",
+        "sections",
+        "shared",
+        "symbols",
+        "twin",
+        "unified",
+    )
+
+    def __init__(
+        self,
+        job: Job,
+        objects: list[InputObject],
+        diagnostics: Diagnostics,
+        kernels: KernelFilter | None = None,
+        twin: LinkState | None = None,
+    ) -> None:
+        self.job: Job = job
+        self.objects: list[InputObject] = objects
+        self.diagnostics: Diagnostics = diagnostics
+        self.twin: LinkState | None = twin
+        self.names: Names = Names()
+        self.symbols: Symbols = Symbols()
+        self.sections: Sections = Sections()
+        self.relocations: Relocations = Relocations()
+        self.constants: Constants = Constants()
+        self.shared: SharedMemory = SharedMemory()
+        self.handles: Handles = Handles()
+        self.unified: Unified = Unified()
+        self.attributes: Attributes = Attributes()
+        self.debug: Debug = Debug()
+        self.graph: Graph = Graph()
+        self.reach: Reach = Reach(job, self.symbols, self.graph, kernels)
+        self.maker: Maker = Maker(job, self.names, self.symbols, self.sections, self.relocations)
+
+    def part(self, name: str) -> Any:
+        """A part by its name; `mercury_X` is the part X of the Mercury half, None without one."""
+        if not name.startswith(_MERCURY):
+            return getattr(self, name)
+        return None if self.twin is None else getattr(self.twin, name[len(_MERCURY) :])
 
 
 def is_rel(section: OutSection) -> bool:

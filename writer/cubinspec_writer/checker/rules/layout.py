@@ -86,7 +86,7 @@ def _has_bytes(view: View, index: int) -> bool:
 
 @rule(
     "CUB006",
-    "Sections overlap only where a Mercury section shares all bytes of its plain twin.",
+    "Sections overlap only where a Mercury section shares all bytes of its twin in the SASS half.",
     "735 of 4,000 public cubins share, all of them whole sections",
     "Give the section a place of its own, or both the same offset and size.",
 )

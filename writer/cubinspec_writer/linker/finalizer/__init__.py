@@ -17,16 +17,25 @@ Mercury half from the Mercury sections of the inputs, the SASS half from the SAS
 beside them. In nearly all functions that SASS is what the finalizer makes, once relocations are
 applied. The rest is imitated here:
 
+`translate`, `fences`, `moved`, `places`
+    fences of kernels that call nothing become shorter, and ends of kernels longer where there is
+    debug data. That is done to the inputs, before the passes.
 `capsules`
     values of applied relocations are also written into Mercury code.
 `jumps`
     jump tables hold places in Mercury code and get the matching places in SASS.
+`flow`
+    instructions, and which can follow which.
+`operands`, `lifetimes`, `barriers`
+    which registers are named, how long barriers are in use, and which one takes whose place.
 `schedule`
     a stack pointer that is loaded and never used sets no barrier, so other barriers move.
 `stubs`
     the table of unified functions: its slots shrink when Mercury code becomes SASS.
-`frames`, `lines`, `registers`, `kept`
+`frames`, `line_tables`, `lines`, `registers`, `kept`
     debug tables of the SASS half lose entries of functions that are not linked.
+`offsets`
+    where the SASS of a Mercury instruction is, for debug data of copies that are not linked.
 `fastpath`
     one record of `.nv.compat` says whether the linked code allows a fast finalization.
 `join`
@@ -36,7 +45,8 @@ Passes call the parts that concern a single section while they make that section
 does the rest. Renaming, and which sections have a Mercury copy, are in `write.mercury`. What only
 depends on a table of the spec (relocation types, section kinds, attributes) is not here.
 
-**What is not imitated.** Where the finalizer changes code in another way, the SASS of the input
-stays: some kernels of the device runtime, code linked with `-g`, and inputs without debug data
-beside inputs with it. docs/linking.md lists these differences and the cases that show them.
+**What is not imitated.** Where the finalizer changes code in another way, or code has a form that
+was never observed, the SASS of the input stays: some kernels with more barriers than
+numbers (the map says which), and with `-g` some kernels that end early. docs/linking.md lists these
+differences and the cases that show them.
 """

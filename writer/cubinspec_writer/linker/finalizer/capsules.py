@@ -44,28 +44,54 @@ _WORD, _LEN_COUNT = 4, 2
 _EXPLAINED = CAPSULE_UNITS_MASK | CAPSULE_COUNT
 
 
-def records(data: bytes | bytearray) -> dict[int, tuple[int, int]]:
-    """Number of a SASS instruction -> (offset, length) of the record that it comes from.
+class Item:
+    """One item of a capsule.
+
+    Attributes:
+        number: the first SASS instruction that it becomes.
+        count: how many it becomes.
+        at, start, end: offset of its record, of the Mercury instruction in it, and behind it; all
+            are equal when the SASS instruction is taken.
+    """
+
+    __slots__ = ("at", "count", "end", "number", "start")
+
+    def __init__(self, number: int, count: int, at: int, start: int, end: int) -> None:
+        self.number = number
+        self.count = count
+        self.at = at
+        self.start = start
+        self.end = end
+
+    @property
+    def is_padding(self) -> bool:
+        return self.at < self.start == self.end
+
+
+def items(data: bytes | bytearray) -> list[Item]:
+    """The items of a capsule, in order.
 
     Raises:
         UnsupportedLinkError: the capsule has a kind of record that was never observed.
     """
-    items = int.from_bytes(data[8:12], "little")
-    at = SIZEOF_CAPSULE_HEADER + -(-items // 32) * _WORD
+    num_items = int.from_bytes(data[8:12], "little")
+    at = SIZEOF_CAPSULE_HEADER + -(-num_items // 32) * _WORD
     if at > len(data):
         raise UnsupportedLinkError("a capsule of Mercury code that is shorter than it says")
-    found: dict[int, tuple[int, int]] = {}
+    found: list[Item] = []
     number = 0
-    for item in range(items):
+    for item in range(num_items):
+        count, first = 1, at
         if data[SIZEOF_CAPSULE_HEADER + item // 8] >> item % 8 & 1:
+            found.append(Item(number, 1, at, at, at))
             number += 1
             continue
-        count = 1
         kind = data[at] & _EXPLAINED if at < len(data) else 0
         if kind & ~CAPSULE_UNITS_MASK == CAPSULE_COUNT:
             count = int.from_bytes(data[at : at + _LEN_COUNT], "little") >> CAPSULE_COUNT_SHIFT
             at += _LEN_COUNT
             if kind == CAPSULE_COUNT:
+                found.append(Item(number, count, first, at, at))
                 number += count
                 continue
             kind = data[at] if at < len(data) else 0
@@ -73,10 +99,43 @@ def records(data: bytes | bytearray) -> dict[int, tuple[int, int]]:
         length = CAPSULE_SHORT_BYTES if kind & CAPSULE_SHORT else units * CAPSULE_UNIT
         if units not in (1, 2) or kind & ~_EXPLAINED or at + length > len(data):
             raise UnsupportedLinkError("a relocation in Mercury code of an unknown form")
-        found |= dict.fromkeys(range(number, number + count), (at, length))
+        found.append(Item(number, count, first, at, at + length))
         number += count
         at += length
     return found
+
+
+def records(data: bytes | bytearray) -> dict[int, tuple[int, int]]:
+    """Number of a SASS instruction -> (offset, length) of the record that it comes from."""
+    found: dict[int, tuple[int, int]] = {}
+    for item in items(data):
+        if item.start < item.end:
+            numbers = range(item.number, item.number + item.count)
+            found |= dict.fromkeys(numbers, (item.start, item.end - item.start))
+    return found
+
+
+def rewritten(data: bytes, old: list[Item], new: dict[int, tuple[int, bytes]]) -> bytes:
+    """A capsule some of whose items become another number of SASS instructions.
+
+    Args:
+        old: its items.
+        new: number of an item -> how many instructions it becomes, and its record; an empty one
+            is that of the padding.
+    """
+    bits = bytearray(data[: SIZEOF_CAPSULE_HEADER + -(-len(old) // 32) * _WORD])
+    parts: list[bytes] = []
+    for number, item in enumerate(old):
+        if number not in new:
+            parts.append(data[item.at : item.end])
+            continue
+        count, record = new[number]
+        bits[SIZEOF_CAPSULE_HEADER + number // 8] &= ~(1 << number % 8)
+        if count > 1 or not record:
+            head = CAPSULE_COUNT | bool(record)
+            parts.append((head | count << CAPSULE_COUNT_SHIFT).to_bytes(_LEN_COUNT, "little"))
+        parts.append(record)
+    return bytes(bits) + b"".join(parts)
 
 
 def patch(

@@ -11,6 +11,7 @@ of integers or doubles, and a comparison of a float with an immediate (rule I12)
 
 from __future__ import annotations
 
+from cubinspec_generated.codes import FAST_PATH
 from cubinspec_writer.linker.library.copies import defined_here
 
 TYPE_CHECKING = False
@@ -30,7 +31,8 @@ def merged_mask(inputs: Iterable[tuple[InputObject, int | None]], unrestricted: 
     """The mask of a linked program.
 
     Args:
-        inputs: every input with the mask of its record; None: it has no record.
+        inputs: every input with the mask of its record; None: it has no record (CUDA 12), so that
+            its code says it.
         unrestricted: the mask of code that forbids nothing.
     """
     found = False
@@ -42,12 +44,12 @@ def merged_mask(inputs: Iterable[tuple[InputObject, int | None]], unrestricted: 
             if row.shndx and (symbol := obj.bound[row.index]) is not None
         ]
         linked = [row for row, symbol in code if symbol.live and defined_here(obj, row.index)]
-        if mask is None or not linked:
+        if not linked:
             continue
         found = True
-        partly = len(linked) < len(code)
+        partly = mask is None or len(linked) < len(code)
         if not partly or any(_restricts(obj.sections[row.shndx].data) for row in linked):
-            allowed &= mask
+            allowed &= ~FAST_PATH if mask is None else mask
     return allowed if found else 0
 
 

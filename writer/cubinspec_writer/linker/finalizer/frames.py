@@ -12,22 +12,69 @@ the place of the linked copy stay the CIE of the Mercury table and the head of i
 
 from __future__ import annotations
 
-from cubinspec_generated.codes import DWARF64_MARK, SHT_PROGBITS
+from cubinspec_generated.codes import (
+    DW_CFA_ADVANCE_LOC,
+    DW_CFA_ADVANCE_LOC1,
+    DW_CFA_ADVANCE_LOC2,
+    DW_CFA_ADVANCE_LOC4,
+    DW_CFA_DEF_CFA,
+    DW_CFA_DEF_CFA_OFFSET,
+    DW_CFA_DEF_CFA_REGISTER,
+    DW_CFA_HIGH_MASK,
+    DW_CFA_NOP,
+    DW_CFA_OFFSET,
+    DW_CFA_OFFSET_EXTENDED,
+    DW_CFA_OFFSET_EXTENDED_SF,
+    DW_CFA_REGISTER,
+    DW_CFA_REMEMBER_STATE,
+    DW_CFA_RESTORE_EXTENDED,
+    DW_CFA_RESTORE_STATE,
+    DW_CFA_SAME_VALUE,
+    DW_CFA_UNDEFINED,
+    DWARF64_MARK,
+    SHT_PROGBITS,
+)
 from cubinspec_writer.linker.finalizer.kept import Kept
+from cubinspec_writer.linker.finalizer.moved import UnknownCodeError
+from cubinspec_writer.linker.finalizer.offsets import sass_offsets
 from cubinspec_writer.linker.model import FRAMES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from cubinspec_writer.linker.finalizer.moved import Moved
     from cubinspec_writer.linker.model import InputObject, OutSection
 
 _MERCURY = ".nv.merc"
 _CIE_ID = (1 << 64) - 1
 _ID, _START = 12, 20
 _ADDRESS = 8
+#: A byte of a LEB128 number that is not its last has this bit.
+_LEB_MORE = 0x80
+#: Steps in Mercury code also go back, as numbers without a sign.
+_PLACE_MASK = (1 << 32) - 1
 #: Length of an FDE without instructions: id, start, size, padding.
 _LEN_BARE = 28
+#: Offset of the instructions of an FDE, and of the factor of steps in the code in a CIE.
+_INSTRUCTIONS, _FACTOR = _START + 2 * _ADDRESS, 22
+#: Sizes of the operand of steps in the code.
+_STEPS = {DW_CFA_ADVANCE_LOC1: 1, DW_CFA_ADVANCE_LOC2: 2, DW_CFA_ADVANCE_LOC4: 4}
+#: Numbers of LEB128 operands.
+_OPERANDS = {
+    DW_CFA_NOP: 0,
+    DW_CFA_OFFSET_EXTENDED: 2,
+    DW_CFA_RESTORE_EXTENDED: 1,
+    DW_CFA_UNDEFINED: 1,
+    DW_CFA_SAME_VALUE: 1,
+    DW_CFA_REGISTER: 2,
+    DW_CFA_REMEMBER_STATE: 0,
+    DW_CFA_RESTORE_STATE: 0,
+    DW_CFA_DEF_CFA: 2,
+    DW_CFA_DEF_CFA_REGISTER: 1,
+    DW_CFA_DEF_CFA_OFFSET: 1,
+    DW_CFA_OFFSET_EXTENDED_SF: 2,
+}
 
 
 def keep_frames(
@@ -69,7 +116,7 @@ def keep_frames(
 def shared_frame(obj: InputObject, index: int, *, is_first: bool) -> bytes:
     """The entry to write for one copy of a weak function of which several copies have one.
 
-    Rule X6.
+    Rule D7.
 
     Args:
         obj: the input with this copy.
@@ -83,7 +130,11 @@ def shared_frame(obj: InputObject, index: int, *, is_first: bool) -> bytes:
     if symbol is None or symbol.definition is None:
         return b""
     linked, row = symbol.definition
-    return _frame(linked, FRAMES, _number(linked, row.index))
+    entry = _frame(linked, FRAMES, _number(linked, row.index))
+    other = _frame(obj, _MERCURY + FRAMES, number)
+    if not entry or not other:
+        return entry
+    return _joined(entry, other, sass_offsets(linked, row.shndx))
 
 
 def set_length(frames: OutSection, start: int, length: int) -> None:
@@ -93,6 +144,130 @@ def set_length(frames: OutSection, start: int, length: int) -> None:
         start: offset of the FDE's start address.
     """
     frames.data[start + _ADDRESS : start + 2 * _ADDRESS] = length.to_bytes(_ADDRESS, "little")
+
+
+def move_frames(data: bytes, moved: Callable[[int], Moved | None]) -> bytes:
+    """The table with the new places of functions whose code moved.
+
+    Rule F12.
+
+    Args:
+        moved: where the places of a function went, by the offset of its start address.
+
+    Raises:
+        UnknownCodeError: the table has another form.
+    """
+    table = bytearray(data)
+    factor = 0
+    for at, end, is_cie in _entries(data):
+        if end > len(data) or (is_cie and data[at + _FACTOR] >= _LEB_MORE):
+            raise UnknownCodeError("a table of frames of another form")
+        if is_cie:
+            factor = data[at + _FACTOR]
+            continue
+        new = moved(at + _START)
+        if new is not None:
+            place = at + _START + _ADDRESS
+            length = int.from_bytes(data[place : place + _ADDRESS], "little")
+            table[place : place + _ADDRESS] = new.start(length).to_bytes(_ADDRESS, "little")
+            _move_steps(table, at + _INSTRUCTIONS, end, factor, new)
+    return bytes(table)
+
+
+def _joined(entry: bytes, other: bytes, offsets: dict[int, int]) -> bytes:
+    """A CIE with its FDE, in which another copy's FDE adds places that are in this code, too.
+
+    Args:
+        other: the other copy's CIE and FDE, with places in Mercury code.
+        offsets: offset of a Mercury instruction of this copy -> offset of its SASS.
+    """
+    head, other_head = frame_length(entry), frame_length(other)
+    factor, other_factor = entry[_FACTOR], other[_FACTOR]
+    try:
+        rows = dict(_rows(entry[head + _INSTRUCTIONS :], factor))
+        more = _rows(other[other_head + _INSTRUCTIONS :], other_factor)
+    except UnknownCodeError:
+        return entry
+    for number, (place, operations) in enumerate(more):
+        new = offsets.get(place)
+        # A step that nothing follows counts only at the end.
+        if new is not None and new not in rows and (operations or number == len(more) - 1):
+            rows[new] = operations
+    body = bytearray()
+    at = 0
+    for place in sorted(rows):
+        if place > at:
+            step = (place - at) // factor
+            body += bytes((DW_CFA_ADVANCE_LOC4,)) + step.to_bytes(4, "little")
+        body += rows[place]
+        at = place
+    fde = entry[head : head + _INSTRUCTIONS] + body
+    fde += bytes(-len(fde) % _ADDRESS)
+    return entry[:head] + fde[:4] + (len(fde) - _ID).to_bytes(8, "little") + fde[_ID:]
+
+
+def _rows(data: bytes, factor: int) -> list[tuple[int, bytes]]:
+    """(place, operations) of every step of an FDE.
+
+    Raises:
+        UnknownCodeError: an operation is not known.
+    """
+    rows: list[tuple[int, bytes]] = []
+    place = at = first = 0
+    while at < len(data) and data[at] != DW_CFA_NOP:
+        size = _STEPS.get(data[at], 0)
+        if size:
+            if first < at or place:
+                rows.append((place, data[first:at]))
+            step = int.from_bytes(data[at + 1 : at + 1 + size], "little")
+            place = place + step * factor & _PLACE_MASK
+            at += 1 + size
+            first = at
+        else:
+            at = _behind(data, at)
+    rows.append((place, data[first:at]))
+    return rows
+
+
+def _behind(data: bytes | bytearray, at: int) -> int:
+    """Where an operation ends that is no step.
+
+    Raises:
+        UnknownCodeError: it is not known, or a short step.
+    """
+    code = data[at]
+    if code & DW_CFA_HIGH_MASK == DW_CFA_ADVANCE_LOC:
+        raise UnknownCodeError("a short step in a table of frames")
+    if code & DW_CFA_HIGH_MASK:
+        operands = int(code & DW_CFA_HIGH_MASK == DW_CFA_OFFSET)
+    elif code in _OPERANDS:
+        operands = _OPERANDS[code]
+    else:
+        raise UnknownCodeError(f"operation {code:#x} in a table of frames")
+    at += 1
+    for _ in range(operands):
+        while at < len(data) and data[at] >= _LEB_MORE:
+            at += 1
+        at += 1
+    return at
+
+
+def _move_steps(table: bytearray, at: int, end: int, factor: int, moved: Moved) -> None:
+    """Write the new steps of one FDE."""
+    old = new = 0
+    while at < end:
+        size = _STEPS.get(table[at], 0)
+        if not size:
+            at = _behind(table, at)
+            continue
+        at += 1
+        old += int.from_bytes(table[at : at + size], "little") * factor
+        step = moved.start(old) - new
+        new += step
+        if step % factor or step // factor >= 1 << 8 * size:
+            raise UnknownCodeError("a step in a table of frames that has no room")
+        table[at : at + size] = (step // factor).to_bytes(size, "little")
+        at += size
 
 
 def _number(obj: InputObject, index: int) -> int:

@@ -11,12 +11,23 @@ from collections import defaultdict
 from cubinspec.format.sections import final_name
 from cubinspec_generated.codes import SHF_EXECINSTR, SHT_PROGBITS, SHT_RELA
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
-from cubinspec_writer.linker.finalizer import capsules, jumps, schedule
-from cubinspec_writer.linker.model import OutSection
+from cubinspec_writer.linker.finalizer import capsules, jumps, registers, schedule
+from cubinspec_writer.linker.finalizer.line_tables import with_heads
+from cubinspec_writer.linker.finalizer.offsets import sass_offsets
+from cubinspec_writer.linker.inputs.options import debugger_sees
+from cubinspec_writer.linker.model import LINE_TABLES, REGISTER_TABLE, OutSection
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cubinspec_writer.linker.state import LinkState
+    from cubinspec_writer.linker.model import InputObject
+    from cubinspec_writer.linker.state import (
+        Constants,
+        Handles,
+        Job,
+        Relocations,
+        Sections,
+        Symbols,
+    )
 
     #: Section of the Mercury half -> section of the SASS half.
     Twins = dict[OutSection, OutSection]
@@ -24,35 +35,47 @@ if TYPE_CHECKING:
 _DEBUG_INFO = ".debug_info"
 
 READS = (
-    "relocations.applied section.flags section.name section.owner sections.fixed sections.made "
-    "symbol.definition symbol.kind symbol.name symbol.other twin.constants.copies "
-    "twin.constants.mixed twin.handles.slots twin.object.bound twin.object.placed "
-    "twin.relocations.applied twin.relocations.sections twin.section.align twin.section.emitted "
-    "twin.section.entsize twin.section.flags twin.section.info_section twin.section.name "
-    "twin.section.relocs twin.section.sh_type twin.sections.fixed twin.sections.made "
-    "twin.symbol.definition twin.symbol.name twin.symbol.value"
+    "mercury.constants.copies mercury.constants.mixed mercury.handles.slots mercury.object.bound "
+    "mercury.object.placed mercury.relocations.applied mercury.relocations.sections "
+    "mercury.section.align mercury.section.emitted mercury.section.entsize mercury.section.flags "
+    "mercury.section.info_section mercury.section.name mercury.section.relocs "
+    "mercury.section.sh_type mercury.sections.fixed mercury.sections.made "
+    "mercury.symbol.definition mercury.symbol.name mercury.symbol.value relocations.applied "
+    "section.flags section.name section.owner sections.fixed sections.made symbol.definition "
+    "symbol.kind symbol.name symbol.other symbols.functions"
 )
 WRITES = (
-    "section.content section.emitted section.info_section sections.added twin.section.content "
-    "twin.sections.twins"
+    "mercury.section.content mercury.sections.twins section.content section.emitted "
+    "section.info_section sections.added sections.unfinished"
 )
-FREEZES = "section.content section.emitted section.info_section sections.added"
+FREEZES = "section.content section.emitted section.info_section sections.added sections.unfinished"
 
 
-def run(sass: LinkState) -> None:
+def run(
+    job: Job,
+    symbols: Symbols,
+    sections: Sections,
+    relocations: Relocations,
+    mercury_objects: list[InputObject],
+    mercury_sections: Sections,
+    mercury_relocations: Relocations,
+    mercury_constants: Constants,
+    mercury_handles: Handles,
+) -> None:
     """Make the SASS half what the finalizer makes of the Mercury half.
 
     Raises:
         UnsupportedLinkError: the halves do not belong together, or a capsule has another form.
     """
-    mercury = sass.twin
-    assert mercury is not None
-    twins = mercury.sections.twins = _twins(sass, mercury)
-    _patch_capsules(sass, mercury, twins)
-    jumps.fill(mercury, twins)
-    if not sass.options.relocatable:
-        _drop_stack_loads(sass)
-    _keep_empty_relocations(sass, mercury, twins)
+    twins = mercury_sections.twins = _twins(sections, mercury_sections)
+    _patch_capsules(relocations, mercury_relocations, mercury_handles, twins)
+    jumps.fill(mercury_objects, mercury_constants, mercury_relocations, twins)
+    if not job.options.relocatable:
+        if not debugger_sees(job.options):
+            _drop_stack_loads(sections)
+        _tell_untranslated(job, sections)
+        _join_debug_tables(symbols, twins)
+    _keep_empty_relocations(sections, mercury_sections, twins)
 
 
 def twin_of(twins: Twins, section: OutSection) -> OutSection:
@@ -71,14 +94,14 @@ def sass_name(name: str) -> str:
     return name
 
 
-def _twins(sass: LinkState, mercury: LinkState) -> Twins:
+def _twins(sass: Sections, mercury: Sections) -> Twins:
     """Pairs the sections by name; several of one name are paired in their order."""
     by_name: dict[str, list[OutSection]] = defaultdict(list)
-    for section in (*sass.sections.fixed.values(), *sass.sections.made):
+    for section in (*sass.fixed.values(), *sass.made):
         by_name[section.name].append(section)
     twins: Twins = {}
     seen: dict[str, int] = defaultdict(int)
-    for section in (*mercury.sections.fixed.values(), *mercury.sections.made):
+    for section in (*mercury.fixed.values(), *mercury.made):
         name = sass_name(section.name)
         if seen[name] < len(by_name[name]):
             twins[section] = by_name[name][seen[name]]
@@ -86,34 +109,66 @@ def _twins(sass: LinkState, mercury: LinkState) -> Twins:
     return twins
 
 
-def _patch_capsules(sass: LinkState, mercury: LinkState, twins: Twins) -> None:
+def _patch_capsules(
+    sass: Relocations, mercury: Relocations, handles: Handles, twins: Twins
+) -> None:
     """Writes the values of applied relocations into Mercury code."""
-    for code, applied in mercury.relocations.applied.items():
+    for code, applied in mercury.applied.items():
         if applied and code.flags & SHF_EXECINSTR:
-            in_sass = sass.relocations.applied.get(twin_of(twins, code), [])
-            capsules.patch(code, applied, in_sass, mercury.handles.slots)
+            in_sass = sass.applied.get(twin_of(twins, code), [])
+            capsules.patch(code, applied, in_sass, handles.slots)
 
 
-def _drop_stack_loads(sass: LinkState) -> None:
+def _join_debug_tables(symbols: Symbols, twins: Twins) -> None:
+    """Takes over from debug tables of the Mercury half what is about no linked function."""
+    for code, twin in twins.items():
+        if code.name in LINE_TABLES and twin.content:
+            heads = with_heads(bytes(twin.content), bytes(code.content))
+            if heads != twin.content:
+                twin.content = heads
+        elif code.name == REGISTER_TABLE:
+
+            def offsets_of(name: str) -> dict[int, int]:
+                for symbol in symbols.functions:
+                    if symbol.name == name and symbol.definition is not None:
+                        linked, row = symbol.definition
+                        return sass_offsets(linked, row.shndx)
+                return {}
+
+            table = registers.join_places(bytes(twin.content), bytes(code.content), offsets_of)
+            if table is not None:
+                twin.content = table
+
+
+def _tell_untranslated(job: Job, sass: Sections) -> None:
+    """Notes for the map which code the finalizer translates in a way that is not known."""
+    for section in sass.made if job.untranslated else ():
+        if section.owner is not None and section.name in job.untranslated:
+            sass.unfinished[section.owner] = job.untranslated[section.name]
+
+
+def _drop_stack_loads(sass: Sections) -> None:
     """Assigns barriers again in kernels that load a stack pointer for nothing."""
-    for section in sass.sections.made:
+    for section in sass.made:
         owner = section.owner
         if not section.flags & SHF_EXECINSTR or owner is None or not owner.is_entry:
             continue
         # Code for a debugger stays as it is (rule F8).
         source = owner.definition[0] if owner.definition is not None else None
         if source is not None and source.find(SHT_PROGBITS, _DEBUG_INFO) is None:
-            code = schedule.without_stack_load(section.content)
+            code, reason = schedule.without_stack_load(section.content)
             if code is not None:
                 section.content = code
+            elif reason:
+                sass.unfinished[owner] = reason
 
 
-def _keep_empty_relocations(sass: LinkState, mercury: LinkState, twins: Twins) -> None:
+def _keep_empty_relocations(sass: Sections, mercury: Sections, twins: Twins) -> None:
     """A relocation section of the SASS half stays when its Mercury twin still has rows.
 
     Rule F9.
     """
-    for section in mercury.sections.made:
+    for section in mercury.made:
         if not section.emitted or section.sh_type != SHT_RELA:
             continue
         twin = twins.get(section)
@@ -122,7 +177,7 @@ def _keep_empty_relocations(sass: LinkState, mercury: LinkState, twins: Twins) -
                 sass_name(section.name), SHT_RELA, section.flags, section.align, section.entsize
             )
             twin.info_section = twin_of(twins, section.info_section)
-            sass.sections.added.append(twin)
+            sass.added.append(twin)
             twins[section] = twin
         if twin is not None:
             twin.emitted = True

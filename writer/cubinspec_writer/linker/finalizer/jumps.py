@@ -17,31 +17,36 @@ from cubinspec_writer.linker.library.copies import code_owners
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cubinspec_writer.linker.model import OutSection, Symbol
-    from cubinspec_writer.linker.state import LinkState
+    from cubinspec_writer.linker.model import InputObject, OutSection, Symbol
+    from cubinspec_writer.linker.state import Constants, Relocations
 
 _CONSTANT2 = SHT_CUDA_CONSTANT_B2
 _ENTRY = 4
 
 
-def fill(mercury: LinkState, twins: dict[OutSection, OutSection]) -> None:
+def fill(
+    objects: list[InputObject],
+    constants: Constants,
+    relocations: Relocations,
+    twins: dict[OutSection, OutSection],
+) -> None:
     """Write the jump tables of the SASS half that also hold entries of copies not linked.
 
     Args:
-        mercury: the linked Mercury half.
+        objects, constants, relocations: of the linked Mercury half.
         twins: Mercury section -> section of the SASS half.
     """
     mixed = {
         bank
-        for section in mercury.constants.mixed
-        for bank, _ in mercury.constants.copies.get(section, [(section, 0)])
+        for section in constants.mixed
+        for bank, _ in constants.copies.get(section, [(section, 0)])
         if bank in twins
     }
     if not mixed:
         return
-    places = _places(mercury, twins)
+    places = _places(objects, constants, twins)
     for bank in mixed:
-        rows = mercury.relocations.find(bank, is_rela=True)
+        rows = relocations.find(bank, is_rela=True)
         data = twins[bank].data
         for row in reversed(rows.relocs if rows is not None else ()):
             if row.offset + _ENTRY > len(data):
@@ -51,11 +56,11 @@ def fill(mercury: LinkState, twins: dict[OutSection, OutSection]) -> None:
 
 
 def _places(
-    mercury: LinkState, twins: dict[OutSection, OutSection]
+    objects: list[InputObject], constants: Constants, twins: dict[OutSection, OutSection]
 ) -> dict[Symbol, dict[int, int]]:
     """Function -> offset in Mercury code -> offset in SASS, for all jumps of linked copies."""
     found: dict[Symbol, dict[int, int]] = defaultdict(dict)
-    for obj in mercury.objects:
+    for obj in objects:
         owners = code_owners(obj)
         for relocs in obj.relocs:
             source = obj.sections[relocs.target]
@@ -64,7 +69,7 @@ def _places(
             if source.sh_type != _CONSTANT2 or owner is None or place is None:
                 continue
             section, base = place
-            bank, shift = mercury.constants.copies.get(section, [(section, 0)])[0]
+            bank, shift = constants.copies.get(section, [(section, 0)])[0]
             if bank not in twins:
                 continue
             content = twins[bank].content

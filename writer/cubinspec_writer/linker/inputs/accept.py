@@ -4,19 +4,31 @@ from __future__ import annotations
 
 from cubinspec.format.attributes import immediate, split_records
 from cubinspec.format.packing import sm_of
-from cubinspec.format.targets import WRITTEN, Target, is_link_target, is_newer_toolkit, target
+from cubinspec.format.targets import (
+    WRITTEN,
+    Target,
+    Toolkit,
+    is_link_target,
+    linker_toolkits,
+    target,
+)
 from cubinspec_generated.codes import (
     EI_CLASS,
     EI_DATA,
     EI_NIDENT,
     EI_OSABI,
     EICOMPAT_ATTR_CUDA_ACCELERATOR_TARGET,
+    EICOMPAT_ATTR_MERCURY_ISA_MAJOR_MINOR_VERSION,
     ELFCLASS32,
     ELFCLASS64,
     ELFDATA2LSB,
+    ELFOSABI_CUDA_V2,
     EM_CUDA,
+    FATBIN_MAGIC,
     SHT_CUDA_COMPAT_INFO,
 )
+from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
+from cubinspec_writer.linker.inputs.sources import is_archive
 from cubinspec_writer.linker.library.notes import CUINFO, toolkit_of
 
 TYPE_CHECKING = False
@@ -30,6 +42,10 @@ _CUBIN_IDENTS = (bytes((ELFCLASS32, ELFDATA2LSB)), bytes((ELFCLASS64, ELFDATA2LS
 _MACHINE = slice(EI_NIDENT + 2, EI_NIDENT + 4)
 #: How many bytes of a file tell whether it is a cubin.
 HEAD_BYTES = _MACHINE.stop
+_ELF, _CUDA = b"\x7fELF", EM_CUDA.to_bytes(2, "little")
+_FATBIN = FATBIN_MAGIC.to_bytes(4, "little")
+#: Of every file nvlink first reads so many bytes; an empty one it passes over.
+_LEAST_BYTES = 56  # not a spec number: a buffer of nvlink
 
 
 def target_of(options: LinkOptions, diagnostics: Diagnostics) -> Target:
@@ -54,9 +70,9 @@ def target_of(options: LinkOptions, diagnostics: Diagnostics) -> Target:
 def is_cubin(data: bytes) -> bool:
     """Whether bytes start like a cubin; so small links need no import of `containers`."""
     return (
-        data[:EI_CLASS] == b"\x7fELF"
+        data[:EI_CLASS] == _ELF
         and data[EI_CLASS : EI_DATA + 1] in _CUBIN_IDENTS
-        and data[_MACHINE] == EM_CUDA.to_bytes(2, "little")
+        and data[_MACHINE] == _CUDA
     )
 
 
@@ -79,15 +95,94 @@ def _is_specific(elf: Elf) -> bool:
     )
 
 
-def check_toolkit(elf: Elf, name: str, diagnostics: Diagnostics) -> None:
-    """Refuse a cubin that a newer toolkit made.
+def newest_input(options: LinkOptions) -> int:
+    """The number of the newest toolkit whose cubins the link takes.
 
     Raises:
-        LinkError: its note says so.
+        UnsupportedLinkError: the nvlink of the toolkit that was asked for is not known (so well).
     """
-    if CUINFO in elf.section_names:
+    known = linker_toolkits()
+    found = target(options.arch)
+    is_twofold = found is not None and found.family.mercury_half is not None
+    if options.toolkit is None:
+        return WRITTEN.number if is_twofold else max(row.number for row in known.values())
+    asked = known.get(options.toolkit)
+    if asked is None:
+        raise UnsupportedLinkError(f"the nvlink of CUDA {options.toolkit}")
+    if is_twofold and asked is not WRITTEN:
+        raise UnsupportedLinkError(f"the nvlink of CUDA {options.toolkit} for {options.arch}")
+    return asked.number
+
+
+def toolkit_for(options: LinkOptions, newest: int) -> Toolkit:
+    """Whose nvlink the link imitates.
+
+    Args:
+        newest: the number of the newest toolkit that made an input.
+    """
+    known = linker_toolkits()
+    if options.toolkit is not None:
+        return known[options.toolkit]
+    return max((t for t in known.values() if t.number <= max(newest, WRITTEN.number)), key=_number)
+
+
+def _number(toolkit: Toolkit) -> int:
+    return toolkit.number
+
+
+def check_toolkit(
+    elf: Elf, name: str, target: Target, newest: int, diagnostics: Diagnostics
+) -> int:
+    """The number of the toolkit that made a cubin; 0 when it does not say.
+
+    Before CUDA 13 the version of the file format is that of the toolkit.
+
+    Args:
+        newest: the number of the newest toolkit that may have made it.
+
+    Raises:
+        LinkError: a newer toolkit made it, or one that is too old for the target (rule O5).
+    """
+    is_older = elf.ident[EI_OSABI] != ELFOSABI_CUDA_V2
+    if is_older:
+        _, _, made_by, *_ = elf.ehdr
+    elif CUINFO in elf.section_names:
         made_by = toolkit_of(elf.section_bytes(elf.section_names.index(CUINFO)))
-        if is_newer_toolkit(made_by):
-            raise diagnostics.fatal(
-                f"Input file '{name}' newer than toolkit ({made_by} vs {WRITTEN.number})"
-            )
+    else:
+        return 0
+    if made_by > newest:
+        raise diagnostics.fatal(f"Input file '{name}' newer than toolkit ({made_by} vs {newest})")
+    oldest = target.family.oldest_toolkit
+    if is_older and made_by < oldest:
+        version = f"{oldest // 10}.{oldest % 10}"
+        raise diagnostics.fatal(
+            f"Input file '{name}' must be recompiled with toolkit >= Cuda {version}"
+        )
+    return made_by
+
+
+def check_mercury(elf: Elf, name: str, target: Target, diagnostics: Diagnostics) -> None:
+    """Refuse Mercury code of a version that the finalizer does not know (rule M19).
+
+    Raises:
+        LinkError: its `.nv.compat` says so.
+    """
+    index = elf.find_section(SHT_CUDA_COMPAT_INFO) if target.family.capsule else None
+    for record in split_records(elf.section_bytes(index)) if index is not None else ():
+        is_version = record[1] == EICOMPAT_ATTR_MERCURY_ISA_MAJOR_MINOR_VERSION
+        if is_version and immediate(record) > target.family.mercury_isa:
+            raise diagnostics.fatal(f"Internal FNLZR error '{name}'")
+
+
+def misnamed(name: str, data: bytes) -> str | None:
+    """What nvlink says of a file whose name promises something else than it holds (rule M21)."""
+    if data and len(data) < _LEAST_BYTES and not is_archive(data):
+        return f"Could not open input file '{name}'"
+    if name.endswith(".cubin") and data:
+        if not data.startswith(_ELF):
+            return "cubin not an elf?"
+        if data[_MACHINE] != _CUDA:
+            return "cubin not a device elf?"
+    if name.endswith(".fatbin") and data and not data.startswith(_FATBIN):
+        return "fatbin wrong format?"
+    return None

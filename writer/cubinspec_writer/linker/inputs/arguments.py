@@ -26,14 +26,16 @@ class Line:
         flags: long names of the flags that were given.
         values: long name -> values, in order; only lists have more than one.
         inputs: files and libraries, in order.
+        program: what stands in front of messages, from the link itself on.
     """
 
-    __slots__ = ("flags", "inputs", "values")
+    __slots__ = ("flags", "inputs", "program", "values")
 
     def __init__(self) -> None:
         self.flags: set[str] = set()
         self.values: dict[str, list[str]] = {}
         self.inputs: list[Input] = []
+        self.program: str = "cubinspec link"
 
     def last(self, name: str) -> str | None:
         """The value of an option that takes one value; None when it was not given."""

@@ -17,9 +17,12 @@ from cubinspec_generated.codes import EI_CLASS, ELFCLASS64, ET_REL
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.inputs.accept import (
     HEAD_BYTES,
+    check_mercury,
     check_toolkit,
     fits,
     is_cubin,
+    misnamed,
+    newest_input,
     target_of,
 )
 from cubinspec_writer.linker.inputs.host import HostObject, register_name
@@ -37,8 +40,6 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.inputs.sources import Input
 
 NO_INPUTS = "No input files specified; use option --help for more information"
-#: The library whose code is removed when nothing refers to it (`--keep-system-libraries` keeps it).
-_SYSTEM_LIBRARY = "libcudadevrt.a"
 _CONTAINERS = frozenset(("elf", "fatbin", "wrapper", "ar"))
 #: Larger files are mapped, not read.
 _LARGE = 1 << 20
@@ -65,13 +66,17 @@ class Gathered:
     Attributes:
         candidates: relocatable cubins for the target.
         hosts: all inputs as the host program sees them, also those without code for the target.
+        newest: the number of the newest toolkit that made one of them; 0 when none says it.
     """
 
-    __slots__ = ("candidates", "hosts")
+    __slots__ = ("candidates", "hosts", "newest")
 
-    def __init__(self, candidates: list[Candidate], hosts: list[HostObject]) -> None:
+    def __init__(
+        self, candidates: list[Candidate], hosts: list[HostObject], newest: int = 0
+    ) -> None:
         self.candidates: list[Candidate] = candidates
         self.hosts: list[HostObject] = hosts
+        self.newest: int = newest
 
 
 def gather(
@@ -91,9 +96,14 @@ def gather(
         items = list(inputs)
     if all(isinstance(item, Library) for item in items):
         raise diagnostics.fatal(NO_INPUTS)
-    for item in items:
+    for item in sorted(items, key=_is_library):
         gatherer.add(item)
     return gatherer.found
+
+
+def _is_library(item: Input) -> bool:
+    """The key of the order of inputs: libraries come behind all files (rule V10)."""
+    return isinstance(item, Library)
 
 
 def is_relocatable(elf: Elf) -> bool:
@@ -114,6 +124,9 @@ class _Gatherer:
     Attributes:
         found: what was taken so far.
         archives: the archives that were read.
+        passed: names of device runtimes in front of all code, which no `-l` finds again.
+        has_code: whether an input had device code, be it for other targets.
+        is_closed: nothing needed the device runtime when it was met, so that no object may follow.
     """
 
     def __init__(self, options: LinkOptions, diagnostics: Diagnostics) -> None:
@@ -121,7 +134,11 @@ class _Gatherer:
         self.diagnostics = diagnostics
         self.target = target_of(options, diagnostics)
         self.found = Gathered([], [])
+        self.limit = newest_input(options)
         self.archives: set[tuple[int, int]] = set()
+        self.passed: set[str] = set()
+        self.has_code: bool = False
+        self.is_closed: bool = False
 
     def add(self, item: Input) -> None:
         """Take one input of the command line."""
@@ -167,7 +184,7 @@ class _Gatherer:
     def _mapped(self, path: str) -> mmap.mmap | None:
         """A large cubin, mapped: its sections are copied one by one anyway."""
         try:
-            if os.path.getsize(path) < _LARGE:
+            if os.path.getsize(path) < _LARGE or path.endswith(".fatbin"):
                 return None
             with open(path, "rb") as file:
                 if not is_cubin(file.read(HEAD_BYTES)):
@@ -185,7 +202,7 @@ class _Gatherer:
             if os.path.isfile(path):
                 data = self._read(path)
                 if is_archive(data):
-                    if self._is_repeated(path):
+                    if path in self.passed or self._is_repeated(path):
                         return
                     data = self._readable(data)
                 content, _ = self._container(path, data)
@@ -197,7 +214,10 @@ class _Gatherer:
         self.diagnostics.note(f"library '{name}' was not found; ignored")
 
     def _file(self, name: str, data: bytes) -> None:
-        """Take a file by its contents."""
+        """Take a file by its contents, if its name does not promise something else."""
+        wrong = misnamed(name, data)
+        if wrong is not None:
+            raise self.diagnostics.fatal(wrong)
         if is_archive(data):
             data = self._readable(data)
         kind = "cubin" if is_cubin(data) else _sniffed(data)
@@ -266,9 +286,14 @@ class _Gatherer:
             raise self.diagnostics.fatal(
                 f"Input file '{name}' arch does not match target '{self.options.arch}'"
             )
-        check_toolkit(elf, name, self.diagnostics)
-        self.found.candidates.append(Candidate(elf))
+        self._note_toolkit(elf, name)
+        self._take(Candidate(elf))
         self.found.hosts.append(HostObject(register_name(name)))
+
+    def _note_toolkit(self, elf: Elf, name: str) -> None:
+        made_by = check_toolkit(elf, name, self.target, self.limit, self.diagnostics)
+        check_mercury(elf, name, self.target, self.diagnostics)
+        self.found.newest = max(self.found.newest, made_by)
 
     def _narrow(self, name: str, data: bytes | mmap.mmap) -> None:
         """Refuse a 32-bit object; a file that only says it is one is ignored (rule O3)."""
@@ -288,15 +313,22 @@ class _Gatherer:
             The content, and whether any image was taken.
         """
         from cubinspec_writer.linker.inputs.images import (
+            Content,
             best_image,
             member_name,
             needs_optimisation,
             read_container,
         )
+        from cubinspec_writer.linker.inputs.system import is_system_library
 
-        system = os.path.basename(name) == _SYSTEM_LIBRARY
-        content = read_container(name, data, system=system)
+        is_system = is_archive(data) and is_system_library(name)
+        if is_system and not self._needs_system(name):
+            return Content(has_hosts=True), False
+        content = read_container(name, data)
+        for host in content.hosts if is_system else ():
+            host.system = True
         self.found.hosts += content.hosts
+        self.has_code |= bool(content.groups)
         is_taken = False
         for group in content.groups:
             best = best_image(group, self.target)
@@ -308,10 +340,39 @@ class _Gatherer:
             code = self._assemble(member, best.data) if best.kind == "ptx" else best.data
             elf = open_object(code, member)
             if is_relocatable(elf):
-                check_toolkit(elf, member, self.diagnostics)
-                self.found.candidates.append(Candidate(elf, system))
+                self._note_toolkit(elf, member)
+                self._take(Candidate(elf, is_system))
                 is_taken = True
         return content, is_taken
+
+    def _needs_system(self, name: str) -> bool:
+        """Whether the device runtime is linked, which its place decides, too (rules V3, V11)."""
+        from cubinspec_writer.linker.inputs.system import lack_functions
+
+        files = (candidate.elf for candidate in self.found.candidates)
+        if self.has_code and (self.options.keep_system_libraries or lack_functions(files)):
+            return True
+        self.is_closed = self.has_code
+        if not self.has_code:
+            from cubinspec_writer.linker.inputs.archives import identity
+
+            found = identity(name)
+            if found is not None:
+                self.archives.discard(found)
+            self.passed.add(name)
+        self.diagnostics.note(f"nothing in front of '{name}' needs it; ignored")
+        return False
+
+    def _take(self, candidate: Candidate) -> None:
+        """Take a relocatable cubin.
+
+        Raises:
+            LinkError: it stands behind a device runtime that was not needed.
+        """
+        if self.is_closed:
+            raise self.diagnostics.fatal("unexpected object after cudadevrt")
+        self.has_code = True
+        self.found.candidates.append(candidate)
 
     def _assemble(self, name: str, data: bytes) -> bytes:
         from cubinspec_writer.linker.inputs.assemble import assemble

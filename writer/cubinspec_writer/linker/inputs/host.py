@@ -34,7 +34,7 @@ class HostObject(ValueObject):
         external: names of kernels with external linkage that host code uses; None when the input
             does not say.
         internal: the same for kernels that only this file knows.
-        system: whether it comes from the library of the device runtime.
+        system: whether it belongs to the device runtime.
     """
 
     __match_args__ = ("register", "external", "internal", "system")
@@ -48,9 +48,9 @@ class HostObject(ValueObject):
         system: bool = False,
     ) -> None:
         self.register = register
+        self.system = system
         self.external = external
         self.internal: list[str] = [] if internal is None else internal
-        self.system = system
 
 
 def read_host_object(source: Source, path: str) -> HostObject:
@@ -134,14 +134,22 @@ class KernelFilter:
         internal: names of kernels that only one file knows.
         by_host: the names come from host objects; then a removed kernel leaves the name of its
             shared section in the string table.
+        launches: the device runtime is linked, so that device code can launch kernels.
     """
 
-    __slots__ = ("by_host", "external", "internal")
+    __slots__ = ("by_host", "external", "internal", "launches")
 
-    def __init__(self, external: Patterns, internal: Patterns, by_host: bool = False) -> None:
+    def __init__(
+        self,
+        external: Patterns,
+        internal: Patterns,
+        by_host: bool = False,
+        launches: bool = False,
+    ) -> None:
         self.external: Patterns = external
         self.internal: Patterns = internal
         self.by_host: bool = by_host
+        self.launches: bool = launches
 
     def keeps(self, kernel: Symbol) -> bool:
         """Whether a kernel is named."""
@@ -155,23 +163,29 @@ def named_by_options(kernels: Iterable[str]) -> KernelFilter:
     return KernelFilter(patterns, patterns)
 
 
-def named_by_host(objects: Iterable[HostObject]) -> KernelFilter | None:
+def named_by_host(objects: Iterable[HostObject], *, launches: bool = False) -> KernelFilter | None:
     """The filter made of the host objects' names; None when they cannot be used.
 
-    They count only when every input has them and at least one kernel is named.
+    They count only when every input has them and at least one kernel is named by an object that is
+    not of the device runtime.
+
+    Args:
+        launches: the device runtime is linked.
 
     Rules V4, V5.
     """
     external: list[str] = []
     internal: list[str] = []
+    is_named = False
     for host in objects:
         if host.external is None:
             return None
         external += host.external
         internal += host.internal
-    if not external and not internal:
+        is_named |= not host.system and bool(host.external or host.internal)
+    if not is_named:
         return None
-    return KernelFilter(Patterns(external), Patterns(internal), by_host=True)
+    return KernelFilter(Patterns(external), Patterns(internal), by_host=True, launches=launches)
 
 
 def register_text(objects: Iterable[HostObject]) -> str:

@@ -33,18 +33,14 @@ class Content:
 
     __slots__ = ("groups", "has_hosts", "hosts")
 
-    def __init__(self) -> None:
+    def __init__(self, has_hosts: bool = False) -> None:
         self.hosts: list[HostObject] = []
-        self.has_hosts: bool = False
+        self.has_hosts: bool = has_hosts
         self.groups: list[list[Image]] = []
 
 
-def read_container(name: str, data: bytes, *, system: bool) -> Content:
-    """Read a container to its end.
-
-    Args:
-        system: whether it is the library of the device runtime.
-    """
+def read_container(name: str, data: bytes) -> Content:
+    """Read a container to its end."""
     content = Content()
     objects: dict[tuple[str, ...], HostObject] = {}
 
@@ -52,7 +48,6 @@ def read_container(name: str, data: bytes, *, system: bool) -> Content:
         if kind in _INPUTS:
             is_host = kind == _HOST
             host = read_host_object(source, name) if is_host else HostObject(register_name(name))
-            host.system = system
             content.has_hosts |= is_host
             objects[tuple(step.name for step in steps)] = host
 

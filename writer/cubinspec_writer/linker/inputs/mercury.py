@@ -7,8 +7,12 @@ graph, belongs to both halves.
 
 from __future__ import annotations
 
+from struct import Struct
+
 from cubinspec.format.sections import CAPSULE_PREFIX, MERCURY_PREFIX, SASS_TYPE
 from cubinspec_generated.codes import (
+    CAPSULE_MARK,
+    CAPSULE_UNMARKED,
     SHF_ALLOC,
     SHF_CUDA_MERCURY,
     SHF_EXECINSTR,
@@ -28,6 +32,8 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.inputs.rows import InSection
 
 
+#: Bytes of the first word of a capsule; what takes the place of the second one of CUDA 12.8.
+_INDEX, _MARK = 4, Struct("<II")
 #: Mercury types that stay as they are, as nothing of theirs is linked with what has the SASS type.
 _OWN_TYPES = (
     SHT_CUDA_MERC_CALLGRAPH,
@@ -65,10 +71,25 @@ def _as_mercury(section: InSection) -> InSection:
         flags &= ~SHF_CUDA_MERCURY
         if is_code:
             flags |= SHF_ALLOC | SHF_EXECINSTR
+            _mark(section)
     elif sh_type == SHT_SYMTAB or name.startswith(_SASS_ONLY):
         sh_type = SHT_NULL
     section.name, section.sh_type, section.flags = name, sh_type, flags
     return section
+
+
+def _mark(section: InSection) -> None:
+    """Give a capsule of CUDA 12.8 the mark that later ones have in front of the number of items.
+
+    Rule O7.
+    """
+    words = section.data[_INDEX : _INDEX + _INDEX]
+    items = int.from_bytes(words, "little")
+    if items == CAPSULE_MARK or not items & CAPSULE_UNMARKED:
+        return
+    mark = _MARK.pack(CAPSULE_MARK, items & ~CAPSULE_UNMARKED)
+    section.data = section.data[:_INDEX] + mark + section.data[_INDEX + len(words) :]
+    section.size = len(section.data)
 
 
 def _point_at_capsules(elf: Elf, sections: list[InSection]) -> list[InSection]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cubinspec.format.targets import link_target_names
+from cubinspec.format.targets import link_target_names, linker_toolkits
 
 
 class Takes:
@@ -121,12 +121,34 @@ OPTIONS = (
     LineOption("host-ccbin", "host-ccbin", Takes.TEXT, "compiler that nvcc uses; no effect"),
     LineOption("shared", "shared", Takes.FLAG, "nvcc makes a shared library; no effect"),
     LineOption("verbose-tkinfo", "verbose-tkinfo", Takes.TRUTH, "no effect"),
+    LineOption("dot-file", "dot", Takes.TEXT, "write the call graph to this file, for Graphviz"),
+    LineOption("tool-name", "tool-name", Takes.TEXT,
+               "name of the linker in nvlink's tool note; no effect"),
+    LineOption("allow-undefined-globals", "allow-undefined-globals", Takes.FLAG,
+               "variables may stay undefined"),
+    LineOption("disable-smem-reservation", "disable-smem-reservation", Takes.TRUTH,
+               "shared memory that the hardware keeps does not count"),
+    LineOption("enable-extended-smem", "enable-extended-smem", Takes.TRUTH, "no effect"),
+    LineOption("syscall-const-offset", "syscall-const-offset", Takes.NUMBER, "no effect"),
+    LineOption("uumn", "uumn", Takes.FLAG, "no effect"),
+    LineOption("host-linker-options", "Xlinker", Takes.LIST, "no effect"),
+    LineOption("force-rela", "force-rela", Takes.FLAG, "not supported"),
+    LineOption("reserve-null-pointer", "reserve-null-pointer", Takes.FLAG, "not supported"),
+    LineOption("force-partial-lto", "force-partial-lto", Takes.FLAG, _LTO_ONLY),
     LineOption("help", "h", Takes.FLAG, "print this text"),
     LineOption("version", "V", Takes.FLAG, "print the version"),
     LineOption("tkinfo-from", "tkinfo-from", Takes.TEXT,
                "take the linker's own tool note from this cubin", ours=True),
     LineOption("ptxas", "ptxas", Takes.TEXT, "assembler for PTX (default ptxas)", ours=True),
-    LineOption("map", "map", Takes.TEXT, "write a link map (JSON) to this file", ours=True),
+    LineOption("toolkit", "toolkit", Takes.CHOICE,
+               "imitate the nvlink of this CUDA version (default: that of the newest input)",
+               tuple(linker_toolkits()), ours=True),
+    LineOption("summary", "summary", Takes.FLAG,
+               "print what was linked, dropped and shared, the sizes, and a table of the kernels",
+               ours=True),
+    LineOption("map", "map", Takes.TEXT,
+               "write a link map (JSON) to this file: what went where and why, who shares memory",
+               ours=True),
     LineOption("why", "why", Takes.LIST, "print why these symbols are, or are not, in the output",
                ours=True),
     LineOption("callgraph-dot", "callgraph-dot", Takes.TEXT,

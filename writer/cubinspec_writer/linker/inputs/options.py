@@ -38,12 +38,15 @@ if TYPE_CHECKING:
         library_paths: Folders | None
         keep_system_libraries: bool
         ptxas: str
+        toolkit: str | None
         share_constants: bool
         drop_debug: bool
         verbose: bool
         dump_callgraph: bool
         demangle: bool
         ignore_unlinkable: bool
+        undefined_globals: bool
+        reserve_shared: bool
 
 
 class LinkOptions(ValueObject):
@@ -73,6 +76,8 @@ class LinkOptions(ValueObject):
         library_paths: ``-L``: folders in which libraries are searched, in order.
         keep_system_libraries: keep the device runtime's code even when nothing refers to it.
         ptxas: the program that assembles PTX inputs.
+        toolkit: ``--toolkit``: the version of CUDA whose nvlink is imitated, such as ``13.2``;
+            None: the newest toolkit that made an input, at least 13.0.
         share_constants: ``--share-constants``: store equal compiler constants once.
         drop_debug: ``--suppress-debug-info``: leave out names of shared variables, which
             ``debug`` keeps. Debug sections stay, as with nvlink.
@@ -83,6 +88,9 @@ class LinkOptions(ValueObject):
         ignore_unlinkable: pass over files that are no relocatable cubin (executables, empty and
             broken files), as nvlink and the command line do without a message; otherwise they are
             errors.
+        undefined_globals: ``--allow-undefined-globals``: variables may stay undefined.
+        reserve_shared: count the shared memory that the hardware keeps for itself;
+            ``--disable-smem-reservation`` does not.
     """
 
     __match_args__ = (
@@ -105,12 +113,15 @@ class LinkOptions(ValueObject):
         "library_paths",
         "keep_system_libraries",
         "ptxas",
+        "toolkit",
         "share_constants",
         "drop_debug",
         "verbose",
         "dump_callgraph",
         "demangle",
         "ignore_unlinkable",
+        "undefined_globals",
+        "reserve_shared",
     )
     __slots__ = __match_args__
 
@@ -135,12 +146,15 @@ class LinkOptions(ValueObject):
         library_paths: Folders | None = None,
         keep_system_libraries: bool = False,
         ptxas: str = "ptxas",
+        toolkit: str | None = None,
         share_constants: bool = False,
         drop_debug: bool = False,
         verbose: bool = False,
         dump_callgraph: bool = False,
         demangle: bool = True,
         ignore_unlinkable: bool = False,
+        undefined_globals: bool = False,
+        reserve_shared: bool = True,
     ) -> None:
         self.arch = arch
         self.relocatable = relocatable
@@ -161,12 +175,15 @@ class LinkOptions(ValueObject):
         self.library_paths: Folders = [] if library_paths is None else library_paths
         self.keep_system_libraries = keep_system_libraries
         self.ptxas = ptxas
+        self.toolkit = toolkit
         self.share_constants = share_constants
         self.drop_debug = drop_debug
         self.verbose = verbose
         self.dump_callgraph = dump_callgraph
         self.demangle = demangle
         self.ignore_unlinkable = ignore_unlinkable
+        self.undefined_globals = undefined_globals
+        self.reserve_shared = reserve_shared
 
 
 def debugger_sees(options: LinkOptions) -> bool:

@@ -16,19 +16,23 @@ from cubinspec_generated import records
 from cubinspec_generated.codes import (
     CALLGRAPH_CALLS,
     CALLGRAPH_REFERENCES,
+    EF_CUDA_V2_CAPSULE,
     EI_CLASS,
     EI_OSABI,
     ELFCLASS64,
     ELFOSABI_CUDA_V2,
+    SHF_ALLOC,
     SHF_BARRIERS_MASK,
     SHF_CUDA_MERCURY,
     SHF_EXECINSTR,
     SHN_COMMON,
     SHN_UNDEF,
     SHT_CUDA_CALLGRAPH,
+    SHT_CUDA_CONSTANT,
     SHT_CUDA_MERC_SYMTAB,
     SHT_CUDA_PROTOTYPE,
     SHT_NULL,
+    SHT_PROGBITS,
     SHT_REL,
     SHT_RELA,
     SHT_SYMTAB,
@@ -46,6 +50,9 @@ if TYPE_CHECKING:
 
     from cubinspec.format.strings import StringTable
 
+#: Types that say of constants no bank, and the flags that tell data from code and debug tables.
+_UNTYPED = (SHT_PROGBITS, SHT_CUDA_CONSTANT)
+_DATA_MASK = SHF_ALLOC | SHF_EXECINSTR | SHF_CUDA_MERCURY
 #: Offsets in capsules count in Mercury code, so that the section's size is no limit.
 _LARGEST_OFFSET = (1 << 32) - 1
 
@@ -66,8 +73,9 @@ def open_object(data: bytes | mmap.mmap, name: str) -> Elf:
 
 
 def has_mercury(elf: Elf) -> bool:
-    """Whether the cubin carries a Mercury half."""
-    return elf.find_section(SHT_CUDA_MERC_SYMTAB) is not None
+    """Whether the cubin carries a Mercury half, and says so."""
+    _, _, _, _, _, _, e_flags, *_ = elf.ehdr
+    return bool(e_flags & EF_CUDA_V2_CAPSULE) and elf.find_section(SHT_CUDA_MERC_SYMTAB) is not None
 
 
 def read_half(elf: Elf, *, mercury: bool) -> InputObject:
@@ -180,6 +188,15 @@ def _sections(elf: Elf, mercury: bool) -> list[InSection]:
         from cubinspec_writer.linker.inputs.older import classified
 
         return [classified(section) for section in sections]
+    untyped = {
+        (kind, flags)
+        for kind, flags, _ in kinds
+        if kind in _UNTYPED and flags & _DATA_MASK == SHF_ALLOC
+    }
+    if untyped:
+        from cubinspec_writer.linker.inputs.older import with_bank_types
+
+        with_bank_types(sections, untyped)
     return sections
 
 

@@ -12,29 +12,28 @@ if TYPE_CHECKING:
 
     from cubinspec_writer.linker.inputs.rows import InReloc, InSymbol
     from cubinspec_writer.linker.model import InputObject
-    from cubinspec_writer.linker.state import LinkState
 
 
 Edges = dict[Symbol, list[Symbol]]
 
 
-def reference_graph(state: LinkState) -> tuple[Edges, list[Symbol]]:
+def reference_graph(objects: list[InputObject]) -> tuple[Edges, list[Symbol]]:
     """Function-to-function edges, and the functions whose address lies in data."""
     edges: Edges = {}
     roots: list[Symbol] = []
     taken: dict[str, list[Symbol]] = {}
-    for obj in state.objects:
+    for obj in objects:
         for a, b in obj.callgraph.address_taken:
             target = function_at(obj, a)
             if target is not None and takes_address(obj, a):
                 taken.setdefault(obj.string(b), []).append(target)
                 roots.append(target)
-    for obj in state.objects:
+    for obj in objects:
         for a, b in obj.callgraph.indirect:
             source = function_at(obj, a)
             if source is not None and accepted_here(obj, a):
                 edges.setdefault(source, []).extend(taken.get(obj.string(b), ()))
-    for obj in state.objects:
+    for obj in objects:
         for alias, function in aliases(obj):
             edges.setdefault(alias, []).append(function)
             edges.setdefault(function, []).append(alias)
@@ -163,9 +162,9 @@ def aliases(obj: InputObject) -> Iterator[tuple[Symbol, Symbol]]:
     for row in obj.functions:
         symbol = obj.bound[row.index]
         if symbol is not None and row.shndx and row.shndx != SHN_COMMON:
-            known = first.setdefault(row.shndx, symbol)
-            if known is not symbol:
-                yield symbol, known
+            function = first.setdefault(row.shndx, symbol)
+            if function is not symbol:
+                yield symbol, function
 
 
 def checked_alignment(obj: InputObject, row: InSymbol) -> int:

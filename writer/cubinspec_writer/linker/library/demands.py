@@ -5,24 +5,40 @@ from __future__ import annotations
 from struct import Struct
 
 from cubinspec.errors import BadStructureError
-from cubinspec.format.attributes import immediate, raw_record
+from cubinspec.format.attributes import raw_record
 from cubinspec_generated.codes import (
     EIATTR_AT_ENTRY_FRAGMENTS,
     EIATTR_CRS_STACK_SIZE,
+    EIATTR_CTAIDZ_USED,
+    EIATTR_ERROR,
     EIATTR_EXTERNS,
     EIATTR_FRAME_SIZE,
+    EIATTR_KPARAM_INFO,
+    EIATTR_KPARAM_INFO_V2,
+    EIATTR_LOAD_CACHE_REQUEST,
     EIATTR_MAX_STACK_SIZE,
     EIATTR_MIN_STACK_SIZE,
     EIATTR_NUM_BARRIERS,
     EIATTR_NUM_MBARRIERS,
+    EIATTR_PARAM_CBANK,
+    EIATTR_REG_RECONFIG,
     EIATTR_REGCOUNT,
     EIATTR_RESERVED_SMEM_USED,
+    EIATTR_SAM_REGION_STACK_SIZE,
     EIATTR_SPARSE_MMA_MASK,
+    EIATTR_SYNC_STACK,
+    EIATTR_SYSCALLS_FALLBACK,
     EIATTR_TCGEN05_1CTA_USED,
     EIATTR_TCGEN05_2CTA_USED,
     EIATTR_VRC_CTA_INIT_COUNT,
+    EIFMT_BVAL,
+    EIFMT_HVAL,
+    EIFMT_NVAL,
     EIFMT_SVAL,
+    SHN_UNDEF,
     SHT_CUDA_INFO,
+    STT_FUNC,
+    STT_SECTION,
 )
 from cubinspec_generated.columns import SYMBOL_FIELDS
 
@@ -33,14 +49,14 @@ if TYPE_CHECKING:
     from cubinspec.format.attributes import RawRecord
     from cubinspec_writer.linker.graph import Graph
     from cubinspec_writer.linker.model import InputObject, OutSection, Symbol
-    from cubinspec_writer.linker.state import LinkState
+    from cubinspec_writer.linker.state import Attributes, Unified
 
 #: A record of a function and a number: format, code, size, symbol, number.
 FUNCTION_VALUE = Struct("<BBHII")
 
-#: A row of the global section: attribute code, function, number, further bytes; without a function
-#: the record itself is in place of these.
+#: A row of the global section: attribute code, the symbol that it names, a number, the record.
 GlobalRow = tuple[int, "Symbol | None", int, bytes]
+_LEAST_RECORD = 4
 
 
 class Collected:
@@ -65,20 +81,31 @@ class Collected:
 
 
 class FunctionFacts:
-    """Registers and frame of every linked function, as its input states them.
+    """What the inputs state of every linked function in words that name it.
 
     Attributes:
+        registers, frame: registers and bytes of stack.
+        regions: bytes of stack of its regions.
+        syncs: bytes of its stack of synchronisation.
+        cached: what asks for a mode of the cache.
+        stack_limits: functions that may not have more bytes of stack than this.
         rows: the global rows of every input; those of functions only where the copy here is linked.
         values: for inputs of which all global records are of a function and a number, these in
             place of the rows, with the linked functions by their number in the input.
     """
 
-    def __init__(self, state: LinkState) -> None:
+    def __init__(
+        self, objects: list[InputObject], unified: Unified, attributes: Attributes | None = None
+    ) -> None:
         self.registers: dict[Symbol, int] = {}
         self.frame: dict[Symbol, int] = {}
+        self.regions: dict[Symbol, int] = {}
+        self.syncs: dict[Symbol, int] = {}
+        self.cached: set[Symbol] = set()
+        self.stack_limits: dict[Symbol, int] = {}
         self.rows: dict[InputObject, list[GlobalRow]] = {}
         self.values: dict[InputObject, tuple[list[tuple[int, ...]], dict[int, Symbol]]] = {}
-        for obj in state.objects:
+        for obj in objects:
             bound = obj.bound
             linked = {
                 row.index: symbol
@@ -87,34 +114,70 @@ class FunctionFacts:
                 and symbol.live
                 and symbol.definition is not None
                 and symbol.definition[1] is row
-                and symbol not in state.unified.stubs
+                and symbol not in unified.stubs
             }
             values = _function_values(obj)
-            if values is None:
+            others = {row[3] for row in values}.difference(linked) if values is not None else ()
+            if values is None or any(named_elsewhere(obj, number) for number in others):
                 self._take_rows(obj, linked)
                 continue
-            values = [row for row in values if row[3] in linked]
+            if others:
+                values = [row for row in values if row[3] in linked]
             self.values[obj] = values, linked
-            for code, known in ((EIATTR_REGCOUNT, self.registers), (EIATTR_FRAME_SIZE, self.frame)):
-                known.update({linked[row[3]]: row[4] for row in values if row[1] == code})
+            for code, column in (
+                (EIATTR_REGCOUNT, self.registers),
+                (EIATTR_FRAME_SIZE, self.frame),
+                (EIATTR_MAX_STACK_SIZE, self.stack_limits),
+            ):
+                column.update({linked[row[3]]: row[4] for row in values if row[1] == code})
+        for code, symbol, value in attributes.stated if attributes is not None else ():
+            self.take(code, symbol, value)
 
     def _take_rows(self, obj: InputObject, linked: dict[int, Symbol]) -> None:
         rows: list[GlobalRow] = []
         for record in global_records(obj):
             code = record[1]
-            if code not in _OF_FUNCTION:
+            if code == EIATTR_ERROR or is_empty(record):
+                continue
+            if code not in NAMING or record[0] != EIFMT_SVAL:
                 rows.append((code, None, 0, record))
-            elif record[0] == EIFMT_SVAL and len(record) >= 8:
-                symbol = linked.get(word(record, 0))
-                if symbol is None:
-                    continue
-                value = word(record, 1)
-                rows.append((code, symbol, value, record[FUNCTION_VALUE.size :]))
-                if code == EIATTR_REGCOUNT:
-                    self.registers[symbol] = value
-                elif code == EIATTR_FRAME_SIZE:
-                    self.frame[symbol] = value
+                continue
+            number = word(record, 0)
+            symbol = linked.get(number) or named_elsewhere(obj, number)
+            if symbol is None:
+                if code in PARAMETERS:
+                    rows.append((code, None, 0, unnamed(record)))
+                continue
+            value = word(record, 1)
+            self.take(code, symbol, value)
+            if code != EIATTR_LOAD_CACHE_REQUEST:
+                rows.append((code, symbol, value, record))
         self.rows[obj] = rows
+
+    def take(self, code: int, symbol: Symbol, value: int) -> None:
+        """Take over what one record states, wherever it stands; the last one counts."""
+        if code == EIATTR_REGCOUNT:
+            self.registers[symbol] = value
+        elif code == EIATTR_FRAME_SIZE:
+            self.frame[symbol] = value
+        elif code == EIATTR_SAM_REGION_STACK_SIZE:
+            self.regions[symbol] = value
+        elif code == EIATTR_MAX_STACK_SIZE:
+            self.stack_limits[symbol] = value
+        elif code in SYNCS:
+            self.syncs[symbol] = value
+        elif code == EIATTR_LOAD_CACHE_REQUEST and value:
+            self.cached.add(symbol)
+
+
+def named_elsewhere(obj: InputObject, number: int) -> Symbol | None:
+    """What a record names that this input does not define; variables count, too."""
+    if number >= len(obj.symbols):
+        return None
+    row, symbol = obj.symbols[number], obj.bound[number]
+    if symbol is None or not symbol.live:
+        return None
+    return None if row.kind == STT_FUNC and row.shndx != SHN_UNDEF else symbol
 
 
 def _function_values(obj: InputObject) -> list[tuple[int, ...]] | None:
@@ -129,18 +192,27 @@ def _function_values(obj: InputObject) -> list[tuple[int, ...]] | None:
     return list(FUNCTION_VALUE.iter_unpack(data)) if plain else None
 
 
-#: Records of the global section whose payload starts with a function symbol.
+#: The usual records of the global section, which name a function.
 _OF_FUNCTION = frozenset(
-    {
-        EIATTR_FRAME_SIZE,
-        EIATTR_MIN_STACK_SIZE,
-        EIATTR_CRS_STACK_SIZE,
-        EIATTR_MAX_STACK_SIZE,
-        EIATTR_REGCOUNT,
-    }
+    (EIATTR_FRAME_SIZE, EIATTR_MAX_STACK_SIZE, EIATTR_MIN_STACK_SIZE, EIATTR_REGCOUNT)
 )
+#: A parameter that is a texture, surface or sampler names a symbol; all others name none.
+PARAMETERS = frozenset((EIATTR_KPARAM_INFO, EIATTR_KPARAM_INFO_V2))
+#: Records whose first word is a symbol wherever they stand (rule G1); system calls keep their
+#: numbers, and names of other files have a rule of their own.
+NAMING = frozenset(SYMBOL_FIELDS) - {EIATTR_EXTERNS, EIATTR_SYSCALLS_FALLBACK}
+#: Stacks of synchronisation, of old hardware and of new.
+SYNCS = frozenset((EIATTR_SYNC_STACK, EIATTR_CRS_STACK_SIZE))
 
-_LEAST_RECORD = 4
+
+def is_empty(record: RawRecord) -> bool:
+    """Whether a record has a payload of no bytes, which nvlink does not write."""
+    return len(record) == _LEAST_RECORD and record[0] == EIFMT_SVAL
+
+
+def unnamed(record: RawRecord) -> RawRecord:
+    """A record that names no symbol."""
+    return record[:4] + bytes(4) + record[8:]
 
 
 def has_globals(obj: InputObject) -> bool:
@@ -161,6 +233,8 @@ class Demands:
     Attributes:
         registers: largest register count at or below every function that a kernel reaches.
         stacks: largest sum of frames on any call path from a function; None with recursion.
+        syncs: the same of stacks of synchronisation; empty when no input has any.
+        regions: largest stack of regions at or below a function; empty likewise.
     """
 
     components: list[list[Symbol]]
@@ -170,14 +244,20 @@ class Demands:
         self.graph = graph
         self.components = graph.components(kernels)
         self.registers = self.largest(facts.registers)
-        self.stacks: dict[Symbol, int | None] = {}
-        stacks, frame, known = self.stacks, facts.frame, graph.known
+        self.stacks: dict[Symbol, int | None] = self.deepest(facts.frame)
+        self.syncs: dict[Symbol, int | None] = self.deepest(facts.syncs) if facts.syncs else {}
+        self.regions: dict[Symbol, int] = self.largest(facts.regions) if facts.regions else {}
+
+    def deepest(self, frame: dict[Symbol, int]) -> dict[Symbol, int | None]:
+        """The largest sum of some values on any call path; None with recursion."""
+        stacks: dict[Symbol, int | None] = {}
+        callees = self.graph.callees_of
         for members in self.components:
             depth: int | None = None
             if len(members) == 1:
                 function = members[0]
                 depth = below = 0
-                for callee in known[function]:
+                for callee in callees[function]:
                     deeper = stacks.get(callee)
                     if deeper is None:
                         depth = None
@@ -188,18 +268,24 @@ class Demands:
                     depth = frame.get(function, 0) + below
             for function in members:
                 stacks[function] = depth
+        return stacks
+
+    def region_below(self, kernel: Symbol) -> int:
+        """The largest stack of regions of what a kernel calls, to any depth."""
+        below = (self.regions.get(callee, 0) for callee in self.graph.callees_of[kernel])
+        return max(below, default=0)
 
     def largest(self, own: dict[Symbol, int]) -> dict[Symbol, int]:
         """The largest of some values at or below every function; absent where there is none."""
         found: dict[Symbol, int] = {}
-        known = self.graph.known
+        callees = self.graph.callees_of
         for members in self.components:
             largest: int | None = None
             for function in members:
                 value = own.get(function)
                 if value is not None and (largest is None or value > largest):
                     largest = value
-                for callee in known[function]:
+                for callee in callees[function]:
                     value = found.get(callee)
                     if value is not None and (largest is None or value > largest):
                         largest = value
@@ -233,8 +319,24 @@ JOINED: dict[int, Callable[[int, int], int]] = {
     EIATTR_VRC_CTA_INIT_COUNT: max,
     EIATTR_SPARSE_MMA_MASK: int.__or__,
 }
-_MARKS = frozenset((EIATTR_RESERVED_SMEM_USED, EIATTR_TCGEN05_1CTA_USED, EIATTR_TCGEN05_2CTA_USED))
-TAKEN = frozenset((*JOINED, *_MARKS, EIATTR_EXTERNS, EIATTR_AT_ENTRY_FRAGMENTS))
+MARKS = frozenset(
+    (
+        EIATTR_CTAIDZ_USED,
+        EIATTR_RESERVED_SMEM_USED,
+        EIATTR_TCGEN05_1CTA_USED,
+        EIATTR_TCGEN05_2CTA_USED,
+    )
+)
+_LISTS = frozenset((EIATTR_EXTERNS, EIATTR_AT_ENTRY_FRAGMENTS))
+TAKEN = frozenset((*JOINED, *MARKS, *_LISTS, EIATTR_REG_RECONFIG))
+#: The format in which a kernel gets what it lacks.
+FORMATS = {
+    EIATTR_NUM_BARRIERS: EIFMT_BVAL,
+    EIATTR_NUM_MBARRIERS: EIFMT_HVAL,
+    EIATTR_VRC_CTA_INIT_COUNT: EIFMT_BVAL,
+    EIATTR_SPARSE_MMA_MASK: EIFMT_HVAL,
+    EIATTR_REG_RECONFIG: EIFMT_NVAL,
+}
 
 #: Function -> its records that kernels take over, in the order of its input.
 Asked = dict["Symbol", list["RawRecord"]]
@@ -243,7 +345,14 @@ Asked = dict["Symbol", list["RawRecord"]]
 def is_asking(record: RawRecord) -> bool:
     """Whether a record of a device function concerns kernels."""
     code = record[1]
-    return code in TAKEN and (code not in JOINED or immediate(record) != 0)
+    if code in _LISTS:
+        return record[0] == EIFMT_SVAL and len(record) > _LEAST_RECORD
+    return code in TAKEN and (code != EIATTR_SPARSE_MMA_MASK or header_value(record) != 0)
+
+
+def header_value(record: RawRecord) -> int:
+    """The second half of a record's head, as nvlink reads it: of any format."""
+    return record[2] | record[3] << 8
 
 
 def external_record(symbols: list[Symbol]) -> RawRecord:
@@ -251,9 +360,9 @@ def external_record(symbols: list[Symbol]) -> RawRecord:
 
 
 def replace_record(records: list[RawRecord], code: int, new: RawRecord | None) -> None:
-    """Put a record where the one of its code is, or at the end; None removes it."""
+    """Put a record with a payload where the one of its code is, or at the end; None removes it."""
     for i, record in enumerate(records):
-        if record[1] == code:
+        if record[1] == code and record[0] == EIFMT_SVAL:
             records[i : i + 1] = [new] if new else []
             return
     if new:
@@ -265,14 +374,20 @@ def symbol_number(symbol: Symbol) -> int:
     return symbol.index
 
 
-def renumber_fields(obj: InputObject, record: RawRecord) -> RawRecord:
-    """Give every symbol that a record names its number of the output (samplers, images)."""
-    payload = bytearray(record[4:])
-    for at in SYMBOL_FIELDS[record[1]]:
-        if at + 4 > len(payload):
-            continue
-        number = checked(obj, int.from_bytes(payload[at : at + 4], "little"))
+def renumbered(obj: InputObject, record: RawRecord) -> RawRecord | None:
+    """A record with the number that its symbol has in the output; None: the record goes.
+
+    Only the bank of parameters may be named by its section (rule G1).
+    """
+    number = word(record, 0)
+    if number >= len(obj.symbols):
+        new = 0
+    elif record[1] == EIATTR_PARAM_CBANK and obj.symbols[number].kind == STT_SECTION:
+        place = obj.place(obj.symbols[number].shndx)
+        new = place[0].symbol_index if place is not None and place[0].has_symbol else 0
+    else:
         symbol = obj.bound[number]
-        if symbol is not None:
-            payload[at : at + 4] = words(symbol.index)
-    return record[:4] + payload
+        new = symbol.index if symbol is not None else 0
+    if not new and record[1] not in PARAMETERS:
+        return None
+    return record[:4] + words(new) + record[8:]

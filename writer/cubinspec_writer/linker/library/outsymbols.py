@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from cubinspec.format.sections import CONSTANT_BANK_TYPES
 from cubinspec_generated.codes import (
+    SHT_CUDA_CONSTANT,
     SHT_CUDA_CONSTANT_B0,
+    SHT_CUDA_GLOBAL_INIT,
     SHT_CUDA_SHARED,
+    SHT_CUDA_UIDX,
     SHT_PROGBITS,
     STO_CUDA_CONSTANT,
     STO_CUDA_ENTRY,
@@ -23,7 +27,7 @@ from cubinspec_writer.linker.inputs.options import debugger_sees
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec_writer.linker.model import OutSection, Symbol
-    from cubinspec_writer.linker.state import LinkState
+    from cubinspec_writer.linker.state import Debug, Handles, Job, Sections, SharedMemory, Symbols
 
 #: Size of the parameter bank of the kernel that runs; a final link has none (rule L3).
 BANK_SIZE = ".nv.ptx.const0.size"
@@ -40,12 +44,12 @@ def is_table_placeholder(symbol: Symbol) -> bool:
     return not symbol.is_defined and symbol.name.startswith(_TABLES)
 
 
-def is_linked(state: LinkState, symbol: Symbol) -> bool:
+def is_linked(shared: SharedMemory, symbol: Symbol) -> bool:
     """Whether a symbol is in the program: a function is live, a shared variable is reached."""
-    return symbol.live and symbol not in state.shared.unreached
+    return symbol.live and symbol not in shared.unreached
 
 
-def has_place(state: LinkState, symbol: Symbol) -> bool:
+def has_place(shared: SharedMemory, symbol: Symbol) -> bool:
     """Whether a shared variable or compiler constant is in the output.
 
     Names of arrays of dynamic size, variables that no kernel reaches and constants that were copied
@@ -53,7 +57,7 @@ def has_place(state: LinkState, symbol: Symbol) -> bool:
     """
     if symbol.section is None or not symbol.section.emitted:
         return False
-    return is_linked(state, symbol)
+    return is_linked(shared, symbol)
 
 
 _VISIBILITY = 3
@@ -64,47 +68,52 @@ _UNKNOWN_ADDRESS = (1 << 64) - 1
 _SHARED_BITS = STO_CUDA_SHARED << STO_CUDA_SPACE_SHIFT
 
 
-def is_deferred(state: LinkState, section: OutSection) -> bool:
+def is_deferred(job: Job, handles: Handles, section: OutSection) -> bool:
     """Whether a section is made by the finalizer, after everything else was named."""
-    deferred = state.family.constant0_deferred and section.sh_type == SHT_CUDA_CONSTANT_B0
-    return (
-        deferred and not state.family.keeps_symbols and section.owner not in state.handles.kernels
-    )
+    deferred = job.family.constant0_deferred and section.sh_type == SHT_CUDA_CONSTANT_B0
+    return deferred and not job.family.keeps_symbols and section.owner not in handles.kernels
 
 
-def deferred_sections(state: LinkState) -> list[OutSection]:
+def deferred_sections(
+    job: Job, symbols: Symbols, sections: Sections, handles: Handles
+) -> list[OutSection]:
     """What the finalizer makes: parameter banks in the order of the kernels (rule F7)."""
-    position = {function: i for i, function in enumerate(state.symbols.functions)}
-    deferred = [s for s in state.sections.made if s.emitted and is_deferred(state, s)]
+    position = {function: i for i, function in enumerate(symbols.functions)}
+    deferred = [s for s in sections.made if s.emitted and is_deferred(job, handles, s)]
     return sorted(deferred, key=lambda s: position.get(s.owner, -1) if s.owner is not None else -1)
 
 
-def has_symbol(state: LinkState, section: OutSection) -> bool:
+#: Types of sections with bytes that have no section symbol when they are empty (rule N7).
+MAYBE_EMPTY = CONSTANT_BANK_TYPES | {
+    SHT_CUDA_CONSTANT,
+    SHT_CUDA_GLOBAL_INIT,
+    SHT_CUDA_UIDX,
+    SHT_PROGBITS,
+}
+
+
+def has_symbol(job: Job, sections: Sections, debug: Debug, section: OutSection) -> bool:
     """A section of size 0 is in the output without a section symbol (debug_frame without code).
 
     The finalizer adds the reserved bytes after symbols were made (rule N7).
     """
     if section.sh_type == SHT_CUDA_SHARED:
-        size = section.nobits_size if state.family.constant0_deferred else section.size
-        if size == 0 or (state.options.relocatable and not has_variables(state, section)):
+        size = section.nobits_size if job.family.constant0_deferred else section.size
+        if size == 0 or (job.options.relocatable and not has_variables(sections, section)):
             return False
-    elif (
-        section.sh_type == SHT_PROGBITS
-        and not section.content
-        and section not in state.debug.emptied
-    ):
+    elif section.sh_type in MAYBE_EMPTY and not section.content and section not in debug.emptied:
         return False
     return section.has_symbol and section.emitted
 
 
-def is_nameless(state: LinkState, symbol: Symbol) -> bool:
+def is_nameless(job: Job, shared: SharedMemory, symbol: Symbol) -> bool:
     """Whether not even the name of a symbol is in the string table."""
-    options = state.options
+    options = job.options
     if options.relocatable or not (symbol.internal or symbol.space == STO_CUDA_SHARED):
         return False
-    if symbol.space == STO_CUDA_SHARED and debugger_sees(state.options):
-        return symbol.is_defined and not has_place(state, symbol)
-    return not (options.preserve_relocs and has_place(state, symbol))
+    if symbol.space == STO_CUDA_SHARED and debugger_sees(job.options):
+        return symbol.is_defined and not has_place(shared, symbol)
+    return not (options.preserve_relocs and has_place(shared, symbol))
 
 
 def is_ordinary(symbol: Symbol) -> bool:
@@ -113,33 +122,34 @@ def is_ordinary(symbol: Symbol) -> bool:
     return symbol.definition is not None and not symbol.internal and not shared
 
 
-def is_dropped(state: LinkState, symbol: Symbol) -> bool:
+def is_dropped(job: Job, shared: SharedMemory, symbol: Symbol) -> bool:
     """Whether a symbol that was entered is left out of the symbol table of an executable."""
-    if state.options.relocatable:
+    if job.options.relocatable:
         return False
-    is_idle = state.index is None and is_table_placeholder(symbol)
-    return is_idle or is_nameless(state, symbol)
+    is_idle = job.index is None and is_table_placeholder(symbol)
+    return is_idle or is_nameless(job, shared, symbol)
 
 
-def symbol_fields(state: LinkState, symbol: Symbol) -> tuple[int, int, int]:
+def symbol_fields(job: Job, symbol: Symbol) -> tuple[int, int, int]:
     """`st_info`, `st_other` and `st_value` as the output has them."""
     kind, other, value = symbol.kind, symbol.other, symbol.value
-    if kind == STT_FUNC and not state.family.keeps_symbols:
-        if not state.options.relocatable:
+    if kind == STT_FUNC and not job.family.keeps_symbols:
+        if not job.options.relocatable:
             other &= STO_CUDA_ENTRY | STO_CUDA_MANAGED | _VISIBILITY
         return symbol.bind << 4 | kind, other, value
-    if state.options.relocatable and _is_wanted(symbol):
+    if job.options.relocatable and _is_wanted(symbol):
         value = _UNKNOWN_ADDRESS
-    if state.family.keeps_symbols:
-        seen = symbol.space == STO_CUDA_SHARED and debugger_sees(state.options)
-        if symbol.internal and not state.options.relocatable and not seen:
+    if job.family.keeps_symbols:
+        seen = symbol.space == STO_CUDA_SHARED and debugger_sees(job.options)
+        if symbol.internal and not job.options.relocatable and not seen:
             other |= STV_INTERNAL
-        return symbol.bind << 4 | _reserved_kind(state, symbol), other, value
-    if not state.options.relocatable:
-        kind = STT_OBJECT if kind == STT_CUDA_OBJECT else kind
-        if symbol.internal and not (
-            symbol.space == STO_CUDA_SHARED and debugger_sees(state.options)
-        ):
+        return symbol.bind << 4 | _reserved_kind(job, symbol), other, value
+    if not job.options.relocatable:
+        if kind in (STT_OBJECT, STT_CUDA_OBJECT):
+            # What is in no space of CUDA's, because nobody expects its section (rule E1).
+            plain = symbol.is_defined and not symbol.other & STO_CUDA_SPACE_MASK
+            kind = STT_CUDA_OBJECT if plain else STT_OBJECT
+        if symbol.internal and not (symbol.space == STO_CUDA_SHARED and debugger_sees(job.options)):
             other = STV_INTERNAL
         else:
             # On a variable the bit of kernels says that it is a unified one.
@@ -147,9 +157,11 @@ def symbol_fields(state: LinkState, symbol: Symbol) -> tuple[int, int, int]:
         section = symbol.section
         in_use = section is not None and section.nobits_size > 0
         if symbol.space == STO_CUDA_SHARED and (symbol.is_defined or in_use):
-            value += state.family.reserved_shared
+            # The finalizer does not know of `--disable-smem-reservation`.
+            kept = job.family.reserved_shared if job.family.capsule else job.reserved_shared
+            value += kept
     if symbol.kind in (STT_OBJECT, STT_CUDA_OBJECT) and not symbol.is_defined and not symbol.space:
-        kind = _reserved_kind(state, symbol)
+        kind = _reserved_kind(job, symbol)
     return symbol.bind << 4 | kind, other, value
 
 
@@ -157,18 +169,20 @@ def _is_wanted(symbol: Symbol) -> bool:
     """Whether a variable has to come from another link (rule R2)."""
     if symbol.is_defined or symbol.common or symbol.kind not in (STT_OBJECT, STT_CUDA_OBJECT):
         return False
-    return symbol.space in (STO_CUDA_GLOBAL, STO_CUDA_CONSTANT) or symbol.name == BANK_SIZE
+    if symbol.name == BANK_SIZE:
+        return symbol.value == NO_ADDRESS
+    return symbol.space in (STO_CUDA_GLOBAL, STO_CUDA_CONSTANT)
 
 
-def _reserved_kind(state: LinkState, symbol: Symbol) -> int:
+def _reserved_kind(job: Job, symbol: Symbol) -> int:
     """Undefined weak objects (reserved shared memory) become CUDA objects from sm_100 on."""
     if symbol.is_defined or symbol.space or symbol.kind not in (STT_OBJECT, STT_CUDA_OBJECT):
         return symbol.kind
-    if state.family.constant0_deferred or symbol.name == BANK_SIZE:
+    if job.family.constant0_deferred or symbol.name == BANK_SIZE:
         return STT_CUDA_OBJECT
-    return symbol.kind if state.options.relocatable else STT_OBJECT
+    return symbol.kind if job.options.relocatable else STT_OBJECT
 
 
-def has_variables(state: LinkState, section: OutSection) -> bool:
+def has_variables(sections: Sections, section: OutSection) -> bool:
     """Whether a shared section has variables of a known size; only then it has a symbol."""
-    return any(v.is_defined for v in state.sections.members.get(section, ()))
+    return any(v.is_defined for v in sections.members.get(section, ()))

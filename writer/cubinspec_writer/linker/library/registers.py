@@ -16,35 +16,42 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cubinspec_writer.linker.model import Symbol
-    from cubinspec_writer.linker.state import LinkState
+    from cubinspec_writer.linker.graph import Graph
+    from cubinspec_writer.linker.model import InputObject, Symbol
+    from cubinspec_writer.linker.state import Attributes, Job, Sections, Unified
 
 
-def code_order(half: LinkState) -> list[Symbol]:
+def code_order(sections: Sections) -> list[Symbol]:
     """Linked functions with code, in the order of their sections."""
     return [
         s.owner
-        for s in half.sections.made
+        for s in sections.made
         if s.flags & SHF_EXECINSTR and s.owner is not None and s.owner.is_function
     ]
 
 
 def climbed_registers(
-    half: LinkState, tell: Callable[[int, Symbol, Symbol], None] | None = None
+    job: Job,
+    objects: list[InputObject],
+    sections: Sections,
+    unified: Unified,
+    attributes: Attributes,
+    graph: Graph,
+    tell: Callable[[int, Symbol, Symbol], None] | None = None,
 ) -> dict[Symbol, int]:
     """Registers of every linked function, those of kernels with what they call.
 
     Args:
         tell: called with a count, the function it comes from and the kernel that takes it over.
     """
-    order = code_order(half)
-    registers = dict.fromkeys(order, 0) | FunctionFacts(half).registers
-    if half.options.relocatable:
+    order = code_order(sections)
+    registers = dict.fromkeys(order, 0) | FunctionFacts(objects, unified, attributes).registers
+    if job.options.relocatable:
         return registers
     kernels = [f for f in reversed(order) if f.is_entry]
     reached_by: dict[Symbol, list[Symbol]] = {}
     for kernel in kernels:
-        for function in half.graph.reachable(kernel):
+        for function in graph.reachable(kernel):
             reached_by.setdefault(function, []).append(kernel)
     for function in order:
         if function.is_entry:
@@ -57,10 +64,10 @@ def climbed_registers(
     return registers
 
 
-def register_limits(half: LinkState) -> dict[Symbol, int]:
+def register_limits(attributes: Attributes, graph: Graph) -> dict[Symbol, int]:
     """Kernels that may not have all registers and call something -> what they may have."""
-    limits = half.attributes.register_limits
-    return {kernel: limits[kernel] for kernel in limits if half.graph.edges(kernel)}
+    limits = attributes.register_limits
+    return {kernel: limits[kernel] for kernel in limits if graph.edges(kernel)}
 
 
 def limit_error(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.inputs.rows import InSection
     from cubinspec_writer.linker.inputs.uidx import Identifier
     from cubinspec_writer.linker.model import InputObject
-    from cubinspec_writer.linker.state import LinkState
+    from cubinspec_writer.linker.state import Job, Unified
 
 
 #: Attributes of all stubs of an executable.
@@ -38,11 +38,11 @@ def is_stub(section: InSection) -> bool:
     return section.name.startswith(STUB_CODE)
 
 
-def linked_stubs(state: LinkState) -> list[Symbol]:
+def linked_stubs(objects: list[InputObject]) -> list[Symbol]:
     """The stubs of unified functions."""
     return [
         symbol
-        for obj in state.objects
+        for obj in objects
         for row in obj.functions
         if (symbol := obj.bound[row.index]) is not None
         and row.shndx < len(obj.sections)
@@ -50,21 +50,21 @@ def linked_stubs(state: LinkState) -> list[Symbol]:
     ]
 
 
-def later_stubs(state: LinkState, obj: InputObject) -> set[Symbol]:
+def later_stubs(job: Job, unified: Unified, obj: InputObject) -> set[Symbol]:
     """The stubs of an input that are not the first one of the table.
 
     The finalizer looks for the frame of code that begins where its section does.
     """
-    if state.index is None or state.options.relocatable:
+    if job.index is None or job.options.relocatable:
         return set()
-    first = {identifier for identifier, at in state.index.functions.offsets if at == 0}
+    first = {identifier for identifier, at in job.index.functions.offsets if at == 0}
     names = {
         STUB + symbol.name
         for source in obj.of_types((SHT_CUDA_UFT_ENTRY,))
         for symbol, _, identifier in identifier_rows(obj, source)
         if identifier in first
     }
-    return {s for s in obj.called.values() if s in state.unified.stubs and s.name not in names}
+    return {s for s in obj.called.values() if s in unified.stubs and s.name not in names}
 
 
 def identifier_rows(

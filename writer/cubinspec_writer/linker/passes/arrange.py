@@ -23,7 +23,7 @@ from cubinspec_writer.linker.model import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec_writer.linker.inputs.uidx import Identifier, Window
-    from cubinspec_writer.linker.state import LinkState
+    from cubinspec_writer.linker.state import Job, Relocations, Sections, Unified
 
 _MISSING_INDEX = "Unified symbols found but index file not specified."
 
@@ -38,34 +38,41 @@ WRITES = (
 FREEZES = "object.placed row.offset symbol.value unified.mismatch"
 
 
-def run(state: LinkState) -> None:
+def run(job: Job, sections: Sections, relocations: Relocations, unified: Unified) -> None:
     """Give stubs and variables the places that the index says.
 
     What is wrong is told after what is undefined.
 
     Rule U1.
     """
-    index = state.index
+    index = job.index
     if index is None:
-        state.unified.mismatch = _MISSING_INDEX
+        unified.mismatch = _MISSING_INDEX
         return
-    functions, data = state.sections.find(UFT), state.sections.find(UDT)
+    functions, data = sections.find(UFT), sections.find(UDT)
     try:
         if functions is not None:
-            _arrange_functions(state, functions, index.functions)
+            _arrange_functions(job, sections, relocations, unified, functions, index.functions)
         if data is not None:
-            _arrange_data(state, data, index.variables)
+            _arrange_data(sections, relocations, unified, data, index.variables)
     except _MismatchError as error:
-        state.unified.mismatch = str(error)
+        unified.mismatch = str(error)
 
 
 class _MismatchError(Exception):
     """The index is not that of this program."""
 
 
-def _arrange_functions(state: LinkState, table: OutSection, window: Window) -> None:
+def _arrange_functions(
+    job: Job,
+    sections: Sections,
+    relocations: Relocations,
+    unified: Unified,
+    table: OutSection,
+    window: Window,
+) -> None:
     """Put the stubs into the slots that the index gives them (rule U5)."""
-    rows, stubs = _rows(state, UFT_ENTRY), state.unified.stubs
+    rows, stubs = _rows(sections, unified, UFT_ENTRY), unified.stubs
     if len(stubs) != len(rows):
         raise _MismatchError(
             "Internal error: Number of .nv.uft jump slots != Number of entries in .nv.uft.entry"
@@ -78,7 +85,7 @@ def _arrange_functions(state: LinkState, table: OutSection, window: Window) -> N
         raise UnsupportedLinkError("several unified functions of one name")
     end = max(places.values(), default=-SLOT) + SLOT
     left = [row.stub.value for row in rows if row.stub and row not in places]
-    if not state.family.capsule and left and max(left) >= end:
+    if not job.family.capsule and left and max(left) >= end:
         raise _MismatchError("Internal error: relocation is past end of offset")
     _check_all_placed(rows, places)
     merged = {stub.value: stub for stub in stubs}
@@ -90,34 +97,43 @@ def _arrange_functions(state: LinkState, table: OutSection, window: Window) -> N
             raise _no_room(row.symbol, offset, table)
         slots[offset] = row.stub
         row.offset = row.stub.value = offset
-    scale = MERCURY_SLOT if state.family.keeps_symbols else SLOT
+    scale = MERCURY_SLOT if job.family.keeps_symbols else SLOT
     for is_rela in (False, True):
-        relocs = state.relocations.sections.get((table, is_rela))
+        relocs = relocations.sections.get((table, is_rela))
         if relocs is not None:
             relocs.relocs = [
                 reloc.at(merged[reloc.offset // SLOT * SLOT].value // SLOT * scale)
                 for reloc in relocs.relocs
             ]
-    _fill_table(state, table, [slots[offset] for offset in sorted(slots)])
+    _fill_table(
+        job, sections, relocations, unified, table, [slots[offset] for offset in sorted(slots)]
+    )
 
 
-def _fill_table(state: LinkState, table: OutSection, stubs: list[Symbol]) -> None:
+def _fill_table(
+    job: Job,
+    sections: Sections,
+    relocations: Relocations,
+    unified: Unified,
+    table: OutSection,
+    stubs: list[Symbol],
+) -> None:
     """Write the code of the stubs in the order of their slots."""
     from cubinspec_writer.linker.finalizer.frames import set_length
     from cubinspec_writer.linker.finalizer.stubs import capsule, finalize_symbols, finalized
 
     code: list[bytes] = []
     for stub in stubs:
-        obj, source = state.unified.stubs[stub]
+        obj, source = unified.stubs[stub]
         code.append(source.data)
         obj.placed[source.index] = (table, stub.value)
-    if state.family.keeps_symbols:
+    if job.family.keeps_symbols:
         table.content = capsule(code)
-    elif state.family.capsule:
+    elif job.family.capsule:
         table.content = finalized(code)
         length = finalize_symbols(stubs, len(table.content))
-        frames = state.sections.find(FRAMES)
-        relocs = state.relocations.sections.get((frames, True)) if frames is not None else None
+        frames = sections.find(FRAMES)
+        relocs = relocations.sections.get((frames, True)) if frames is not None else None
         for reloc in relocs.relocs if relocs is not None else ():
             if reloc.symbol is stubs[0] and frames is not None and not is_clear(reloc.r_type):
                 set_length(frames, reloc.offset, length)
@@ -125,14 +141,20 @@ def _fill_table(state: LinkState, table: OutSection, stubs: list[Symbol]) -> Non
         table.content = b"".join(code)
 
 
-def _arrange_data(state: LinkState, table: OutSection, window: Window) -> None:
+def _arrange_data(
+    sections: Sections,
+    relocations: Relocations,
+    unified: Unified,
+    table: OutSection,
+    window: Window,
+) -> None:
     """Move unified variables to their places (rules U4, U5)."""
-    rows = _rows(state, UDT_ENTRY)
+    rows = _rows(sections, unified, UDT_ENTRY)
     places = _places(rows, window)
     if max((at + row.symbol.size for row, at in places.items()), default=0) != window.size:
         raise _MismatchError("Internal error: size of uidx window != nv.udt")
     _check_all_placed(rows, places)
-    _check_relocations(state, table, places)
+    _check_relocations(relocations, table, places)
     old = bytes(table.content)
     # 0 in between, where nvlink leaves what its memory held.
     data = bytearray(min(window.size, len(old)))
@@ -148,11 +170,13 @@ def _arrange_data(state: LinkState, table: OutSection, window: Window) -> None:
     table.content = data
 
 
-def _check_relocations(state: LinkState, table: OutSection, places: dict[UnifiedRow, int]) -> None:
+def _check_relocations(
+    relocations: Relocations, table: OutSection, places: dict[UnifiedRow, int]
+) -> None:
     """nvlink leaves relocations where they were, and writes addresses into other variables."""
     moved = [row.symbol for row, offset in places.items() if row.symbol.value != offset]
     for is_rela in (False, True):
-        relocs = state.relocations.sections.get((table, is_rela))
+        relocs = relocations.sections.get((table, is_rela))
         offsets = [reloc.offset for reloc in relocs.relocs] if relocs is not None else []
         for symbol in moved:
             if any(symbol.value <= offset < symbol.value + symbol.size for offset in offsets):
@@ -167,9 +191,9 @@ def _no_room(symbol: Symbol, offset: int, table: OutSection) -> _MismatchError:
     )
 
 
-def _rows(state: LinkState, name: str) -> list[UnifiedRow]:
-    section = state.sections.find(name)
-    return state.unified.rows.get(section, []) if section is not None else []
+def _rows(sections: Sections, unified: Unified, name: str) -> list[UnifiedRow]:
+    section = sections.find(name)
+    return unified.rows.get(section, []) if section is not None else []
 
 
 def _places(rows: list[UnifiedRow], window: Window) -> dict[UnifiedRow, int]:

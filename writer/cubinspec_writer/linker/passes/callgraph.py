@@ -12,8 +12,9 @@ from cubinspec_writer.linker.library.copies import accepted_here, function_at, t
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cubinspec_writer.linker.graph import Graph
     from cubinspec_writer.linker.model import InputObject, Symbol
-    from cubinspec_writer.linker.state import LinkState
+    from cubinspec_writer.linker.state import Job, Maker, Names, Sections
 
 READS = "object.bound object.called symbol.definition symbol.kind symbol.live symbol.replaced"
 WRITES = (
@@ -27,32 +28,38 @@ FREEZES = (
 )
 
 
-def run(state: LinkState) -> None:
+def run(
+    job: Job,
+    objects: list[InputObject],
+    names: Names,
+    sections: Sections,
+    graph: Graph,
+    maker: Maker,
+) -> None:
     """Join the call graphs of all inputs, and make the sections that tell the joined one."""
-    _join(state)
-    _create_sections(state)
+    _join(job, objects, names, graph)
+    _create_sections(sections, graph, maker)
 
 
-def _join(state: LinkState) -> None:
+def _join(job: Job, objects: list[InputObject], names: Names, graph: Graph) -> None:
     """Join the call graphs of all inputs over live functions and collect the signatures."""
-    graph = state.graph
-    for obj in state.objects:
+    for obj in objects:
         live = {index: symbol for index, symbol in obj.called.items() if symbol.live}
-        _add_edges(state, graph.calls, obj, obj.callgraph.calls, live)
+        _add_edges(job, graph.calls, obj, obj.callgraph.calls, live)
         for a, b in obj.callgraph.address_taken:
-            _add_signature(state, graph.address_taken, obj, a, b)
+            _add_signature(names, graph.address_taken, obj, a, b)
         for a, b in obj.callgraph.indirect:
-            _add_signature(state, graph.indirect, obj, a, b, of_call=True)
-        _add_edges(state, graph.references, obj, obj.callgraph.references, live)
+            _add_signature(names, graph.indirect, obj, a, b, of_call=True)
+        _add_edges(job, graph.references, obj, obj.callgraph.references, live)
         for a, b in obj.prototypes:
             symbol, text = function_at(obj, a), obj.string(b)
-            state.names.signatures.setdefault(text)
+            names.signatures.setdefault(text)
             if symbol is not None and symbol.live:
                 graph.prototypes.setdefault(symbol, text)
 
 
 def _add_edges(
-    state: LinkState,
+    job: Job,
     edges: dict[Symbol, list[Symbol]],
     obj: InputObject,
     pairs: list[tuple[int, int]],
@@ -67,7 +74,7 @@ def _add_edges(
         # Two copies of a caller list a common callee twice (rule W2), but not with `-r` (rule R11).
         seen = callees.get(source)
         if seen is None:
-            before = edges.get(source, ()) if state.options.relocatable else ()
+            before = edges.get(source, ()) if job.options.relocatable else ()
             seen = callees[source] = set(before)
         if target not in seen:
             seen.add(target)
@@ -75,7 +82,7 @@ def _add_edges(
 
 
 def _add_signature(
-    state: LinkState,
+    names: Names,
     table: dict[Symbol, list[str]],
     obj: InputObject,
     a: int,
@@ -84,7 +91,7 @@ def _add_signature(
     of_call: bool = False,
 ) -> None:
     symbol, text = function_at(obj, a), obj.string(b)
-    state.names.signatures.setdefault(text)
+    names.signatures.setdefault(text)
     if symbol is None or not symbol.live:
         return
     if not (accepted_here(obj, a) if of_call else takes_address(obj, a)):
@@ -95,9 +102,9 @@ def _add_signature(
         texts.append(text)
 
 
-def _create_sections(state: LinkState) -> None:
+def _create_sections(sections: Sections, graph: Graph, maker: Maker) -> None:
     """Create `.nv.callgraph` and `.nv.prototype` (which is left out when it would be empty)."""
-    callgraph = state.create_section(".nv.callgraph", SHT_CUDA_CALLGRAPH, 0, 4, entsize=8)
-    prototype = state.create_section(".nv.prototype", SHT_CUDA_PROTOTYPE, 0, 4, entsize=8)
-    prototype.emitted = any(f not in state.graph.address_taken for f in state.graph.prototypes)
-    state.sections.callgraph, state.sections.prototype = callgraph, prototype
+    callgraph = maker.create_section(".nv.callgraph", SHT_CUDA_CALLGRAPH, 0, 4, entsize=8)
+    prototype = maker.create_section(".nv.prototype", SHT_CUDA_PROTOTYPE, 0, 4, entsize=8)
+    prototype.emitted = any(f not in graph.address_taken for f in graph.prototypes)
+    sections.callgraph, sections.prototype = callgraph, prototype

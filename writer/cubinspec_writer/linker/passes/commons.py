@@ -6,7 +6,7 @@ from cubinspec_generated.codes import SHF_ALLOC, SHF_WRITE, SHT_CUDA_GLOBAL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cubinspec_writer.linker.state import LinkState
+    from cubinspec_writer.linker.state import Maker, Sections, Symbols
 
 _GLOBAL = ".nv.global"
 
@@ -21,14 +21,12 @@ WRITES = (
 FREEZES = ""
 
 
-def run(state: LinkState) -> None:
+def run(symbols: Symbols, sections: Sections, maker: Maker) -> None:
     """Allocate common variables, the one that was first met as common last (rule W16)."""
-    commons = [
-        symbol for name in state.symbols.commons if (symbol := state.symbols.by_name[name]).common
-    ]
+    commons = [symbol for name in symbols.commons if (symbol := symbols.by_name[name]).common]
     if not commons:
         return
-    section = state.sections.find(_GLOBAL) or state.create_section(
+    section = sections.find(_GLOBAL) or maker.create_section(
         _GLOBAL, SHT_CUDA_GLOBAL, SHF_ALLOC | SHF_WRITE, 0
     )
     for symbol in reversed(commons):

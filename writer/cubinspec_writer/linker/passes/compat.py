@@ -2,7 +2,7 @@
 
 The section starts with the leading codes, then has the others in the order in which inputs have
 them (an input's own, then those it lacks and that count with a value of their own), then the
-trailing codes.
+trailing codes. What other toolkits do is in their rows (rule K2).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec.format.attributes import RawRecord
     from cubinspec_writer.linker.model import InputObject
-    from cubinspec_writer.linker.state import LinkState
+    from cubinspec_writer.linker.state import Job, Sections
 
 #: Code -> value that an input without the record stands for.
 _MISSING = {
@@ -36,24 +36,30 @@ WRITES = "section.content"
 FREEZES = ""
 
 
-def run(state: LinkState) -> None:
+def run(job: Job, objects: list[InputObject], sections: Sections) -> None:
     """Write the section."""
-    tables = [table for obj in state.objects if (table := _records(obj)) is not None]
+    tables = [table for obj in objects if (table := _records(obj)) is not None]
     values: dict[int, list[int]] = {}
+    merges = job.toolkit.merges
+    missing: dict[int, int | None] = dict(_MISSING)
+    for code, (_, own, _) in merges.items():
+        missing[code] = own
+    absent = sorted(code for code, value in missing.items() if value is not None)
     for table in tables:
-        lacking = [code for code in _MISSING if code not in table]
+        lacking = [code for code in absent if code not in table]
         for code in (*table, *lacking):
             values.setdefault(code, [])
     for code, column in values.items():
-        default = _MISSING.get(code)
+        default = missing.get(code)
         found = (_value(table[code]) if code in table else default for table in tables)
         column += [value for value in found if value is not None]
-    ends = (*compat.LEADING, *compat.TRAILING)
-    order = (*compat.LEADING, *(c for c in values if c not in ends), *compat.TRAILING)
-    state.sections.fixed[".nv.compat"].content = b"".join(
+    trailing = [code for code in compat.TRAILING if code not in merges]
+    ends = (*compat.LEADING, *trailing)
+    order = (*compat.LEADING, *(c for c in values if c not in ends), *trailing)
+    sections.fixed[".nv.compat"].content = b"".join(
         _encode(code, merged)
         for code in order
-        if (merged := _merge(state, code, values.get(code, []))) is not None
+        if (merged := _merge(job, objects, code, values.get(code, []))) is not None
     )
 
 
@@ -69,18 +75,32 @@ def _value(record: RawRecord) -> int:
     return immediate(record) & 0xFF if record[0] == EIFMT_BVAL else immediate(record)
 
 
-def _merge(state: LinkState, code: int, values: list[int]) -> int | None:
+def _merge(job: Job, objects: list[InputObject], code: int, values: list[int]) -> int | None:
     """The merged value by the rule of the code; None when it is not written."""
     attribute = compat.ATTRIBUTES.get(code)
-    match "drop" if attribute is None else attribute.merge:
+    rule, _, omits = job.toolkit.merges.get(
+        code, ("drop" if attribute is None else attribute.merge, None, False)
+    )
+    merged = _by_rule(job, objects, code, rule, values)
+    return None if omits and not merged else merged
+
+
+def _by_rule(
+    job: Job, objects: list[InputObject], code: int, rule: str, values: list[int]
+) -> int | None:
+    match rule:
         case "variant":
-            return state.target.compat_value(code)
-        case "architecture":
-            known = state.target.compat_value(code)
+            return job.target.compat_value(code)
+        case "architecture" | "architecture_or_and":
+            known = job.target.compat_value(code)
+            if code == EICOMPAT_ATTR_CAN_FASTPATH_FINALIZE and not job.family.capsule:
+                known = None  # no finalizer meets SASS alone (rule T8)
+            if known is None and rule == "architecture_or_and":
+                return _common_bits(values)
             return (
                 known
                 if known is None or code != EICOMPAT_ATTR_CAN_FASTPATH_FINALIZE
-                else _fast_path(state, known)
+                else _fast_path(objects, known)
             )
         case "max":
             return max(values, default=0)
@@ -96,6 +116,14 @@ def _merge(state: LinkState, code: int, values: list[int]) -> int | None:
         case "zero_or_max_fields":
             return _merge_parts(code, values)
     return None
+
+
+def _common_bits(values: list[int]) -> int:
+    """The bits that all values have."""
+    common = values[0]
+    for value in values:
+        common &= value
+    return common
 
 
 def _merge_parts(code: int, values: list[int]) -> int:
@@ -116,12 +144,12 @@ def _encode(code: int, value: int) -> RawRecord:
     return raw_record(_FORMATS[layout.format], code, value)
 
 
-def _fast_path(state: LinkState, unrestricted: int) -> int:
+def _fast_path(objects: list[InputObject], unrestricted: int) -> int:
     """What the finalizer may do fast: bits that all linked code allows."""
     from cubinspec_writer.linker.finalizer.fastpath import merged_mask  # from sm_100 on only
 
     inputs = []
-    for obj in state.objects:
+    for obj in objects:
         record = (_records(obj) or {}).get(EICOMPAT_ATTR_CAN_FASTPATH_FINALIZE)
         inputs.append((obj, None if record is None else int.from_bytes(record[4:], "little")))
     return merged_mask(inputs, unrestricted)

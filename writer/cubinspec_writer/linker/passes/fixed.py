@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cubinspec.format.sections import SHNDX
 from cubinspec_generated import records
 from cubinspec_generated.codes import (
     SHF_NOTE_NV_TKINFO,
@@ -18,7 +19,8 @@ from cubinspec_writer.linker.model import UFT_ENTRY, OutSection
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cubinspec_writer.linker.state import LinkState
+    from cubinspec_writer.linker.model import InputObject
+    from cubinspec_writer.linker.state import Job, Maker, Names, Sections
 
 READS = ""
 WRITES = (
@@ -28,9 +30,11 @@ WRITES = (
 FREEZES = "section.has_symbol sections.fixed"
 
 
-def run(state: LinkState) -> None:
+def run(
+    job: Job, objects: list[InputObject], names: Names, sections: Sections, maker: Maker
+) -> None:
     """Enter the sections that every output has."""
-    family = state.family
+    family = job.family
     fixed = {
         ".shstrtab": OutSection(".shstrtab", SHT_STRTAB, 0, 1),
         ".strtab": OutSection(".strtab", SHT_STRTAB, 0, 1),
@@ -43,26 +47,26 @@ def run(state: LinkState) -> None:
     if not family.compat_section:
         del fixed[".nv.compat"]
     for name, section in fixed.items():
-        if name == ".nv.info" and state.index is not None and not state.options.relocatable:
-            _create_function_rows(state)
+        if name == ".nv.info" and job.index is not None and not job.options.relocatable:
+            _create_function_rows(objects, maker)
         section.has_symbol = section.sh_type == SHT_NOTE
-        state.names.entries.append(section)
+        names.entries.append(section)
         if name == ".symtab":
-            state.names.add(".symtab_shndx")
-    if state.index is not None:
-        copy = state.create_section(".nv.uidx", SHT_CUDA_UIDX, 0, 1)
-        copy.content = state.index.data
+            names.add(SHNDX)
+    if job.index is not None:
+        copy = maker.create_section(".nv.uidx", SHT_CUDA_UIDX, 0, 1)
+        copy.content = job.index.data
     fixed[".note.nv.cuinfo"].info_section = fixed.get(".nv.compat")
-    fixed[".nv.info"].emitted = any(has_globals(obj) for obj in state.objects)
-    state.sections.fixed = fixed
+    fixed[".nv.info"].emitted = any(has_globals(obj) for obj in objects)
+    sections.fixed = fixed
 
 
-def _create_function_rows(state: LinkState) -> None:
+def _create_function_rows(objects: list[InputObject], maker: Maker) -> None:
     """The rows of functions come in front of `.nv.info` where there is a table of functions.
 
     Rule U3.
     """
     from cubinspec_writer.linker.library.unified import is_stub  # with an index only
 
-    if any(is_stub(s) for obj in state.objects for s in obj.sections):
-        state.create_section(UFT_ENTRY, SHT_CUDA_UFT_ENTRY, 0, 32, entsize=records.UFT_ENTRY.size)
+    if any(is_stub(s) for obj in objects for s in obj.sections):
+        maker.create_section(UFT_ENTRY, SHT_CUDA_UFT_ENTRY, 0, 32, entsize=records.UFT_ENTRY.size)

@@ -7,7 +7,7 @@ from cubinspec_writer.linker.model import UFT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cubinspec_writer.linker.state import LinkState
+    from cubinspec_writer.linker.state import Sections, Unified
 
 READS = (
     "row.flags row.identifier row.offset row.symbol sections.unowned symbol.index symbol.value "
@@ -17,9 +17,9 @@ WRITES = "section.content section.info_value"
 FREEZES = "section.info_value"
 
 
-def run(state: LinkState) -> None:
+def run(sections: Sections, unified: Unified) -> None:
     """Write the tables; symbols are numbered and have their place."""
-    for section, rows in state.unified.rows.items():
+    for section, rows in unified.rows.items():
         section.data += b"".join(
             records.UFT_ENTRY.pack(
                 row.symbol.index,
@@ -29,6 +29,6 @@ def run(state: LinkState) -> None:
             )
             for row in rows
         )
-    table = state.sections.find(UFT)
-    if table is not None and state.unified.stubs:
-        table.info_value = next(iter(state.unified.stubs)).index
+    table = sections.find(UFT)
+    if table is not None and unified.stubs:
+        table.info_value = next(iter(unified.stubs)).index

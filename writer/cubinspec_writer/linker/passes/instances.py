@@ -22,7 +22,15 @@ from cubinspec_writer.linker.model import SHARED_POOL, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cubinspec_writer.linker.state import LinkState
+    from cubinspec_writer.linker.state import (
+        Maker,
+        Names,
+        Reach,
+        Relocations,
+        Sections,
+        SharedMemory,
+        Symbols,
+    )
 
 _NAME = "externsharedinstance"
 _ALIGN = 16
@@ -40,7 +48,15 @@ WRITES = (
 FREEZES = "section.nobits_size shared.instances symbol.section"
 
 
-def run(state: LinkState) -> None:
+def run(
+    names: Names,
+    symbols: Symbols,
+    sections: Sections,
+    relocations: Relocations,
+    shared: SharedMemory,
+    reach: Reach,
+    maker: Maker,
+) -> None:
     """Sizes of shared sections with `-r`, and the symbols for arrays of dynamic size.
 
     A section has the size of its variables, and the alignment on top unless the sum is larger;
@@ -48,37 +64,35 @@ def run(state: LinkState) -> None:
 
     Rule R3.
     """
-    pool = state.sections.find(SHARED_POOL)
+    pool = sections.find(SHARED_POOL)
     least = pool.align if pool is not None else 0
-    for section, members in state.sections.members.items():
+    for section, members in sections.members.items():
         if section.sh_type == SHT_CUDA_SHARED and section.emitted:
             section.align = max(section.align, least)
             section.nobits_size = _sized(_static_size(members), section.align)
     arrays = (
-        {s for s in state.sections.members.get(pool, ()) if _is_array(s)}
-        if pool is not None
-        else set()
+        {s for s in sections.members.get(pool, ()) if _is_array(s)} if pool is not None else set()
     )
     if not arrays or pool is None:
         return
     pool.align = max(pool.align, _ALIGN)
-    pool.nobits_size = _sized(_static_size(state.sections.members.get(pool, [])), pool.align)
+    pool.nobits_size = _sized(_static_size(sections.members.get(pool, [])), pool.align)
     for array in arrays:
         array.section = pool
-    for kernel in [f for f in state.symbols.functions if f.is_entry]:
-        own = state.shared_section(kernel) if least == _ALIGN else None
+    for kernel in [f for f in symbols.functions if f.is_entry]:
+        own = maker.shared_section(kernel) if least == _ALIGN else None
         if own is not None and not own.emitted:
             # As in a final link, this alignment says that there are such arrays.
             own.emitted, own.align, own.nobits_size = True, least, _sized(0, least)
     naming: dict[Symbol, int] = {}
-    for (target, _), relocs in state.relocations.sections.items():
+    for (target, _), relocs in relocations.sections.items():
         owner = target.owner
         if owner is not None and owner.is_entry and target is owner.section:
             first = min((r.serial for r in relocs.relocs if r.symbol in arrays), default=None)
             if first is not None:
                 naming[owner] = min(first, naming.get(owner, first))
     for kernel in sorted(naming, key=naming.__getitem__):
-        _make_instance(state, kernel, arrays, least)
+        _make_instance(names, sections, shared, reach, maker, kernel, arrays, least)
 
 
 def _is_array(symbol: Symbol) -> bool:
@@ -86,21 +100,30 @@ def _is_array(symbol: Symbol) -> bool:
     return symbol.space == STO_CUDA_SHARED and not symbol.is_defined and symbol.size == 0
 
 
-def _make_instance(state: LinkState, kernel: Symbol, arrays: set[Symbol], least: int) -> None:
+def _make_instance(
+    names: Names,
+    sections: Sections,
+    shared: SharedMemory,
+    reach: Reach,
+    maker: Maker,
+    kernel: Symbol,
+    arrays: set[Symbol],
+    least: int,
+) -> None:
     """Point a kernel's relocations at its instance, behind its own variables."""
     assert kernel.section is not None
-    listed = [state.reloc_section(kernel.section, is_rela) for is_rela in (True, False)]
+    listed = [maker.reloc_section(kernel.section, is_rela) for is_rela in (True, False)]
     other = STO_CUDA_SHARED << STO_CUDA_SPACE_SHIFT | STV_INTERNAL
     instance = Symbol(_NAME, STB_WEAK, STT_CUDA_OBJECT, other, entered=True)
-    state.names.entries.append(instance)
-    state.shared.instances.add(instance)
+    names.entries.append(instance)
+    shared.instances.add(instance)
     for relocs in listed:
         if relocs is not None:
             relocs.relocs = [r.naming(instance) if r.symbol in arrays else r for r in relocs.relocs]
-    section = state.shared_section(kernel, make=True)
+    section = maker.shared_section(kernel, make=True)
     assert section is not None
-    instance.value = align_up(_static_size(state.sections.members.get(section, [])), _ALIGN)
-    align = max(section.align, least if state.is_kernel(kernel) else 0, _ALIGN)
+    instance.value = align_up(_static_size(sections.members.get(section, [])), _ALIGN)
+    align = max(section.align, least if reach.is_wanted(kernel) else 0, _ALIGN)
     # And a larger one of the pool that there are none.
     section.emitted = section.emitted or align == _ALIGN
     if section.emitted:

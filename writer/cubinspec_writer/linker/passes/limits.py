@@ -10,27 +10,37 @@ from cubinspec_writer.linker.library.registers import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cubinspec_writer.linker.model import Symbol
-    from cubinspec_writer.linker.state import LinkState
+    from cubinspec_writer.linker.diagnostics import Diagnostics
+    from cubinspec_writer.linker.graph import Graph
+    from cubinspec_writer.linker.model import InputObject, Symbol
+    from cubinspec_writer.linker.state import Attributes, Job, Sections, Unified
 
 READS = (
-    "attributes.register_limits graph.calls graph.indirect object.bound section.flags "
-    "section.owner sections.made symbol.definition symbol.kind symbol.live symbol.name "
-    "symbol.other unified.stubs"
+    "attributes.register_limits attributes.stated graph.calls graph.indirect object.bound "
+    "section.flags section.owner sections.made symbol.definition symbol.kind symbol.live "
+    "symbol.name symbol.other unified.stubs"
 )
 WRITES = ""
 FREEZES = ""
 
 
-def run(state: LinkState) -> None:
+def run(
+    job: Job,
+    objects: list[InputObject],
+    diagnostics: Diagnostics,
+    sections: Sections,
+    unified: Unified,
+    attributes: Attributes,
+    graph: Graph,
+) -> None:
     """Report an error for every count that a kernel's limit forbids (rule M5)."""
-    limits = register_limits(state)
-    if not limits or state.options.relocatable:
+    limits = register_limits(attributes, graph)
+    if not limits or job.options.relocatable:
         return
 
     def tell(count: int, function: Symbol, kernel: Symbol) -> None:
         text = limit_error(limits, count, function, kernel)
         if text is not None:
-            state.diagnostics.error(text)
+            diagnostics.error(text)
 
-    climbed_registers(state, tell)
+    climbed_registers(job, objects, sections, unified, attributes, graph, tell)

@@ -8,13 +8,13 @@ functions are gone before anything is merged: they leave no symbol, section or s
 
 from __future__ import annotations
 
-from cubinspec_generated.codes import STT_FUNC
-from cubinspec_writer.linker.library.copies import reference_graph
+from cubinspec_generated.codes import STO_CUDA_ENTRY, STT_FUNC
+from cubinspec_writer.linker.library.copies import function_at, reference_graph, takes_address
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cubinspec_writer.linker.model import Symbol
-    from cubinspec_writer.linker.state import LinkState
+    from cubinspec_writer.linker.model import InputObject, Symbol
+    from cubinspec_writer.linker.state import Job, Reach
 
 READS = (
     "object.bound symbol.bind symbol.definition symbol.kind symbol.name symbol.other "
@@ -24,27 +24,29 @@ WRITES = "object.called symbol.live"
 FREEZES = "object.called symbol.live"
 
 
-def run(state: LinkState) -> None:
+def run(job: Job, objects: list[InputObject], reach: Reach) -> None:
     """Set `live` of every function symbol."""
-    for obj in state.objects:
+    for obj in objects:
         obj.called = {
             row.index: symbol
             for row in obj.named
             if (symbol := obj.bound[row.index]) is not None and symbol.kind == STT_FUNC
         }
-    options = state.options
+    if reach.filter is not None and reach.filter.launches:
+        reach.launched = _launched(objects)
+    options = job.options
     if options.relocatable or options.debug or options.preserve_relocs:
         return
-    functions = {symbol for obj in state.objects for symbol in obj.called.values()}
-    edges, held = reference_graph(state)
+    functions = {symbol for obj in objects for symbol in obj.called.values()}
+    edges, held = reference_graph(objects)
     live: set[Symbol] = set()
-    work = [f for f in functions if f.definition is not None and state.is_kernel(f)]
-    if state.index is not None:
+    work = [f for f in functions if f.definition is not None and reach.is_wanted(f)]
+    if job.index is not None:
         # Other programs enter through the stubs, of which nvlink thinks only where it does not look
         # at everything from one kernel (rule U10).
         from cubinspec_writer.linker.library.unified import linked_stubs
 
-        (held if len(work) == 1 else work).extend(linked_stubs(state))
+        (held if len(work) == 1 else work).extend(linked_stubs(objects))
     while work:
         function = work.pop()
         if function not in live:
@@ -56,3 +58,15 @@ def run(state: LinkState) -> None:
     live.update(t for f in held for t in edges.get(f, ()) if not t.is_defined)
     for function in functions:
         function.live = function in live
+
+
+def _launched(objects: list[InputObject]) -> set[Symbol]:
+    """Kernels whose address is taken, by code that is linked or not (rule V9)."""
+    return {
+        function
+        for obj in objects
+        for index, _ in obj.callgraph.address_taken
+        if (function := function_at(obj, index)) is not None
+        and function.other & STO_CUDA_ENTRY
+        and takes_address(obj, index)
+    }

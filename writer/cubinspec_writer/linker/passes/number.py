@@ -6,8 +6,9 @@ Names of unified tables, shared variables and parts of a kernel's own constant b
 
 from __future__ import annotations
 
-from cubinspec_generated.codes import SHF_EXECINSTR, SHT_CUDA_SHARED, SHT_PROGBITS
+from cubinspec_generated.codes import SHF_EXECINSTR, SHT_CUDA_SHARED
 from cubinspec_writer.linker.library.outsymbols import (
+    MAYBE_EMPTY,
     deferred_sections,
     has_symbol,
     is_dropped,
@@ -17,10 +18,18 @@ from cubinspec_writer.linker.model import OutSection, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cubinspec_writer.linker.state import LinkState
+    from cubinspec_writer.linker.state import (
+        Debug,
+        Handles,
+        Job,
+        Names,
+        Sections,
+        SharedMemory,
+        Symbols,
+    )
 
 #: Types of sections that have no section symbol when they are empty.
-_MAYBE_EMPTY = (SHT_CUDA_SHARED, SHT_PROGBITS)
+_MAYBE_EMPTY = MAYBE_EMPTY | {SHT_CUDA_SHARED}
 
 READS = (
     "debug.emptied handles.kernels names.entries section.content section.emitted section.flags "
@@ -33,24 +42,36 @@ WRITES = "section.info_value section.symbol_index symbol.index symbol.size symbo
 FREEZES = "section.symbol_index symbol.index symbol.size symbols.numbered"
 
 
-def run(state: LinkState) -> None:
+def run(
+    job: Job,
+    names: Names,
+    symbols: Symbols,
+    sections: Sections,
+    shared: SharedMemory,
+    handles: Handles,
+    debug: Debug,
+) -> None:
     """Give every symbol of the output its number (that of the null symbol is 0)."""
-    symbols: list[Symbol | OutSection] = []
-    deferred = deferred_sections(state) if state.family.constant0_deferred else []
+    numbered: list[Symbol | OutSection] = []
+    deferred = (
+        deferred_sections(job, symbols, sections, handles) if job.family.constant0_deferred else []
+    )
     unnumbered = set(deferred)
-    for entry in state.names.entries:
+    for entry in names.entries:
         if type(entry) is OutSection:
             if not entry.emitted or not entry.has_symbol:
                 continue
-            if entry.sh_type in _MAYBE_EMPTY and not (entry.content or has_symbol(state, entry)):
+            if entry.sh_type in _MAYBE_EMPTY and not (
+                entry.content or has_symbol(job, sections, debug, entry)
+            ):
                 continue
             if not deferred or entry not in unnumbered:
-                symbols.append(entry)
-        elif type(entry) is Symbol and (is_ordinary(entry) or not is_dropped(state, entry)):
-            symbols.append(entry)
-    symbols += [s for s in state.symbols.globals if is_ordinary(s) or not is_dropped(state, s)]
-    symbols += [s for s in deferred if has_symbol(state, s)]
-    for index, item in enumerate(symbols, 1):
+                numbered.append(entry)
+        elif type(entry) is Symbol and (is_ordinary(entry) or not is_dropped(job, shared, entry)):
+            numbered.append(entry)
+    numbered += [s for s in symbols.globals if is_ordinary(s) or not is_dropped(job, shared, s)]
+    numbered += [s for s in deferred if has_symbol(job, sections, debug, s)]
+    for index, item in enumerate(numbered, 1):
         if type(item) is Symbol:
             item.index = index
             continue
@@ -58,24 +79,24 @@ def run(state: LinkState) -> None:
         if item.made_symbol is not None:
             item.made_symbol.index = index
     if (
-        state.family.constant0_deferred
-        and not state.family.keeps_symbols
-        and not state.options.relocatable
+        job.family.constant0_deferred
+        and not job.family.keeps_symbols
+        and not job.options.relocatable
     ):
-        _size_aliases(state)
-    state.symbols.numbered = symbols
-    for function in state.symbols.functions:
+        _size_aliases(symbols)
+    symbols.numbered = numbered
+    for function in symbols.functions:
         section = function.section
         if section is not None and section.owner is function and section.flags & SHF_EXECINSTR:
-            count = section.info_value if state.family.registers_in_sh_info else 0
+            count = section.info_value if job.family.registers_in_sh_info else 0
             section.info_value = function.index | count
 
 
-def _size_aliases(state: LinkState) -> None:
+def _size_aliases(symbols: Symbols) -> None:
     """The finalizer gives the size of code to the first symbol of its section, too (rule A4)."""
     aliases = [
         (f, owner)
-        for f in state.symbols.functions
+        for f in symbols.functions
         if f.section is not None and (owner := f.section.owner) is not None and owner is not f
     ]
     sized: set[Symbol] = set()

@@ -52,12 +52,23 @@ from cubinspec_writer.linker.model import (
     Reloc,
     Symbol,
 )
-from cubinspec_writer.linker.state import LinkState, is_rel
+from cubinspec_writer.linker.state import is_rel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container
 
+    from cubinspec_writer.linker.diagnostics import Diagnostics
+    from cubinspec_writer.linker.model import InputObject
+    from cubinspec_writer.linker.state import (
+        Handles,
+        Job,
+        Relocations,
+        Sections,
+        SharedMemory,
+        Symbols,
+        Unified,
+    )
 
 #: Kind of what the driver fills in whatever the type: Mercury code leaves reserved shared memory
 #: to it (tcgen05).
@@ -84,22 +95,33 @@ READS = (
     "section.name section.owner section.sh_type sections.unowned shared.dynamic_start "
     "shared.instances shared.unreached symbol.definition symbol.internal symbol.kind symbol.live "
     "symbol.name symbol.other symbol.section symbol.size symbol.value symbols.functions "
-    "unified.rows unified.stubs"
+    "unified.mismatch unified.rows unified.stubs"
 )
 WRITES = "relocations.applied section.content section.emitted section.relocs"
 FREEZES = "relocations.applied"
 
 
-def run(state: LinkState) -> None:
+def run(
+    job: Job,
+    objects: list[InputObject],
+    diagnostics: Diagnostics,
+    symbols: Symbols,
+    sections: Sections,
+    relocations: Relocations,
+    shared: SharedMemory,
+    handles: Handles,
+    unified: Unified,
+) -> None:
     """Apply, retype or keep every relocation of every section (rule X12)."""
-    _drop_aliases(state)
-    final = not state.options.relocatable
-    retype = columns.RETYPE if final and state.index is None else {}
-    slots: Container[Symbol] = () if final else state.handles.slots
+    _drop_aliases(symbols, relocations)
+    values = _Values(job, objects, shared, handles)
+    final = not job.options.relocatable
+    retype = columns.RETYPE if final and job.index is None else {}
+    slots: Container[Symbol] = () if final else handles.slots
     stays: dict[Symbol, Container[int]] = {}
     #: Types that stay as they are where they name a linked function, the most frequent case.
     of_functions = _STAYING["function"] - retype.keys() - CLEARING if final else frozenset()
-    for section in [s for s in state.relocations.sections.values() if s.relocs]:
+    for section in [s for s in relocations.sections.values() if s.relocs]:
         target = section.info_section
         assert target is not None
         kept: list[Reloc] = []
@@ -115,46 +137,76 @@ def run(state: LinkState) -> None:
             if stay is None:
                 if not final and _is_lost(symbol):
                     raise UnsupportedLinkError(f"-r with '{symbol.name}', which no input defines")
-                stay = stays[symbol] = _types_kept(state, symbol)
+                stay = stays[symbol] = _types_kept(job, sections, shared, unified, symbol)
             if r_type in stay:
                 if r_type in retype:
                     reloc = reloc.of_type(retype[r_type])
                 elif symbol in slots:
-                    _apply(state, target, [reloc], from_field=False)
+                    values.write(target, [reloc], from_field=False)
                 kept.append(reloc)
             else:
                 resolved.append(reloc)
         section.relocs = kept
+        if unified.mismatch is None:
+            _check_places(job, diagnostics, target, kept, resolved)
         if not resolved:
             continue
         # Mercury code is packed: `capsule` writes the values there.
-        if not (state.family.keeps_symbols and target.flags & SHF_EXECINSTR):
-            _apply(state, target, resolved, from_field=is_rel(section))
-        state.relocations.applied.setdefault(target, []).extend(resolved)
-        if target in state.relocations.resolved:
-            listing = state.relocations.resolved[target].relocs
-            listing += [r for r in resolved if _is_listed(state, target, r)]
-    for section in state.relocations.sections.values():
+        if not (job.family.keeps_symbols and target.flags & SHF_EXECINSTR):
+            values.write(target, resolved, from_field=is_rel(section))
+        relocations.applied.setdefault(target, []).extend(resolved)
+        if target in relocations.resolved:
+            listing = relocations.resolved[target].relocs
+            listing += [r for r in resolved if _is_listed(job, shared, target, r)]
+    for section in relocations.sections.values():
         section.emitted = bool(section.relocs)
-    for section in state.relocations.resolved.values():
+    for section in relocations.resolved.values():
         section.relocs.sort(key=lambda r: r.serial)
         section.emitted = bool(section.relocs)
 
 
-def _drop_aliases(state: LinkState) -> None:
+def _check_places(
+    job: Job,
+    diagnostics: Diagnostics,
+    target: OutSection,
+    kept: list[Reloc],
+    resolved: list[Reloc],
+) -> None:
+    """Refuse relocations of what lies behind the end of their section (rule M17).
+
+    Raises:
+        LinkError: there is one.
+    """
+    if job.family.keeps_symbols and target.flags & SHF_EXECINSTR:
+        return  # places in Mercury code are not those of its bytes
+    size = len(target.content)
+    if max([reloc.offset for reloc in resolved], default=-1) >= size:
+        text = "reloc address not found"
+    elif max([reloc.offset for reloc in kept], default=-1) >= size:
+        text = "relocation is past end of offset"
+    else:
+        return
+    if job.family.capsule:
+        raise UnsupportedLinkError(f"a relocation behind the end of '{target.name}'")
+    raise diagnostics.fatal(f"Internal error: {text}")
+
+
+def _drop_aliases(symbols: Symbols, relocations: Relocations) -> None:
     """Relocations name a function itself, not its alias (rule A2)."""
-    named = {alias: alias.section.owner for alias in state.aliases() if alias.section}
-    for section in state.relocations.sections.values() if named else ():
+    named = {alias: alias.section.owner for alias in symbols.aliases() if alias.section}
+    for section in relocations.sections.values() if named else ():
         section.relocs = [
             reloc.naming(named.get(reloc.symbol) or reloc.symbol) for reloc in section.relocs
         ]
 
 
-def _types_kept(state: LinkState, symbol: Symbol) -> Container[int]:
+def _types_kept(
+    job: Job, sections: Sections, shared: SharedMemory, unified: Unified, symbol: Symbol
+) -> Container[int]:
     """The relocation types that stay when they name a symbol."""
     if symbol.kind == STT_FUNC and symbol.is_defined:
         return _STAYING["function"]
-    kind = _kind_here(state, symbol)
+    kind = _kind_here(job, sections, shared, unified, symbol)
     return range(1 << 32) if kind == _DRIVERS else _STAYING.get(kind, ())
 
 
@@ -188,48 +240,56 @@ def _section_kind(section: OutSection | None) -> str:
     return "constant"
 
 
-def _has_table(state: LinkState, symbol: Symbol) -> bool:
+def _has_table(job: Job, sections: Sections, symbol: Symbol) -> bool:
     """Whether the output has the unified table of which a name stands for a part (rule U8)."""
     rows = UFT_ENTRY if symbol.name.startswith("__UFT") else UDT_ENTRY
-    is_named = state.index is not None or state.options.relocatable
-    return is_named and state.sections.find(rows) is not None
+    is_named = job.index is not None or job.options.relocatable
+    return is_named and sections.find(rows) is not None
 
 
-def _kind_here(state: LinkState, symbol: Symbol) -> str:
-    if symbol.space == STO_CUDA_RESERVED_SHARED and state.family.keeps_symbols:
+def _kind_here(
+    job: Job, sections: Sections, shared: SharedMemory, unified: Unified, symbol: Symbol
+) -> str:
+    if symbol.space == STO_CUDA_RESERVED_SHARED and job.family.keeps_symbols:
         return _DRIVERS
     if (
-        (state.unified.rows or state.unified.stubs)
+        (unified.rows or unified.stubs)
         and is_table_placeholder(symbol)
-        and _has_table(state, symbol)
+        and _has_table(job, sections, symbol)
     ):
         return _DRIVERS
-    if symbol in state.shared.instances:
+    if symbol in shared.instances:
         return _DRIVERS
-    if state.options.relocatable and state.family.capsule and symbol.kind in HANDLE_KINDS:
+    if job.options.relocatable and job.family.capsule and symbol.kind in HANDLE_KINDS:
         return _DRIVERS  # the finalizer of a later link fills them in (rule R12)
-    if state.options.relocatable and state.family.drops_dead_frames:
+    if job.options.relocatable and job.family.drops_dead_frames:
         # The finalizer of a later link has to know where line tables are meant (rule R14).
         section = symbol.section
         if symbol.kind == STT_SECTION and section is not None and section.name in LINE_TABLES:
             return _DRIVERS
+    if (
+        job.options.relocatable
+        and job.toolkit.keeps_shared_relocations
+        and symbol.space == STO_CUDA_SHARED
+    ):
+        return _DRIVERS
     return _target_kind(symbol)
 
 
-def _is_listed(state: LinkState, target: OutSection, reloc: Reloc) -> bool:
+def _is_listed(job: Job, shared: SharedMemory, target: OutSection, reloc: Reloc) -> bool:
     """Whether `--preserve-relocs` lists an applied entry: from sm_100 on, only shared variables.
 
     Rules P1, P5, X11.
     """
     symbol = reloc.symbol
     is_array = symbol.space == STO_CUDA_SHARED and not symbol.is_defined
-    if is_array and target.owner in state.shared.dynamic_start and not debugger_sees(state.options):
+    if is_array and target.owner in shared.dynamic_start and not debugger_sees(job.options):
         return False
     if symbol.internal or symbol.space == STO_CUDA_SHARED:
-        return has_place(state, symbol) and (
-            not state.family.capsule or symbol.space == STO_CUDA_SHARED
+        return has_place(shared, symbol) and (
+            not job.family.capsule or symbol.space == STO_CUDA_SHARED
         )
-    return not state.family.capsule and symbol.section is not None
+    return not job.family.capsule and symbol.section is not None
 
 
 def _is_lost(symbol: Symbol) -> bool:
@@ -240,66 +300,78 @@ def _is_lost(symbol: Symbol) -> bool:
     )
 
 
-def _apply(state: LinkState, target: OutSection, relocs: list[Reloc], *, from_field: bool) -> None:
-    """Write the values into the bytes of the target."""
-    data = target.data
-    addresses: dict[Symbol, int] = {}
-    for reloc in relocs:
-        offset, r_type, symbol, addend = reloc.offset, reloc.r_type, reloc.symbol, reloc.addend
-        address = addresses.get(symbol)
-        if address is None:
-            address = addresses[symbol] = _address(state, target, symbol)
-        width = _WHOLE.get(r_type)
-        if width is not None:
+class _Values:
+    """What relocations write into the bytes of their targets."""
+
+    __slots__ = ("_lockstep", "handles", "job", "objects", "shared")
+
+    def __init__(
+        self, job: Job, objects: list[InputObject], shared: SharedMemory, handles: Handles
+    ) -> None:
+        self.job = job
+        self.objects = objects
+        self.shared = shared
+        self.handles = handles
+        self._lockstep: bool | None = None
+
+    def write(self, target: OutSection, relocs: list[Reloc], *, from_field: bool) -> None:
+        """Write the values into the bytes of the target, as far as these reach."""
+        data = target.data
+        size = len(data)
+        addresses: dict[Symbol, int] = {}
+        for reloc in relocs:
+            offset, r_type, symbol, addend = reloc.offset, reloc.r_type, reloc.symbol, reloc.addend
+            address = addresses.get(symbol)
+            if address is None:
+                address = addresses[symbol] = self._address(target, symbol)
+            width = _WHOLE.get(r_type)
+            if width is not None:
+                if from_field:
+                    addend += int.from_bytes(data[offset : offset + width], "little")
+                value = (address + addend) & ((1 << 8 * width) - 1)
+                data[offset : offset + width] = value.to_bytes(width, "little")
+                continue
+            actions = ACTIONS.get(r_type, ())
+            if columns.APPLY.get(r_type) == "lockstep":
+                for action in actions if self._runs_in_lockstep() else ():
+                    value = addend if action.value == "addend" else 0
+                    write_field(data, offset, action, value)
+                continue
             if from_field:
-                addend += int.from_bytes(data[offset : offset + width], "little")
-            value = (address + addend) & ((1 << 8 * width) - 1)
-            data[offset : offset + width] = value.to_bytes(width, "little")
-            continue
-        actions = ACTIONS.get(r_type, ())
-        if columns.APPLY.get(r_type) == "lockstep":
-            for action in actions if _runs_in_lockstep(state) else ():
-                value = addend if action.value == "addend" else 0
-                write_field(data, offset, action, value)
-            continue
-        if from_field:
-            addend += sum(
-                read_field(data, offset, a) << a.shift for a in actions if a.value == "abs"
+                addend += sum(
+                    read_field(data, offset, a) << a.shift for a in actions if a.value == "abs"
+                )
+            values = {"abs": address + addend, "unified": address + addend, "zero": 0}
+            if symbol in self.handles.slots:
+                values["const_bank"] = 0
+            elif symbol.section is not None or self.job.options.relocatable:
+                # With `-r`, a reference has no section, whose type is 0 (rule R12).
+                sh_type = symbol.section.sh_type if symbol.section is not None else SHT_NULL
+                values["const_bank"] = sh_type - SHT_CUDA_CONSTANT_B0
+            for action in actions:
+                if action.kind != "clear" and action.value in values:
+                    write_field(data, offset, action, field_value(action, values[action.value]))
+        del data[size:]
+
+    def _address(self, target: OutSection, symbol: Symbol) -> int:
+        """What a symbol stands for in the bytes of a target."""
+        if symbol.space == STO_CUDA_SHARED and not symbol.is_defined:
+            # With -g the array has one place, which its symbol has, too. Code that no kernel
+            # reaches finds it at -1 (rule S9).
+            address = symbol.value if symbol.section is not None else NO_ADDRESS
+            if target.owner is not None:
+                address = self.shared.dynamic_start.get(target.owner, address)
+            return address
+        return self.handles.slots.get(symbol, symbol.value)
+
+    def _runs_in_lockstep(self) -> bool:
+        """Whether all inputs were compiled for targets without independent thread scheduling.
+
+        Rule O2.
+        """
+        if self._lockstep is None:
+            found = [virtual_target(obj) for obj in self.objects]
+            self._lockstep = bool(found) and not any(
+                not virtual or has_independent_threads(virtual) for virtual in found
             )
-        values = {"abs": address + addend, "unified": address + addend, "zero": 0}
-        if symbol in state.handles.slots:
-            values["const_bank"] = 0
-        elif symbol.section is not None or state.options.relocatable:
-            # With `-r`, a reference has no section, whose type is 0 (rule R12).
-            sh_type = symbol.section.sh_type if symbol.section is not None else SHT_NULL
-            values["const_bank"] = sh_type - SHT_CUDA_CONSTANT_B0
-        for action in actions:
-            if action.kind != "clear" and action.value in values:
-                write_field(data, offset, action, field_value(action, values[action.value]))
-
-
-def _address(state: LinkState, target: OutSection, symbol: Symbol) -> int:
-    """What a symbol stands for in the bytes of a target."""
-    if symbol.name == BANK_SIZE:
-        return NO_ADDRESS
-    if symbol.space == STO_CUDA_SHARED and not symbol.is_defined:
-        # With -g the array has one place, which its symbol has, too. Code that no kernel reaches
-        # finds it at -1 (rule S9).
-        address = symbol.value if symbol.section is not None else NO_ADDRESS
-        if target.owner is not None:
-            address = state.shared.dynamic_start.get(target.owner, address)
-        return address
-    return state.handles.slots.get(symbol, symbol.value)
-
-
-def _runs_in_lockstep(state: LinkState) -> bool:
-    """Whether all inputs were compiled for targets without independent thread scheduling.
-
-    Rule O2.
-    """
-    if state.relocations.lockstep is None:
-        found = [virtual_target(obj) for obj in state.objects]
-        state.relocations.lockstep = bool(found) and not any(
-            not virtual or has_independent_threads(virtual) for virtual in found
-        )
-    return state.relocations.lockstep
+        return self._lockstep

@@ -7,12 +7,16 @@ first (rule W1). Any of them beats a common one, and all beat references.
 
 from __future__ import annotations
 
+from cubinspec.format.attributes import split_records
 from cubinspec_generated.codes import (
     EIATTR_REGCOUNT,
+    EICOMPAT_ATTR_ISA_CLASS,
     SHN_COMMON,
     SHN_UNDEF,
+    SHT_CUDA_COMPAT_INFO,
     SHT_CUDA_CONSTANT_B0,
     SHT_CUDA_GLOBAL_INIT,
+    SHT_CUDA_RESERVED_SHARED,
     STB_GLOBAL,
     STB_LOCAL,
     STB_WEAK,
@@ -22,50 +26,57 @@ from cubinspec_generated.codes import (
 )
 from cubinspec_writer.linker.library.copies import checked_alignment
 from cubinspec_writer.linker.library.demands import global_records, word
+from cubinspec_writer.linker.library.outsymbols import BANK_SIZE
 from cubinspec_writer.linker.model import HANDLE_KINDS, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from cubinspec_writer.linker.diagnostics import Diagnostics
     from cubinspec_writer.linker.inputs.rows import InSymbol
     from cubinspec_writer.linker.model import InputObject
-    from cubinspec_writer.linker.state import LinkState
+    from cubinspec_writer.linker.state import Job, Symbols
 
 READS = ""
 WRITES = (
     "object.bound object.repeats symbol.alignment symbol.bind symbol.common symbol.definition "
     "symbol.in_globals symbol.kind symbol.other symbol.replaced symbol.size symbol.value "
-    "symbols.by_name symbols.commons"
+    "symbols.bank_size symbols.by_name symbols.commons"
 )
 FREEZES = (
     "object.bound object.repeats symbol.bind symbol.common symbol.definition symbol.in_globals "
-    "symbol.kind symbol.other symbol.replaced symbols.by_name symbols.commons"
+    "symbol.kind symbol.other symbol.replaced symbols.bank_size symbols.by_name "
+    "symbols.commons"
 )
 
 
-def run(state: LinkState) -> None:
+def run(job: Job, objects: list[InputObject], diagnostics: Diagnostics, symbols: Symbols) -> None:
     """Bind every symbol of every input."""
     signatures: dict[Symbol, str] = {}
     copies = _Copies()
+    reserved: set[str] = set()
     # Warnings that are errors end the link later.
-    num_before = len(state.diagnostics.messages)
-    for obj in state.objects:
+    num_before = len(diagnostics.messages)
+    for obj in objects:
+        _check_class(job, obj, diagnostics)
         conflicts: Conflicts = []
         bound: list[Symbol | None] = [None] * len(obj.symbols)
         for row in obj.named:
-            bound[row.index] = _bind(state, obj, row, conflicts, copies)
+            bound[row.index] = _bind(job, symbols, obj, row, conflicts, copies)
         obj.bound = bound
         # Functions are merged before variables (rule M1).
         for _, text in sorted(conflicts, key=_place):
             if text in (_NO_REGISTERS, _NO_NODE):
-                raise state.diagnostics.fatal(text)
-            state.diagnostics.error(text)
-        _check_signatures(state, obj, signatures)
-        if any(level == "error" for level, _ in state.diagnostics.messages[num_before:]):
-            raise state.diagnostics.fatal("merge_elf failed")
+                raise diagnostics.fatal(text)
+            diagnostics.error(text)
+        _check_signatures(diagnostics, obj, signatures)
+        if job.family.capsule:
+            _check_tensor_memory(diagnostics, obj, reserved)
+        if any(level == "error" for level, _ in diagnostics.messages[num_before:]):
+            raise diagnostics.fatal("merge_elf failed")
     # Warnings about inputs and options are errors with -Werror.
-    state.diagnostics.stop_on_errors()
+    diagnostics.stop_on_errors()
 
 
 #: Messages about one input, each with its place in the order of merging.
@@ -108,7 +119,51 @@ class _Copies:
         return cached.get(row.shndx)
 
 
-def _check_signatures(state: LinkState, obj: InputObject, texts: dict[Symbol, str]) -> None:
+def _check_class(job: Job, obj: InputObject, diagnostics: Diagnostics) -> None:
+    """Warn of an input that does not say the class of its instructions (rule M20)."""
+    for section in obj.of_types((SHT_CUDA_COMPAT_INFO,)):
+        if all(record[1] != EICOMPAT_ATTR_ISA_CLASS for record in split_records(section.data)):
+            diagnostics.warning(
+                f"Output is limited to run on SM Arch '{job.target.sm}' only, due to missing "
+                f"attribute 'ISA_CLASS' in input file '{obj.name}'"
+            )
+
+
+#: Reserved variables of code that uses tensor memory: those of CUDA 12, and the one of CUDA 13.
+_OLD_RESERVED = (
+    "__nv_reservedSMEM_allocation_phase",
+    "__nv_reservedSMEM_allocation_mask",
+    "__nv_reservedSMEM_devtool_atexit_pc",
+)
+_NEW_RESERVED = "__nv_reservedSMEM_tcgen05_partition"
+#: How many of the old ones nvlink looks for when it meets the new one.
+_LOOKED_FOR = 2
+
+
+def _check_tensor_memory(diagnostics: Diagnostics, obj: InputObject, met: set[str]) -> None:
+    """Refuse code for tensor memory of CUDA 12 and of later versions in one program (rule M18).
+
+    Args:
+        met: names of reserved variables in earlier inputs; those of this one are added.
+    """
+    if not obj.of_types((SHT_CUDA_RESERVED_SHARED,)):
+        return
+    names = {row.name for row in obj.named}
+    old = [name for name in _OLD_RESERVED if name in names]
+    mismatches = len(old) if _NEW_RESERVED in met else 0
+    if _NEW_RESERVED in names and met.intersection(_OLD_RESERVED):
+        mismatches = _LOOKED_FOR
+    for _ in range(mismatches):
+        diagnostics.error(
+            f"Object '{obj.name}' cannot be linked due to version mismatch. Objects using tcgen05 "
+            "in 12.x cannot be linked with 13.0 or later, they must be rebuilt with latest compiler"
+        )
+    met.update(old)
+    if _NEW_RESERVED in names:
+        met.add(_NEW_RESERVED)
+
+
+def _check_signatures(diagnostics: Diagnostics, obj: InputObject, texts: dict[Symbol, str]) -> None:
     """Compare parameters and results; what follows a `|` is about registers only (rule M4)."""
     for index, offset in obj.prototypes:
         symbol = obj.bound[index] if index < len(obj.bound) else None
@@ -119,36 +174,45 @@ def _check_signatures(state: LinkState, obj: InputObject, texts: dict[Symbol, st
             # The file of a weak copy that this input replaces.
             first = symbol.replaced[:1] if symbol.definition and symbol.definition[0] is obj else ()
             text = _conflict("Prototype doesn't match for", symbol, obj, "first defined in", first)
-            state.diagnostics.error(text)
+            diagnostics.error(text)
 
 
 def _bind(
-    state: LinkState, obj: InputObject, row: InSymbol, conflicts: Conflicts, copies: _Copies
+    job: Job,
+    symbols: Symbols,
+    obj: InputObject,
+    row: InSymbol,
+    conflicts: Conflicts,
+    copies: _Copies,
 ) -> Symbol:
     if row.bind == STB_LOCAL:
+        if row.shndx == SHN_UNDEF and row.name == BANK_SIZE and symbols.bank_size is not None:
+            return symbols.bank_size  # one for the whole program (rule C5)
         symbol = Symbol(row.name, STB_LOCAL, row.kind, row.other, row.size, first=obj)
         if row.shndx != SHN_UNDEF:
             symbol.definition = (obj, row)
+        elif row.name == BANK_SIZE:
+            symbols.bank_size = symbol
         return symbol
     name, bind, kind, other = row.name, row.bind, row.kind, row.other
     shndx, size = row.shndx, row.size
     if shndx == SHN_COMMON and kind != STT_FUNC:
-        state.symbols.commons.setdefault(name)
-    registered = state.symbols.by_name.get(name)
+        symbols.commons.setdefault(name)
+    registered = symbols.by_name.get(name)
     if registered is None:
-        registered = state.symbols.by_name[name] = Symbol(
-            name, STB_GLOBAL, kind, other, size, first=obj
-        )
-        registered.in_globals = shndx == SHN_UNDEF or bind == STB_GLOBAL
+        registered = symbols.by_name[name] = Symbol(name, STB_GLOBAL, kind, other, size, first=obj)
+        strong = bind == STB_GLOBAL or job.toolkit.weak_globals  # rule K3
+        registered.in_globals = shndx == SHN_UNDEF or strong
         if shndx == SHN_UNDEF:
             registered.value = row.value
             if (
-                state.options.relocatable
+                job.options.relocatable
                 and row.bind == STB_WEAK
                 and registered.space == STO_CUDA_SHARED
             ):
                 # What `-r` made for arrays of dynamic size keeps its binding (rule R10).
-                registered.bind, registered.in_globals = STB_WEAK, False
+                registered.bind = STB_WEAK
+                registered.in_globals = job.toolkit.weak_globals
         else:
             _define(registered, obj, row)
         return registered
@@ -173,14 +237,14 @@ def _bind(
     elif row.bind == STB_GLOBAL:
         _define(registered, obj, row)
     elif row.kind == STT_FUNC and registered.bind == STB_WEAK:
-        _choose_copy(state, registered, obj, row, conflicts, copies)
+        _choose_copy(job, registered, obj, row, conflicts, copies)
     elif row.kind != STT_FUNC and registered.bind == STB_WEAK:
         obj.repeats.setdefault(row.shndx, []).append((row.value, row.value + row.size))
     return registered
 
 
 def _choose_copy(
-    state: LinkState,
+    job: Job,
     registered: Symbol,
     obj: InputObject,
     row: InSymbol,
@@ -190,7 +254,7 @@ def _choose_copy(
     """Of two weak copies of a function take the one that needs fewer registers."""
     assert registered.definition is not None
     banks = copies.bank(*registered.definition), copies.bank(obj, row)
-    if banks[0] != banks[1] and not state.family.constant0_deferred:
+    if banks[0] != banks[1] and not job.family.constant0_deferred:
         text = f"Duplicate weak parameter bank for '{row.name}' is not the same size"
         conflicts.append(((True, row.index), text))
     elif copies.registers(obj, row) < copies.registers(*registered.definition):

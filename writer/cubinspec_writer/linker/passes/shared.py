@@ -24,8 +24,18 @@ from cubinspec_writer.linker.model import SHARED_POOL, OutSection, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cubinspec_writer.linker.diagnostics import Diagnostics
     from cubinspec_writer.linker.graph import Below
-    from cubinspec_writer.linker.state import LinkState
+    from cubinspec_writer.linker.model import InputObject
+    from cubinspec_writer.linker.state import (
+        Job,
+        Maker,
+        Reach,
+        Relocations,
+        Sections,
+        SharedMemory,
+        Symbols,
+    )
 
 _SHARED_LIMIT = 0xC000
 _DYNAMIC_ALIGN = 16
@@ -45,21 +55,36 @@ READS = (
 )
 WRITES = (
     "names.entries names.reserved section.align section.emitted section.info_section "
-    "section.nobits_size section.reserved sections.by_type sections.made shared.dynamic_start "
-    "shared.unreached symbol.internal symbol.parts symbol.section symbol.value"
+    "section.nobits_size section.reserved sections.by_type sections.made shared.dynamic_groups "
+    "shared.dynamic_start shared.groups shared.unreached shared.users symbol.internal symbol.parts "
+    "symbol.section symbol.value"
 )
-FREEZES = "section.reserved shared.dynamic_start shared.unreached symbol.internal"
+FREEZES = (
+    "section.reserved shared.dynamic_groups shared.dynamic_start shared.groups shared.unreached "
+    "shared.users symbol.internal"
+)
 
 
-def run(state: LinkState) -> None:
+def run(
+    job: Job,
+    objects: list[InputObject],
+    diagnostics: Diagnostics,
+    symbols: Symbols,
+    sections: Sections,
+    relocations: Relocations,
+    shared: SharedMemory,
+    reach: Reach,
+    maker: Maker,
+) -> None:
     """Lay out shared memory."""
-    layout = _Layout(state)
-    end = _place_common(layout.common, layout.users)
-    layout.place_own(_sections(layout))
-    _place_dynamic(state, layout.below, layout.used, layout.sizes, layout.aligns)
-    layout.size_sections()
+    layout = _Layout(job, objects, symbols, sections, relocations, shared, reach.below())
+    shared.users = layout.users
+    end = _place_common(layout.common, layout.users, shared.groups)
+    layout.place_own(_made(layout, sections, relocations, reach, maker), reach, maker)
+    _place_dynamic(job, symbols, sections, shared, layout)
+    layout.size_sections(job, diagnostics)
     if layout.pool is not None:
-        _size_pool(state, layout, layout.pool, end)
+        _size_pool(job, shared, layout, layout.pool, end)
 
 
 class _Layout:
@@ -88,18 +113,27 @@ class _Layout:
         "placed",
         "pool",
         "pooled",
+        "sections",
         "sizes",
-        "state",
         "taken",
         "used",
         "users",
         "uses",
     )
 
-    def __init__(self, state: LinkState) -> None:
-        self.state = state
-        below = self.below = state.below()
-        used = self.used = _shared_uses(state)
+    def __init__(
+        self,
+        job: Job,
+        objects: list[InputObject],
+        symbols: Symbols,
+        sections: Sections,
+        relocations: Relocations,
+        shared: SharedMemory,
+        below: Below,
+    ) -> None:
+        self.sections = sections
+        self.below = below
+        used = self.used = _shared_uses(objects, sections, relocations)
         self.uses: dict[Symbol, dict[Symbol, None]] = {
             kernel: {v: None for f in below[kernel] for v in used.get(f, ())} if used else {}
             for kernel in below.kernels
@@ -109,48 +143,48 @@ class _Layout:
             for variable in variables:
                 users.setdefault(variable, []).append(kernel)
         self.users = users
-        self.pool = pool = state.sections.find(SHARED_POOL)
-        for members in state.sections.members.values():
+        self.pool = pool = sections.find(SHARED_POOL)
+        for members in sections.members.values():
             for variable in members:
                 if variable.space == STO_CUDA_SHARED:
                     variable.value = 0  # what no kernel reaches stays there
         # Arrays of dynamic size are sorted with the rest (rule S5).
-        pooled = split_sort(_variables_of(state, pool), _larger)
-        named = _named_in_code(state) if pooled else set()
+        pooled = split_sort(_variables_of(sections, pool), _larger)
+        named = _named_in_code(objects) if pooled else set()
         # What no kernel reaches takes up place among the rest when any code names it (rule S4).
         unreached = (v for v in pooled if v not in users and v not in named)
-        state.shared.unreached.update(unreached)
+        shared.unreached.update(unreached)
         self.pooled = [v for v in pooled if v.is_defined]
         self.common = [v for v in self.pooled if v in named and len(users.get(v, ())) != 1]
         # Sections are known to hold arrays of dynamic size by their alignment of 16 alone, so
         # taking 16 from the pool makes empty sections stay, and taking 32 makes them go (rule S10).
         self.arrays = [
-            x for x in state.symbols.globals if x.space == STO_CUDA_SHARED and not x.is_defined
+            x for x in symbols.globals if x.space == STO_CUDA_SHARED and not x.is_defined
         ]
         # One common variable makes every kernel take the pool's alignment (rule S6).
         self.taken = taken = pool.align if pool is not None and self.common else 0
-        keeps = state.family.keeps_aligned_shared and taken > _DYNAMIC_ALIGN
+        keeps = job.family.keeps_aligned_shared and taken > _DYNAMIC_ALIGN
         self.everywhere = bool(self.arrays) and (taken == _DYNAMIC_ALIGN or keeps)
         self.placed: dict[Symbol, OutSection] = {}
         self.sizes: dict[Symbol, int] = {}
         self.aligns: dict[Symbol, int] = {}
 
-    def place_own(self, made: dict[Symbol | None, OutSection]) -> None:
+    def place_own(self, made: dict[Symbol | None, OutSection], reach: Reach, maker: Maker) -> None:
         """Place what only one kernel reaches, behind the common variables that it uses.
 
         Args:
             made: sections of shared memory by their kernel.
         """
-        state, users = self.state, self.users
+        users = self.users
         for kernel, variables in self.uses.items():
             if not variables and kernel not in made and not self.everywhere:
                 continue
-            section = made.get(kernel) or state.shared_section(kernel, make=bool(variables))
+            section = made.get(kernel) or maker.shared_section(kernel, make=bool(variables))
             if section is None:
                 continue
             several = [v for v in variables if len(users[v]) > 1]
             size = max((v.value + v.size for v in several if v.is_defined), default=0)
-            own = list(_variables_of(state, section))
+            own = list(_variables_of(self.sections, section))
             own += [v for v in self.pooled if v in variables and len(users[v]) == 1]
             for variable in split_sort(own, _larger_alignment):
                 variable.value = align_up(size, variable.alignment)
@@ -158,13 +192,12 @@ class _Layout:
                 variable.section = section
             self.placed[kernel], self.sizes[kernel] = section, size
             align = max((v.alignment for v in own), default=0)
-            if state.is_kernel(kernel) or any(v.is_defined for v in variables):
+            if reach.is_wanted(kernel) or any(v.is_defined for v in variables):
                 align = max(align, self.taken)
             self.aligns[kernel] = align
 
-    def size_sections(self) -> None:
+    def size_sections(self, job: Job, diagnostics: Diagnostics) -> None:
         """Give the sections of kernels their size and alignment."""
-        state = self.state
         for kernel, section in self.placed.items():
             size = self.sizes[kernel]
             section.align = self.aligns[kernel]
@@ -172,34 +205,35 @@ class _Layout:
             dynamic = any(not v.is_defined for v in self.uses[kernel])
             dynamic = dynamic and section.align == _DYNAMIC_ALIGN
             section.emitted = bool(size) or dynamic or self.everywhere
-            if size > _SHARED_LIMIT and not _allows_more_shared(state):
-                state.diagnostics.error(
+            if size > _SHARED_LIMIT and not _allows_more_shared(job):
+                diagnostics.error(
                     f"Entry function '{kernel.name}' uses too much shared data "
                     f"({size:#x} bytes, {_SHARED_LIMIT:#x} max)"
                 )
             if section.emitted:
-                section.reserved = state.family.reserved_shared
+                section.reserved = job.reserved_shared
 
 
-def _sections(layout: _Layout) -> dict[Symbol | None, OutSection]:
+def _made(
+    layout: _Layout, sections: Sections, relocations: Relocations, reach: Reach, maker: Maker
+) -> dict[Symbol | None, OutSection]:
     """Sections of shared memory by their kernel, with those that merging left out."""
-    state = layout.state
-    made = {s.owner: s for s in state.sections.by_type.get(SHT_CUDA_SHARED, ())}
-    if len(layout.below.kernels) > len(state.linked_kernels()):
-        for kernel in _without_section(state, layout.pooled, layout.users, made):
-            section = state.shared_section(kernel, make=True)
+    made = {s.owner: s for s in sections.by_type.get(SHT_CUDA_SHARED, ())}
+    if len(layout.below.kernels) > len(reach.kernels()):
+        for kernel in _without_section(relocations, layout.pooled, layout.users, made):
+            section = maker.shared_section(kernel, make=True)
             if section is not None:
                 made[kernel] = section
     return made
 
 
-def _size_pool(state: LinkState, layout: _Layout, pool: OutSection, end: int) -> None:
+def _size_pool(job: Job, shared: SharedMemory, layout: _Layout, pool: OutSection, end: int) -> None:
     """Say what is in the output of the variables that no kernel owns.
 
     Args:
         end: where the common variables end.
     """
-    options = state.options
+    options = job.options
     named_later = options.preserve_relocs or debugger_sees(options)
     listed = named_later and bool(layout.common)
     # Rules S14, P4: where there is an array of dynamic size the pool is in the output.
@@ -207,17 +241,17 @@ def _size_pool(state: LinkState, layout: _Layout, pool: OutSection, end: int) ->
     if layout.arrays:
         pool.align = max(_DYNAMIC_ALIGN, pool.align if listed else 0)
     pool.nobits_size = end if listed else 0
-    if pool.emitted and (state.family.constant0_deferred or named_later):
-        pool.reserved = state.family.reserved_shared
-    if listed and options.preserve_relocs and state.family.names_dynamic:
+    if pool.emitted and (job.family.constant0_deferred or named_later):
+        pool.reserved = job.reserved_shared
+    if listed and options.preserve_relocs and job.family.names_dynamic:
         for array in layout.arrays:
             array.section, array.value = pool, NO_ADDRESS
             array.internal = True
-            state.shared.unreached.discard(array)
+            shared.unreached.discard(array)
 
 
 def _without_section(
-    state: LinkState,
+    relocations: Relocations,
     pooled: list[Symbol],
     users: dict[Symbol, list[Symbol]],
     made: dict[Symbol | None, OutSection],
@@ -230,7 +264,7 @@ def _without_section(
     single = [users[v][0] for v in pooled if len(users.get(v, ())) == 1]
     naming = [
         (row.serial, target.owner, row.symbol)
-        for (target, _), relocs in state.relocations.sections.items()
+        for (target, _), relocs in relocations.sections.items()
         if target.owner is not None
         for row in relocs.relocs
     ]
@@ -245,7 +279,9 @@ def _without_section(
     return [k for k in dict.fromkeys((*single, *several)) if k not in made]
 
 
-def _place_common(common: list[Symbol], users: dict[Symbol, list[Symbol]]) -> int:
+def _place_common(
+    common: list[Symbol], users: dict[Symbol, list[Symbol]], together: list[list[Symbol]]
+) -> int:
     """Give variables of several kernels their offsets; returns the end of the last one.
 
     Variables that no kernel needs together share a group. A variable goes into the first group in
@@ -253,6 +289,9 @@ def _place_common(common: list[Symbol], users: dict[Symbol, list[Symbol]]) -> in
     of its members.
 
     Rule S3.
+
+    Args:
+        together: gets the groups.
     """
     groups: list[tuple[list[Symbol], set[Symbol]]] = []
     for variable in common:
@@ -268,29 +307,26 @@ def _place_common(common: list[Symbol], users: dict[Symbol, list[Symbol]]) -> in
     for members, _ in groups:
         start = align_up(end, max(v.alignment for v in members))
         end = start + max(v.size for v in members)
+        together.append(members)
         for variable in members:
             variable.value = start
     return end
 
 
-def _named_in_code(state: LinkState) -> set[Symbol]:
+def _named_in_code(objects: list[InputObject]) -> set[Symbol]:
     """Shared variables that code of the inputs names, linked or not."""
-    rows = ((obj, row) for obj in state.objects for row in code_relocations(obj))
+    rows = ((obj, row) for obj in objects for row in code_relocations(obj))
     symbols = (obj.bound[index] for obj, (_, _, index, _) in rows)
     return {s for s in symbols if s is not None and s.space == STO_CUDA_SHARED}
 
 
-def _allows_more_shared(state: LinkState) -> bool:
+def _allows_more_shared(job: Job) -> bool:
     """nvlink does not check the limit for the `a` variants (rule S13)."""
-    return state.target.is_specific
+    return job.target.is_specific
 
 
 def _place_dynamic(
-    state: LinkState,
-    below: Below,
-    used: dict[Symbol, list[Symbol]],
-    sizes: dict[Symbol, int],
-    aligns: dict[Symbol, int],
+    job: Job, symbols: Symbols, sections: Sections, shared: SharedMemory, layout: _Layout
 ) -> None:
     """Put arrays of dynamic size behind the static part.
 
@@ -299,9 +335,11 @@ def _place_dynamic(
 
     Rule S7.
     """
-    named = {f: [v for v in variables if not v.is_defined] for f, variables in used.items()}
+    below, sizes, aligns = layout.below, layout.sizes, layout.aligns
+    used = layout.used.items()
+    named = {f: [v for v in variables if not v.is_defined] for f, variables in used}
     reaching = {f: below.reaching(f) for f, arrays in named.items() if arrays}
-    if debugger_sees(state.options):
+    if debugger_sees(job.options):
         # A name has one place for all kernels that reach it (rule S8).
         functions = reaching
         reaching = {}
@@ -313,20 +351,21 @@ def _place_dynamic(
         joined = [g for g in groups if any(k in g for k in kernels)]
         groups = [g for g in groups if g not in joined]
         groups.append(list(dict.fromkeys(k for g in [*joined, kernels] for k in g)))
+    shared.dynamic_groups.extend(groups)
     for group in groups:
         start = align_up(max((sizes[k] for k in group), default=0), _DYNAMIC_ALIGN)
         for kernel in group:
             sizes[kernel] = start
             aligns[kernel] = max(aligns[kernel], _DYNAMIC_ALIGN)
             for function in below[kernel]:
-                state.shared.dynamic_start[function] = start
-    if debugger_sees(state.options):
+                shared.dynamic_start[function] = start
+    if debugger_sees(job.options):
         for array in [
-            s for s in state.symbols.globals if s.space == STO_CUDA_SHARED and not s.is_defined
+            s for s in symbols.globals if s.space == STO_CUDA_SHARED and not s.is_defined
         ]:
-            array.section = state.sections.find(SHARED_POOL)
+            array.section = sections.find(SHARED_POOL)
             first = next(iter(reaching.get(array, ())), None)
-            array.value = state.shared.dynamic_start.get(first, 0) if first is not None else 0
+            array.value = shared.dynamic_start.get(first, 0) if first is not None else 0
 
 
 def _larger_alignment(a: Symbol, b: Symbol) -> bool:
@@ -334,29 +373,29 @@ def _larger_alignment(a: Symbol, b: Symbol) -> bool:
     return (-a.alignment, a.size) <= (-b.alignment, b.size)
 
 
-def _variables_of(state: LinkState, section: OutSection | None) -> list[Symbol]:
+def _variables_of(sections: Sections, section: OutSection | None) -> list[Symbol]:
     """The defined symbols of a section, in the order they were merged."""
     if section is None:
         return []
-    return state.sections.members.get(section, [])
+    return sections.members.get(section, [])
 
 
-def _shared_uses(state: LinkState) -> dict[Symbol, list[Symbol]]:
+def _shared_uses(
+    objects: list[InputObject], sections: Sections, relocations: Relocations
+) -> dict[Symbol, list[Symbol]]:
     """Function -> shared variables that its code names, in order of first use."""
     uses: dict[Symbol, list[Symbol]] = {}
     if not any(
-        row.other & STO_CUDA_SPACE_MASK == _SHARED_BITS
-        for obj in state.objects
-        for row in obj.named
+        row.other & STO_CUDA_SPACE_MASK == _SHARED_BITS for obj in objects for row in obj.named
     ):
         return uses
-    for (target, _), relocs in state.relocations.sections.items():
+    for (target, _), relocs in relocations.sections.items():
         if target.owner is None:
             continue
         for reloc in relocs.relocs:
             if reloc.symbol.other & STO_CUDA_SPACE_MASK == _SHARED_BITS:
                 uses.setdefault(target.owner, []).append(reloc.symbol)
-    for section, variables in state.sections.members.items():
+    for section, variables in sections.members.items():
         if section.sh_type == SHT_CUDA_SHARED and section.owner is not None:
             known = uses.setdefault(section.owner, [])
             known += [v for v in variables if v not in known]

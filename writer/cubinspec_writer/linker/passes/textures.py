@@ -28,7 +28,17 @@ from cubinspec_writer.linker.model import HANDLE_KINDS, OutSection, Reloc, Symbo
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cubinspec_writer.linker.state import LinkState
+    from cubinspec_writer.linker.model import InputObject
+    from cubinspec_writer.linker.state import (
+        Handles,
+        Job,
+        Maker,
+        Names,
+        Reach,
+        Relocations,
+        Sections,
+        Symbols,
+    )
 
 _SLOT = 4
 _MERCURY_BANK = ".nv.constant.entry_image_header_indices."
@@ -46,86 +56,96 @@ WRITES = (
 FREEZES = "handles.kernels handles.slots"
 
 
-def run(state: LinkState) -> None:
+def run(
+    job: Job,
+    objects: list[InputObject],
+    names: Names,
+    symbols: Symbols,
+    sections: Sections,
+    relocations: Relocations,
+    handles: Handles,
+    reach: Reach,
+    maker: Maker,
+) -> None:
     """Give every reference a slot, and the slots to the kernels that need them."""
-    references = _references(state)
-    in_mercury = state.family.keeps_symbols
-    is_deferred = state.family.constant0_deferred and not in_mercury
+    references = _references(objects, names, symbols)
+    in_mercury = job.family.keeps_symbols
+    is_deferred = job.family.constant0_deferred and not in_mercury
     # With `-r`, the finalizer writes where the slots would begin (rule R13).
-    if not references or (state.options.relocatable and not is_deferred):
+    if not references or (job.options.relocatable and not is_deferred):
         return
     references = split_sort(references, lambda _a, _b: True)
-    below = state.below()
+    below = reach.below()
     kernels = below.kernels
-    kinds_of = _kinds_used(state)
+    kinds_of = _kinds_used(relocations)
     kinds = {k: set().union(*(kinds_of.get(f, ()) for f in below[k])) for k in kernels}
-    wanted = state.linked_kernels()
-    alone = wanted if len(wanted) == 1 and _named_in_code(state) else []
+    wanted = reach.kernels()
+    alone = wanted if len(wanted) == 1 and _named_in_code(objects) else []
     chosen = [k for k in kernels if kinds[k] or k in alone]
     banks = {
         s.owner: s
-        for s in state.sections.made
+        for s in sections.made
         if s.sh_type == SHT_CUDA_CONSTANT_B0 and s.owner is not None
     }
-    empty = state.target.architecture.param_base if is_deferred else 0
+    empty = job.target.architecture.param_base if is_deferred else 0
     end = max((s.size for s in banks.values()), default=empty)
-    start = align_up(end, state.family.slot_align)
-    step = 0 if state.options.relocatable else _SLOT
-    state.handles.slots = {r: start + step * i for i, r in enumerate(references)}
-    for kernel in () if state.options.relocatable else chosen:
+    start = align_up(end, job.family.slot_align)
+    step = 0 if job.options.relocatable else _SLOT
+    handles.slots = {r: start + step * i for i, r in enumerate(references)}
+    for kernel in () if job.options.relocatable else chosen:
         bank = banks.get(kernel)
         if in_mercury:
-            bank = _slot_section(state, kernel)
+            bank = _slot_section(maker, kernel)
         if bank is None:
             continue
         bank.data.extend(bytes(start + _SLOT * len(references) - bank.size))
         if is_deferred:
-            _make_again(state, bank)
-        rows = state.reloc_section(bank, is_rela=state.family.constant0_deferred)
+            _make_again(names, sections, handles, bank)
+        rows = maker.reloc_section(bank, is_rela=job.family.constant0_deferred)
         if rows is None:
             name = ".rela" + bank.name
-            rows = state.create_reloc_section(name, bank, True, 8, 24, listed=False)
-        types = state.family.handle_relocs
+            rows = maker.create_reloc_section(name, bank, True, 8, 24, listed=False)
+        types = job.family.handle_relocs
         unified = STT_CUDA_TEXTURE in kinds[kernel] and STT_CUDA_SAMPLER not in kinds[kernel]
         rows.relocs += [
             Reloc(at, types[r.kind], r, 0, 0)
-            for r, at in state.handles.slots.items()
+            for r, at in handles.slots.items()
             if not (unified and r.kind == STT_CUDA_SAMPLER)
             and (r.in_globals or r.section is kernel.section)
         ]
 
 
-def _references(state: LinkState) -> list[Symbol]:
+def _references(objects: list[InputObject], names: Names, symbols: Symbols) -> list[Symbol]:
     """By kind, the last met first: file by file, parameters (local symbols) before the others."""
-    locals_ = [entry for entry in state.names.entries if isinstance(entry, Symbol)]
-    named = {symbol for symbol in (*locals_, *state.symbols.globals) if symbol.kind in HANDLE_KINDS}
-    met = dict.fromkeys(s for obj in state.objects for s in obj.bound if s in named)
+    locals_ = [entry for entry in names.entries if isinstance(entry, Symbol)]
+    named = {symbol for symbol in (*locals_, *symbols.globals) if symbol.kind in HANDLE_KINDS}
+    met = dict.fromkeys(s for obj in objects for s in obj.bound if s in named)
     return [s for kind in HANDLE_KINDS for s in reversed(met) if s.kind == kind]
 
 
-def _named_in_code(state: LinkState) -> bool:
+def _named_in_code(objects: list[InputObject]) -> bool:
     """Whether any code of the inputs names a reference, linked or not."""
     return any(
         symbol.kind in HANDLE_KINDS
-        for obj in state.objects
+        for obj in objects
         for _, _, index, _ in code_relocations(obj)
         if (symbol := obj.bound[index]) is not None
     )
 
 
-def _kinds_used(state: LinkState) -> dict[Symbol, set[int]]:
+def _kinds_used(relocations: Relocations) -> dict[Symbol, set[int]]:
     """Linked function -> kinds of references that its code names."""
     used: dict[Symbol, set[int]] = {}
-    for (target, _), section in state.relocations.sections.items():
+    for (target, _), section in relocations.sections.items():
         kinds = {r.symbol.kind for r in section.relocs if r.symbol.kind in HANDLE_KINDS}
         if kinds and target.owner is not None:
             used.setdefault(target.owner, set()).update(kinds)
     return used
 
 
-def _slot_section(state: LinkState, kernel: Symbol) -> OutSection:
+def _slot_section(maker: Maker, kernel: Symbol) -> OutSection:
     """The section of the slots alone that a kernel of the Mercury half has."""
-    section = state.create_section(
+    section = maker.create_section(
         _MERCURY_BANK + kernel.name,
         SHT_CUDA_CONSTANT_B0,
         SHF_ALLOC | SHF_INFO_LINK,
@@ -136,11 +156,11 @@ def _slot_section(state: LinkState, kernel: Symbol) -> OutSection:
     return section
 
 
-def _make_again(state: LinkState, bank: OutSection) -> None:
+def _make_again(names: Names, sections: Sections, handles: Handles, bank: OutSection) -> None:
     """A bank with slots exists before the finalizer makes the others (rule H4)."""
     assert bank.owner is not None
-    state.handles.kernels.add(bank.owner)
-    state.sections.made.remove(bank)
-    state.names.drop({bank})
-    state.sections.made.append(bank)
-    state.names.entries.append(bank)
+    handles.kernels.add(bank.owner)
+    sections.made.remove(bank)
+    names.drop({bank})
+    sections.made.append(bank)
+    names.entries.append(bank)

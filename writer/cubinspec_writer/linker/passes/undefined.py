@@ -16,12 +16,14 @@ from cubinspec_generated.codes import (
     STT_OBJECT,
 )
 from cubinspec_writer.linker.library.copies import code_owners
+from cubinspec_writer.linker.library.supplied import is_supplied
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cubinspec_writer.linker.diagnostics import Diagnostics
     from cubinspec_writer.linker.inputs.rows import InSymbol
-    from cubinspec_writer.linker.model import Symbol
-    from cubinspec_writer.linker.state import LinkState
+    from cubinspec_writer.linker.model import InputObject, Symbol
+    from cubinspec_writer.linker.state import Job, Unified
 
 READS = (
     "object.bound symbol.definition symbol.first symbol.kind symbol.live symbol.name symbol.other "
@@ -31,24 +33,27 @@ WRITES = ""
 FREEZES = ""
 
 
-def run(state: LinkState) -> None:
+def run(job: Job, objects: list[InputObject], diagnostics: Diagnostics, unified: Unified) -> None:
     """Report an error for every name that nothing defines, then what the index lacks."""
-    for text in _messages(state):
-        state.diagnostics.error(text)
-    if state.unified.mismatch is not None:
-        raise state.diagnostics.fatal(state.unified.mismatch)
+    for text in _messages(objects, variables=not job.options.undefined_globals):
+        diagnostics.error(text)
+    if unified.mismatch is not None:
+        raise diagnostics.fatal(unified.mismatch)
 
 
-def _messages(state: LinkState) -> list[str]:
+def _messages(objects: list[InputObject], *, variables: bool) -> list[str]:
     """A message for every name that live code or data needs and nothing defines.
 
     They come in the order of merging: functions of the first input, its variables, and so on.
 
     Rule M7.
+
+    Args:
+        variables: whether variables need a definition.
     """
     seen: dict[Symbol, str] = {}
     wanting: list[tuple[InSymbol, Symbol]] = []
-    for obj in state.objects:
+    for obj in objects:
         bound = obj.bound
         found = [
             (row, symbol)
@@ -56,6 +61,7 @@ def _messages(state: LinkState) -> list[str]:
             if (symbol := bound[row.index]) is not None
             and symbol.definition is None
             and _is_missing(symbol)
+            and (variables or symbol.kind == STT_FUNC)
         ]
         wanting += found
         missing = {row.index for row, _ in found}
@@ -85,7 +91,7 @@ def _messages(state: LinkState) -> list[str]:
         return []
     order = (
         symbol
-        for obj in state.objects
+        for obj in objects
         for is_function in (True, False)
         for row in obj.named
         if (symbol := obj.bound[row.index]) in seen and (row.kind == STT_FUNC) == is_function
@@ -105,24 +111,8 @@ def _is_missing(symbol: Symbol) -> bool:
         return False
     if symbol.space == STO_CUDA_SHARED and not symbol.size:
         return False  # an array of dynamic size (rule M6)
-    known = symbol.name in _SYSTEM_CALLS or symbol.name in _DEVICE_RUNTIME
-    return not known and not symbol.name.startswith(_SYSTEM_PREFIXES)
+    return not is_supplied(symbol.name)
 
 
-#: Functions that the driver supplies (nvlink was asked for each, rule L3).
-_SYSTEM_CALLS = frozenset(("vprintf", "vfprintf", "malloc", "free", "__assertfail", "__profile"))
-#: Further ones that the device runtime calls: undefined names of libcudadevrt.a.
-_DEVICE_RUNTIME = frozenset(
-    "cnp" + name
-    for name in (
-        "CtxSynchronize", "DeviceGetAttribute", "EventCreate", "EventDestroy", "EventRecord",
-        "FuncGetAttribute", "GetCacheConfig", "GetDevice", "GetDeviceCount", "GetLastError",
-        "GetLimit", "GetParameterBuffer", "GetParameterBufferV2", "GetSharedMemConfig",
-        "LaunchDevice", "LaunchDeviceV2", "SetLastError", "StreamCreate", "StreamDestroy",
-        "StreamWaitEvent",
-    )
-)  # fmt: skip
-#: System calls by prefix, unified tables, reserved shared memory, sizes of parameter banks.
-_SYSTEM_PREFIXES = ("__cuda_syscall", "__UFT", "__UDT", ".nv.reservedSmem.", ".nv.ptx.")
 _VARIABLES = frozenset((STT_OBJECT, STT_CUDA_OBJECT))
 _DRIVER_OBJECTS = frozenset((STT_CUDA_TEXTURE, STT_CUDA_SAMPLER, STT_CUDA_SURFACE))

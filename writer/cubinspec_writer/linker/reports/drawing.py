@@ -24,7 +24,7 @@ def dot_text(half: LinkState) -> str:
     Kernels have a double outline, functions of the driver none. A solid arrow is a call, a dashed
     one a call through a pointer that the signatures allow, a dotted one the use of an address.
     """
-    facts = FunctionFacts(half)
+    facts = FunctionFacts(half.objects, half.unified, half.attributes)
     functions = [f for f in half.symbols.functions if f.live]
     numbers = {function: number for number, function in enumerate(functions)}
     lines = ["digraph callgraph {", "  node [shape=box, fontname=monospace];"]

@@ -29,6 +29,7 @@ from cubinspec_writer.linker.library.copies import defined_here
 from cubinspec_writer.linker.library.notes import TOOL_VERSION
 from cubinspec_writer.linker.library.outsymbols import is_linked
 from cubinspec_writer.linker.reports.reasons import Demand, Reasons, function_reason, verdict
+from cubinspec_writer.linker.reports.sharing import shared_constants, shared_memory
 from cubinspec_writer.linker.write.contents import has_mercury_copy, mercury_copy_name
 
 TYPE_CHECKING = False
@@ -79,10 +80,11 @@ def link_map(
     halves = [main] if mercury is None else [main, _HalfMap(mercury, half, main.indices)]
     objects = half.objects
     return {
+        "schema": f"cubinspec.link-map/{_VERSION}",
         "version": _VERSION,
         "tool": TOOL_VERSION,
-        "arch": half.options.arch,
-        "relocatable": half.options.relocatable,
+        "arch": half.job.options.arch,
+        "relocatable": half.job.options.relocatable,
         "messages": [{"level": level, "text": text} for level, text in messages],
         "host_objects": [
             {"register": h.register, "names_kernels": h.external is not None} for h in hosts
@@ -97,6 +99,8 @@ def link_map(
         ],
         "sections": [row for part in halves for row in part.output_sections()],
         "kernels": main.kernels(),
+        "shared_memory": shared_memory(half),
+        "shared_constants": shared_constants(half.constants),
     }
 
 
@@ -296,7 +300,7 @@ class _HalfMap:
             if row.kind == STT_SECTION:
                 return "rebuilt", "sections of the output have symbols of their own"
             return "dropped", "it has no name"
-        if not is_linked(self.half, symbol):
+        if not is_linked(self.half.shared, symbol):
             return "dropped", function_reason(self.reasons, symbol)
         if row.shndx == SHN_UNDEF or not defined_here(obj, row.index):
             if symbol.definition is None:
@@ -329,9 +333,15 @@ class _HalfMap:
                     if section.owner is kernel and section.sh_type == SHT_CUDA_SHARED
                     for v in self._variables(kernel)
                 ],
+                **self._unfinished(kernel),
             }
             for kernel in self.reasons.kernels
         ]
+
+    def _unfinished(self, kernel: Symbol) -> Json:
+        """Why the code of a kernel is the input's although nvlink's finalizer changes it."""
+        reason = self.half.sections.unfinished.get(kernel)
+        return {} if reason is None else {"unfinished": reason}
 
     def _variables(self, kernel: Symbol) -> list[Symbol]:
         """Static shared variables that the code of a kernel and of what it calls names."""

@@ -35,7 +35,7 @@ class Reasons:
 
     def __init__(self, half: LinkState) -> None:
         self.half = half
-        self.facts: FunctionFacts = FunctionFacts(half)
+        self.facts: FunctionFacts = FunctionFacts(half.objects, half.unified, half.attributes)
         self.kernels = [f for f in half.symbols.functions if f.is_entry and f.section is not None]
         self.demands: Demands = Demands(half.graph, self.facts, self.kernels)
         self._parents: dict[Symbol, Symbol | None] | None = None
@@ -61,7 +61,7 @@ class Reasons:
     def _reached(self) -> dict[Symbol, Symbol | None]:
         """Linked function -> the one that it was reached from; None for kernels and the like."""
         if self._parents is None:
-            edges, _ = reference_graph(self.half)
+            edges, _ = reference_graph(self.half.objects)
             self._find_holders()
             starts = [*self.kernels, *self._holders]
             parents: dict[Symbol, Symbol | None] = dict.fromkeys(starts)
@@ -89,7 +89,7 @@ class Reasons:
         """Registers of a kernel, and the path to the function that needs that many."""
         wanted = self.demands.registers.get(kernel, 0)
         own = self.facts.registers
-        if self.half.options.relocatable or own.get(kernel, 0) >= wanted:
+        if self.half.job.options.relocatable or own.get(kernel, 0) >= wanted:
             return Demand(own.get(kernel, 0), [kernel])
         seen: dict[Symbol, Symbol | None] = {kernel: None}
         work = [kernel]
@@ -104,7 +104,7 @@ class Reasons:
 
     def stack(self, kernel: Symbol) -> Demand:
         """The deepest chain of frames below a kernel; with recursion, the path to the cycle."""
-        if self.half.options.relocatable:
+        if self.half.job.options.relocatable:
             return Demand(None, [])
         stacks = self.demands.stacks
         path = [kernel]
@@ -170,9 +170,9 @@ def verdict(half: LinkState, symbol: Symbol) -> str:
     """Whether a symbol is in the output, in a few words."""
     from cubinspec_writer.linker.library.outsymbols import is_dropped
 
-    if not is_linked(half, symbol):
+    if not is_linked(half.shared, symbol):
         return "not linked"
-    if is_dropped(half, symbol):
+    if is_dropped(half.job, half.shared, symbol):
         return "linked, without a symbol" if symbol.section is not None else "not in the output"
     if symbol.definition is None:
         return "left to the driver"
@@ -191,7 +191,7 @@ def _details(half: LinkState, reasons: Reasons, symbol: Symbol) -> list[str]:
                 )
             elif bound is symbol:
                 lines.append(f"named in {obj.name} (symbol {row.index})")
-    if is_linked(half, symbol) and symbol.section is not None:
+    if is_linked(half.shared, symbol) and symbol.section is not None:
         index = f", symbol {symbol.index}" if symbol.index else ""
         lines.append(f"at {symbol.section.name} + {symbol.value:#x}{index}")
     if symbol.is_function:
@@ -204,10 +204,10 @@ def _details(half: LinkState, reasons: Reasons, symbol: Symbol) -> list[str]:
 def function_reason(reasons: Reasons, function: Symbol) -> str:
     """Why a function is linked or not."""
     state = reasons.half
-    options = state.options
+    options = state.job.options
     if not function.live:
         if function.is_entry:
-            by_host = state.kernels is not None and state.kernels.by_host
+            by_host = state.reach.filter is not None and state.reach.filter.by_host
             return (
                 "no host object names this kernel" if by_host else "an option removes this kernel"
             )

@@ -52,7 +52,7 @@ def resource_lines(half: LinkState) -> Iterator[str]:
     owned: dict[Symbol, list[OutSection]] = {}
     totals = [f"{_global_bytes(half)} bytes gmem"]
     # Constant banks have other names in the Mercury half, and nvlink counts none of them.
-    counts_banks = not half.family.keeps_symbols
+    counts_banks = not half.job.family.keeps_symbols
     for section in half.sections.made:
         if not section.emitted:
             continue
@@ -62,8 +62,10 @@ def resource_lines(half: LinkState) -> Iterator[str]:
             totals.append(f"{section.size} bytes {_bank(section)}")
     yield ", ".join(totals)
     stacks = _stacks(half)
-    registers = climbed_registers(half)
-    for kernel in reversed(code_order(half)):
+    registers = climbed_registers(
+        half.job, half.objects, half.sections, half.unified, half.attributes, half.graph
+    )
+    for kernel in reversed(code_order(half.sections)):
         if kernel.is_entry:
             used = [
                 f"used {registers[kernel]} registers",
@@ -90,7 +92,7 @@ def _bank(section: OutSection) -> str:
 
 def _shared_bytes(half: LinkState, sections: list[OutSection]) -> int:
     """Shared memory of a kernel; in the Mercury half without what the finalizer reserves."""
-    counts_reserved = not half.family.keeps_symbols
+    counts_reserved = not half.job.family.keeps_symbols
     return sum(
         s.nobits_size + (s.reserved if counts_reserved else 0)
         for s in sections
@@ -110,7 +112,7 @@ def _handle_counts(half: LinkState, sections: list[OutSection]) -> Iterator[str]
     rows = [
         r.symbol.kind
         for s in sections
-        if s.sh_type == SHT_CUDA_CONSTANT_B0 and not half.family.keeps_symbols
+        if s.sh_type == SHT_CUDA_CONSTANT_B0 and not half.job.family.keeps_symbols
         for is_rela in (False, True)
         if (relocs := half.relocations.find(s, is_rela)) is not None
         for r in relocs.relocs
@@ -124,9 +126,18 @@ def _stacks(half: LinkState) -> dict[int, int]:
     """Symbol number of a kernel -> its stack size; 0 when it is not bounded."""
     records = split_records(bytes(half.sections.fixed[".nv.info"].content))
     found = {word(r, 0): word(r, 1) for r in records if r[1] == EIATTR_MIN_STACK_SIZE}
-    if half.options.relocatable:
+    if half.job.options.relocatable:
         return {}
     return {number: 0 if size == _UNKNOWN else size for number, size in found.items()}
+
+
+def dot_lines(half: LinkState) -> Iterator[str]:
+    """The lines of `-dot`: a line for every call (rule M15)."""
+    yield "digraph callgraph {"
+    for function in all_functions(half):
+        for callee in reversed(half.graph.edges(function)):
+            yield f"{function.name} -> {callee.name};"
+    yield "}"
 
 
 def all_functions(half: LinkState) -> dict[Symbol, int]:
@@ -147,9 +158,9 @@ def callgraph_lines(half: LinkState, *, demangle: bool) -> Iterator[tuple[str, s
     """
     name = _demangled if demangle else _mangled
     graph = half.graph
-    registers = FunctionFacts(half).registers
+    registers = FunctionFacts(half.objects, half.unified, half.attributes).registers
     numbers = all_functions(half)
-    yield "text", f"callgraph for {half.options.arch.rstrip('af')}:"
+    yield "text", f"callgraph for {half.job.options.arch.rstrip('af')}:"
     yield from (("text", line) for line in _LEGEND)
     for function, number in numbers.items():
         if not function.live:
@@ -161,7 +172,7 @@ def callgraph_lines(half: LinkState, *, demangle: bool) -> Iterator[tuple[str, s
         callees = "".join(f" {numbers[c]}" for c in reversed(graph.edges(function)))
         yield "text", f"{number}: {marks}{name(function.name)}{used} ->{callees}"
     told: list[tuple[str, str]] = []
-    limits = register_limits(half)
+    limits = register_limits(half.attributes, half.graph)
 
     def tell(count: int, function: Symbol, kernel: Symbol) -> None:
         error = limit_error(limits, count, function, kernel)
@@ -170,7 +181,9 @@ def callgraph_lines(half: LinkState, *, demangle: bool) -> Iterator[tuple[str, s
         to = f"{name(function.name)} propagated to entry {name(kernel.name)}"
         told.append(("text", f"regcount {count} for {to}"))
 
-    climbed_registers(half, tell)
+    climbed_registers(
+        half.job, half.objects, half.sections, half.unified, half.attributes, half.graph, tell
+    )
     yield from told
 
 

@@ -7,11 +7,13 @@ those of the SASS half, and the Mercury sections stand behind it.
 
 from __future__ import annotations
 
+from cubinspec.format.packing import is_far
 from cubinspec_writer.emitter import model as out
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.library.outsymbols import deferred_sections, is_dropped, is_nameless
 from cubinspec_writer.linker.model import OutSection, Symbol
-from cubinspec_writer.linker.write.described import DescribedHalf, encoded, signatures
+from cubinspec_writer.linker.write.contents import entered
+from cubinspec_writer.linker.write.described import DescribedHalf, bare_name, encoded, signatures
 from cubinspec_writer.linker.write.mercury import MercuryCopies
 
 TYPE_CHECKING = False
@@ -29,21 +31,29 @@ def write(sass: LinkState, mercury: LinkState) -> bytes:
         CubinError: the halves do not belong together, or a number does not fit its field.
     """
     half = DescribedHalf(sass)
-    history = _history(half, mercury)
-    history += [half.made[section] for section in deferred_sections(sass)]
+    copies = MercuryCopies(half, mercury).sections()
+    history = _history(half, mercury, is_large=is_far(len(half.made) + len(copies) + 1))
+    history += [
+        half.made[section]
+        for section in deferred_sections(sass.job, sass.symbols, sass.sections, sass.handles)
+    ]
     listed = {id(item) for item in history}
     for section, made in half.made.items():
         if id(made) not in listed:
             raise UnsupportedLinkError(f"section '{section.name}' has no Mercury twin")
-    history += MercuryCopies(half, mercury).sections()
+    history += copies
     return encoded(half.description(history, _PRODUCER))
 
 
-def _history(half: DescribedHalf, mercury: LinkState) -> History:
-    """What was made, in the order of the Mercury half."""
+def _history(half: DescribedHalf, mercury: LinkState, *, is_large: bool) -> History:
+    """What was made, in the order of the Mercury half.
+
+    Args:
+        is_large: section indices do not fit into 16 bits.
+    """
     history = signatures(mercury)
     twins = mercury.sections.twins
-    for entry in mercury.names.entries:
+    for entry in entered(mercury.names):
         if isinstance(entry, OutSection):
             twin = twins.get(entry)
             made = half.made.get(twin) if twin is not None else None
@@ -51,9 +61,9 @@ def _history(half: DescribedHalf, mercury: LinkState) -> History:
                 made.made_as = entry.name
             history.append(made or out.Dropped(entry.name, in_shstrtab=True))
         elif isinstance(entry, str):
-            history.append(out.Dropped(entry, in_shstrtab=True))
-        elif is_dropped(mercury, entry):
-            if not is_nameless(mercury, entry):
+            history.append(bare_name(entry, is_large=is_large))
+        elif is_dropped(mercury.job, mercury.shared, entry):
+            if not is_nameless(mercury.job, mercury.shared, entry):
                 history.append(out.Dropped(entry.name))
         else:
             history.append(half.kept_symbol(_twin_symbol(half.state, entry)))

@@ -10,6 +10,7 @@ from cubinspec_generated.codes import (
     CALLGRAPH_INDIRECT_CALLS,
     CALLGRAPH_REFERENCES,
     SHF_EXECINSTR,
+    SHT_CUDA_CONSTANT,
     SHT_CUDA_GLOBAL,
     SHT_CUDA_GLOBAL_INIT,
     SHT_CUDA_INFO,
@@ -25,13 +26,14 @@ from cubinspec_generated.codes import (
     SHT_REL,
     SHT_RELA,
 )
+from cubinspec_writer.linker.model import OutSection, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-    from cubinspec_writer.linker.model import OutSection, Symbol
-    from cubinspec_writer.linker.state import LinkState
+    from cubinspec_writer.linker.graph import Graph
+    from cubinspec_writer.linker.state import Job, Names, Symbols
 
     #: Offset of a signature in `.strtab`.
     OffsetOf = Callable[[str], int]
@@ -40,15 +42,42 @@ if TYPE_CHECKING:
 _RESERVED_MEMORY = (SHT_CUDA_GLOBAL, SHT_CUDA_SHARED, SHT_CUDA_RESERVED_SHARED)
 
 
-def output_type(state: LinkState, sh_type: int) -> int:
+def output_type(job: Job, sh_type: int) -> int:
     """The type of a section in the file; executables have ELF types in place of CUDA's for data."""
-    if state.options.relocatable:
+    if job.options.relocatable:
         return sh_type
     if sh_type in _RESERVED_MEMORY:
         return SHT_NOBITS
-    if sh_type == SHT_CUDA_GLOBAL_INIT or sh_type in CONSTANT_BANK_TYPES:
+    if sh_type in (SHT_CUDA_GLOBAL_INIT, SHT_CUDA_CONSTANT) or sh_type in CONSTANT_BANK_TYPES:
         return SHT_PROGBITS
     return sh_type
+
+
+def entered(names: Names) -> Iterator[OutSection | Symbol | str]:
+    """What was entered, in order; a bare name only where its name comes first."""
+    reserved = set(names.reserved.values())
+    seen: set[str] = set()
+    for at, entry in enumerate(names.entries):
+        if isinstance(entry, str):
+            if entry in seen and at not in reserved:
+                continue
+            seen.add(entry)
+        elif isinstance(entry, OutSection):
+            seen.add(entry.name)
+        yield entry
+
+
+def made_sections(names: Names) -> Iterator[tuple[str, int]]:
+    """Name and index of every section in the order of creation; -1: it is not in the output.
+
+    A bare name whose section is in the output counts when that is made.
+    """
+    written = {e.name for e in names.entries if isinstance(e, OutSection) and e.emitted}
+    for entry in entered(names):
+        if isinstance(entry, OutSection):
+            yield entry.name, entry.index if entry.emitted else -1
+        elif isinstance(entry, str) and entry not in written:
+            yield entry, -1
 
 
 def reloc_bytes(section: OutSection) -> bytes:
@@ -61,9 +90,9 @@ def reloc_bytes(section: OutSection) -> bytes:
     return b"".join([pack(row.offset, row.r_type, row.symbol.index, row.addend) for row in rows])
 
 
-def callgraph_bytes(state: LinkState, offset_of: OffsetOf) -> bytes:
+def callgraph_bytes(symbols: Symbols, graph: Graph, offset_of: OffsetOf) -> bytes:
     """`.nv.callgraph`: four parts, of pairs of functions or of a function and a signature."""
-    graph, functions = state.graph, state.symbols.functions
+    functions = symbols.functions
     pack = records.CALLGRAPH_ENTRY.pack
 
     def edges(by_function: dict[Symbol, list[Symbol]]) -> list[bytes]:
@@ -93,12 +122,11 @@ def callgraph_bytes(state: LinkState, offset_of: OffsetOf) -> bytes:
     return b"".join(rows)
 
 
-def prototype_bytes(state: LinkState, offset_of: OffsetOf) -> bytes:
+def prototype_bytes(symbols: Symbols, graph: Graph, offset_of: OffsetOf) -> bytes:
     """`.nv.prototype`: external functions whose address is not taken, with their signature."""
-    graph = state.graph
     return b"".join(
         records.PROTOTYPE_ENTRY.pack(function.index, offset_of(graph.prototypes[function]))
-        for function in state.symbols.functions
+        for function in symbols.functions
         if function in graph.prototypes and function not in graph.address_taken
     )
 

@@ -9,9 +9,16 @@ from __future__ import annotations
 from struct import error as StructError
 
 from cubinspec.errors import BadStructureError
-from cubinspec.format.packing import abi_8_flags
-from cubinspec.format.sections import SASS_RELOCATION_TYPES
-from cubinspec_generated.codes import ET_EXEC, ET_REL, SHF_EXECINSTR, SHT_STRTAB, SHT_SYMTAB
+from cubinspec.format.packing import abi_8_flags, is_far
+from cubinspec.format.sections import SASS_RELOCATION_TYPES, SHNDX
+from cubinspec_generated.codes import (
+    ET_EXEC,
+    ET_REL,
+    SHF_EXECINSTR,
+    SHT_STRTAB,
+    SHT_SYMTAB,
+    SHT_SYMTAB_SHNDX,
+)
 from cubinspec_writer.emitter import Description, bodies, emit
 from cubinspec_writer.emitter import model as out
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
@@ -24,6 +31,7 @@ from cubinspec_writer.linker.library.outsymbols import (
 from cubinspec_writer.linker.model import OutSection
 from cubinspec_writer.linker.write.contents import (
     callgraph_bytes,
+    entered,
     output_type,
     prototype_bytes,
     reloc_bytes,
@@ -66,12 +74,12 @@ def describe(half: DescribedHalf) -> Description:
     """The description of a program of one half."""
     state = half.state
     history = signatures(state)
-    for entry in state.names.entries:
+    for entry in entered(state.names):
         if isinstance(entry, OutSection):
             history.append(half.made.get(entry) or out.Dropped(entry.name, in_shstrtab=True))
         elif isinstance(entry, str):
-            history.append(out.Dropped(entry, in_shstrtab=True))
-        elif not is_nameless(state, entry):
+            history.append(bare_name(entry, is_large=is_far(len(half.made) + 1)))
+        elif not is_nameless(state.job, state.shared, entry):
             history.append(half.symbol(entry))
     return half.description(history, _PRODUCER)
 
@@ -79,6 +87,17 @@ def describe(half: DescribedHalf) -> Description:
 def signatures(state: LinkState) -> History:
     """The start of `.strtab`; an empty signature leaves a NUL there (rule N9)."""
     return [out.Dropped(text, erased=0 if text else 1) for text in state.names.signatures]
+
+
+def bare_name(name: str, *, is_large: bool) -> out.Section | out.Dropped:
+    """A name without a section; in a large file one of them has its section after all.
+
+    Args:
+        is_large: section indices do not fit into 16 bits.
+    """
+    if is_large and name == SHNDX:
+        return out.Section(name, SHT_SYMTAB_SHNDX, bodies.Computed(name[1:]), 0, 0, 4, 4)
+    return out.Dropped(name, in_shstrtab=True)
 
 
 class DescribedHalf:
@@ -112,36 +131,40 @@ class DescribedHalf:
 
     def symbol(self, symbol: Symbol) -> out.Symbol | out.Dropped:
         """The description of a symbol."""
-        if is_dropped(self.state, symbol):
+        if is_dropped(self.state.job, self.state.shared, symbol):
             return out.Dropped(symbol.name)
         return self.kept_symbol(symbol)
 
     def kept_symbol(self, symbol: Symbol) -> out.Symbol:
         """The description of a symbol that is in the symbol table."""
-        info, other, value = symbol_fields(self.state, symbol)
+        info, other, value = symbol_fields(self.state.job, symbol)
         place = self.section(symbol.section) if symbol.section is not None else 0
         return out.Symbol(symbol.name, info, other, place, value, symbol.size, symbol.in_globals)
 
     def description(self, history: History, producer: str) -> Description:
         """The whole file: what was made, then the globals."""
         state = self.state
-        symbols = [self.symbol(s) for s in state.symbols.globals if not is_nameless(state, s)]
+        symbols = [
+            self.symbol(s)
+            for s in state.symbols.globals
+            if not is_nameless(state.job, state.shared, s)
+        ]
         header = out.Header(
-            e_type=ET_REL if state.options.relocatable else ET_EXEC,
-            e_flags=abi_8_flags(state.family.file_kind, state.target.sm),
+            e_type=ET_REL if state.job.options.relocatable else ET_EXEC,
+            e_flags=abi_8_flags(state.job.family.file_kind, state.job.target.sm),
         )
         return Description(header, history, symbols, producer, null_value=state.symbols.null_value)
 
     def _section(self, section: OutSection) -> out.Section:
         return out.Section(
             section.name,
-            output_type(self.state, section.sh_type),
+            output_type(self.state.job, section.sh_type),
             section_body(self.state, section),
             section.flags,
             0,
             section.align,
             section.entsize,
-            has_symbol=has_symbol(self.state, section),
+            has_symbol=has_symbol(self.state.job, self.state.sections, self.state.debug, section),
         )
 
 
@@ -170,10 +193,10 @@ class _CallGraphBody:
 
     @property
     def size(self) -> int:
-        return len(callgraph_bytes(self.state, _nowhere))
+        return len(callgraph_bytes(self.state.symbols, self.state.graph, _nowhere))
 
     def encode(self, context: Context) -> bytes:
-        return callgraph_bytes(self.state, context.signature_offset)
+        return callgraph_bytes(self.state.symbols, self.state.graph, context.signature_offset)
 
 
 class _PrototypeBody:
@@ -186,10 +209,10 @@ class _PrototypeBody:
 
     @property
     def size(self) -> int:
-        return len(prototype_bytes(self.state, _nowhere))
+        return len(prototype_bytes(self.state.symbols, self.state.graph, _nowhere))
 
     def encode(self, context: Context) -> bytes:
-        return prototype_bytes(self.state, context.signature_offset)
+        return prototype_bytes(self.state.symbols, self.state.graph, context.signature_offset)
 
 
 def _nowhere(signature: str) -> int:

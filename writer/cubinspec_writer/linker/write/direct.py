@@ -13,16 +13,17 @@ from struct import error as StructError
 
 from cubinspec.errors import BadStructureError, LimitError
 from cubinspec.format.packing import abi_8_flags, align_up, with_note
-from cubinspec.format.sections import (
-    LINK_TO_SYMTAB,
+from cubinspec.format.ranks import (
     RANK_OF_BANK,
-    RANK_OF_NAME,
-    RANK_OF_OTHERS,
     RANK_OF_TEXT,
-    RANK_OF_TYPE,
     RANK_OF_UFT_ENTRY_WITH_TABLE,
-    SASS_RELOCATION_TYPES,
     index_rank,
+)
+from cubinspec.format.sections import (
+    CONSTANT_BANK_TYPES,
+    LINK_TO_SYMTAB,
+    SASS_RELOCATION_TYPES,
+    SHNDX,
     info_target,
     link_target,
     occupies_file,
@@ -42,25 +43,28 @@ from cubinspec_generated.codes import (
     EV_CURRENT,
     SHF_ALLOC,
     SHF_EXECINSTR,
-    SHN_COMMON,
     SHN_LORESERVE,
-    SHN_XINDEX,
     SHT_CUDA_CALLGRAPH,
     SHT_CUDA_CONSTANT_B0,
     SHT_CUDA_INFO,
+    SHT_CUDA_LOCAL,
     SHT_CUDA_PROTOTYPE,
     SHT_CUDA_UFT_ENTRY,
+    SHT_NOBITS,
+    SHT_NOTE,
     SHT_NULL,
     SHT_STRTAB,
     SHT_SYMTAB,
     SHT_SYMTAB_SHNDX,
     STT_SECTION,
 )
+from cubinspec_generated.columns import RANK_OF_NAME, RANK_OF_OTHERS, RANK_OF_TYPE
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.library.outsymbols import is_nameless, symbol_fields
 from cubinspec_writer.linker.model import OutSection, Symbol
 from cubinspec_writer.linker.write.contents import (
     callgraph_bytes,
+    made_sections,
     output_type,
     prototype_bytes,
     reloc_bytes,
@@ -75,9 +79,12 @@ if TYPE_CHECKING:
 
 #: No real file comes near; inputs that ask for more are broken.
 _LARGEST_FILE = 1 << 32
-_TEXT, _BANK, _SHNDX = ".text", ".nv.constant0.", ".symtab_shndx"
+_TEXT, _BANK = ".text", ".nv.constant0."
 #: An executable has the rows of its table of unified functions behind the notes.
 _EXECUTABLE_RANKS = {**RANK_OF_TYPE, SHT_CUDA_UFT_ENTRY: RANK_OF_UFT_ENTRY_WITH_TABLE}
+#: Types of sections that a function owns, which another section names; and notes of NVIDIA's tools.
+_OWNED_TYPES = CONSTANT_BANK_TYPES | {SHT_CUDA_LOCAL, SHT_NOBITS}
+_NOTES = ".note.nv."
 _RANK_OF_INFO = RANK_OF_TYPE[SHT_CUDA_INFO]
 _LINK_TO_SYMTAB = LINK_TO_SYMTAB | {SHT_SYMTAB_SHNDX}
 _TABLE_TYPES = (SHT_STRTAB, SHT_SYMTAB, SHT_SYMTAB_SHNDX)
@@ -151,7 +158,7 @@ class _DirectWriter:
         """Number the sections: a stable sort of their order of creation by rank."""
         state = self.state
         ranked: list[list[OutSection]] = [[] for _ in range(RANK_OF_OTHERS + 1)]
-        rank_of = (RANK_OF_TYPE if state.options.relocatable else _EXECUTABLE_RANKS).get
+        rank_of = (RANK_OF_TYPE if state.job.options.relocatable else _EXECUTABLE_RANKS).get
         for entry in state.names.entries:
             if type(entry) is not OutSection or not entry.emitted:
                 continue
@@ -162,14 +169,18 @@ class _DirectWriter:
                 elif entry.sh_type == SHT_CUDA_CONSTANT_B0 and entry.name.startswith(_BANK):
                     rank = RANK_OF_BANK
                 else:
-                    rank = index_rank(entry.name, output_type(state, entry.sh_type))
+                    rank = index_rank(
+                        entry.name, output_type(state.job, entry.sh_type), entry.flags
+                    )
+            elif entry.sh_type == SHT_NOTE and not entry.name.startswith(_NOTES):
+                rank = _RANK_OF_INFO
             elif rank == _RANK_OF_INFO:
                 rank = RANK_OF_NAME.get(entry.name, rank)
             ranked[rank].append(entry)
         self.is_large = sum(map(len, ranked)) + 1 >= SHN_LORESERVE
         if self.is_large:
-            table = OutSection(_SHNDX, SHT_SYMTAB_SHNDX, 0, 4, 4)
-            ranked[RANK_OF_NAME[_SHNDX]].append(table)
+            table = OutSection(SHNDX, SHT_SYMTAB_SHNDX, 0, 4, 4)
+            ranked[RANK_OF_NAME[SHNDX]].append(table)
         for group in ranked:
             self.sections += group
         for index, section in enumerate(self.sections, 1):
@@ -196,7 +207,9 @@ class _DirectWriter:
             elif type(entry) is str:
                 name = entry
                 sections[name] = 0
-            elif type(entry) is Symbol and (entry.index or not is_nameless(state, entry)):
+            elif type(entry) is Symbol and (
+                entry.index or not is_nameless(state.job, state.shared, entry)
+            ):
                 name = entry.name
             else:
                 continue
@@ -210,7 +223,7 @@ class _DirectWriter:
         if bank is not None:
             strings[bank] = 0
         for symbol in state.symbols.globals:
-            if symbol.index or not is_nameless(state, symbol):
+            if symbol.index or not is_nameless(state.job, state.shared, symbol):
                 strings[symbol.name] = 0
         self.shstrtab, self.strtab = sections, strings
         self.tables[".shstrtab"] = build(sections)
@@ -241,10 +254,7 @@ class _DirectWriter:
         place_of = strtab.__getitem__
         pack = records.SYMBOL_64.pack
         rows = [pack(0, 0, 0, 0, state.symbols.null_value, 0)]
-        in_16_bits = list(range(len(self.sections) + 1)) if self.is_large else []
-        in_16_bits[SHN_LORESERVE:] = [
-            index if index == SHN_COMMON else SHN_XINDEX for index in in_16_bits[SHN_LORESERVE:]
-        ]
+        far = self._far() if self.is_large else []
         #: Section of every symbol, also where it does not fit into 16 bits.
         indices = [0]
         in_globals = 0
@@ -255,7 +265,7 @@ class _DirectWriter:
                 indices += found
                 if 0 in found:
                     raise _not_linked(run[found.index(0)])
-                stored = [in_16_bits[index] for index in found] if self.is_large else found
+                stored = [far[index][0] for index in found] if far else found
                 names = map(place_of, [section.name for section in run])
                 zeros = repeat(0)
                 rows += map(pack, names, repeat(STT_SECTION), zeros, stored, zeros, zeros)
@@ -267,50 +277,26 @@ class _DirectWriter:
                 if section is not None and not index:
                     raise _not_linked(section, symbol.name)
                 in_globals += symbol.in_globals
-                info, other, value = symbol_fields(state, symbol)
+                info, other, value = symbol_fields(state.job, symbol)
                 indices.append(index)
                 if index >= SHN_LORESERVE:
-                    index = in_16_bits[index]
+                    index = far[index][0]
                 rows.append(pack(strtab[symbol.name], info, other, index, value, symbol.size))
         self.tables[".symtab"] = b"".join(rows)
         if self.is_large:
-            self.tables[_SHNDX] = self._extended_indices(indices)
+            words = [far[index][1] for index in indices]
+            self.tables[SHNDX] = Struct(f"<{len(words)}I").pack(*words)
         return len(rows) - in_globals
 
-    def _extended_indices(self, indices: list[int]) -> bytes:
-        """`.symtab_shndx`, which exists when there are section indices beyond 16 bits.
+    def _far(self) -> list[tuple[int, int]]:
+        """By section index: what `.symtab` and `.symtab_shndx` hold for symbols of the section."""
+        from cubinspec.format.far import index_and_word, numbers_when_made  # large files only
 
-        A symbol whose section index fits has here the number of that section in the order of
-        creation, and index 0xfff2 counts as one that fits (programs of 66,000 sections for sm_80
-        and sm_90; ptxas does the same). One number behind the fixed sections is never used.
-
-        Args:
-            indices: the section of every symbol.
-        """
-        names = self.state.names
-        entries = names.entries
-        fixed = set(self.state.sections.fixed.values())
-        reserved = set(names.reserved.values())
-        loose = set(names.loose)
-        if loose != {_SHNDX}:
-            loose -= {e.name for e in entries if type(e) is OutSection and e.name in loose}
-        #: By index: the number that stands for it.
-        made = list(range(len(self.sections) + 1))
-        number = 0
-        for at, entry in enumerate(entries):
-            if type(entry) is OutSection:
-                number += 1
-                index = entry.index
-                if index < SHN_LORESERVE or index == SHN_COMMON:
-                    made[index] = number if entry in fixed else number + 1
-            elif type(entry) is str:
-                if at in reserved:
-                    number += 1
-                elif entry in loose:
-                    loose.discard(entry)
-                    number += 1
-        made[0] = 0
-        return Struct(f"<{len(indices)}I").pack(*map(made.__getitem__, indices))
+        job = self.state.job
+        has_action = job.family.rel_action and not job.options.relocatable
+        made = made_sections(self.state.names)
+        numbers = numbers_when_made(made, has_action=has_action)
+        return [index_and_word(i, numbers.get(i, 0)) for i in range(len(self.sections) + 1)]
 
     # -- sections ----------------------------------------------------------------------------------
 
@@ -328,7 +314,7 @@ class _DirectWriter:
         end = 0
         for sh_type, same in groupby([section.sh_type for section in self.sections]):
             start, end = end, end + len(list(same))
-            final = output_type(self.state, sh_type)
+            final = output_type(self.state.job, sh_type)
             link = self._link_of_type(sh_type)
             is_stored = occupies_file(sh_type, 0)
             is_made = sh_type in _MADE_TYPES
@@ -385,6 +371,8 @@ class _DirectWriter:
             return section.info_value
         if section.sh_type == SHT_SYMTAB:
             return num_local
+        if section.sh_type in _OWNED_TYPES and section.owner is None:
+            return 0  # a name alone makes no owner
         return self._index_of(info_target(section.name, section.sh_type))
 
     def _links_by_name(self) -> dict[str, int]:
@@ -398,7 +386,7 @@ class _DirectWriter:
         """`sh_link` that all sections of a type have; 0: their names decide."""
         if sh_type not in _LINK_TO_SYMTAB:
             return 0
-        if sh_type == SHT_CUDA_UFT_ENTRY and not self.state.options.relocatable:
+        if sh_type == SHT_CUDA_UFT_ENTRY and not self.state.job.options.relocatable:
             return 0  # nvlink makes these before there are symbols
         return self._fixed(".symtab")
 
@@ -411,9 +399,9 @@ class _DirectWriter:
         if section.sh_type in SASS_RELOCATION_TYPES:
             return reloc_bytes(section)
         if section is state.sections.callgraph:
-            return callgraph_bytes(state, self._signature)
+            return callgraph_bytes(state.symbols, state.graph, self._signature)
         if section is state.sections.prototype:
-            return prototype_bytes(state, self._signature)
+            return prototype_bytes(state.symbols, state.graph, self._signature)
         return section.content
 
     # -- headers -----------------------------------------------------------------------------------
@@ -425,13 +413,13 @@ class _DirectWriter:
         count = len(bodies.headers) + 1
         shoff = align_up(bodies.end, 8)
         phoff = shoff + count * record.size
-        is_final = not state.options.relocatable
+        is_final = not state.job.options.relocatable
         segments = classic_segments(bodies.loaded, count, phoff, program.size) if is_final else []
         size = phoff + len(segments) * program.size
         if size > _LARGEST_FILE:
             raise LimitError(f"the file would have {size} bytes", expected=f"{_LARGEST_FILE}")
         null = (0, SHT_NULL, 0, 0, 0, count if self.is_large else 0, 0, 0, 0, 0)
-        flags = abi_8_flags(state.family.file_kind, state.target.sm)
+        flags = abi_8_flags(state.job.family.file_kind, state.job.target.sm)
         ident = records.ELF_IDENT.pack(
             b"\x7fELF", ELFCLASS64, ELFDATA2LSB, EV_CURRENT, ELFOSABI_CUDA_V2, ABI_8, bytes(7)
         )

@@ -7,7 +7,8 @@ its SASS twin in relocations and contents. The half has a symbol table of its ow
 from __future__ import annotations
 
 from cubinspec.format.packing import align_up
-from cubinspec.format.sections import CAPMERC_UFT, MERCURY_TYPE, mercury_rank
+from cubinspec.format.ranks import mercury_rank
+from cubinspec.format.sections import CAPMERC_UFT, MERCURY_TYPE
 from cubinspec.format.strings import length
 from cubinspec_generated import records
 from cubinspec_generated.codes import (
@@ -146,7 +147,7 @@ class MercuryCopies:
     def _symbol(self, item: Symbol | OutSection) -> bodies.MercurySymbol:
         symbol = item if isinstance(item, Symbol) else item.symbol
         assert symbol is not None
-        info, other, value = symbol_fields(self.state, symbol)
+        info, other, value = symbol_fields(self.state.job, symbol)
         section, name = symbol.section, symbol.name
         place: out.Section | int = 0
         if section is not None:

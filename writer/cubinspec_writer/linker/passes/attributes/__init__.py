@@ -7,89 +7,219 @@ and barriers of kernels. All others are copied (rule B6). Symbol numbers are ren
 
 from __future__ import annotations
 
+from cubinspec.format.attributes import raw_record
 from cubinspec_generated.codes import (
+    EIATTR_CRS_STACK_SIZE,
+    EIATTR_EXTERNS,
     EIATTR_MAX_STACK_SIZE,
     EIATTR_MIN_STACK_SIZE,
     EIATTR_REGCOUNT,
+    EIATTR_SAM_REGION_STACK_SIZE,
     EIFMT_SVAL,
 )
-from cubinspec_generated.columns import SYMBOL_FIELDS
 from cubinspec_writer.linker.library.demands import (
     FUNCTION_VALUE,
+    SYNCS,
+    Collected,
     Demands,
     FunctionFacts,
-    renumber_fields,
+    external_record,
+    replace_record,
     symbol_number,
+    words,
 )
-from cubinspec_writer.linker.passes.attributes.functions import write_functions
+from cubinspec_writer.linker.passes.attributes.functions import (
+    add_masks,
+    collect,
+    external_names,
+    finish_kernels,
+    takes_over,
+    write_functions,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cubinspec_writer.linker.model import Symbol
-    from cubinspec_writer.linker.state import LinkState
+    from cubinspec_writer.linker.diagnostics import Diagnostics
+    from cubinspec_writer.linker.graph import Graph
+    from cubinspec_writer.linker.model import InputObject, Symbol
+    from cubinspec_writer.linker.state import (
+        Attributes,
+        Handles,
+        Job,
+        Reach,
+        Sections,
+        Symbols,
+        Unified,
+    )
 
 _UNKNOWN_STACK = 0xFFFFFFFF
 
 READS = (
-    "attributes.order graph.address_taken graph.calls graph.indirect handles.kernels object.bound "
-    "object.placed section.has_symbol section.owner section.symbol_index sections.by_type "
-    "sections.fixed sections.unowned symbol.bind symbol.definition symbol.index symbol.kind "
-    "symbol.live symbol.name symbol.other symbol.section symbols.functions twin.section.owner "
-    "twin.section.records twin.section.sh_type twin.sections.made twin.sections.unowned "
-    "twin.symbol.name unified.stubs"
+    "attributes.order graph.address_taken graph.calls graph.indirect handles.kernels "
+    "mercury.section.owner mercury.section.records mercury.section.sh_type mercury.sections.made "
+    "mercury.sections.unowned mercury.symbol.name object.bound object.placed section.has_symbol "
+    "section.owner section.symbol_index sections.by_type sections.fixed sections.unowned "
+    "symbol.bind symbol.definition symbol.index symbol.kind symbol.live symbol.name symbol.other "
+    "symbol.section symbols.functions unified.stubs"
 )
-WRITES = "attributes.register_limits section.content section.emitted section.records"
-FREEZES = "attributes.register_limits section.records"
+WRITES = (
+    "attributes.register_limits attributes.stated section.content section.emitted section.records"
+)
+FREEZES = "attributes.register_limits attributes.stated section.records"
 
 
-def run(state: LinkState) -> None:
+def run(
+    job: Job,
+    objects: list[InputObject],
+    diagnostics: Diagnostics,
+    symbols: Symbols,
+    sections: Sections,
+    handles: Handles,
+    unified: Unified,
+    attributes: Attributes,
+    graph: Graph,
+    mercury_sections: Sections | None,
+    reach: Reach,
+) -> None:
     """Write the records of the program, then those of every function."""
-    kernels = sorted(state.linked_kernels(), key=symbol_number)
-    facts = FunctionFacts(state)
+    kernels = sorted(reach.kernels(), key=symbol_number)
+    is_final = not job.options.relocatable
+    takers = kernels if is_final else []
+    collected = collect(job, sections, attributes, mercury_sections, reach, set(takers))
+    facts = FunctionFacts(objects, unified, attributes)
     demands: Demands | None = None
-    if not state.options.relocatable:
-        demands = Demands(state.graph, facts, _with_stacks(state, kernels))
-    rows = _global_rows(state, facts, demands, set(kernels))
+    if is_final:
+        demands = Demands(graph, facts, _with_stacks(unified, kernels))
+        _check_registers(diagnostics, facts, demands)
+    said = {symbol for code, symbol, _ in attributes.stated if code == EIATTR_REGCOUNT}
+    rows = _global_rows(objects, facts, demands, set(kernels) - said)
     recursive: set[Symbol] = set()
     if demands is not None:
-        rows += _stack_rows(state, demands, kernels, recursive)
-        if recursive and state.options.stack_warnings:
-            _warn(state, demands, recursive)
-    section = state.sections.fixed[".nv.info"]
+        rows += _stack_rows(unified, mercury_sections, demands, kernels, recursive)
+        if recursive and job.options.stack_warnings:
+            _warn(diagnostics, symbols, demands, recursive)
+        if facts.stack_limits:
+            _check_stacks(diagnostics, demands, facts.stack_limits, kernels)
+    section = sections.fixed[".nv.info"]
     section.content = b"".join(rows)
     section.emitted = section.emitted and bool(rows)
-    write_functions(state, demands, [] if demands is None else kernels, recursive)
+    if demands is not None:
+        _add_sync_stacks(collected, facts, demands, kernels, recursive)
+    unsaid = add_masks(symbols, sections, collected, demands)
+    if demands is not None:
+        if takes_over(collected):
+            from cubinspec_writer.linker.passes.attributes.takeover import take_over
+
+            has_old = bool(unsaid)
+            take_over(job, objects, diagnostics, attributes, collected, demands, kernels, has_old)
+        finish_kernels(attributes, collected, facts, demands, kernels)
+    stubs = None
+    if unified.stubs:
+        from cubinspec_writer.linker.passes.attributes.stubs import collect_stubs
+
+        is_alone = is_final and len(kernels) == 1
+        stubs = collect_stubs(
+            diagnostics, sections, unified, attributes, collected, demands, is_alone=is_alone
+        )
+    write_functions(handles, collected, demands, takers, unsaid)
+    if stubs is not None:
+        stubs.write(mercury_sections)
+
+
+def _add_sync_stacks(
+    collected: Collected,
+    facts: FunctionFacts,
+    demands: Demands,
+    kernels: list[Symbol],
+    recursive: set[Symbol],
+) -> None:
+    """Give kernels the stack of synchronisation of all that they reach (rule G3)."""
+    for kernel in kernels if recursive or demands.syncs else ():
+        if kernel not in collected.sections:
+            continue
+        records = collected.sections[kernel].records
+        if kernel in recursive:
+            size = _UNKNOWN_STACK
+        else:
+            size = (demands.syncs.get(kernel) or 0) & _UNKNOWN_STACK
+            if size == facts.syncs.get(kernel, 0):
+                continue
+        code = next((r[1] for r in records if r[1] in SYNCS), EIATTR_CRS_STACK_SIZE)
+        replace_record(records, code, raw_record(EIFMT_SVAL, code, 0, words(size)))
 
 
 def _global_rows(
-    state: LinkState, facts: FunctionFacts, demands: Demands | None, entries: set[Symbol]
+    objects: list[InputObject], facts: FunctionFacts, demands: Demands | None, entries: set[Symbol]
 ) -> list[bytes]:
-    """The records of the inputs' `.nv.info`, last input and last record first."""
+    """The records of the inputs' `.nv.info`, last input and last record first.
+
+    Args:
+        entries: kernels of which a record of registers has all that they need.
+    """
     rows: list[bytes] = []
-    pack = FUNCTION_VALUE.pack
-    for obj in reversed(state.objects):
+    open_entries = entries.copy()
+    for obj in reversed(objects):
         if obj in facts.values:
-            rows += _values_of(*facts.values[obj], demands, entries)
+            rows += _values_of(*facts.values[obj], demands, open_entries)
             continue
-        for code, symbol, value, rest in reversed(facts.rows[obj]):
-            if symbol is None:
-                if rest[0] == EIFMT_SVAL and code in SYMBOL_FIELDS:
-                    rest = renumber_fields(obj, rest)
-                rows.append(rest)
-                continue
-            if demands is not None:
-                if code == EIATTR_MAX_STACK_SIZE:
+        for code, symbol, value, record in reversed(facts.rows[obj]):
+            if symbol is not None:
+                if not symbol.index or (demands is not None and code == EIATTR_MAX_STACK_SIZE):
                     continue
-                if code == EIATTR_REGCOUNT and symbol in entries:
-                    value = max(demands.registers.get(symbol, 0), value)
-            rows.append(pack(EIFMT_SVAL, code, 8 + len(rest), symbol.index, value))
-            if rest:
-                rows.append(rest)
+                if code == EIATTR_REGCOUNT:
+                    value = _registers_of(symbol, value, demands, open_entries)
+                    record = record[:8] + words(value)[: len(record) - 8] + record[12:]
+                record = record[:4] + words(symbol.index) + record[8:]
+            elif code == EIATTR_EXTERNS and record[0] == EIFMT_SVAL:
+                names = external_names(obj, record)
+                if not names:
+                    continue
+                record = external_record(names)
+            rows.append(record)
     return rows
 
 
+def _registers_of(
+    symbol: Symbol, value: int, demands: Demands | None, open_entries: set[Symbol]
+) -> int:
+    """What a record of registers says in the end: the last one of a kernel has all it needs.
+
+    Args:
+        open_entries: kernels of which no record was met; this one goes.
+    """
+    if demands is None or symbol not in open_entries:
+        return value
+    open_entries.discard(symbol)
+    return max(demands.registers.get(symbol, 0), value)
+
+
+def _check_registers(diagnostics: Diagnostics, facts: FunctionFacts, demands: Demands) -> None:
+    """nvlink takes no function whose count is 0 (rule G4)."""
+    if 0 in facts.registers.values() and any(
+        not registers and not function.is_entry and function in demands.stacks
+        for function, registers in facts.registers.items()
+    ):
+        raise diagnostics.fatal("Internal error: no regcount?")
+
+
+def _check_stacks(
+    diagnostics: Diagnostics, demands: Demands, limits: dict[Symbol, int], kernels: list[Symbol]
+) -> None:
+    """Report kernels that need more stack than their input allows (rule G4)."""
+    for kernel in kernels:
+        needed, limit = demands.stacks[kernel], limits.get(kernel, 0)
+        if limit and needed is not None and needed > limit:
+            diagnostics.error(
+                f"Function '{kernel.name}' uses {needed} bytes stack but limited to {limit}"
+            )
+
+
 def _stack_rows(
-    state: LinkState, demands: Demands, kernels: list[Symbol], recursive: set[Symbol]
+    unified: Unified,
+    mercury_sections: Sections | None,
+    demands: Demands,
+    kernels: list[Symbol],
+    recursive: set[Symbol],
 ) -> list[bytes]:
     """The stack that every kernel needs.
 
@@ -97,24 +227,28 @@ def _stack_rows(
         recursive: gets the kernels that reach a recursion.
     """
     rows: list[bytes] = []
-    for kernel in _with_stacks(state, kernels):
+    for kernel in _with_stacks(unified, kernels):
         # The finalizer knows code by its section, and of the stubs it knows the last one.
-        is_stub = state.twin is not None and kernel in state.unified.stubs
-        size = demands.stacks[next(reversed(state.unified.stubs)) if is_stub else kernel]
+        is_stub = mercury_sections is not None and kernel in unified.stubs
+        size = demands.stacks[next(reversed(unified.stubs)) if is_stub else kernel]
         if size is None:
             size = _UNKNOWN_STACK
             recursive.add(kernel)
         least = min(size, _UNKNOWN_STACK)
         row = FUNCTION_VALUE.pack(EIFMT_SVAL, EIATTR_MIN_STACK_SIZE, 8, kernel.index, least)
         rows.append(row)
+        region = demands.region_below(kernel) if demands.regions else 0
+        if region:
+            code = EIATTR_SAM_REGION_STACK_SIZE
+            rows.append(FUNCTION_VALUE.pack(EIFMT_SVAL, code, 8, kernel.index, region))
     return rows
 
 
-def _with_stacks(state: LinkState, kernels: list[Symbol]) -> list[Symbol]:
+def _with_stacks(unified: Unified, kernels: list[Symbol]) -> list[Symbol]:
     """What the stack is told of: kernels, and stubs unless there is one kernel (rule U11)."""
-    if not state.unified.stubs or len(kernels) == 1:
+    if not unified.stubs or len(kernels) == 1:
         return kernels
-    return sorted((*state.unified.stubs, *kernels), key=symbol_number)
+    return sorted((*unified.stubs, *kernels), key=symbol_number)
 
 
 def _values_of(
@@ -133,30 +267,33 @@ def _values_of(
         ]
     registers = demands.registers
     needs = {i: registers.get(symbol, 0) for i, symbol in linked.items() if symbol in entries}
+    entries.difference_update([linked[i] for i in needs])
     return [
         pack(
             EIFMT_SVAL,
             code,
             8,
             numbers[i],
-            needs[i] if code == EIATTR_REGCOUNT and i in needs and needs[i] > value else value,
+            max(needs.pop(i), value) if code == EIATTR_REGCOUNT and i in needs else value,
         )
         for _, code, _, i, value in reversed(values)
         if code != EIATTR_MAX_STACK_SIZE
     ]
 
 
-def _warn(state: LinkState, demands: Demands, kernels: set[Symbol]) -> None:
+def _warn(
+    diagnostics: Diagnostics, symbols: Symbols, demands: Demands, kernels: set[Symbol]
+) -> None:
     """Warn of kernels whose stack is unknown, in the order of registration.
 
     Once for every callee of unknown depth, however often that one meets recursion.
 
     Rule I8.
     """
-    for kernel in state.symbols.functions:
+    for kernel in symbols.functions:
         if kernel not in kernels:
             continue
         for _ in [c for c in demands.graph.edges(kernel) if demands.stacks[c] is None]:
-            state.diagnostics.warning(
+            diagnostics.warning(
                 f"Stack size for entry function '{kernel.name}' cannot be statically determined"
             )

@@ -8,27 +8,40 @@ from cubinspec_generated.codes import (
     EIATTR_BINDLESS_SURFACE_BANK,
     EIATTR_BINDLESS_TEXTURE_BANK,
     EIATTR_CRS_STACK_SIZE,
+    EIATTR_ERROR,
+    EIATTR_EXPLICIT_CACHING,
     EIATTR_EXTERNS,
-    EIATTR_KPARAM_INFO,
-    EIATTR_KPARAM_INFO_V2,
+    EIATTR_FRAME_SIZE,
+    EIATTR_GRAPHICS_GLOBAL_CBANK,
+    EIATTR_LOAD_CACHE_REQUEST,
+    EIATTR_MAX_STACK_SIZE,
     EIATTR_MAXREG_COUNT,
+    EIATTR_MERCURY_FINALIZER_OPTIONS,
+    EIATTR_MERCURY_ISA_VERSION,
     EIATTR_NUM_BARRIERS,
     EIATTR_PARAM_CBANK,
+    EIATTR_REGCOUNT,
+    EIATTR_SAM_REGION_STACK_SIZE,
     EIATTR_SPARSE_MMA_MASK,
-    EIATTR_VRC_CTA_INIT_COUNT,
+    EIATTR_UCODE_SECTION_DATA,
     EIFMT_BVAL,
     EIFMT_HVAL,
+    EIFMT_NVAL,
     EIFMT_SVAL,
     SHT_CUDA_INFO,
 )
 from cubinspec_writer.linker.library.demands import (
+    NAMING,
+    PARAMETERS,
+    SYNCS,
     TAKEN,
     Collected,
     Demands,
-    checked,
+    FunctionFacts,
     external_record,
     is_asking,
-    renumber_fields,
+    is_empty,
+    renumbered,
     replace_record,
     word,
     words,
@@ -36,27 +49,60 @@ from cubinspec_writer.linker.library.demands import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from cubinspec.format.attributes import RawRecord
     from cubinspec_writer.linker.model import InputObject, OutSection, Symbol
-    from cubinspec_writer.linker.state import LinkState
+    from cubinspec_writer.linker.state import (
+        Attributes,
+        Handles,
+        Job,
+        Reach,
+        Sections,
+        Symbols,
+    )
 
 #: Records that a link itself adds or changes.
 _PROPAGATED = frozenset(
-    (EIATTR_NUM_BARRIERS, EIATTR_EXTERNS, EIATTR_CRS_STACK_SIZE, EIATTR_AT_ENTRY_FRAGMENTS)
+    (
+        EIATTR_NUM_BARRIERS,
+        EIATTR_ERROR,
+        EIATTR_EXTERNS,
+        EIATTR_CRS_STACK_SIZE,
+        EIATTR_AT_ENTRY_FRAGMENTS,
+        EIATTR_LOAD_CACHE_REQUEST,
+        EIATTR_MAX_STACK_SIZE,
+    )
+)
+#: What the finalizer keeps to itself (rule G6).
+_MERCURY_ONLY = frozenset(
+    (
+        EIATTR_GRAPHICS_GLOBAL_CBANK,
+        EIATTR_MERCURY_FINALIZER_OPTIONS,
+        EIATTR_UCODE_SECTION_DATA,
+    )
 )
 
 #: SPARSE_MMA_MASK of code that does not say it.
 _ANY_MASK = 0x8000
 
-#: A parameter that is a texture, surface or sampler names a symbol.
-_PARAMETERS = frozenset((EIATTR_KPARAM_INFO, EIATTR_KPARAM_INFO_V2))
+#: Mercury instructions of code that does not say their version (rule O6).
+_FIRST_ISA = 0x0100
 
 _NO_SYMBOL = bytes(4)
+#: Bytes of a record without its payload, and with one of two words.
+_HEAD, _PAIR = 4, 12
 
 #: What the records of a function are looked at for; all others only change places.
-_DECIDED = _PARAMETERS | TAKEN | {EIATTR_PARAM_CBANK, EIATTR_MAXREG_COUNT}
+_DECIDED = NAMING | SYNCS | TAKEN | {EIATTR_ERROR, EIATTR_MAXREG_COUNT}
+#: Records that count for the program wherever they stand.
+_OF_PROGRAM = frozenset(
+    (
+        EIATTR_FRAME_SIZE,
+        EIATTR_LOAD_CACHE_REQUEST,
+        EIATTR_MAX_STACK_SIZE,
+        EIATTR_REGCOUNT,
+        EIATTR_SAM_REGION_STACK_SIZE,
+    )
+)
 
 #: MAXREG_COUNT of a kernel that may have all registers.
 _NO_LIMIT = (0, 0xFF)
@@ -64,56 +110,109 @@ _NO_LIMIT = (0, 0xFF)
 _UNKNOWN_CRS_STACK = 0xFFFFFFFF
 
 
-def write_functions(
-    state: LinkState, demands: Demands | None, kernels: list[Symbol], recursive: set[Symbol]
-) -> None:
-    """Write the records of all functions.
+def takes_over(collected: Collected) -> bool:
+    """Whether kernels take records over; if not, their own names are settled."""
+    return any(collected.externs.values()) or any(
+        r[1] != EIATTR_EXTERNS for rows in collected.asked.values() for r in rows
+    )
 
-    Args:
-        demands: None with `-r`, where no kernel takes anything over.
-        recursive: kernels that reach a recursion.
+
+def add_masks(
+    symbols: Symbols, sections: Sections, collected: Collected, demands: Demands | None
+) -> set[Symbol]:
+    """Give functions without SPARSE_MMA_MASK one that is open, when others have that record.
+
+    Returns:
+        These functions.
     """
-    collected = _collect(state, set(kernels))
-    sections, externs, asked = collected.sections, collected.externs, collected.asked
-    for kernel in kernels:
-        if kernel in recursive and kernel in sections:
-            record = raw_record(EIFMT_SVAL, EIATTR_CRS_STACK_SIZE, 0, words(_UNKNOWN_CRS_STACK))
-            replace_record(sections[kernel].records, EIATTR_CRS_STACK_SIZE, record)
-    if any(externs.values()) or any(
-        r[1] != EIATTR_EXTERNS for rows in asked.values() for r in rows
-    ):
-        from cubinspec_writer.linker.passes.attributes.takeover import take_over
+    if demands is None or not collected.masked:
+        return set()
+    aliased = _count_aliases(symbols, sections)
+    unsaid = {f for f in collected.sections if f not in collected.masked or f in aliased}
+    for function in unsaid:
+        mask = raw_record(EIFMT_HVAL, EIATTR_SPARSE_MMA_MASK, _ANY_MASK)
+        collected.sections[function].records += [mask] * aliased.get(function, 1)
+    return unsaid
 
-        assert demands is not None or not kernels
-        if demands is not None:
-            take_over(state, collected, demands, kernels)
-    else:
+
+def finish_kernels(
+    attributes: Attributes,
+    collected: Collected,
+    facts: FunctionFacts,
+    demands: Demands,
+    kernels: list[Symbol],
+) -> None:
+    """Write into the records of kernels what has no place of its own among what they take over."""
+    infos = collected.sections
+    if not takes_over(collected):
         for kernel in kernels:
-            if kernel in externs and kernel in sections:
-                replace_record(sections[kernel].records, EIATTR_EXTERNS, None)
-    stubs = None
-    if state.unified.stubs:
-        from cubinspec_writer.linker.passes.attributes.stubs import collect_stubs
-
-        stubs = collect_stubs(state, collected, demands, is_alone=len(kernels) == 1)
-    _write(state, collected, demands, kernels)
-    if stubs is not None:
-        stubs.write(state.twin)
+            if kernel in collected.externs and kernel in infos:
+                replace_record(infos[kernel].records, EIATTR_EXTERNS, None)
+    if facts.cached:
+        _cache_modes(collected, facts, demands, kernels)
+    if any(code == EIATTR_REGCOUNT for code, _, _ in attributes.stated):
+        _write_registers(collected, demands, kernels)
+    if len(kernels) == 1 and kernels[0] in infos:
+        _join_barriers(infos[kernels[0]].records)
 
 
-def _collect(state: LinkState, kernels: set[Symbol]) -> Collected:
+def _cache_modes(
+    collected: Collected, facts: FunctionFacts, demands: Demands, kernels: list[Symbol]
+) -> None:
+    """Mark kernels of which some code asks for a mode of the cache, the only one always.
+
+    Rule G3.
+    """
+    for kernel in kernels:
+        section = collected.sections.get(kernel)
+        if section is None:
+            continue
+        if len(kernels) == 1 or facts.cached.intersection(demands.graph.reachable(kernel)):
+            section.records.append(raw_record(EIFMT_NVAL, EIATTR_EXPLICIT_CACHING, 0))
+
+
+def _write_registers(collected: Collected, demands: Demands, kernels: list[Symbol]) -> None:
+    """Records of registers that stand among those of a function say what a kernel needs, too."""
+    numbers = {kernel.index: kernel for kernel in kernels}
+    for section in collected.sections.values():
+        for at, record in enumerate(section.records):
+            if record[1] != EIATTR_REGCOUNT or record[0] != EIFMT_SVAL or len(record) < _PAIR:
+                continue
+            kernel = numbers.get(word(record, 0))
+            if kernel is not None:
+                value = max(demands.registers.get(kernel, 0), word(record, 1))
+                section.records[at] = record[:8] + words(value) + record[12:]
+
+
+def _join_barriers(records: list[RawRecord]) -> None:
+    """Of several counts of barriers of the only kernel the first one gets the largest (rule G3)."""
+    places = [at for at, record in enumerate(records) if record[1] == EIATTR_NUM_BARRIERS]
+    if len(places) > 1 and records[places[0]][0] != EIFMT_SVAL:
+        first = records[places[0]]
+        largest = max(records[at][2] for at in places) | first[3] << 8
+        records[places[0]] = raw_record(first[0], EIATTR_NUM_BARRIERS, largest)
+
+
+def collect(
+    job: Job,
+    sections: Sections,
+    attributes: Attributes,
+    mercury_sections: Sections | None,
+    reach: Reach,
+    kernels: set[Symbol],
+) -> Collected:
     """Look at the records of every function, and put them into the order of the output.
 
     Args:
         kernels: those that take records over.
     """
-    found = state.sections.by_type.get(SHT_CUDA_INFO, ())
+    found = sections.by_type.get(SHT_CUDA_INFO, ())
     collected = Collected({s.owner: s for s in found if s.records and s.owner is not None})
-    codes = mercury_codes(state.twin) if state.twin else None
+    codes = mercury_codes(mercury_sections) if mercury_sections is not None else None
     #: Lists of records of device functions that nothing is decided in (many functions share one):
     #: the records of the output, and whether one is a mask.
     settled: dict[int, tuple[list[RawRecord], bool]] = {}
-    wanted_kernels = set(state.linked_kernels())
+    wanted_kernels = set(reach.kernels())
     for function, section in collected.sections.items():
         is_device = function not in wanted_kernels
         shared = id(section.records)
@@ -128,9 +227,13 @@ def _collect(state: LinkState, kernels: set[Symbol]) -> Collected:
         else:
             records, collected.added[function] = split_added(section, function, codes)
             records.reverse()
-        done, is_settled = _decide(state, collected, function, records, is_device, kernels)
+        done, is_settled = _decide(
+            job, attributes, collected, function, records, is_device, kernels
+        )
         if is_settled and is_device and codes is None:
             settled[shared] = done, function in collected.masked
+        if job.family.capsule and not any(r[1] == EIATTR_MERCURY_ISA_VERSION for r in done):
+            done.insert(0, raw_record(EIFMT_HVAL, EIATTR_MERCURY_ISA_VERSION, _FIRST_ISA))
         section.records = done
         if function in collected.asked:
             collected.asked[function].reverse()  # as the input has them
@@ -138,7 +241,8 @@ def _collect(state: LinkState, kernels: set[Symbol]) -> Collected:
 
 
 def _decide(
-    state: LinkState,
+    job: Job,
+    attributes: Attributes,
     collected: Collected,
     function: Symbol,
     records: list[RawRecord],
@@ -151,56 +255,97 @@ def _decide(
     for record in records:
         code = record[1]
         if code not in _DECIDED:
-            done.append(record)
+            if len(record) > _HEAD or record[0] != EIFMT_SVAL:
+                done.append(record)
             continue
         is_settled = is_settled and code == EIATTR_SPARSE_MMA_MASK and not is_asking(record)
-        if code in _PARAMETERS:
-            if record[4:8] != _NO_SYMBOL:
-                record = renumber_fields(_input_of(function), record)
-        elif code == EIATTR_SPARSE_MMA_MASK:
+        if code == EIATTR_SPARSE_MMA_MASK:
             collected.masked.add(function)
         elif code == EIATTR_MAXREG_COUNT:
             limit = immediate(record) & 0xFF
             if limit not in _NO_LIMIT and function.is_entry:
-                state.attributes.register_limits[function] = limit
-        elif code == EIATTR_PARAM_CBANK:
-            record = _renumber(function, record)
-        elif code == EIATTR_EXTERNS:
-            names = collected.externs[function] = external_names(_input_of(function), record)
+                attributes.register_limits[function] = limit
+        elif code in NAMING or code in SYNCS:
+            kept = _stated(job, attributes, function, record)
+            if kept is not None:
+                done.append(kept)
+            continue
+        elif code == EIATTR_EXTERNS and is_asking(record):
+            names = external_names(_input_of(function), record)
+            known = collected.externs.get(function)
+            if known is not None:
+                if not names:
+                    continue
+                done = [r for r in done if r[1] != EIATTR_EXTERNS or r[0] != EIFMT_SVAL]
+                names = known + names
+            collected.externs[function] = names
             record = external_record(names)
             if not names and function not in kernels and not is_device:
                 continue
         if is_device and code in TAKEN:
-            # Stubs take over this count even where it is 0.
-            asks_stubs = code == EIATTR_VRC_CTA_INIT_COUNT and bool(state.unified.stubs)
-            if is_asking(record) or asks_stubs:
+            if is_asking(record) or (code == EIATTR_EXTERNS and function in collected.externs):
                 # Names that are settled by now still have their turn (rule W6).
                 collected.asked.setdefault(function, []).append(record)
-                if code == EIATTR_AT_ENTRY_FRAGMENTS and kernels:
-                    continue  # needs of device functions are the kernels' (rule I10)
-            if code == EIATTR_EXTERNS and not collected.externs[function]:
+            if code == EIATTR_AT_ENTRY_FRAGMENTS and kernels:
+                continue  # needs of device functions are the kernels' (rule I10)
+            if code == EIATTR_EXTERNS and not collected.externs.get(function, True):
                 continue
-        done.append(record)
+        if code == EIATTR_EXTERNS and function in collected.externs:
+            done.append(record)  # a place, even if nothing stands there so far
+        elif code != EIATTR_ERROR and not is_empty(record):
+            done.append(record)
     return done, is_settled
 
 
-def _write(
-    state: LinkState, collected: Collected, demands: Demands | None, kernels: list[Symbol]
+def _stated(
+    job: Job, attributes: Attributes, function: Symbol, record: RawRecord
+) -> RawRecord | None:
+    """A record that names a symbol, or a stack of synchronisation; what it states is kept.
+
+    Rules G1, G2, G5.
+    """
+    code, obj = record[1], _input_of(function)
+    if record[0] != EIFMT_SVAL or is_empty(record):
+        return None if is_empty(record) else record
+    if code in SYNCS:
+        attributes.stated.append((code, function, word(record, 0)))
+        return record
+    if code in PARAMETERS and record[4:8] == _NO_SYMBOL:
+        return record
+    number = word(record, 0)
+    symbol = obj.bound[number] if number < len(obj.symbols) else None
+    if symbol is not None and code in _OF_PROGRAM:
+        value = word(record, 1)
+        attributes.stated.append((code, symbol, value))
+    if code == EIATTR_LOAD_CACHE_REQUEST:
+        return None
+    if code == EIATTR_MAX_STACK_SIZE and not job.options.relocatable:
+        return None
+    return renumbered(obj, record)
+
+
+def write_functions(
+    handles: Handles,
+    collected: Collected,
+    demands: Demands | None,
+    kernels: list[Symbol],
+    unsaid: set[Symbol],
 ) -> None:
-    """Add masks that inputs do not say, and what comes behind all else; then write."""
-    sections, added = collected.sections, collected.added
-    aliased = _count_aliases(state) if demands is not None and collected.masked else {}
-    unknown = _without_masks(sections, collected.masked) | set(aliased)
-    unsaid = _reach_unknown_masks(kernels, demands, sections, unknown) if demands else set()
-    for function, section in sections.items():
-        if function in unknown:
-            count = aliased.get(function, 1)
-            section.records += [raw_record(EIFMT_HVAL, EIATTR_SPARSE_MMA_MASK, _ANY_MASK)] * count
-        elif function in unsaid:
+    """Open masks of kernels, and add what comes behind all else; then write.
+
+    Args:
+        demands: None with `-r`, where no kernel takes anything over.
+        kernels: those that take records over.
+        unsaid: functions of which no input says a mask.
+    """
+    infos, added = collected.sections, collected.added
+    opened = _reach_unknown_masks(kernels, demands, infos, unsaid) if demands else set()
+    for function, section in infos.items():
+        if function in opened and function not in unsaid:
             _open_mask(section.records)
         if added and function in added:
             section.records += [_renumber(function, r) for r in added[function]]
-        if function in state.handles.kernels:
+        if function in handles.kernels:
             codes_of_banks = (EIATTR_BINDLESS_TEXTURE_BANK, EIATTR_BINDLESS_SURFACE_BANK)
             section.records += [raw_record(EIFMT_BVAL, code, 0) for code in codes_of_banks]
         section.content = b"".join(section.records)
@@ -211,18 +356,10 @@ def _input_of(function: Symbol) -> InputObject:
     return function.definition[0]
 
 
-def _without_masks(sections: Iterable[Symbol], masked: set[Symbol]) -> set[Symbol]:
-    """Functions of inputs that are older than SPARSE_MMA_MASK, when others have that record."""
-    having = {id(f.definition[0]) for f in masked if f.definition is not None}
-    if not having:
-        return set()
-    return {f for f in sections if f.definition and id(f.definition[0]) not in having}
-
-
-def _count_aliases(state: LinkState) -> dict[Symbol, int]:
+def _count_aliases(symbols: Symbols, sections: Sections) -> dict[Symbol, int]:
     """Functions that have more names, and how many, if masks are said at all (rule A3)."""
-    names = state.aliases()
-    infos = state.sections.by_type.get(SHT_CUDA_INFO, ()) if names else ()
+    names = symbols.aliases()
+    infos = sections.by_type.get(SHT_CUDA_INFO, ()) if names else ()
     if not any(r[1] == EIATTR_SPARSE_MMA_MASK for s in infos for r in s.records):
         return {}
     owners = [f.section.owner for f in names if f.section and f.section.owner]
@@ -253,7 +390,7 @@ def _open_mask(records: list[RawRecord]) -> None:
             )
 
 
-def mercury_codes(state: LinkState) -> dict[str, list[set[int]]]:
+def mercury_codes(sections: Sections) -> dict[str, list[set[int]]]:
     """Attribute codes of every function's Mercury records, by function name.
 
     Several files may have a function of one name; both halves have these in one order.
@@ -261,7 +398,7 @@ def mercury_codes(state: LinkState) -> dict[str, list[set[int]]]:
     Rule F6.
     """
     codes: dict[str, list[set[int]]] = {}
-    for section in state.sections.made:
+    for section in sections.made:
         if section.owner is not None and section.sh_type == SHT_CUDA_INFO:
             found = {r[1] for r in section.records}
             codes.setdefault(section.owner.name, []).append(found)
@@ -275,22 +412,23 @@ def split_added(
     if codes is None or not codes.get(function.name):
         return list(section.records), []
     known = codes[function.name].pop(0) | _PROPAGATED
-    kept = [r for r in section.records if r[1] in known]
-    return kept, [r for r in section.records if r[1] not in known]
+    found = [r for r in section.records if r[1] not in _MERCURY_ONLY]
+    return (
+        [r for r in found if r[1] in known or is_empty(r)],
+        [r for r in found if r[1] not in known and not is_empty(r)],
+    )
 
 
 def _renumber(function: Symbol, record: RawRecord) -> RawRecord:
     """Give the parameter bank its symbol number of the output."""
     if record[1] != EIATTR_PARAM_CBANK or function.definition is None:
         return record
-    obj = function.definition[0]
-    place = obj.place(obj.symbols[checked(obj, word(record, 0))].shndx)
-    if place is None or not place[0].has_symbol:
-        return record
-    return record[:4] + place[0].symbol_index.to_bytes(4, "little") + record[8:]
+    return renumbered(function.definition[0], record) or record
 
 
 def external_names(obj: InputObject, record: RawRecord) -> list[Symbol]:
     """What of an EXTERNS record a link cannot settle: undefined functions, and kernels."""
-    found = (obj.bound[checked(obj, word(record, i))] for i in range((len(record) - 4) // 4))
-    return [s for s in found if s is not None and (not s.is_defined or s.is_entry)]
+    bound = obj.bound
+    numbers = (word(record, i) for i in range((len(record) - _HEAD) // 4))
+    found = (bound[number] for number in numbers if number < len(bound))
+    return [s for s in found if s is not None and s.index and (not s.is_defined or s.is_entry)]

@@ -10,16 +10,24 @@ from cubinspec_writer.linker.passes.attributes.takeover import Taker, fill_exter
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec.format.attributes import RawRecord
+    from cubinspec_writer.linker.diagnostics import Diagnostics
     from cubinspec_writer.linker.library.demands import Collected, Demands
     from cubinspec_writer.linker.model import OutSection, Symbol
-    from cubinspec_writer.linker.state import LinkState
+    from cubinspec_writer.linker.state import Attributes, Sections, Unified
 
 #: What nvlink adds to the attributes of all stubs.
 _NO_MASK = raw_record(EIFMT_HVAL, EIATTR_SPARSE_MMA_MASK, 0)
 
 
 def collect_stubs(
-    state: LinkState, collected: Collected, demands: Demands | None, *, is_alone: bool
+    diagnostics: Diagnostics,
+    sections: Sections,
+    unified: Unified,
+    attributes: Attributes,
+    collected: Collected,
+    demands: Demands | None,
+    *,
+    is_alone: bool,
 ) -> StubAttributes:
     """Let the stubs take over what the functions ask for, if there are several kernels or none.
 
@@ -27,17 +35,17 @@ def collect_stubs(
         demands: None with `-r`, where nothing is taken over.
         is_alone: there is one kernel.
     """
-    stubs = StubAttributes(state)
+    stubs = StubAttributes(sections, unified)
     if demands is None or is_alone:
         return stubs
-    met = met_functions(state, collected)
+    met = met_functions(attributes, collected)
     position = {function: at for at, function in enumerate(met)}
     everything = {stub: demands.graph.reachable(stub) for stub in reversed(stubs.records)}
     for function in met:
         reaching = [stub for stub, below in everything.items() if function in below]
         for record in collected.asked.get(function, ()):
             for stub in reaching:
-                stubs.take(state, stub, record)
+                stubs.take(diagnostics, stub, record)
     for stub, reached in everything.items():
         below = sorted((f for f in reached if f in position), key=position.__getitem__)
         fill_externs(stub, stubs.records[stub], below, collected.externs, None)
@@ -60,26 +68,24 @@ class StubAttributes:
     section: OutSection | None
     records: dict[Symbol, list[RawRecord]]
 
-    def __init__(self, state: LinkState) -> None:
-        self.section = state.sections.find(STUB_ATTRIBUTES)
+    def __init__(self, sections: Sections, unified: Unified) -> None:
+        self.section = sections.find(STUB_ATTRIBUTES)
         own = self.section.records if self.section is not None else []
-        self.records = {
-            stub: [] if number else own[:] for number, stub in enumerate(state.unified.stubs)
-        }
+        self.records = {stub: [] if number else own[:] for number, stub in enumerate(unified.stubs)}
         self.taken: list[tuple[Symbol, int]] = []
 
-    def take(self, state: LinkState, stub: Symbol, record: RawRecord) -> None:
+    def take(self, diagnostics: Diagnostics, stub: Symbol, record: RawRecord) -> None:
         """Let a stub take over a record."""
         records = self.records[stub]
         num_known = len(records)
-        Taker(state, stub, records).take(record)
+        Taker(diagnostics, stub, records).take(record)
         self.taken += [(stub, record[1]) for record in records[num_known:]]
 
-    def write(self, mercury: LinkState | None) -> None:
+    def write(self, mercury: Sections | None) -> None:
         """Write the section.
 
         Args:
-            mercury: the Mercury half of the same program, when this is its SASS half.
+            mercury: the sections of the Mercury half, when this is the SASS half.
         """
         if self.section is None:
             return
@@ -91,7 +97,7 @@ class StubAttributes:
         ]
         first = next(iter(self.records.values()), [])
         every = first[len(self.section.records) - 1 :: -1]
-        twin = mercury.sections.find(STUB_ATTRIBUTES) if mercury is not None else None
+        twin = mercury.find(STUB_ATTRIBUTES) if mercury is not None else None
         known = {record[1] for record in (twin or self.section).records}
         own = [record for record in every if record[1] in known]
         # What the finalizer says of all stubs it says once.

@@ -17,9 +17,19 @@ from cubinspec_writer.linker.model import OutSection, Reloc, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cubinspec_writer.linker.diagnostics import Diagnostics
     from cubinspec_writer.linker.graph import Below
     from cubinspec_writer.linker.inputs.rows import InSection
-    from cubinspec_writer.linker.state import LinkState
+    from cubinspec_writer.linker.model import InputObject
+    from cubinspec_writer.linker.state import (
+        Constants,
+        Job,
+        Maker,
+        Reach,
+        Relocations,
+        Sections,
+        Symbols,
+    )
 
 _CONSTANT_LIMIT = 0x10000
 _CONSTANT2, _CONSTANT3 = SHT_CUDA_CONSTANT_B2, SHT_CUDA_CONSTANT_B3
@@ -31,31 +41,52 @@ READS = (
     "symbol.other symbol.section symbol.size symbols.functions"
 )
 WRITES = (
-    "constants.copies names.entries relocations.listings relocations.resolved "
+    "constants.aliases constants.copies names.entries relocations.listings relocations.resolved "
     "relocations.sections section.align section.content section.emitted section.info_section "
     "section.relocs sections.by_type sections.made sections.vacated symbol.parts symbol.value "
     "symbols.null_value"
 )
 FREEZES = (
-    "constants.copies relocations.listings relocations.resolved relocations.sections "
-    "section.align sections.vacated symbol.parts symbols.null_value"
+    "constants.aliases constants.copies relocations.listings relocations.resolved "
+    "relocations.sections section.align sections.vacated symbol.parts symbols.null_value"
 )
 
 
-def run(state: LinkState) -> None:
+def run(
+    job: Job,
+    objects: list[InputObject],
+    diagnostics: Diagnostics,
+    symbols: Symbols,
+    sections: Sections,
+    relocations: Relocations,
+    constants: Constants,
+    reach: Reach,
+    maker: Maker,
+) -> None:
     """Lay out the constants of the compiler."""
-    _place_constants(state, state.below())
-    _mark_last_block(state)
-    _check_limits(state)
+    _place_constants(
+        job, diagnostics, symbols, sections, relocations, constants, maker, reach.below()
+    )
+    _mark_last_block(job, objects, symbols, reach)
+    _check_limits(diagnostics, sections)
 
 
-def _place_constants(state: LinkState, below: Below) -> None:
+def _place_constants(
+    job: Job,
+    diagnostics: Diagnostics,
+    symbols: Symbols,
+    sections: Sections,
+    relocations: Relocations,
+    constants: Constants,
+    maker: Maker,
+    below: Below,
+) -> None:
     sharing = None
-    if state.options.share_constants and not state.family.capsule:
+    if job.options.share_constants and not job.family.capsule:
         from cubinspec_writer.linker.passes.constants.share import Sharing
 
-        sharing = Sharing(state)
-    for part in reversed([s for s in state.sections.staging if s.sh_type == _CONSTANT2]):
+        sharing = Sharing(diagnostics, sections, relocations, constants, maker)
+    for part in reversed([s for s in sections.staging if s.sh_type == _CONSTANT2]):
         kernels = below.reaching(part.owner) if part.owner is not None else []
         aliases = sharing.reduce(part, frozenset(kernels)) if sharing and kernels else {}
         if aliases and not part.content:
@@ -63,7 +94,7 @@ def _place_constants(state: LinkState, below: Below) -> None:
                 symbol.value = offset
             continue
         # Kernels without constants of their own get a bank, last kernel first (rule N6).
-        targets = [_bank_of(state, k, part) for k in reversed(kernels)]
+        targets = [_bank_of(sections, maker, k, part) for k in reversed(kernels)]
         if not targets:
             continue
         # All of them take the largest alignment, and the copy is padded to it (rule C2).
@@ -74,45 +105,45 @@ def _place_constants(state: LinkState, below: Below) -> None:
         # their places (rule C4).
         rows = [
             row
-            for start, size in sorted(state.constants.tables.get(part, ()))
-            for row in state.relocations.staged.get(part, ())
+            for start, size in sorted(constants.tables.get(part, ()))
+            for row in relocations.staged.get(part, ())
             if start <= row.offset < start + size
         ]
-        state.constants.copies[part] = [(target, at) for target in targets]
+        constants.copies[part] = [(target, at) for target in targets]
         for target in targets:
-            _copy_relocs(state, rows, target, at)
+            _copy_relocs(maker, rows, target, at)
             target.align = align
             target.data.extend(bytes(at - target.size))
             target.data += part.data
             target.data.extend(bytes(size - part.size))
-        for symbol in state.sections.members.get(part, ()):
+        for symbol in sections.members.get(part, ()):
             symbol.value = aliases[symbol] if symbol in aliases else symbol.value + at
-        for section, offset in state.constants.lost:
+        for section, offset in constants.lost:
             if section is part:
                 # nvlink writes the place of these into the symbol that they do not have (rule W7).
-                state.symbols.null_value = at + offset
+                symbols.null_value = at + offset
         if sharing is not None:
             sharing.placed(part, frozenset(kernels), at)
 
 
-def _mark_last_block(state: LinkState) -> None:
+def _mark_last_block(job: Job, objects: list[InputObject], symbols: Symbols, reach: Reach) -> None:
     """With options that remove kernels, the null symbol has the place of some constant data.
 
     nvlink then looks for equal blocks among the `.nv.constant3` of all inputs, and leaves the
     second of two out while code goes on to read its old place, behind the section's end. So nothing
     is left out here; the place of the last block that is a new one is harmless (rules C3, X9).
     """
-    if state.kernels is None or state.options.debug:
+    if reach.filter is None or job.options.debug:
         return
     known: set[tuple[int, bytes]] = set()
-    for obj in state.objects:
+    for obj in objects:
         for source in obj.sections:
             place = obj.placed[source.index]
             if source.sh_type != _CONSTANT3 or place is None or not _is_shared_size(source):
                 continue
             is_new = (source.align, source.data) not in known
             if is_new or (source.size in _WORDS and not any(source.data)):
-                state.symbols.null_value = place[1]
+                symbols.null_value = place[1]
             known.add((source.align, source.data))
 
 
@@ -125,11 +156,11 @@ def _is_shared_size(block: InSection) -> bool:
 _BLOCKS, _WORDS = frozenset((12, 16, 20, 24, 32, 48, 64)), frozenset((4, 8))
 
 
-def _copy_relocs(state: LinkState, rows: list[Reloc], bank: OutSection, shift: int) -> None:
+def _copy_relocs(maker: Maker, rows: list[Reloc], bank: OutSection, shift: int) -> None:
     """Give a bank the relocations of constants that were copied into it, before its own."""
     if not rows:
         return
-    section = state.reloc_section(bank, is_rela=True) or state.create_reloc_section(
+    section = maker.reloc_section(bank, is_rela=True) or maker.create_reloc_section(
         ".rela" + bank.name, bank, True, 8, 24
     )
     section.relocs[:0] = [
@@ -137,25 +168,25 @@ def _copy_relocs(state: LinkState, rows: list[Reloc], bank: OutSection, shift: i
     ]
 
 
-def _bank_of(state: LinkState, kernel: Symbol, like: OutSection) -> OutSection:
+def _bank_of(sections: Sections, maker: Maker, kernel: Symbol, like: OutSection) -> OutSection:
     assert like.owner is not None
     name = like.name.removesuffix(like.owner.name) + kernel.name
-    section = state.sections.find(name, kernel)
+    section = sections.find(name, kernel)
     if section is None:
-        section = state.create_section(
+        section = maker.create_section(
             name, like.sh_type, SHF_ALLOC | SHF_INFO_LINK, like.align, owner=kernel
         )
         section.info_section = kernel.section
         # It goes again when nothing comes: the linked copy of the function may have no constants
         # (rule W5).
-        state.sections.vacated.append(section)
+        sections.vacated.append(section)
     return section
 
 
-def _check_limits(state: LinkState) -> None:
-    for section in state.sections.by_type.get(_CONSTANT3, ()):
+def _check_limits(diagnostics: Diagnostics, sections: Sections) -> None:
+    for section in sections.by_type.get(_CONSTANT3, ()):
         if section.size > _CONSTANT_LIMIT:
-            state.diagnostics.error(
+            diagnostics.error(
                 f"File uses too much global constant data ({section.size:#x} bytes, "
                 f"{_CONSTANT_LIMIT:#x} max)"
             )

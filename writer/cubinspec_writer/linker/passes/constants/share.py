@@ -20,8 +20,9 @@ from cubinspec_generated.codes import SHT_CUDA_CONSTANT_B2, STT_SECTION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cubinspec_writer.linker.diagnostics import Diagnostics
     from cubinspec_writer.linker.model import OutSection, Reloc, Symbol
-    from cubinspec_writer.linker.state import LinkState
+    from cubinspec_writer.linker.state import Constants, Maker, Relocations, Sections
 
 _WIDTHS = frozenset((4, 8, 12, 16, 20, 24, 32, 48, 64))
 _CONSTANT2 = SHT_CUDA_CONSTANT_B2
@@ -32,14 +33,25 @@ class Sharing:
 
     named: set[Symbol]
 
-    def __init__(self, state: LinkState) -> None:
-        self.state = state
+    def __init__(
+        self,
+        diagnostics: Diagnostics,
+        sections: Sections,
+        relocations: Relocations,
+        constants: Constants,
+        maker: Maker,
+    ) -> None:
+        self.constants = constants
+        self.diagnostics = diagnostics
+        self.sections = sections
+        self.relocations = relocations
+        self.maker = maker
         #: Bytes -> places: the kernels that have them, and the offset in the banks of all of them.
-        self.known: dict[bytes, list[tuple[frozenset[Symbol], int]]] = {}
-        self.named = {r.symbol for rows in state.relocations.sections.values() for r in rows.relocs}
-        for relocs in state.relocations.staged.values():
+        self.places: dict[bytes, list[tuple[frozenset[Symbol], int]]] = {}
+        self.named = {r.symbol for rows in relocations.sections.values() for r in rows.relocs}
+        for relocs in relocations.staged.values():
             self.named.update(reloc.symbol for reloc in relocs)
-        for section in list(state.sections.made):
+        for section in list(sections.made):
             owner = section.owner
             if section.sh_type == _CONSTANT2 and owner is not None and owner.is_entry:
                 kernels = frozenset((owner,))
@@ -62,6 +74,7 @@ class Sharing:
         moved: list[tuple[int, int, int]] = []
         aliases: dict[Symbol, int] = {}
         values: dict[Symbol, int] = {}
+        inside: list[Symbol] = []
         local: dict[bytes, int] = {}
         data = bytearray()
         for symbol, is_fixed in nodes:
@@ -71,6 +84,7 @@ class Sharing:
                 at = local.get(value)
                 if at is not None and at % step == 0:
                     values[symbol] = at
+                    inside.append(symbol)
                     continue
                 found = self._find(value, kernels, step)
                 if found is not None:
@@ -84,9 +98,10 @@ class Sharing:
             moved.append((symbol.value, symbol.size, start))
         if len(data) >= len(section.data):
             return {}
-        self.state.diagnostics.note(
+        self.diagnostics.note(
             f"constants in '{section.name}': {len(section.data)} bytes, {len(data)} when shared"
         )
+        self.constants.aliases.update(dict.fromkeys((*inside, *aliases), section))
         section.data[:] = data
         for symbol, offset in values.items():
             symbol.value = offset
@@ -100,10 +115,10 @@ class Sharing:
             start = symbol.value - at
             value = bytes(section.data[start : start + symbol.size])
             if not is_fixed and _may_share(value):
-                self.known.setdefault(value, []).append((kernels, symbol.value))
+                self.places.setdefault(value, []).append((kernels, symbol.value))
 
     def _find(self, value: bytes, kernels: frozenset[Symbol], step: int) -> int | None:
-        for present, offset in self.known.get(value, ()):
+        for present, offset in self.places.get(value, ()):
             if kernels <= present and offset % step == 0:
                 return offset
         return None
@@ -115,7 +130,7 @@ class Sharing:
         """
         symbols = [
             s
-            for s in self.state.sections.members.get(section, ())
+            for s in self.sections.members.get(section, ())
             if s.size and at <= s.value and s.value - at + s.size <= len(section.data)
         ]
         symbols.sort(key=lambda s: (s.value, s.size))
@@ -138,9 +153,9 @@ class Sharing:
 
     def _reloc_lists(self, section: OutSection) -> list[list[Reloc]]:
         """Relocations of the section's own bytes."""
-        found = [self.state.relocations.staged.get(section, [])]
+        found = [self.relocations.staged.get(section, [])]
         for is_rela in (False, True):
-            rows = self.state.reloc_section(section, is_rela)
+            rows = self.maker.reloc_section(section, is_rela)
             if rows is not None:
                 found.append(rows.relocs)
         return found

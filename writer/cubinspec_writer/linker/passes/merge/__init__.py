@@ -25,6 +25,7 @@ from cubinspec_generated.codes import (
     SHI_REGISTERS_MASK,
     SHN_COMMON,
     SHN_UNDEF,
+    SHT_CUDA_CONSTANT,
     SHT_CUDA_CONSTANT_B0,
     SHT_CUDA_CONSTANT_B2,
     SHT_CUDA_CONSTANT_B17,
@@ -34,6 +35,8 @@ from cubinspec_generated.codes import (
     SHT_CUDA_SHARED,
     SHT_CUDA_UDT_ENTRY,
     SHT_CUDA_UFT_ENTRY,
+    SHT_CUDA_UIDX,
+    SHT_NOTE,
     SHT_PROGBITS,
     STB_GLOBAL,
     STB_LOCAL,
@@ -56,8 +59,22 @@ from cubinspec_writer.linker.passes.merge.relocations import merge_relocations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cubinspec_writer.linker.diagnostics import Diagnostics
     from cubinspec_writer.linker.inputs.rows import InSection, InSymbol
-    from cubinspec_writer.linker.state import LinkState
+    from cubinspec_writer.linker.model import InputObject
+    from cubinspec_writer.linker.state import (
+        Attributes,
+        Constants,
+        Debug,
+        Job,
+        Maker,
+        Names,
+        Reach,
+        Relocations,
+        Sections,
+        Symbols,
+        Unified,
+    )
 
 _OPTIMIZER = SHT_CUDA_CONSTANT_B2
 _UNIFIED_ENTRIES = (SHT_CUDA_UFT_ENTRY, SHT_CUDA_UDT_ENTRY)
@@ -70,6 +87,12 @@ _WITH_CONTENT = frozenset(
         *_UNIFIED_ENTRIES,
     )
 )
+
+#: Types of sections that are merged as they are when the link has no index of its own.
+_KEPT = (SHT_CUDA_CONSTANT, SHT_CUDA_UIDX)
+
+#: Notes that the output has anyway, and those of old toolkits.
+_KNOWN_NOTES = ".note.nv."
 
 READS = (
     "object.bound object.called object.repeats symbol.bind symbol.definition symbol.in_globals "
@@ -93,17 +116,47 @@ FREEZES = (
 )
 
 
-def run(state: LinkState) -> None:
+def run(
+    job: Job,
+    objects: list[InputObject],
+    diagnostics: Diagnostics,
+    names: Names,
+    symbols: Symbols,
+    sections: Sections,
+    relocations: Relocations,
+    constants: Constants,
+    unified: Unified,
+    attributes: Attributes,
+    debug: Debug,
+    reach: Reach,
+    maker: Maker,
+) -> None:
     """Merge all inputs, in order (rule B1)."""
-    for obj in state.objects:
-        one = OneInput(state, obj)
+    for obj in objects:
+        one = OneInput(
+            obj,
+            job,
+            names,
+            symbols,
+            sections,
+            relocations,
+            constants,
+            unified,
+            attributes,
+            debug,
+            reach,
+            maker,
+        )
         _find_owners(one)
         _functions(one)
         _symbols(one)
         _content(one)
         _function_info(one)
         for relocs in obj.relocs:
-            merge_relocations(one, relocs)
+            merge_relocations(one, relocs, diagnostics)
+        _notes(one)
+    for section in sections.by_type.get(SHT_CUDA_RESERVED_SHARED, ()):
+        _place_reserved(section, sections.members.get(section, []), job.options.relocatable)
 
 
 def _find_owners(one: OneInput) -> None:
@@ -121,7 +174,7 @@ def _find_owners(one: OneInput) -> None:
         if symbol.live and accepted_here(one.obj, row.index):
             one.owner[shndx] = symbol
             if row.bind == STB_GLOBAL:
-                one.state.symbols.strong.add(symbol)
+                one.symbols.strong.add(symbol)
         else:
             one.skipped.add(shndx)
             if symbol.live:
@@ -129,16 +182,16 @@ def _find_owners(one: OneInput) -> None:
 
 
 def _functions(one: OneInput) -> None:
-    state, obj = one.state, one.obj
+    obj = one.obj
     # What the host says takes effect when all is merged (rule R6).
-    by_host = state.kernels is not None and state.kernels.by_host
-    joins_stubs = state.index is not None and not state.options.relocatable
+    by_host = one.reach.filter is not None and one.reach.filter.by_host
+    joins_stubs = one.job.index is not None and not one.job.options.relocatable
     info = {s.info: s for s in obj.of_types((SHT_CUDA_INFO,)) if s.info}
     for row, symbol in one.functions:
         if not symbol.live:
             _dead_kernel(one, symbol)
             continue
-        state.enter(symbol)
+        one.maker.enter(symbol)
         if one.owner.get(row.shndx) is not symbol:
             continue
         text = obj.sections[row.shndx]
@@ -146,14 +199,14 @@ def _functions(one: OneInput) -> None:
         if joins_stubs and name.startswith(STUB_CODE):
             from cubinspec_writer.linker.passes.merge.unified import merge_stub
 
-            merge_stub(state, obj, symbol, text, info.get(index))
+            merge_stub(one, symbol, text, info.get(index))
             continue
         is_new = symbol.section is None
         if symbol.section is not None:
             _replace(one, symbol, row)
             section = symbol.section
         else:
-            section = state.create_section(
+            section = one.maker.create_section(
                 name, text.sh_type, text.flags, text.align, symbol, text.entsize
             )
         if section.is_nobits or not is_new:
@@ -163,15 +216,15 @@ def _functions(one: OneInput) -> None:
         section.info_value = text.info & SHI_REGISTERS_MASK
         symbol.section = section
         obj.placed[index] = (section, 0)
-        if symbol.other & STO_CUDA_ENTRY and (by_host or state.is_kernel(symbol)):
+        if symbol.other & STO_CUDA_ENTRY and (by_host or one.reach.is_wanted(symbol)):
             own = info.get(index)
             if own is not None:
                 _info_section(one, own, symbol, is_new=is_new)
             name = SHARED + symbol.name
             if is_new or not (
-                (name, symbol) in state.names.reserved or state.sections.find(name, symbol)
+                (name, symbol) in one.names.reserved or one.sections.find(name, symbol)
             ):
-                state.names.reserve(name, symbol)
+                one.names.reserve(name, symbol)
     for alias, row in one.aliases:
         if alias.live and defined_here(obj, row.index):
             alias.section, alias.value = one.owner[row.shndx].section, row.value
@@ -183,37 +236,36 @@ def _replace(one: OneInput, symbol: Symbol, row: InSymbol) -> None:
     Places in all lists stay, and so do shared variables. A parameter bank that a strong kernel
     brings is appended (`_place`), except where the finalizer makes it.
     """
-    state = one.state
     for section in symbol.parts:
         if section.sh_type == SHT_CUDA_CONSTANT_B0:
-            if state.family.constant0_deferred:
+            if one.job.family.constant0_deferred:
                 section.content = b""
             continue
         if section.flags & SHF_EXECINSTR or section.sh_type in CONSTANT_BANK_TYPES:
             section.content = b""
-            if section is not symbol.section and section not in state.sections.staging:
+            if section is not symbol.section and section not in one.sections.staging:
                 section.emitted = False
-                state.sections.vacated.append(section)
-            state.constants.lost = [x for x in state.constants.lost if x[0] is not section]
+                one.sections.vacated.append(section)
+            one.constants.lost = [x for x in one.constants.lost if x[0] is not section]
             if section is symbol.section:
                 section.align = one.obj.sections[row.shndx].align
-            state.sections.members.pop(section, None)
+            one.sections.members.pop(section, None)
         if section.sh_type in CONSTANT_BANK_TYPES:
             # Their relocations stay (rule F4).
-            state.constants.mixed.add(section)
-            state.constants.tables.pop(section, None)
+            one.constants.mixed.add(section)
+            one.constants.tables.pop(section, None)
             continue
         for is_rela in (False, True):
-            relocs = state.reloc_section(section, is_rela)
+            relocs = one.maker.reloc_section(section, is_rela)
             if relocs is not None:
                 relocs.relocs.clear()
 
 
 def _dead_kernel(one: OneInput, kernel: Symbol) -> None:
     """A kernel that the host does not name leaves a name (rule N2)."""
-    wanted = one.state.kernels
+    wanted = one.reach.filter
     if kernel.is_entry and wanted is not None and wanted.by_host:
-        one.state.names.add(".nv.shared." + kernel.name)
+        one.names.add(".nv.shared." + kernel.name)
 
 
 def _info_section(one: OneInput, source: InSection, owner: Symbol, *, is_new: bool) -> None:
@@ -222,18 +274,17 @@ def _info_section(one: OneInput, source: InSection, owner: Symbol, *, is_new: bo
     Args:
         is_new: nothing of the function was merged before.
     """
-    state = one.state
     index, name = source.index, source.name
-    section = None if is_new else state.sections.find(name, owner)
+    section = None if is_new else one.sections.find(name, owner)
     if section is None:
-        section = state.create_section(
+        section = one.maker.create_section(
             name, source.sh_type, source.flags, source.align, owner, 0, False
         )
     else:
-        state.attributes.order.pop(owner, None)
+        one.attributes.order.pop(owner, None)
     section.info_section = owner.section
     section.records = one.obj.records(index)
-    state.attributes.order[owner] = None
+    one.attributes.order[owner] = None
     one.obj.placed[index] = (section, 0)
 
 
@@ -244,12 +295,12 @@ def _symbols(one: OneInput) -> None:
         if symbol is None or row.kind == STT_FUNC:
             continue
         note = row.shndx == SHN_UNDEF and row.bind == STB_LOCAL
-        if note and not one.state.options.relocatable:
+        if note and not one.job.options.relocatable:
             continue  # a note of the compiler (rule N8)
         if row.shndx == SHN_UNDEF or row.shndx == SHN_COMMON:
             if symbol.space == STO_CUDA_SHARED and row.size == 0:
                 _dynamic_array(one, symbol, row.value)
-            one.state.enter(symbol)
+            one.maker.enter(symbol)
         elif accepted_here(obj, row.index):
             _defined_symbol(one, row, symbol)
 
@@ -261,8 +312,7 @@ def _dynamic_array(one: OneInput, symbol: Symbol, alignment: int) -> None:
         alignment: 0, but for what stands for arrays since a link with `-r`: its place there,
             which nvlink takes for an alignment (rule R8).
     """
-    state = one.state
-    pool = state.sections.find(SHARED_POOL) or state.create_section(
+    pool = one.sections.find(SHARED_POOL) or one.maker.create_section(
         SHARED_POOL, SHT_CUDA_SHARED, SHF_WRITE | SHF_ALLOC, 0
     )
     if alignment > LARGEST_ALIGNMENT:
@@ -273,7 +323,7 @@ def _dynamic_array(one: OneInput, symbol: Symbol, alignment: int) -> None:
         )
     if not symbol.entered:
         pool.align = max(pool.align, alignment)
-        state.sections.members.setdefault(pool, []).append(symbol)
+        one.sections.members.setdefault(pool, []).append(symbol)
 
 
 def _defined_symbol(one: OneInput, row: InSymbol, symbol: Symbol) -> None:
@@ -284,41 +334,56 @@ def _defined_symbol(one: OneInput, row: InSymbol, symbol: Symbol) -> None:
     if place is None:
         return
     if source.sh_type == _OPTIMIZER:
-        one.state.constants.tables.setdefault(place[0], []).append((place[1] + row.value, row.size))
+        one.constants.tables.setdefault(place[0], []).append((place[1] + row.value, row.size))
     if not defined_here(one.obj, row.index):
         # Another one takes over later; this is where the name stands. In shared memory the
         # variable takes up place twice (rule W14).
         if symbol.space == STO_CUDA_SHARED:
-            one.state.sections.members.setdefault(place[0], []).append(symbol)
-        one.state.enter(symbol)
+            one.sections.members.setdefault(place[0], []).append(symbol)
+        one.maker.enter(symbol)
         return
     section, base = place
     symbol.section = section
     symbol.value = base + row.value
     if source.sh_type == SHT_CUDA_RESERVED_SHARED:
         # As for shared variables, the row holds the alignment (rule R1).
-        placed = section.append(b"", row.size, checked_alignment(one.obj, row))
-        symbol.value = row.value if one.state.options.relocatable else placed
+        symbol.alignment = checked_alignment(one.obj, row)
+        symbol.value = row.value
     if symbol.space == STO_CUDA_SHARED:
         symbol.alignment = symbol.value = checked_alignment(one.obj, row)
         section.align = max(section.align, row.value)
     symbol.internal = _is_internal(section, symbol)
-    members = one.state.sections.members.setdefault(section, [])
+    members = one.sections.members.setdefault(section, [])
     members.append(symbol)
-    if one.state.family.capsule and section.sh_type in CONSTANT_BANK_TYPES and section.owner:
+    if one.job.family.capsule and section.sh_type in CONSTANT_BANK_TYPES and section.owner:
         symbol.name = f".nv.constant.optimizer.{section.owner.name}.{one.num_parts}"
-    one.state.enter(symbol)
+    one.maker.enter(symbol)
+
+
+def _place_reserved(section: OutSection, members: list[Symbol], is_relocatable: bool) -> None:
+    """Give reserved variables their places, those with the largest alignment first (rule S15)."""
+    for symbol in sorted(members, key=_alignment, reverse=True):
+        placed = section.append(b"", symbol.size, symbol.alignment)
+        if not is_relocatable:
+            symbol.value = placed
+
+
+def _alignment(symbol: Symbol) -> int:
+    return symbol.alignment
 
 
 def _content(one: OneInput) -> None:
     obj = one.obj
     code = obj.of_types((SHT_PROGBITS,))
     others = [section for section in code if not section.flags & SHF_EXECINSTR]
+    if one.job.index is None:
+        # Nothing of an input is dropped because nobody knows it (rule E1).
+        others += obj.of_types(_KEPT)
     for section in sorted(others + obj.of_types(_WITH_CONTENT), key=section_index):
         if section.sh_type in _UNIFIED_ENTRIES:
             from cubinspec_writer.linker.passes.merge.unified import merge_entries
 
-            merge_entries(one.state, obj, section)
+            merge_entries(one, section)
         elif not section.flags & SHF_EXECINSTR:
             # Initial values come, too, where nothing names them (rule B4).
             place_section(one, section, last=True)
@@ -331,6 +396,20 @@ def _function_info(one: OneInput) -> None:
         owner = one.owner.get(section.info)
         if owner is not None and one.obj.placed[section.index] is None:
             _info_section(one, section, owner, is_new=len(owner.parts) == 1)
+
+
+def _notes(one: OneInput) -> None:
+    """Notes that no tool of NVIDIA writes stay as they are; where a symbol is in one, it is twice.
+
+    Rule E1.
+    """
+    for section in one.obj.of_types((SHT_NOTE,)):
+        if not section.name.startswith(_KNOWN_NOTES):
+            known = one.obj.placed[section.index]
+            if known is not None:
+                known[0].append(section.data, section.size, section.align)
+            else:
+                place_section(one, section, last=True)
 
 
 def _is_internal(section: OutSection, symbol: Symbol) -> bool:

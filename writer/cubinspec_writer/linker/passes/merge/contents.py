@@ -38,7 +38,6 @@ def place_section(
         return known
     if flags & SHF_CUDA_MERCURY:
         return None
-    state = one.state
     owner = None
     if flags & SHF_INFO_LINK:
         if info in one.duplicates:
@@ -46,7 +45,7 @@ def place_section(
         if info in one.skipped:
             if sh_type == SHT_CUDA_SHARED:
                 # Variables of a kernel that an option removed leave this name (rule N2).
-                state.names.add(name)
+                one.names.add(name)
             return None
         owner = one.owner.get(info)
     section = _known_section(one, source, owner)
@@ -54,10 +53,10 @@ def place_section(
     if section is None:
         # Constants of a device function move into the banks of kernels: no name, no section.
         nameless = is_bank and owner is not None and not owner.is_entry
-        nameless = nameless and not (state.options.relocatable or last)
+        nameless = nameless and not (one.job.options.relocatable or last)
         if flags & SHF_UNSAID:
             flags &= ~(SHF_UNSAID | SHF_INFO_LINK)
-        create = state.staging_section if nameless else state.create_section
+        create = one.maker.staging_section if nameless else one.maker.create_section
         section = create(name, sh_type, flags, 0, owner)
         if owner is not None:
             section.info_section = owner.section
@@ -70,19 +69,19 @@ def place_section(
 
 def _merge_bytes(one: OneInput, source: InSection, section: OutSection) -> int:
     """Merge the bytes of an input section; returns where they begin."""
-    state, name, sh_type = one.state, source.name, source.sh_type
+    name, sh_type = source.name, source.sh_type
     if sh_type == SHT_CUDA_RESERVED_SHARED:
         section.align = max(section.align, source.align)
-        if not state.options.relocatable:
+        if not one.job.options.relocatable:
             # Rule S12.
-            section.nobits_size = max(section.nobits_size, state.family.reserved_start)
+            section.nobits_size = max(section.nobits_size, one.job.family.reserved_start)
         return 0
     if sh_type == SHT_CUDA_SHARED:
         # Executables get their size from the pass `shared`, which packs the variables one by one.
         # These have the alignment; that of the section may be `-r`'s, for arrays (rule R8).
         section.emitted = True
         return 0
-    if state.family.drops_dead_frames and sh_type not in CONSTANT_BANK_TYPES:
+    if one.job.family.drops_dead_frames and sh_type not in CONSTANT_BANK_TYPES:
         if name in TABLES_OF_CODE:
             from cubinspec_writer.linker.passes.merge.debug_tables import table_of_code
 
@@ -110,21 +109,21 @@ def _named_part(one: OneInput, source: InSection) -> InSection:
 
 def _known_section(one: OneInput, source: InSection, owner: Symbol | None) -> OutSection | None:
     """The output section that an input section goes to, if there is one so far."""
-    section = one.state.sections.find(source.name, owner)
+    section = one.sections.find(source.name, owner)
     if section is not None or owner is None or source.name != SHARED + owner.name:
         return section
-    return one.state.shared_section(owner)
+    return one.maker.shared_section(owner)
 
 
 def _append(one: OneInput, source: InSection, section: OutSection) -> int:
     """Append a block; a second parameter bank of a kernel that is only weak so far goes."""
-    state, owner = one.state, section.owner
+    owner = section.owner
     if section.sh_type == SHT_CUDA_CONSTANT_B0 and section.content and owner is not None:
         # Where the finalizer makes these banks, it makes them from one copy (rule W12).
-        once = state.family.constant0_deferred or owner not in state.symbols.strong
+        once = one.job.family.constant0_deferred or owner not in one.symbols.strong
         if once:
             return 0
-    section.emitted = section.emitted or section not in state.sections.staging
+    section.emitted = section.emitted or section not in one.sections.staging
     return section.append(source.data, source.size, source.align)
 
 
@@ -136,13 +135,12 @@ def _place_duplicate(
     nvlink leaves them behind the first copy's (rules W7, W8). Between weak kernels the parameter
     bank is the one exception (rule W11).
     """
-    state = one.state
     section = _known_section(one, source, owner)
     if section is None and source.sh_type == SHT_CUDA_SHARED:
-        section = state.shared_section(owner, make=True)
+        section = one.maker.shared_section(owner, make=True)
     if section is None and last and source.sh_type in CONSTANT_BANK_TYPES:
         # The first copy has no constants: these get a section that nothing uses.
-        section = state.create_section(source.name, source.sh_type, source.flags, 0, owner)
+        section = one.maker.create_section(source.name, source.sh_type, source.flags, 0, owner)
         section.info_section = owner.section
     if section is None or source.index in one.seen_duplicates:
         return (section, 0) if section and source.sh_type == SHT_CUDA_SHARED else None
@@ -158,9 +156,9 @@ def _place_duplicate(
         # The name of the parameters shows with `-r` and `--preserve-relocs` (rule P3).
         one.obj.placed[source.index] = (section, at)
         return section, at
-    state.constants.mixed.add(section)
-    state.constants.tables.setdefault(section, []).append((at, source.size))
+    one.constants.mixed.add(section)
+    one.constants.tables.setdefault(section, []).append((at, source.size))
     one.duplicate_places[source.index] = (section, at)
-    if section in state.sections.staging:
-        state.constants.lost.append((section, at))
+    if section in one.sections.staging:
+        one.constants.lost.append((section, at))
     return None

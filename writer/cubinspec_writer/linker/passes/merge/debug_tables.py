@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cubinspec_writer.linker.finalizer.frames import keep_frames, shared_frame
-from cubinspec_writer.linker.finalizer.lines import keep_lines
+from cubinspec_writer.linker.finalizer.line_tables import keep_lines
 from cubinspec_writer.linker.finalizer.registers import clear_places
 from cubinspec_writer.linker.library.copies import accepted_here, defined_here
 from cubinspec_writer.linker.library.unified import later_stubs
@@ -40,14 +40,14 @@ def table_of_code(one: OneInput, source: InSection, section: OutSection) -> int:
             return shared_frame(one.obj, index, is_first=False)
         if index is None or symbol is None or not symbol.replaced:
             return b""
-        is_first = symbol not in one.state.debug.framed
-        one.state.debug.framed.add(symbol)
+        is_first = symbol not in one.debug.framed
+        one.debug.framed.add(symbol)
         if is_first and defined_here(one.obj, index):
             return b""
         return shared_frame(one.obj, index, is_first=is_first)
 
     behind_alias = _behind_alias(one)
-    behind_first = later_stubs(one.state, one.obj)
+    behind_first = later_stubs(one.job, one.unified, one.obj)
     if source.name == FRAMES:
         kept = keep_frames(source.data, is_linked, other)
     else:
@@ -55,7 +55,7 @@ def table_of_code(one: OneInput, source: InSection, section: OutSection) -> int:
     if kept is None:
         return section.append(source.data, source.size, source.align)
     if source.size and not kept.data:
-        one.state.debug.emptied.add(section)
+        one.debug.emptied.add(section)
     base = section.append(kept.data, len(kept.data), source.align)
     for place, cie in kept.pointers:
         section.data[base + place : base + place + 8] = (base + cie).to_bytes(8, "little")
@@ -70,7 +70,7 @@ def _behind_alias(one: OneInput) -> set[Symbol]:
     """
     if not one.aliases:
         return set()
-    order = {symbol: at for at, symbol in enumerate(one.state.symbols.globals)}
+    order = {symbol: at for at, symbol in enumerate(one.symbols.globals)}
     pairs = [(alias, one.owner.get(row.shndx)) for alias, row in one.aliases]
     return {
         owner

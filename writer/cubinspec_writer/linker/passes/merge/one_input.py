@@ -10,7 +10,19 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.finalizer.kept import Kept
     from cubinspec_writer.linker.inputs.rows import InSymbol
     from cubinspec_writer.linker.model import InputObject
-    from cubinspec_writer.linker.state import LinkState
+    from cubinspec_writer.linker.state import (
+        Attributes,
+        Constants,
+        Debug,
+        Job,
+        Maker,
+        Names,
+        Reach,
+        Relocations,
+        Sections,
+        Symbols,
+        Unified,
+    )
 
 #: Debug tables with an entry for every function.
 TABLES_OF_CODE = (FRAMES, *LINE_TABLES)
@@ -18,7 +30,7 @@ SHARED = ".nv.shared."
 
 
 class OneInput:
-    """What merging has to know about one input.
+    """What merging has to know about one input, and the parts of the output that it fills.
 
     Attributes:
         owner: code section -> its function, for copies that are linked or were for a time.
@@ -36,22 +48,56 @@ class OneInput:
 
     __slots__ = (
         "aliases",
+        "attributes",
+        "constants",
         "cut",
+        "debug",
         "duplicate_places",
         "duplicates",
         "functions",
+        "job",
+        "maker",
         "named_ends",
+        "names",
         "num_parts",
         "obj",
         "owner",
+        "reach",
+        "relocations",
+        "sections",
         "seen_duplicates",
         "skipped",
-        "state",
+        "symbols",
+        "unified",
     )
 
-    def __init__(self, state: LinkState, obj: InputObject) -> None:
-        self.state: LinkState = state
+    def __init__(
+        self,
+        obj: InputObject,
+        job: Job,
+        names: Names,
+        symbols: Symbols,
+        sections: Sections,
+        relocations: Relocations,
+        constants: Constants,
+        unified: Unified,
+        attributes: Attributes,
+        debug: Debug,
+        reach: Reach,
+        maker: Maker,
+    ) -> None:
         self.obj: InputObject = obj
+        self.job: Job = job
+        self.names: Names = names
+        self.symbols: Symbols = symbols
+        self.sections: Sections = sections
+        self.relocations: Relocations = relocations
+        self.constants: Constants = constants
+        self.unified: Unified = unified
+        self.attributes: Attributes = attributes
+        self.debug: Debug = debug
+        self.reach: Reach = reach
+        self.maker: Maker = maker
         self.owner: dict[int, Symbol] = {}
         self.duplicates: dict[int, Symbol] = {}
         self.seen_duplicates: set[int] = set()

@@ -5,7 +5,25 @@ from __future__ import annotations
 from cubinspec.format.sections import CONSTANT_BANK_TYPES
 from cubinspec_generated.codes import (
     SHN_UNDEF,
+    SHT_CUDA_CALLGRAPH,
+    SHT_CUDA_CAPMERC,
+    SHT_CUDA_COMPAT_INFO,
+    SHT_CUDA_GLOBAL,
     SHT_CUDA_GLOBAL_INIT,
+    SHT_CUDA_INFO,
+    SHT_CUDA_PROTOTYPE,
+    SHT_CUDA_RELOCINFO,
+    SHT_CUDA_RESERVED_SHARED,
+    SHT_CUDA_RESOLVED_RELA,
+    SHT_CUDA_SHARED,
+    SHT_NOBITS,
+    SHT_NOTE,
+    SHT_NULL,
+    SHT_REL,
+    SHT_RELA,
+    SHT_STRTAB,
+    SHT_SYMTAB,
+    SHT_SYMTAB_SHNDX,
     STB_LOCAL,
     STB_WEAK,
     STT_FUNC,
@@ -26,16 +44,45 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from cubinspec_writer.linker.diagnostics import Diagnostics
     from cubinspec_writer.linker.inputs.rows import InReloc, InRelocs
     from cubinspec_writer.linker.model import InputObject
-    from cubinspec_writer.linker.state import LinkState
 
+#: Types of sections that have no relocations (rules M16, E2).
+_NEVER_RELOCATED = frozenset(
+    (
+        SHT_NULL,
+        SHT_SYMTAB,
+        SHT_STRTAB,
+        SHT_RELA,
+        SHT_REL,
+        SHT_NOTE,
+        SHT_CUDA_INFO,
+        SHT_CUDA_CALLGRAPH,
+        SHT_CUDA_PROTOTYPE,
+        SHT_CUDA_COMPAT_INFO,
+        SHT_CUDA_GLOBAL,
+        SHT_CUDA_SHARED,
+        SHT_CUDA_CAPMERC,
+        SHT_CUDA_RELOCINFO,
+        SHT_CUDA_RESERVED_SHARED,
+        SHT_CUDA_RESOLVED_RELA,
+        SHT_NOBITS,
+        SHT_SYMTAB_SHNDX,
+    )
+)
 #: From this many relocations on, a look at all symbols first is worth it.
 _MANY = 32
 
 
-def merge_relocations(one: OneInput, relocs: InRelocs) -> None:
-    """Merge one relocation section, if its target is in the output."""
+def merge_relocations(one: OneInput, relocs: InRelocs, diagnostics: Diagnostics) -> None:
+    """Merge one relocation section, if its target is in the output.
+
+    Raises:
+        LinkError: the target is of a kind that has no relocations.
+    """
+    if one.obj.sections[relocs.target].sh_type in _NEVER_RELOCATED:
+        raise diagnostics.fatal("Internal error: unexpected reloc section")
     place = one.obj.placed[relocs.target] or one.duplicate_places.get(relocs.target)
     if place is not None:
         _Relocations(one, relocs, *place).run()
@@ -62,15 +109,13 @@ class _Relocations:
         "one",
         "relocs",
         "repeats",
-        "state",
         "target",
         "targets",
     )
 
     def __init__(self, one: OneInput, relocs: InRelocs, target: OutSection, base: int) -> None:
-        state, obj = one.state, one.obj
+        obj = one.obj
         self.one = one
-        self.state = state
         self.obj = obj
         self.relocs = relocs
         self.target = target
@@ -80,9 +125,9 @@ class _Relocations:
         self.of_code = target.name in TABLES_OF_CODE
         self.foreign: Collection[int] = one.skipped if self.of_code else ()
         self.cut = one.cut.get(relocs.target)
-        self.is_staged = not target.emitted and target in state.sections.staging
+        self.is_staged = not target.emitted and target in one.sections.staging
         self.is_bank = target.sh_type in CONSTANT_BANK_TYPES and not target.owner
-        self.names = _RelocNames(state, obj, relocs, target)
+        self.names = _RelocNames(one, obj, relocs, target)
         # Initial values that only repeat a weak variable point nowhere (rule W13).
         is_initial = target.sh_type == SHT_CUDA_GLOBAL_INIT
         self.repeats = obj.repeats.get(relocs.target, ()) if is_initial else ()
@@ -92,15 +137,15 @@ class _Relocations:
 
     def run(self) -> None:
         """Merge the rows."""
-        state, relocs, names, base = self.state, self.relocs, self.names, self.base
-        counted = state.options.preserve_relocs or state.options.relocatable
+        one, relocs, names, base = self.one, self.relocs, self.names, self.base
+        counted = one.job.options.preserve_relocs or one.job.options.relocatable
         if len(relocs.rows) >= _MANY and not (self.is_odd or base or counted):
             symbols = self._unchanged_symbols()
             if symbols is not None:
                 names.add_all(symbols)
                 return
         section, bound, target = names.section, self.obj.bound, self.target
-        serial = state.relocations.num_merged
+        serial = one.relocations.num_merged
         is_odd = self.is_odd or self.of_code
         for row in relocs.rows:
             offset, r_type, index, addend = row
@@ -120,7 +165,7 @@ class _Relocations:
             if base:
                 offset += base  # most blocks stay where they are: no new number then
             section.relocs.append(Reloc(offset, r_type, symbol, addend, serial))
-        state.relocations.num_merged = serial
+        one.relocations.num_merged = serial
 
     def _changed(
         self, row: InReloc, symbol: Symbol | None
@@ -159,14 +204,11 @@ class _Relocations:
             # `.strtab` (rule N4).
             if is_dead(one, index):
                 names.section_for(row)
-            elif symbols[index].shndx in one.skipped:
-                names.ensure()  # nvlink does not name it (rule X13)
-                names.skip(row)
             return None
         if self.is_staged and symbol is not None:
-            if self.state.options.preserve_relocs and row is self.relocs.rows[0]:
-                self.state.names.add(".nv.resolvedrela" + self.target.name)
-            self.state.relocations.staged.setdefault(self.target, []).append(
+            if one.job.options.preserve_relocs and row is self.relocs.rows[0]:
+                one.names.add(".nv.resolvedrela" + self.target.name)
+            one.relocations.staged.setdefault(self.target, []).append(
                 Reloc(self.base + offset, r_type, symbol, addend, 0)
             )
             return None
@@ -233,17 +275,25 @@ def reloc_symbol(one: OneInput, index: int, foreign: Collection[int]) -> tuple[S
 class _RelocNames:
     """The output section of one input section's relocations, with the names it brings."""
 
-    __slots__ = ("first", "obj", "relocs", "section", "state", "target", "without_rel")
+    __slots__ = (
+        "first",
+        "maker",
+        "obj",
+        "relocs",
+        "section",
+        "target",
+        "without_rel",
+    )
 
     def __init__(
-        self, state: LinkState, obj: InputObject, relocs: InRelocs, target: OutSection
+        self, one: OneInput, obj: InputObject, relocs: InRelocs, target: OutSection
     ) -> None:
-        self.state = state
+        self.maker = one.maker
         self.obj = obj
         self.relocs = relocs
         self.target = target
-        self.section = state.reloc_section(target, relocs.is_rela)
-        self.without_rel = relocs.is_rela
+        self.section = one.maker.reloc_section(target, relocs.is_rela)
+        self.without_rel = relocs.is_rela and one.job.toolkit.names_both_relocations
         #: The row that does not bring the second name; None: the next one.
         self.first = relocs.rows[0] if relocs.rows else None
 
@@ -273,7 +323,7 @@ class _RelocNames:
             name = source.name
             if self.target.name == UFT:
                 name = (".rela" if self.relocs.is_rela else ".rel") + self.target.name
-            self.section = self.state.create_reloc_section(
+            self.section = self.maker.create_reloc_section(
                 name, self.target, self.relocs.is_rela, source.align, source.entsize
             )
         return self.section
@@ -285,7 +335,7 @@ class _RelocNames:
         section = self.ensure()
         if row[3] == 0 and self.without_rel and row is not self.first:
             # Such a row asks for the REL section by name first (the first row of an
-            # input section does not, rule N3).
-            self.state.names.add(".rel" + self.target.name)
+            # input section does not, rules N3, K5).
+            self.maker.ask_for_rel(self.target)
             self.without_rel = False
         return section

@@ -9,33 +9,30 @@ from cubinspec_writer.linker.model import SLOT, UFT, Symbol, UnifiedRow
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec_writer.linker.inputs.rows import InSection
-    from cubinspec_writer.linker.model import InputObject
-    from cubinspec_writer.linker.state import LinkState
+    from cubinspec_writer.linker.passes.merge.one_input import OneInput
 
 #: Flags that a link adds to a row.
 _LINKED = 6
 
 
-def merge_stub(
-    state: LinkState, obj: InputObject, stub: Symbol, source: InSection, info: InSection | None
-) -> None:
+def merge_stub(one: OneInput, stub: Symbol, source: InSection, info: InSection | None) -> None:
     """Enter the stub of a unified function, and its attributes, into those of the table.
 
     Rule U2.
     """
-    section = state.sections.find(UFT)
+    obj, section = one.obj, one.sections.find(UFT)
     if section is None:
-        section = state.create_section(
+        section = one.maker.create_section(
             UFT, source.sh_type, source.flags, source.align, entsize=SLOT
         )
-    stub.section, stub.value = section, SLOT * len(state.unified.stubs)
-    state.unified.stubs[stub] = obj, source
+    stub.section, stub.value = section, SLOT * len(one.unified.stubs)
+    one.unified.stubs[stub] = obj, source
     obj.placed[source.index] = (section, stub.value)
     if info is None:
         return
-    attributes = state.sections.find(STUB_ATTRIBUTES)
+    attributes = one.sections.find(STUB_ATTRIBUTES)
     if attributes is None:
-        attributes = state.create_section(
+        attributes = one.maker.create_section(
             STUB_ATTRIBUTES, SHT_CUDA_INFO, SHF_INFO_LINK, info.align, with_symbol=False
         )
         attributes.info_section, attributes.records = section, []
@@ -43,7 +40,7 @@ def merge_stub(
     obj.placed[info.index] = (attributes, 0)
 
 
-def merge_entries(state: LinkState, obj: InputObject, source: InSection) -> None:
+def merge_entries(one: OneInput, source: InSection) -> None:
     """Append one input's rows to the table of the same name.
 
     Rule U9.
@@ -51,11 +48,12 @@ def merge_entries(state: LinkState, obj: InputObject, source: InSection) -> None
     Raises:
         CubinError: a row names a symbol that the input does not have.
     """
-    section = state.sections.find(source.name) or state.create_section(
+    obj = one.obj
+    section = one.sections.find(source.name) or one.maker.create_section(
         source.name, source.sh_type, source.flags, source.align, entsize=source.entsize
     )
-    stubs = {s.name: s for s in obj.called.values() if s in state.unified.stubs}
-    state.unified.rows.setdefault(section, []).extend(
+    stubs = {s.name: s for s in obj.called.values() if s in one.unified.stubs}
+    one.unified.rows.setdefault(section, []).extend(
         UnifiedRow(symbol, flags | _LINKED, identifier, stubs.get(STUB + symbol.name))
         for symbol, flags, identifier in identifier_rows(obj, source)
     )

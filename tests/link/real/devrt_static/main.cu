@@ -1,0 +1,2 @@
+__device__ void start(int *data);
+__global__ void parent(int *data) { start(data); }

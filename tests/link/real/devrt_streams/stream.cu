@@ -1,0 +1,5 @@
+__device__ cudaStream_t make_stream() {
+  cudaStream_t stream;
+  cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+  return stream;
+}

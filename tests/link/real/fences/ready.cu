@@ -1,0 +1,1 @@
+__device__ bool ready(int *count) { return atomicInc(reinterpret_cast<unsigned *>(count), gridDim.x) == gridDim.x - 1; }

@@ -1,0 +1,2 @@
+__device__ int version();
+__global__ void ask(int *out) { *out = version(); }

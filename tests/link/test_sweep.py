@@ -1,0 +1,25 @@
+"""Synthetic inputs do here what they do to nvlink: every attribute code, every section name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tools.linkcases.sweep import stored
+
+#: How many links of the stored part are the same, at least.
+SAME = {
+    ("attributes", "80"): 332,
+    ("attributes", "90"): 333,
+    ("attributes", "100"): 310,
+    ("sections", "80"): 297,
+    ("sections", "90"): 282,
+}
+
+
+@pytest.mark.parametrize(("kind", "arch"), SAME)
+def test_stored_links_are_those_of_nvlink(kind: str, arch: str, tmp_path: Path) -> None:
+    wrong, num_same = stored.check(kind, arch, tmp_path)
+    assert not wrong
+    assert num_same >= SAME[kind, arch]

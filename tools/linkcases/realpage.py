@@ -1,0 +1,60 @@
+"""The page docs/link-real.md: real programs and public wheels, linked by nvlink and here."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+
+from tools.linkcases import build, outcomes, programs, wheels
+
+PAGE = build.ROOT / "docs" / "link-real.md"
+_HEAD = """\
+# Real code
+
+Written by `make link-real`; do not edit. {programs} programs of {files} files (`tests/link/real`)
+are compiled with `nvcc -dc` 13.0.88 for six targets: CUB, Thrust, libcu++, cooperative groups, the
+device functions of curand, the device runtime, `printf`, `assert`, `malloc`, virtual functions,
+textures, managed and constant memory and static libraries, with `-G`, `-lineinfo`, `-O0` or
+`-maxrregcount`. nvlink 13.0.88 and `cubinspec link` link them; files, messages and exit statuses
+are compared. `tests/link/real/expected.tsv` keeps hashes of what nvlink did.
+
+"""
+_WHEELS = """\
+## Public wheels
+
+NVSHMEM's library (`nvidia-nvshmem-cu13`) holds the relocatable cubins of its objects and what
+nvlink (13.0.89 in version 3.4.5, 13.3.82 in 3.8.0) made of them when it was built.
+`python -m tools.linkcases.wheels` links the same inputs here and compares every byte. From sm_100
+on only nvlink 13.0 is imitated. Links of older nvlinks (bitsandbytes) are on
+[link-parity-real.md](link-parity-real.md).
+
+| wheel | target | inputs | bytes | here | functions | other functions |
+|---|---|---|---|---|---|---|
+"""
+
+
+def render() -> str:
+    """The text of the page, from the stored tables."""
+    rows = [line.split("\t") for line in programs.table().values()]
+    known = programs.load()
+    files = sorted({len(program.sources) for program in known})
+    lines = [_HEAD.format(programs=len(known), files=f"{files[0]} to {files[-1]}")]
+    lines += ["| target | programs | identical | same error | different |", "|---|---|---|---|---|"]
+    by_target: dict[str, Counter[str]] = defaultdict(Counter)
+    others: dict[str, list[str]] = defaultdict(list)
+    for name, arch, *_, here in rows:
+        by_target[arch][here] += 1
+        if here not in (outcomes.IDENTICAL, outcomes.SAME_ERROR):
+            others[name].append(arch)
+    for arch in sorted(by_target, key=lambda arch: (int(arch.rstrip("af")), arch)):
+        tally = by_target[arch]
+        same, error = tally[outcomes.IDENTICAL], tally[outcomes.SAME_ERROR]
+        total = tally.total()
+        lines.append(f"| sm_{arch} | {total} | {same} | {error} | {total - same - error} |")
+    listed = ", ".join(f"`{name}` ({', '.join(where)})" for name, where in others.items())
+    lines += ["", f"Different: {listed or 'none'}.", ""]
+    if wheels.TABLE.exists():
+        lines.append(_WHEELS.rstrip("\n"))
+        for wheel, arch, inputs, size, _, here, functions, other in wheels.table():
+            cells = (wheel, f"sm_{arch}", inputs, f"{int(size):,}", here, functions, other)
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"

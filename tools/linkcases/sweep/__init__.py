@@ -1,0 +1,1 @@
+"""`make link-sweep`: synthetic inputs for everything that an attribute or a section can be."""

@@ -1,0 +1,73 @@
+"""Every section name of the spec, and some unknown ones, with and without names in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cubinspec.format.sections import occupies_file
+from cubinspec_generated import codes, records
+from cubinspec_generated.tables import sections as table
+from tools.linkcases.sweep.objects import Object, Section
+from tools.linkcases.sweep.variation import Variation
+
+#: Names that no table has: what somebody may write by hand, or an unknown tool.
+UNKNOWN = {
+    ".nv.unheard": codes.SHT_PROGBITS,
+    ".unheard": codes.SHT_PROGBITS,
+    ".comment": codes.SHT_PROGBITS,
+    ".nv.local.f": codes.SHT_NOBITS,
+    ".nv.host": codes.SHT_PROGBITS,
+    ".nv.metadata": codes.SHT_PROGBITS,
+    ".nv.uidx": codes.SHT_CUDA_UIDX,
+    ".nv.constant.unheard": codes.SHT_CUDA_CONSTANT_B3,
+    ".nv.constant9": codes.SHT_CUDA_CONSTANT_B0 + 9,
+    ".nv.unheard.empty": codes.SHT_NOBITS,
+    ".note.unheard": codes.SHT_NOTE,
+}
+#: What a section comes with: a global name in it, a relocation, a function that owns it.
+FORMS = ("plain", "symbol", "reloc", "owned", "empty")
+_NOT_MADE = (codes.SHT_NULL, codes.SHT_RELA, codes.SHT_REL)
+_BODY = bytes(range(1, 33))
+_GLOBAL = codes.STB_GLOBAL << codes.ST_BIND_SHIFT | codes.STT_CUDA_OBJECT
+
+
+def variations(program: str, bases: tuple[bytes, bytes]) -> Iterator[Variation]:
+    """One section more in the second file, whose flags are those of the spec."""
+    if program != "two":
+        return
+    names = {name: (kind.relocatable, kind.flags) for name, kind in table.EXACT.items()}
+    names |= {p + "f": (kind.relocatable, kind.flags) for p, kind in table.PREFIXES}
+    for name, sh_type in UNKNOWN.items():
+        flags = codes.SHF_ALLOC if name.startswith(".nv.constant") else 0
+        names[name] = sh_type, flags
+    for name, (sh_type, flags) in names.items():
+        for form in FORMS:
+            files = with_section(bases, name, sh_type, flags, form)
+            if files is not None:
+                yield Variation(f"{program} {name} {form}", files)
+
+
+def with_section(
+    bases: tuple[bytes, bytes], name: str, sh_type: int, flags: int, form: str
+) -> tuple[bytes, ...] | None:
+    """The files of a program with one more section; None: the file has it already."""
+    changed = Object(bases[1])
+    if name.startswith((".nv.merc", ".nv.capmerc")) or changed.has(name) or sh_type in _NOT_MADE:
+        return None  # the finalizer's own, or there already
+    body = _BODY if form != "empty" and occupies_file(sh_type, flags) else b""
+    size = 0 if form == "empty" else len(_BODY)
+    owner = changed.find(".text.f") if form == "owned" else 0
+    flags = flags | codes.SHF_INFO_LINK if owner else flags & ~codes.SHF_INFO_LINK
+    section = Section(name, sh_type, flags, body, size, info=owner)
+    index = changed.add_section(section)
+    if form == "symbol":
+        changed.add_symbol("named_here", _GLOBAL, 0, index, 0, 4)
+    if form == "reloc":
+        target, r_type = changed.symbol("gb"), codes.R_CUDA_64
+        rows = records.RELA_64.pack(0, r_type, target, 0)
+        size = records.RELA_64.size
+        link = next(i for i, s in enumerate(changed.sections) if s.sh_type == codes.SHT_SYMTAB)
+        rela = Section(".rela" + name, codes.SHT_RELA, codes.SHF_INFO_LINK, rows, len(rows), link)
+        rela.info, rela.align, rela.entsize = index, 8, size
+        changed.add_section(rela)
+    return bases[0], changed.bytes()

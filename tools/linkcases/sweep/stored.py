@@ -1,0 +1,130 @@
+"""A part of the sweep with stored results, which needs no tool of NVIDIA.
+
+`tests/link/stored/sweep.tar.xz` has the objects of the programs, nvlink's tool note for every
+target, and `expected.tsv`: a row for each link with kind, target and name, nvlink's exit status,
+the beginning of the SHA-256 of its file and of its messages, and whether this linker did the same
+when the row was written. Links that crash nvlink have no row.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import lzma
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.linkcases.stored import FOLDER, keep_inside, note_holder
+from tools.linkcases.sweep import attributes, sections
+from tools.linkcases.sweep.programs import bases
+from tools.linkcases.sweep.variation import Nvlink, Outcome, Variation, link_here
+
+ARCHIVE = FOLDER / "sweep.tar.xz"
+PROGRAM = "two"
+#: What is stored: kind of sweep, targets.
+KINDS = {
+    "attributes": (attributes.variations, ("80", "90", "100")),
+    "sections": (sections.variations, ("80", "90")),
+}
+_FORM = " words2"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of the table."""
+
+    kind: str
+    arch: str
+    name: str
+    status: int
+    output: str
+    messages: str
+    same: bool
+
+    def text(self) -> str:
+        same = "same" if self.same else "differs"
+        fields = (self.kind, self.arch, self.name, str(self.status), self.output, self.messages)
+        return "\t".join((*fields, same))
+
+
+def read_row(line: str) -> Row:
+    kind, arch, name, status, output, messages, same = line.split("\t")
+    return Row(kind, arch, name, int(status), output, messages, same == "same")
+
+
+def links(kind: str, arch: str, folder: Path) -> Iterator[Variation]:
+    """The stored links of a kind."""
+    make, _ = KINDS[kind]
+    for variation in make(PROGRAM, bases(arch, PROGRAM, folder)):
+        if kind != "attributes" or variation.name.endswith(_FORM):
+            yield variation
+
+
+def digest(outcome: Outcome) -> tuple[int, str, str]:
+    """What of an outcome is stored."""
+    data = hashlib.sha256(outcome.data).hexdigest()[:16] if outcome.data else "-"
+    return outcome.status, data, hashlib.sha256(outcome.messages.encode()).hexdigest()[:16]
+
+
+def write(cache: Path) -> None:
+    """Write the archive from what nvlink does."""
+    from cubinspec_writer.linker.command import linker_note
+
+    nvlink, rows = Nvlink(cache / "links.sqlite"), []
+    members: dict[str, bytes] = {}
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        for kind, (_, arches) in KINDS.items():
+            for arch in arches:
+                plain = Variation("plain", bases(arch, PROGRAM, cache / "bases"))
+                plain.write(folder)
+                note = linker_note(nvlink.link(plain, arch, folder).data or b"", "plain")
+                members[f"note.sm_{arch}"] = note
+                (folder / "note").write_bytes(note_holder(note))
+                for variation in links(kind, arch, cache / "bases"):
+                    variation.write(folder)
+                    theirs = nvlink.link(variation, arch, folder)
+                    if theirs.status < 0:
+                        continue
+                    ours = digest(link_here(variation, arch, folder, folder / "note"))
+                    found = digest(theirs)
+                    rows.append(Row(kind, arch, variation.name, *found, found == ours))
+                for path in (cache / "bases").glob(f"{PROGRAM}?.sm_{arch}.cubin"):
+                    members[f"bases/{path.name}"] = path.read_bytes()
+    members["expected.tsv"] = "".join(f"{row.text()}\n" for row in rows).encode()
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        for name, data in sorted(members.items()):
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    ARCHIVE.write_bytes(lzma.compress(packed.getvalue(), preset=9))
+
+
+def check(kind: str, arch: str, folder: Path) -> tuple[list[str], int]:
+    """Links that are no longer the same, and how many are the same.
+
+    Args:
+        folder: empty; the archive is unpacked there.
+    """
+    with tarfile.open(ARCHIVE, mode="r:xz") as archive:
+        keep_inside(archive)
+        archive.extractall(folder)
+    table = (folder / "expected.tsv").read_text(encoding="utf-8").splitlines()
+    rows = {(row.kind, row.arch, row.name): row for row in map(read_row, table)}
+    (folder / "note").write_bytes(note_holder((folder / f"note.sm_{arch}").read_bytes()))
+    wrong, num_same = [], 0
+    for variation in links(kind, arch, folder / "bases"):
+        row = rows.get((kind, arch, variation.name))
+        if row is None or not row.same:
+            continue
+        variation.write(folder)
+        found = digest(link_here(variation, arch, folder, folder / "note"))
+        if found == (row.status, row.output, row.messages):
+            num_same += 1
+        else:
+            wrong.append(variation.name)
+    return wrong, num_same

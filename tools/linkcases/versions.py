@@ -1,0 +1,196 @@
+"""The nvlinks of other toolkits on the built cases, and this linker with `--toolkit`.
+
+    python -m tools.linkcases.versions [--toolkit 13.1,13.4] [--arch 80,90] [--case NAME,...]
+        [--cache DIR] [--store]
+
+Every case is linked by the nvlink of each toolkit (fetched as `tools.oracle.toolchains` says) from
+the inputs that `make link-cases` built, and here. `--store` writes `tests/link/versions.tsv`, from
+which docs/link-parity.md has its columns: what is not the same, by name.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from cubinspec.format.targets import linker_toolkits
+from tools import oracle
+from tools.linkcases import build, exceptions, outcomes
+from tools.linkcases.compare import first_difference, link, our_words
+from tools.linkcases.outcomes import Outcome
+from tools.oracle import toolchains
+
+TABLE = build.ROOT / "tests" / "link" / "versions.tsv"
+#: The targets for which other nvlinks are imitated.
+ARCHES = ("75", "80", "86", "89", "90", "90a")
+#: From 13.1 on `-v` tells a number of barriers that nobody set for kernels without any.
+_BARRIERS = re.compile(r"used \d+ barriers")
+GARBAGE = "numbers of barriers that nvlink takes from its memory"
+#: Stands for nvJitLink 13.0.88 in place of a version.
+JIT = "nvJitLink"
+_HEAD = "toolkit\ttarget\tlinks\tsame\tnot the same"
+
+
+def labels() -> dict[str, str]:
+    """Version -> the toolchain that has its nvlink, for all but the toolkit of this linker."""
+    known = {row.release: version for version, row in linker_toolkits().items()}
+    return {
+        known[label]: label
+        for label, row in toolchains.TABLE.items()
+        if label in known and "nvlink" in row["files"]
+    }
+
+
+@dataclass(frozen=True)
+class Job:
+    """One case on one target with one nvlink."""
+
+    version: str
+    nvlink: Path
+    case: str
+    arch: str
+    folder: Path
+
+
+def run(job: Job) -> Outcome:
+    """Link with that nvlink and here; compare files, messages and exit statuses."""
+    record = json.loads((job.folder / "cmd.json").read_text(encoding="utf-8"))
+    with tempfile.TemporaryDirectory() as temporary:
+        output = Path(temporary) / "expected.cubin"
+        words = record["argv"][1:]
+        words[words.index("-o") + 1] = str(output)
+        done = oracle.Tool("nvlink", job.version, job.nvlink).run(*words, cwd=job.folder / "inputs")
+        theirs = output.read_bytes() if output.exists() else None
+        ptxas = job.nvlink.with_name("ptxas")
+        words += [f"--toolkit={job.version}", f"--ptxas={ptxas}"]
+        if theirs is not None:
+            words.append(f"--tkinfo-from={output}")
+        status, messages, ours = link(words, job.folder / "inputs")
+    wanted = our_words(done.stdout + done.stderr)
+    if _BARRIERS.sub("", messages) != _BARRIERS.sub("", wanted) or status != done.returncode:
+        kind, detail = outcomes.DIFFERENT, f"{status}, {messages!r}; {done.returncode}, {wanted!r}"
+    elif theirs is None:
+        kind, detail = outcomes.SAME_ERROR, ""
+    elif theirs == ours:
+        kind, detail = outcomes.IDENTICAL, ""
+    else:
+        kind, detail = outcomes.DIFFERENT, first_difference(theirs, ours or b"")
+    if kind in (outcomes.IDENTICAL, outcomes.SAME_ERROR) and messages != wanted:
+        kind, detail = outcomes.EXCEPTION, GARBAGE
+    if kind == outcomes.DIFFERENT and exceptions.find(job.case, job.arch):
+        kind = outcomes.EXCEPTION
+    return Outcome(job.case, job.arch, kind, detail)
+
+
+def library() -> Path:
+    """nvJitLink of the toolkit whose nvlink is imitated: the same linker inside a program."""
+    return oracle.cuda_home() / "lib" / "libnvJitLink.so.13"
+
+
+def run_jit(job: Job) -> Outcome | None:
+    """Link with nvJitLink in a process of its own; None for a case it cannot be asked."""
+    record = json.loads((job.folder / "cmd.json").read_text(encoding="utf-8"))
+    words = record["argv"][1:]
+    at = words.index("-o")
+    del words[at : at + 2]
+    options = [word for word in words if word.startswith("-")]
+    names = [word for word in words if not word.startswith("-")]
+    if record["exit"] or len(options) > 1 or not all(name.endswith(".cubin") for name in names):
+        return None
+    with tempfile.TemporaryDirectory() as temporary:
+        output = Path(temporary) / "expected.cubin"
+        tool = [sys.executable, "-m", "tools.oracle.nvjitlink", str(library()), str(output)]
+        inputs = [str(job.folder / "inputs" / name) for name in names]
+        oracle.run([*tool, *options, *inputs], cwd=build.ROOT)
+        if not output.exists():
+            return Outcome(job.case, job.arch, outcomes.DIFFERENT, "nvJitLink refuses")
+        theirs = output.read_bytes()
+        words += [f"--tkinfo-from={output}", "-o", "out"]
+        _, _, ours = link(words, job.folder / "inputs")
+    if ours == theirs:
+        return Outcome(job.case, job.arch, outcomes.IDENTICAL)
+    detail = first_difference(theirs, ours or b"")
+    kind = outcomes.EXCEPTION if exceptions.find(job.case, job.arch) else outcomes.DIFFERENT
+    return Outcome(job.case, job.arch, kind, detail)
+
+
+def rows(version: str, found: Iterable[Outcome]) -> list[str]:
+    """Rows of the table for one toolkit."""
+    by_arch: dict[str, list[Outcome]] = {}
+    for outcome in found:
+        by_arch.setdefault(outcome.arch, []).append(outcome)
+    made = []
+    for arch, links in by_arch.items():
+        others = [o for o in links if o.kind not in (outcomes.IDENTICAL, outcomes.SAME_ERROR)]
+        names = ",".join(sorted(outcome.case for outcome in others))
+        made.append(f"{version}\t{arch}\t{len(links)}\t{len(links) - len(others)}\t{names}")
+    return made
+
+
+@cache
+def stored() -> tuple[tuple[str, str, int, int, tuple[str, ...]], ...]:
+    """The rows of `tests/link/versions.tsv`."""
+    found = []
+    for line in TABLE.read_text(encoding="utf-8").splitlines()[1:]:
+        version, arch, links, same, names = line.split("\t")
+        listed = tuple(name for name in names.split(",") if name)
+        found.append((version, arch, int(links), int(same), listed))
+    return tuple(found)
+
+
+def main() -> int:
+    """Run the versions."""
+    parser = argparse.ArgumentParser(description="Compare with the nvlinks of other toolkits.")
+    parser.add_argument("--toolkit", help="only these, such as 13.1,13.4")
+    parser.add_argument("--arch", help="only these targets")
+    parser.add_argument("--case", help="only these cases")
+    parser.add_argument("--cache", type=Path, default=build.ROOT / "build" / "linkcases")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--store", action="store_true")
+    options = parser.parse_args()
+    arches = options.arch.split(",") if options.arch else ARCHES
+    names = options.case.split(",") if options.case else None
+    versions = options.toolkit.split(",") if options.toolkit else [*labels(), JIT]
+    cases = [
+        case
+        for case in build.find((build.CASES, build.SEEDS), arches, names)
+        if (options.cache / case.name / case.arch / "cmd.json").exists()
+    ]
+    if not cases:
+        print("the cases are not built (make link-cases)", file=sys.stderr)
+        return 2
+    lines = [_HEAD]
+    for version in versions:
+        is_jit = version == JIT
+        nvlink = library() if is_jit else toolchains.path(labels()[version], "nvlink")
+        jobs = [
+            Job(version, nvlink, c.name, c.arch, options.cache / c.name / c.arch) for c in cases
+        ]
+        with ProcessPoolExecutor(options.jobs) as pool:
+            results = pool.map(run_jit if is_jit else run, jobs, chunksize=8)
+            found = [outcome for outcome in results if outcome is not None]
+        for outcome in found:
+            if outcome.kind not in (outcomes.IDENTICAL, outcomes.SAME_ERROR):
+                where = f"{version} {outcome.case} sm_{outcome.arch}"
+                print(f"{where}: {outcome.kind}: {outcome.detail[:240]}", flush=True)
+        print(version, dict(Counter(outcome.kind for outcome in found)), flush=True)
+        lines += rows(version, found)
+    if options.store:
+        kept = [] if options.toolkit is None else TABLE.read_text(encoding="utf-8").splitlines()[1:]
+        lines += [line for line in kept if line.split("\t")[0] not in versions]
+        TABLE.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

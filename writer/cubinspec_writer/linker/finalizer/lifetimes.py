@@ -1,0 +1,350 @@
+"""How long barriers are in use: from the instruction that sets one to those that wait for it.
+
+What an instruction waits for is read from the input. Where several share a number, a wait is for
+those whose registers the instruction names. A wait that stands at the end of a block although
+nothing there names the registers is for what follows. If a loop follows, the barrier is in use up
+to the head of the loop.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+from cubinspec_writer.linker.finalizer.flow import BARRIERS, EXIT, NO_BARRIER, followers
+from cubinspec_writer.linker.finalizer.operands import registers, writes_predicate
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec_writer.linker.finalizer.flow import Instruction
+
+#: LDG, LD, textures, LDL and their kin: results that take long.
+_LONG = frozenset((0x180, 0x181, 0x1A1, 0x183, 0x1A8, 0x1A9, *range(0x160, 0x168)))
+#: Loads and atomic operations: they run in their order, so none overtakes an operand of another.
+_IN_ORDER = frozenset((0x180, 0x181, 0x182, 0x183, 0x184, 0x18A, 0x18C, 0x1A8))
+_STALL, _STALL_MASK = 105, 15
+
+
+class Lifetime:
+    """One barrier from being set to being waited for.
+
+    Instructions are bits of a mask whose bit 0 is instruction `base`, as most lifetimes are short.
+
+    Attributes:
+        at: number of the instruction that sets it.
+        opcode: that of this instruction.
+        is_result: whether it stands for the result; otherwise for operands that are read.
+        is_long: whether it stands for a result that takes long.
+        number: the barrier.
+        passed: mask of the instructions that do not wait for it although it is pending.
+        ended: mask of the instructions that wait for it.
+        heads: those of the last that two such lifetimes cannot share: for operands, heads of loops;
+            for results, those that wait because of what may follow.
+        end: number of the instruction behind all of these.
+        waits: numbers of the instructions that wait for it, whatever it shares its number with.
+        user: the instruction of the same block that waits; -1: none does.
+        is_general: whether a wait is for anything that may follow.
+        shares: whether another one has its number at the same time.
+    """
+
+    __slots__ = (
+        "at",
+        "base",
+        "end",
+        "ended",
+        "heads",
+        "is_general",
+        "is_long",
+        "is_result",
+        "number",
+        "opcode",
+        "passed",
+        "shares",
+        "user",
+        "waits",
+    )
+
+    def __init__(self, at: int, opcode: int, number: int, is_result: bool) -> None:
+        self.at = at
+        self.opcode = opcode
+        self.number = number
+        self.is_result = is_result
+        self.is_long = is_result and opcode in _LONG
+        self.base = self.end = at
+        self.passed = 0
+        self.ended = 0
+        self.heads = 0
+        self.waits: list[int] = []
+        self.user = -1
+        self.is_general = False
+        self.shares = False
+
+    def copy(self) -> Lifetime:
+        """Another one that is the same."""
+        other = Lifetime(self.at, self.opcode, self.number, self.is_result)
+        for name in (
+            "base",
+            "end",
+            "passed",
+            "ended",
+            "heads",
+            "waits",
+            "user",
+            "is_general",
+            "shares",
+        ):
+            setattr(other, name, getattr(self, name))
+        return other
+
+    def is_pending_at(self, at: int) -> bool:
+        """Whether it is pending when an instruction has waited."""
+        return self.at == at or (self.base <= at and bool(self.passed >> at - self.base & 1))
+
+    def meets(self, other: Lifetime) -> bool:
+        """Whether both are pending in front of an instruction that does not wait for both.
+
+        They also meet in `heads` of both.
+        """
+        passed, ended, distance = other.passed, other.ended, self.base - other.base
+        heads = other.heads
+        if distance > 0:
+            passed >>= distance
+            ended >>= distance
+            heads >>= distance
+        else:
+            passed <<= -distance
+            ended <<= -distance
+            heads <<= -distance
+        return bool(self.passed & (passed | ended) or self.ended & passed or self.heads & heads)
+
+
+class Code:
+    """A function: its blocks, the registers of its instructions, and when they start.
+
+    A block also ends behind an EXIT that not all threads take.
+
+    Attributes:
+        instructions: all of them.
+        after: for every instruction those that can follow.
+        last: for every instruction the last one of its block.
+        waits: for every barrier the instructions that wait for it.
+        registers: for every instruction what it writes and reads.
+        explained: for every instruction those of its waits that are for a barrier.
+        clock: for every instruction the cycles in front of it, without waits, if code ran straight.
+    """
+
+    __slots__ = (
+        "_leads",
+        "_loops",
+        "after",
+        "clock",
+        "explained",
+        "instructions",
+        "last",
+        "registers",
+        "waits",
+    )
+
+    def __init__(self, instructions: list[Instruction]) -> None:
+        self.instructions = instructions
+        self.after = followers(instructions)
+        self.registers = [registers(instruction) for instruction in instructions]
+        count = len(instructions)
+        heads = {to for at, after in enumerate(self.after) for to in after if to != at + 1}
+        self._loops = {to for at, after in enumerate(self.after) for to in after if to <= at}
+        self.last = [count - 1] * count
+        end = count - 1
+        for at in range(count - 2, -1, -1):
+            is_exit = instructions[at].opcode == EXIT
+            if at + 1 in heads or is_exit or self.after[at] != [at + 1]:
+                end = at
+            self.last[at] = end
+        self._leads: dict[int, set[int]] = {}
+        self.waits: list[list[int]] = [[] for _ in range(BARRIERS)]
+        self.clock: list[int] = []
+        self.explained = [0] * count
+        cycles = 0
+        for at, instruction in enumerate(instructions):
+            self.clock.append(cycles)
+            cycles += max(1, instruction.word >> _STALL & _STALL_MASK)
+            if instruction.wait:
+                for number in range(BARRIERS):
+                    if instruction.wait >> number & 1:
+                        self.waits[number].append(at)
+
+    def leads(self, start: int, to: int) -> bool:
+        """Whether an instruction can run after another one."""
+        end = self.last[start]
+        if start <= to <= end:
+            return True
+        found = self._leads.get(end)
+        if found is None:
+            found = self._leads[end] = set()
+            waiting = list(self.after[end])
+            while waiting:
+                last = self.last[waiting.pop()]
+                if last not in found:
+                    found.add(last)
+                    waiting += self.after[last]
+        return self.last[to] in found
+
+    def names(self, life: Lifetime, at: int) -> bool:
+        """Whether an instruction has to wait for the registers of a lifetime."""
+        written, read = self.registers[at]
+        if life.is_result:
+            return bool(self.registers[life.at][0] & (written | read))
+        return bool(self.registers[life.at][1] & written)
+
+    def has_unknown_users(self, life: Lifetime) -> bool:
+        """Whether something else than registers can need a result."""
+        instruction = self.instructions[life.at]
+        return not self.registers[life.at][0] or writes_predicate(instruction)
+
+    def waits_for_all(self, life: Lifetime, at: int) -> bool:
+        """Whether an instruction waits for a result because of what may follow."""
+        if self.instructions[at].opcode == EXIT:
+            return True
+        return not life.is_long and at == self.last[at] and not self.names(life, at)
+
+    def measure(self, life: Lifetime, stops: list[int]) -> list[int]:
+        """Fill in how long a barrier is in use when `stops` wait for it; which of them do."""
+        pieces, reached = self.walk(life.at, stops)
+        heads = [
+            to
+            for at in reached
+            if at == self.last[at] and not self.names(life, at)
+            for to in self.after[at]
+            if to in self._loops
+        ]
+        base = min((*(first for first, _ in pieces), *heads), default=life.at)
+        passed = ended = 0
+        for first, beyond in pieces:
+            passed |= (1 << beyond - base) - (1 << first - base)
+        for at in reached:
+            ended |= 1 << at - base
+        for at in heads:
+            passed |= 1 << at - base
+        life.base, life.passed, life.ended = base, passed & ~ended, ended
+        life.heads = 0
+        for at in reached:
+            if self.waits_for_all(life, at) if life.is_result else at in self._loops:
+                life.heads |= 1 << at - base
+        life.end = base + (passed | ended).bit_length()
+        return reached
+
+    def walk(self, start: int, stops: list[int]) -> tuple[list[tuple[int, int]], list[int]]:
+        """What can run between an instruction and the first of `stops` on every path.
+
+        Returns:
+            pieces of code (first, beyond) up to and with these stops; the stops that are reached.
+        """
+        pieces = []
+        reached = set()
+        seen = set()
+        waiting = list(self.after[start])
+        while waiting:
+            first = waiting.pop()
+            if first in seen:
+                continue
+            seen.add(first)
+            last = self.last[first]
+            place = bisect_left(stops, first)
+            if place < len(stops) and stops[place] <= last:
+                pieces.append((first, stops[place] + 1))
+                reached.add(stops[place])
+            else:
+                pieces.append((first, last + 1))
+                waiting += self.after[last]
+        return pieces, sorted(reached)
+
+
+def set_barriers(code: Code) -> list[Lifetime]:
+    """Every barrier that is set, in the order of the code, with its waits as the input has them.
+
+    Operands of an instruction come before its result.
+    """
+    found = []
+    for at, instruction in enumerate(code.instructions):
+        for number, is_result in ((instruction.read, False), (instruction.write, True)):
+            if number < NO_BARRIER:
+                life = Lifetime(at, instruction.opcode, number, is_result)
+                life.waits = code.measure(life, code.waits[number])
+                for wait in life.waits:
+                    code.explained[wait] |= 1 << number
+                found.append(life)
+    return found
+
+
+def lifetimes(code: Code) -> list[Lifetime]:
+    """The same, with the waits that each would have by itself."""
+    found = set_barriers(code)
+    _find_sharing(found)
+    for life in found:
+        end = code.last[life.at]
+        inside = [at for at in life.waits if life.at < at <= end]
+        is_unknown = life.is_result and code.has_unknown_users(life)
+        if not life.shares:
+            if inside and (code.names(life, inside[0]) or _is_inside(code, inside[0], end)):
+                life.user = inside[0]
+        elif is_unknown:
+            life.user = inside[0] if inside else -1
+        else:
+            life.user = _user(code, life, end)
+            if life.user >= 0:
+                life.waits = code.measure(life, [life.user])
+            elif life.is_result and not life.is_long:
+                _keep_own_waits(code, life)
+        life.is_general = life.is_result and any(code.waits_for_all(life, at) for at in life.waits)
+    return found
+
+
+def _keep_own_waits(code: Code, life: Lifetime) -> None:
+    """Leaves out waits that are for others, and puts in those that were hidden behind them."""
+    seen = life.passed | life.ended
+    base = life.base
+    stops = {at for at in code.waits[life.number] if at == code.last[at] or code.names(life, at)}
+    found: set[int] | None = None
+    while found is None or found:
+        pieces, _ = code.walk(life.at, sorted(stops))
+        found = {
+            at
+            for first, beyond in pieces
+            for at in range(first, beyond)
+            if at not in stops
+            and not (at >= base and seen >> at - base & 1)
+            and code.names(life, at)
+        }
+        stops |= found
+    life.waits = code.measure(life, sorted(stops))
+
+
+def _is_inside(code: Code, at: int, end: int) -> bool:
+    return at != end and code.instructions[at].opcode != EXIT
+
+
+def _find_sharing(found: list[Lifetime]) -> None:
+    """Marks those that have a number that another one has at the same time."""
+    active: list[list[Lifetime]] = [[] for _ in range(BARRIERS)]
+    for life in found:
+        others = [other for other in active[life.number] if other.end > life.at]
+        for other in others:
+            if other.is_pending_at(life.at):
+                other.shares = life.shares = True
+        active[life.number] = [*others, life]
+
+
+def _user(code: Code, life: Lifetime, end: int) -> int:
+    """The first instruction of the block that has to wait for a lifetime that shares its number.
+
+    It need not wait when an earlier one has waited for the same number.
+    """
+    has_waited = False
+    for at in range(life.at + 1, end + 1):
+        instruction = code.instructions[at]
+        waits = instruction.wait >> life.number & 1
+        if code.names(life, at):
+            overtakes = life.is_result or instruction.opcode not in _IN_ORDER
+            if waits or (has_waited and overtakes):
+                return at
+        if waits:
+            has_waited = True
+    return -1

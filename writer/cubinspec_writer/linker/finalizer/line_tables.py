@@ -1,0 +1,259 @@
+"""Line tables: their sequences, which are kept, and where their rows are after code moved.
+
+`.debug_line` and `.nv_debug_line_sass` consist of units in 32-bit DWARF 2: length, version, length
+of the header, header, line program. A line program has one sequence per function, from the opcode
+that sets its address to the one that ends the sequence. A unit stays even when all its sequences
+are removed (rule D3).
+"""
+
+from __future__ import annotations
+
+from cubinspec_generated.codes import (
+    DW_LNE_END_SEQUENCE,
+    DW_LNE_SET_ADDRESS,
+    DW_LNS_ADVANCE_LINE,
+    DW_LNS_ADVANCE_PC,
+    DW_LNS_CONST_ADD_PC,
+    DW_LNS_COPY,
+    DW_LNS_EXTENDED_OP,
+    DW_LNS_FIXED_ADVANCE_PC,
+)
+from cubinspec_writer.linker.finalizer.flow import UNIT
+from cubinspec_writer.linker.finalizer.kept import Kept
+from cubinspec_writer.linker.finalizer.moved import UnknownCodeError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cubinspec_writer.linker.finalizer.moved import Moved
+
+    #: (first byte, end, offset of the address; None: it has none).
+    Sequence = tuple[int, int, int | None]
+
+_LENGTH, _FIXED = 4, 10
+#: Offset of the number of the first special opcode; the operand counts follow.
+_OPCODE_BASE = _FIXED + 4
+
+
+def keep_lines(data: bytes, is_linked: Callable[[int], bool]) -> Kept | None:
+    """Remove the sequences of functions that are not linked; None for a table of another form.
+
+    Args:
+        is_linked: whether to keep a sequence, by the offset of the address that it starts with.
+    """
+    units = units_of(data)
+    if units is None:
+        return None
+    kept = Kept()
+    for at, start, sequences in units:
+        unit = kept.copy(data, at, start)
+        for first, last, address in sequences:
+            if address is None or is_linked(address):
+                kept.copy(data, first, last)
+        size = len(kept.data) - unit - _LENGTH
+        kept.data[unit : unit + _LENGTH] = size.to_bytes(_LENGTH, "little")
+    return kept
+
+
+def move_lines(data: bytes, moved: Callable[[int], Moved | None]) -> Kept:
+    """The table with the new places of functions whose code moved.
+
+    Rule F12.
+
+    Args:
+        moved: where the places of a function went, by the offset of the address in the table.
+
+    Raises:
+        UnknownCodeError: the table has another form.
+    """
+    units = units_of(data)
+    if units is None:
+        raise UnknownCodeError("a line table of another form")
+    kept = Kept()
+    for at, start, sequences in units:
+        unit = kept.copy(data, at, start)
+        for first, last, address in sequences:
+            new = moved(address) if address is not None else None
+            if new is None:
+                kept.copy(data, first, last)
+            else:
+                kept.put(first, last, _Mover(data, at, new).sequence(first, last))
+        size = len(kept.data) - unit - _LENGTH
+        kept.data[unit : unit + _LENGTH] = size.to_bytes(_LENGTH, "little")
+    return kept
+
+
+def with_heads(data: bytes, mercury: bytes) -> bytes:
+    """The table of the SASS half with the heads of units as the Mercury half has them (rule D3).
+
+    They can differ in the bytes between the list of files and the first sequence.
+    """
+    units, twins = units_of(data), units_of(mercury)
+    if not units or not twins or len(units) != len(twins):
+        return data
+    table = bytearray(data)
+    for (at, start, _), (from_, end, _) in zip(units, twins, strict=True):
+        if start - at == end - from_:
+            table[at + _LENGTH : start] = mercury[from_ + _LENGTH : end]
+    return bytes(table)
+
+
+class _Mover:
+    """Writes one sequence anew.
+
+    A row takes its special operation when it is one instruction further on, and otherwise an
+    advance of the line, an advance of the address and a copy, each of them only where it is needed.
+    Advances of the address are written as numbers with a sign, too, which can take a byte more.
+    """
+
+    def __init__(self, data: bytes, unit: int, moved: Moved) -> None:
+        self._data = data
+        self._moved = moved
+        #: Bytes of the smallest step, first line step and number of them, first special operation.
+        self._step = data[unit + _OPCODE_BASE - 4]
+        self._line_base = (data[unit + _OPCODE_BASE - 2] ^ 0x80) - 0x80
+        self._range = data[unit + _OPCODE_BASE - 1]
+        self._base = data[unit + _OPCODE_BASE]
+        self._operands = data[unit + _OPCODE_BASE + 1 : unit + _OPCODE_BASE + self._base]
+        self._old = self._new = 0
+
+    def sequence(self, at: int, end: int) -> bytes:
+        data, out = self._data, bytearray()
+        line = address = 0
+        row = at
+        #: What neither moves nor ends a row.
+        others = bytearray()
+        while at < end:
+            first, code = at, data[at]
+            at += 1
+            if code >= self._base:
+                address += (code - self._base) // self._range * self._step
+                line += self._line_base + (code - self._base) % self._range
+            elif code == DW_LNS_ADVANCE_PC:
+                value, at = _uleb(data, at)
+                address += value * self._step
+                continue
+            elif code == DW_LNS_ADVANCE_LINE:
+                value, at = _sleb(data, at)
+                line += value
+                continue
+            elif code in (DW_LNS_CONST_ADD_PC, DW_LNS_FIXED_ADVANCE_PC):
+                raise UnknownCodeError("a line table with other operations")
+            elif code == DW_LNS_EXTENDED_OP:
+                size, place = _uleb(data, at)
+                at = place + size
+                if data[place] != DW_LNE_END_SEQUENCE:
+                    others += data[first:at]
+                    continue
+            elif code != DW_LNS_COPY:
+                for _ in range(self._operands[code - 1]):
+                    _, at = _uleb(data, at)
+                others += data[first:at]
+                continue
+            last = data[first:at] if code == DW_LNS_EXTENDED_OP else b""
+            advance = self._advance(address)
+            if advance == address:
+                out += data[row:at]
+            else:
+                out += others + self._row(line, advance, last)
+            line = address = 0
+            others, row = bytearray(), at
+        return bytes(out + data[row:end])
+
+    def _advance(self, old: int) -> int:
+        """The new step of the address."""
+        self._old += old
+        new = self._moved.start(self._old)
+        if new < self._new or (new - self._new) % self._step:
+            raise UnknownCodeError("a line table that goes back")
+        step, self._new = new - self._new, new
+        return step
+
+    def _row(self, line: int, address: int, last: bytes) -> bytes:
+        """The operations of one row, or of the end of the sequence."""
+        special = line - self._line_base
+        if address == UNIT and 0 <= special < self._range and not last:
+            return bytes((self._base + UNIT // self._step * self._range + special,))
+        out = bytearray()
+        if line:
+            out += bytes((DW_LNS_ADVANCE_LINE,)) + _sleb_bytes(line)
+        if address:
+            out += bytes((DW_LNS_ADVANCE_PC,)) + _sleb_bytes(address // self._step)
+        return bytes(out) + (last or bytes((DW_LNS_COPY,)))
+
+
+def units_of(data: bytes) -> list[tuple[int, int, list[Sequence]]] | None:
+    """(first byte, start of the line program, sequences) of every unit; None: another form."""
+    found = []
+    at = 0
+    try:
+        while at < len(data):
+            end = at + _LENGTH + int.from_bytes(data[at : at + _LENGTH], "little")
+            start = at + _FIXED + int.from_bytes(data[at + 6 : at + _FIXED], "little")
+            if not at + _OPCODE_BASE < start <= end <= len(data):
+                return None
+            found.append((at, start, _sequences(data[:end], at, start)))
+            at = end
+    except IndexError:
+        return None
+    return found
+
+
+def _sequences(data: bytes, unit: int, at: int) -> list[Sequence]:
+    """The sequences of the line program from `at` to the end of the data.
+
+    Raises:
+        IndexError: an opcode does not end before the unit.
+    """
+    base = data[unit + _OPCODE_BASE]
+    operands = data[unit + _OPCODE_BASE + 1 : unit + _OPCODE_BASE + base]
+    found = []
+    first, address = at, None
+    while at < len(data):
+        code = data[at]
+        at += 1
+        if code == DW_LNS_EXTENDED_OP:
+            size, at = _uleb(data, at)
+            kind = data[at]
+            if kind == DW_LNE_SET_ADDRESS:
+                address = at + 1
+            at += size
+            if kind == DW_LNE_END_SEQUENCE:
+                found.append((first, at, address))
+                first, address = at, None
+        elif code == DW_LNS_FIXED_ADVANCE_PC:
+            at += 2
+        elif code < base:
+            for _ in range(operands[code - 1]):
+                _, at = _uleb(data, at)
+    if first < at:
+        found.append((first, at, address))
+    return found
+
+
+def _uleb(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            return value, at
+
+
+def _sleb(data: bytes, at: int) -> tuple[int, int]:
+    start = at
+    value, at = _uleb(data, at)
+    bits = 7 * (at - start)
+    return value - (value >> bits - 1 << bits), at
+
+
+def _sleb_bytes(value: int) -> bytes:
+    out = bytearray()
+    while not -0x40 <= value < 0x40:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value & 0x7F)
+    return bytes(out)

@@ -1,0 +1,120 @@
+"""Code from which instructions were taken, or into which some were put, and what moves with it.
+
+An instruction of Mercury code becomes a run of SASS instructions. When a run changes, everything
+behind it moves. What names a run as a whole (branches, jump tables, frames, lines, lives of
+registers) follows its start, and what names one instruction (relocations, attributes) follows that
+instruction. Code ends with a branch to itself and NOPs, which fill it up to a multiple of 8
+instructions: at least 9, at most 16 of them (rule F12).
+"""
+
+from __future__ import annotations
+
+from cubinspec_writer.linker.finalizer.flow import (
+    UNIT,
+    encode,
+    target_of,
+    with_target,
+    words_of,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+_LINE = 8
+_OPCODE, _LEPC = 0x1FF, 0x14E
+#: BSSY, CALL.REL, BRA, WARPSYNC.COLLECTIVE, BRX, LEPC: low nine bits of opcodes.
+_WITH_PLACE = frozenset((0x145, 0x144, 0x147, 0x148, 0x149, _LEPC))
+
+
+class UnknownCodeError(Exception):
+    """Code of a form that was never observed; the text says which."""
+
+
+class Moved:
+    """Where the places of one function went.
+
+    Attributes:
+        size, new_size: bytes of its code.
+    """
+
+    __slots__ = ("_added", "_body", "_places", "_removed", "_runs", "new_size", "size")
+
+    def __init__(
+        self,
+        size: int,
+        body: int,
+        removed: Collection[int],
+        added: Mapping[int, Sequence[int]],
+    ) -> None:
+        """From what changes.
+
+        Args:
+            size: bytes of the old code.
+            body: number of the first instruction of the padding.
+            removed: numbers of instructions that go.
+            added: number of the first instruction of a run -> what is put in front of it.
+        """
+        self._body, self._removed, self._added = body, removed, added
+        #: Numbers of instructions -> where a run that begins there begins now, and the instruction.
+        self._runs: list[int] = []
+        self._places: list[int] = []
+        new = 0
+        for number in range(body):
+            self._runs.append(new)
+            new += len(added.get(number, ()))
+            self._places.append(new)
+            new += number not in removed
+        self.size = size
+        self.new_size = (new // _LINE + 2) * _LINE * UNIT
+        rest = range(new, new + size // UNIT - body)
+        self._runs += rest
+        self._places += rest
+
+    def start(self, offset: int) -> int:
+        """The new offset of what starts with the run at an offset."""
+        return self._new(self._runs, offset)
+
+    def place(self, offset: int) -> int:
+        """The new offset of an instruction, or of a part of it."""
+        return self._new(self._places, offset)
+
+    def _new(self, numbers: list[int], offset: int) -> int:
+        number, part = divmod(offset, UNIT)
+        if number >= len(numbers):
+            return offset - self.size + self.new_size
+        return numbers[number] * UNIT + part
+
+    def code(self, code: bytes, bound: Collection[int]) -> bytes:
+        """The new code.
+
+        Args:
+            bound: numbers of instructions with relocations, which tell where they lead.
+
+        Raises:
+            UnknownCodeError: it does not end as code does, or a branch leads out of it.
+        """
+        old = words_of(code)
+        padding = old[self._body :]
+        if len(padding) < 2 or any(word != padding[-1] for word in padding[1:]):
+            raise UnknownCodeError("code that ends in another way")
+        new: list[int] = []
+        for number, word in enumerate(old[: self._body]):
+            new += self._added.get(number, ())
+            if number in self._removed:
+                continue
+            if word & _OPCODE in _WITH_PLACE and number not in bound:
+                word = self._led(word, number, len(new))
+            new.append(word)
+        new.append(padding[0])
+        new += [padding[-1]] * (self.new_size // UNIT - len(new))
+        return encode(new)
+
+    def _led(self, word: int, number: int, new: int) -> int:
+        """An instruction that leads to where its old target is now."""
+        target = target_of(word, number)
+        if target == number + 1:
+            return word
+        if word & _OPCODE == _LEPC or not 0 <= target < len(self._runs):
+            raise UnknownCodeError(f"instruction {number} names a place in an unknown way")
+        return with_target(word, new, self._runs[target])

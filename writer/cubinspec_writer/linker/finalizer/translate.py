@@ -1,0 +1,239 @@
+"""The SASS half of the inputs as the finalizer translates it, before anything is linked.
+
+Functions are translated one by one, and nothing of it depends on what else is linked, but for the
+options of the link and whether any input has debug data. So the inputs are changed: code, capsules,
+and all that names places in code. The passes then link what the finalizer would have made.
+
+What has a form that was never observed keeps ptxas's SASS. `Job.untranslated` names those
+functions, with the reason.
+"""
+
+from __future__ import annotations
+
+from cubinspec.format.sections import final_name
+from cubinspec_generated.codes import (
+    SHF_EXECINSTR,
+    SHT_CUDA_CONSTANT_B2,
+    SHT_CUDA_INFO,
+    SHT_PROGBITS,
+    STT_SECTION,
+)
+from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
+from cubinspec_writer.linker.finalizer.fences import Code, calls, finalized, may_change
+from cubinspec_writer.linker.finalizer.flow import UNIT
+from cubinspec_writer.linker.finalizer.frames import move_frames
+from cubinspec_writer.linker.finalizer.line_tables import move_lines
+from cubinspec_writer.linker.finalizer.moved import UnknownCodeError
+from cubinspec_writer.linker.finalizer.places import move_attributes
+from cubinspec_writer.linker.finalizer.registers import move_places
+from cubinspec_writer.linker.inputs.options import debugger_sees
+from cubinspec_writer.linker.model import FRAMES, LINE_TABLES, REGISTER_TABLE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cubinspec_writer.linker.finalizer.moved import Moved
+    from cubinspec_writer.linker.inputs.rows import InSection
+    from cubinspec_writer.linker.model import InputObject
+    from cubinspec_writer.linker.state import Job
+
+_DEBUG_INFO = ".debug_info"
+_WORD = 4
+
+
+def translate(job: Job, sass: list[InputObject], mercury: list[InputObject]) -> None:
+    """Translate the functions of all inputs.
+
+    Args:
+        sass, mercury: the halves of the inputs, in the same order.
+    """
+    if job.options.relocatable:
+        return
+    is_final = not debugger_sees(job.options)
+    has_debug = not is_final or any(obj.find(SHT_PROGBITS, _DEBUG_INFO) for obj in sass)
+    for half, code in zip(sass, mercury, strict=True):
+        _Input(half, code, is_final, has_debug).run(job.untranslated)
+
+
+class _Input:
+    """One input.
+
+    Attributes:
+        moved: number of a code section -> where its places went.
+    """
+
+    def __init__(
+        self, sass: InputObject, mercury: InputObject, is_final: bool, has_debug: bool
+    ) -> None:
+        self.sass = sass
+        self.mercury = mercury
+        self._is_final = is_final
+        self._has_debug = has_debug
+        self.moved: dict[int, Moved] = {}
+        #: Number of a code section -> number of its capsule, and its new code.
+        self._code: dict[int, tuple[int, Code]] = {}
+        #: What the new contents of sections will be; they are set when all is known.
+        self._data: dict[int, bytes] = {}
+        self._rows: list[tuple[int, list[tuple[int, int, int, int]]]] = []
+
+    def run(self, untranslated: dict[str, str]) -> None:
+        """Translate the functions; adds the reason of those that stay."""
+        wanted = [
+            section
+            for section in self.sass.of_types((SHT_PROGBITS,))
+            if section.flags & SHF_EXECINSTR and may_change(section.data, has_debug=self._has_debug)
+        ]
+        if not wanted:
+            return
+        capsules = {
+            int.from_bytes(section.data[:_WORD], "little"): section
+            for section in self.mercury.of_types((SHT_PROGBITS,))
+            if section.flags & SHF_EXECINSTR
+        }
+        entries = {row.shndx for row in self.sass.functions if row.is_entry}
+        for section in wanted:
+            capsule = capsules.get(section.index)
+            is_final = self._is_final and section.index in entries and not calls(section.data)
+            if capsule is None or not (is_final or self._has_debug):
+                continue
+            try:
+                self._translate(section, capsule, is_final)
+            except (UnknownCodeError, UnsupportedLinkError) as reason:
+                untranslated[section.name] = str(reason)
+        if self.moved:
+            try:
+                self._follow()
+            except UnknownCodeError as reason:
+                for index in self.moved:
+                    untranslated[self.sass.sections[index].name] = str(reason)
+            else:
+                self._set()
+
+    def _translate(self, section: InSection, capsule: InSection, is_final: bool) -> None:
+        bound = {
+            offset // UNIT
+            for relocs in self.sass.relocs
+            if relocs.target == section.index
+            for offset, *_ in relocs.rows
+        }
+        found = finalized(
+            Code(section.data, capsule.data, bound), is_final=is_final, has_debug=self._has_debug
+        )
+        if found is not None:
+            code, self.moved[section.index] = found
+            self._code[section.index] = capsule.index, code
+
+    # -- what names places in code -----------------------------------------------------------------
+
+    def _follow(self) -> None:
+        """Find the new contents of all tables.
+
+        Raises:
+            UnknownCodeError: a table has a form that was never observed.
+        """
+        for section in self.sass.sections:
+            if section.sh_type == SHT_CUDA_INFO and section.info in self.moved:
+                self._data[section.index] = move_attributes(section.data, self.moved[section.info])
+            elif section.name == FRAMES and section.sh_type == SHT_PROGBITS:
+                self._data[section.index] = move_frames(section.data, self._named_in(section))
+            elif section.name == REGISTER_TABLE and section.sh_type == SHT_PROGBITS:
+                names = {
+                    row.name: self.moved[row.shndx]
+                    for row in self.sass.functions
+                    if row.shndx in self.moved
+                }
+                self._data[section.index] = move_places(section.data, names.get)
+        self._jump_tables()
+        units = self._lines()
+        for number, relocs in enumerate(self.sass.relocs):
+            places = self.moved.get(relocs.target)
+            offsets = units.get(relocs.target)
+            rows = []
+            for offset, r_type, index, addend in relocs.rows:
+                if places is not None:
+                    offset = places.place(offset)
+                elif offsets is not None:
+                    offset = offsets(offset)
+                rows.append((offset, r_type, index, self._addend(index, addend, units)))
+            self._rows.append((number, rows))
+
+    def _addend(self, index: int, addend: int, units: dict[int, Callable[[int], int]]) -> int:
+        """The new addend of a relocation to a symbol."""
+        row = self.sass.symbols[index]
+        moved = self.moved.get(row.shndx)
+        if moved is not None and row.value + addend >= 0:
+            return moved.start(row.value + addend) - moved.start(row.value)
+        if row.kind == STT_SECTION and row.shndx in units:
+            return units[row.shndx](addend)
+        return addend
+
+    def _named_in(self, section: InSection) -> Callable[[int], Moved | None]:
+        """Where the function went that a relocation in a debug table names, by its offset."""
+        found: dict[int, Moved] = {}
+        for relocs in self.sass.relocs:
+            if relocs.target == section.index:
+                for offset, _, index, addend in relocs.rows:
+                    row = self.sass.symbols[index]
+                    if row.shndx in self.moved:
+                        if row.value + addend:
+                            raise UnknownCodeError("debug data of a part of a function")
+                        found[offset] = self.moved[row.shndx]
+        return found.get
+
+    def _lines(self) -> dict[int, Callable[[int], int]]:
+        """Move line tables; returns where offsets in them went, by number of the section."""
+        found: dict[int, Callable[[int], int]] = {}
+        for section in self.sass.of_types((SHT_PROGBITS,)):
+            if section.name in LINE_TABLES:
+                kept = move_lines(section.data, self._named_in(section))
+                self._data[section.index] = bytes(kept.data)
+
+                def new_offset(
+                    offset: int, of: Callable[[int], int | None] = kept.new_offset
+                ) -> int:
+                    new = of(offset)
+                    return offset if new is None else new
+
+                found[section.index] = new_offset
+        return found
+
+    def _jump_tables(self) -> None:
+        """Jump tables hold places in SASS, and the Mercury half tells where they are (rule F3)."""
+        sass_of = {capsule: index for index, (capsule, _) in self._code.items()}
+        banks = {(s.name, s.info): s.index for s in self.sass.of_types((SHT_CUDA_CONSTANT_B2,))}
+        for relocs in self.mercury.relocs:
+            bank = self.mercury.sections[relocs.target]
+            if bank.sh_type != SHT_CUDA_CONSTANT_B2:
+                continue
+            for offset, _, index, _ in relocs.rows:
+                code = sass_of.get(self.mercury.symbols[index].shndx)
+                if code is None:
+                    continue
+                twin = banks.get((final_name(bank.name) or bank.name, code))
+                if twin is None:
+                    raise UnknownCodeError("a jump table without a twin")
+                table = bytearray(self._data.get(twin, self.sass.sections[twin].data))
+                old = int.from_bytes(table[offset : offset + _WORD], "little")
+                new = self.moved[code].start(old)
+                table[offset : offset + _WORD] = new.to_bytes(_WORD, "little")
+                self._data[twin] = bytes(table)
+
+    def _set(self) -> None:
+        """Give the input what was found."""
+        for index, (capsule, code) in self._code.items():
+            self._data[index] = code.sass
+            for half in (self.mercury, self.sass):
+                into = half.sections[capsule]
+                into.data, into.size = code.capsule, len(code.capsule)
+        for row in self.sass.symbols:
+            moved = self.moved.get(row.shndx)
+            if moved is not None and row.kind != STT_SECTION:
+                end = moved.start(row.value + row.size)
+                row.value = moved.start(row.value)
+                row.size = end - row.value
+        for index, data in self._data.items():
+            section = self.sass.sections[index]
+            section.data, section.size = data, len(data)
+        for number, rows in self._rows:
+            self.sass.relocs[number].rows = rows
