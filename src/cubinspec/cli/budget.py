@@ -1,0 +1,153 @@
+"""``cubinspec budget``: what kernels may take, as a reviewed file."""
+
+from __future__ import annotations
+
+from cubinspec.cli.options import JSON_OPTIONS, Arguments, Option, UsageError, files_of
+from cubinspec.cli.output import report, write_output
+from cubinspec.cli.walking import RELOCATABLE, nothing_in, shown
+from cubinspec.compare.budget import (
+    KINDS,
+    Budget,
+    Finding,
+    check_budget,
+    exit_status,
+    init_budget,
+    parse_budget,
+    update_budget,
+)
+from cubinspec.compare.findings import github_lines, junit, message, sarif
+from cubinspec.compare.read import read_facts
+from cubinspec.errors import CubinError, FileAccessError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec.compare.facts import ImageFacts
+
+USAGE = (
+    "init|check|update FILE... --budget KERNELS.TOML [--allow KINDS] [--sarif-out OUT]"
+    " [--junit-out OUT] [--github] [--json|--jsonl]"
+)
+OPTIONS = (
+    Option("--budget", value="TOML", help="the budget (default: kernels.toml)"),
+    Option("--allow", value="KINDS", help=f"findings that are no fault: {', '.join(KINDS)}"),
+    Option("--sarif-out", value="OUT", help="write SARIF 2.1.0 for code scanning"),
+    Option("--junit-out", value="OUT", help="write JUnit XML"),
+    Option("--github", help="annotations for GitHub in place of text"),
+    RELOCATABLE,
+    *JSON_OPTIONS,
+)
+_ACTIONS = ("init", "check", "update")
+_NOT_USABLE = 2
+
+
+def run(arguments: Arguments) -> int:
+    """Make, check or renew a budget."""
+    words = arguments.positional
+    if not words or words[0] not in _ACTIONS:
+        raise UsageError(f"say one of {', '.join(_ACTIONS)} first")
+    action, paths = words[0], files_of(words[1:])
+    if not paths:
+        raise UsageError("no FILE given")
+    allowed = frozenset(w for t in arguments.values("--allow") for w in t.split(",") if w)
+    for word in allowed - set(KINDS):
+        raise UsageError(f"--allow takes {', '.join(KINDS)}, not {word!r}")
+    file = arguments.value("--budget") or "kernels.toml"
+    images = _images(arguments, paths)
+    if images is None:
+        return _NOT_USABLE
+    if action == "init":
+        return _init(file, images)
+    try:
+        budget = parse_budget(_text_of(file), file)
+    except CubinError as error:
+        report(error)
+        return _NOT_USABLE
+    import datetime
+
+    findings = check_budget(budget, images, datetime.date.today())
+    if action == "update":
+        write_output(file, update_budget(budget, findings, images).encode())
+        print(f"{shown(file)}: {_counts(findings)}")
+        return 0
+    _show(arguments, budget, findings, images)
+    return exit_status(findings, allowed)
+
+
+def _init(file: str, images: list[ImageFacts]) -> int:
+    import os
+
+    if file != "-" and os.path.lexists(file):
+        report(FileAccessError("the budget is there already; say update", file=file))
+        return _NOT_USABLE
+    write_output(file, init_budget(images).encode())
+    return 0
+
+
+def _images(arguments: Arguments, paths: list[str]) -> list[ImageFacts] | None:
+    """The cubins of all files; ``None`` when one could not be read."""
+    images: list[ImageFacts] = []
+    usable = True
+    for path in paths:
+        try:
+            facts = read_facts(path, relocatable=arguments.flag("--relocatable"))
+            if not facts.images and not facts.faults:
+                raise nothing_in(path, "cubin")
+        except CubinError as error:
+            report(error)
+            usable = False
+            continue
+        for fault in facts.faults:
+            report(fault)
+            usable = False
+        images += facts.images
+    return images if usable else None
+
+
+def _text_of(file: str) -> str:
+    """The text of a budget.
+
+    Raises:
+        FileAccessError: it cannot be read, or is no text.
+    """
+    try:
+        with open(file, encoding="utf-8") as opened:
+            return opened.read()
+    except (OSError, ValueError) as error:
+        reason = f"the budget cannot be read: {getattr(error, 'strerror', None) or error}"
+        raise FileAccessError(reason, file=file, expected="a TOML file") from error
+
+
+def _show(
+    arguments: Arguments, budget: Budget, findings: list[Finding], images: list[ImageFacts]
+) -> None:
+    out = arguments.value("--sarif-out")
+    if out is not None:
+        import json
+
+        from cubinspec import __version__
+
+        text = json.dumps(sarif(findings, budget, __version__), indent=2, ensure_ascii=False)
+        write_output(out, text.encode("utf-8", "backslashreplace") + b"\n")
+    out = arguments.value("--junit-out")
+    if out is not None:
+        kernels = sum(len(image.kernels) for image in images)
+        write_output(out, junit(findings, budget, kernels).encode("utf-8", "backslashreplace"))
+    if arguments.wants_json:
+        from cubinspec.cli.json_output import Records
+
+        with Records("budget", arguments) as records:
+            for finding in findings:
+                records.add({"budget": budget.file, **finding.as_dict()})
+    elif arguments.flag("--github"):
+        print("\n".join(map(shown, github_lines(findings, budget))))
+    else:
+        for finding in sorted(findings, key=lambda f: KINDS.index(f.kind)):
+            print(
+                f"{finding.kind:<8} {shown(budget.file)}:{finding.line}  {shown(message(finding))}"
+            )
+        print(_counts(findings))
+
+
+def _counts(findings: list[Finding]) -> str:
+    counts = {kind: sum(f.kind == kind for f in findings) for kind in KINDS}
+    return ", ".join(f"{count} {kind}" for kind, count in counts.items() if count) or "as budgeted"

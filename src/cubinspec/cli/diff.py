@@ -1,0 +1,153 @@
+"""``cubinspec diff``: what changed between two builds."""
+
+from __future__ import annotations
+
+from cubinspec.cli.options import (
+    JSON,
+    JSONL,
+    Arguments,
+    Option,
+    UsageError,
+    cubin_targets,
+    files_of,
+    pattern_of,
+)
+from cubinspec.cli.output import report, write_output
+from cubinspec.cli.walking import MATCH, RELOCATABLE, shown
+from cubinspec.compare.diff import Difference, difference, known_words, other_changes
+from cubinspec.compare.read import FileFacts, read_facts
+from cubinspec.compare.render import html, markdown, record, text_lines
+from cubinspec.errors import CubinError
+from cubinspec.report.names import matcher, readable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+USAGE = "OLD NEW [--only WORDS] [--fail-on WORDS] [--match PATTERN] [--arch SM] [--json|--jsonl]"
+#: What `--fail-on` takes -> whether a difference is that.
+FAIL_ON: dict[str, Callable[[Difference], bool]] = {
+    "different": lambda found: found.is_different,
+    "worse": lambda found: found.is_worse,
+    "new": lambda found: bool(found.matches.new),
+    "gone": lambda found: bool(found.matches.gone),
+    "renamed": lambda found: any(function.renamed for function in found.functions),
+    "never": lambda found: False,
+}
+OPTIONS = (
+    Option(
+        "--only",
+        value="WORDS",
+        help="compare only these: registers,stack,… or resources,launch,params,code,image",
+    ),
+    Option(
+        "--fail-on",
+        value="WORDS",
+        help=f"what gives exit status 1: {', '.join(FAIL_ON)} (default: different)",
+    ),
+    Option("--arch", value="SM", help="only images of this target (sm_90, 90a, …)"),
+    MATCH,
+    RELOCATABLE,
+    Option("--markdown", help="a comment for a pull request"),
+    Option("--html", value="OUT", help="write a page"),
+    Option("--mangled", help="names as they are in the file"),
+    Option("-j", "--jobs", value="N", help="processes for a large library (default: all cores)"),
+    JSON,
+    JSONL,
+)
+_NOT_USABLE = 2
+
+
+def run(arguments: Arguments) -> int:
+    """Print the difference; 0 same, 1 different by what was asked for, 2 an input not usable."""
+    if len(arguments.positional) != 2:
+        raise UsageError("two files are compared: OLD NEW")
+    only, fail_on = _words(arguments)
+    pattern = pattern_of(arguments)
+    paths = files_of(arguments.positional)
+    sides = _read(arguments, paths)
+    if sides is None:
+        return _NOT_USABLE
+    old, new = sides
+    matches = matcher(pattern)
+    found = difference(
+        old.images, new.images, only=only, matches=None if pattern is None else matches
+    )
+    found.size = old.size, new.size
+    found.others = other_changes(old.others, new.others)
+    _show(arguments, found, *paths)
+    if old.faults or new.faults:
+        return _NOT_USABLE
+    return int(any(FAIL_ON[word](found) for word in fail_on))
+
+
+def _words(arguments: Arguments) -> tuple[frozenset[str] | None, list[str]]:
+    """What is compared, and what makes the exit status 1."""
+    only = [word for text in arguments.values("--only") for word in text.split(",") if word]
+    fail_on = [word for text in arguments.values("--fail-on") for word in text.split(",") if word]
+    for option, words, known in (
+        ("--only", only, known_words()),
+        ("--fail-on", fail_on, tuple(FAIL_ON)),
+    ):
+        for word in words:
+            if word not in known:
+                from cubinspec.cli.suggest import did_you_mean
+
+                hint = did_you_mean(word, [*known]) or f"; it takes {', '.join(known)}"
+                raise UsageError(f"{option}: {word!r} is not known{hint}")
+    return frozenset(only) if only else None, fail_on or ["different"]
+
+
+def _read(arguments: Arguments, paths: list[str]) -> tuple[FileFacts, FileFacts] | None:
+    """The facts of both files; ``None`` when one cannot be used at all."""
+    from cubinspec.cli.progress import Progress
+
+    jobs = arguments.integer("--jobs")
+    if jobs is not None and jobs < 1:
+        raise UsageError("--jobs needs a positive number")
+    archs = cubin_targets(arguments)
+    sides: list[FileFacts] = []
+    usable = True
+    with Progress("images") as progress:
+        for path in paths:
+            try:
+                facts = read_facts(
+                    path,
+                    known=sides[0].images if sides else (),
+                    archs=archs,
+                    relocatable=arguments.flag("--relocatable"),
+                    jobs=jobs,
+                    step=progress.step,
+                )
+            except CubinError as error:
+                progress.clear()
+                report(error)
+                usable = False
+                continue
+            progress.clear()
+            for fault in facts.faults:
+                report(fault)
+            if not facts.images and not facts.others and not facts.faults:
+                from cubinspec.cli.walking import nothing_in
+
+                report(nothing_in(path, "cubin"))
+                usable = False
+            sides.append(facts)
+    return (sides[0], sides[1]) if usable and len(sides) == 2 else None
+
+
+def _show(arguments: Arguments, found: Difference, old: str, new: str) -> None:
+    page = arguments.value("--html")
+    if page is not None:
+        write_output(page, html(found, old, new).encode("utf-8", "backslashreplace"))
+    if arguments.wants_json:
+        from cubinspec.cli.json_output import Records
+
+        with Records("diff", arguments) as out:
+            out.add({"old_file": old, "new_file": new, **record(found)})
+    elif arguments.flag("--markdown"):
+        print(markdown(found, old, new), end="")
+    elif page != "-":
+        name_of = str if arguments.flag("--mangled") else readable
+        for line in text_lines(found, name_of):
+            print(shown(line))

@@ -1,0 +1,1 @@
+"""Comparing device code: differences of two builds, fingerprints, budgets."""

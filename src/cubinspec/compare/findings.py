@@ -1,0 +1,123 @@
+"""Findings of a budget for other programs: SARIF, JUnit XML, annotations of GitHub."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+from cubinspec.compare.budget import KINDS, Budget, Finding
+from cubinspec.compare.facts import digest
+from cubinspec.compare.lint import LINT_RULES
+from cubinspec.format.escapes import escaped
+from cubinspec.report.names import readable
+from cubinspec.report.sarif import file_uri, sarif_log
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+#: What each kind of finding means.
+MEANINGS = {
+    "worse": "A kernel takes more than its budget allows.",
+    "lint": "A library breaks a rule that its budget asks for.",
+    "gone": "An entry of the budget names no kernel.",
+    "new": "A kernel has no entry in the budget.",
+    "expired": "An entry of the budget has to be looked at again.",
+    "better": "A kernel takes less than its pin; a new pin keeps it so.",
+}
+_LEVELS = {"better": "note", "new": "warning", "expired": "warning"}
+
+
+def rule_of(finding: Finding) -> str:
+    """The rule that a finding belongs to: ``budget/worse``, ``lint/weak-kernel``."""
+    if finding.kind == "lint":
+        return f"lint/{finding.property}"
+    return f"budget/{finding.kind}"
+
+
+def message(finding: Finding) -> str:
+    """A finding in one line."""
+    name = f"{readable(finding.name)}: " if finding.name else ""
+    where = " ".join(filter(None, (finding.arch, finding.path)))
+    return escaped(f"{name}{finding.text}" + (f" ({where})" if where else ""))
+
+
+def sarif(findings: Iterable[Finding], budget: Budget, version: str) -> dict[str, Any]:
+    """SARIF 2.1.0; every result points into the budget file, with a line."""
+    texts = {f"budget/{kind}": MEANINGS[kind] for kind in KINDS if kind != "lint"}
+    texts |= {f"lint/{rule}": f"Rule of a library: {why}." for rule, why in LINT_RULES.items()}
+    index = {rule: number for number, rule in enumerate(texts)}
+    rules = [
+        {
+            "id": rule,
+            "shortDescription": {"text": text},
+            "help": {"text": f"{text} See `cubinspec budget --help` and docs/budget.md."},
+        }
+        for rule, text in texts.items()
+    ]
+    uri = file_uri(budget.file)
+    results = [
+        {
+            "ruleId": rule_of(finding),
+            "ruleIndex": index[rule_of(finding)],
+            "level": _LEVELS.get(finding.kind, "error"),
+            "message": {"text": message(finding)},
+            "locations": [
+                {
+                    "physicalLocation": {
+                        "artifactLocation": {"uri": uri},
+                        "region": {"startLine": finding.line},
+                    },
+                    "logicalLocations": [{"fullyQualifiedName": escaped(finding.name or "-")}],
+                }
+            ],
+            "partialFingerprints": {"cubinspecBudget/v1": _identity(finding)},
+        }
+        for finding in findings
+    ]
+    return sarif_log(version, rules, results)
+
+
+def _identity(finding: Finding) -> str:
+    """What a finding is about, whatever its line and its numbers."""
+    words = (rule_of(finding), finding.name, finding.arch, finding.property)
+    return digest("\0".join(words).encode("utf-8", "surrogateescape"))
+
+
+def junit(findings: Iterable[Finding], budget: Budget, kernels: int) -> str:
+    """JUnit XML: one failed test per finding, one that passes when there is none."""
+    items = list(findings)
+    suite = ElementTree.Element("testsuite", name=f"cubinspec budget {escaped(budget.file)}")
+    suite.set("tests", str(max(1, len(items))))
+    suite.set("failures", str(len(items)))
+    suite.set("errors", "0")
+    for finding in items:
+        name = f"{rule_of(finding)} {escaped(finding.name)} {finding.arch} {finding.property}"
+        case = ElementTree.SubElement(suite, "testcase", classname="budget", name=name.strip())
+        fault = ElementTree.SubElement(case, "failure", type=finding.kind, message=message(finding))
+        fault.text = f"{escaped(budget.file)}:{finding.line}"
+    if not items:
+        name = f"{kernels} kernels are as budgeted"
+        ElementTree.SubElement(suite, "testcase", classname="budget", name=name)
+    ElementTree.indent(suite)
+    return (
+        '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(suite, "unicode") + "\n"
+    )
+
+
+def github_lines(findings: Iterable[Finding], budget: Budget) -> list[str]:
+    """Lines that GitHub shows beside the budget file in a pull request."""
+    words = {"error": "error", "warning": "warning", "note": "notice"}
+    return [
+        f"::{words[_LEVELS.get(finding.kind, 'error')]} file={_property(budget.file)},"
+        f"line={finding.line},title={_property(rule_of(finding))}::{_data(message(finding))}"
+        for finding in findings
+    ]
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(escaped(text)).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,256 @@
+"""Which image of an old file is which of a new one, and which kernel.
+
+Images are matched among those of one target: the same bytes first, then the same type and place in
+the file, then the image that shares most kernels. Functions are matched by name, hashes of source
+files left out. What is left over in a target is a renamed function when
+
+1. its code and parameters are those of exactly one other that is left over, or
+2. the name without template arguments and parameters is the same, and at least half of the words
+   of the demangled names are; the likest pair comes first, then the order of the file.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from cubinspec.compare.names import base_name, likeness, stable_name, words_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable
+    from typing import Any, TypeVar
+
+    from cubinspec.compare.facts import FunctionFacts, ImageFacts
+
+    Item = TypeVar("Item")
+    #: A function and the image that it is in.
+    Placed = tuple[ImageFacts, FunctionFacts]
+
+#: How two functions were found to be the same.
+SAME_NAME = "same name"
+SAME_BUT_HASH = "same name but for a hash"
+SAME_CODE = "renamed, same code"
+LIKE_NAME = "renamed"
+#: The least part of the words that two names have in common.
+LEAST_LIKENESS = 0.5
+#: Leftovers of one base name that are compared each with each.
+_MOST_COMPARED = 400
+
+
+@dataclass(slots=True)
+class FunctionPair:
+    """A function of both files.
+
+    Attributes:
+        old, new: the image and the function in it.
+        how: how it was found, one of the words above.
+    """
+
+    old: Placed
+    new: Placed
+    how: str
+
+
+@dataclass(slots=True)
+class Matches:
+    """What was found.
+
+    Attributes:
+        images: images of both files.
+        gone_images, new_images: images of one file only.
+        functions: functions of both files.
+        gone, new: functions of one file only.
+    """
+
+    images: list[tuple[ImageFacts, ImageFacts]] = field(default_factory=list)
+    gone_images: list[ImageFacts] = field(default_factory=list)
+    new_images: list[ImageFacts] = field(default_factory=list)
+    functions: list[FunctionPair] = field(default_factory=list)
+    gone: list[Placed] = field(default_factory=list)
+    new: list[Placed] = field(default_factory=list)
+
+
+def match(old: Iterable[ImageFacts], new: Iterable[ImageFacts]) -> Matches:
+    """Match the images and functions of two files."""
+    found = Matches()
+    olds, news = _grouped(old), _grouped(new)
+    for key in dict.fromkeys([*olds, *news]):
+        _match_images(olds.get(key, []), news.get(key, []), found)
+    left: dict[str, tuple[list[Placed], list[Placed]]] = defaultdict(lambda: ([], []))
+    for before, after in found.images:
+        _match_functions(before, after, found, left)
+    for image in found.gone_images:
+        left[image.arch][0].extend((image, function) for function in image.functions)
+    for image in found.new_images:
+        left[image.arch][1].extend((image, function) for function in image.functions)
+    for gone, fresh in left.values():
+        _match_rest(gone, fresh, found)
+    return found
+
+
+def _grouped(images: Iterable[ImageFacts]) -> dict[Hashable, list[ImageFacts]]:
+    groups: dict[Hashable, list[ImageFacts]] = {}
+    for image in images:
+        groups.setdefault(image.arch, []).append(image)
+    return groups
+
+
+def _place(image: ImageFacts) -> Hashable:
+    """Where it is in its file: members of archives and sections, not the file itself."""
+    steps = [(step["kind"], stable_name(str(step["name"]))) for step in image.steps[1:]]
+    return image.type, tuple(steps)
+
+
+def _match_images(olds: list[ImageFacts], news: list[ImageFacts], found: Matches) -> None:
+    olds, news = _pair(olds, news, lambda image: image.body, found.images)
+    olds, news = _pair(olds, news, _place, found.images)
+    if olds and news:
+        olds, news = _pair_by_kernels(olds, news, found.images)
+    found.gone_images += olds
+    found.new_images += news
+
+
+def _pair(
+    olds: list[Item],
+    news: list[Item],
+    key: Callable[[Item], Hashable],
+    pairs: list[tuple[Item, Item]],
+) -> tuple[list[Item], list[Item]]:
+    """Pair what has the same key, in order; returns what is left."""
+    waiting: dict[Any, list[Item]] = {}
+    for item in news:
+        waiting.setdefault(key(item), []).append(item)
+    taken: set[int] = set()
+    left = []
+    for item in olds:
+        others = waiting.get(key(item))
+        if others:
+            other = others.pop(0)
+            taken.add(id(other))
+            pairs.append((item, other))
+        else:
+            left.append(item)
+    return left, [item for item in news if id(item) not in taken]
+
+
+def _pair_by_kernels(
+    olds: list[ImageFacts], news: list[ImageFacts], pairs: list[tuple[ImageFacts, ImageFacts]]
+) -> tuple[list[ImageFacts], list[ImageFacts]]:
+    """Pair images that share most names, the largest share first."""
+    homes: dict[str, list[int]] = {}
+    for number, image in enumerate(news):
+        for name in {stable_name(function.name) for function in image.functions}:
+            homes.setdefault(name, []).append(number)
+    shares: list[tuple[float, int, int]] = []
+    for number, image in enumerate(olds):
+        counts: dict[int, int] = {}
+        for name in {stable_name(function.name) for function in image.functions}:
+            for home in homes.get(name, ())[:_MOST_COMPARED]:
+                counts[home] = counts.get(home, 0) + 1
+        for home, count in counts.items():
+            most = max(len(image.functions), len(news[home].functions), 1)
+            shares.append((-count / most, number, home))
+    old_taken: set[int] = set()
+    new_taken: set[int] = set()
+    for _, number, home in sorted(shares):
+        if number not in old_taken and home not in new_taken:
+            old_taken.add(number)
+            new_taken.add(home)
+            pairs.append((olds[number], news[home]))
+    return (
+        [image for number, image in enumerate(olds) if number not in old_taken],
+        [image for number, image in enumerate(news) if number not in new_taken],
+    )
+
+
+def _match_functions(
+    before: ImageFacts,
+    after: ImageFacts,
+    found: Matches,
+    left: dict[str, tuple[list[Placed], list[Placed]]],
+) -> None:
+    pairs: list[tuple[FunctionFacts, FunctionFacts]] = []
+    olds, news = _pair(before.functions, after.functions, lambda f: f.name, pairs)
+    found.functions += [FunctionPair((before, a), (after, b), SAME_NAME) for a, b in pairs]
+    gone, fresh = left[before.arch]
+    gone += [(before, function) for function in olds]
+    fresh += [(after, function) for function in news]
+
+
+def _match_rest(gone: list[Placed], fresh: list[Placed], found: Matches) -> None:
+    for key, how in (
+        (lambda placed: placed[1].name, SAME_NAME),
+        (lambda placed: (placed[1].kind, stable_name(placed[1].name)), SAME_BUT_HASH),
+    ):
+        pairs: list[tuple[Placed, Placed]] = []
+        gone, fresh = _pair(gone, fresh, key, pairs)
+        found.functions += [FunctionPair(old, new, how) for old, new in pairs]
+    pairs = []
+    gone, fresh = _pair_single(gone, fresh, pairs)
+    found.functions += [FunctionPair(old, new, SAME_CODE) for old, new in pairs]
+    pairs = []
+    gone, fresh = _pair_like(gone, fresh, pairs)
+    found.functions += [FunctionPair(old, new, LIKE_NAME) for old, new in pairs]
+    found.gone += gone
+    found.new += fresh
+
+
+def _body(placed: Placed) -> Hashable:
+    values = placed[1].values
+    return placed[1].kind, values["code"], values["code_size"], values["params"]
+
+
+def _pair_single(
+    gone: list[Placed], fresh: list[Placed], pairs: list[tuple[Placed, Placed]]
+) -> tuple[list[Placed], list[Placed]]:
+    """Pair what has code that no other leftover has."""
+    counts: dict[Hashable, list[int]] = {}
+    for side, items in enumerate((gone, fresh)):
+        for item in items:
+            counts.setdefault(_body(item), [0, 0])[side] += 1
+    once = {key for key, count in counts.items() if count == [1, 1]}
+    _pair(
+        [item for item in gone if _body(item) in once],
+        [item for item in fresh if _body(item) in once],
+        _body,
+        pairs,
+    )
+    return (
+        [item for item in gone if _body(item) not in once],
+        [item for item in fresh if _body(item) not in once],
+    )
+
+
+def _pair_like(
+    gone: list[Placed], fresh: list[Placed], pairs: list[tuple[Placed, Placed]]
+) -> tuple[list[Placed], list[Placed]]:
+    """Pair instances of one template, and overloads of one function, by their names."""
+    groups: dict[Hashable, tuple[list[Placed], list[Placed]]] = {}
+    for side, items in enumerate((gone, fresh)):
+        for item in items:
+            key = item[1].kind, base_name(item[1].name)
+            groups.setdefault(key, ([], []))[side].append(item)
+    taken: set[int] = set()
+    for olds, news in groups.values():
+        olds, news = olds[:_MOST_COMPARED], news[:_MOST_COMPARED]
+        words = [words_of(item[1].name) for item in olds]
+        others = [words_of(item[1].name) for item in news]
+        scores = sorted(
+            (-likeness(one, other), at, where)
+            for at, one in enumerate(words)
+            for where, other in enumerate(others)
+        )
+        used_old: set[int] = set()
+        used_new: set[int] = set()
+        for score, at, where in scores:
+            if -score < LEAST_LIKENESS or at in used_old or where in used_new:
+                continue
+            used_old.add(at)
+            used_new.add(where)
+            pairs.append((olds[at], news[where]))
+            taken.update((id(olds[at]), id(news[where])))
+    return (
+        [item for item in gone if id(item) not in taken],
+        [item for item in fresh if id(item) not in taken],
+    )

@@ -1,0 +1,68 @@
+"""Names without what changes from build to build, and how like each other two names are."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from cubinspec.format.demangle import readable
+
+#: How many names are kept without their hashes.
+_KEPT = 1 << 16
+# nvcc puts a hash of the path and time of a source file into names of things that only this file
+# sees: `_GLOBAL__N__c844b41b_7_anon_cu__Z2goPi` (anonymous namespaces), `__nv_static_27__…`,
+# `_INTERNAL_…`: hash, length and name of the file, and at times a second hash with a number.
+_START = re.compile(r"(_GLOBAL__N__|__nv_static_\d+__|_INTERNAL_)([0-9a-f]{8})_(\d+)_")
+_SECOND = re.compile(r"_[0-9a-f]{8}(_\d+)?(?=_|$)")
+#: Stands where a hash stood.
+HASH = "*"
+_WORD = re.compile(r"[A-Za-z_]\w*|\d+")
+
+
+@lru_cache(maxsize=_KEPT)
+def stable_name(name: str) -> str:
+    """A mangled name with ``*`` in the place of hashes of source files.
+
+    Two names are the same thing in two builds when these are equal.
+    """
+    if "_GLOBAL__N__" not in name and "__nv_static_" not in name and "_INTERNAL_" not in name:
+        return name
+    parts: list[str] = []
+    at = 0
+    while (match := _START.search(name, at)) is not None:
+        file_end = match.end() + int(match[3])
+        parts += [name[at : match.start()], match[1], HASH, f"_{match[3]}_"]
+        parts.append(name[match.end() : file_end])
+        second = _SECOND.match(name, file_end)
+        at = min(file_end, len(name))
+        if second is not None:
+            parts.append(f"_{HASH}")
+            at = second.end()
+    return "".join(parts) + name[at:]
+
+
+def base_name(name: str) -> str:
+    """The demangled name without template arguments and parameters: ``thrust::scan`` of all of
+    its instances."""
+    text = readable(name)
+    depth, kept = 0, []
+    for character in text:
+        if character in "<(":
+            depth += 1
+        elif character in ">)":
+            depth = max(0, depth - 1)
+        elif not depth:
+            kept.append(character)
+    words = "".join(kept).split()
+    return words[-1] if words else text
+
+
+def words_of(name: str) -> frozenset[str]:
+    """The words of a demangled name."""
+    return frozenset(_WORD.findall(readable(name)))
+
+
+def likeness(words: frozenset[str], others: frozenset[str]) -> float:
+    """The part of the words of two names that both have, 0 to 1."""
+    union = len(words | others)
+    return len(words & others) / union if union else 1.0

@@ -1,0 +1,378 @@
+"""A difference as text, as Markdown for a pull request, as HTML, and as JSON."""
+
+from __future__ import annotations
+
+from html import escape
+
+from cubinspec.compare.diff import COSTS, NOISE, Change, Difference, FunctionChange
+from cubinspec.compare.match import SAME_NAME
+from cubinspec.model.parameter import read_parameters
+from cubinspec.report.names import readable
+from cubinspec.report.occupancy import Launch, limits_of, residency
+from cubinspec_generated.codes import EIFMT_SVAL
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any
+
+    from cubinspec.compare.facts import FunctionFacts
+    from cubinspec.compare.match import Placed
+
+    NameOf = Callable[[str], str]
+
+#: Kernels that a table of Markdown shows before the rest is folded.
+_SHOWN = 20
+#: Threads per block for the occupancy of kernels that state none.
+_USUAL_BLOCK = 256
+#: Properties of which only a digest is known.
+_DIGESTS = frozenset(("code", "capsule", "calls", "data", "image_data", "mercury_tables"))
+_UNITS = {
+    "stack": "stack",
+    "frame": "stack frame",
+    "max_stack": "stack before the link",
+    "local": "local memory",
+    "shared": "shared memory",
+    "code_size": "code bytes",
+    "param_size": "parameter bytes",
+}
+
+
+def summary(found: Difference) -> str:
+    """One line: what differs, in numbers."""
+    matches = found.matches
+    kernels = [f for f in found.functions if f.changes]
+    worse = sum(function.worse for function in kernels)
+    renamed = sum(function.renamed for function in found.functions)
+    parts = [
+        (len(kernels), "changed"),
+        (worse, "worse"),
+        (len(matches.new), "new"),
+        (len(matches.gone), "gone"),
+        (renamed, "renamed"),
+    ]
+    words = ", ".join(f"{count} {word}" for count, word in parts if count)
+    images = len([image for image in found.images if image.changes])
+    if images:
+        words += f"{', ' if words else ''}{images} image{'s' * (images > 1)} changed as a whole"
+    total = len(matches.functions)
+    return f"{found.status}: {total} functions compared" + (f": {words}" if words else "")
+
+
+def text_lines(found: Difference, name_of: NameOf = readable) -> Iterator[str]:
+    """The lines of the text form, the worst function first."""
+    yield summary(found)
+    yield from _file_lines(found)
+    for function in found.functions:
+        yield from _function_lines(function, name_of)
+    for word, placed in (("new", found.matches.new), ("gone", found.matches.gone)):
+        for image, one in placed:
+            yield f"{word:<7} {image.arch}  {name_of(one.name)}  {_brief(one)}"
+    for change in found.images:
+        if change.changes or found.status == NOISE:
+            yield f"image   {change.new.arch}  {change.new.path}"
+            yield from (f"          {change_text(one)}" for one in change.changes)
+            yield from (f"          noise: {change_text(one)}" for one in change.noise)
+
+
+def _file_lines(found: Difference) -> Iterator[str]:
+    old, new = found.size
+    if old != new:
+        yield f"size    {old:,} → {new:,} ({new - old:+,})"
+    before, after = found.targets
+    if before != after:
+        yield f"targets {' '.join(before) or '-'} → {' '.join(after) or '-'}"
+    for word, images in (("new", found.matches.new_images), ("gone", found.matches.gone_images)):
+        for image in images:
+            yield f"{word} image  {image.arch} {image.type}  {image.path}"
+    for word, kind, arch in found.others:
+        yield f"{word} {kind}  {arch}"
+
+
+def _function_lines(function: FunctionChange, name_of: NameOf) -> Iterator[str]:
+    image, one = function.pair.new
+    word = "worse" if function.worse else "changed" if function.changes else "renamed"
+    yield f"{word:<7} {image.arch}  {name_of(one.name)}"
+    if function.renamed:
+        yield f"          {function.pair.how}: was {name_of(function.pair.old[1].name)}"
+    for change in function.changes:
+        yield f"          {change_text(change)}"
+    occupied = occupancy_text(function)
+    if occupied:
+        yield f"          occupancy {occupied}"
+
+
+def change_text(change: Change) -> str:
+    """``registers 40 → 48 (+8)``."""
+    word = _UNITS.get(change.name, change.name)
+    if change.name in ("code", "capsule", "calls") or change.name.startswith(
+        ("data.", "image_data.")
+    ):
+        return f"{word} differs" if change.old and change.new else _one_sided(word, change)
+    if change.name in ("params", "relocations"):
+        return f"{word}: {_list_text(change)}"
+    delta = "" if change.delta is None else f" ({change.delta:+})"
+    return f"{word} {_value(change.old)} → {_value(change.new)}{delta}"
+
+
+def _one_sided(word: str, change: Change) -> str:
+    return f"{word} {'is new' if change.new else 'is gone'}"
+
+
+def _list_text(change: Change) -> str:
+    show = _parameter if change.name == "params" else str
+    old = [show(item) for item in change.old or ()]
+    new = [show(item) for item in change.new or ()]
+    gone = [f"-{item}" for item in old if item not in new]
+    fresh = [f"+{item}" for item in new if item not in old]
+    items = [*gone, *fresh] or [f"{len(old)} → {len(new)}"]
+    return ", ".join(items[:8]) + (f" and {len(items) - 8} more" if len(items) > 8 else "")
+
+
+def _parameter(record: bytes) -> str:
+    """A parameter record: ordinal, place and size."""
+    (found,) = read_parameters([(0, EIFMT_SVAL, record[0], len(record) - 1, record[1:])]) or (None,)
+    if found is None:
+        return record.hex()
+    return f"{found.ordinal}: {found.size} bytes at {found.offset}"
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, tuple):
+        return "x".join(map(str, value)) if value else "none"
+    if isinstance(value, int) and value > 1 << 20:
+        return hex(value)
+    return str(value)
+
+
+def _brief(function: FunctionFacts) -> str:
+    values = function.values
+    return f"{_value(values['registers'])} registers, {values['code_size']} bytes of code"
+
+
+def occupancy_text(function: FunctionChange) -> str:
+    """How the occupancy changed, ``75 % → 62 %``; empty when it did not."""
+    before, after = occupancies(function)
+    if before is None or after is None or before == after:
+        return ""
+    return f"{100 * before:.0f} % → {100 * after:.0f} %"
+
+
+def occupancies(function: FunctionChange) -> tuple[float | None, float | None]:
+    """Occupancy of a kernel in both files, at the block size that the old one states."""
+    pair = function.pair
+    block = _block(pair.old[1]) or _block(pair.new[1])
+    return _occupancy(pair.old, block), _occupancy(pair.new, block)
+
+
+def _block(function: FunctionFacts) -> int | None:
+    shape = function.values["reqntid"] or function.values["max_ntid"]
+    return None if shape is None else shape[0] * shape[1] * shape[2]
+
+
+def _occupancy(placed: Placed, block: int | None) -> float | None:
+    image, function = placed
+    values = function.values
+    if function.kind != "kernel" or values["registers"] is None:
+        return None
+    try:
+        limits = limits_of(image.arch)
+    except ValueError:
+        return None
+    most = limits["max_threads_per_block"]
+    size = block if block is not None and 0 < block <= most else _USUAL_BLOCK
+    launch = Launch(size, values["registers"], values["shared"], values["barriers"] or 0)
+    return residency(launch, limits).occupancy
+
+
+def markdown(found: Difference, old: str, new: str) -> str:
+    """A comment for a pull request: the worst first, totals, the rest folded."""
+    lines = [f"### Device code: {found.status}", "", summary(found) + ".", ""]
+    lines += [f"`{_code(old)}` → `{_code(new)}`", ""]
+    lines += [f"- {_marked(line)}" for line in _file_lines(found)] + [""]
+    rows = [_row(function) for function in found.functions if function.changes]
+    lines += _table(rows[:_SHOWN])
+    if len(rows) > _SHOWN:
+        lines += _folded(f"{len(rows) - _SHOWN} more changed functions", _table(rows[_SHOWN:]))
+    renamed = [
+        f"- {_marked(readable(f.pair.old[1].name))} → {_marked(readable(f.pair.new[1].name))}"
+        for f in found.functions
+        if f.renamed
+    ]
+    for title, items in (
+        ("renamed functions", renamed),
+        ("new functions", _items(found.matches.new)),
+        ("functions that are gone", _items(found.matches.gone)),
+        ("images", _image_items(found)),
+    ):
+        if items:
+            lines += _folded(f"{len(items)} {title}", items)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _items(placed: Iterable[Placed]) -> list[str]:
+    return [
+        f"- {image.arch}: {_marked(readable(one.name))}, {_marked(_brief(one))}"
+        for image, one in placed
+    ]
+
+
+def _image_items(found: Difference) -> list[str]:
+    return [
+        f"- {change.new.arch}: {_marked('; '.join(map(change_text, change.changes)))}"
+        for change in found.images
+        if change.changes
+    ]
+
+
+def _folded(title: str, lines: list[str]) -> list[str]:
+    return ["", f"<details><summary>{title}</summary>", "", *lines, "", "</details>"]
+
+
+def _row(function: FunctionChange) -> list[str]:
+    image, one = function.pair.new
+    costs = {change.name: change for change in function.changes if change.name in COSTS}
+    words = [_cost(costs.get(name)) for name in ("registers", "stack", "shared", "code_size")]
+    other = [
+        change_text(c)
+        for c in function.changes
+        if c.name not in ("registers", "stack", "shared", "code_size")
+    ]
+    mark = "worse" if function.worse else ""
+    cells = [mark, image.arch, *words, occupancy_text(function), "; ".join(other)]
+    return [*map(_marked, cells), f"`{_code(readable(one.name))}`"]
+
+
+def _cost(change: Change | None) -> str:
+    if change is None:
+        return ""
+    delta = "" if change.delta is None else f" ({change.delta:+})"
+    return f"{_value(change.old)} → {_value(change.new)}{delta}"
+
+
+def _table(rows: list[list[str]]) -> list[str]:
+    if not rows:
+        return []
+    head = ("", "arch", "registers", "stack", "shared", "code", "occupancy", "other", "function")
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    return [*lines, *(f"| {' | '.join(row)} |" for row in rows)]
+
+
+def _marked(text: str) -> str:
+    """Text in which Markdown and HTML mean nothing."""
+    safe = escape(text.encode("utf-8", "backslashreplace").decode("utf-8"), quote=False)
+    for character in "\\`*_[]|":
+        safe = safe.replace(character, f"\\{character}")
+    return safe.replace("\n", " ")
+
+
+def _code(text: str) -> str:
+    """Text for between backticks in a table."""
+    safe = text.encode("utf-8", "backslashreplace").decode("utf-8")
+    return safe.replace("`", "'").replace("|", "\\|").replace("\n", " ")
+
+
+def html(found: Difference, old: str, new: str) -> str:
+    """A page by itself, without scripts."""
+    rows = []
+    for function in found.functions:
+        image, one = function.pair.new
+        changes = "<br>".join(escape(change_text(change)) for change in function.changes)
+        if function.renamed:
+            was = escape(readable(function.pair.old[1].name))
+            changes = f"{escape(function.pair.how)}: was {was}<br>{changes}"
+        mark = "worse" if function.worse else "changed" if function.changes else "renamed"
+        cells = (mark, image.arch, readable(one.name))
+        row = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+        occupied = escape(occupancy_text(function))
+        rows.append(f'<tr class="{mark}">{row}<td>{changes}</td><td>{occupied}</td></tr>')
+    for mark, placed in (("new", found.matches.new), ("gone", found.matches.gone)):
+        for image, one in placed:
+            texts = (mark, image.arch, readable(one.name), _brief(one), "")
+            row = "".join(f"<td>{escape(cell)}</td>" for cell in texts)
+            rows.append(f'<tr class="{mark}">{row}</tr>')
+    for change in found.images:
+        if change.changes:
+            words = "<br>".join(escape(change_text(one)) for one in change.changes)
+            path = escape(change.new.path)
+            rows.append(
+                f"<tr><td>image</td><td>{change.new.arch}</td><td>{path}</td>"
+                f"<td>{words}</td><td></td></tr>"
+            )
+    head = "".join(f"<th>{w}</th>" for w in ("what", "arch", "function", "changes", "occupancy"))
+    facts = "".join(f"<p>{escape(line)}</p>" for line in _file_lines(found))
+    text = (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(new)}</title>'
+        f"<style>{_STYLE}</style><h1>Device code: {found.status}</h1>"
+        f"<p>{escape(old)} → {escape(new)}</p><p>{escape(summary(found))}</p>{facts}"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></html>\n"
+    )
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+_STYLE = (
+    "body{font:14px sans-serif;margin:2em;color:#222;background:#fff}"
+    "table{border-collapse:collapse}td,th{border:1px solid #bbb;padding:.3em .6em;"
+    "text-align:left;vertical-align:top;overflow-wrap:anywhere}"
+    ".worse td:first-child{color:#b00;font-weight:bold}"
+    "@media(prefers-color-scheme:dark){body{color:#ddd;background:#111}}"
+)
+
+
+def record(found: Difference) -> dict[str, Any]:
+    """The difference as JSON knows it (``diff.schema.json``)."""
+    matches = found.matches
+    return {
+        "status": found.status,
+        "worse": found.is_worse,
+        "size": {"old": found.size[0], "new": found.size[1]},
+        "targets": {"old": list(found.targets[0]), "new": list(found.targets[1])},
+        "compared": len(matches.functions),
+        "functions": [_function_record(function) for function in found.functions],
+        "new": [_placed_record(placed) for placed in matches.new],
+        "gone": [_placed_record(placed) for placed in matches.gone],
+        "images": [
+            {
+                "arch": change.new.arch,
+                "old": change.old.steps,
+                "new": change.new.steps,
+                "changes": [one.as_dict() for one in change.changes],
+                "noise": [one.as_dict() for one in change.noise],
+            }
+            for change in found.images
+        ],
+        "others": [{"what": word, "kind": kind, "arch": arch} for word, kind, arch in found.others],
+        "new_images": [_image_record(image) for image in matches.new_images],
+        "gone_images": [_image_record(image) for image in matches.gone_images],
+    }
+
+
+def _image_record(image: Any) -> dict[str, Any]:
+    return {"arch": image.arch, "type": image.type, "provenance": image.steps}
+
+
+def _placed_record(placed: Placed) -> dict[str, Any]:
+    image, function = placed
+    return {
+        "name": function.name,
+        "demangled": readable(function.name),
+        "kind": function.kind,
+        "arch": image.arch,
+        "provenance": image.steps,
+    }
+
+
+def _function_record(function: FunctionChange) -> dict[str, Any]:
+    pair = function.pair
+    before, after = occupancies(function)
+    old_name = pair.old[1].name
+    return {
+        **_placed_record(pair.new),
+        "matched": pair.how,
+        "old_name": old_name if pair.how != SAME_NAME else pair.new[1].name,
+        "worse": function.worse,
+        "occupancy": {"old": before, "new": after},
+        "changes": [change.as_dict() for change in function.changes],
+    }

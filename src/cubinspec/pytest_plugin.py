@@ -1,0 +1,82 @@
+"""A plugin for pytest: kernels stay within their budget.
+
+``def test_kernels(cubin_budget): cubin_budget("build/libx.so")`` fails with the findings of
+``cubinspec budget check``. The budget is ``kernels.toml`` beside the test, or what the marker
+``cubin_budget`` or the call names. ``pytest --cubin-update`` makes or renews it instead.
+"""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cubinspec.compare.budget import check_budget, init_budget, parse_budget, update_budget
+from cubinspec.compare.findings import message
+from cubinspec.compare.read import read_facts
+from cubinspec.files import write_file
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add ``--cubin-update``."""
+    group = parser.getgroup("cubinspec")
+    text = "make or renew the budgets of kernels instead of checking them"
+    group.addoption("--cubin-update", action="store_true", default=False, help=text)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the marker known."""
+    text = "cubin_budget(budget=None, allow=()): which budget the fixture uses, and what it allows"
+    config.addinivalue_line("markers", text)
+
+
+@pytest.fixture
+def cubin_budget(request: pytest.FixtureRequest) -> Callable[..., None]:
+    """Checks kernels of files against a budget.
+
+    Call it with the files; ``budget`` names another TOML file, ``allow`` kinds of findings that
+    are no fault, such as ``better``.
+    """
+    marker = request.node.get_closest_marker("cubin_budget")
+    stated = {} if marker is None else marker.kwargs
+    folder = Path(request.path).parent
+
+    def check(
+        *files: str | os.PathLike[str],
+        budget: str | os.PathLike[str] | None = None,
+        allow: Iterable[str] = stated.get("allow", ()),
+    ) -> None:
+        __tracebackhide__ = True
+        place = folder / (budget or stated.get("budget") or "kernels.toml")
+        sides = [read_facts(str(file)) for file in files]
+        for side in sides:
+            for fault in side.faults:
+                raise fault
+        images = [image for side in sides for image in side.images]
+        if not images:
+            pytest.fail(f"there is no cubin in {' '.join(map(str, files))}", pytrace=False)
+        update = request.config.getoption("--cubin-update")
+        if update and not place.exists():
+            write_file(str(place), init_budget(images).encode())
+            return
+        found = parse_budget(place.read_text("utf-8"), str(place))
+        findings = check_budget(found, images, datetime.date.today())
+        if update:
+            write_file(str(place), update_budget(found, findings, images).encode())
+            return
+        allowed = frozenset(allow)
+        lines = [
+            f"{place}:{finding.line}: {finding.kind}: {message(finding)}"
+            for finding in findings
+            if finding.kind not in allowed
+        ]
+        if lines:
+            pytest.fail("\n".join(lines), pytrace=False)
+
+    return check

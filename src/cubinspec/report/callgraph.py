@@ -1,0 +1,336 @@
+"""Who calls whom in a cubin, or in several as if they were linked, and what that costs.
+
+Edges are those of ``.nv.callgraph``: direct calls, calls through a pointer (a function that calls a
+signature may reach every function of that signature whose address is taken), and mere references.
+A program that was compiled as a whole lists no calls; there the copies of functions that lie in the
+code of a kernel are shown as part of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from cubinspec_generated.codes import ST_BIND_SHIFT, STB_LOCAL
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from cubinspec.model.callgraph import CallGraph, Edge
+    from cubinspec.model.cubin import Cubin
+    from cubinspec.model.function import Function
+    from cubinspec.model.symbol import SymbolList
+
+#: Kinds of edges.
+CALLS = "calls"
+MAY_CALL = "may call"
+HOLDS = "holds"
+REFERS = "refers to"
+#: Edges to what runs below a function, in the order in which they are shown.
+RUNNING = (CALLS, MAY_CALL, HOLDS)
+#: Kinds of nodes.
+KERNEL, FUNCTION, EXTERNAL, SYSTEM = "kernel", "function", "external", "system"
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """A function in a call graph.
+
+    Attributes:
+        name: the mangled name.
+        kind: ``kernel``, ``function``, ``external`` for one that no input defines, or ``system``
+            for one that the driver adds to a linked image.
+        file: where its code is; empty for an external function.
+        registers, barriers: of the function; ``None``: not told.
+        frame: bytes of its own stack frame; ``None``: not told.
+        stated: bytes of stack for the whole call tree as the linker stated them; ``None``: it did
+            not, or said that nobody knows.
+        signatures: signatures that it calls through pointers.
+        edges: kind -> the functions, each once, in the order of the file.
+    """
+
+    name: str
+    kind: str
+    file: str = ""
+    registers: int | None = None
+    barriers: int | None = None
+    frame: int | None = None
+    stated: int | None = None
+    signatures: list[str] = field(default_factory=list)
+    edges: dict[str, dict[Node, None]] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<Node {self.kind} {self.name}>"
+
+    def link(self, kind: str, other: Node) -> None:
+        """Add an edge."""
+        self.edges.setdefault(kind, {})[other] = None
+
+    def callees(self) -> dict[Node, str]:
+        """Everything that runs below it, and how it is reached."""
+        return {other: kind for kind in reversed(RUNNING) for other in self.edges.get(kind, ())}
+
+    def called(self) -> dict[Node, None]:
+        """The functions whose frames lie below its own; one that it holds is part of its own."""
+        return {**self.edges.get(CALLS, {}), **self.edges.get(MAY_CALL, {})}
+
+
+@dataclass(frozen=True, slots=True)
+class Depth:
+    """What the deepest path from a function takes.
+
+    Attributes:
+        stack: bytes of stack along the path, as far as they are told.
+        below: the next function of the path.
+        barriers: most barriers that any function on any path states.
+        open: why the stack is not known; empty when it is.
+    """
+
+    stack: int
+    below: Node | None
+    barriers: int
+    open: str
+
+
+class JoinedCalls:
+    """A call graph of one or several cubins.
+
+    Attributes:
+        nodes: all functions, in the order of the files.
+    """
+
+    __slots__ = ("_depths", "nodes")
+
+    def __init__(self, nodes: list[Node]) -> None:
+        self.nodes: list[Node] = nodes
+        self._depths: dict[Node, Depth] = {}
+
+    def __repr__(self) -> str:
+        return f"<JoinedCalls of {len(self.nodes)} functions>"
+
+    @property
+    def roots(self) -> list[Node]:
+        """Kernels, and functions that nothing calls."""
+        called = {other for node in self.nodes for other in node.callees() if other is not node}
+        defined = (KERNEL, FUNCTION)
+        return [
+            n for n in self.nodes if n.kind in defined and (n.kind == KERNEL or n not in called)
+        ]
+
+    def below(self, roots: list[Node]) -> JoinedCalls:
+        """The part of the graph that some functions reach."""
+        reached = dict.fromkeys(roots)
+        todo = [*roots]
+        while todo:
+            node = todo.pop()
+            for others in node.edges.values():
+                todo += [other for other in others if other not in reached]
+                reached.update(others)
+        return JoinedCalls([node for node in self.nodes if node in reached])
+
+    def depth(self, node: Node) -> Depth:
+        """What the deepest path from a function takes."""
+        if node not in self._depths:
+            self._measure(node)
+        return self._depths[node]
+
+    def path(self, node: Node) -> list[Node]:
+        """The functions of the deepest path from a function, itself first."""
+        found: dict[Node, None] = {}
+        at: Node | None = node
+        while at is not None and at not in found:
+            found[at] = None
+            at = self.depth(at).below
+        return list(found)
+
+    def _measure(self, start: Node) -> None:
+        """Walk everything below a function, callees first; no recursion, paths may be long."""
+        path: dict[Node, None] = {}
+        circles: dict[Node, str] = {}
+        todo: list[tuple[Node, bool]] = [(start, True)]
+        while todo:
+            node, entering = todo.pop()
+            if not entering:
+                del path[node]
+                self._depths[node] = self._sum(node, circles.get(node, ""))
+            elif node in path:
+                members = list(path)
+                ring = members[members.index(node) :]
+                text = "recursion: " + " → ".join(m.name for m in (*ring, node))
+                for member in ring:
+                    circles.setdefault(member, text)
+            elif node not in self._depths:
+                path[node] = None
+                todo.append((node, False))
+                todo += [(callee, True) for callee in reversed(node.called())]
+
+    def _sum(self, node: Node, circle: str) -> Depth:
+        below = {c: self._depths[c] for c in node.called() if c in self._depths}
+        deepest = max(below, key=lambda callee: below[callee].stack, default=None)
+        barriers = max([node.barriers or 0, *(depth.barriers for depth in below.values())])
+        reason = circle or next((depth.open for depth in below.values() if depth.open), "")
+        if node.kind == EXTERNAL:
+            reason = f"external {node.name}"
+        elif node.signatures and not node.edges.get(MAY_CALL):
+            reason = reason or f"indirect call in {node.name}"
+        own = (node.frame if node.frame is not None else node.stated) or 0
+        under = 0 if deepest is None else below[deepest].stack
+        return Depth(own + under, deepest, barriers, reason)
+
+
+def call_graph(cubins: Iterable[Cubin]) -> JoinedCalls:
+    """The call graph of some cubins, joined as a device link would join them.
+
+    Global functions of one name are one function; the first definition counts, and a strong one
+    before a weak one. Local functions stay apart. The address of a function that is taken in one
+    file can be called in all.
+    """
+    joined = _Joined()
+    for cubin in cubins:
+        joined.add(cubin)
+    return joined.finish()
+
+
+class _Joined:
+    """Collects nodes and edges of several cubins."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[Node, None] = {}
+        self.globals: dict[str, Node] = {}
+        self.taken: dict[str, dict[Node, None]] = {}
+        self.indirect: list[tuple[Node, str]] = []
+
+    def add(self, cubin: Cubin) -> None:
+        """Add the functions and calls of a cubin."""
+        functions = cubin.functions
+        symbols = functions[0].table.symbols if functions else None
+        found = _Resolver(self, symbols, EXTERNAL if cubin.header.is_relocatable else SYSTEM)
+        for function in functions:
+            found.define(function)
+        _hold(functions, found)
+        graph = cubin.callgraph
+        if graph is not None:
+            self._add_calls(graph, found)
+
+    def _add_calls(self, graph: CallGraph, found: _Resolver) -> None:
+        def link(kind: str, edges: list[Edge]) -> None:
+            for edge in edges:
+                caller = found.node(edge.symbols, edge.caller_index)
+                caller.link(kind, found.node(edge.symbols, edge.callee_index))
+
+        link(CALLS, graph.calls)
+        link(REFERS, graph.references)
+        for taken in graph.address_taken:
+            node = found.node(taken.symbols, taken.symbol_index)
+            self.taken.setdefault(taken.signature, {})[node] = None
+        for call in graph.indirect_calls:
+            node = found.node(call.symbols, call.symbol_index)
+            if call.signature not in node.signatures:
+                node.signatures.append(call.signature)
+            self.indirect.append((node, call.signature))
+
+    def finish(self) -> JoinedCalls:
+        """Follow the pointers, now that all files are known."""
+        for node, signature in self.indirect:
+            for callee in self.taken.get(signature, ()):
+                node.link(MAY_CALL, callee)
+        return JoinedCalls(list(self.nodes))
+
+
+class _Resolver:
+    """Finds the node of a symbol of one cubin."""
+
+    def __init__(self, joined: _Joined, symbols: SymbolList | None, missing: str) -> None:
+        self._missing = missing
+        self._joined = joined
+        self._symbols = symbols
+        self._by_index: dict[int, Node] = {}
+
+    def define(self, function: Function) -> None:
+        """Make the node of a function, or complete one that others have named before."""
+        _, info, _, _, _, _ = function.row
+        joined = self._joined
+        node = None if info >> ST_BIND_SHIFT == STB_LOCAL else joined.globals.get(function.name)
+        if node is None:
+            node = Node(function.name, function.kind)
+            joined.nodes[node] = None
+            if info >> ST_BIND_SHIFT != STB_LOCAL:
+                joined.globals[function.name] = node
+        self._by_index[function.symbol_index] = node
+        if node.file:  # another copy of a weak function
+            return
+        node.kind, node.file = function.kind, function.file
+        node.registers, node.barriers = function.registers, function.barriers
+        node.frame = function.frame_size
+        node.stated = None if function.min_stack_size is None else function.stack
+
+    def node(self, symbols: SymbolList, index: int) -> Node:
+        """The node of a symbol; one that is no function of the file is external."""
+        same = self._symbols is None or symbols.section_index == self._symbols.section_index
+        found = self._by_index.get(index) if same else None
+        if found is not None:
+            return found
+        name = symbols.name_of(index)
+        if name is None:
+            name = f"symbol {index}"
+        joined = self._joined
+        node = joined.globals.get(name)
+        if node is None:
+            node = joined.globals[name] = Node(name, self._missing)
+            joined.nodes[node] = None
+        if same:
+            self._by_index[index] = node
+        return node
+
+
+def _hold(functions: Iterable[Function], found: _Resolver) -> None:
+    """Functions that lie in the code of another one: ptxas puts the copies of callees there."""
+    owners: dict[int, Function] = {}
+    inner: list[Function] = []
+    for function in functions:
+        if function.info_rows or function.is_kernel:
+            owners[function.row[3]] = function
+        else:
+            inner.append(function)
+    for function in inner:
+        owner = owners.get(function.row[3])
+        # one at the same place is an alias, whose calls the file lists
+        if owner is not None and owner.code_offset != function.code_offset:
+            symbols = function.table.symbols
+            holder = found.node(symbols, owner.symbol_index)
+            holder.link(HOLDS, found.node(symbols, function.symbol_index))
+
+
+def graph_record(calls: JoinedCalls) -> dict[str, Any]:
+    """The graph as JSON knows it (``callgraph.schema.json``)."""
+    numbers = {node: number for number, node in enumerate(calls.nodes)}
+    return {
+        "functions": [_node_record(calls, node, numbers) for node in calls.nodes],
+        "edges": [
+            {"kind": kind, "from": numbers[node], "to": numbers[other]}
+            for node in calls.nodes
+            for kind, others in node.edges.items()
+            for other in others
+        ],
+    }
+
+
+def _node_record(calls: JoinedCalls, node: Node, numbers: dict[Node, int]) -> dict[str, Any]:
+    from cubinspec.report.names import readable
+
+    depth = calls.depth(node)
+    return {
+        "name": node.name,
+        "demangled": readable(node.name),
+        "kind": node.kind,
+        "registers": node.registers,
+        "barriers": node.barriers,
+        "frame": node.frame,
+        "stated_stack": node.stated,
+        "path_stack": None if depth.open else depth.stack,
+        "path_barriers": depth.barriers,
+        "path_next": None if depth.below is None else numbers[depth.below],
+        "stack_unknown": depth.open or None,
+        "indirect_signatures": node.signatures,
+    }

@@ -1,0 +1,307 @@
+"""Budgets: every kind of finding, its status and its line; reports; the plugin; the action."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+
+import cubinspec
+from cubinspec.cli import main
+from cubinspec.compare.budget import (
+    KINDS,
+    PROPERTIES,
+    STATUSES,
+    BudgetError,
+    check_budget,
+    parse_budget,
+)
+from cubinspec.compare.lint import LINT_RULES
+from cubinspec.compare.read import read_facts
+from cubinspec_writer.yaml_form import from_yaml, to_yaml
+
+ROOT = Path(__file__).parents[2]
+DATA = ROOT / "tests" / "data" / "cubins"
+KERNELS = DATA / "kernels.sm_75.exe.cubin"
+TODAY = datetime.date(2026, 11, 22)
+#: What each rule of a library finds, and in which sample.
+FOUND_BY = {
+    "weak-kernel": "../builds/one.rel.cubin.gz",
+    "external-kernel": "kernels.sm_75.exe.cubin",
+    "spills": "spills.sm_90.regs32exe.cubin",
+    "register-limit": "spills.sm_90.regs32exe.cubin",
+    "unknown-stack": "calls.sm_80.rel.11.8.89.cubin",
+    "missing-target": "kernels.sm_75.exe.cubin",
+    "duplicate-image": "twice",
+    "debug-data": "../builds/one.lines.exe.cubin.gz",
+}
+
+
+@pytest.fixture
+def budget(tmp_path):
+    file = tmp_path / "kernels.toml"
+    assert main(["budget", "init", str(KERNELS), "--budget", str(file)]) == 0
+    return file
+
+
+def findings_of(text, *paths):
+    images = [image for path in paths for image in read_facts(str(path)).images]
+    return check_budget(parse_budget(text, "kernels.toml"), images, TODAY)
+
+
+def test_what_was_made_fits(budget, capsys):
+    assert main(["budget", "check", str(KERNELS), "--budget", str(budget)]) == 0
+    assert capsys.readouterr().out == "as budgeted\n"
+    assert main(["budget", "init", str(KERNELS), "--budget", str(budget)]) == 2
+
+
+@pytest.mark.parametrize("word", PROPERTIES)
+@pytest.mark.parametrize("step", [-1, 1])
+def test_every_property_is_worse_and_better(word, step):
+    (image,) = read_facts(str(DATA / "spills.sm_90.regs32exe.cubin")).images
+    (kernel,) = image.kernels
+    value = kernel.values[word] or 0
+    if value + step < 0:
+        pytest.skip("a size cannot be negative")
+    text = f'[[kernel]]\nname = "spills"\n{word} = {value + step}\n'
+    (finding,) = check_budget(parse_budget(text, "b"), [image], TODAY)
+    assert finding.kind == ("better" if step > 0 else "worse")
+    assert (finding.property, finding.expected, finding.found or 0) == (word, value + step, value)
+    limit = f'[[kernel]]\nname = "spills"\n{word} = {{max = {value + step}}}\n'
+    found = check_budget(parse_budget(limit, "b"), [image], TODAY)
+    assert [f.kind for f in found] == (["worse"] if step < 0 else [])
+
+
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [
+        (lambda text: re.sub("registers = 4\n", "registers = 3\n", text, count=1), "worse"),
+        (lambda text: re.sub("registers = 4\n", "registers = 5\n", text, count=1), "better"),
+        (lambda text: text.replace('name = "empty"', 'name = "void"'), "gone"),
+        (lambda text: text.replace('name = "empty"', 'name = "void"'), "new"),
+        (lambda text: text + "expires = 2020-01-31\n", "expired"),
+        (lambda text: text + '[lint]\nrules = ["external-kernel"]\n', "lint"),
+    ],
+)
+def test_each_kind_has_a_line_and_a_status(budget, change, kind, capsys):
+    budget.write_text(change(budget.read_text()))
+    others = ",".join(set(KINDS) - {kind})
+    words = ["budget", "check", str(KERNELS), "--budget", str(budget)]
+    assert main([*words, "--allow", others]) == STATUSES[kind]
+    assert main([*words, "--allow", f"{others},{kind}"]) == 0
+    out = capsys.readouterr().out
+    (line, *_) = (line for line in out.splitlines() if line.startswith(kind))
+    number = int(re.search(r"kernels\.toml:(\d+)", line)[1])
+    lines = budget.read_text().splitlines()
+    if kind == "new":
+        assert number == len(lines) + 1
+    else:
+        assert lines[number - 1] == ("[lint]" if kind == "lint" else "[[kernel]]")
+
+
+def test_update_keeps_what_people_wrote(budget, capsys):
+    text = budget.read_text()
+    text = text.replace('name = "empty"', 'name = "void"')
+    text = text.replace("registers = 4\n", 'registers = 9  # measured\nreason = "why"\n', 1)
+    budget.write_text(text)
+    assert main(["budget", "update", str(KERNELS), "--budget", str(budget)]) == 0
+    new = budget.read_text()
+    assert "registers = 4  # measured\n" in new
+    assert 'reason = "why"' in new
+    assert 'name = "void"' not in new
+    assert 'name = "empty"' in new
+    assert main(["budget", "check", str(KERNELS), "--budget", str(budget)]) == 0
+
+
+def test_names_and_patterns():
+    both = 'name = "re:^(empty|bounded)$"\narch = "sm_75"\nregisters = {max = 2}\n'
+    found = findings_of(f"[[kernel]]\n{both}", KERNELS)
+    assert {f.name for f in found if f.kind == "worse"} == {"empty", "bounded"}
+    assert [f.kind for f in findings_of('[[kernel]]\nname = "*"\n', KERNELS)] == []
+    assert findings_of('[[kernel]]\nname = "*"\narch = "sm_90"\n', KERNELS)[0].kind == "gone"
+    # hashes of source files do not count
+    one, two = (
+        ROOT / "tests/data/builds/one.exe.cubin.gz",
+        ROOT / "tests/data/builds/two.exe.cubin.gz",
+    )
+    names = [kernel.name for image in read_facts(str(one)).images for kernel in image.kernels]
+    text = "".join(f'[[kernel]]\nname = "{name}"\n' for name in names)
+    assert findings_of(text, two) == []
+
+
+@pytest.mark.parametrize("rule", LINT_RULES)
+def test_every_rule_of_a_library(rule, tmp_path):
+    sample = FOUND_BY[rule]
+    if sample == "twice":
+        for name in ("a.cubin", "b.cubin"):
+            (tmp_path / name).write_bytes(KERNELS.read_bytes())
+        path = tmp_path
+    else:
+        path = DATA / sample
+    if rule == "unknown-stack":
+        text = to_yaml((DATA / "kernels.sm_75.exe.cubin").read_bytes())
+        text = text.replace("min_stack_size: 0", "min_stack_size: 0xffffffff", 1)
+        path = tmp_path / "open.cubin"
+        path.write_bytes(from_yaml(text))
+    head = '[[kernel]]\nname = "*"\n'
+    asked = f'{head}[lint]\nrules = ["{rule}"]\ntargets = ["sm_90"]\n'
+    found = findings_of(asked, path)
+    assert found
+    assert {(f.kind, f.property, f.line) for f in found} == {("lint", rule, 3)}
+    assert findings_of(head, path) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "message"),
+    [
+        ('[[kernel]]\nname = "a\n', 2, 10, "TOML"),
+        ('[[kernel]]\nname = "a"\nregisterz = 3\n', 3, 1, "registerz"),
+        ('[[kernel]]\nname = "a"\nregisters = -3\n', 3, 1, "-3 is no size"),
+        ('[[kernel]]\nname = "a"\nstack = {min = 3}\n', 3, 1, "other keys than max"),
+        ('[[kernel]]\nname = "a"\nexpires = "soon"\n', 3, 1, "it is no date"),
+        ("[[kernel]]\nregisters = 3\n", 1, 1, "name"),
+        ('[[kernel]]\nname = "re:("\n', 2, 1, "regular expression"),
+        ("[kernels]\nx = 1\n", 1, 1, "'kernels' is not known"),
+        ("kernel = 3\n", 1, 1, "no list of tables"),
+        ("[lint]\nrules = 3\n", 2, 1, "no list of texts"),
+        ('[lint]\nrules = ["weak"]\n', 2, 1, "weak-kernel"),
+        ("[lint]\nrule = []\n", 2, 1, "'rule' is not known"),
+    ],
+)
+def test_a_bad_budget_is_told_with_line_and_column(text, line, column, message, tmp_path, capsys):
+    with pytest.raises(BudgetError) as caught:
+        parse_budget(text, "kernels.toml")
+    assert f"line {line}, column {column}" in str(caught.value)
+    assert message in str(caught.value)
+    file = tmp_path / "kernels.toml"
+    file.write_text(text)
+    assert main(["budget", "check", str(KERNELS), "--budget", str(file)]) == 2
+    assert "line " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["check"],
+        ["look", str(KERNELS)],
+        [],
+        ["check", str(KERNELS), "--allow", "worst"],
+        ["check", "absent.cubin"],
+        ["check", str(KERNELS), "--budget", "absent.toml"],
+    ],
+)
+def test_what_cannot_be_used(words):
+    assert main(["budget", *words]) == 2
+
+
+def test_reports(budget, tmp_path, capsys):
+    text = budget.read_text().replace("registers = 4\n", "registers = 3\n", 1)
+    budget.write_text(text.replace('name = "empty"', 'name = "<void>"'))
+    sarif, junit = tmp_path / "out.sarif", tmp_path / "out.xml"
+    words = ["budget", "check", str(KERNELS), "--budget", str(budget)]
+    assert main([*words, "--sarif-out", str(sarif), "--junit-out", str(junit), "--github"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    log = json.loads(sarif.read_text())
+    (run,) = log["runs"]
+    assert len(run["results"]) == len(lines) == 3
+    ids = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    marks = set()
+    for result, line in zip(run["results"], lines, strict=True):
+        start = result["locations"][0]["physicalLocation"]["region"]["startLine"]
+        assert ids[result["ruleIndex"]] == result["ruleId"]
+        assert line.startswith(("::error file=", "::warning file="))
+        assert f"line={start},title={result['ruleId']}" in line
+        marks.add(result["partialFingerprints"]["cubinspecBudget/v1"])
+    assert len(marks) == 3
+    suite = ElementTree.fromstring(junit.read_text())
+    assert (suite.get("tests"), suite.get("failures")) == ("3", "3")
+    assert main([*words, "--json"]) == 1
+    records = json.loads(capsys.readouterr().out)
+    schema = Path(cubinspec.__file__).with_name("schema") / "budget.schema.json"
+    Draft202012Validator(json.loads(schema.read_text())).validate(records)
+
+
+def test_the_plugin(tmp_path):
+    (tmp_path / "test_it.py").write_text(
+        "import pytest\n"
+        f"FILE = {str(KERNELS)!r}\n"
+        "def test_first(cubin_budget):\n    cubin_budget(FILE)\n"
+        "@pytest.mark.cubin_budget(budget='b.toml', allow=['better'])\n"
+        "def test_second(cubin_budget):\n    cubin_budget(FILE)\n"
+    )
+    plugin = ["-p", "cubinspec.pytest_plugin"]
+    if "cubinspec" in _plugins():
+        plugin = []
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *plugin]
+
+    def run(*words):
+        done = subprocess.run(
+            [*command, *words, str(tmp_path)], capture_output=True, text=True, cwd=tmp_path
+        )
+        return done.returncode, done.stdout
+
+    assert run("--cubin-update")[0] == 0
+    assert run()[0] == 0
+    for name in ("kernels.toml", "b.toml"):
+        file = tmp_path / name
+        file.write_text(file.read_text().replace("registers = 4\n", "registers = 5\n", 1))
+    status, out = run()
+    assert status == 1
+    assert "1 failed, 1 passed" in out
+    assert "kernels.toml:3: better: any_barrier: registers 4, expected 5" in out
+    assert run("--cubin-update")[0] == 0
+    assert run()[0] == 0
+
+
+def _plugins():
+    from importlib.metadata import entry_points
+
+    return {point.name for point in entry_points(group="pytest11")}
+
+
+def test_the_action_does_what_its_steps_say(budget, tmp_path):
+    action = yaml.safe_load((ROOT / "action.yml").read_text())
+    worse = tmp_path / "new.cubin"
+    text = to_yaml(KERNELS.read_bytes()).replace("registers: 4}", "registers: 24}", 1)
+    worse.write_bytes(from_yaml(text))
+    inputs = {name: row.get("default", "") for name, row in action["inputs"].items()}
+    inputs |= {"old": str(KERNELS), "new": str(worse), "budget": str(budget)}
+    summary = tmp_path / "summary.md"
+    shell = f'cubinspec() {{ "{sys.executable}" -m cubinspec "$@"; }}\n'
+    statuses = {}
+    for step in action["runs"]["steps"]:
+        if step["name"] == "Install":
+            continue
+        wanted = re.fullmatch(r"inputs\.(\w+) != ''", step["if"])
+        assert inputs[wanted[1]]
+        environment = {
+            name: inputs[re.fullmatch(r"\$\{\{ inputs\.([\w-]+) \}\}", value)[1]]
+            for name, value in step["env"].items()
+        }
+        done = subprocess.run(
+            ["bash", "-e", "-c", shell + step["run"]],
+            env={**os.environ, **environment, "GITHUB_STEP_SUMMARY": str(summary)},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+        )
+        statuses[step["name"]] = done.returncode
+    assert statuses == {"Compare": 1, "Budget": 1}
+    assert "4 → 24 (+20)" in summary.read_text()
+    assert json.loads((tmp_path / "budget.sarif").read_text())["runs"][0]["results"]
+
+
+def test_the_hooks_name_commands_that_are_there():
+    for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text()):
+        program, command, *_ = hook["entry"].split()
+        assert program == "cubinspec"
+        assert main([command, "--help"]) == 0

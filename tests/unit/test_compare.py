@@ -1,0 +1,298 @@
+"""Differences and fingerprints: every number of a file is one property, or said to be noise.
+
+The sweep changes each number in the YAML form of samples, one at a time.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+import cubinspec
+from cubinspec import Cubin
+from cubinspec.cli import main
+from cubinspec.compare.diff import IDENTICAL, NOISE, Difference, difference, known_words
+from cubinspec.compare.facts import ImageFacts, image_facts
+from cubinspec.compare.fingerprint import LEVELS, of_file, of_image
+from cubinspec.compare.match import SAME_BUT_HASH, SAME_CODE
+from cubinspec.compare.names import base_name, likeness, stable_name, words_of
+from cubinspec.compare.read import read_facts
+from cubinspec.compare.render import change_text, html, markdown, text_lines
+from cubinspec.containers.fatbin_write import container, entry_for
+from cubinspec_writer.yaml_form import from_yaml, to_yaml
+from tests.unit.containers_kit import cubin, raw_entry
+
+DATA = Path(__file__).parents[1] / "data" / "cubins"
+BUILDS = Path(__file__).parents[1] / "data" / "builds"
+SAMPLES = ["cluster_sm90.sm_90.exe", "calls.sm_80.rel.11.8.89", "data.sm_100.exe"]
+NUMBER = re.compile(r"(?<![\w.$])(0x[0-9a-f]+|\d+)(?![\w.$'])")
+#: Parts of lines whose numbers do not matter to who runs the code.
+NOISY = ("virtual_sm", "toolkit_version", "erased", "dropped", "value:")
+NOISY_SECTIONS = ("debug", ".note", ".merc.", ".rela.nv.merc")
+#: Parts of lines from which the YAML form derives a second number.
+DERIVED = ("CBANK_PARAM_SIZE", "header:", "CUDA_ACCELERATOR_TARGET")
+
+
+def facts_of(data: bytes, name: str = "x") -> ImageFacts:
+    cubin = Cubin.parse(data, name)
+    return image_facts(cubin, cubin.arch, [{"kind": "file", "name": name}], name)
+
+
+def changes_of(found: Difference) -> list[str]:
+    functions = [(f.pair.new[1].name, change_text(c)) for f in found.functions for c in f.changes]
+    images = [("", change_text(c)) for image in found.images for c in image.changes]
+    return [f"{name} {text}".strip() for name, text in functions + images]
+
+
+def mutants(text: str):
+    """Every number of a YAML form, changed; code, which is one long number, once per section."""
+    seen = set()
+    for match in NUMBER.finditer(text):
+        start = text.rfind("\n", 0, match.start()) + 1
+        line = text[start : text.find("\n", match.end())]
+        head = text.rfind("\n- section: ", 0, match.end())
+        section = text[head:].split(None, 3)[2] if head >= 0 else ""
+        if line.startswith("    ") and re.fullmatch("[0-9a-f]+", line.strip()):
+            if section in seen:
+                continue
+            seen.add(section)
+        number = int(match[1], 0) if not re.fullmatch("0[0-9]+", match[1]) else 0
+        new = str(number * 2 if "align:" in line else number ^ 1)
+        yield section, line.strip(), text[: match.start()] + new + text[match.end() :]
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_every_number_is_one_property(name):
+    data = (DATA / f"{name}.cubin").read_bytes()
+    base = facts_of(data)
+    counts = {"one": 0, "noise": 0}
+    for section, line, text in mutants(to_yaml(data)):
+        try:
+            changed = from_yaml(text)
+        except cubinspec.CubinError:
+            continue
+        try:
+            found = difference([base], [facts_of(changed)])
+        except cubinspec.CubinError:  # an index that leads out of its table
+            continue
+        changes = changes_of(found)
+        if any(word in section for word in NOISY_SECTIONS) or any(word in line for word in NOISY):
+            assert found.status in (NOISE, IDENTICAL) or len(changes) == 1, (line, changes)
+            counts["noise"] += 1
+        elif not any(word in line for word in DERIVED):
+            assert len(changes) == 1, (section, line, changes)
+            assert of_image(base, "image") != of_image(found.matches.images[0][1], "image")
+            counts["one"] += 1
+    assert counts["one"] > 60
+    assert counts["noise"]
+
+
+@pytest.mark.parametrize("path", sorted(DATA.glob("*.cubin"))[::3], ids=lambda path: path.name)
+def test_a_file_is_identical_to_itself(path):
+    data = path.read_bytes()
+    found = difference([facts_of(data)], [facts_of(data)])
+    assert found.status == IDENTICAL
+    assert list(text_lines(found)) == [
+        f"identical: {len(found.matches.functions)} functions compared"
+    ]
+
+
+def test_words_of_changes_and_what_is_worse():
+    text = to_yaml((DATA / "spills.sm_90.regs32exe.cubin").read_bytes())
+    old = facts_of(from_yaml(text))
+    more = text.replace("registers: 32", "registers: 40", 1)
+    found = difference([old], [facts_of(from_yaml(more))])
+    assert changes_of(found) == ["spills registers 32 → 40 (+8)"]
+    assert found.is_worse
+    assert not difference([facts_of(from_yaml(more))], [old]).is_worse
+    lines = list(text_lines(found))
+    assert lines[0] == "different: 1 functions compared: 1 changed, 1 worse"
+    assert any("occupancy 100 % → 75 %" in line for line in lines)
+
+
+def test_what_a_text_diff_missed(tmp_path, capsys):
+    """NVIDIA/cccl PR 10780: the listings were the same, the register counts were not."""
+    text = to_yaml((DATA / "kernels.sm_75.exe.cubin").read_bytes())
+    old, new = tmp_path / "old.cubin", tmp_path / "new.cubin"
+    old.write_bytes(from_yaml(text))
+    counts = {}
+    for match in re.finditer(r"EIATTR_REGCOUNT: {function: \w+, registers: (\d)", text):
+        counts.setdefault(match[1], match.start(1))
+    first, second, *_ = counts.values()
+    # two kernels change places: sums, sizes and the sorted lists of numbers stay as they were
+    swapped = list(text)
+    swapped[first], swapped[second] = swapped[second], swapped[first]
+    assert text[first] != text[second]
+    new.write_bytes(from_yaml("".join(swapped)))
+    assert main(["diff", "--only", "registers", str(old), str(new)]) == 1
+    out = capsys.readouterr().out
+    assert out.count("registers") == 2
+    assert main(["diff", "--only", "stack", str(old), str(new)]) == 0
+    assert main(["diff", "--only", "code,params", "--fail-on", "worse", str(old), str(new)]) == 0
+
+
+def test_statuses(tmp_path, capsys):
+    sample = DATA / "spills.sm_90.regs32exe.cubin"
+    broken = tmp_path / "broken.cubin"
+    broken.write_bytes(sample.read_bytes()[:700])
+    other = DATA / "spills.sm_75.regs32exe.cubin"
+    assert main(["diff", str(sample), str(sample)]) == 0
+    assert main(["diff", str(sample), str(other)]) == 1
+    assert main(["diff", "--fail-on", "never", str(sample), str(other)]) == 0
+    assert main(["diff", "--fail-on", "gone", str(sample), str(other)]) == 1
+    for words in ([str(sample)], [str(sample), str(broken)], [str(sample), str(tmp_path / "no")]):
+        assert main(["diff", *words]) == 2
+    assert main(["diff", "--only", "registrs", str(sample), str(sample)]) == 2
+    assert "registers" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (
+            "_ZN38_GLOBAL__N__c844b41b_7_anon_cu__Z2goPi6hiddenEPi",
+            "_ZN38_GLOBAL__N__f1c988de_7_anon_cu__Z2goPi6hiddenEPi",
+        ),
+        (
+            "__nv_static_27__c844b41b_7_anon_cu__Z2goPi__Z4statPi",
+            "__nv_static_27__f1c988de_7_anon_cu__Z2goPi__Z4statPi",
+        ),
+        (
+            "__nv_static_52__f4510a67_22_cuda_device_runtime_cu_3ecce0c0_2317245__Z6memset",
+            "__nv_static_52__00000000_22_cuda_device_runtime_cu_11111111_99__Z6memset",
+        ),
+    ],
+)
+def test_hashes_in_names_do_not_count(one, other):
+    assert stable_name(one) == stable_name(other) != one
+    assert stable_name(one.replace("_cu_", "_cx_")) != stable_name(other)
+
+
+def test_likeness_of_names():
+    half, single = "_Z5scaleIfLi4EEvPT_", "_Z5scaleIdLi4EEvPT_"
+    assert base_name(half) == base_name(single) == "scale"
+    assert 0.5 < likeness(words_of(half), words_of(single)) < 1
+    assert likeness(words_of(half), words_of("_Z4statPi")) < 0.5
+
+
+def builds(kind: str) -> list[ImageFacts]:
+    found = []
+    for path in sorted(BUILDS.glob(f"*.{kind}.cubin.gz")):
+        found.append(facts_of(gzip.decompress(path.read_bytes()), path.name))
+    return found
+
+
+@pytest.mark.parametrize("kind", ["exe", "rel"])
+def test_builds_in_other_folders_and_with_lines_are_the_same(kind):
+    first, *others = builds(kind)
+    assert len(others) == 3
+    for other in others:
+        found = difference([first], [other])
+        assert found.status == NOISE, changes_of(found)
+        for level in LEVELS[:3]:
+            assert of_image(first, level) == of_image(other, level)
+        assert first.body != other.body
+    ways = {pair.how for pair in difference([first], [others[-1]]).matches.functions}
+    assert SAME_BUT_HASH in ways
+
+
+def test_renamed_functions_are_found(tmp_path):
+    data = (DATA / "calls.sm_90.rel.cubin").read_bytes()
+    text = to_yaml(data)
+    renamed = from_yaml(re.sub(r"\bnever_returns\b", "always_returns", text))
+    found = difference([facts_of(data)], [facts_of(renamed)])
+    (function,) = (f for f in found.functions if f.renamed)
+    assert function.pair.how == SAME_CODE
+    assert not function.changes
+    assert not found.matches.new
+    assert not found.matches.gone
+    assert "renamed" in "\n".join(text_lines(found))
+
+
+def test_new_and_gone_functions():
+    one, two = DATA / "calls.sm_90.rel.cubin", DATA / "kernels.sm_90.exe.cubin"
+    found = difference([facts_of(one.read_bytes())], [facts_of(two.read_bytes())])
+    assert {f.name for _, f in found.matches.new} >= {"empty"}
+    assert {f.name for _, f in found.matches.gone} >= {"direct"}
+
+
+def test_only_knows_every_property():
+    words = set(known_words())
+    for sample in sorted(DATA.glob("*.cubin"))[::9]:
+        facts = facts_of(sample.read_bytes())
+        for function in facts.functions:
+            assert set(function.values) <= words
+        for name in facts.values:
+            assert name in words or f"image_{name}" in words
+
+
+def test_forms(tmp_path, capsys):
+    old, new = DATA / "calls.sm_80.exe.11.8.89.cubin", DATA / "calls.sm_80.exe.13.2.86.cubin"
+    assert main(["diff", "--json", str(old), str(new)]) == 1
+    records = json.loads(capsys.readouterr().out)
+    schema = Path(cubinspec.__file__).with_name("schema") / "diff.schema.json"
+    Draft202012Validator(json.loads(schema.read_text())).validate(records)
+    page = tmp_path / "page.html"
+    assert main(["diff", "--markdown", "--html", str(page), str(old), str(new)]) == 1
+    comment = capsys.readouterr().out
+    assert comment.startswith("### Device code: different")
+    assert "| arch | registers |" in comment
+    assert page.read_text().startswith("<!doctype html>")
+    assert main(["fingerprint", "--json", "--functions", str(old)]) == 0
+    records = json.loads(capsys.readouterr().out)
+    schema = Path(cubinspec.__file__).with_name("schema") / "fingerprint.schema.json"
+    Draft202012Validator(json.loads(schema.read_text())).validate(records)
+
+
+def test_hostile_names_mean_nothing():
+    text = to_yaml((DATA / "calls.sm_90.rel.cubin").read_bytes())
+    data = from_yaml(text)
+    old, new = facts_of(data), facts_of(data)
+    for function in new.functions:
+        function.name = f"<script>`|{function.name}"
+        function.values["registers"] = 99
+    found = difference([old], [new])
+    assert "<script>" not in html(found, "<old>", "<new>")
+    rows = [line for line in markdown(found, "a|b", "`c`").splitlines() if line.startswith("|")]
+    assert all(row.replace("\\|", "").count("|") == 10 for row in rows)
+
+
+def test_fingerprints_of_files(tmp_path, capsys):
+    rel = DATA / "calls.sm_90.rel.cubin"
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "b.cubin").write_bytes(rel.read_bytes())
+    (folder / "a.cubin").write_bytes((DATA / "kernels.sm_90.exe.cubin").read_bytes())
+    turned = tmp_path / "turned"
+    turned.mkdir()
+    (turned / "a.cubin").write_bytes(rel.read_bytes())
+    (turned / "b.cubin").write_bytes((DATA / "kernels.sm_90.exe.cubin").read_bytes())
+    for level in LEVELS:
+        first = of_file(read_facts(str(folder)), level)
+        assert first == of_file(read_facts(str(turned)), level)
+        assert first != of_file(read_facts(str(rel)), level)
+    assert main(["fingerprint", "--level", "all", str(rel)]) == 2
+    assert main(["fingerprint", "--level", "image", "--functions", str(rel)]) == 2
+    broken = tmp_path / "broken.cubin"
+    broken.write_bytes(rel.read_bytes()[:900])
+    capsys.readouterr()
+    assert main(["fingerprint", str(broken), str(rel)]) == 1
+    assert capsys.readouterr().out.count("\n") == 1
+
+
+def test_scrambled_code_is_compared_as_it_is_stored(tmp_path):
+    paths = []
+    for number in (1, 2):
+        file = tmp_path / f"{number}.fatbin"
+        scrambled = raw_entry(8, bytes((number,)) * 16, flags=0x12011, plain_size=64)
+        file.write_bytes(container([entry_for(cubin()), scrambled]))
+        paths.append(str(file))
+    one, two = paths
+    assert main(["diff", one, one]) == 0
+    assert main(["diff", one, two]) == 1
+    assert main(["fingerprint", *paths]) == 0
