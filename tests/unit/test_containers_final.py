@@ -16,8 +16,8 @@ from cubinspec import Cubin
 from cubinspec.cli import main
 from cubinspec.containers import images
 from cubinspec.containers.fatbin_write import container, entry_for
-from cubinspec.report.stack import Calls, reason_text
-from tests.unit.containers_kit import ar_of, cubin, elf_host, linked_host, zip_of
+from cubinspec.report.stack import Calls, reason_text, reasons_of
+from tests.unit.containers_kit import CUBINS, ar_of, cubin, elf_host, linked_host, zip_of
 
 LINKED = container([entry_for(cubin("calls.sm_90.exe.cubin"), compress_all=True)])
 INPUT = container([entry_for(cubin("calls.sm_90.rel.cubin"), compress_all=True)])
@@ -155,34 +155,40 @@ def test_foreign_and_empty_files_are_errors(
         assert name in capsys.readouterr().err
 
 
-def test_why_a_stack_is_unknown(capsys: pytest.CaptureFixture[str]) -> None:
-    class Graph(Calls):
-        """Calls without a cubin."""
-
-        def __init__(self, calls: dict[str, list[str]]) -> None:
-            self._calls = calls
-            self._external = {"far"} if calls.get("m") else set()
-            self._indirect = {"pointer"} if calls.get("n") else set()
-
-    calls = Graph({"k": ["a", "far"], "a": ["b"], "b": ["a"], "m": ["far"], "n": ["pointer"]})
-    for name, final, text in (
-        ("k", True, "recursion: a → b → a"),
-        ("b", True, "recursion: b → a → b"),
-        ("m", False, "external far"),
-        ("n", False, "indirect call in pointer"),
+def test_why_a_stack_is_unknown() -> None:
+    names = ["", "k", "a", "b", "m", "n", "far", "pointer"]
+    _, k, a, b, m, n, far, pointer = range(len(names))
+    pairs = [(k, a), (k, far), (a, b), (b, a), (m, far), (n, pointer)]
+    calls = Calls(pairs, indirect=[pointer], external=[far])
+    for function, final, text in (
+        (k, True, "recursion: a → b → a"),
+        (b, True, "recursion: b → a → b"),
+        (m, False, "external far"),
+        (n, False, "indirect call in pointer"),
     ):
-        reason = calls.reason(name, final=final)
+        reason = calls.reason(function, final=final)
         assert reason is not None
-        assert reason_text(reason) == text
-    assert calls.reason("m", final=True) is None
-    assert calls.reason("absent", final=True) is None
+        kind, numbers = reason
+        assert reason_text((kind, tuple([names[number] for number in numbers]))) == text
+    assert calls.reason(m, final=True) is None
+    assert calls.reason(99, final=True) is None
     assert calls.may_be_open(final=True)
-    assert not Graph({"m": ["far"]}).may_be_open(final=True)
-    assert Graph({"m": ["far"]}).may_be_open(final=False)
-    assert Graph({"a": ["b"], "b": ["c"], "c": ["b"]}).may_be_open(final=True)
-    assert Graph({"a": ["a"]}).may_be_open(final=True)
+    assert not Calls([(m, far)], [], [far]).may_be_open(final=True)
+    assert Calls([(m, far)], [], [far]).may_be_open(final=False)
+    assert Calls([(k, a), (a, b), (b, a)], [], []).may_be_open(final=True)
+    assert Calls([(a, a)], [], []).may_be_open(final=True)
     # Two ways to one function are no circle.
-    assert not Graph({"a": ["b", "c"], "b": ["d"], "c": ["d"]}).may_be_open(final=True)
+    assert not Calls([(k, a), (k, b), (a, m), (b, m)], [], []).may_be_open(final=True)
+
+
+def test_where_all_stacks_are_known_there_is_no_reason() -> None:
+    known = []
+    for path in sorted(CUBINS.glob("*.cubin")):
+        sample = Cubin.open(path)
+        known.append(sample.knows_all_stacks())
+        if known[-1]:
+            assert reasons_of(sample, sample.functions) == {}, path
+    assert {*known} == {False, True}
 
 
 def test_a_kernel_may_be_spread_over_fatbins(

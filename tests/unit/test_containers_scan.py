@@ -84,6 +84,19 @@ def test_processes_find_the_same(folder: Path) -> None:
     assert flat(scan([str(folder)], jobs=2)) == flat(scan([str(folder)]))
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_large_file_is_handed_on_in_pieces_in_its_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
+) -> None:
+    monkeypatch.setattr(scan_run, "MIN_PARALLEL_BYTES", 4096)
+    monkeypatch.setattr(scan_run, "_ROWS_AT_ONCE", 4)
+    path = tmp_path / "l.so"
+    path.write_bytes(elf_host({".nv_fatbin": simple_fatbin() * 5}))
+    batches = [*scan([str(path)], jobs=jobs)]
+    assert len(batches) > 2
+    assert [row for rows in batches for row in rows] == scan_task(Task(str(path)))
+
+
 def deadly_once(task: Task) -> list[dict[str, Any]]:
     """Dies the first time it meets a certain file; a module function, so that workers have it."""
     mark = Path(os.environ["CUBINSPEC_TEST_MARK"])

@@ -132,7 +132,7 @@ class Image:
         return f"<Image {self.kind} {self.arch} {self}>"
 
     def __str__(self) -> str:
-        return " → ".join(step.name for step in self.provenance)
+        return " → ".join([step.name for step in self.provenance])
 
     @property
     def file(self) -> str:
@@ -147,7 +147,7 @@ class Image:
 
         Lists show the first once, as a heading.
         """
-        first, *rest = (step.name for step in self.provenance)
+        first, *rest = [step.name for step in self.provenance]
         return (first, " → ".join(rest)) if rest else ("", first)
 
     @property

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from cubinspec.format.callgraph import MARKERS
+from cubinspec.format.callgraph import MARKERS, lists_of
+from cubinspec_generated.codes import (
+    CALLGRAPH_ADDRESS_TAKEN,
+    CALLGRAPH_CALLS,
+    CALLGRAPH_INDIRECT_CALLS,
+    CALLGRAPH_REFERENCES,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec.model.symbol import SymbolList
-
-#: The second word of the pair that starts a list -> number of the list.
-_LISTS = {marker: number for number, marker in enumerate(MARKERS, 1)}
 
 
 class Edge:
@@ -95,21 +98,23 @@ class CallGraph:
         self.references: list[Edge] = []
         self.markers: list[int] = []
         self.other: list[tuple[int, int]] = []
-        part = 0
-        for first, second in rows:
-            if first == 0 and second in _LISTS:
-                part = _LISTS[second]
-                self.markers.append(part)
-            elif part == 1:
-                self.calls.append(Edge(symbols, first, second))
-            elif part == 2:
-                self.address_taken.append(Signature(symbols, first, second))
-            elif part == 3:
-                self.indirect_calls.append(Signature(symbols, first, second))
-            elif part == 4:
-                self.references.append(Edge(symbols, first, second))
-            else:
-                self.other.append((first, second))
+        firsts, seconds = zip(*rows, strict=True) if rows else ((), ())
+        for marker, start, stop in lists_of(firsts, seconds):
+            pairs = rows[start:stop]
+            if marker is None:
+                self.other += pairs
+                continue
+            self.markers.append(MARKERS.index(marker) + 1)
+            if marker == CALLGRAPH_CALLS:
+                self.calls += [Edge(symbols, *pair) for pair in pairs]
+            elif marker == CALLGRAPH_ADDRESS_TAKEN:
+                self.address_taken += [Signature(symbols, *pair) for pair in pairs]
+            elif marker == CALLGRAPH_INDIRECT_CALLS:
+                self.indirect_calls += [
+                    Signature(symbols, first, second) for first, second in pairs
+                ]
+            elif marker == CALLGRAPH_REFERENCES:
+                self.references += [Edge(symbols, *pair) for pair in pairs]
 
     def __repr__(self) -> str:
         return f"<CallGraph: {len(self.calls)} calls, {len(self.references)} references>"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cubinspec.errors import BadIndexError, CubinError, NotCubinError
 from cubinspec.format.attributes import info_rows
+from cubinspec.format.packing import words
 from cubinspec.format.sections import (
     CALLGRAPH_TYPES,
     PROTOTYPE_TYPES,
@@ -23,6 +24,7 @@ from cubinspec_generated.codes import (
     SHT_NOTE,
     SHT_SYMTAB,
 )
+from cubinspec_generated.records import CALLGRAPH_ENTRY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -353,7 +355,27 @@ class Cubin:
         """
         from cubinspec.model.callgraph import CallGraph
 
-        return CallGraph(self._pairs(index, CALLGRAPH_TYPES), self.linked_symbols(index))
+        return CallGraph(self.callgraph_pairs(index), self.linked_symbols(index))
+
+    def callgraph_pairs(self, index: int) -> list[tuple[int, int]]:
+        """The pairs of the call graph in section ``index`` as they stand in the file."""
+        return self._pairs(index, CALLGRAPH_TYPES)
+
+    def knows_all_stacks(self) -> bool:
+        """Whether no call leaves open which stack a function needs.
+
+        ``cubinspec.report.stack`` tells why, where this is false; a second look may find nothing.
+        """
+        index = self.elf.find_section(SHT_CUDA_CALLGRAPH)
+        if index is None:
+            return True
+        from cubinspec.format.callgraph import stacks_are_known
+
+        body = self.elf.section_bytes(index)
+        if len(body) % CALLGRAPH_ENTRY.size:
+            return False  # who looks closer gets the error
+        numbers = words(body)
+        return stacks_are_known(numbers[::2], numbers[1::2], self.linked_symbols(index).rows)
 
     @property
     def prototypes(self) -> list[Signature]:

@@ -9,7 +9,7 @@ all name the code section in ``sh_info``; that, not the name, is what joins them
 from __future__ import annotations
 
 from cubinspec.format.attributes import info_rows
-from cubinspec.format.packing import barriers_of, owner_of, registers_of, words
+from cubinspec.format.packing import barriers_of, registers_of, words
 from cubinspec.format.sections import (
     CONSTANT_BANK_TYPES,
     MERCURY_BANKS,
@@ -34,6 +34,7 @@ from cubinspec_generated.codes import (
     EIATTR_REQNTID,
     SHF_CUDA_MERCURY,
     SHF_EXECINSTR,
+    SHI_SYMBOL_MASK,
     SHT_CUDA_CONSTANT_B0,
     SHT_CUDA_INFO,
     SHT_CUDA_MERC_INFO,
@@ -60,7 +61,7 @@ if TYPE_CHECKING:
     from cubinspec.model.parameter import Parameter
     from cubinspec.model.section import Section, SectionList
     from cubinspec.model.symbol import Symbol, SymbolList
-    from cubinspec.reader.elf import Elf, SymbolRow
+    from cubinspec.reader.elf import Elf, SectionRow, SymbolRow
 
     Triple = tuple[int, int, int]
 
@@ -129,6 +130,7 @@ class FunctionTable:
     """What one half of a file (SASS or Mercury) says about functions, by what it is keyed with.
 
     Attributes:
+        section_rows: all section headers.
         info: code section -> section with the attributes of its function.
         shared, local: code section -> bytes.
         constants: bank -> code section -> bytes.
@@ -136,11 +138,15 @@ class FunctionTable:
         first: code section that names no owner -> the first function met in it.
     """
 
-    __slots__ = ("constants", "file", "first", "info", "local", "shared", "sizes", "symbols")
+    __slots__ = (
+        *("constants", "file", "first", "info", "local", "section_rows", "shared", "sizes"),
+        "symbols",
+    )
 
     def __init__(self, file: FunctionOwner, symbols: SymbolList, *, mercury: bool) -> None:
         self.file: FunctionOwner = file
         self.symbols: SymbolList = symbols
+        self.section_rows: list[SectionRow] = file.elf.section_rows
         self.info: dict[int, int] = {}
         self.first: dict[int, int] = {}
         self.shared: dict[int, int] = {}
@@ -154,7 +160,7 @@ class FunctionTable:
 
     def _collect(self, mercury: bool) -> None:
         elf = self.file.elf
-        rows = elf.section_rows
+        rows = self.section_rows
         count = len(rows)
         info_type = SHT_CUDA_MERC_INFO if mercury else SHT_CUDA_INFO
         half = SHF_CUDA_MERCURY if mercury else 0
@@ -214,8 +220,8 @@ class Function:
         # The second writer (seen in CUPTI) leaves the owner 0 and has one function per section;
         # were there more, each would be given all the attributes again.
         _, _, _, section, _, _ = row
-        _, _, _, _, _, _, _, info, _, _ = table.file.elf.section_rows[section]
-        owner = owner_of(info) or table.first.setdefault(section, symbol_index)
+        _, _, _, _, _, _, _, info, _, _ = table.section_rows[section]
+        owner = info & SHI_SYMBOL_MASK or table.first.setdefault(section, symbol_index)
         self._code = section if owner == symbol_index else 0
         self._rows: list[InfoRow] | None = None
         self._by_code: InfoIndex | None = None
@@ -314,6 +320,11 @@ class Function:
         return self.table.file.sections[self.row[3]]
 
     @property
+    def owns_section(self) -> bool:
+        """Whether it is the function that its code section was made for, not one inside it."""
+        return bool(self._code)
+
+    @property
     def code_offset(self) -> int:
         """Where its code starts in the section."""
         return self.row[4]
@@ -333,7 +344,7 @@ class Function:
         """
         count = self.table.sizes[EIATTR_REGCOUNT].get(self.symbol_index)
         if count is None and self._code:
-            count = registers_of(self.table.file.elf.section_rows[self._code][7]) or None
+            count = registers_of(self.table.section_rows[self._code][7]) or None
         return count
 
     @property
@@ -433,7 +444,7 @@ class Function:
             found = InfoIndex(b"", 0, elf.file, "")
         else:
             field = f"sections[{index}]"
-            _, _, _, _, offset, size, _, _, _, _ = elf.section_rows[index]
+            _, _, _, _, offset, size, _, _, _, _ = self.table.section_rows[index]
             found = InfoIndex(elf.bytes_at(offset, size, field), offset, elf.file, field)
         self._by_code = found
         return found
@@ -456,7 +467,7 @@ class Function:
             return count & 0xFF
         if not self._code:
             return None
-        return barriers_of(self.table.file.elf.section_rows[self._code][2])
+        return barriers_of(self.table.section_rows[self._code][2])
 
     @property
     def mbarriers(self) -> int | None:

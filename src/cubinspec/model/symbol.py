@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from cubinspec_generated.codes import (
     SHN_UNDEF,
-    SHN_XINDEX,
     ST_BIND_SHIFT,
     ST_TYPE_MASK,
     STO_CUDA_ENTRY,
@@ -12,7 +11,6 @@ from cubinspec_generated.codes import (
     STT_FUNC,
     STT_SECTION,
 )
-from cubinspec_generated.tables import symbols as table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,12 +27,6 @@ if TYPE_CHECKING:
         @property
         def sections(self) -> SectionList:
             """All sections."""
-
-
-#: Section indices that are none, and can be a symbol's.
-SHN_NAMES = {
-    number: name for number, name in table.SPECIAL_SECTIONS.items() if number != SHN_XINDEX
-}
 
 
 class Symbol:
@@ -113,12 +105,16 @@ class Symbol:
     @property
     def type_name(self) -> str | None:
         """``STT_…`` name."""
-        return table.TYPE_NAMES.get(self.row[1] & ST_TYPE_MASK)
+        from cubinspec_generated.tables.symbols import TYPE_NAMES
+
+        return TYPE_NAMES.get(self.row[1] & ST_TYPE_MASK)
 
     @property
     def bind_name(self) -> str | None:
         """``STB_…`` name."""
-        return table.BIND_NAMES.get(self.row[1] >> ST_BIND_SHIFT)
+        from cubinspec_generated.tables.symbols import BIND_NAMES
+
+        return BIND_NAMES.get(self.row[1] >> ST_BIND_SHIFT)
 
     @property
     def is_entry(self) -> bool:

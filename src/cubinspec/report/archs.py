@@ -159,33 +159,37 @@ class Item(ValueObject):
 
     Attributes:
         kind: ``kernel`` or ``fatbin``.
-        name: mangled name of the kernel, or the way to the fatbin or bare image.
-        where: the library that holds it: a host file, a static library, or the archive or folder
-            around bare images. A kernel is the same wherever its name occurs in one library.
+        name: mangled name of the kernel; ``None`` for a fatbin.
+        provenance: the steps to the fatbin or bare image, or to the first image with the kernel.
         targets: (kind, target) of every image that has it.
     """
 
-    __match_args__ = ("kind", "name", "where", "targets")
+    __match_args__ = ("kind", "name", "provenance", "targets")
     __slots__ = __match_args__
     kind: str
-    name: str
-    where: str
+    name: str | None
+    provenance: tuple[Step, ...]
     targets: set[tuple[str, str]]
 
     def __init__(
-        self, kind: str, name: str, where: str, targets: set[tuple[str, str]] | None = None
+        self,
+        kind: str,
+        name: str | None,
+        provenance: tuple[Step, ...],
+        targets: set[tuple[str, str]] | None = None,
     ) -> None:
         self.kind = kind
         self.name = name
-        self.where = where
+        self.provenance = provenance
         self.targets = set() if targets is None else targets
 
 
 class Inventory:
     """The kernels of a file, and their targets.
 
-    Images are added one by one. Inputs of a device link whose result is in the same file are left
-    out: a driver never sees them.
+    A kernel is the same wherever its name occurs in one library: a host file, a static library, or
+    the archive or folder around bare images. Images are added one by one. Inputs of a device link
+    whose result is in the same file are left out: a driver never sees them.
 
     Attributes:
         fatbins: how many fatbins and bare images there are.
@@ -218,20 +222,21 @@ class Inventory:
         last = image.provenance[-1]
         inner = image.provenance[:-1] if last.kind in ("entry", "cubin") else image.provenance
         name = " → ".join(step.name for step in inner)
-        where = self._where(image)
+        where = self._library(image)
         unit = self._units.get(name)
         if unit is None:
-            unit = self._units[name] = Item("fatbin", name, where)
+            unit = self._units[name] = Item("fatbin", None, inner)
         unit.targets.add(key)
         kernels = self._kernels
         for kernel in _kernel_names(image, arena):
             self._with_kernels.add(name)
             item = kernels.get((where, kernel))
             if item is None:
-                item = kernels[where, kernel] = Item("kernel", kernel, where)
+                item = kernels[where, kernel] = Item("kernel", kernel, image.provenance)
             item.targets.add(key)
 
-    def _where(self, image: Image) -> str:
+    def _library(self, image: Image) -> str:
+        """The way to the library that holds an image."""
         steps = [s.name for s in image.provenance if s.kind in ("file", "member", "compressed")]
         outer = " → ".join(steps[:-1])
         if outer in self._archives:
@@ -340,7 +345,7 @@ def _device_record(
             {
                 "kind": item.kind,
                 "name": item.name,
-                "where": item.where,
+                "provenance": [step.as_dict() for step in item.provenance],
                 "targets": sorted(target for _, target in item.targets),
                 "rule": rule.name,
             }

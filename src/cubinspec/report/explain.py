@@ -38,7 +38,8 @@ def explain(word: str) -> list[Entry]:
 
     Args:
         word: a name (``EIATTR_REGCOUNT``, with or without its prefix), a number (``0x2f``), a
-            section name (``.nv.info.k``) or an architecture (``sm_90a``, ``EF_CUDA_SM90``).
+            section name (``.nv.info.k``), an architecture (``sm_90a``, ``EF_CUDA_SM90``) or a
+            generation (``Hopper``).
 
     Returns:
         Objects with ``table``, ``group``, ``subject`` and the ``entry`` itself, exact names first.
@@ -131,6 +132,8 @@ def names_of(entry: Entry) -> list[str]:
 
 def _is_architecture(word: str, entry: Entry) -> bool:
     if word.upper() == f"{_FLAGS_PREFIX}{entry['sm']}":
+        return True
+    if entry.get("generation") and word.lower() == str(entry["generation"]).lower():
         return True
     for variant in entry["variants"]:
         suffix = "" if variant == "plain" else variant

@@ -28,11 +28,11 @@ def kernel_records(cubin: Cubin, *, every_function: bool = False) -> list[dict[s
     from cubinspec.report.stack import reason_record, reasons_of
 
     functions = cubin.functions if every_function else cubin.kernels
-    records = []
-    for function, reason in zip(functions, reasons_of(cubin, functions), strict=True):
-        record = function_record(cubin, function)
-        record["stack_unknown"] = reason_record(reason)
-        records.append(record)
+    records = [function_record(cubin, function) for function in functions]
+    reasons = reasons_of(cubin, functions)
+    for place, record in enumerate(records):
+        reason = reasons.get(place)
+        record["stack_unknown"] = None if reason is None else reason_record(reason)
     records.sort(key=lambda record: (record["kind"] != "kernel", record["name"]))
     return records
 

@@ -23,7 +23,12 @@ _KINDS = (
     (".ksy", "Kaitai Struct type"),
 )
 _OUTPUT = "output"
-
+#: Schemas of what the writer reads and prints: the kind, and the path in its package.
+_WRITER_SCHEMAS = (
+    ("schema of the YAML form", "yaml_form", "cubin.schema.json"),
+    ("schema of link --map", "linker", "map.schema.json"),
+)
+_GLOSSARY = "glossary.md"
 
 #: Cubins that go with the spec, so that the examples of the README work anywhere.
 SAMPLES = (
@@ -83,10 +88,14 @@ def spec_files() -> list[SpecFile]:
         SpecFile(f"{_OUTPUT}/{path.name}", "schema of --json", path)
         for path in sorted((_package() / "schema").glob("*.json"))
     ]
-    yaml_form = Path("cubinspec_writer", "yaml_form", "cubin.schema.json")
-    for path in (_package().parent / yaml_form, folder.parent / "writer" / yaml_form):
+    for kind, *parts in _WRITER_SCHEMAS:
+        schema = Path("cubinspec_writer", *parts)
+        for path in (_package().parent / schema, folder.parent / "writer" / schema):
+            if path.is_file():
+                found.append(SpecFile(f"{_OUTPUT}/{path.name}", kind, path))
+    for path in (folder / _GLOSSARY, folder.parent / "docs" / _GLOSSARY):
         if path.is_file():
-            found.append(SpecFile(f"{_OUTPUT}/{path.name}", "schema of the YAML form", path))
+            found.append(SpecFile(_GLOSSARY, "glossary", path))
     samples = folder / "samples"
     if not samples.is_dir():
         samples = folder.parent / "tests" / "data" / "cubins"
@@ -105,7 +114,7 @@ def find_spec_file(word: str) -> SpecFile:
         CubinError: there is no such file.
     """
     order = (
-        *("table", "schema of --json", "schema of the YAML form"),
+        *("table", "schema of --json", *(kind for kind, *_ in _WRITER_SCHEMAS)),
         *("Kaitai Struct type", "schema of a table"),
     )
     readable = [file for file in spec_files() if file.kind in order]
@@ -128,8 +137,10 @@ def find_spec_file(word: str) -> SpecFile:
 
 
 def spec_document(file: SpecFile) -> Any:
-    """The content of a file as dictionaries, lists and plain values."""
+    """The content of a file as dictionaries, lists and plain values; a page as its text."""
     text = file.path.read_text("utf-8")
+    if file.name.endswith(".md"):
+        return text
     if file.name.endswith(".json"):
         return json.loads(text)
     import yaml

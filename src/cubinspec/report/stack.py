@@ -7,17 +7,27 @@ pointers leave it open, too.
 
 from __future__ import annotations
 
-from cubinspec_generated.codes import SHN_UNDEF
+from cubinspec.format.callgraph import lists_of
+from cubinspec_generated.codes import (
+    CALLGRAPH_CALLS,
+    CALLGRAPH_INDIRECT_CALLS,
+    SHN_UNDEF,
+    SHT_CUDA_CALLGRAPH,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from cubinspec.model.cubin import Cubin
     from cubinspec.model.function import Function
+    from cubinspec.model.symbol import SymbolList
 
     #: What it is, and the functions that show it.
     Reason = tuple[str, tuple[str, ...]]
+    #: The same, with numbers of symbols.
+    NumberedReason = tuple[str, tuple[int, ...]]
 
 RECURSION = "recursion"
 EXTERNAL = "external"
@@ -25,30 +35,34 @@ INDIRECT = "indirect call"
 
 
 class Calls:
-    """The calls in a cubin, as its call graph lists them."""
+    """Who calls whom in a cubin. Functions are told by the numbers of their symbols.
 
-    __slots__ = ("_calls", "_external", "_indirect")
+    Args:
+        pairs: caller and callee of each call.
+        indirect: functions that call through a pointer.
+        external: functions of other files.
+    """
 
-    def __init__(self, cubin: Cubin) -> None:
-        graph = cubin.callgraph
-        edges = [] if graph is None else graph.calls
-        #: caller -> the functions that it calls
-        self._calls: dict[str, list[str]] = {}
-        self._external: set[str] = set()
-        self._indirect = set() if graph is None else {c.name for c in graph.indirect_calls}
-        if not edges:
-            return
-        # All edges are of one symbol table, whose names are read at once.
-        symbols = edges[0].symbols
-        names, rows, calls = symbols.names, symbols.rows, self._calls
-        for edge in edges:
-            caller, callee = edge.caller_index, edge.callee_index
-            if max(caller, callee) >= len(rows):
-                continue
-            calls.setdefault(names[caller], []).append(names[callee])
-            _, _, _, section, _, _ = rows[callee]
-            if section == SHN_UNDEF:
-                self._external.add(names[callee])
+    __slots__ = ("_callees", "_external", "_indirect", "_pairs")
+
+    def __init__(
+        self, pairs: list[tuple[int, int]], indirect: Iterable[int], external: Iterable[int]
+    ) -> None:
+        self._pairs = pairs
+        self._indirect = frozenset(indirect)
+        self._external = frozenset(external)
+        #: Made when it is first needed.
+        self._callees: dict[int, list[int]] | None = None
+
+    @property
+    def callees(self) -> dict[int, list[int]]:
+        """Caller -> the functions that it calls."""
+        callees = self._callees
+        if callees is None:
+            callees = self._callees = {}
+            for caller, callee in self._pairs:
+                callees.setdefault(caller, []).append(callee)
+        return callees
 
     def may_be_open(self, *, final: bool) -> bool:
         """Whether the stack of any function is open; asked once before functions are."""
@@ -56,9 +70,12 @@ class Calls:
 
     def _has_circle(self) -> bool:
         """Whether functions call each other in a circle."""
-        closed: set[str] = set()
-        for start in self._calls:
-            open_: set[str] = set()
+        callers = {caller for caller, _ in self._pairs}
+        if callers.isdisjoint([callee for _, callee in self._pairs]):
+            return False  # no function that is called calls another
+        closed: set[int] = set()
+        for start in callers:
+            open_: set[int] = set()
             todo = [(start, True)]
             while todo:
                 function, entering = todo.pop()
@@ -70,51 +87,97 @@ class Calls:
                 elif function not in closed:
                     open_.add(function)
                     todo.append((function, False))
-                    todo += [(callee, True) for callee in self._calls.get(function, ())]
+                    todo += [(callee, True) for callee in self.callees.get(function, ())]
         return False
 
-    def reason(self, name: str, *, final: bool) -> Reason | None:
+    def reason(self, number: int, *, final: bool) -> NumberedReason | None:
         """Why the stack of a function is open; ``None`` when the call graph does not tell.
 
         Args:
             final: the device link is done, which follows pointers and knows all functions.
         """
-        path: list[str] = []
-        done: set[str] = set()
-        external = indirect = ""
-        todo: list[tuple[str, bool]] = [(name, True)]
+        path: dict[int, None] = {}
+        done: set[int] = set()
+        external: int | None = None
+        indirect: int | None = None
+        todo: list[tuple[int, bool]] = [(number, True)]
         while todo:
             function, entering = todo.pop()
             if not entering:
-                path.pop()
+                path.popitem()
                 continue
             if function in path:
-                return RECURSION, (*path[path.index(function) :], function)
+                way = [*path]
+                return RECURSION, (*way[way.index(function) :], function)
             if function in done:
                 continue
             done.add(function)
-            path.append(function)
+            path[function] = None
             todo.append((function, False))
-            if function in self._external:
-                external = external or function
-            if function in self._indirect:
-                indirect = indirect or function
-            todo += [(callee, True) for callee in reversed(self._calls.get(function, ()))]
-        if external and not final:
+            if external is None and function in self._external:
+                external = function
+            if indirect is None and function in self._indirect:
+                indirect = function
+            todo += [(callee, True) for callee in reversed(self.callees.get(function, ()))]
+        if external is not None and not final:
             return EXTERNAL, (external,)
-        return (INDIRECT, (indirect,)) if indirect else None
+        return None if indirect is None else (INDIRECT, (indirect,))
 
 
-def reason_of(function: Function, calls: Calls, *, final: bool) -> Reason | None:
-    """Why the stack of a function is not known; ``None`` when it is, or when nothing tells.
+def _read_calls(cubin: Cubin, index: int, symbols: SymbolList) -> Calls:
+    """The calls that the call graph in section ``index`` lists.
 
     Args:
-        calls: of its cubin.
-        final: whether the device link is done.
+        symbols: that it refers to.
     """
-    if function.stack is not None and (final or function.min_stack_size is not None):
-        return None
-    return calls.reason(function.name, final=final)
+    pairs: list[tuple[int, int]] = []
+    indirect: list[int] = []
+    rows, count = symbols.rows, len(symbols)
+    all_pairs = cubin.callgraph_pairs(index)
+    firsts, seconds = zip(*all_pairs, strict=True) if all_pairs else ((), ())
+    for marker, start, stop in lists_of(firsts, seconds):
+        if marker == CALLGRAPH_CALLS:
+            # a callee without a symbol calls nothing that is known
+            found = all_pairs[start:stop]
+            pairs += [(caller, callee) for caller, callee in found if callee < count]
+        elif marker == CALLGRAPH_INDIRECT_CALLS:
+            indirect += firsts[start:stop]
+    external = []
+    for _, callee in pairs:
+        _, _, _, section, _, _ = rows[callee]
+        if section == SHN_UNDEF:
+            external.append(callee)
+    return Calls(pairs, indirect, external)
+
+
+def reasons_of(cubin: Cubin, functions: list[Function]) -> dict[int, Reason]:
+    """Why stacks of functions are not known, by the places of the functions in the list."""
+    index = cubin.elf.find_section(SHT_CUDA_CALLGRAPH)
+    if index is None:
+        return {}
+    final = not cubin.header.is_relocatable
+    symbols = cubin.linked_symbols(index)
+    calls = _read_calls(cubin, index, symbols)
+    if not calls.may_be_open(final=final):
+        return {}
+    reasons: dict[int, Reason] = {}
+    for place, function in enumerate(functions):
+        if function.stack is not None and (final or function.min_stack_size is not None):
+            continue
+        number = _number_in(symbols, function)
+        found = None if number is None else calls.reason(number, final=final)
+        if found is not None:
+            kind, numbers = found
+            reasons[place] = kind, tuple([symbols[number].name for number in numbers])
+    return reasons
+
+
+def _number_in(symbols: SymbolList, function: Function) -> int | None:
+    """The number of a function's symbol in the table that the call graph refers to."""
+    if function.table.symbols is symbols:
+        return function.symbol_index
+    twin = symbols.get(function.name)  # the function was read of the Mercury half
+    return None if twin is None else twin.index
 
 
 def reason_text(reason: Reason, *, mangled: bool = False) -> str:
@@ -128,18 +191,7 @@ def reason_text(reason: Reason, *, mangled: bool = False) -> str:
     return f"{kind} {names[0]}" if kind == EXTERNAL else f"{kind} in {names[0]}"
 
 
-def reasons_of(cubin: Cubin, functions: list[Function]) -> list[Reason | None]:
-    """For each function of a cubin, why its stack is not known; ``None`` where it is."""
-    calls = Calls(cubin)
-    final = not cubin.header.is_relocatable
-    if not calls.may_be_open(final=final):
-        return [None] * len(functions)
-    return [reason_of(function, calls, final=final) for function in functions]
-
-
-def reason_record(reason: Reason | None) -> dict[str, Any] | None:
+def reason_record(reason: Reason) -> dict[str, Any]:
     """The reason as JSON knows it."""
-    if reason is None:
-        return None
     kind, functions = reason
     return {"kind": kind, "functions": list(functions)}

@@ -11,6 +11,7 @@ from cubinspec.errors import CubinError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from multiprocessing.connection import Connection
 
     from cubinspec.containers import Image
     from cubinspec.containers.arena import Arena
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 #: Below this size a second process costs more than it brings.
 MIN_PARALLEL_BYTES = 32 << 20
+#: Results that another process sends at once.
+_BATCH = 16
 
 
 class Workers:
@@ -95,12 +98,8 @@ def share_of(
             yield number, image
 
 
-def work_on_share(path: str, share: int, shares: int, work: Work, cost: Cost) -> list[Result]:
-    """Results for a share of the images of a file, in order."""
-    return list(_results(path, share, shares, work, cost))
-
-
 def _results(path: str, share: int, shares: int, work: Work, cost: Cost) -> Iterator[Result]:
+    """Results for a share of the images of a file, in order."""
     from cubinspec.containers import images
     from cubinspec.containers.arena import Arena
 
@@ -114,6 +113,65 @@ def _results(path: str, share: int, shares: int, work: Work, cost: Cost) -> Iter
             yield number, None, error
 
 
+class _Share:
+    """A process that works on a share of a file and sends results while it goes on.
+
+    Args:
+        path, share, shares, work, cost: see :func:`work_on_file`.
+
+    Attributes:
+        connection: where results come from.
+        is_done: whether all have come.
+    """
+
+    def __init__(self, path: str, share: int, shares: int, work: Work, cost: Cost) -> None:
+        from multiprocessing import Pipe, Process
+
+        self._task = (path, share, shares, work, cost)
+        self.connection, sending = Pipe(duplex=False)
+        self._process = Process(target=_send_results, args=(sending, *self._task), daemon=True)
+        self._process.start()
+        sending.close()
+        self._last = -1
+        self.is_done = False
+
+    def receive(self) -> list[Result]:
+        """Results that have come, or the first that will."""
+        try:
+            found: list[Result] = self.connection.recv()
+        except (EOFError, OSError):  # it was killed, probably because memory ran out: do it here
+            found = [result for result in _results(*self._task) if _number_of(result) > self._last]
+            self.is_done = True
+            return found
+        if found:
+            self._last = _number_of(found[-1])
+        else:
+            self.is_done = True
+        return found
+
+    def end(self) -> None:
+        """End the process, which may be at work."""
+        self._process.kill()
+        self._process.join()
+        self.connection.close()
+
+
+def _send_results(
+    connection: Connection, path: str, share: int, shares: int, work: Work, cost: Cost
+) -> None:
+    """In a process of its own: send results in batches, at the end an empty one."""
+    _end_when_interrupted()
+    batch: list[Result] = []
+    for result in _results(path, share, shares, work, cost):
+        batch.append(result)
+        if len(batch) == _BATCH:
+            connection.send(batch)
+            batch = []
+    if batch:
+        connection.send(batch)
+    connection.send([])
+
+
 def work_on_file(
     path: str,
     work: Work,
@@ -121,7 +179,7 @@ def work_on_file(
     cost: Cost = stored_size,
     step: Callable[[str, int], None] = lambda text, count: None,
 ) -> Iterator[Result]:
-    """Results for all images of a file, in file order.
+    """Results for all images of a file, in file order, each as soon as those before it are there.
 
     Args:
         work: a function of a module; what it returns is sent between processes.
@@ -132,30 +190,39 @@ def work_on_file(
     Raises:
         FileAccessError: the file cannot be opened.
     """
-    if jobs <= 1:
-        for result in _results(path, 0, 1, work, cost):
-            step("", 1)
-            yield result
-        return
-    from concurrent.futures.process import BrokenProcessPool
-    from heapq import merge
+    shares: list[_Share] = []
+    try:
+        shares += [_Share(path, share, jobs, work, cost) for share in range(1, jobs)]
+        early: dict[int, Result] = {}
+        due = 0
+        for batch in _batches(_results(path, 0, jobs, work, cost), shares, step):
+            early.update(zip(map(_number_of, batch), batch, strict=True))
+            while due in early:
+                yield early.pop(due)
+                due += 1
+    finally:
+        for each in shares:
+            each.end()
 
-    with Workers(jobs - 1) as workers:
-        pool = workers.pool
-        futures = [
-            pool.submit(work_on_share, path, share, jobs, work, cost) for share in range(1, jobs)
-        ]
-        own = []
-        for result in _results(path, 0, jobs, work, cost):
-            step("", jobs)
-            own.append(result)
-        shares = [own]
-        for share, future in enumerate(futures, 1):
-            try:
-                shares.append(future.result())
-            except BrokenProcessPool:  # killed, probably because memory ran out: do it here
-                shares.append(work_on_share(path, share, jobs, work, cost))
-    yield from merge(*shares, key=_number_of)
+
+def _batches(
+    own: Iterator[Result], shares: list[_Share], step: Callable[[str, int], None]
+) -> Iterator[list[Result]]:
+    """Results of this process and of the others, as they come."""
+    for result in own:
+        step("", 1 + len(shares))
+        yield [result]
+        for share in shares:
+            while not share.is_done and share.connection.poll():
+                yield share.receive()
+    if shares:
+        from multiprocessing.connection import wait
+
+        while waiting := [share for share in shares if not share.is_done]:
+            ready = wait([share.connection for share in waiting])
+            for share in waiting:
+                if share.connection in ready:
+                    yield share.receive()
 
 
 def _number_of(result: Result) -> int:

@@ -78,15 +78,20 @@ def import_fsspec(path: str) -> Any:
 
 def scan_task(task: Task) -> list[Row]:
     """All rows of a task. Faults are rows too: nothing is raised for bad input."""
+    return [row for rows in rows_by_image(task) for row in rows]
+
+
+def rows_by_image(task: Task) -> Iterator[list[Row]]:
+    """The rows of a task, those of one image after the other."""
     arena = Arena()
-    rows: list[Row] = []
     try:
         source = open_source(task.path)
     except CubinError as error:
-        return [fault_row(task.path, task.path, None, error)] if task.share == 0 else []
+        if task.share == 0:
+            yield [fault_row(task.path, task.path, None, error)]
+        return
     for number, image in share_of(images_of(source), task.share, task.shares):
-        rows.extend(rows_of_image(task.path, number, image, arena, relocatable=task.relocatable))
-    return rows
+        yield rows_of_image(task.path, number, image, arena, relocatable=task.relocatable)
 
 
 def rows_of_image(

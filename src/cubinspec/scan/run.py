@@ -6,7 +6,14 @@ from cubinspec.containers.sniff import HOSTS, SNIFF_BYTES, sniff
 from cubinspec.containers.walk import files_below
 from cubinspec.errors import CubinError, FileAccessError, MissingPackageError
 from cubinspec.scan.parallel import MIN_PARALLEL_BYTES, Workers
-from cubinspec.scan.rows import Task, fault_row, import_fsspec, open_source, scan_task
+from cubinspec.scan.rows import (
+    Task,
+    fault_row,
+    import_fsspec,
+    open_source,
+    rows_by_image,
+    scan_task,
+)
 from cubinspec.scan.schema import COLUMNS
 from cubinspec.values import listed
 
@@ -22,8 +29,11 @@ if TYPE_CHECKING:
 MAX_ATTEMPTS = 3
 #: Time in which a Dask scheduler must answer.
 DASK_TIMEOUT = "30s"
-#: Rows gathered before they are written: a parquet row group of a few megabytes.
-ROWS_PER_GROUP = 50_000
+#: Rows gathered before they are written as a parquet row group; as Python objects they take tens of
+#: megabytes.
+ROWS_PER_GROUP = 20_000
+#: Rows that are handed on at once.
+_ROWS_AT_ONCE = 5_000
 
 
 def tasks_for(paths: PathName | Iterable[PathName], *, relocatable: bool = False) -> Iterator[Task]:
@@ -90,14 +100,32 @@ def scan(
 
     Args:
         jobs: processes; a process that dies loses nothing, its tasks are done again.
-        step: gets the rows of each task when it ends, for progress.
+        step: gets rows as they are found, for progress.
         relocatable: kernels of superseded images too.
 
     Raises:
         FileAccessError: a URL cannot be listed.
     """
     tasks = list(tasks_for(paths, relocatable=relocatable))
+    if jobs <= 1 or len(tasks) == 1:
+        return _here(tasks, step)
     return _in_order(tasks, _ended(tasks, jobs), step)
+
+
+def _here(tasks: list[Task], step: Callable[[list[Row]], None] | None) -> Iterator[list[Row]]:
+    """Rows of tasks that are done in this process; nothing is shared, so files are read whole."""
+    for task in tasks:
+        if task.share:
+            continue
+        batch: list[Row] = []
+        for rows in rows_by_image(Task(task.path, relocatable=task.relocatable)):
+            if step is not None:
+                step(rows)
+            batch += rows
+            if len(batch) >= _ROWS_AT_ONCE:
+                yield batch
+                batch = []
+        yield batch
 
 
 def _in_order(
@@ -119,7 +147,9 @@ def _in_order(
             together = [row for number in range(begin, stop) for row in found.pop(number)]
             if stop - begin > 1:
                 together.sort(key=_image_number)
-            yield together
+            while together:
+                yield together[:_ROWS_AT_ONCE]
+                del together[:_ROWS_AT_ONCE]
             begin = stop
 
 
@@ -130,10 +160,6 @@ def _image_number(row: Row) -> int:
 
 def _ended(tasks: list[Task], jobs: int) -> Iterator[tuple[int, list[Row]]]:
     """Number and rows of each task, as they end."""
-    if jobs <= 1 or len(tasks) == 1:
-        for number, task in enumerate(tasks):
-            yield number, scan_task(task)
-        return
     from concurrent.futures import FIRST_COMPLETED, Future, wait
     from concurrent.futures.process import BrokenProcessPool
 
