@@ -7,7 +7,7 @@ DEMO := $(addprefix $(SAMPLES)/,kernels.sm_75.exe.cubin cluster_sm90.sm_90.exe.c
   spills.sm_90.regs32exe.cubin tcgen05_sm100a.sm_100a.exe.cubin)
 WORKERS ?= auto
 
-.PHONY: help venv demo test test-corpus gen check-gen check-ide check-languages samples corpus link-cases link-stored newuser bench lint types \
+.PHONY: help venv demo test test-corpus gen check-gen check-ide check-languages samples corpus link-cases link-stored link-sweep link-real link-sweep-ptx newuser bench bench-quick lint types \
   bless clean
 
 help: ## what can be made here
@@ -72,14 +72,26 @@ corpus: $(VENV)/.dev ## fetch the development wheels and extract their cubins in
 link-cases: $(VENV)/.dev ## every link case against nvlink, all targets (ARCH=80,90: only these)
 	$(PY) -m tools.linkcases $(if $(ARCH),--arch $(ARCH))
 
+link-sweep: $(VENV)/.dev ## every attribute code and section name as synthetic input against nvlink (ARCH=80,90: only these)
+	$(PY) -m tools.linkcases.sweep $(if $(ARCH),--arch $(ARCH))
+
 link-stored: $(VENV)/.dev ## the same from stored inputs and hashes: no tool of NVIDIA runs
 	$(PY) -m tools.linkcases --stored $(if $(ARCH),--arch $(ARCH))
 
+link-real: $(VENV)/.dev ## compile real programs with nvcc, link them with nvlink and here (ARCH=80,90a: only these)
+	$(PY) -m tools.linkcases.programs $(if $(ARCH),--arch $(ARCH))
+
+link-sweep-ptx: $(VENV)/.dev ## every form of PTX in eight places, linked by nvlink and here (ARCH=80,90a: only these)
+	$(PY) -m tools.linkcases.ptxsweep $(if $(ARCH),--arch $(ARCH),--page)
+
 newuser: $(VENV)/.dev ## build the package, install it elsewhere, try README and public wheels (CI=1: few)
-	$(PY) -m tools.newuser $(if $(CI),--ci)
+	$(PY) -m tools.newuser $(if $(CI),--ci) $(PYTHONS:%=--python %)
 
 bench: $(VENV)/.bench ## measure against the peers and write docs/performance.md
 	$(PY) -m tools.bench
+
+bench-quick: $(VENV)/.bench ## the same in a few minutes; prints the page and leaves the file
+	$(PY) -m tools.bench --seconds 2 --print
 
 lint: $(VENV)/.dev ## ruff: rules and format; numbers of the spec stand by name
 	$(VENV)/bin/ruff check .

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from cubinspec.model.symbol import Symbol as Symbol
     from cubinspec.report.coverage import Coverage as Coverage
     from cubinspec.report.coverage import coverage as coverage
+    from cubinspec.report.occupancy import Occupancy as Occupancy
+    from cubinspec.report.occupancy import occupancy as occupancy
 
 __all__ = [
     "Coverage",
@@ -31,6 +33,7 @@ __all__ = [
     "CubinError",
     "Function",
     "Image",
+    "Occupancy",
     "Section",
     "Symbol",
     "__version__",
@@ -38,6 +41,7 @@ __all__ = [
     "identify",
     "images",
     "kernels",
+    "occupancy",
 ]
 
 #: Public name -> module; imported on first use, since `cubinspec --version` needs none of them.
@@ -47,12 +51,14 @@ _HOMES = {
     "CubinError": "cubinspec.errors",
     "Function": "cubinspec.model.function",
     "Image": "cubinspec.containers",
+    "Occupancy": "cubinspec.report.occupancy",
     "Section": "cubinspec.model.section",
     "Symbol": "cubinspec.model.symbol",
     "coverage": "cubinspec.report.coverage",
     "identify": "cubinspec.containers",
     "images": "cubinspec.containers",
     "kernels": "cubinspec.containers",
+    "occupancy": "cubinspec.report.occupancy",
 }
 
 
@@ -68,4 +74,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

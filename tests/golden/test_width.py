@@ -92,6 +92,28 @@ def test_a_table_fits_the_terminal(name: str, width: int, folder: Path) -> None:
     assert out == kept.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("name", COMMANDS)
+def test_headings_fit_the_terminal_too(name: str, width: int, folder: Path, tmp_path: Path) -> None:
+    deep = tmp_path / ("folder" * 40)
+    deep.mkdir()
+    for file in folder.iterdir():
+        (deep / file.name).symlink_to(file)
+    words = [
+        str(deep / word) if word.endswith((".so", ".cubin")) else word for word in COMMANDS[name]
+    ]
+    assert max(map(len, shown(words, width, folder).splitlines())) <= width
+
+
+def test_lists_of_targets_and_reasons_fit_the_terminal(tmp_path: Path) -> None:
+    for number, file in enumerate(sorted(CUBINS.glob("small.sm_*.exe.cubin"))):
+        (tmp_path / f"{number}.cubin").write_bytes(file.read_bytes())
+    (tmp_path / "lib.so").write_bytes(elf_host({".nv_fatbin": simple_fatbin()}))
+    out = shown(["archs", "--why", "--all", "."], 80, tmp_path)
+    assert "no code for sm_35: " in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
 @pytest.mark.parametrize("words", [COMMANDS["kernels"], COMMANDS["size"], COMMANDS["params"]])
 def test_whole_names_on_request_and_in_pipes(
     words: list[str], folder: Path, monkeypatch: Patch, capsys: pytest.CaptureFixture[str]

@@ -32,7 +32,10 @@ MERCURY = SAMPLES / "calls.sm_100.rel.cubin"
 
 @pytest.mark.parametrize("module", [cubinspec, cubinspec_writer, cubinspec_writer.linker])
 def test_completion_shows_all_public_names(module: Any) -> None:
-    script = f"import {module.__name__} as m; assert set(m.__all__) <= set(dir(m)), dir(m)"
+    script = (
+        f"import {module.__name__} as m; shown = [n for n in dir(m) if n[:2] != '__']; "
+        "assert set(shown) == {n for n in m.__all__ if n[:2] != '__'}, shown"
+    )
     subprocess.run([sys.executable, "-c", script], check=True)
     assert all(getattr(module, name) is not None for name in module.__all__)
 
@@ -133,6 +136,26 @@ def test_tables_keep_integers(tmp_path: Path) -> None:
     assert table.column("max_threads").to_pylist() == [k.max_threads for k in cubin.kernels]
     assert table.schema.field("max_threads").type == pyarrow.int64()
     assert FunctionList().to_arrow().schema == table.schema
+
+
+def test_data_frames_keep_integers_as_the_guide_says() -> None:
+    pytest.importorskip("pyarrow")
+    kernels = cubinspec.kernels(MERCURY).to_arrow()  # noqa: F841  DuckDB finds it by its name
+    limits = [kernel.max_threads for kernel in cubinspec.kernels(MERCURY)]
+    assert None in limits
+    duckdb = pytest.importorskip("duckdb")
+    assert [row[0] for row in duckdb.sql("SELECT max_threads FROM kernels").fetchall()] == limits
+
+
+def test_polars_and_pandas_keep_integers_as_the_guide_says() -> None:
+    pytest.importorskip("pyarrow")
+    polars, pandas = pytest.importorskip("polars"), pytest.importorskip("pandas")
+    table = cubinspec.kernels(MERCURY).to_arrow()
+    limits = [kernel.max_threads for kernel in cubinspec.kernels(MERCURY)]
+    assert polars.from_arrow(table)["max_threads"].to_list() == limits
+    frame = table.to_pandas(types_mapper=pandas.ArrowDtype)
+    assert [None if value is pandas.NA else value for value in frame["max_threads"]] == limits
+    assert str(frame["max_threads"].dtype) == "int64[pyarrow]"
 
 
 def test_rows_are_flat() -> None:

@@ -10,9 +10,11 @@ from typing import Any
 import jsonschema
 import pytest
 
-from cubinspec.cli import main
+from cubinspec.cli import COMMANDS as CLI
+from cubinspec.cli import load, main
 from cubinspec.cli.json_output import Records, encode, head_of, text_of
-from cubinspec.cli.options import Arguments
+from cubinspec.cli.options import FORMS, Arguments
+from cubinspec.containers.fatbin_write import container, entry_for
 from cubinspec.model.cubin import Cubin
 from cubinspec.report.kernels import KernelTexts, kernel_records
 from tests.malformed.recipe import SAMPLES
@@ -21,6 +23,12 @@ from tests.unit.containers_kit import cubin, linked_host, simple_fatbin, zip_of
 SCHEMAS = files("cubinspec").joinpath("schema")
 COMMANDS = ("images", "archs", "size", "params", "ptx", "scan", "kernels", "dump", "tree")
 COMMANDS += ("coverage", "check", "explain")
+
+
+#: Commands that print in several forms.
+COMMANDS_THAT_READ = [
+    name for name in CLI if "--jsonl" in {n for o in load(name).OPTIONS for n in o.names}
+]
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +52,8 @@ def words_for(command: str, wheel: Path) -> list[str]:
     if command == "explain":
         return ["explain", "EIATTR_REGCOUNT", "sm_90"]
     words = [command, str(wheel)]
+    if command == "archs":
+        words += ["--why", "--require", "sm_35"]
     if command in ("dump", "tree"):
         words += ["--image", "good.cubin"]
     return [*words, "--jobs", "1"] if command in ("scan", "kernels") else words
@@ -79,12 +89,41 @@ def test_what_comes_of_a_wheel_with_faults_fits_the_schema(
     assert records or command == "check"
 
 
-@pytest.mark.parametrize("command", [name for name in COMMANDS if name != "archs"])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_no_text_shows_the_way_to_an_image(
     command: str, wheel: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = output(capsys, *words_for(command, wheel), "--json")
     assert "→" not in json.dumps(json.loads(text), ensure_ascii=False)
+
+
+def test_what_has_no_code_says_where_it_is(
+    wheel: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (report,) = json.loads(output(capsys, *words_for("archs", wheel), "--json"))
+    (record,) = [gpu for gpu in report["gpus"] if gpu["gpu"] == "sm_35"]
+    kernels = [item for item in record["missing"] if item["kind"] == "kernel"]
+    assert len(kernels) == record["items"] > 1
+    for item in kernels:
+        kinds = [step["kind"] for step in item["provenance"]]
+        assert kinds in (["file", "member", "fatbin", "entry"], ["file", "member"])
+        assert item["provenance"][0]["name"] == str(wheel)
+    path = tmp_path / "data.fatbin"
+    path.write_bytes(container([entry_for(cubin("data_only.sm_80.exe.cubin"))]))
+    (report,) = json.loads(output(capsys, "archs", "--require", "sm_35", "--json", str(path)))
+    (record,) = [gpu for gpu in report["gpus"] if gpu["gpu"] == "sm_35"]
+    (item,) = record["missing"]
+    assert (item["kind"], item["name"]) == ("fatbin", None)
+    assert [step["kind"] for step in item["provenance"]] == ["file", "fatbin"]
+
+
+def test_two_forms_at_once_are_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    for command in COMMANDS_THAT_READ:
+        options = {name for option in load(command).OPTIONS for name in option.names}
+        given = [form for form in FORMS if form in options]
+        assert len(given) > 1, command
+        assert main([command, "absent", *given[-2:]]) == 2
+        assert f"{given[-2]} and {given[-1]} exclude each other" in capsys.readouterr().err
 
 
 def test_schemas_need_no_domain() -> None:

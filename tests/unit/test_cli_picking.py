@@ -72,6 +72,15 @@ def test_nothing_that_fits_is_said(command: str, container: str, capsys: Capture
     assert "no cubin in it fits --kernel nobody" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", [*ONE, *ALL])
+def test_a_target_that_fits_nothing_is_told(command: str, container: str, capsys: Capture) -> None:
+    assert main([command, container, "--arch", "sm_70"]) == 1
+    found = "no cubin in it fits --arch sm_70; there is code for sm_100 sm_90"
+    assert found in capsys.readouterr().err
+    assert main([command, container, "--arch", "sm_70,90"]) == 0
+    assert "no image is for sm_70; there are sm_100 sm_90" in capsys.readouterr().err
+
+
 def test_a_kernel_picks_the_cubin_that_has_it(tmp_path: Path, capsys: Capture) -> None:
     path = tmp_path / "both.zip"
     path.write_bytes(zip_of({"a": cubin(), "b": cubin(NAMES)}))

@@ -10,7 +10,14 @@ import pytest
 from tests.malformed.recipe import SAMPLES
 from tests.unit.containers_kit import simple_fatbin, zip_of
 from tools.newuser import public
-from tools.newuser.__main__ import Failed, call, wanted
+from tools.newuser.__main__ import (
+    Failed,
+    call,
+    claimed_versions,
+    interpreters,
+    version_of,
+    wanted,
+)
 
 CHECKS = dict(public.CHECKS)
 
@@ -47,3 +54,14 @@ def test_ci_tries_fewer_wheels() -> None:
 def test_a_program_that_fails_is_quoted(tmp_path: Path) -> None:
     with pytest.raises(Failed, match="no such sample"):
         call([sys.executable, "-c", "raise SystemExit('no such sample')"], tmp_path)
+
+
+def test_claimed_pythons_are_found_and_stubs_are_not(tmp_path: Path) -> None:
+    own = ".".join(map(str, sys.version_info[:2]))
+    assert own in claimed_versions()
+    stub = tmp_path / "python3.12"
+    stub.write_text("#!/bin/sh\nexit 127\n")
+    stub.chmod(0o755)
+    assert version_of(str(stub)) is None
+    assert version_of(str(tmp_path / "absent")) is None
+    assert interpreters([str(stub), sys.executable])[own] == sys.executable

@@ -39,6 +39,7 @@ def test_only_what_users_choose_is_an_extra() -> None:
 def test_the_samples_of_the_wheel_are_those_that_the_code_knows() -> None:
     included = project()["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
     assert included.pop("ksy") == "cubinspec/spec"
+    assert included.pop("docs/glossary.md") == "cubinspec/spec/glossary.md"
     assert included == {
         f"tests/data/cubins/{name}": f"cubinspec/spec/samples/{name}" for name in SAMPLES
     }
@@ -59,6 +60,36 @@ def test_an_index_page_has_no_link_into_the_repository() -> None:
     assert for_index("![a](docs/a.svg)\n\nsee [b](docs/b.md#c), [docs/d.md](docs/d.md)") == (
         "see b (`docs/b.md`), `docs/d.md`"
     )
+
+
+def test_one_setting_gives_the_index_all_addresses() -> None:
+    pytest.importorskip("hatchling")
+    from tools.package.readme import addresses, for_index
+
+    home = "https://example.org/cubinspec"
+    text = for_index((ROOT / "README.md").read_text("utf-8"), home)
+    targets = re.findall(r"\]\(([^)]*)\)", text)
+    assert len(targets) > 5
+    assert all(target.startswith(home) for target in targets)
+    for target in targets:
+        path = target.removeprefix(home).split("/main/")[1].partition("#")[0]
+        assert (ROOT / path).exists(), target
+    assert for_index("![a](docs/a.svg)\n\nsee [b](docs/b.md#c)", home) == (
+        f"![a]({home}/raw/main/docs/a.svg)\n\nsee [b]({home}/blob/main/docs/b.md#c)"
+    )
+    for name, address in addresses(home).items():
+        assert address.startswith(home), name
+        _, branch, path = address.partition("/blob/main/")
+        assert not branch or (ROOT / path).exists(), address
+
+
+def test_no_address_is_made_up() -> None:
+    pytest.importorskip("hatchling")
+    from tools.package.readme import addresses
+
+    hook = project()["tool"]["hatch"]["metadata"]["hooks"]["custom"]
+    assert addresses(hook["home"]) == {} or hook["home"].startswith("https://")
+    assert "urls" not in project()["project"]
 
 
 def test_a_missing_package_is_named_once_per_file_with_its_place(

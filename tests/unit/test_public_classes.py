@@ -34,8 +34,8 @@ _FURTHER = (
 #: Classes that are no values: what they are instead.
 VIEWS = {
     "cubinspec.containers.image.Image": "a view of a container",
-    "cubinspec.containers.kernels.FoundKernel": "a view of a cubin in a container",
-    "cubinspec.containers.kernels.FoundKernels": "an iterator",
+    "cubinspec.containers.found.FoundKernel": "a view of a cubin in a container",
+    "cubinspec.containers.found.FoundKernels": "an iterator",
     "cubinspec.model.cubin.Cubin": "a view of a file",
     "cubinspec.model.function.Function": "a view of a cubin",
     "cubinspec.model.section.Section": "a view of a cubin",

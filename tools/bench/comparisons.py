@@ -62,6 +62,8 @@ class Inside:
 BARE = Command("python -c pass", ("{python}", "-c", "pass"))
 VERSION = Command("cubinspec --version", ("{cubinspec}", "--version"))
 KERNELS = Command("cubinspec kernels", ("{cubinspec}", "kernels"))
+#: As JSON, which has every figure and every parameter; it costs at most twice the table.
+JSON = Command("cubinspec kernels --json", ("{cubinspec}", "kernels", "--json"))
 DECODE = Command("cubinspec, everything decoded:", ("{python}", "{peers}/ours_decode.py"))
 RES_USAGE = Command("cuobjdump -res-usage", ("{cuobjdump}", "-res-usage"))
 DUMP_ELF = Command("cuobjdump -elf", ("{cuobjdump}", "-elf"))
@@ -73,6 +75,9 @@ GALLERY = Command("elf.ksy in Python", ("{python}", "{peers}/gallery_decode.py",
 _LINKED = ("-o", "{scratch}/linked.cubin")
 LINK = Command("cubinspec link", ("{cubinspec}", "link", "-arch=sm_90", *_LINKED))
 NVLINK = Command("nvlink", ("{nvlink}", "-arch=sm_90", *_LINKED))
+#: A target whose files have a Mercury half: what the finalizer makes of it is imitated.
+LINK_100 = Command("cubinspec link", ("{cubinspec}", "link", "-arch=sm_100", *_LINKED))
+NVLINK_100 = Command("nvlink", ("{nvlink}", "-arch=sm_100", *_LINKED))
 
 REEMIT = Command("cubinspec, described and emitted:", ("{python}", "{peers}/ours_emit.py"))
 #: Lays everything out once more, from the description alone, and compares.
@@ -113,6 +118,7 @@ COMPARISONS = (
     Comparison(TABLE, KERNELS.on("sections_30k"), RES_USAGE.on("sections_30k"), 0.4),
     Comparison(TABLE, KERNELS.on("sections_66k"), RES_USAGE.on("sections_66k"), 0.2),
     Comparison(TABLE, KERNELS.on("big"), RES_USAGE.on("big"), 0.5),
+    Comparison(TABLE, JSON.on("many"), KERNELS.on("many"), 2.0),
     Comparison(ALL, DECODE.on("many"), LIEF.on("many"), 0.2),
     Comparison(ALL, DECODE.on("many"), ELFTOOLS.on("many"), 0.2),
     Comparison(ALL, DECODE.on("many"), GALLERY.on("many"), 0.2),
@@ -126,12 +132,14 @@ COMPARISONS = (
     Comparison(EMIT, REEMIT.on("big"), LIEF_WRITE.on("big"), None),
     Comparison(LINKING, LINK.on("pair"), BARE, 2.5),
     Comparison(LINKING, LINK.on("many"), NVLINK.on("many"), 3.0),
+    Comparison(LINKING, LINK_100.on("mercury"), NVLINK_100.on("mercury"), 1.0),
     Comparison(LINKING, LINK.on("objects"), NVLINK.on("objects"), 3.0),
     Comparison(LINKING, LINK.on("sections_66k"), NVLINK.on("sections_66k"), 2.0),
     Comparison(CONTAINERS, IMAGES.on("library"), LIST_ELF.on("library"), 0.1),
     Comparison(CONTAINERS, MANGLED_1.on("library"), RES_USAGE.on("library"), 1.0),
     Comparison(CONTAINERS, MANGLED.on("library"), RES_USAGE.on("library"), 0.6),
     Comparison(CONTAINERS, KERNELS.on("library"), RES_USAGE.on("library"), None),
+    Comparison(CONTAINERS, JSON.on("library"), KERNELS.on("library"), 2.0),
     Comparison(CONTAINERS, EXTRACT.on("library"), EXTRACT_ELF.on("library"), 1.0),
     Comparison(CONTAINERS, SCAN_1.on("library"), DECOMPRESS.on("library"), None),
     Comparison(CONTAINERS, SCAN.on("library"), DECOMPRESS.on("library"), None),
@@ -144,6 +152,7 @@ PEAK_LIMITS = (
     PeakLimit(EMIT, REEMIT.on("many"), times_file=(4.0, "many")),
     PeakLimit(EMIT, REEMIT.on("big"), times_file=(4.0, "big")),
     PeakLimit(LINKING, LINK.on("many"), times_peer=(3.0, NVLINK.on("many"))),
+    PeakLimit(LINKING, LINK_100.on("mercury"), times_peer=(3.0, NVLINK_100.on("mercury"))),
     PeakLimit(LINKING, LINK.on("objects"), times_peer=(3.0, NVLINK.on("objects"))),
     PeakLimit(LINKING, LINK.on("sections_66k"), times_peer=(3.0, NVLINK.on("sections_66k"))),
 )

@@ -189,6 +189,12 @@ INPUTS: dict[str, Input | Program | Library] = {
     for entry in (
         Input("small", "one kernel, one device function", lambda: many_ptx(1)),
         Input("many", "2,000 kernels + 2,000 device functions", lambda: many_ptx(2000)),
+        Input(
+            "mercury",
+            "the same for sm_100, with a Mercury half beside the SASS half",
+            lambda: many_ptx(2000),
+            ("-arch=sm_100", "-c"),
+        ),
         Input("sections_30k", "5,000 kernels + 5,000 device functions", lambda: many_ptx(5000)),
         Input(
             "sections_66k",

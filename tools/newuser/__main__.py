@@ -10,10 +10,12 @@ from __future__ import annotations
 import argparse
 import csv
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,13 +74,16 @@ def build(folder: Path) -> Path:
     return wheel
 
 
-def install(what: Path, folder: Path) -> str:
+def install(what: Path, folder: Path, base: str = sys.executable) -> str:
     """Install a wheel or source archive into a fresh environment; its interpreter.
+
+    Args:
+        base: the Python that the environment is made of.
 
     Raises:
         Failed: pip has a complaint.
     """
-    call([sys.executable, "-m", "venv", str(folder)], ROOT)
+    call([base, "-m", "venv", str(folder)], ROOT)
     python = str(folder / "bin" / "python")
     call([python, "-m", "pip", "install", "--quiet", str(what)], folder)
     return python
@@ -96,6 +101,64 @@ def from_archive(archive: Path, folder: Path) -> str | None:
     return None
 
 
+def claimed_versions() -> list[str]:
+    """The versions of Python that the package says it runs on."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    words = [classifier.rpartition(" :: ")[2] for classifier in project["classifiers"]]
+    return [word for word in words if word.startswith("3.")]
+
+
+def version_of(python: str) -> str | None:
+    """``3.12`` for an interpreter; ``None`` for what is none, such as a stub that finds nothing."""
+    words = [python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+    except OSError:
+        return None
+    return None if done.returncode else done.stdout.strip()
+
+
+def interpreters(named: list[str]) -> dict[str, str]:
+    """Version of Python -> an interpreter of this machine, for those that the package claims.
+
+    Args:
+        named: interpreters to look at first.
+    """
+    found: dict[str, str] = {}
+    claimed = claimed_versions()
+    here = filter(None, (shutil.which(f"python{version}") for version in claimed))
+    for python in (*named, *here):
+        version = version_of(python)
+        if version in claimed:
+            found.setdefault(version, python)
+    return found
+
+
+def try_readme(python: str, folder: Path) -> str | None:
+    """The recipes of the README with another Python; what went wrong, or ``None``."""
+    folder.mkdir()
+    shell = Shell(folder, python)
+    shell.copy_samples()
+    faults = [shell.run(recipe) for recipe in recipes(ROOT / "README.md")]
+    return "\n".join(filter(None, faults)) or None
+
+
+def try_versions(report: Report, wheel: Path, scratch: Path, named: list[str]) -> None:
+    """Install the wheel for every Python that the package claims and that is on this machine."""
+    found = interpreters(named)
+    for version in claimed_versions():
+        started = time.perf_counter()
+        if version not in found:
+            print(f"absent            Python {version} is not on this machine", flush=True)
+            continue
+        try:
+            python = install(wheel, scratch / f"env-{version}", found[version])
+            fault = try_readme(python, scratch / f"readme-{version}")
+        except Failed as error:
+            fault = str(error)
+        report.tell(f"the wheel and the README with Python {version}", fault, started)
+
+
 def wanted(only_small: bool) -> Iterator[tuple[str, str]]:
     """Package and version of the public wheels to try."""
     with Path(__file__).with_name("wheels.tsv").open(encoding="utf-8", newline="") as file:
@@ -104,8 +167,12 @@ def wanted(only_small: bool) -> Iterator[tuple[str, str]]:
                 yield row["package"], row["version"]
 
 
-def try_everything(scratch: Path, only_small: bool) -> Report:
+def try_everything(scratch: Path, only_small: bool, named: list[str]) -> Report:
     """All steps in a folder outside of the checkout.
+
+    Args:
+        only_small: the wheels of CI, and the Python that runs this.
+        named: further interpreters to try.
 
     Raises:
         Failed: the package cannot be built or installed, so nothing else can be tried.
@@ -124,6 +191,8 @@ def try_everything(scratch: Path, only_small: bool) -> Report:
     (archive,) = (scratch / "dist").glob("*.tar.gz")
     fault = from_archive(archive, scratch / "env-of-archive")
     report.tell("the source archive installs and works", fault, started)
+    if not only_small:
+        try_versions(report, wheel, scratch, named)
     for page in pages(ROOT):
         folder = scratch / page.stem
         folder.mkdir()
@@ -150,11 +219,14 @@ def main() -> int:
     """Try everything; 1 when anything failed."""
     parser = argparse.ArgumentParser(prog="python -m tools.newuser", description=__doc__)
     parser.add_argument("--ci", action="store_true", help="only the small public wheels")
+    parser.add_argument(
+        "--python", action="append", default=[], metavar="PATH", help="another Python to try"
+    )
     options = parser.parse_args()
     os.environ.pop("PYTHONPATH", None)  # it could bring the checkout back
     with tempfile.TemporaryDirectory() as name:
         try:
-            report = try_everything(Path(name), options.ci)
+            report = try_everything(Path(name), options.ci, options.python)
         except Failed as error:
             print(error)
             return 1

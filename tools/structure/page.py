@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 
 from cubinspec_writer.linker.pipeline import PACKAGE, PASSES, Pass
@@ -45,12 +46,17 @@ def link_picture() -> Iterator[str]:
 
 
 def pass_table() -> Iterator[str]:
-    """Markdown lines: what every pass writes, and what nothing may change after it."""
-    yield "| pass | writes | fixed from here on |"
-    yield "|---|---|---|"
+    """Markdown lines: the parts that every pass takes, what it writes, and what it fixes."""
+    yield "| pass | takes | writes | fixed from here on |"
+    yield "|---|---|---|---|"
     for step in PASSES:
         cells = (_by_part(declared(step, what)) for what in ("WRITES", "FREEZES"))
-        yield f"| `{step.module}` | {' | '.join(cells)} |"
+        yield f"| `{step.module}` | {', '.join(taken(step))} | {' | '.join(cells)} |"
+
+
+def taken(step: Pass) -> list[str]:
+    """The parts that a pass takes: its parameters."""
+    return list(signature(import_module(PACKAGE + step.module).run).parameters)
 
 
 def declared(step: Pass, what: str) -> list[str]:

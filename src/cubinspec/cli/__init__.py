@@ -36,6 +36,26 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "cubinspec.cli.size",
         "where the bytes go: member, content, architecture, section, kernel, duplicates",
     ),
+    "occupancy": (
+        "cubinspec.cli.occupancy",
+        "how full kernels make an SM, what limits them, and what would help",
+    ),
+    "budget": (
+        "cubinspec.cli.budget",
+        "what kernels may take, as a reviewed file: make, check, renew it",
+    ),
+    "fingerprint": (
+        "cubinspec.cli.fingerprint",
+        "hashes that are equal for the same code built elsewhere, at another time",
+    ),
+    "callgraph": (
+        "cubinspec.cli.callgraph",
+        "who calls whom, what the deepest path takes, and why a stack is unknown",
+    ),
+    "diff": (
+        "cubinspec.cli.diff",
+        "what changed between two builds: kernels, images, sizes, targets",
+    ),
     "params": (
         "cubinspec.cli.params",
         "parameters of every kernel: ordinal, offset and size",
@@ -236,6 +256,7 @@ def _run(command: str, module: ModuleType, words: list[str]) -> int:
         return 0
     try:
         arguments = parse(module.OPTIONS, words)
+        arguments.check_forms()
         status: int = module.run(arguments)
     except UsageError as error:
         from cubinspec.cli.help import usage_line

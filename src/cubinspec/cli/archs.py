@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from cubinspec.cli.options import JSON_OPTIONS, WIDE, Arguments, Option, UsageError
-from cubinspec.cli.output import print_table, table_width
+from cubinspec.cli.output import print_table, table_width, title
 from cubinspec.cli.walking import CSV, for_each_image, shown, write_csv
 
 TYPE_CHECKING = False
@@ -30,6 +30,10 @@ _CSV_HEAD = ("file", "gpu", "generation", "runs", "items", "served", "rules", "t
 #: How many names the complaint about a GPU has without ``--why``.
 _NAMED = 3
 _NAME_WIDTH = 80
+#: Kinds of steps that are files.
+_HOLDERS = ("file", "member", "compressed")
+#: Lines are not made shorter than this, however narrow the terminal is.
+_LEAST_LINE = 20
 
 
 def run(arguments: Arguments) -> int:
@@ -60,7 +64,7 @@ def run(arguments: Arguments) -> int:
         for report in reports:
             _print(report, required, arguments)
             if why:
-                _print_missing(report)
+                _print_missing(report, table_width(arguments))
     unmet = _missing(reports, required, accepted)
     return 1 if unmet or (required and not reports) else status
 
@@ -119,9 +123,16 @@ def _short(name: str) -> str:
 
 
 def _name_of(entry: dict[str, Any]) -> str:
+    """The name of a kernel, or the way to a fatbin."""
+    if entry["name"] is None:
+        return _way([step["name"] for step in entry["provenance"]])
     from cubinspec.report.names import readable
 
-    return readable(entry["name"]) if entry["kind"] == "kernel" else entry["name"]
+    return readable(entry["name"])
+
+
+def _way(names: list[str]) -> str:
+    return " → ".join(names)
 
 
 def _what(report: dict[str, Any]) -> str:
@@ -147,12 +158,15 @@ def _csv_rows(reports: list[dict[str, Any]]) -> list[tuple[object, ...]]:
 def _print(report: dict[str, Any], required: list[str], arguments: Arguments) -> None:
     everything = arguments.flag("--all")
     total = report["kernels"] + report["others"]
-    others = f" and {report['others']} fatbins or images without kernels"
+    width = table_width(arguments)
+    print(title(report["file"], width))
+    without = f", {report['others']} of them without kernels" if report["others"] else ""
     print(
-        f"{shown(report['file'])}: {report['kernels']} kernels{others if report['others'] else ''} "
-        f"in {report['fatbins']} fatbin{'' if report['fatbins'] == 1 else 's'} or bare images"
+        f"  {report['kernels']} kernel{_plural(report['kernels'])} in {report['fatbins']} "
+        f"fatbin{_plural(report['fatbins'])} or bare images{without}"
     )
-    print(f"  targets: {' '.join(report['targets'])}")
+    for line in _lines(["targets:", *report["targets"]], width):
+        print(f"  {line}")
     rows = []
     for record in report["gpus"]:
         if record["runs"] == "no" and not everything and record["gpu"] not in required:
@@ -171,16 +185,36 @@ def _print(report: dict[str, Any], required: list[str], arguments: Arguments) ->
         if record["runs"] == "partly":
             for entry in record["without"]:
                 rows.append(("", "", "", f"none ({entry['items']} of {total})", entry["because"]))
-    print_table(_HEAD, rows, frozenset(range(5)), table_width(arguments))
+    print_table(_HEAD, rows, frozenset(range(5)), width)
 
 
-def _print_missing(report: dict[str, Any]) -> None:
+def _plural(count: int) -> str:
+    return "" if count == 1 else "s"
+
+
+def _lines(words: list[str], width: int | None) -> list[str]:
+    """Words in lines that fit the terminal, each indented by two."""
+    if width is None:
+        return [" ".join(words)]
+    from textwrap import wrap
+
+    return wrap(" ".join(words), max(width - 2, _LEAST_LINE), break_long_words=False)
+
+
+def _print_missing(report: dict[str, Any], width: int | None) -> None:
     """Every kernel and fatbin that has no code for a GPU, with the targets that it has."""
+    lines = []
     for record in report["gpus"]:
         for entry in record["missing"]:
-            inside = entry["where"] not in ("", report["file"])
-            where = f", in {shown(entry['where'])}" if inside else ""
-            print(
+            holder = _way([s["name"] for s in entry["provenance"] if s["kind"] in _HOLDERS])
+            is_inside = entry["name"] is not None and holder != report["file"]
+            where = f", in {shown(holder)}" if is_inside else ""
+            lines.append(
                 f"no code for {record['gpu']}: {entry['kind']} {shown(_name_of(entry))}: "
                 f"it has {' '.join(entry['targets'])} ({entry['rule']}){where}"
             )
+    if width is not None:
+        from cubinspec.cli.fit import fit
+
+        lines = fit(lines, width)
+    sys.stdout.writelines(f"{line}\n" for line in lines)

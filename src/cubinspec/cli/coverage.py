@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cubinspec.cli.options import JSON_OPTIONS, WIDE, Arguments, Option
-from cubinspec.cli.output import print_table, printable, table_width
+from cubinspec.cli.output import print_table, printable, table_width, title
 from cubinspec.cli.picking import PICK, for_each_picked
 
 TYPE_CHECKING = False
@@ -62,7 +62,7 @@ def _print(records: list[dict[str, Any]], width: int | None) -> None:
     )
     if width is not None and numbers_width > width:
         for row in rows:
-            print(f"{row[-1]}:")
+            print(title(row[-1], width))
             print_table(("bytes", "of"), list(zip(row, words, strict=False)), frozenset((1,)))
         return
     print_table((*words, "file"), rows, frozenset((len(words),)), width)

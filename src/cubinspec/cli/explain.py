@@ -22,13 +22,15 @@ _HEXADECIMAL = frozenset(("code", "type", "value", "mask", "param_base"))
 def run(arguments: Arguments) -> int:
     """Explain every word; 1 when one of them is unknown."""
     from cubinspec.report.explain import explain, similar
+    from cubinspec.report.words import term_matches
 
     if not arguments.positional:
         raise UsageError("no WORD given")
     status = 0
     answers = []
     for word in arguments.positional:
-        matches = explain(word) or _more(word)
+        matches = explain(word)
+        matches = [*matches, *term_matches(word)] if matches else _more(word)
         answers.append({"word": word, "matches": matches})
         if not matches:
             status = 1
@@ -51,7 +53,17 @@ def _more(word: str) -> list[dict[str, Any]]:
     """What a word means that stands in no table: a field, a rule, a key, a column."""
     from cubinspec.report.words import word_matches
 
-    return [*_rules(word), *word_matches(word), *_columns(word)]
+    return [*_rules(word), *_commands(word), *word_matches(word), *_columns(word)]
+
+
+def _commands(word: str) -> list[dict[str, Any]]:
+    """The command of this name."""
+    from cubinspec.cli import COMMANDS
+
+    if word not in COMMANDS:
+        return []
+    entry = {"name": word, "meaning": COMMANDS[word][1], "help": f"cubinspec {word} --help"}
+    return [_match(f"cubinspec {word}", "commands", "command", entry)]
 
 
 def _rules(word: str) -> list[dict[str, Any]]:
@@ -113,7 +125,7 @@ def _place(match: dict[str, Any]) -> str:
     from cubinspec.report.explain import TABLES
 
     table = f"{match['table']}.yaml" if match["table"] in TABLES else match["table"]
-    return f"{table}, {match['group']}"
+    return ", ".join(filter(None, (table, match["group"])))
 
 
 def _lines(key: str, value: Any) -> list[str]:

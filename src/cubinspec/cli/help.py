@@ -103,6 +103,45 @@ HELP: dict[str, Help] = {
         },
     ),
     "params": Help("params --match direct k.cubin"),
+    "diff": Help(
+        "diff k.cubin k.cubin --only registers,stack --fail-on worse",
+        None,
+        ("0  same", "1  different by what was asked for", "2  wrong usage, or unusable input"),
+    ),
+    "budget": Help(
+        "budget init k.cubin --budget new.toml",
+        None,
+        (
+            "0  as budgeted",
+            "1  a kernel is worse",
+            _USAGE.replace("; nothing was read", ", or an input that cannot be used"),
+            "3  an entry is gone",
+            "4  a kernel is new",
+            "5  an entry is expired",
+            "6  a kernel is better",
+            "7  a rule of [lint] is broken",
+        ),
+    ),
+    "fingerprint": Help("fingerprint --level kernel lib.so"),
+    "callgraph": Help("callgraph --match direct r.cubin"),
+    "occupancy": Help(
+        "occupancy --match direct --block 256 k.cubin",
+        {
+            "gpu": "what it was computed for",
+            "block": "threads per block",
+            "from": "where that comes from: given, .reqntid, .maxntid, or suggested as the largest"
+            " block with the best occupancy",
+            "reg": "registers per thread",
+            "shared": "bytes of shared memory per block, without the reserved part",
+            "bar": "named barriers per block",
+            "blocks": "blocks that an SM holds at a time",
+            "warps": "warps that it holds, and how many it has room for",
+            "occupancy": "the one as a part of the other",
+            "limited by": "what is used up first",
+            "next step": "the smallest change that puts more warps on an SM, and what comes of it",
+            "name": "the demangled name (mangled with --mangled)",
+        },
+    ),
     "ptx": Help(
         "ptx lib.so",
         {

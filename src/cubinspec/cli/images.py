@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cubinspec.cli.options import JSON_OPTIONS, WIDE, Arguments
-from cubinspec.cli.output import print_table, table_width
+from cubinspec.cli.output import print_table, table_width, title
 from cubinspec.cli.walking import (
     ARCH,
     CSV,
@@ -17,8 +17,6 @@ from cubinspec.cli.walking import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cubinspec.cli.walking import Targets
     from cubinspec.containers import Image
 
@@ -41,47 +39,41 @@ def run(arguments: Arguments) -> int:
         require_arch(image)
 
     status = for_each_image(arguments.files(), visit, targets=targets)
-    rows = [
-        (
-            image.kind,
-            image.arch,
-            image.size,
-            image.stored_size,
-            image.compression,
-            image.section,
-            str(image),
-        )
-        for image in found
-    ]
     if arguments.flag("--csv"):
-        errors = ["" if image.error is None else str(image.error) for image in found]
         write_csv(
-            (*_HEAD, "error"), [(*row, error) for row, error in zip(rows, errors, strict=True)]
+            (*_HEAD, "error"),
+            [
+                (*_facts(image), str(image), "" if image.error is None else str(image.error))
+                for image in found
+            ],
         )
     else:
-        _print(list(zip(found, rows, strict=True)), table_width(arguments))
+        _print(found, table_width(arguments))
     return status
 
 
-def _print(items: list[tuple[Image, tuple[Any, ...]]], width: int | None) -> None:
+def _facts(image: Image) -> tuple[str, str, int, int, str, str]:
+    """All columns but the last."""
+    return (
+        *(image.kind, image.arch, image.size, image.stored_size),
+        *(image.compression, image.section),
+    )
+
+
+def _print(found: list[Image], width: int | None) -> None:
     """A table per file that holds images, with the file as its heading."""
     from itertools import groupby
 
-    for heading, group in groupby(items, key=lambda item: item[0].place[0]):
+    lines: list[tuple[str, tuple[str, ...]]] = []
+    for image in found:
+        heading, place = image.place
+        kind, arch, size, stored, how, section = _facts(image)
+        sizes = bytes_text(size), bytes_text(stored)
+        lines.append((heading, (kind, arch, *sizes, how, shown(section), shown(place))))
+    for heading, group in groupby(lines, key=lambda line: line[0]):
         if heading:
-            print(f"{shown(heading)}:")
-        print_table(
-            _HEAD,
-            [
-                (
-                    *(kind, arch, bytes_text(size), bytes_text(stored), how, shown(section)),
-                    shown(image.place[1]),
-                )
-                for image, (kind, arch, size, stored, how, section, _) in group
-            ],
-            _LEFT,
-            width,
-        )
+            print(title(heading, width))
+        print_table(_HEAD, [row for _, row in group], _LEFT, width)
 
 
 def _json(arguments: Arguments, targets: Targets | None) -> int:

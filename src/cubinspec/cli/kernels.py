@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import sys
 
-from cubinspec.cli.options import JSON_OPTIONS, WIDE, Arguments, Option, UsageError, pattern_of
-from cubinspec.cli.output import for_each_file, printable, table_text, table_width
+from cubinspec.cli.options import (
+    JSON_OPTIONS,
+    WIDE,
+    Arguments,
+    Option,
+    UsageError,
+    cubin_targets,
+    pattern_of,
+)
+from cubinspec.cli.output import for_each_file, printable, table_text, table_width, title
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -144,7 +152,7 @@ class Choice:
     __slots__ = ("chosen", "met", "relocatable", "rows", "targets")
 
     def __init__(self, arguments: Arguments) -> None:
-        self.targets = _wanted_targets(arguments)
+        self.targets = cubin_targets(arguments)
         self.relocatable = arguments.flag("--relocatable")
         self.met: set[str] = set()
         self.chosen = 0
@@ -231,15 +239,6 @@ def _read_cubin(file: str, reading: Reading, choice: Choice, take: Take) -> bool
     return True
 
 
-def _wanted_targets(arguments: Arguments) -> frozenset[str] | None:
-    """The targets that ``--arch`` asks for; ``None`` for all."""
-    names = [name for text in arguments.values("--arch") for name in text.split(",") if name]
-    for name in names:
-        if not name.removeprefix("sm_").rstrip("af").isdigit():
-            raise UsageError(f"--arch needs a target such as sm_90a, not {name!r}")
-    return frozenset("sm_" + name.removeprefix("sm_") for name in names) or None
-
-
 def _json(arguments: Arguments, files: list[str]) -> int:
     from cubinspec.cli.json_output import Records
 
@@ -310,10 +309,10 @@ class _Table:
         """Say which image follows; the file that it is in, only before its first one."""
         file, _, place = path.partition(_ARROW)
         if file != self._file or not place:
-            print(f"{printable(file)}:")
+            print(title(file, self._width))
         self._file = file
         if place:
-            print(f"{printable(place)}:")
+            print(title(place, self._width))
 
     def finish(self) -> None:
         """Print what was kept."""
@@ -353,7 +352,7 @@ class _Table:
         first, arrow = self._kept[0][0].partition(_ARROW)[:2]
         head = first + arrow
         if arrow and all(path.startswith(head) for path, _ in self._kept):
-            print(f"{printable(first)}:")
+            print(title(first, self._width))
         else:
             head = ""
         places = [printable(path[len(head) :]) for path, _ in self._kept]
@@ -384,6 +383,7 @@ def rows_text(
     if paths is not None:
         head = (*head[:-1], "image", head[-1])
     columns: list[Sequence[str]] = []
+    below = ""
     if rows:
         kind, arch, types, *numbers, params, sizes, reasons, names = zip(*rows, strict=True)
         if kinds:
@@ -392,6 +392,7 @@ def rows_text(
         for cells in numbers:
             columns.append([_ABSENT if cell is None else str(cell) for cell in cells])
         if any(reasons):
+            below = _reasons_text(rows, mangled, width)
             stacks = columns[-len(numbers) + _STACK_NUMBER]
             columns[-len(numbers) + _STACK_NUMBER] = [
                 stack if reason is None else reason[0]
@@ -409,7 +410,7 @@ def rows_text(
     else:
         columns = [()] * len(head)
     left = frozenset(i for i, word in enumerate(head) if word in _TEXT_WORDS)
-    return table_text(head, columns, left, width) + _reasons_text(rows, mangled, width)
+    return table_text(head, columns, left, width) + below
 
 
 def _reason_cell(row: Row, mangled: bool) -> str:
@@ -422,8 +423,6 @@ def _reason_cell(row: Row, mangled: bool) -> str:
 
 def _reasons_text(rows: list[Row], mangled: bool, width: int | None) -> str:
     """Lines under the table that say why a stack is not known."""
-    if not any(row[_UNKNOWN] for row in rows):
-        return ""
     from cubinspec.report.stack import reason_text
 
     found = {
@@ -465,14 +464,13 @@ def rows_of(cubin: Cubin, every_function: bool, arch: str) -> list[Row]:
     functions = cubin.functions if every_function else cubin.kernels
     word = cubin.header.type_word
     rows = [_row(arch, word, function) for function in functions]
-    if cubin.header.is_relocatable or any(row[_STACK] is None for row in rows):
+    # only before the device link may more be open than what the file itself calls unknown
+    is_open = cubin.header.is_relocatable and not cubin.knows_all_stacks()
+    if is_open or None in [row[_STACK] for row in rows]:
         from cubinspec.report.stack import reasons_of
 
-        reasons = reasons_of(cubin, functions)
-        rows = [
-            (*row[:_UNKNOWN], reason, *row[_UNKNOWN + 1 :])
-            for row, reason in zip(rows, reasons, strict=True)
-        ]
+        for place, reason in reasons_of(cubin, functions).items():
+            rows[place] = (*rows[place][:_UNKNOWN], reason, *rows[place][_UNKNOWN + 1 :])
     return rows
 
 

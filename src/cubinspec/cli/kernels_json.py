@@ -40,8 +40,7 @@ def texts_of(
     way = only_step(file, cubin.size) if steps is None else [step.as_dict() for step in steps]
     head = head_of("kernels", {"file": file, "provenance": way})
     found = []
-    for function, reason in _with_reasons(cubin, functions):
-        name = function.name
+    for name, function, reason in _with_reasons(cubin, functions):
         if matches is None or matches(name):
             # the name comes first
             record = {"name": name, "demangled": readable(name), **function.figures(), "arch": arch}
@@ -53,22 +52,18 @@ def texts_of(
 
 def _with_reasons(
     cubin: Cubin, functions: list[Function]
-) -> list[tuple[Function, dict[str, Any] | None]]:
-    """The functions, kernels first, with the reason why a stack is not known."""
-    if cubin.header.is_relocatable or any(function.stack is None for function in functions):
+) -> list[tuple[str, Function, dict[str, Any] | None]]:
+    """Name and function, kernels first, with the reason why a stack is not known."""
+    reasons: dict[int, dict[str, Any]] = {}
+    # only before the device link may more be open than what the file itself calls unknown
+    is_open = cubin.header.is_relocatable and not cubin.knows_all_stacks()
+    if is_open or None in [function.stack for function in functions]:
         from cubinspec.report.stack import reason_record, reasons_of
 
-        reasons = [reason_record(reason) for reason in reasons_of(cubin, functions)]
-        pairs = list(zip(functions, reasons, strict=True))
-    else:
-        pairs = [(function, None) for function in functions]
-    pairs.sort(key=_kernels_first)
-    return pairs
-
-
-def _kernels_first(pair: tuple[Function, object]) -> tuple[bool, str]:
-    function, _ = pair
-    return not function.is_kernel, function.name
+        found = reasons_of(cubin, functions)
+        reasons = {place: reason_record(reason) for place, reason in found.items()}
+    order = sorted([(not each.is_kernel, each.name, place) for place, each in enumerate(functions)])
+    return [(name, functions[place], reasons.get(place)) for _, name, place in order]
 
 
 def _value(record: dict[str, Any], function: Function, key: str) -> Any:

@@ -38,6 +38,8 @@ JSON = Option("--json", help="JSON instead of text: an array with a record on ea
 JSONL = Option("--jsonl", help="JSON Lines: the same records, for pipes")
 #: What a command takes that prints records.
 JSON_OPTIONS = (JSON, JSONL)
+#: Options that choose what is printed instead of text; one at a time.
+FORMS = ("--json", "--jsonl", "--csv", "--sarif")
 WIDE = Option("--wide", help="whole names, also where they do not fit the terminal")
 
 
@@ -58,6 +60,16 @@ class Arguments:
     def wants_json(self) -> bool:
         """Whether ``--json`` or ``--jsonl`` was given."""
         return "--json" in self._values or "--jsonl" in self._values
+
+    def check_forms(self) -> None:
+        """Refuse to print in two forms at once.
+
+        Raises:
+            UsageError: it was asked for.
+        """
+        given = [key for key in FORMS if key in self._values]
+        if len(given) > 1:
+            raise UsageError(f"{given[0]} and {given[1]} exclude each other")
 
     def value(self, key: str) -> str | None:
         """The last value given to the option."""
@@ -112,6 +124,19 @@ def _file_named(word: str) -> str:
 
     plain = unescaped(word)
     return plain if not os.path.lexists(word) and os.path.lexists(plain) else word
+
+
+def cubin_targets(arguments: Arguments) -> frozenset[str] | None:
+    """The targets of cubins that ``--arch`` asks for; ``None`` for all.
+
+    Raises:
+        UsageError: a word is no target.
+    """
+    names = [name for text in arguments.values("--arch") for name in text.split(",") if name]
+    for name in names:
+        if not name.removeprefix("sm_").rstrip("af").isdigit():
+            raise UsageError(f"--arch needs a target such as sm_90a, not {name!r}")
+    return frozenset("sm_" + name.removeprefix("sm_") for name in names) or None
 
 
 def pattern_of(arguments: Arguments) -> str | None:

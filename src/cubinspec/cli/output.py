@@ -141,6 +141,16 @@ def heading(text: str) -> str:
     return f"{_BOLD}{text}{_NORMAL}" if _is_terminal() else text
 
 
+def title(text: str, width: int | None, more: str = "") -> str:
+    """The line above the table of a file: its name, cut to the terminal, and what follows it."""
+    name = printable(text)
+    if width is not None:
+        from cubinspec.cli.fit import fit
+
+        (name,) = fit([name], width - len(more) - 1)
+    return f"{name}:{more}"
+
+
 def _is_terminal() -> bool:
     import os
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cubinspec.cli.options import JSON_OPTIONS, WIDE, Arguments, Option, pattern_of
-from cubinspec.cli.output import table_width
+from cubinspec.cli.output import table_width, title
 from cubinspec.cli.walking import (
     ARCH,
     CSV,
@@ -63,7 +63,7 @@ def run(arguments: Arguments) -> int:
         nonlocal count
         if image.superseded and not relocatable:
             return
-        way: dict[str, Any] = {"path": str(image)}
+        way: dict[str, Any] = {"path": str(image), "place": image.place}
         if out is not None:
             way = {"provenance": [step.as_dict() for step in image.provenance]}
         with image.cubin(arena) as cubin:
@@ -122,17 +122,33 @@ def _print(records: list[dict[str, Any]], name_of: Any, width: int | None) -> No
         from cubinspec.cli.fit import fit
 
         names = fit(names, width - max(map(len, facts), default=0) - 2)
-    path = None
+    file = path = None
     for record, name, fact in zip(records, names, facts, strict=True):
         if record["path"] != path:
             path = record["path"]
-            print(f"{shown(path)}  {record['arch']}  {record['type']}")
+            whole, place = record["place"]
+            if (whole or place) != file:
+                file = whole or place
+                print(title(file, width))
+            print(_image_line(place if whole else "", f"{record['arch']}  {record['type']}", width))
         print(f"  {name}{fact}")
         for parameter in record["params"]:
             print(
                 f"    {parameter['ordinal']:>3}  offset {parameter['offset']:#06x}"
                 f"  size {parameter['size']}"
             )
+
+
+def _image_line(place: str, facts: str, width: int | None) -> str:
+    """Which image of the file follows; a file that is the image has been named already."""
+    if not place:
+        return facts
+    text = shown(place)
+    if width is not None:
+        from cubinspec.cli.fit import fit
+
+        (text,) = fit([text], width - len(facts) - 2)
+    return f"{text}  {facts}"
 
 
 def _facts(record: dict[str, Any]) -> str:

@@ -74,17 +74,25 @@ def _for_each(
 
     def visit(file: str) -> None:
         nonlocal faults
+        pick.met.clear()
         if not pick.is_open and bare(file):
             return
         faults += _only(file, pick, action) if one else _every(file, pick, action)
 
-    return for_each_file(files, visit) or int(faults > 0)
+    status = for_each_file(files, visit) or int(faults > 0)
+    pick.say_unmet()
+    return status
 
 
 class _Pick:
-    """Tells which cubins the options ask for."""
+    """Tells which cubins the options ask for.
 
-    __slots__ = ("_accepted", "_kernel", "_number", "_path", "is_open")
+    Attributes:
+        is_open: whether anything was asked for.
+        met: targets of the cubins of one file.
+    """
+
+    __slots__ = ("_accepted", "_kernel", "_number", "_path", "is_open", "met")
 
     def __init__(self, arguments: Arguments) -> None:
         from cubinspec.cli.walking import architecture_filter
@@ -96,11 +104,12 @@ class _Pick:
             raise UsageError("--image needs a number or a part of a path")
         self._number = int(path) if path is not None and path.isdecimal() else None
         self._path = path
-        #: Whether anything was asked for.
         self.is_open = bool(path or self._accepted or self._kernel is not None)
+        self.met: set[str] = set()
 
     def takes(self, number: int, image: Image) -> bool:
         """Whether this cubin, the ``number``-th of the file, is asked for."""
+        self.met.add(image.arch)
         if self._number is not None:
             if number != self._number:
                 return False
@@ -110,9 +119,14 @@ class _Pick:
             return False
         return self._kernel is None or _has_kernel(image, self._kernel)
 
+    def say_unmet(self) -> None:
+        """Say on stderr which targets no cubin is for, unless there is none for any of them."""
+        if self._accepted is not None:
+            self._accepted.say_unmet()
+
     def __str__(self) -> str:
         words = [] if self._path is None else [f"--image {self._path}"]
-        words += [] if self._accepted is None else ["--arch"]
+        words += [] if self._accepted is None else [str(self._accepted)]
         words += [] if self._kernel is None else [f"--kernel {self._kernel}"]
         return " ".join(words)
 
@@ -268,4 +282,5 @@ def _nothing(file: str, pick: _Pick) -> CubinError:
 
     if not pick.is_open:
         return nothing_in(file, "cubin")
-    return NotCubinError(f"no cubin in it fits {pick}", file=file)
+    there = " ".join(sorted(filter(None, pick.met)))
+    return NotCubinError(f"no cubin in it fits {pick}; there is code for {there}", file=file)

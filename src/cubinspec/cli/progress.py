@@ -30,12 +30,12 @@ class Progress:
         self._on = sys.stderr.isatty()
         self._drawn = False
 
-    def step(self, text: str = "", count: int = 1) -> None:
-        """``count`` more are done; ``text`` says which."""
+    def step(self, last: object = "", count: int = 1) -> None:
+        """``count`` more are done; the text of ``last`` says which, where it is drawn."""
         self._count += count
         if self._on and self._clock() >= self._next:
             self._next = self._clock() + _INTERVAL
-            self._draw(text)
+            self._draw(str(last))
 
     def _draw(self, text: str) -> None:
         if self._total:

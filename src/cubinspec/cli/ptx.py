@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from cubinspec.cli.options import JSON_OPTIONS, WIDE, Arguments, Option, UsageError
-from cubinspec.cli.output import print_table, table_width
+from cubinspec.cli.output import print_table, table_width, title
 from cubinspec.cli.walking import (
     ARCH,
     CSV,
@@ -93,7 +93,7 @@ def _print(found: list[tuple[tuple[str, str], Row]], width: int | None) -> None:
 
     for heading, group in groupby(found, key=lambda item: item[0][0]):
         if heading:
-            print(f"{shown(heading)}:")
+            print(title(heading, width))
         items = list(group)
         options = [shown(row[4]) for _, row in items]
         if width is not None:

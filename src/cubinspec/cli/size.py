@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cubinspec.cli.options import JSON_OPTIONS, WIDE, Arguments, Option, UsageError
-from cubinspec.cli.output import for_each_file, print_table, report, table_width
+from cubinspec.cli.output import for_each_file, print_table, report, table_width, title
 from cubinspec.cli.progress import Progress
 from cubinspec.cli.walking import CSV, bytes_text, nothing_in, shown, write_csv
 from cubinspec.report.names import readable
@@ -84,7 +84,7 @@ def _print(
     name_of: Callable[[str], str],
     width: int | None,
 ) -> None:
-    print(f"{shown(found.file)}: {bytes_text(found.total)} bytes, {found.images} images")
+    print(title(found.file, width, f" {bytes_text(found.total)} bytes, {found.images} images"))
     for view in found.views:
         if view.title in wanted:
             print()
@@ -127,12 +127,12 @@ def _sums(rows: list[tuple[str, int, int]]) -> tuple[int, int]:
 def _print_duplicates(
     found: SizeReport, top: int, name_of: Callable[[str], str], width: int | None
 ) -> None:
-    for title, items in (
+    for what, items in (
         ("duplicate images", found.duplicate_images),
         ("duplicate code", found.duplicate_code),
     ):
         wasted = sum(copies.wasted for _, _, copies in items)
-        print(f"\n{title}: {len(items)}, {bytes_text(wasted)} file bytes could be saved")
+        print(f"\n{what}: {len(items)}, {bytes_text(wasted)} file bytes could be saved")
         if not items:
             continue
         shortened = items[:top] if top else items

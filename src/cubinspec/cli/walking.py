@@ -46,6 +46,9 @@ class Targets:
         self._met.add(arch)
         return any(arch in accepted for accepted in self._asked.values())
 
+    def __str__(self) -> str:
+        return " ".join(f"--arch {word}" for word in self._asked)
+
     def say_unmet(self) -> None:
         """Say on stderr which targets no image is for, unless there is none for any of them."""
         unmet = [word for word, accepted in self._asked.items() if self._met.isdisjoint(accepted)]
@@ -124,12 +127,12 @@ def for_each_image(
             try:
                 for image in images(file, visit=visit):
                     total += 1
-                    progress.step(str(image))
+                    progress.step(image)
                     if image.error is not None:
                         refuse(image.error)
                         continue
                     try:
-                        if not all(fits(image) for fits in filters):
+                        if filters and not all(fits(image) for fits in filters):
                             if image.error is not None:
                                 refuse(image.error)
                             others.add(image.arch)
