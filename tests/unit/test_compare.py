@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import struct
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,10 @@ from cubinspec.compare.match import SAME_BUT_HASH, SAME_CODE
 from cubinspec.compare.names import base_name, likeness, stable_name, words_of
 from cubinspec.compare.read import read_facts
 from cubinspec.compare.render import change_text, html, markdown, text_lines
+from cubinspec.compare.streams import said
 from cubinspec.containers.fatbin_write import container, entry_for
+from cubinspec.model.info import InfoRecord
+from cubinspec_generated.codes import EIATTR_SAM_REGION_STACK_SIZE, EIFMT_SVAL
 from cubinspec_writer.yaml_form import from_yaml, to_yaml
 from tests.unit.containers_kit import cubin, raw_entry
 
@@ -97,9 +101,9 @@ def test_a_file_is_identical_to_itself(path):
     data = path.read_bytes()
     found = difference([facts_of(data)], [facts_of(data)])
     assert found.status == IDENTICAL
-    assert list(text_lines(found)) == [
-        f"identical: {len(found.matches.functions)} functions compared"
-    ]
+    (line,) = text_lines(found)
+    assert line.startswith("identical: ")
+    assert line.endswith("1 image the same byte for byte")
 
 
 def test_words_of_changes_and_what_is_worse():
@@ -111,7 +115,7 @@ def test_words_of_changes_and_what_is_worse():
     assert found.is_worse
     assert not difference([facts_of(from_yaml(more))], [old]).is_worse
     lines = list(text_lines(found))
-    assert lines[0] == "different: 1 functions compared: 1 changed, 1 worse"
+    assert lines[0] == "different: 1 function compared: 1 changed, 1 worse"
     assert any("occupancy 100 % → 75 %" in line for line in lines)
 
 
@@ -255,7 +259,7 @@ def test_hostile_names_mean_nothing():
     old, new = facts_of(data), facts_of(data)
     for function in new.functions:
         function.name = f"<script>`|{function.name}"
-        function.values["registers"] = 99
+        function.read = (99, *function.read[1:])
     found = difference([old], [new])
     assert "<script>" not in html(found, "<old>", "<new>")
     rows = [line for line in markdown(found, "a|b", "`c`").splitlines() if line.startswith("|")]
@@ -296,3 +300,68 @@ def test_scrambled_code_is_compared_as_it_is_stored(tmp_path):
     assert main(["diff", one, one]) == 0
     assert main(["diff", one, two]) == 1
     assert main(["fingerprint", *paths]) == 0
+
+
+def library(path, *cubins, **options):
+    entries = [entry_for(data, **options) for data in cubins]
+    path.write_bytes(container(entries))
+    return str(path)
+
+
+def test_what_both_files_have_is_not_read(tmp_path, monkeypatch, capsys):
+    same = [(DATA / f"{name}.cubin").read_bytes() for name in SAMPLES]
+    text = to_yaml((DATA / "spills.sm_90.regs32exe.cubin").read_bytes())
+    before, after = from_yaml(text), from_yaml(text.replace("registers: 32", "registers: 40", 1))
+    # one image twice, which the other file has once
+    old = library(tmp_path / "old", same[0], before, *same)
+    new = library(tmp_path / "new", *same[1:], after, same[0])
+    read = []
+
+    def noted(*words):
+        read.append(words)
+        return image_facts(*words)
+
+    monkeypatch.setattr("cubinspec.compare.read.image_facts", noted)
+    assert main(["diff", old, new]) == 1
+    out = capsys.readouterr().out
+    assert "1 changed, 1 worse, 4 gone" in out.splitlines()[0]
+    assert "3 images the same byte for byte" in out
+    assert len(read) == 3
+    read.clear()
+    assert main(["diff", old, old]) == 0
+    assert capsys.readouterr().out == "identical: 5 images the same byte for byte\n"
+    assert not read
+
+
+def test_other_compression_is_noise(tmp_path, capsys):
+    data = (DATA / "calls.sm_90.rel.cubin").read_bytes()
+    old = library(tmp_path / "old", data, mode="none")
+    new = library(tmp_path / "new", data, compress_all=True)
+    assert main(["diff", old, new]) == 0
+    assert capsys.readouterr().out.startswith("identical but for noise")
+
+
+def test_an_image_that_moved_is_found_by_its_functions(tmp_path, capsys):
+    one, two = ("calls.sm_90.rel", "kernels.sm_90.exe")
+    texts = {name: to_yaml((DATA / f"{name}.cubin").read_bytes()) for name in (one, two)}
+    data = {name: from_yaml(text) for name, text in texts.items()}
+    more = from_yaml(texts[one].replace("registers: ", "registers: 1", 1))
+    old = library(tmp_path / "old", data[one], data[two])
+    new = library(tmp_path / "new", data[two], more)
+    assert main(["diff", "--json", old, new]) == 1
+    (record,) = json.loads(capsys.readouterr().out)
+    assert not record["new"] + record["gone"]
+    assert len(record["functions"]) == 1
+    assert not [image for image in record["images"] if image["changes"]]
+
+
+def test_records_that_name_symbols_say_the_rest_too():
+    symbols = Cubin.parse((DATA / "calls.sm_90.rel.cubin").read_bytes()).symbols
+    number = symbols["leaf"].index
+    texts = []
+    for size in (16, 32):
+        payload = struct.pack("<II", number, size)
+        record = InfoRecord(0, EIFMT_SVAL, EIATTR_SAM_REGION_STACK_SIZE, len(payload), payload)
+        texts.append(said(record, symbols))
+    assert texts[0] != texts[1]
+    assert all(text.startswith(b"leaf") for text in texts)

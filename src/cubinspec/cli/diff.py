@@ -15,7 +15,7 @@ from cubinspec.cli.options import (
 from cubinspec.cli.output import report, write_output
 from cubinspec.cli.walking import MATCH, RELOCATABLE, shown
 from cubinspec.compare.diff import Difference, difference, known_words, other_changes
-from cubinspec.compare.read import FileFacts, read_facts
+from cubinspec.compare.read import FileFacts, known_images, read_facts
 from cubinspec.compare.render import html, markdown, record, text_lines
 from cubinspec.errors import CubinError
 from cubinspec.report.names import matcher, readable
@@ -109,11 +109,11 @@ def _read(arguments: Arguments, paths: list[str]) -> tuple[FileFacts, FileFacts]
     sides: list[FileFacts] = []
     usable = True
     with Progress("images") as progress:
-        for path in paths:
+        for path, known in zip(paths, known_images(*paths), strict=True):
             try:
                 facts = read_facts(
                     path,
-                    known=sides[0].images if sides else (),
+                    known=known,
                     archs=archs,
                     relocatable=arguments.flag("--relocatable"),
                     jobs=jobs,

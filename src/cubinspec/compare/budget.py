@@ -302,7 +302,7 @@ def _is_pattern(name: str) -> bool:
 def _compared(entry: Entry, image: ImageFacts, kernel: FunctionFacts) -> list[Finding]:
     found = []
     for word, expected in {**entry.limits, **entry.pins}.items():
-        value = kernel.values[word]
+        value = kernel[word]
         number = value if isinstance(value, int) else None
         pinned = word in entry.pins
         kind = _kind(number, expected, value, pinned=pinned)
@@ -341,7 +341,7 @@ def new_entry(image: ImageFacts, kernel: FunctionFacts) -> str:
     lines = ["[[kernel]]", f"# {_comment(readable(kernel.name))}"]
     lines += [f"name = {_quoted(kernel.name)}", f"arch = {_quoted(image.arch)}"]
     for word in PINNED:
-        value = kernel.values[word]
+        value = kernel[word]
         if isinstance(value, int):
             lines.append(f"{word} = {value}")
     return "\n".join(lines) + "\n"

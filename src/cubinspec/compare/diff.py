@@ -182,9 +182,14 @@ class Difference:
         """``identical``, ``identical but for noise`` or ``different``, by what was asked for."""
         if self.is_different:
             return DIFFERENT
-        same = all(old.body == new.body for old, new in self.matches.images)
+        same = self.same_images == len(self.matches.images)
         lost = self.matches.gone_images or self.matches.new_images
         return IDENTICAL if same and not lost and not self.functions else NOISE
+
+    @property
+    def same_images(self) -> int:
+        """How many images are the same, byte for byte."""
+        return sum(old.body == new.body for old, new in self.matches.images)
 
     @property
     def is_different(self) -> bool:
@@ -229,7 +234,7 @@ def difference(
     result = Difference(found, only=wanted)
     result.targets = _targets(olds), _targets(news)
     for pair in found.functions:
-        changes = _changes(pair.old[1].values, pair.new[1].values, wanted)
+        changes = _function_changes(pair, wanted)
         change = FunctionChange(pair, changes)
         if changes or change.renamed:
             result.functions.append(change)
@@ -277,6 +282,13 @@ def known_words() -> tuple[str, ...]:
 
 def _expanded(only: frozenset[str]) -> frozenset[str]:
     return frozenset(word for name in only for word in GROUPS.get(name, (name,)))
+
+
+def _function_changes(pair: FunctionPair, wanted: frozenset[str] | None) -> list[Change]:
+    old, new = pair.old[1], pair.new[1]
+    if old.read == new.read and old.stream == new.stream:
+        return []
+    return _changes(old.values, new.values, wanted)
 
 
 def _worded(image: ImageFacts) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from xml.etree import ElementTree
 
 from cubinspec.compare.budget import KINDS, Budget, Finding
-from cubinspec.compare.facts import digest
+from cubinspec.compare.digest import digest
 from cubinspec.compare.lint import LINT_RULES
 from cubinspec.format.escapes import escaped
 from cubinspec.report.names import readable

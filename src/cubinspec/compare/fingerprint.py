@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 
-from cubinspec.compare.facts import digest
+from cubinspec.compare.digest import digest
 from cubinspec.compare.names import stable_name
 
 TYPE_CHECKING = False
@@ -24,16 +24,15 @@ if TYPE_CHECKING:
     from cubinspec.compare.read import FileFacts
 
 #: Grows when a fingerprint of the same input changes.
-VERSION = 1
+VERSION = 2
 LEVELS = ("code", "kernel", "image", "file")
 
 
 def of_function(function: FunctionFacts, level: str) -> str:
     """The fingerprint of a function at the level ``code`` or ``kernel``."""
-    values = function.values
     if level == "code":
-        return _hash("code", [values["code_size"], values["code"]])
-    return _hash("kernel", [stable_name(function.name), function.kind, values])
+        return _hash("code", [function["code_size"], function["code"]])
+    return _hash("kernel", [stable_name(function.name), function.kind, function.values])
 
 
 def of_image(image: ImageFacts, level: str) -> str:

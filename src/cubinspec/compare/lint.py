@@ -35,7 +35,7 @@ class Lint:
 
 
 def _binding(kernel: FunctionFacts) -> int:
-    info, _ = kernel.values["symbol"]
+    info, _ = kernel["symbol"]
     bits: int = info
     return bits >> ST_BIND_SHIFT
 
@@ -49,13 +49,12 @@ def _external(image: ImageFacts, kernel: FunctionFacts) -> str:
 
 
 def _spills(image: ImageFacts, kernel: FunctionFacts) -> str:
-    values = kernel.values
-    stack = values["frame"] or values["local"]
+    stack = kernel["frame"] or kernel["local"]
     return f"the kernel keeps {stack} bytes per thread in local memory" if stack else ""
 
 
 def _at_limit(image: ImageFacts, kernel: FunctionFacts) -> str:
-    registers, most = kernel.values["registers"], kernel.values["max_registers"]
+    registers, most = kernel["registers"], kernel["max_registers"]
     number = image.arch.removeprefix("sm_").rstrip("af")
     limits = LIMITS.get(int(number), {}) if number.isdecimal() else {}
     known = [limit for limit in (most, limits.get("max_registers_per_thread")) if limit]
@@ -64,7 +63,7 @@ def _at_limit(image: ImageFacts, kernel: FunctionFacts) -> str:
 
 
 def _open_stack(image: ImageFacts, kernel: FunctionFacts) -> str:
-    return "nobody knows the stack of the kernel" if kernel.values["stack"] == UNKNOWN else ""
+    return "nobody knows the stack of the kernel" if kernel["stack"] == UNKNOWN else ""
 
 
 _OF_KERNELS: dict[str, Callable[[ImageFacts, FunctionFacts], str]] = {

@@ -1,7 +1,8 @@
 """Which image of an old file is which of a new one, and which kernel.
 
-Images are matched among those of one target: the same bytes first, then the same type and place in
-the file, then the image that shares most kernels. Functions are matched by name, hashes of source
+Images are matched among those of one target: the same bytes first, then the image that shares most
+functions, of several the one of the same type and place in the file; what shares none, by type and
+place. Functions are matched by name, hashes of source
 files left out. What is left over in a target is a renamed function when
 
 1. its code and parameters are those of exactly one other that is left over, or
@@ -104,9 +105,9 @@ def _place(image: ImageFacts) -> Hashable:
 
 def _match_images(olds: list[ImageFacts], news: list[ImageFacts], found: Matches) -> None:
     olds, news = _pair(olds, news, lambda image: image.body, found.images)
-    olds, news = _pair(olds, news, _place, found.images)
     if olds and news:
         olds, news = _pair_by_kernels(olds, news, found.images)
+    olds, news = _pair(olds, news, _place, found.images)
     found.gone_images += olds
     found.new_images += news
 
@@ -137,23 +138,26 @@ def _pair(
 def _pair_by_kernels(
     olds: list[ImageFacts], news: list[ImageFacts], pairs: list[tuple[ImageFacts, ImageFacts]]
 ) -> tuple[list[ImageFacts], list[ImageFacts]]:
-    """Pair images that share most names, the largest share first."""
+    """Pair images that share most names: the largest share first, then the same place."""
     homes: dict[str, list[int]] = {}
     for number, image in enumerate(news):
         for name in {stable_name(function.name) for function in image.functions}:
             homes.setdefault(name, []).append(number)
-    shares: list[tuple[float, int, int]] = []
+    shares: list[tuple[float, bool, bool, int, int]] = []
+    places = [_place(image) for image in news]
     for number, image in enumerate(olds):
+        place = _place(image)
         counts: dict[int, int] = {}
         for name in {stable_name(function.name) for function in image.functions}:
             for home in homes.get(name, ())[:_MOST_COMPARED]:
                 counts[home] = counts.get(home, 0) + 1
         for home, count in counts.items():
             most = max(len(image.functions), len(news[home].functions), 1)
-            shares.append((-count / most, number, home))
+            other_type = image.type != news[home].type
+            shares.append((-count / most, other_type, place != places[home], number, home))
     old_taken: set[int] = set()
     new_taken: set[int] = set()
-    for _, number, home in sorted(shares):
+    for *_, number, home in sorted(shares):
         if number not in old_taken and home not in new_taken:
             old_taken.add(number)
             new_taken.add(home)
@@ -197,28 +201,26 @@ def _match_rest(gone: list[Placed], fresh: list[Placed], found: Matches) -> None
 
 
 def _body(placed: Placed) -> Hashable:
-    values = placed[1].values
-    return placed[1].kind, values["code"], values["code_size"], values["params"]
+    function = placed[1]
+    return function.kind, function["code"], function["code_size"], function.params
 
 
 def _pair_single(
     gone: list[Placed], fresh: list[Placed], pairs: list[tuple[Placed, Placed]]
 ) -> tuple[list[Placed], list[Placed]]:
     """Pair what has code that no other leftover has."""
-    counts: dict[Hashable, list[int]] = {}
+    homes: dict[Hashable, tuple[list[Placed], list[Placed]]] = {}
     for side, items in enumerate((gone, fresh)):
         for item in items:
-            counts.setdefault(_body(item), [0, 0])[side] += 1
-    once = {key for key, count in counts.items() if count == [1, 1]}
-    _pair(
-        [item for item in gone if _body(item) in once],
-        [item for item in fresh if _body(item) in once],
-        _body,
-        pairs,
-    )
+            homes.setdefault(_body(item), ([], []))[side].append(item)
+    taken: set[int] = set()
+    for olds, news in homes.values():
+        if len(olds) == len(news) == 1:
+            pairs.append((olds[0], news[0]))
+            taken.update((id(olds[0]), id(news[0])))
     return (
-        [item for item in gone if _body(item) not in once],
-        [item for item in fresh if _body(item) not in once],
+        [item for item in gone if id(item) not in taken],
+        [item for item in fresh if id(item) not in taken],
     )
 
 

@@ -16,6 +16,7 @@ _START = re.compile(r"(_GLOBAL__N__|__nv_static_\d+__|_INTERNAL_)([0-9a-f]{8})_(
 _SECOND = re.compile(r"_[0-9a-f]{8}(_\d+)?(?=_|$)")
 #: Stands where a hash stood.
 HASH = "*"
+_BRACKET = re.compile(r"[<>()]")
 _WORD = re.compile(r"[A-Za-z_]\w*|\d+")
 
 
@@ -45,14 +46,14 @@ def base_name(name: str) -> str:
     """The demangled name without template arguments and parameters: ``thrust::scan`` of all of
     its instances."""
     text = readable(name)
-    depth, kept = 0, []
-    for character in text:
-        if character in "<(":
-            depth += 1
-        elif character in ">)":
-            depth = max(0, depth - 1)
-        elif not depth:
-            kept.append(character)
+    depth, at, kept = 0, 0, []
+    for bracket in _BRACKET.finditer(text):
+        if not depth:
+            kept.append(text[at : bracket.start()])
+        at = bracket.end()
+        depth = depth + 1 if bracket[0] in "<(" else max(0, depth - 1)
+    if not depth:
+        kept.append(text[at:])
     words = "".join(kept).split()
     return words[-1] if words else text
 

@@ -54,9 +54,17 @@ def summary(found: Difference) -> str:
     words = ", ".join(f"{count} {word}" for count, word in parts if count)
     images = len([image for image in found.images if image.changes])
     if images:
-        words += f"{', ' if words else ''}{images} image{'s' * (images > 1)} changed as a whole"
-    total = len(matches.functions)
-    return f"{found.status}: {total} functions compared" + (f": {words}" if words else "")
+        words += f"{', ' if words else ''}{_counted(images, 'image')} changed as a whole"
+    compared = []
+    if matches.functions or not found.same_images:
+        compared.append(_counted(len(matches.functions), "function") + " compared")
+    if found.same_images:
+        compared.append(_counted(found.same_images, "image") + " the same byte for byte")
+    return f"{found.status}: {', '.join(compared)}" + (f": {words}" if words else "")
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{count} {word}{'s' * (count != 1)}"
 
 
 def text_lines(found: Difference, name_of: NameOf = readable) -> Iterator[str]:
@@ -148,8 +156,7 @@ def _value(value: Any) -> str:
 
 
 def _brief(function: FunctionFacts) -> str:
-    values = function.values
-    return f"{_value(values['registers'])} registers, {values['code_size']} bytes of code"
+    return f"{_value(function['registers'])} registers, {function['code_size']} bytes of code"
 
 
 def occupancy_text(function: FunctionChange) -> str:
@@ -168,14 +175,14 @@ def occupancies(function: FunctionChange) -> tuple[float | None, float | None]:
 
 
 def _block(function: FunctionFacts) -> int | None:
-    shape = function.values["reqntid"] or function.values["max_ntid"]
+    shape = function["reqntid"] or function["max_ntid"]
     return None if shape is None else shape[0] * shape[1] * shape[2]
 
 
 def _occupancy(placed: Placed, block: int | None) -> float | None:
     image, function = placed
-    values = function.values
-    if function.kind != "kernel" or values["registers"] is None:
+    registers = function["registers"]
+    if function.kind != "kernel" or registers is None:
         return None
     try:
         limits = limits_of(image.arch)
@@ -183,7 +190,7 @@ def _occupancy(placed: Placed, block: int | None) -> float | None:
         return None
     most = limits["max_threads_per_block"]
     size = block if block is not None and 0 < block <= most else _USUAL_BLOCK
-    launch = Launch(size, values["registers"], values["shared"], values["barriers"] or 0)
+    launch = Launch(size, registers, function["shared"], function["barriers"] or 0)
     return residency(launch, limits).occupancy
 
 
@@ -330,6 +337,7 @@ def record(found: Difference) -> dict[str, Any]:
         "size": {"old": found.size[0], "new": found.size[1]},
         "targets": {"old": list(found.targets[0]), "new": list(found.targets[1])},
         "compared": len(matches.functions),
+        "same_images": found.same_images,
         "functions": [_function_record(function) for function in found.functions],
         "new": [_placed_record(placed) for placed in matches.new],
         "gone": [_placed_record(placed) for placed in matches.gone],

@@ -179,16 +179,19 @@ class Elf:
         """
         end = offset + size
         if end > self.size:
-            if offset > self.size:
-                raise BadOffsetError(
-                    f"offset {offset:#x} is past the end of the file",
-                    file=self.file,
-                    offset=offset,
-                    field=field,
-                    expected=f"at most {self.size:#x}",
-                )
-            raise self._truncated(offset, size, field)
+            raise self._beyond(offset, size, field)
         return bytes(self.data[offset:end])
+
+    def _beyond(self, offset: int, size: int, field: str) -> BadOffsetError | TruncatedError:
+        if offset <= self.size:
+            return self._truncated(offset, size, field)
+        return BadOffsetError(
+            f"offset {offset:#x} is past the end of the file",
+            file=self.file,
+            offset=offset,
+            field=field,
+            expected=f"at most {self.size:#x}",
+        )
 
     def _truncated(self, offset: int, size: int, field: str) -> TruncatedError:
         return TruncatedError(
@@ -479,6 +482,15 @@ class Elf:
         if not occupies_file(sh_type, flags):
             return b""
         return self.bytes_at(offset, size, f"sections[{index}]")
+
+    def section_view(self, index: int) -> memoryview:
+        """As :meth:`section_bytes`, without a copy, for who looks once and keeps nothing."""
+        _, sh_type, flags, _, offset, size, _, _, _, _ = self.section_row(index, "section")
+        if not occupies_file(sh_type, flags):
+            return memoryview(b"")
+        if offset + size > self.size:
+            raise self._beyond(offset, size, f"sections[{index}]")
+        return memoryview(self.data)[offset : offset + size]
 
     def check_bodies(self) -> None:
         """Make sure that the file holds every section whole.

@@ -35,11 +35,12 @@ class InfoIndex:
         TruncatedError: as :func:`info_rows` does.
     """
 
-    __slots__ = ("_body", "_places", "_run", "num_params")
+    __slots__ = ("_places", "_run", "body", "num_params")
+    body: bytes
     num_params: int
 
     def __init__(self, body: bytes, base: int, file: str, field: str) -> None:
-        self._body = body
+        self.body = body
         found: tuple[dict[int, int], int, tuple[int, int]] | None = _shapes.find(body)
         if found is None:
             rows = info_rows(body, base, file, field)
@@ -61,19 +62,23 @@ class InfoIndex:
     def parameter_run(self) -> bytes:
         """All records from the first parameter's to the last one's."""
         start, stop = self._run
-        return self._body[start:stop]
+        return self.body[start:stop]
+
+    def place(self, code: int) -> int | None:
+        """Where a record begins in the stream."""
+        return self._places.get(code)
 
     def value(self, code: int) -> int | None:
         """The value in the record's header; the payload's size for a record with one."""
         at = self._places.get(code)
-        return None if at is None else int.from_bytes(self._body[at + 2 : at + 4], "little")
+        return None if at is None else int.from_bytes(self.body[at + 2 : at + 4], "little")
 
     def payload(self, code: int) -> bytes | None:
         """The record's payload, empty for records without one."""
         at = self._places.get(code)
         if at is None:
             return None
-        body = self._body
+        body = self.body
         if body[at] != EIFMT_SVAL:
             return b""
         return body[at + 4 : at + 4 + int.from_bytes(body[at + 2 : at + 4], "little")]

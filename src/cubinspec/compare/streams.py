@@ -1,0 +1,139 @@
+"""Attribute streams of functions as they are compared: kept as bytes, taken apart when they differ.
+
+Most records say the same in two builds of a function when their bytes are equal. Records that name
+symbols are the exception, as a symbol has another number in every file; they are kept as names.
+"""
+
+from __future__ import annotations
+
+from struct import pack
+
+from cubinspec.compare.digest import digest
+from cubinspec.compare.names import stable_name
+from cubinspec.format.attributes import HEAD_BYTES, record_end, scan
+from cubinspec.model.function import attribute_names
+from cubinspec.model.info import InfoRecord
+from cubinspec_generated import codes
+from cubinspec_generated.tables import eiattr
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cubinspec.model.symbol import SymbolList
+    from cubinspec.reader.streams import InfoIndex
+    from cubinspec_generated.rows import Attribute
+
+    #: The attributes of a function: records as bytes, and those that name symbols by code.
+    Stream = tuple[bytes, tuple[tuple[int, bytes], ...]]
+
+_PARAMETERS = frozenset((codes.EIATTR_KPARAM_INFO, codes.EIATTR_KPARAM_INFO_V2))
+#: Attributes of the whole module, one record for each function.
+_KEYED = frozenset(
+    (
+        codes.EIATTR_REGCOUNT,
+        codes.EIATTR_FRAME_SIZE,
+        codes.EIATTR_MIN_STACK_SIZE,
+        codes.EIATTR_MAX_STACK_SIZE,
+    )
+)
+#: Attributes that are a property of their own.
+OWN_ATTRIBUTES = _KEYED | {
+    codes.EIATTR_NUM_BARRIERS,
+    codes.EIATTR_NUM_MBARRIERS,
+    codes.EIATTR_MAX_THREADS,
+    codes.EIATTR_REQNTID,
+    codes.EIATTR_CTA_PER_CLUSTER,
+    codes.EIATTR_MAX_CLUSTER_RANK,
+    codes.EIATTR_MAXREG_COUNT,
+    codes.EIATTR_CBANK_PARAM_SIZE,
+    codes.EIATTR_PARAM_CBANK,
+    *_PARAMETERS,
+}
+_SYMBOL_BYTES = 4
+
+
+def _names_symbols(attribute: Attribute) -> bool:
+    tail = attribute.layout.tail
+    return "symbol" in attribute.layout.references or (
+        tail is not None and tail.reference == "symbol"
+    )
+
+
+_NAMING = frozenset(code for code, row in eiattr.ATTRIBUTES.items() if _names_symbols(row))
+_NAMING_OTHERS = _NAMING - OWN_ATTRIBUTES
+
+
+def stream_of(index: InfoIndex, symbols: SymbolList) -> Stream:
+    """The attributes of a function without the numbers of symbols."""
+    body = index.body
+    if not _NAMING_OTHERS.isdisjoint(index.codes):
+        return _with_names(body, symbols)
+    at = index.place(codes.EIATTR_PARAM_CBANK)
+    if at is None or at + HEAD_BYTES + _SYMBOL_BYTES > record_end(body, at):
+        return body, ()
+    at += HEAD_BYTES
+    return body[:at] + bytes(_SYMBOL_BYTES) + body[at + _SYMBOL_BYTES :], ()
+
+
+def _with_names(body: bytes, symbols: SymbolList) -> Stream:
+    kept, named = [], []
+    for row in scan(body)[0]:
+        at, _, code, _, payload = row
+        text = said(InfoRecord(*row), symbols) if code in _NAMING_OTHERS else None
+        if text is not None:
+            named.append((code, text))
+        elif code != codes.EIATTR_PARAM_CBANK:  # its other numbers are a property
+            kept.append(body[at : at + HEAD_BYTES + len(payload)])
+    return b"".join(kept), tuple(named)
+
+
+def said(record: InfoRecord, symbols: SymbolList) -> bytes | None:
+    """What a record says, its symbols by name; ``None`` for one that names none."""
+    names = [
+        stable_name(symbols.name_of(number) or f"symbol {number}")
+        for kind, number in record.references
+        if kind == "symbol"
+    ]
+    if not names:
+        return None
+    text = "\0".join(names).encode("utf-8", "surrogateescape")
+    # the symbols come first in every layout that has some
+    return text + record.payload[_SYMBOL_BYTES * len(names) :]
+
+
+def parameters_of(stream: Stream) -> tuple[bytes, ...]:
+    """The records of parameters, each behind its code."""
+    rows = scan(stream[0])[0]
+    return tuple(sorted([bytes((row[2],)) + row[4] for row in rows if row[2] in _PARAMETERS]))
+
+
+def attributes_of(stream: Stream) -> dict[str, str]:
+    """What attributes say that are no properties of their own."""
+    found: dict[int, list[bytes]] = {}
+    body, named = stream
+    for _, _, code, word, payload in scan(body)[0]:
+        if code not in OWN_ATTRIBUTES:
+            found.setdefault(code, []).append(payload or pack("<H", word))
+    for code, text in named:
+        found.setdefault(code, []).append(text)
+    shown = map(_shown, found.values())
+    return dict(zip(attribute_names(found), shown, strict=True))
+
+
+def module_attributes(records: Iterable[InfoRecord], symbols: SymbolList) -> dict[str, str]:
+    """Attributes of a whole module, or compat records, by name."""
+    found: dict[str, list[bytes]] = {}
+    for record in records:
+        if record.code in _KEYED and not record.is_compat:
+            continue
+        text = said(record, symbols)
+        body = text or record.payload or pack("<H", record.value)
+        found.setdefault(record.name or f"{record.code:#x}", []).append(body)
+    return {name: _shown(sorted(bodies)) for name, bodies in found.items()}
+
+
+def _shown(bodies: list[bytes]) -> str:
+    """What a record says, short enough to print: its bytes, or a digest of them."""
+    whole = b"|".join(bodies)
+    return whole.hex() if len(whole) <= 16 else digest(whole)
