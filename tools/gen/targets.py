@@ -9,7 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from tools.gen.spec import digest
-from tools.gen.tables.expand import Row, family_of, number, producer_rows, toolkit_rows
+from tools.gen.tables.expand import (
+    Row,
+    family_of,
+    number,
+    producer_rows,
+    toolkit_flags,
+    toolkit_rows,
+)
 from tools.gen.tables.load import Table, Tables
 from tools.gen.tables.rows import Field, RowClass, class_text
 
@@ -185,14 +192,9 @@ def _toolkits(data: Row, compat: Row, names: Mapping[str, int]) -> list[str]:
         "release": "str | None",
         "producers": "dict[str, str]",
         "linked": "dict[str, str]",
-        "stale_links": "bool",
-        "sums_segments": "bool",
         "compat": "tuple[tuple[int, int | str], ...]",
         "merges": "dict[int, tuple[str, int | None, bool]]",
-        "weak_globals": "bool",
-        "reverses_externs": "bool",
-        "keeps_shared_relocations": "bool",
-        "names_both_relocations": "bool",
+        **dict.fromkeys(toolkit_flags(data), "bool"),
     }
     meanings["number"] = "ten times the major plus the minor number of its version"
     row_class = _row_class(

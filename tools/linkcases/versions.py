@@ -34,7 +34,7 @@ TABLE = build.ROOT / "tests" / "link" / "versions.tsv"
 #: The targets for which other nvlinks are imitated.
 ARCHES = ("75", "80", "86", "89", "90", "90a")
 #: From 13.1 on `-v` tells a number of barriers that nobody set for kernels without any.
-_BARRIERS = re.compile(r"used \d+ barriers")
+_BARRIERS = re.compile(r"used -?\d+ barriers")
 GARBAGE = "numbers of barriers that nvlink takes from its memory"
 #: Stands for nvJitLink 13.0.88 in place of a version.
 JIT = "nvJitLink"

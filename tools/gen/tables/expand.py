@@ -36,14 +36,15 @@ def expand_architectures(data: Row) -> list[dict[str, Any]]:
     return result
 
 
+def toolkit_flags(data: Row) -> list[str]:
+    """What is true of a toolkit or not: the first row states all of them."""
+    return [key for key, value in data["toolkits"][0].items() if isinstance(value, bool)]
+
+
 def toolkit_rows(data: Row) -> list[dict[str, Any]]:
     """The toolkits with what they leave out filled in from the row before."""
     rows: list[dict[str, Any]] = []
-    inherited = (
-        *("producers", "stale_links", "sums_segments"),
-        *("weak_globals", "reverses_externs", "keeps_shared_relocations"),
-        "names_both_relocations",
-    )
+    inherited = ("producers", *toolkit_flags(data))
     for row in data["toolkits"]:
         kept = {key: rows[-1][key] for key in inherited} if rows else {}
         merges = [*(rows[-1]["merges"] if rows else []), *row.get("merges", [])]

@@ -236,6 +236,7 @@ class Symbol:
         section: OutSection | None = None,
         first: InputObject | None = None,
         entered: bool = False,
+        in_globals: bool = False,
     ) -> None:
         self.name: str = name
         self.bind: int = bind
@@ -253,7 +254,7 @@ class Symbol:
         self.live: bool = True
         self.internal: bool = False
         self.entered: bool = entered
-        self.in_globals: bool = False
+        self.in_globals: bool = in_globals
         self.index: int = 0
 
     @property

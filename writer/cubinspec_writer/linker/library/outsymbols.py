@@ -10,6 +10,7 @@ from cubinspec_generated.codes import (
     SHT_CUDA_SHARED,
     SHT_CUDA_UIDX,
     SHT_PROGBITS,
+    STB_LOCAL,
     STO_CUDA_CONSTANT,
     STO_CUDA_ENTRY,
     STO_CUDA_GLOBAL,
@@ -160,6 +161,8 @@ def symbol_fields(job: Job, symbol: Symbol) -> tuple[int, int, int]:
             # The finalizer does not know of `--disable-smem-reservation`.
             kept = job.family.reserved_shared if job.family.capsule else job.reserved_shared
             value += kept
+            if section is not None and section.owner and job.toolkit.hides_moved_shared:
+                return STB_LOCAL << 4 | kind, other, value  # rule K8
     if symbol.kind in (STT_OBJECT, STT_CUDA_OBJECT) and not symbol.is_defined and not symbol.space:
         kind = _reserved_kind(job, symbol)
     return symbol.bind << 4 | kind, other, value

@@ -23,6 +23,7 @@ from cubinspec_writer.linker.model import SHARED_POOL, Symbol
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec_writer.linker.state import (
+        Job,
         Maker,
         Names,
         Reach,
@@ -43,12 +44,13 @@ READS = (
 WRITES = (
     "names.entries names.reserved section.align section.emitted section.info_section "
     "section.nobits_size section.relocs sections.by_type sections.made shared.instances "
-    "symbol.parts symbol.section symbol.value"
+    "symbol.parts symbol.section symbol.value symbols.globals"
 )
-FREEZES = "section.nobits_size shared.instances symbol.section"
+FREEZES = "section.nobits_size shared.instances symbol.section symbols.globals"
 
 
 def run(
+    job: Job,
     names: Names,
     symbols: Symbols,
     sections: Sections,
@@ -92,7 +94,7 @@ def run(
             if first is not None:
                 naming[owner] = min(first, naming.get(owner, first))
     for kernel in sorted(naming, key=naming.__getitem__):
-        _make_instance(names, sections, shared, reach, maker, kernel, arrays, least)
+        _make_instance(job, names, symbols, sections, shared, reach, maker, kernel, arrays, least)
 
 
 def _is_array(symbol: Symbol) -> bool:
@@ -101,7 +103,9 @@ def _is_array(symbol: Symbol) -> bool:
 
 
 def _make_instance(
+    job: Job,
     names: Names,
+    symbols: Symbols,
     sections: Sections,
     shared: SharedMemory,
     reach: Reach,
@@ -114,8 +118,12 @@ def _make_instance(
     assert kernel.section is not None
     listed = [maker.reloc_section(kernel.section, is_rela) for is_rela in (True, False)]
     other = STO_CUDA_SHARED << STO_CUDA_SPACE_SHIFT | STV_INTERNAL
-    instance = Symbol(_NAME, STB_WEAK, STT_CUDA_OBJECT, other, entered=True)
-    names.entries.append(instance)
+    last = job.toolkit.weak_globals  # rule K3
+    instance = Symbol(_NAME, STB_WEAK, STT_CUDA_OBJECT, other, entered=True, in_globals=last)
+    if last:
+        symbols.globals.append(instance)
+    else:
+        names.entries.append(instance)
     shared.instances.add(instance)
     for relocs in listed:
         if relocs is not None:
@@ -128,7 +136,8 @@ def _make_instance(
     section.emitted = section.emitted or align == _ALIGN
     if section.emitted:
         section.align = align
-        section.nobits_size = _sized(instance.value, align)
+        size = _sized(instance.value, align)
+        section.nobits_size = align_up(size, align) if job.toolkit.rounds_dynamic_shared else size
 
 
 def _static_size(members: list[Symbol]) -> int:

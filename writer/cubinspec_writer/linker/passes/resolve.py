@@ -216,7 +216,7 @@ def _bind(
         else:
             _define(registered, obj, row)
         return registered
-    wrong = list(_conflicts(registered, obj, row))
+    wrong = list(_conflicts(job, registered, obj, row))
     if wrong:
         order = (row.kind != STT_FUNC, row.index)
         conflicts += [(order, text) for text in wrong]
@@ -233,7 +233,7 @@ def _bind(
         if not _is_dynamic(registered):
             _define(registered, obj, row)
     elif row.shndx == SHN_COMMON or registered.common:
-        _join_common(registered, obj, row)
+        _join_common(job, registered, obj, row)
     elif row.bind == STB_GLOBAL:
         _define(registered, obj, row)
     elif row.kind == STT_FUNC and registered.bind == STB_WEAK:
@@ -261,12 +261,12 @@ def _choose_copy(
         _define(registered, obj, row)
 
 
-def _join_common(registered: Symbol, obj: InputObject, row: InSymbol) -> None:
-    """A common variable gives way to an initial value only (rule W15)."""
+def _join_common(job: Job, registered: Symbol, obj: InputObject, row: InSymbol) -> None:
+    """A common variable gives way to an initial value only (rule W15), or to all (rule K7)."""
     if registered.common and row.shndx == SHN_COMMON:
         if row.size > registered.size:
             registered.size, registered.definition = row.size, (obj, row)
-    elif _joins_initial(registered, obj, row):
+    elif job.toolkit.definitions_beat_commons or _joins_initial(registered, obj, row):
         if registered.common:
             _define(registered, obj, row)
     elif not registered.common:
@@ -275,6 +275,7 @@ def _join_common(registered: Symbol, obj: InputObject, row: InSymbol) -> None:
         registered.bind = bind
     elif row.bind == STB_GLOBAL:
         # What it would have without the common one is left unused.
+        registered.bind = STB_GLOBAL
         registered.replaced = (*registered.replaced, (obj, row))
 
 
@@ -294,7 +295,7 @@ def _define(symbol: Symbol, obj: InputObject, row: InSymbol) -> None:
         symbol.alignment = checked_alignment(obj, row)
 
 
-def _conflicts(registered: Symbol, obj: InputObject, row: InSymbol) -> Iterator[str]:
+def _conflicts(job: Job, registered: Symbol, obj: InputObject, row: InSymbol) -> Iterator[str]:
     """What speaks against taking two symbols of one name for the same thing.
 
     From a table of 34 kinds of declarations in the first file and in the second (rules
@@ -315,14 +316,19 @@ def _conflicts(registered: Symbol, obj: InputObject, row: InSymbol) -> Iterator[
                 "Managed attribute doesn't match for", registered, obj, "first specified in"
             )
         initial = _joins_initial(registered, obj, row)
-        if not (initial and registered.common and row.bind == STB_WEAK):
-            yield from _size_conflicts(registered, obj, row, initial)
+        yield from _size_conflicts(job, registered, obj, row, initial)
     if row.shndx == SHN_UNDEF or STB_WEAK in (registered.bind, row.bind):
         return
     if not registered.is_defined and (registered.space == row.space or not _is_dynamic(registered)):
         return
-    if not registered.common and not (initial and row.shndx == SHN_COMMON):
+    fits = registered.space == row.space and (initial or job.toolkit.definitions_beat_commons)
+    if not _is_open(registered) and not (fits and row.shndx == SHN_COMMON):
         yield _conflict("Multiple definition of", registered, obj, "first defined in")
+
+
+def _is_open(registered: Symbol) -> bool:
+    """Whether it is a common variable that no other file has defined for itself, too."""
+    return registered.common and not any(row.bind == STB_GLOBAL for _, row in registered.replaced)
 
 
 def _is_dynamic(registered: Symbol) -> bool:
@@ -331,12 +337,17 @@ def _is_dynamic(registered: Symbol) -> bool:
 
 
 def _size_conflicts(
-    registered: Symbol, obj: InputObject, row: InSymbol, initial: bool
+    job: Job, registered: Symbol, obj: InputObject, row: InSymbol, initial: bool
 ) -> Iterator[str]:
     """A common variable must fit into the one with an initial value; other sizes are equal."""
-    if registered.common and row.shndx == SHN_COMMON:
+    if _is_open(registered) and row.shndx == SHN_COMMON:
         return
+    larger = f"Common symbol '{row.name}' in file '{{}}' has larger size than initialization"
     if not initial:
+        replaces = registered.common and registered.space == row.space and row.shndx != SHN_UNDEF
+        if replaces and job.toolkit.definitions_beat_commons and registered.size > row.size:
+            assert registered.definition is not None
+            yield larger.format(registered.definition[0].name)
         # Beside a common variable an array of dynamic size counts as one of no size.
         sized = registered.size or (row.shndx == SHN_COMMON and _is_dynamic(registered))
         if sized and row.size and registered.size != row.size:
@@ -344,7 +355,7 @@ def _size_conflicts(
     elif (registered.size > row.size) if registered.common else (row.size > registered.size):
         assert registered.definition is not None
         file = registered.definition[0].name if registered.common else obj.name
-        yield f"Common symbol '{row.name}' in file '{file}' has larger size than initialization"
+        yield larger.format(file)
 
 
 def _joins_initial(registered: Symbol, obj: InputObject, row: InSymbol) -> bool:
@@ -364,6 +375,9 @@ def _conflict(
     first: str,
     replaced: Sequence[tuple[InputObject, InSymbol]] = (),
 ) -> str:
+    if registered.kind != STT_FUNC and not registered.common:
+        # Of a weak variable that gave way nvlink keeps the file.
+        replaced = [found for found in registered.replaced if found[1].bind == STB_WEAK]
     definition = replaced[0] if replaced else registered.definition
     place = definition[0] if definition else registered.first
     assert place is not None

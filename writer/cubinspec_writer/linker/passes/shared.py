@@ -56,8 +56,8 @@ READS = (
 WRITES = (
     "names.entries names.reserved section.align section.emitted section.info_section "
     "section.nobits_size section.reserved sections.by_type sections.made shared.dynamic_groups "
-    "shared.dynamic_start shared.groups shared.unreached shared.users symbol.internal symbol.parts "
-    "symbol.section symbol.value"
+    "shared.dynamic_start shared.groups shared.unreached shared.users symbol.internal "
+    "symbol.parts symbol.section symbol.value symbols.null_value"
 )
 FREEZES = (
     "section.reserved shared.dynamic_groups shared.dynamic_start shared.groups shared.unreached "
@@ -196,6 +196,10 @@ class _Layout:
                 align = max(align, self.taken)
             self.aligns[kernel] = align
 
+    def least(self, kernel: Symbol) -> int:
+        """The alignment that the kernel's arrays of dynamic size ask for (rule K9)."""
+        return max((v.alignment for v in self.uses[kernel] if not v.is_defined), default=1)
+
     def size_sections(self, job: Job, diagnostics: Diagnostics) -> None:
         """Give the sections of kernels their size and alignment."""
         for kernel, section in self.placed.items():
@@ -203,7 +207,8 @@ class _Layout:
             section.align = self.aligns[kernel]
             section.nobits_size = size
             dynamic = any(not v.is_defined for v in self.uses[kernel])
-            dynamic = dynamic and section.align == _DYNAMIC_ALIGN
+            keeps = job.family.keeps_aligned_shared
+            dynamic = dynamic and (section.align == _DYNAMIC_ALIGN or keeps)
             section.emitted = bool(size) or dynamic or self.everywhere
             if size > _SHARED_LIMIT and not _allows_more_shared(job):
                 diagnostics.error(
@@ -335,7 +340,7 @@ def _place_dynamic(
 
     Rule S7.
     """
-    below, sizes, aligns = layout.below, layout.sizes, layout.aligns
+    below = layout.below
     used = layout.used.items()
     named = {f: [v for v in variables if not v.is_defined] for f, variables in used}
     reaching = {f: below.reaching(f) for f, arrays in named.items() if arrays}
@@ -353,12 +358,7 @@ def _place_dynamic(
         groups.append(list(dict.fromkeys(k for g in [*joined, kernels] for k in g)))
     shared.dynamic_groups.extend(groups)
     for group in groups:
-        start = align_up(max((sizes[k] for k in group), default=0), _DYNAMIC_ALIGN)
-        for kernel in group:
-            sizes[kernel] = start
-            aligns[kernel] = max(aligns[kernel], _DYNAMIC_ALIGN)
-            for function in below[kernel]:
-                shared.dynamic_start[function] = start
+        _place_group(job, symbols, shared, layout, group)
     if debugger_sees(job.options):
         for array in [
             s for s in symbols.globals if s.space == STO_CUDA_SHARED and not s.is_defined
@@ -366,6 +366,34 @@ def _place_dynamic(
             array.section = sections.find(SHARED_POOL)
             first = next(iter(reaching.get(array, ())), None)
             array.value = shared.dynamic_start.get(first, 0) if first is not None else 0
+
+
+def _place_group(
+    job: Job, symbols: Symbols, shared: SharedMemory, layout: _Layout, group: list[Symbol]
+) -> None:
+    """Give kernels that share a device function with arrays one place for these."""
+    sizes, aligns = layout.sizes, layout.aligns
+    least = _DYNAMIC_ALIGN
+    if job.toolkit.aligns_instances:
+        least = max([least, *(layout.least(kernel) for kernel in group)])
+        empty = [k for k in group if not sizes[k] and _has_section(k)]
+        sizes.update(dict.fromkeys(empty, 1))
+        if empty:
+            symbols.null_value = job.reserved_shared
+    start = align_up(max((sizes[k] for k in group), default=0), least)
+    for kernel in group:
+        align = aligns[kernel] = max(aligns[kernel], least)
+        # Rule K6.
+        sizes[kernel] = align_up(start, align) if job.toolkit.rounds_dynamic_shared else start
+        for function in layout.below[kernel]:
+            shared.dynamic_start[function] = start
+
+
+def _has_section(kernel: Symbol) -> bool:
+    """Whether the input of a kernel has a section for its shared memory."""
+    assert kernel.definition is not None
+    obj, row = kernel.definition
+    return any(s.info == row.shndx for s in obj.of_types((SHT_CUDA_SHARED,)))
 
 
 def _larger_alignment(a: Symbol, b: Symbol) -> bool:

@@ -133,7 +133,7 @@ def _mark_last_block(job: Job, objects: list[InputObject], symbols: Symbols, rea
     second of two out while code goes on to read its old place, behind the section's end. So nothing
     is left out here; the place of the last block that is a new one is harmless (rules C3, X9).
     """
-    if reach.filter is None or job.options.debug:
+    if reach.filter is None or job.options.debug or not job.toolkit.looks_for_equal_constants:
         return
     known: set[tuple[int, bytes]] = set()
     for obj in objects:

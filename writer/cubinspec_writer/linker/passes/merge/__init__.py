@@ -111,7 +111,7 @@ WRITES = (
 FREEZES = (
     "attributes.order constants.lost constants.mixed constants.tables debug.emptied debug.framed "
     "names.loose relocations.num_merged relocations.staged sections.members sections.staging "
-    "symbol.alignment symbol.entered symbol.name symbols.functions symbols.globals symbols.strong "
+    "symbol.alignment symbol.entered symbol.name symbols.functions symbols.strong "
     "unified.rows unified.stubs"
 )
 
@@ -323,6 +323,7 @@ def _dynamic_array(one: OneInput, symbol: Symbol, alignment: int) -> None:
         )
     if not symbol.entered:
         pool.align = max(pool.align, alignment)
+        symbol.alignment = max(symbol.alignment, alignment)
         one.sections.members.setdefault(pool, []).append(symbol)
 
 
