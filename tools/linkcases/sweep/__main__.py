@@ -1,5 +1,8 @@
 """`make link-sweep`: link every variation with nvlink and with this linker, and count.
 
+A link that differs needs an entry of `exceptions.yaml`, and an entry needs links that differ. Only
+where nvlink crashes nothing is compared.
+
 python -m tools.linkcases.sweep [--arch 80,90] [--match TEXT] [--cache DIR] [--list]
 """
 
@@ -12,16 +15,28 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 from tools import oracle
 from tools.linkcases import build
-from tools.linkcases.sweep import attributes, sections, stored
+from tools.linkcases.sweep import attributes, exceptions, sections, stored
 from tools.linkcases.sweep.programs import SOURCES, bases
 from tools.linkcases.sweep.variation import Nvlink, Variation, difference, link_here
 
 KINDS = {"attributes": attributes.variations, "sections": sections.variations}
-Found = tuple[str, str, str]
+CRASHED, SAME, EXCEPTION, WRONG = "nvlink crashed", "the same", "exceptions", "wrong"
+
+
+@dataclass(frozen=True)
+class Found:
+    """What became of one link."""
+
+    kind: str
+    arch: str
+    name: str
+    outcome: str
+    text: str = ""
 
 
 def variations(kind: str, arch: str, folder: Path) -> Iterator[Variation]:
@@ -42,11 +57,24 @@ def _link_all(task: tuple[str, str, int, int, str, Path]) -> list[Found]:
                 continue
             variation.write(folder)
             theirs = nvlink.link(variation, arch, folder)
+            if theirs.status < 0:
+                found.append(Found(kind, arch, variation.name, CRASHED))
+                continue
             if theirs.data:
                 note.write_bytes(theirs.data)
             ours = link_here(variation, arch, folder, note if theirs.data else None)
-            found.append((arch, variation.name, difference(theirs, ours)))
+            found.append(_judged(kind, arch, variation.name, difference(theirs, ours)))
     return found
+
+
+def _judged(kind: str, arch: str, name: str, text: str) -> Found:
+    """What a link is, whose difference is told by a text."""
+    known = exceptions.find(kind, arch, name)
+    if known is None:
+        return Found(kind, arch, name, WRONG if text else SAME, text)
+    if text:
+        return Found(kind, arch, name, EXCEPTION, text)
+    return Found(kind, arch, name, WRONG, "is the same, but has an exception")
 
 
 def main() -> int:
@@ -79,13 +107,27 @@ def main() -> int:
     ]
     with ProcessPoolExecutor(options.jobs) as pool:
         found = [row for rows in pool.map(_link_all, tasks) for row in rows]
-    for arch, name, text in found:
-        if text:
-            print(f"sm_{arch} {name}: {text}")
-    for arch in arches:
-        counts = Counter(bool(text) for a, _, text in found if a == arch)
-        print(f"sm_{arch}: {counts[False]} the same, {counts[True]} different")
-    return int(any(text for _, _, text in found))
+    for one in found:
+        if one.outcome == WRONG:
+            print(f"sm_{one.arch} {one.name}: {one.text}")
+    idle = [] if options.match else _idle(found)
+    for line in idle:
+        print(line)
+    for kind, arch in dict.fromkeys((one.kind, one.arch) for one in found):
+        counts = Counter(one.outcome for one in found if (one.kind, one.arch) == (kind, arch))
+        told = ", ".join(f"{counts[word]} {word}" for word in (SAME, EXCEPTION, CRASHED, WRONG))
+        print(f"sm_{arch} {kind}: {told}")
+    return int(bool(idle) or any(one.outcome == WRONG for one in found))
+
+
+def _idle(found: list[Found]) -> list[str]:
+    """Exceptions that explain nothing."""
+    lines = []
+    for kind, arch in dict.fromkeys((one.kind, one.arch) for one in found):
+        names = [f.name for f in found if (f.kind, f.arch) == (kind, arch) and f.outcome != CRASHED]
+        for name in exceptions.idle_names(kind, arch, names):
+            lines.append(f"sm_{arch} {kind}: the exception {name!r} explains no link")
+    return lines
 
 
 if __name__ == "__main__":

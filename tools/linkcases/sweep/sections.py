@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cubinspec.format.sections import occupies_file
+from cubinspec.format.sections import (
+    CAPSULE_PREFIX,
+    MERCURY_PREFIX,
+    MERCURY_TYPE,
+    occupies_file,
+)
 from cubinspec_generated import codes, records
 from cubinspec_generated.tables import sections as table
 from tools.linkcases.sweep.objects import Object, Section
@@ -27,6 +32,7 @@ UNKNOWN = {
 #: What a section comes with: a global name in it, a relocation, a function that owns it.
 FORMS = ("plain", "symbol", "reloc", "owned", "empty")
 _NOT_MADE = (codes.SHT_NULL, codes.SHT_RELA, codes.SHT_REL)
+_MERCURY_NAMES = (MERCURY_PREFIX, CAPSULE_PREFIX)
 _BODY = bytes(range(1, 33))
 _GLOBAL = codes.STB_GLOBAL << codes.ST_BIND_SHIFT | codes.STT_CUDA_OBJECT
 
@@ -50,24 +56,52 @@ def variations(program: str, bases: tuple[bytes, bytes]) -> Iterator[Variation]:
 def with_section(
     bases: tuple[bytes, bytes], name: str, sh_type: int, flags: int, form: str
 ) -> tuple[bytes, ...] | None:
-    """The files of a program with one more section; None: the file has it already."""
+    """The files of a program with one more section; None: the file has it already.
+
+    A section of a program with two halves comes with its twin, if that is not what is asked for.
+    """
     changed = Object(bases[1])
-    if name.startswith((".nv.merc", ".nv.capmerc")) or changed.has(name) or sh_type in _NOT_MADE:
-        return None  # the finalizer's own, or there already
+    if changed.has(name) or sh_type in _NOT_MADE:
+        return None
+    is_mercury = name.startswith(_MERCURY_NAMES)
+    has_mercury = changed.has(MERCURY_PREFIX + ".symtab")
+    add_section(changed, name, sh_type, flags, form, mercury=is_mercury and has_mercury)
+    twin = MERCURY_PREFIX + name
+    if has_mercury and not is_mercury and not changed.has(twin):
+        twin_type = MERCURY_TYPE.get(sh_type, sh_type)
+        add_section(changed, twin, twin_type, flags | codes.SHF_CUDA_MERCURY, form, mercury=True)
+    return bases[0], changed.bytes()
+
+
+def add_section(
+    changed: Object, name: str, sh_type: int, flags: int, form: str, *, mercury: bool
+) -> None:
+    """Add a section, and what its form asks for.
+
+    Args:
+        mercury: it belongs to the Mercury half.
+    """
     body = _BODY if form != "empty" and occupies_file(sh_type, flags) else b""
     size = 0 if form == "empty" else len(_BODY)
-    owner = changed.find(".text.f") if form == "owned" else 0
+    code = CAPSULE_PREFIX if mercury else ""
+    owner = changed.find(f"{code}.text.f") if form == "owned" else 0
     flags = flags | codes.SHF_INFO_LINK if owner else flags & ~codes.SHF_INFO_LINK
     section = Section(name, sh_type, flags, body, size, info=owner)
     index = changed.add_section(section)
     if form == "symbol":
-        changed.add_symbol("named_here", _GLOBAL, 0, index, 0, 4)
+        changed.add_symbol("named_here", _GLOBAL, 0, index, 0, 4, mercury=mercury)
     if form == "reloc":
-        target, r_type = changed.symbol("gb"), codes.R_CUDA_64
-        rows = records.RELA_64.pack(0, r_type, target, 0)
-        size = records.RELA_64.size
-        link = next(i for i, s in enumerate(changed.sections) if s.sh_type == codes.SHT_SYMTAB)
-        rela = Section(".rela" + name, codes.SHT_RELA, codes.SHF_INFO_LINK, rows, len(rows), link)
-        rela.info, rela.align, rela.entsize = index, 8, size
-        changed.add_section(rela)
-    return bases[0], changed.bytes()
+        _add_relocation(changed, name, index, mercury=mercury)
+
+
+def _add_relocation(changed: Object, name: str, index: int, *, mercury: bool) -> None:
+    """Let a section have one relocation."""
+    row = records.RELA_64.pack(0, codes.R_CUDA_64, changed.symbol("gb", mercury), 0)
+    table = codes.SHT_CUDA_MERC_SYMTAB if mercury else codes.SHT_SYMTAB
+    link = next(i for i, s in enumerate(changed.sections) if s.sh_type == table)
+    rela = Section(".rela" + name, codes.SHT_RELA, codes.SHF_INFO_LINK, row, len(row), link)
+    if mercury:
+        rela.name = MERCURY_PREFIX + ".rela" + name.removeprefix(MERCURY_PREFIX)
+        rela.sh_type, rela.flags = codes.SHT_CUDA_MERC_RELA, rela.flags | codes.SHF_CUDA_MERCURY
+    rela.info, rela.align, rela.entsize = index, 8, len(row)
+    changed.add_section(rela)

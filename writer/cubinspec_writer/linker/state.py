@@ -12,6 +12,7 @@ from cubinspec_generated.codes import (
     SHF_ALLOC,
     SHF_INFO_LINK,
     SHF_WRITE,
+    SHT_CUDA_CONSTANT,
     SHT_CUDA_CONSTANT_B0,
     SHT_CUDA_RESOLVED_RELA,
     SHT_CUDA_SHARED,
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.model import InputObject
 
 _MERCURY = "mercury_"
+#: Types of parameter banks; those that name no bank count as bank 0.
+OWNED_BANKS = (SHT_CUDA_CONSTANT, SHT_CUDA_CONSTANT_B0)
 
 
 class Names:
@@ -483,7 +486,7 @@ class Maker:
         else:
             names.entries[place] = section
         if (
-            sh_type == SHT_CUDA_CONSTANT_B0
+            sh_type in OWNED_BANKS
             and owner is not None
             and self.job.family.constant0_companion
             and not self.job.options.relocatable

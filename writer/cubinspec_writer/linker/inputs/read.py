@@ -10,7 +10,9 @@ from __future__ import annotations
 from itertools import groupby
 
 from cubinspec.errors import BadStructureError, NotCubinError
+from cubinspec.format.packing import sm_of
 from cubinspec.format.sections import occupies_file
+from cubinspec.format.targets import family_of
 from cubinspec.reader.elf import Elf
 from cubinspec_generated import records
 from cubinspec_generated.codes import (
@@ -40,6 +42,7 @@ from cubinspec_generated.codes import (
     ST_TYPE_MASK,
     STT_SECTION,
 )
+from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.inputs.rows import CallGraph, InReloc, InRelocs, InSection, InSymbol
 from cubinspec_writer.linker.model import LARGEST_ALIGNMENT, SHARED_POOL, InputObject
 
@@ -181,9 +184,7 @@ def _sections(elf: Elf, mercury: bool) -> list[InSection]:
 
         return mercury_sections(elf, sections)
     if any(flags & SHF_CUDA_MERCURY for _, flags, _ in kinds):
-        for section in sections:
-            if section.flags & SHF_CUDA_MERCURY:
-                section.sh_type = SHT_NULL
+        _drop_mercury(elf, sections)
     if elf.ident[EI_OSABI] != ELFOSABI_CUDA_V2:
         from cubinspec_writer.linker.inputs.older import classified
 
@@ -198,6 +199,22 @@ def _sections(elf: Elf, mercury: bool) -> list[InSection]:
 
         with_bank_types(sections, untyped)
     return sections
+
+
+def _drop_mercury(elf: Elf, sections: list[InSection]) -> None:
+    """Pass over the sections of the other half.
+
+    Raises:
+        UnsupportedLinkError: code of this architecture has no other half (rule E3).
+    """
+    _, _, _, _, _, _, e_flags, *_ = elf.ehdr
+    sm = sm_of(elf.ident[EI_OSABI], e_flags)
+    for section in sections:
+        if not section.flags & SHF_CUDA_MERCURY:
+            continue
+        if not family_of(sm).capsule:
+            raise UnsupportedLinkError(f"section '{section.name}' of Mercury code for sm_{sm}")
+        section.sh_type = SHT_NULL
 
 
 def _check_alignments(elf: Elf, alignments: set[int]) -> None:

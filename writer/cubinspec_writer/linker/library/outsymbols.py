@@ -8,7 +8,9 @@ from cubinspec_generated.codes import (
     SHT_CUDA_CONSTANT_B0,
     SHT_CUDA_GLOBAL_INIT,
     SHT_CUDA_SHARED,
+    SHT_CUDA_UFT,
     SHT_CUDA_UIDX,
+    SHT_NOTE,
     SHT_PROGBITS,
     STB_LOCAL,
     STO_CUDA_CONSTANT,
@@ -88,7 +90,9 @@ def deferred_sections(
 MAYBE_EMPTY = CONSTANT_BANK_TYPES | {
     SHT_CUDA_CONSTANT,
     SHT_CUDA_GLOBAL_INIT,
+    SHT_CUDA_UFT,
     SHT_CUDA_UIDX,
+    SHT_NOTE,
     SHT_PROGBITS,
 }
 
@@ -103,7 +107,8 @@ def has_symbol(job: Job, sections: Sections, debug: Debug, section: OutSection) 
         if size == 0 or (job.options.relocatable and not has_variables(sections, section)):
             return False
     elif section.sh_type in MAYBE_EMPTY and not section.content and section not in debug.emptied:
-        return False
+        # Notes of the link get their bytes later.
+        return sections.fixed.get(section.name) is section
     return section.has_symbol and section.emitted
 
 

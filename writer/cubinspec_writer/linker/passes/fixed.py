@@ -5,6 +5,7 @@ from __future__ import annotations
 from cubinspec.format.sections import SHNDX
 from cubinspec_generated import records
 from cubinspec_generated.codes import (
+    SHF_INFO_LINK,
     SHF_NOTE_NV_TKINFO,
     SHT_CUDA_COMPAT_INFO,
     SHT_CUDA_INFO,
@@ -40,15 +41,17 @@ def run(
         ".strtab": OutSection(".strtab", SHT_STRTAB, 0, 1),
         ".symtab": OutSection(".symtab", SHT_SYMTAB, 0, 8, 24),
         ".note.nv.tkinfo": OutSection(".note.nv.tkinfo", SHT_NOTE, SHF_NOTE_NV_TKINFO, 4),
-        ".note.nv.cuinfo": OutSection(".note.nv.cuinfo", SHT_NOTE, family.cuinfo_flags, 4),
+        ".note.nv.cuinfo": OutSection(
+            ".note.nv.cuinfo", SHT_NOTE, family.cuinfo_flags | _link_flag(objects), 4
+        ),
         ".nv.info": OutSection(".nv.info", SHT_CUDA_INFO, 0, 4),
         ".nv.compat": OutSection(".nv.compat", SHT_CUDA_COMPAT_INFO, 0, 4),
     }
     if not family.compat_section:
         del fixed[".nv.compat"]
     for name, section in fixed.items():
-        if name == ".nv.info" and job.index is not None and not job.options.relocatable:
-            _create_function_rows(objects, maker)
+        if name == ".nv.info" and not job.options.relocatable:
+            _create_function_rows(job, objects, maker)
         section.has_symbol = section.sh_type == SHT_NOTE
         names.entries.append(section)
         if name == ".symtab":
@@ -61,12 +64,24 @@ def run(
     sections.fixed = fixed
 
 
-def _create_function_rows(objects: list[InputObject], maker: Maker) -> None:
+def _link_flag(objects: list[InputObject]) -> int:
+    """The CUDA note names the compatibility records, also those of an input (rule E3)."""
+    named = any(
+        row.shndx == section.index
+        for obj in objects
+        for section in obj.of_types((SHT_CUDA_COMPAT_INFO,))
+        for row in obj.named
+    )
+    return SHF_INFO_LINK if named else 0
+
+
+def _create_function_rows(job: Job, objects: list[InputObject], maker: Maker) -> None:
     """The rows of functions come in front of `.nv.info` where there is a table of functions.
 
     Rule U3.
     """
-    from cubinspec_writer.linker.library.unified import is_stub  # with an index only
+    from cubinspec_writer.linker.library.unified import is_stub
 
-    if any(is_stub(s) for obj in objects for s in obj.sections):
+    has_rows = any(obj.of_types((SHT_CUDA_UFT_ENTRY,)) for obj in objects)
+    if has_rows or (job.index is not None and any(is_stub(s) for o in objects for s in o.sections)):
         maker.create_section(UFT_ENTRY, SHT_CUDA_UFT_ENTRY, 0, 32, entsize=records.UFT_ENTRY.size)

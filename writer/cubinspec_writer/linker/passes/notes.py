@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.model import InputObject
     from cubinspec_writer.linker.state import Job, Sections
 
-READS = "sections.fixed"
-WRITES = "section.content"
+READS = "sections.fixed sections.unowned"
+WRITES = "section.content section.info_section"
 FREEZES = ""
 
 
@@ -26,7 +26,12 @@ def run(job: Job, objects: list[InputObject], sections: Sections) -> None:
     """Write both notes."""
     fixed = sections.fixed
     fixed[".note.nv.tkinfo"].content = _tool_notes(job, objects)
-    fixed[".note.nv.cuinfo"].content = _cuda_note(job, objects)
+    note = fixed[".note.nv.cuinfo"]
+    note.content = _cuda_note(job, objects)
+    compat = sections.find(".nv.compat")
+    if note.info_section is None and compat is not None:
+        # One of an input, in a program that needs none.
+        note.info_section = compat
 
 
 def _tool_notes(job: Job, objects: list[InputObject]) -> bytes:

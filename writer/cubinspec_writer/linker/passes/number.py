@@ -6,7 +6,12 @@ Names of unified tables, shared variables and parts of a kernel's own constant b
 
 from __future__ import annotations
 
-from cubinspec_generated.codes import SHF_EXECINSTR, SHT_CUDA_SHARED
+from cubinspec_generated.codes import (
+    SHF_EXECINSTR,
+    SHT_CUDA_SHARED,
+    SHT_CUDA_UDT_ENTRY,
+    SHT_CUDA_UFT_ENTRY,
+)
 from cubinspec_writer.linker.library.outsymbols import (
     MAYBE_EMPTY,
     deferred_sections,
@@ -26,17 +31,20 @@ if TYPE_CHECKING:
         Sections,
         SharedMemory,
         Symbols,
+        Unified,
     )
 
+#: Types of tables that are written later.
+_ROWS = (SHT_CUDA_UFT_ENTRY, SHT_CUDA_UDT_ENTRY)
 #: Types of sections that have no section symbol when they are empty.
 _MAYBE_EMPTY = MAYBE_EMPTY | {SHT_CUDA_SHARED}
 
 READS = (
     "debug.emptied handles.kernels names.entries section.content section.emitted section.flags "
-    "section.has_symbol section.is_nobits section.nobits_size section.owner section.reserved "
-    "section.sh_type sections.made sections.members shared.unreached symbol.definition "
-    "symbol.internal symbol.live symbol.name symbol.other symbol.section symbols.functions "
-    "symbols.globals"
+    "section.has_symbol section.is_nobits section.name section.nobits_size section.owner "
+    "section.reserved section.sh_type sections.fixed sections.made sections.members "
+    "shared.unreached symbol.definition symbol.internal symbol.live symbol.name symbol.other "
+    "symbol.section symbols.functions symbols.globals unified.rows"
 )
 WRITES = "section.info_value section.symbol_index symbol.index symbol.size symbols.numbered"
 FREEZES = "section.symbol_index symbol.index symbol.size symbols.numbered"
@@ -49,6 +57,7 @@ def run(
     sections: Sections,
     shared: SharedMemory,
     handles: Handles,
+    unified: Unified,
     debug: Debug,
 ) -> None:
     """Give every symbol of the output its number (that of the null symbol is 0)."""
@@ -64,6 +73,8 @@ def run(
             if entry.sh_type in _MAYBE_EMPTY and not (
                 entry.content or has_symbol(job, sections, debug, entry)
             ):
+                continue
+            if entry.sh_type in _ROWS and not unified.rows.get(entry):
                 continue
             if not deferred or entry not in unnumbered:
                 numbered.append(entry)

@@ -45,14 +45,24 @@ from cubinspec_generated.codes import (
     SHF_EXECINSTR,
     SHN_LORESERVE,
     SHT_CUDA_CALLGRAPH,
+    SHT_CUDA_COMPAT_INFO,
     SHT_CUDA_CONSTANT_B0,
     SHT_CUDA_INFO,
     SHT_CUDA_LOCAL,
     SHT_CUDA_PROTOTYPE,
+    SHT_CUDA_RELOCINFO,
+    SHT_CUDA_RESOLVED_RELA,
+    SHT_CUDA_SHARED,
+    SHT_CUDA_UDT_ENTRY,
+    SHT_CUDA_UFT,
     SHT_CUDA_UFT_ENTRY,
+    SHT_CUDA_UIDX,
     SHT_NOBITS,
     SHT_NOTE,
     SHT_NULL,
+    SHT_PROGBITS,
+    SHT_REL,
+    SHT_RELA,
     SHT_STRTAB,
     SHT_SYMTAB,
     SHT_SYMTAB_SHNDX,
@@ -61,7 +71,8 @@ from cubinspec_generated.codes import (
 from cubinspec_generated.columns import RANK_OF_NAME, RANK_OF_OTHERS, RANK_OF_TYPE
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.library.outsymbols import is_nameless, symbol_fields
-from cubinspec_writer.linker.model import OutSection, Symbol
+from cubinspec_writer.linker.model import UFT, OutSection, Symbol
+from cubinspec_writer.linker.state import OWNED_BANKS
 from cubinspec_writer.linker.write.contents import (
     callgraph_bytes,
     made_sections,
@@ -82,10 +93,16 @@ _LARGEST_FILE = 1 << 32
 _TEXT, _BANK = ".text", ".nv.constant0."
 #: An executable has the rows of its table of unified functions behind the notes.
 _EXECUTABLE_RANKS = {**RANK_OF_TYPE, SHT_CUDA_UFT_ENTRY: RANK_OF_UFT_ENTRY_WITH_TABLE}
-#: Types of sections that a function owns, which another section names; and notes of NVIDIA's tools.
-_OWNED_TYPES = CONSTANT_BANK_TYPES | {SHT_CUDA_LOCAL, SHT_NOBITS}
-_NOTES = ".note.nv."
-_RANK_OF_INFO = RANK_OF_TYPE[SHT_CUDA_INFO]
+#: Types of sections that a function owns, which another section names.
+_OWNED_TYPES = CONSTANT_BANK_TYPES | {SHT_CUDA_LOCAL, SHT_CUDA_SHARED, SHT_NOBITS}
+#: Types of sections of which nvlink does not know that a function may own them.
+_ANY_OWNER = (SHT_PROGBITS, SHT_NOTE, SHT_CUDA_UIDX)
+_ASKED = ".rel."
+#: Types of sections that link to the symbols when the link made their rows.
+_LINKED_WITH_ROWS = (SHT_CUDA_RESOLVED_RELA, SHT_REL, SHT_RELA)
+#: Types of sections that a link makes; those of inputs stand elsewhere (rule E3).
+_LINKERS_OWN = frozenset((SHT_NOTE, SHT_CUDA_COMPAT_INFO, SHT_CUDA_RELOCINFO))
+_RANK_OF_INFO, _RANK_OF_NOTES = RANK_OF_TYPE[SHT_CUDA_INFO], RANK_OF_TYPE[SHT_NOTE]
 _LINK_TO_SYMTAB = LINK_TO_SYMTAB | {SHT_SYMTAB_SHNDX}
 _TABLE_TYPES = (SHT_STRTAB, SHT_SYMTAB, SHT_SYMTAB_SHNDX)
 #: Types whose contents are made here.
@@ -135,6 +152,8 @@ class _DirectWriter:
         is_large: whether there are more sections than fit into 16 bits.
         shstrtab, strtab: name -> its offset in the table.
         tables: contents of the tables that are made here, by section name.
+        num_asked: how many relocation sections were asked for by name and never made; nvlink
+            numbers sections that nobody expects before it drops these (rule E3).
     """
 
     def __init__(self, state: LinkState) -> None:
@@ -144,6 +163,10 @@ class _DirectWriter:
         self.shstrtab: dict[str, int] = {}
         self.strtab: dict[str, int] = {}
         self.tables: dict[str, bytes] = {}
+        made = {section.name for section in state.sections.made if section.emitted}
+        self.num_asked = sum(
+            name.startswith(_ASKED) and name not in made for name in state.names.loose
+        )
         self._by_name: dict[str, int] = {}
 
     def run(self) -> list[bytes | bytearray]:
@@ -168,11 +191,13 @@ class _DirectWriter:
                     rank = RANK_OF_TEXT
                 elif entry.sh_type == SHT_CUDA_CONSTANT_B0 and entry.name.startswith(_BANK):
                     rank = RANK_OF_BANK
+                elif entry.sh_type == SHT_SYMTAB_SHNDX:
+                    rank = _RANK_OF_NOTES  # that of an input, with a symbol in it
                 else:
                     rank = index_rank(
                         entry.name, output_type(state.job, entry.sh_type), entry.flags
                     )
-            elif entry.sh_type == SHT_NOTE and not entry.name.startswith(_NOTES):
+            elif entry.sh_type in _LINKERS_OWN and not self._is_own(entry):
                 rank = _RANK_OF_INFO
             elif rank == _RANK_OF_INFO:
                 rank = RANK_OF_NAME.get(entry.name, rank)
@@ -185,6 +210,13 @@ class _DirectWriter:
             self.sections += group
         for index, section in enumerate(self.sections, 1):
             section.index = index
+
+    def _is_own(self, section: OutSection) -> bool:
+        """Whether the link made a section itself."""
+        sections = self.state.sections
+        if section.sh_type == SHT_CUDA_RELOCINFO:
+            return not self.state.job.options.relocatable and sections.made[-1] is section
+        return sections.fixed.get(section.name) is section
 
     def _name(self) -> None:
         """Make both string tables; a name stands where it comes first.
@@ -202,8 +234,8 @@ class _DirectWriter:
             if type(entry) is OutSection:
                 name = entry.name
                 sections[name] = 0
-                if entry.sh_type == SHT_CUDA_CONSTANT_B0 and entry.emitted:
-                    waiting = name if name.startswith(_BANK) and name not in strings else None
+                if entry.sh_type in OWNED_BANKS and entry.emitted:
+                    waiting = name if entry.owner and name not in strings else None
             elif type(entry) is str:
                 name = entry
                 sections[name] = 0
@@ -315,7 +347,7 @@ class _DirectWriter:
         for sh_type, same in groupby([section.sh_type for section in self.sections]):
             start, end = end, end + len(list(same))
             final = output_type(self.state.job, sh_type)
-            link = self._link_of_type(sh_type)
+            link = self._link_of_type(self.sections[start])
             is_stored = occupies_file(sh_type, 0)
             is_made = sh_type in _MADE_TYPES
             for first in range(start, end, _RUN):
@@ -330,12 +362,7 @@ class _DirectWriter:
                     contents = [make(s) if is_made else s.content for s in run]
                     sizes = list(map(len, contents))
                 offsets = _stack(contents if is_stored else [b""] * len(run), aligns, bodies)
-                infos = [
-                    section.info_section.index
-                    if section.info_section is not None
-                    else self._info(section, num_local)
-                    for section in run
-                ]
+                infos = self._infos(run, num_local)
                 if link:
                     run_links: Iterable[int] = repeat(link)
                 else:
@@ -365,6 +392,21 @@ class _DirectWriter:
                 ]
         return bodies
 
+    def _infos(self, run: list[OutSection], num_local: int) -> list[int]:
+        """`sh_info` of sections of one type."""
+        infos = [
+            section.info_section.index
+            if section.info_section is not None
+            else self._info(section, num_local)
+            for section in run
+        ]
+        if self.num_asked and run[0].sh_type in _ANY_OWNER:
+            return [
+                info + self.num_asked if section.owner and section.info_section else info
+                for section, info in zip(run, infos, strict=True)
+            ]
+        return infos
+
     def _info(self, section: OutSection, num_local: int) -> int:
         """`sh_info` of a section that names no other one."""
         if section.flags & SHF_EXECINSTR:
@@ -373,6 +415,8 @@ class _DirectWriter:
             return num_local
         if section.sh_type in _OWNED_TYPES and section.owner is None:
             return 0  # a name alone makes no owner
+        if section.sh_type == SHT_NOTE and not self._is_own(section):
+            return 0
         return self._index_of(info_target(section.name, section.sh_type))
 
     def _links_by_name(self) -> dict[str, int]:
@@ -382,12 +426,19 @@ class _DirectWriter:
             for name, section in self.state.sections.fixed.items()
         }
 
-    def _link_of_type(self, sh_type: int) -> int:
-        """`sh_link` that all sections of a type have; 0: their names decide."""
+    def _link_of_type(self, section: OutSection) -> int:
+        """`sh_link` that all sections of a section's type have; 0: their names decide."""
+        sh_type = section.sh_type
         if sh_type not in _LINK_TO_SYMTAB:
             return 0
         if sh_type == SHT_CUDA_UFT_ENTRY and not self.state.job.options.relocatable:
             return 0  # nvlink makes these before there are symbols
+        if sh_type in _LINKED_WITH_ROWS and section.content and not section.relocs:
+            return 0  # that of an input, which holds something else
+        if sh_type == SHT_CUDA_UFT and section.owner is None and section.name != UFT:
+            return 0  # no stub of a function
+        if sh_type == SHT_CUDA_UDT_ENTRY and not section.content:
+            return 0
         return self._fixed(".symtab")
 
     def _bytes(self, section: OutSection) -> bytes | bytearray:
@@ -397,7 +448,8 @@ class _DirectWriter:
         if table is not None:
             return table
         if section.sh_type in SASS_RELOCATION_TYPES:
-            return reloc_bytes(section)
+            # An input may have one that holds no relocations.
+            return section.content or reloc_bytes(section)
         if section is state.sections.callgraph:
             return callgraph_bytes(state.symbols, state.graph, self._signature)
         if section is state.sections.prototype:

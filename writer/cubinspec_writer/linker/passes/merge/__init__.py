@@ -34,6 +34,7 @@ from cubinspec_generated.codes import (
     SHT_CUDA_RESERVED_SHARED,
     SHT_CUDA_SHARED,
     SHT_CUDA_UDT_ENTRY,
+    SHT_CUDA_UFT,
     SHT_CUDA_UFT_ENTRY,
     SHT_CUDA_UIDX,
     SHT_NOTE,
@@ -44,6 +45,7 @@ from cubinspec_generated.codes import (
     STO_CUDA_SHARED,
     STT_FUNC,
 )
+from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.inputs.rows import section_index
 from cubinspec_writer.linker.library.copies import accepted_here, checked_alignment, defined_here
 from cubinspec_writer.linker.model import (
@@ -84,12 +86,16 @@ _WITH_CONTENT = frozenset(
     (
         SHT_CUDA_GLOBAL_INIT,
         *range(SHT_CUDA_CONSTANT_B0, SHT_CUDA_CONSTANT_B17 + 1),
+        SHT_CUDA_UFT,
         *_UNIFIED_ENTRIES,
     )
 )
 
 #: Types of sections that are merged as they are when the link has no index of its own.
 _KEPT = (SHT_CUDA_CONSTANT, SHT_CUDA_UIDX)
+
+#: Types of sections whose variables are packed one by one.
+_SHARED_TYPES = (SHT_CUDA_SHARED, SHT_CUDA_RESERVED_SHARED)
 
 #: Notes that the output has anyway, and those of old toolkits.
 _KNOWN_NOTES = ".note.nv."
@@ -150,7 +156,7 @@ def run(
         _find_owners(one)
         _functions(one)
         _symbols(one)
-        _content(one)
+        _content(one, diagnostics)
         _function_info(one)
         for relocs in obj.relocs:
             merge_relocations(one, relocs, diagnostics)
@@ -334,6 +340,8 @@ def _defined_symbol(one: OneInput, row: InSymbol, symbol: Symbol) -> None:
     place = place_section(one, source)
     if place is None:
         return
+    if source.sh_type in _SHARED_TYPES and not symbol.space:
+        place[0].append(b"", source.size, source.align)  # nothing packs it (rule E3)
     if source.sh_type == _OPTIMIZER:
         one.constants.tables.setdefault(place[0], []).append((place[1] + row.value, row.size))
     if not defined_here(one.obj, row.index):
@@ -363,7 +371,8 @@ def _defined_symbol(one: OneInput, row: InSymbol, symbol: Symbol) -> None:
 
 def _place_reserved(section: OutSection, members: list[Symbol], is_relocatable: bool) -> None:
     """Give reserved variables their places, those with the largest alignment first (rule S15)."""
-    for symbol in sorted(members, key=_alignment, reverse=True):
+    packed = [symbol for symbol in members if symbol.space]
+    for symbol in sorted(packed, key=_alignment, reverse=True):
         placed = section.append(b"", symbol.size, symbol.alignment)
         if not is_relocatable:
             symbol.value = placed
@@ -373,7 +382,7 @@ def _alignment(symbol: Symbol) -> int:
     return symbol.alignment
 
 
-def _content(one: OneInput) -> None:
+def _content(one: OneInput, diagnostics: Diagnostics) -> None:
     obj = one.obj
     code = obj.of_types((SHT_PROGBITS,))
     others = [section for section in code if not section.flags & SHF_EXECINSTR]
@@ -381,13 +390,35 @@ def _content(one: OneInput) -> None:
         # Nothing of an input is dropped because nobody knows it (rule E1).
         others += obj.of_types(_KEPT)
     for section in sorted(others + obj.of_types(_WITH_CONTENT), key=section_index):
-        if section.sh_type in _UNIFIED_ENTRIES:
+        if section.sh_type == SHT_CUDA_UFT:
+            is_open = obj.placed[section.index] is None and section.index not in one.skipped
+            if is_open and section.name.startswith(STUB_CODE):
+                _unnamed_stub(one, section, diagnostics)
+        elif section.sh_type in _UNIFIED_ENTRIES:
             from cubinspec_writer.linker.passes.merge.unified import merge_entries
 
             merge_entries(one, section)
         elif not section.flags & SHF_EXECINSTR:
             # Initial values come, too, where nothing names them (rule B4).
             place_section(one, section, last=True)
+
+
+def _unnamed_stub(one: OneInput, section: InSection, diagnostics: Diagnostics) -> None:
+    """A section of the kind of stubs that no function names stays as it is (rule E3).
+
+    Raises:
+        LinkError: nvlink looks for the symbol of its function, or for its place in the index.
+    """
+    if one.job.index is not None:
+        raise UnsupportedLinkError(f"code in section '{section.name}' that no symbol names")
+    if section.info and one.job.family.registers_in_sh_info:
+        raise diagnostics.fatal("Internal error: reference to deleted symbol")
+    name, size, align = section.name, section.size, section.align
+    made = one.sections.find(name) or one.maker.create_section(
+        name, section.sh_type, section.flags, align, entsize=section.entsize
+    )
+    made.info_value = section.info
+    one.obj.placed[section.index] = made, made.append(section.data, size, align)
 
 
 def _function_info(one: OneInput) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from cubinspec.format.sections import CONSTANT_BANK_TYPES
+from cubinspec.format.sections import CONSTANT_BANK_TYPES, SHNDX
 from cubinspec_generated.codes import (
-    SHF_CUDA_MERCURY,
     SHF_INFO_LINK,
     SHT_CUDA_CONSTANT_B0,
+    SHT_CUDA_CONSTANT_B3,
     SHT_CUDA_RESERVED_SHARED,
     SHT_CUDA_SHARED,
+    SHT_NULL,
+    SHT_SYMTAB_SHNDX,
 )
 from cubinspec_writer.linker.model import (
     REGISTER_TABLE,
@@ -36,7 +38,7 @@ def place_section(
     known = one.obj.placed[index]
     if known is not None:
         return known
-    if flags & SHF_CUDA_MERCURY:
+    if sh_type == SHT_NULL:
         return None
     owner = None
     if flags & SHF_INFO_LINK:
@@ -48,6 +50,8 @@ def place_section(
                 one.names.add(name)
             return None
         owner = one.owner.get(info)
+        if sh_type == SHT_CUDA_CONSTANT_B3 and one.sections.find(name) is not None:
+            owner = None  # the bank of the program takes it (rule E3)
     section = _known_section(one, source, owner)
     is_bank = sh_type in CONSTANT_BANK_TYPES
     if section is None:
@@ -56,8 +60,13 @@ def place_section(
         nameless = nameless and not (one.job.options.relocatable or last)
         if flags & SHF_UNSAID:
             flags &= ~(SHF_UNSAID | SHF_INFO_LINK)
-        create = one.maker.staging_section if nameless else one.maker.create_section
-        section = create(name, sh_type, flags, 0, owner)
+        if nameless:
+            section = one.maker.staging_section(name, sh_type, flags, 0, owner)
+        else:
+            is_far = sh_type == SHT_SYMTAB_SHNDX
+            place = one.names.entries.index(SHNDX) if is_far else None
+            entsize = 4 if is_far else 0
+            section = one.maker.create_section(name, sh_type, flags, 0, owner, entsize, place=place)
         if owner is not None:
             section.info_section = owner.section
     if is_bank and owner is not None and not last:

@@ -16,6 +16,7 @@ from cubinspec_generated.codes import (
     SHT_CUDA_RESERVED_SHARED,
     SHT_CUDA_RESOLVED_RELA,
     SHT_CUDA_SHARED,
+    SHT_CUDA_UFT,
     SHT_NOBITS,
     SHT_NOTE,
     SHT_NULL,
@@ -321,8 +322,9 @@ class _RelocNames:
         if self.section is None:
             source = self.obj.sections[self.relocs.section]
             name = source.name
-            if self.target.name == UFT:
-                name = (".rela" if self.relocs.is_rela else ".rel") + self.target.name
+            is_stub = self.target.sh_type == SHT_CUDA_UFT and not self.maker.job.options.relocatable
+            if is_stub or self.target.name == UFT:
+                name = (".rela" if self.relocs.is_rela else ".rel") + UFT
             self.section = self.maker.create_reloc_section(
                 name, self.target, self.relocs.is_rela, source.align, source.entsize
             )
