@@ -153,6 +153,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
 _WRITER = "cubinspec_writer"
 
 EXIT_USAGE = 2
+#: Status of a process that a signal ended, without the signal's number, as shells count.
+_SIGNALLED = 128
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -167,8 +169,10 @@ def main(argv: list[str] | None = None) -> int:
         _drop_output()
         return status
     except OSError as error:
+        from cubinspec.cli.output import complain
+
         _drop_output()
-        print(f"cubinspec: {error}", file=sys.stderr)
+        complain(str(error))
         return 1
     except KeyboardInterrupt:
         return 130
@@ -195,10 +199,35 @@ def entry() -> NoReturn:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     # a name may have characters that the terminal's encoding lacks; print those as escapes
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    status = main()
-    sys.stdout.flush()
-    sys.stderr.flush()
+    _end_by_signals()
+    try:
+        status = main()
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except _EndedError as ended:
+        status = ended.status
     os._exit(status)
+
+
+class _EndedError(BaseException):
+    """A signal ends the process; what it is writing is removed on the way out."""
+
+    def __init__(self, status: int) -> None:
+        self.status = status
+
+
+def _end_by_signals() -> None:
+    """Let the signals that ask a process to end pass through it as an exception."""
+    # `signal` takes longer to import than some commands take
+    import _signal  # type: ignore[import-not-found]
+
+    def end(number: int, _frame: object) -> None:
+        raise _EndedError(_SIGNALLED + number)
+
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(_signal, name, None)
+        if number is not None and _signal.getsignal(number) == _signal.SIG_DFL:
+            _signal.signal(number, end)
 
 
 def _dispatch(words: list[str]) -> int:
@@ -243,8 +272,10 @@ def _call(command: str, module: ModuleType, words: list[str]) -> int:
 
 def _run(command: str, module: ModuleType, words: list[str]) -> int:
     """Parse the words behind the command's name and run it."""
-    from cubinspec.cli.options import UsageError, parse
-    from cubinspec.cli.output import forget_complaints
+    from cubinspec.cli.options import UsageError, parse, with_common
+    from cubinspec.cli.output import complain, forget_complaints
+    from cubinspec.files import set_sync
+    from cubinspec.limits import set_limits
 
     forget_complaints()
     _, summary = COMMANDS[command]
@@ -255,13 +286,15 @@ def _run(command: str, module: ModuleType, words: list[str]) -> int:
         print(usage(command, summary, module))
         return 0
     try:
-        arguments = parse(module.OPTIONS, words)
+        arguments = parse(with_common(module.USAGE, module.OPTIONS), words)
         arguments.check_forms()
+        set_limits(arguments.limits())
+        set_sync(not arguments.flag("--no-fsync"))
         status: int = module.run(arguments)
     except UsageError as error:
         from cubinspec.cli.help import usage_line
 
-        print(f"cubinspec {command}: {error}", file=sys.stderr)
+        complain(str(error), command)
         print(usage_line(command, module), file=sys.stderr)
         print(f"'cubinspec {command} --help' tells more", file=sys.stderr)
         return EXIT_USAGE

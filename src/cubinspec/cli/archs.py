@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from cubinspec.cli.options import JSON_OPTIONS, WIDE, Arguments, Option, UsageError
-from cubinspec.cli.output import print_table, table_width, title
+from cubinspec.cli.output import complain, print_table, table_width, title
 from cubinspec.cli.walking import CSV, for_each_image, shown, write_csv
 
 TYPE_CHECKING = False
@@ -86,9 +86,9 @@ def _required(arguments: Arguments, devices: dict[int, Device]) -> list[str]:
     names = [name for text in arguments.values("--require") for name in text.split(",") if name]
     for name in names:
         number = name.removeprefix("sm_")
-        if not number.isdigit() or int(number) not in devices:
+        if not number.isdecimal() or int(number) not in devices:
             raise UsageError(f"--require needs a GPU such as sm_90, not {name!r}")
-    return [f"sm_{name.removeprefix('sm_')}" for name in names]
+    return [f"sm_{int(name.removeprefix('sm_'))}" for name in names]
 
 
 def _missing(reports: list[dict[str, Any]], required: list[str], accepted: tuple[str, ...]) -> bool:
@@ -98,8 +98,7 @@ def _missing(reports: list[dict[str, Any]], required: list[str], accepted: tuple
         for record in report["gpus"]:
             if record["gpu"] in required and record["runs"] not in accepted:
                 failed = True
-                sys.stdout.flush()
-                print(f"cubinspec: {_complaint(report, record)}", file=sys.stderr)
+                complain(_complaint(report, record))
     return failed
 
 

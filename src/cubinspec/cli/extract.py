@@ -27,7 +27,7 @@ OPTIONS = (
 )
 
 _SUFFIX = {"cubin": "cubin", "ptx": "ptx", "nvvm": "bc", "lto": "ltoir"}
-#: Longest stem taken from member names; file systems end at 255 bytes.
+#: Bytes of the longest stem taken from member names; file systems end at 255 for the whole name.
 _MAX_STEM = 120
 
 
@@ -71,7 +71,7 @@ def extract(
         return 1
     accepted = None if kinds is None else tuple(kinds)
     arena = Arena()
-    taken: set[str] = set()
+    names = FileNames()
     seen: set[bytes] = set()
 
     def selected(image: Image) -> bool:
@@ -86,10 +86,8 @@ def extract(
             if digest in seen:
                 return
             seen.add(digest)
-        name = file_name(image, taken)
-        taken.add(name)
-        path = os.path.join(folder, name)
-        write_file(path, data)
+        path = os.path.join(folder, names.of(image))
+        write_file(path, data, sync=False)
         if not quiet:
             say(f"{shown(path)}  {shown(image)}")
 
@@ -102,8 +100,29 @@ def extract(
     )
 
 
-def file_name(image: Image, taken: set[str] | frozenset[str] = frozenset()) -> str:
-    """A file name for an image, different from all in ``taken``."""
+class FileNames:
+    """Names for the files of images, each given once."""
+
+    __slots__ = ("_numbers", "_taken")
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+        self._numbers: dict[str, int] = {}
+
+    def of(self, image: Image) -> str:
+        """A name of at most 255 bytes that stays in its folder."""
+        start, suffix = _words_of(image)
+        first = name = f"{start}.{suffix}"
+        while name in self._taken:
+            # goes on where it ended for the last image of that name
+            number = self._numbers[first] = self._numbers.get(first, 1) + 1
+            name = f"{start}.{number}.{suffix}"
+        self._taken.add(name)
+        return name
+
+
+def _words_of(image: Image) -> tuple[str, str]:
+    """What the name of an image's file begins with, and its suffix."""
     stem = ""
     place = ""
     for step in image.provenance:
@@ -116,12 +135,8 @@ def file_name(image: Image, taken: set[str] | frozenset[str] = frozenset()) -> s
         elif step.kind == "cubin":
             place += f".{step.offset:#x}"
     suffix = _SUFFIX.get(image.kind, "bin")
-    safe = "".join(c if c.isalnum() or c in "._-+" else "_" for c in stem)[:_MAX_STEM].lstrip(".")
+    safe = "".join(c if c.isalnum() or c in "._-+" else "_" for c in stem)
+    safe = safe.encode()[:_MAX_STEM].decode(errors="ignore").lstrip(".")
     safe = (safe if place else safe.removesuffix(f".{suffix}")) or "image"
     middle = f".{image.arch}" if image.arch and not safe.endswith(f".{image.arch}") else ""
-    name = f"{safe}{place}{middle}.{suffix}"
-    number = 1
-    while name in taken:
-        number += 1
-        name = f"{safe}{place}{middle}.{number}.{suffix}"
-    return name
+    return f"{safe}{place}{middle}", suffix

@@ -5,7 +5,7 @@ It is read for ``--help``, wrong usage, completion and manual pages only.
 
 from __future__ import annotations
 
-from cubinspec.cli.options import Option
+from cubinspec.cli.options import Option, with_common
 from cubinspec.values import FrozenValue
 
 TYPE_CHECKING = False
@@ -212,15 +212,14 @@ def options_of(module: ModuleType) -> tuple[Option, ...]:
     if getattr(module, "TAKES_WORDS", False):
         described: tuple[Option, ...] = module.described_options()
         return described
-    options: tuple[Option, ...] = module.OPTIONS
-    return options
+    return with_common(module.USAGE, module.OPTIONS)
 
 
 def usage_line(command: str, module: ModuleType) -> str:
     """``usage: cubinspec …`` with every option, over as many lines as it takes."""
     words = [*_usage_words(module.USAGE)]
     named = set("".join(" " if c in "[]()|" else c for c in module.USAGE).split())
-    for option in module.OPTIONS:
+    for option in () if getattr(module, "TAKES_WORDS", False) else options_of(module):
         if named.isdisjoint(option.names):
             words.append(f"[{option.key}{f' {option.value}' if option.value else ''}]")
     head = f"usage: cubinspec {command}"

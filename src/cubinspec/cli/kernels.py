@@ -13,7 +13,7 @@ from cubinspec.cli.options import (
     cubin_targets,
     pattern_of,
 )
-from cubinspec.cli.output import for_each_file, printable, table_text, table_width, title
+from cubinspec.cli.output import complain, for_each_file, printable, table_text, table_width, title
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -210,8 +210,7 @@ def _for_each(arguments: Arguments, files: list[str], reading: Reading, take: Ta
         return 1
     note = choice.note(arguments.value("--match"))
     for text in filter(None, (note, choice.remark())):
-        sys.stdout.flush()
-        print(f"cubinspec: {printable(text)}", file=sys.stderr)
+        complain(text)
     return 1 if note else status
 
 

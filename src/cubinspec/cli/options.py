@@ -40,7 +40,28 @@ JSONL = Option("--jsonl", help="JSON Lines: the same records, for pipes")
 JSON_OPTIONS = (JSON, JSONL)
 #: Options that choose what is printed instead of text; one at a time.
 FORMS = ("--json", "--jsonl", "--csv", "--sarif")
+#: Digits of a limit that count; more of them is no limit at all.
+_MAX_DIGITS = 18
 WIDE = Option("--wide", help="whole names, also where they do not fit the terminal")
+
+
+LIMIT = Option(
+    "--limit",
+    value="NAME=VALUE",
+    help="what one file may take at most, however large; see docs/robustness.md",
+)
+NO_FSYNC = Option("--no-fsync", help="do not wait until the output is on the disk")
+
+
+def with_common(usage: str, options: tuple[Option, ...]) -> tuple[Option, ...]:
+    """The options of a command and those that all commands of its kind have.
+
+    Args:
+        usage: tells whether it reads files.
+    """
+    writes_file = any(o.key == "--output" and o.value != "DIR" for o in options)
+    reads = any(word in usage for word in ("FILE", "PATH", "OLD"))
+    return (*options, *(LIMIT,) * reads, *(NO_FSYNC,) * writes_file)
 
 
 class Arguments:
@@ -94,6 +115,23 @@ class Arguments:
         except ValueError:
             raise UsageError(f"{key} needs a number, not {text!r}") from None
 
+    def limits(self) -> dict[str, int]:
+        """What ``--limit`` says.
+
+        Raises:
+            UsageError: there is no such limit, or the value is no number.
+        """
+        from cubinspec.limits import LIMITS
+
+        given: dict[str, int] = {}
+        for text in self.values("--limit"):
+            name, _, value = text.partition("=")
+            if name not in LIMITS or not (value.isascii() and value.isdigit()):
+                names = ", ".join(LIMITS)
+                raise UsageError(f"--limit needs NAME=NUMBER with one of {names}, not {text!r}")
+            given[name] = int(value[:_MAX_DIGITS])
+        return given
+
     def files(self) -> list[str]:
         """The positional arguments, at least one; names may be escaped as our outputs show them.
 
@@ -134,7 +172,7 @@ def cubin_targets(arguments: Arguments) -> frozenset[str] | None:
     """
     names = [name for text in arguments.values("--arch") for name in text.split(",") if name]
     for name in names:
-        if not name.removeprefix("sm_").rstrip("af").isdigit():
+        if not name.removeprefix("sm_").rstrip("af").isdecimal():
             raise UsageError(f"--arch needs a target such as sm_90a, not {name!r}")
     return frozenset("sm_" + name.removeprefix("sm_") for name in names) or None
 

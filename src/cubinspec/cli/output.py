@@ -24,6 +24,8 @@ _SPACE = "  "
 #: Names that do not fit beside numbers with so much room stand in lines of their own.
 _LEAST_ROOM = 32
 _INDENT = "    "
+#: With these a formula begins in a spreadsheet.
+_FORMULAS = ("=", "+", "-", "@")
 #: Width of a terminal that does not say its own.
 _USUAL_WIDTH = 80
 _BOLD, _NORMAL = "\x1b[1m", "\x1b[0m"
@@ -55,8 +57,12 @@ def report(error: CubinError) -> None:
     complain(str(error))
 
 
-def complain(text: str) -> None:
-    """Print a line about a problem on stderr, behind all output so far; the same line only once."""
+def complain(text: str, command: str = "") -> None:
+    """Print a line about a problem on stderr, behind all output so far; the same line only once.
+
+    Args:
+        command: whose wrong use is the problem.
+    """
     if text in _complaints:
         return
     _complaints.add(text)
@@ -65,7 +71,8 @@ def complain(text: str) -> None:
     except BrokenPipeError:
         drop(sys.stdout)
     try:
-        print(f"cubinspec: {printable(text)}", file=sys.stderr)
+        program = f"cubinspec {command}" if command else "cubinspec"
+        print(f"{program}: {printable(text)}", file=sys.stderr)
     except BrokenPipeError:
         drop(sys.stderr)
 
@@ -134,6 +141,14 @@ def printable(text: str) -> str:
     from cubinspec.format.escapes import escaped
 
     return escaped(text)
+
+
+def csv_cell(value: object) -> object:
+    """A value as CSV has it: text is escaped, and so is a beginning that spreadsheets calculate."""
+    if not isinstance(value, str):
+        return value
+    text = printable(value)
+    return f"\\x{ord(text[0]):02x}{text[1:]}" if text[:1] in _FORMULAS else text
 
 
 def heading(text: str) -> str:

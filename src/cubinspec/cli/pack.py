@@ -66,6 +66,6 @@ def _target(word: str) -> tuple[str, int | None, str | None]:
     path, equals, target = word.rpartition("=")
     number = target.removeprefix("sm_").removeprefix("compute_")
     digits = number.rstrip("af")
-    if not equals or number == target or not digits.isdigit():
+    if not equals or number == target or not digits.isdecimal():
         return word, None, None
     return path, int(digits), number[len(digits) :]

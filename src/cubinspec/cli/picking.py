@@ -178,11 +178,11 @@ def _load(file: str, action: Act) -> bool:
     import os
 
     from cubinspec.containers.sniff import ARCHIVES, COMPRESSED, HOSTS, SNIFF_BYTES, sniff
-    from cubinspec.reader.elf import load
+    from cubinspec.files import open_file
 
     if os.path.isdir(file):
         return False
-    data = load(file)
+    data = open_file(file)
     try:
         if sniff(bytes(data[:SNIFF_BYTES])) in (*HOSTS, *ARCHIVES, *COMPRESSED, "fatbin"):
             return False

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from cubinspec.cli.output import printable
+
 #: Seconds between two drawings.
 _INTERVAL = 0.1
 #: Seconds before the first drawing, so that short work shows nothing.
@@ -35,7 +37,7 @@ class Progress:
         self._count += count
         if self._on and self._clock() >= self._next:
             self._next = self._clock() + _INTERVAL
-            self._draw(str(last))
+            self._draw(printable(str(last)))
 
     def _draw(self, text: str) -> None:
         if self._total:

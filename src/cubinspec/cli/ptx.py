@@ -114,8 +114,10 @@ def _print(found: list[tuple[tuple[str, str], Row]], width: int | None) -> None:
 
 
 def _show(image: Image) -> None:
-    sys.stdout.write(f"// {image}\n")
+    sys.stdout.write(f"// {shown(image)}\n")
     text = image.data.decode("utf-8", "replace")
+    if sys.stdout.isatty():
+        text = "\n".join(map(shown, text.split("\n")))
     sys.stdout.write(text if text.endswith("\n") else text + "\n")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from cubinspec.cli.options import Arguments, Option, UsageError
-from cubinspec.cli.output import complain, printable, report
+from cubinspec.cli.output import complain, csv_cell, printable, report
 from cubinspec.cli.progress import Progress
 from cubinspec.containers import images
 from cubinspec.errors import CubinError, NotCubinError
@@ -76,7 +76,7 @@ def architecture_filter(arguments: Arguments) -> Targets | None:
     asked: dict[str, tuple[str, ...]] = {}
     for name in names:
         number = name.removeprefix("sm_").removeprefix("compute_")
-        if not number.rstrip("af").isdigit():
+        if not number.rstrip("af").isdecimal():
             raise UsageError(f"--arch needs a target such as sm_90a, not {name!r}")
         asked[name] = (name,) if number != name else (f"sm_{number}", f"compute_{number}")
     return Targets(asked) if asked else None
@@ -163,8 +163,7 @@ def said_nothing_fits(pattern: str | None, names: int) -> bool:
     """
     if pattern is None or names:
         return False
-    sys.stdout.flush()
-    print(f"cubinspec: no name has or matches {shown(repr(pattern))}", file=sys.stderr)
+    complain(f"no name has or matches {pattern!r}")
     return True
 
 
@@ -195,12 +194,12 @@ def nothing_in(file: str, expected: str, targets: Collection[str] = ()) -> Cubin
 
 
 def write_csv(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print a CSV table with a head; ``None`` is an empty cell."""
+    """Print a CSV table with a head; ``None`` is an empty cell, text is safe (:func:`csv_cell`)."""
     import csv
 
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(head)
-    writer.writerows(rows)
+    writer.writerows(map(csv_cell, row) for row in rows)
 
 
 def bytes_text(size: int) -> str:

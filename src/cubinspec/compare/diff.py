@@ -339,7 +339,7 @@ def _resized(section: str, old: dict[str, Any], new: dict[str, Any]) -> bool:
         sections, others = old["image_sections"], new["image_sections"]
         return bool(sections.get(section) != others.get(section))
     bank = section.removeprefix(".nv.constant")
-    if not bank.isdigit():
+    if not bank.isdecimal():
         return False
     sizes, others = old.get("constants") or {}, new.get("constants") or {}
     return bool(sizes.get(int(bank)) != others.get(int(bank)))

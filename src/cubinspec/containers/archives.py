@@ -1,8 +1,8 @@
 """Members of archives, one after the other, as sources. Nothing is written to disk.
 
-``zipfile``, ``tarfile`` and the decompressors do the formats; this module turns their members into
-sources and their complaints into :class:`CubinError`. ``ar`` has no library in Python that reads
-without copying; its 60-byte headers are read here.
+``zipfile`` and the decompressors do their formats; this module turns their members into sources and
+whatever they raise into a :class:`CubinError`. The headers of ``ar`` are read here and those of
+``tar`` in the module of that name: Python's ``tarfile`` calls itself for each header of a chain.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 
 from cubinspec.containers.source import Source, SourceFile, StreamSource
+from cubinspec.containers.tar import headers
 from cubinspec.errors import (
     BadStructureError,
     CubinError,
@@ -18,7 +19,7 @@ from cubinspec.errors import (
     MissingPackageError,
     TruncatedError,
 )
-from cubinspec.limits import MAX_MEMBERS
+from cubinspec.limits import MAX_MEMBER_NAME, MAX_NAME_IN_MESSAGE, SpentError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 def member_name(archive: Source, name: str) -> str:
     """What error messages call a member."""
-    return f"{archive.name} → {name}"
+    return f"{archive.name} → {name[:MAX_NAME_IN_MESSAGE]}"
 
 
 def leaves_archive(name: str) -> bool:
@@ -49,12 +50,6 @@ def _escape_fault(archive: Source, name: str) -> CubinError:
     )
 
 
-def _too_many(archive: Source) -> CubinError:
-    return LimitError(
-        "too many members", file=archive.name, expected=f"at most {MAX_MEMBERS} members"
-    )
-
-
 def members(archive: Source, kind: str) -> Iterator[Member]:
     """Name and source of every regular file in an archive of ``kind`` ``zip``, ``tar`` or ``ar``.
 
@@ -63,9 +58,36 @@ def members(archive: Source, kind: str) -> Iterator[Member]:
     """
     walk = {"zip": _zip, "tar": _tar, "ar": _ar}[kind]
     try:
-        yield from walk(archive)
+        budget = archive.budget
+        for name, member in walk(archive):
+            budget.spend("members")
+            budget.spend("names", len(name))
+            if len(name) > MAX_MEMBER_NAME:
+                yield name[:MAX_MEMBER_NAME], _long_name_fault(archive, name)
+            else:
+                yield name, member
+    except SpentError:
+        raise
     except CubinError as error:
         yield "", error
+    except Exception as error:
+        # the reader of a format is a library: what it raises for damage is its own affair
+        yield "", _damaged(archive, kind, error)
+
+
+def _damaged(archive: Source, kind: str, error: Exception) -> CubinError:
+    return BadStructureError(
+        f"the {kind} archive is damaged: {str(error) or type(error).__name__}", file=archive.name
+    )
+
+
+def _long_name_fault(archive: Source, name: str) -> CubinError:
+    return LimitError(
+        f"the name has {len(name)} characters",
+        file=member_name(archive, name),
+        field="name",
+        expected=f"at most {MAX_MEMBER_NAME}",
+    )
 
 
 def _open_zip(archive: Source) -> Any:
@@ -95,8 +117,6 @@ def zip_names(archive: Source) -> list[str]:
 def _zip(archive: Source) -> Iterator[Member]:
     book = _open_zip(archive)
     infos = sorted(book.infolist(), key=lambda info: info.header_offset)
-    if len(infos) > MAX_MEMBERS:
-        raise _too_many(archive)
     end = 0
     for info in infos:
         name = info.filename
@@ -154,75 +174,49 @@ def _zip_member(archive: Source, book: Any, info: Any) -> Source:
 
 
 def _tar(archive: Source) -> Iterator[Member]:
-    import tarfile
-
-    def fault(error: Exception) -> CubinError:
-        return TruncatedError(
-            f"the tar archive is damaged: {error}", file=archive.name, offset=book.offset
-        )
-
-    try:
-        book = tarfile.open(fileobj=SourceFile(archive), mode="r:")  # type: ignore[call-overload]  # noqa: SIM115
-    except tarfile.TarError as error:
-        raise BadStructureError(
-            f"the tar archive is damaged: {error}", file=archive.name, offset=0
-        ) from error
-    count = 0
-    while True:
-        try:
-            info = book.next()
-        except (tarfile.TarError, ValueError, OverflowError, EOFError) as error:
-            raise fault(error) from error
-        if info is None:
-            # tarfile takes a header that is cut off, and the end of the file, for the end
-            if archive.read(book.offset, 512).strip(b"\0") or archive.size - book.offset < 512:
-                raise TruncatedError(
-                    "the tar archive has no end mark",
-                    file=archive.name,
-                    offset=book.offset,
-                    expected="a block of zeros",
-                )
+    for header in headers(archive):
+        if isinstance(header, CubinError):
+            yield "", header
             return
-        book.members = []  # tarfile would keep every header it has seen
-        count += 1
-        if count > MAX_MEMBERS:
-            raise _too_many(archive)
-        name = info.name
-        if not info.isreg():
+        name = header.name
+        if not header.is_file:
             continue  # folders, devices; links, whose target is a member or not ours to read
+        full = member_name(archive, name)
         if leaves_archive(name):
             yield name, _escape_fault(archive, name)
-        if info.issparse():
-            yield (
-                name,
-                BadStructureError("a sparse member is not read", file=member_name(archive, name)),
-            )
+        if header.is_sparse:
+            yield name, BadStructureError("a sparse member is not read", file=full)
             continue
-        full = member_name(archive, name)
-        if info.offset_data + info.size > archive.size and archive.random:
+        if archive.random and header.data_offset + header.size > archive.size:
             yield (
                 name,
                 TruncatedError(
-                    f"{info.size} bytes at {info.offset_data:#x}",
+                    f"{header.size} bytes at {header.data_offset:#x}",
                     file=full,
-                    offset=info.offset_data,
+                    offset=header.data_offset,
                     expected=f"a member that ends before {archive.size:#x}",
                 ),
             )
             return
-        part = archive.part(info.offset_data, info.size, full)
+        part = archive.part(header.data_offset, header.size, full)
         yield name, part if archive.random else _held(part)
 
 
 def _held(part: Source) -> Source:
     """A part of a stream that is held in memory while it is read, if it is small."""
-    return StreamSource(lambda: SourceFile(part), part, part.name, part.size, part.size)
+    return StreamSource(
+        lambda: SourceFile(part), part, part.name, part.size, part.size, is_paid=True
+    )
+
+
+def _is_number(text: str) -> bool:
+    """Whether ``int`` reads it; other scripts have digits that it does not know."""
+    return text.isascii() and text.isdigit()
 
 
 def _ar(archive: Source) -> Iterator[Member]:
     at = 8
     names = b""
-    count = 0
     while at < archive.size:
         if archive.size - at == 1:
             return  # padding after the last member
@@ -252,25 +246,23 @@ def _ar(archive: Source) -> Iterator[Member]:
             )
             return
         at = start + size + (size & 1)
-        count += 1
-        if count > MAX_MEMBERS:
-            raise _too_many(archive)
         if label in ("/", "/SYM64/", "__.SYMDEF", "__.SYMDEF SORTED"):
             continue  # symbol index
         if label == "//":
             names = archive.exactly(start, size, "ar_names")
             continue
-        if label.startswith("#1/") and label[3:].isdigit():  # BSD: the name precedes the data
+        if label.startswith("#1/") and _is_number(label[3:]):  # BSD: the name precedes the data
             length = min(int(label[3:]), size)
             label = archive.read(start, length).rstrip(b"\0").decode("utf-8", "replace")
             start += length
             size -= length
             if label.startswith("__.SYMDEF"):
                 continue
-        elif label.startswith("/") and label[1:].isdigit():  # GNU: an offset in the name table
+        elif label.startswith("/") and _is_number(label[1:]):  # GNU: an offset in the name table
             begin = int(label[1:])
-            stop = names.find(b"\n", begin)
-            label = names[begin : stop if stop >= 0 else None].decode("utf-8", "replace")
+            last = begin + MAX_MEMBER_NAME + 2
+            stop = names.find(b"\n", begin, last)
+            label = names[begin : stop if stop >= 0 else last].decode("utf-8", "replace")
         label = label.removesuffix("/")
         if leaves_archive(label):
             yield label, _escape_fault(archive, label)

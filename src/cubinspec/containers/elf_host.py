@@ -7,7 +7,7 @@ from struct import Struct
 from cubinspec.errors import BadStructureError, TruncatedError
 from cubinspec.format.packing import sm_of
 from cubinspec.format.sections import occupies_file
-from cubinspec.limits import MAX_IMAGE_BYTES
+from cubinspec.limits import MAX_HOST_NAME, MAX_IMAGE_BYTES
 from cubinspec.reader.elf import MACHINES as MACHINES_OF_PROGRAMS
 from cubinspec_generated import records
 from cubinspec_generated.codes import (
@@ -36,6 +36,7 @@ from cubinspec_generated.codes import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec.containers.source import Source
+    from cubinspec.limits import Budget
 
 ELF_MAGIC = b"\x7fELF"
 _LITTLE_64, _LITTLE_32 = (ELFCLASS64, ELFDATA2LSB), (ELFCLASS32, ELFDATA2LSB)
@@ -142,8 +143,11 @@ class ElfFrame:
         if sections:
             self.read_sections()
 
-    def read_sections(self) -> None:
+    def read_sections(self, budget: Budget | None = None) -> None:
         """Fill ``sections``, if the file has a section table.
+
+        Args:
+            budget: pays for it.
 
         Raises:
             TruncatedError, BadStructureError: it is not readable.
@@ -172,11 +176,13 @@ class ElfFrame:
                 field="section_headers",
                 expected=f"a table that ends before {available:#x}",
             )
+        if budget is not None:
+            budget.spend("work", count)
         table = self._source.exactly(self.base + self.e_shoff, count * row.size, "section_headers")
         self.sections = list(row.iter_unpack(table))
 
     def name(self, index: int) -> str:
-        """Name of a section; empty when it has none that can be read."""
+        """Name of a section, cut to ``MAX_HOST_NAME``; empty when it has none that can be read."""
         if self._names is None:
             strings = self.e_shstrndx
             if strings == SHN_XINDEX and self.sections:
@@ -187,8 +193,11 @@ class ElfFrame:
                 if size < MAX_IMAGE_BYTES:
                     self._names = self._source.read(self.base + offset, size)
         start, *_ = self.sections[index]
-        end = self._names.find(b"\0", start)
-        return self._names[start : end if end >= 0 else start].decode("utf-8", "replace")
+        end = self._names.find(b"\0", start, start + MAX_HOST_NAME)
+        if end < 0:
+            last = start + MAX_HOST_NAME
+            end = last if last < len(self._names) else start
+        return self._names[start:end].decode("utf-8", "replace")
 
     @property
     def length(self) -> int:
@@ -241,10 +250,16 @@ class ElfFrame:
 
     def offset_of(self, address: int) -> int | None:
         """Where in the source the byte is that is loaded at ``address``; ``None`` for none."""
+        self.budget.spend("work", len(self.segments))
         for kind, _, offset, start, size in self.segments:
             if kind == PT_LOAD and start <= address < start + size:
                 return self.base + offset + address - start
         return None
+
+    @property
+    def budget(self) -> Budget:
+        """Pays for steps through tables that headers can share."""
+        return self._source.budget
 
     @property
     def word(self) -> int:
@@ -266,8 +281,9 @@ class ElfFrame:
         table = {}
         for kind, _, offset, _, size in self.segments:
             if kind == PT_DYNAMIC:
-                count = size // self.word
-                pairs = self.words(self.base + offset, min(count, 2 * _RELOCATIONS))
+                count = min(size // self.word, 2 * _RELOCATIONS)
+                self.budget.spend("work", count)
+                pairs = self.words(self.base + offset, count)
                 table = dict(zip(pairs[::2], pairs[1::2], strict=False))
         start = self.offset_of(table.get(DT_RELA, 0)) if DT_RELA in table else None
         found: dict[int, int] = {}
@@ -277,6 +293,7 @@ class ElfFrame:
         end = min(start + table.get(DT_RELASZ, 0), self._source.size)
         step = _RELOCATIONS * record.size
         shift = _SYMBOL_SHIFT[self.form[0]]
+        self.budget.spend("work", max(end - start, 0) // record.size)
         for at in range(start, end, step):
             data = self._source.read(at, min(step, end - at))
             rows = record.iter_unpack(data[: len(data) // record.size * record.size])
@@ -295,6 +312,8 @@ class ElfFrame:
         found: dict[int, int] = {}
         record, symbol = _RELA[self.form], _SYMBOL[self.form]
         shift = _SYMBOL_SHIFT[self.form[0]]
+        budget = self.budget
+        budget.spend("work", len(self.sections))
         for _, sh_type, _, _, offset, size, sh_link, sh_info, _, _ in self.sections:
             if sh_type != SHT_RELA or sh_info != index or sh_link >= len(self.sections):
                 continue
@@ -302,6 +321,7 @@ class ElfFrame:
             size = min(size, _RELOCATIONS * record.size)
             data = self._source.read(self.base + offset, size)
             whole = data[: len(data) // record.size * record.size]
+            budget.spend("work", len(whole) // record.size)
             for place, info, addend in record.iter_unpack(whole):
                 at = (info >> shift) * symbol.size
                 raw = self._source.read(self.base + symbols_offset + at, symbol.size)
@@ -319,13 +339,17 @@ class ElfFrame:
         return found
 
 
-def cubin_length(source: Source, offset: int) -> int:
+def cubin_length(source: Source, offset: int, budget: Budget | None = None) -> int:
     """Length of the cubin whose ELF header is at ``offset``.
+
+    Args:
+        budget: pays for the section table, which many headers could share.
 
     Raises:
         TruncatedError: it reaches past the end of the source.
     """
-    frame = ElfFrame(source, offset)
+    frame = ElfFrame(source, offset, sections=False)
+    frame.read_sections(budget)
     length = frame.length
     if offset + length > source.size:
         raise TruncatedError(

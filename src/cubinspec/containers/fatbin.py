@@ -340,8 +340,11 @@ def _payload_size(source: Source, entry: Entry) -> int:
     return stored
 
 
-def image_into(source: Source, entry: Entry, arena: Arena) -> memoryview:
+def image_into(source: Source, entry: Entry, arena: Arena, *, is_paid: bool = False) -> memoryview:
     """The image of an entry, decompressed into an arena; a stored image keeps its padding.
+
+    Args:
+        is_paid: whether the budget of the source knows of it.
 
     Raises:
         BadStructureError: the compressed data is damaged or not of the size declared.
@@ -362,6 +365,8 @@ def image_into(source: Source, entry: Entry, arena: Arena) -> memoryview:
     stored = _payload_size(source, entry)
     size = entry.uncompressed_size
     _check_ratio(source, entry, stored)
+    if not is_paid:
+        source.budget.spend("expanded", size)
     try:
         data = source.glance(entry.payload_offset, stored, arena.stored)
         if len(data) != stored:

@@ -90,6 +90,7 @@ class Image:
 
     __slots__ = (
         "_arch",
+        "_is_paid",
         "_offset",
         "_size",
         "_source",
@@ -124,6 +125,7 @@ class Image:
         self._offset = offset
         self._size = size
         self._arch = arch
+        self._is_paid = False
         self._superseded = superseded
         self.stored_size = entry.stored_size if entry else size
         self.compression = entry.compression if entry else "none"
@@ -256,7 +258,8 @@ class Image:
         entry = self.entry
         if entry is None:
             return memoryview(self._source.exactly(self._offset, self._size, "image"))
-        data = fatbin.image_into(self._source, entry, arena)
+        data = fatbin.image_into(self._source, entry, arena, is_paid=self._is_paid)
+        self._is_paid = True
         if self.kind == "ptx":
             end = len(data)
             while end and not data[end - 1]:

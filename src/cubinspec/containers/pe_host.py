@@ -43,6 +43,7 @@ class PeFrame:
         _, count, _, _, _, size, _ = _HEADER.unpack(head)
         optional = source.exactly(at + 4 + _HEADER.size, size, "optional_header")
         kind = int.from_bytes(optional[:2], "little")
+        self._budget = source.budget
         #: Where the file wants to be loaded; addresses in it count from 0 of memory.
         self.image_base = 0
         #: Bytes of a pointer.
@@ -67,6 +68,7 @@ class PeFrame:
 
     def offset_of(self, address: int) -> int | None:
         """Where in the file the byte is that is loaded at ``address``; ``None`` for none."""
+        self._budget.spend("work", len(self.sections))
         relative = address - self.image_base
         for _, start, offset, size in self.sections:
             if start <= relative < start + size:

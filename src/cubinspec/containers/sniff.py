@@ -14,6 +14,8 @@ COMPRESSED = frozenset(("gzip", "bzip2", "xz", "zstd"))
 #: Kinds in which device code can lie anywhere.
 HOSTS = frozenset(("elf", "pe", "macho", "wrapper", "data"))
 
+#: Letters of targets. What PTX says becomes a part of file names.
+_TARGET_LETTERS = frozenset("0123456789af")
 _MACHO = (
     b"\xcf\xfa\xed\xfe",
     b"\xce\xfa\xed\xfe",
@@ -109,5 +111,7 @@ def ptx_target(head: bytes) -> str:
     rest = head[at + 7 : at + 64].replace(b",", b" ").replace(b"\n", b" ").split(b" ")
     for word in rest:
         if word.startswith((b"sm_", b"compute_")):
-            return "compute_" + word.split(b"_", 1)[1].decode("ascii", "replace").strip()
+            name = word.split(b"_", 1)[1].decode("latin-1")
+            size = next((at for at, c in enumerate(name) if c not in _TARGET_LETTERS), len(name))
+            return f"compute_{name[:size]}"
     return ""

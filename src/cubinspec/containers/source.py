@@ -20,6 +20,7 @@ from cubinspec.limits import (
     MEMBERS_IN_MEMORY_BYTES,
     SEARCH_CHUNK_BYTES,
     STREAM_WINDOW_BYTES,
+    Budget,
 )
 
 TYPE_CHECKING = False
@@ -47,6 +48,18 @@ class Source:
     name: str
     #: Whether reading at a far offset costs no more than reading on.
     random = True
+    _budget: Budget | None = None
+
+    @property
+    def budget(self) -> Budget:
+        """What may still be taken of the outermost file, which this source is or lies in."""
+        if self._budget is None:
+            self._budget = Budget(self.name, self.size)
+        return self._budget
+
+    def renew_budget(self) -> None:
+        """Begin a walk through an outermost file."""
+        self._budget = None
 
     @property
     def scale(self) -> float:
@@ -284,6 +297,10 @@ class PartSource(Source):
         return self._size
 
     @property
+    def budget(self) -> Budget:
+        return self.parent.budget
+
+    @property
     def scale(self) -> float:
         return self.parent.scale
 
@@ -315,6 +332,7 @@ class StreamSource(Source):
         parent: what the compressed bytes lie in.
         stored_size: how many there are.
         size: known length; ``None`` when only reading tells.
+        is_paid: whether its bytes came out of compression before.
     """
 
     random: bool
@@ -326,6 +344,8 @@ class StreamSource(Source):
         name: str,
         stored_size: int,
         size: int | None = None,
+        *,
+        is_paid: bool = False,
     ) -> None:
         self.name = name
         self.random = size is not None and size <= MEMBER_IN_MEMORY_BYTES
@@ -339,6 +359,12 @@ class StreamSource(Source):
         self._at = 0  # offset of the next byte of the stream
         self._chunks: list[bytes] = []  # the last that came; the window, ending at _at
         self._start = 0  # offset of the first of them
+        # bytes that the budget knows of; a stream can be read again
+        self._paid = MAX_MEMBER_BYTES if is_paid else 0
+
+    @property
+    def budget(self) -> Budget:
+        return self._parent.budget
 
     @property
     def size(self) -> int:
@@ -375,6 +401,9 @@ class StreamSource(Source):
         if data:
             self._chunks.append(data)
             self._at += len(data)
+            if self._at > self._paid:
+                self.budget.spend("expanded", self._at - self._paid)
+                self._paid = self._at
             while self._at - self._start - len(self._chunks[0]) >= STREAM_WINDOW_BYTES:
                 self._start += len(self._chunks.pop(0))
             if self._at > MAX_MEMBER_BYTES:

@@ -16,7 +16,7 @@ from cubinspec.containers.sniff import (
 from cubinspec.containers.source import BytesSource, PathSource, Source
 from cubinspec.containers.wrappers import Host
 from cubinspec.errors import BadStructureError, CubinError, LimitError
-from cubinspec.limits import MAX_CONTAINER_DEPTH, SEARCH_CHUNK_BYTES
+from cubinspec.limits import MAX_CONTAINER_DEPTH, SEARCH_CHUNK_BYTES, SpentError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,15 +52,13 @@ def images(
         FileAccessError: the path itself cannot be opened.
     """
     if isinstance(what, (bytes, bytearray, memoryview)):
-        source: Source = BytesSource(bytes(what), name)
-        yield from _walk(source, (Step("file", name, 0, source.size),), 0, visit)
+        yield from images_of(BytesSource(bytes(what), name), visit)
         return
     import os
 
     path = os.fspath(what)
     if not os.path.isdir(path):
-        source = PathSource(path)
-        yield from _walk(source, (Step("file", path, 0, source.size),), 0, visit)
+        yield from images_of(PathSource(path), visit)
         return
     for file in files_below(path):
         try:
@@ -68,12 +66,26 @@ def images(
         except CubinError as error:
             yield _fault((Step("file", file),), error)
             continue
-        yield from _walk(source, (Step("file", file, 0, source.size),), 0, visit)
+        yield from images_of(source, visit)
 
 
 def images_of(source: Source, visit: Visit | None = None) -> Iterator[Image]:
-    """Every image in a source that the caller opened, under the source's name."""
-    return _walk(source, (Step("file", source.name, 0, source.size),), 0, visit)
+    """Every image in a source that the caller opened, under the source's name.
+
+    One budget holds for the walk and for the images that it gives; when it runs out, a fault says
+    so and the walk ends.
+    """
+    source.renew_budget()
+    budget = source.budget
+    steps = (Step("file", source.name, 0, source.size),)
+    try:
+        for image in _walk(source, steps, 0, visit):
+            budget.spend("images" if image.error is None else "messages")
+            yield image
+            if budget.error is not None:  # it ran out while the image was read, which was told
+                return
+    except SpentError as error:
+        yield _fault(steps, error)
 
 
 def files_below(folder: str) -> Iterator[str]:
@@ -123,8 +135,19 @@ def _walk(
                 offset=0,
                 expected="an archive that starts with '!<arch>'",
             )
+    except SpentError:
+        raise
     except CubinError as error:
         yield _fault(steps, error)
+
+
+def _check_depth(source: Source, depth: int) -> None:
+    if depth >= MAX_CONTAINER_DEPTH:
+        raise LimitError(
+            f"{depth} containers around this one",
+            file=source.name,
+            expected=f"at most {MAX_CONTAINER_DEPTH} containers inside each other",
+        )
 
 
 def _archive(
@@ -132,12 +155,7 @@ def _archive(
 ) -> Iterator[Image]:
     from cubinspec.containers.archives import members
 
-    if depth >= MAX_CONTAINER_DEPTH:
-        raise LimitError(
-            f"{depth} containers around this one",
-            file=source.name,
-            expected=f"at most {MAX_CONTAINER_DEPTH} containers inside each other",
-        )
+    _check_depth(source, depth)
     for name, member in members(source, kind):
         if isinstance(member, CubinError):
             inner = (*steps, Step("member", name)) if name else steps
@@ -152,12 +170,7 @@ def _compressed(
 ) -> Iterator[Image]:
     from cubinspec.containers.archives import decompressed
 
-    if depth >= MAX_CONTAINER_DEPTH:
-        raise LimitError(
-            f"{depth} containers around this one",
-            file=source.name,
-            expected=f"at most {MAX_CONTAINER_DEPTH} containers inside each other",
-        )
+    _check_depth(source, depth)
     inner = decompressed(source, kind)
     if sniff(inner.read(0, SNIFF_BYTES)) == "tar":
         if visit is not None:
@@ -190,7 +203,9 @@ def _search(source: Source, steps: tuple[Step, ...], kind: str) -> Iterator[Imag
             at = yield from _container(source, (*steps, step), at, size, superseded)
         elif is_cubin_header(head):
             try:
-                length = cubin_length(source, at)
+                length = cubin_length(source, at, source.budget)
+            except SpentError:
+                raise
             except CubinError as error:
                 step = Step("cubin", f"cubin at {at:#x}", at, 0, section)
                 yield _fault((*steps, step), error)

@@ -17,7 +17,7 @@ from cubinspec.containers.elf_host import ElfFrame
 from cubinspec.containers.fatbin import CONTAINER
 from cubinspec.containers.pe_host import PeFrame
 from cubinspec.errors import CubinError
-from cubinspec.limits import MAX_WRAPPERS, SEARCH_CHUNK_BYTES
+from cubinspec.limits import MAX_WRAPPERS, SEARCH_CHUNK_BYTES, SpentError
 from cubinspec_generated.codes import (
     ET_REL,
     FATBIN_WRAPPER_DEVICE_LINKED,
@@ -88,10 +88,11 @@ class Host:
             half of some libraries, and nothing that could be given to a driver.
     """
 
-    __slots__ = ("_has_final", "regions", "tables", "wrappers")
+    __slots__ = ("_has_final", "_has_link", "regions", "tables", "wrappers")
 
     def __init__(self, source: Source, kind: str) -> None:
         self._has_final: bool | None = None
+        self._has_link: bool | None = None
         self.regions: list[tuple[int, int, str]] = []
         self.wrappers: list[Wrapper] = []
         self.tables: list[tuple[int, int]] = []
@@ -100,6 +101,8 @@ class Host:
                 self._read_elf(source)
             elif kind == "pe":
                 self._read_pe(source)
+        except SpentError:
+            raise
         except CubinError:
             return  # cut or damaged: the magic numbers in it are found all the same
 
@@ -117,7 +120,7 @@ class Host:
             return section.startswith(INPUT_SECTION) and self._final_is_here()
         if wrapper is not None and wrapper.is_device_link:
             return False
-        return None if any(other.is_device_link for other in self.wrappers) else False
+        return None if self._is_linked() else False
 
     def _final_is_here(self) -> bool:
         if self._has_final is None:
@@ -126,6 +129,11 @@ class Host:
                 for start, end, name in self.regions
             )
         return self._has_final
+
+    def _is_linked(self) -> bool:
+        if self._has_link is None:
+            self._has_link = any(wrapper.is_device_link for wrapper in self.wrappers)
+        return self._has_link
 
     def _read_elf(self, source: Source) -> None:
         frame = ElfFrame(source, sections=False)
@@ -138,6 +146,8 @@ class Host:
             frame.read_sections()
             self.regions = frame.regions()
             self.tables = _tables(frame)
+        except SpentError:
+            raise
         except CubinError:
             frame.sections = []
         if forwards:
@@ -184,15 +194,28 @@ def _tables(frame: ElfFrame) -> list[tuple[int, int]]:
         (offset, offset + size) for kind, _, offset, _, size in frame.segments if kind == PT_LOAD
     ]
     found: list[tuple[int, int]] = []
+    budget = frame.budget
     for index, (_, kind, flags, _, start, size, *_) in enumerate(frame.sections):
         if size < _TABLE_BYTES or flags & SHF_ALLOC or kind == SHT_NOBITS or not loaded:
             continue
         end = start + size
+        budget.spend("work", len(loaded))
         if any(start < b and a < end for a, b in loaded):
             continue
         if kind in _TABLE_TYPES or frame.name(index).startswith(".debug_"):
             found.append((start, end))
-    return sorted(found)
+    return _merged(sorted(found))
+
+
+def _merged(parts: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The same parts without what they share; in order."""
+    apart: list[tuple[int, int]] = []
+    for start, end in parts:
+        if apart and start <= apart[-1][1]:
+            apart[-1] = (apart[-1][0], max(apart[-1][1], end))
+        else:
+            apart.append((start, end))
+    return apart
 
 
 def _resolve(frame: ElfFrame, found: list[Wrapper], bias: int) -> None:
@@ -210,6 +233,7 @@ def _records(source: Source, offset: int, size: int, word: int) -> list[Wrapper]
     record = _RECORD[word]
     found: list[Wrapper] = []
     end = min(offset + size, source.size)
+    source.budget.spend("work", max(end - offset, 0) // record.size)
     while offset < end and len(found) < MAX_WRAPPERS:
         # so much more that a record that begins in this chunk ends in it, and none of the next
         step = min(SEARCH_CHUNK_BYTES, end - offset)

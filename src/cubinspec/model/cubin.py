@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cubinspec.errors import BadIndexError, CubinError, NotCubinError
+from cubinspec.files import open_file
 from cubinspec.format.attributes import info_rows
 from cubinspec.format.packing import words
 from cubinspec.format.sections import (
@@ -13,7 +14,7 @@ from cubinspec.format.sections import (
 )
 from cubinspec.format.strings import StringTable
 from cubinspec.model.header import Header
-from cubinspec.reader.elf import Elf, load
+from cubinspec.reader.elf import Elf
 from cubinspec_generated.codes import (
     EICOMPAT_ATTR_CUDA_ACCELERATOR_TARGET,
     SHT_CUDA_CALLGRAPH,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any
 
+    from cubinspec.files import FileBytes
     from cubinspec.model.callgraph import CallGraph, Signature
     from cubinspec.model.function import Function, FunctionList
     from cubinspec.model.info import InfoRecord
@@ -47,15 +49,15 @@ class Cubin:
     """One CUDA device binary, opened lazily: only the header is checked on opening.
 
     Make one with :meth:`open` or :meth:`parse`. It can be used as a context manager; closing
-    releases the file mapping, after which nothing more can be read.
+    closes the file, after which nothing more can be read.
     """
 
     __slots__ = (
         "_arch",
+        "_file",
         "_functions",
         "_info",
         "_kernels",
-        "_mapping",
         "_relocation_rows",
         "_sections",
         "_symbol_lists",
@@ -68,7 +70,7 @@ class Cubin:
         self.elf: Elf = Elf(data, name)
         #: The ELF header.
         self.header: Header = Header(self.elf)
-        self._mapping: Any = None
+        self._file: FileBytes | None = None
         self._arch: str | None = None
         self._sections: SectionList | None = None
         self._functions: FunctionList | None = None
@@ -79,7 +81,7 @@ class Cubin:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str] | bytes) -> Cubin:
-        """Open a cubin file; it is mapped, not read. What cannot be mapped, a pipe, is read.
+        """Open a cubin file. Of a large one only what is asked for is read.
 
         Args:
             path: of a bare cubin, or its bytes. :func:`cubinspec.images` opens what holds cubins:
@@ -94,23 +96,23 @@ class Cubin:
         if isinstance(path, bytes | bytearray | memoryview):
             return cls.parse(path)
         name = os.fspath(path)
-        content = load(name)
-        mapping = None if isinstance(content, bytes) else content
+        content = open_file(name)
+        file = None if isinstance(content, bytes) else content
         try:
             cubin = cls(content, name)
         except NotCubinError as error:
-            if mapping is not None:
-                mapping.close()
+            if file is not None:
+                file.close()
             error.expected = (
                 f"{error.expected}; cubinspec.images(path) finds the cubins in libraries, objects, "
                 "archives and wheels"
             )
             raise
         except BaseException:
-            if mapping is not None:
-                mapping.close()
+            if file is not None:
+                file.close()
             raise
-        cubin._mapping = mapping
+        cubin._file = file
         return cubin
 
     @classmethod
@@ -127,14 +129,14 @@ class Cubin:
         return cls(bytes(data), name)
 
     def close(self) -> None:
-        """Release the file mapping and what was read; walking many cubins needs no cycle search."""
+        """Close the file and release what was read; walking many cubins needs no cycle search."""
         self._sections = self._functions = self._kernels = None
         self._symbol_lists.clear()
         self._relocation_rows.clear()
         self._info.clear()
-        if self._mapping is not None:
-            self._mapping.close()
-            self._mapping = None
+        if self._file is not None:
+            self._file.close()
+            self._file = None
 
     def __enter__(self) -> Cubin:
         return self
@@ -168,9 +170,10 @@ class Cubin:
         return self.elf.file
 
     @property
-    def data(self) -> Buffer:
+    def data(self) -> bytes | memoryview:
         """The bytes of the file."""
-        return self.elf.data
+        data = self.elf.data
+        return data if isinstance(data, bytes | memoryview) else bytes(data)
 
     @property
     def size(self) -> int:

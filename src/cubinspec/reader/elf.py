@@ -19,7 +19,6 @@ from cubinspec.errors import (
     BadIndexError,
     BadOffsetError,
     BadStructureError,
-    FileAccessError,
     NotCubinError,
     TruncatedError,
 )
@@ -52,11 +51,12 @@ from cubinspec_generated.codes import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import mmap
     from collections.abc import Iterable, Iterator, Sequence
     from struct import Struct
 
-    Buffer = bytes | mmap.mmap | memoryview
+    from cubinspec.files import FileBytes
+
+    Buffer = bytes | memoryview | FileBytes
     SectionRow = tuple[int, int, int, int, int, int, int, int, int, int]
     SymbolRow = tuple[int, int, int, int, int, int]
     RelocationRow = tuple[int, int, int, int | None]
@@ -75,44 +75,11 @@ MACHINES = {
 }
 
 
-def load(path: str) -> bytes | mmap.mmap:
-    """A file, mapped and not read; what cannot be mapped, a pipe, is read.
-
-    Raises:
-        FileAccessError: it cannot be opened.
-    """
-    import mmap
-    import os
-    from stat import S_ISCHR, S_ISREG
-
-    try:
-        with open(path, "rb") as file:
-            status = os.fstat(file.fileno())
-            if S_ISCHR(status.st_mode):
-                raise ValueError("this is a device")
-            if not S_ISREG(status.st_mode):
-                return file.read()
-            if not status.st_size:
-                return b""
-            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise FileAccessError(f"cannot be opened: {reason}", file=path) from error
-
-
-def forget(data: Buffer) -> None:
-    """Let go of the memory in which a mapped file was read; it can be read again."""
-    import mmap
-
-    if isinstance(data, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-        data.madvise(mmap.MADV_DONTNEED)
-
-
 class Elf:
     """Header and tables of one cubin; everything but the header is read on demand.
 
     Args:
-        data: the whole file, bytes or a read-only mmap.
+        data: the whole file.
         file: name for error messages.
 
     Raises:
@@ -165,7 +132,7 @@ class Elf:
             raise self._truncated(EI_NIDENT, header.size, "header")
         #: e_type e_machine e_version e_entry e_phoff e_shoff e_flags e_ehsize e_phentsize e_phnum
         #: e_shentsize e_shnum e_shstrndx
-        self.ehdr: tuple[int, ...] = header.unpack_from(data, EI_NIDENT)
+        self.ehdr: tuple[int, ...] = header.unpack(data[EI_NIDENT : EI_NIDENT + header.size])
         self._check_header()
 
     # -- checked access -------------------------------------------------------------------------
@@ -271,7 +238,8 @@ class Elf:
                 "section_headers", shoff, max(shnum, 1), shentsize, section.size, header_end
             )
             # gABI extended numbering: what does not fit stands in the header of section 0
-            _, _, _, _, _, sh_size, sh_link, sh_info, _, _ = section.unpack_from(self.data, shoff)
+            first = self.bytes_at(shoff, section.size, "section_headers[0]")
+            _, _, _, _, _, sh_size, sh_link, sh_info, _, _ = section.unpack(first)
             if shnum == 0:
                 shnum = sh_size
                 self._check_table(

@@ -62,7 +62,7 @@ def split_arch(arch: str) -> tuple[int, str]:
     """Number and variant of ``sm_90a`` or ``compute_90a``; number 0 when there is none."""
     name = arch.rsplit("_", 1)[-1]
     number = name.rstrip("af")
-    return (int(number) if number.isdigit() else 0), name[len(number) :]
+    return (int(number) if number.isdecimal() else 0), name[len(number) :]
 
 
 #: Keys of a rule's row in ``arch.yaml`` that are conditions.

@@ -7,6 +7,7 @@ only results are sent between processes.
 from __future__ import annotations
 
 from cubinspec.errors import CubinError
+from cubinspec.limits import given_limits, set_limits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Workers:
 
         self._others = set(active_children())
         self.pool: ProcessPoolExecutor = ProcessPoolExecutor(
-            number, initializer=_end_when_interrupted
+            number, initializer=_begin_work, initargs=(given_limits(),)
         )
 
     def __enter__(self) -> Workers:
@@ -61,11 +62,13 @@ class Workers:
         self.pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _end_when_interrupted() -> None:
-    """In a worker: Ctrl-C ends it without a traceback."""
-    from signal import SIG_DFL, SIGINT, signal
+def _begin_work(limits: dict[str, int]) -> None:
+    """In a worker: what ends the process does so without a traceback; the user's limits hold."""
+    from signal import SIG_DFL, SIGINT, SIGTERM, signal
 
-    signal(SIGINT, SIG_DFL)
+    for number in (SIGINT, SIGTERM):
+        signal(number, SIG_DFL)
+    set_limits(limits)
 
 
 def usable_cores() -> int:
@@ -129,7 +132,8 @@ class _Share:
 
         self._task = (path, share, shares, work, cost)
         self.connection, sending = Pipe(duplex=False)
-        self._process = Process(target=_send_results, args=(sending, *self._task), daemon=True)
+        arguments = (sending, given_limits(), *self._task)
+        self._process = Process(target=_send_results, args=arguments, daemon=True)
         self._process.start()
         sending.close()
         self._last = -1
@@ -157,10 +161,16 @@ class _Share:
 
 
 def _send_results(
-    connection: Connection, path: str, share: int, shares: int, work: Work, cost: Cost
+    connection: Connection,
+    limits: dict[str, int],
+    path: str,
+    share: int,
+    shares: int,
+    work: Work,
+    cost: Cost,
 ) -> None:
     """In a process of its own: send results in batches, at the end an empty one."""
-    _end_when_interrupted()
+    _begin_work(limits)
     batch: list[Result] = []
     for result in _results(path, share, shares, work, cost):
         batch.append(result)

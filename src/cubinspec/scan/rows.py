@@ -90,8 +90,12 @@ def rows_by_image(task: Task) -> Iterator[list[Row]]:
         if task.share == 0:
             yield [fault_row(task.path, task.path, None, error)]
         return
-    for number, image in share_of(images_of(source), task.share, task.shares):
-        yield rows_of_image(task.path, number, image, arena, relocatable=task.relocatable)
+    try:
+        for number, image in share_of(images_of(source), task.share, task.shares):
+            yield rows_of_image(task.path, number, image, arena, relocatable=task.relocatable)
+    except Exception as error:
+        # one file must not end a scan of thousands; memory, too, can run out on one
+        yield [fault_row(task.path, task.path, None, unexpected(error, task.path))]
 
 
 def rows_of_image(
@@ -104,6 +108,14 @@ def rows_of_image(
         return list(_rows(file, number, image, arena, relocatable))
     except CubinError as error:
         return [fault_row(file, str(image), number, error, image.provenance)]
+    except Exception as error:
+        fault = unexpected(error, str(image))
+        return [fault_row(file, str(image), number, fault, image.provenance)]
+
+
+def unexpected(error: Exception, file: str) -> CubinError:
+    """What stands in a row for an exception that nobody thought of."""
+    return CubinError(f"cannot be read: {type(error).__name__}: {error}", file=file)
 
 
 def fault_row(

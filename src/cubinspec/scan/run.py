@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from cubinspec.containers.sniff import HOSTS, SNIFF_BYTES, sniff
 from cubinspec.containers.walk import files_below
 from cubinspec.errors import CubinError, FileAccessError, MissingPackageError
+from cubinspec.files import NewFile
 from cubinspec.scan.parallel import MIN_PARALLEL_BYTES, Workers
 from cubinspec.scan.rows import (
     Task,
@@ -262,11 +265,9 @@ class ParquetFile:
             import pyarrow.parquet
         except ImportError as error:
             raise MissingPackageError.of("pyarrow", "parquet", file=path) from error
-        import os
-
         self._arrow: Any = pyarrow
         self._path = path
-        self._partial = f"{path}.{os.getpid()}.part"
+        self._file = NewFile(path)
         types = {"string": pyarrow.string(), "int64": pyarrow.int64(), "bool": pyarrow.bool_()}
         self._schema = pyarrow.schema(
             [
@@ -277,9 +278,10 @@ class ParquetFile:
         self._rows: list[Row] = []
         try:
             self._writer: Any = pyarrow.parquet.ParquetWriter(
-                self._partial, self._schema, compression="zstd"
+                self._file.stream, self._schema, compression="zstd"
             )
         except OSError as error:
+            self._file.discard()
             raise FileAccessError(f"cannot be written: {error}", file=path) from error
 
     def write(self, rows: list[Row]) -> None:
@@ -299,19 +301,15 @@ class ParquetFile:
 
     def close(self) -> None:
         """Finish the file and give it its name."""
-        import os
-
         self._flush()
         try:
             self._writer.close()
-            os.replace(self._partial, self._path)
         except OSError as error:
             raise FileAccessError(f"cannot be written: {error}", file=self._path) from error
+        self._file.finish()
 
     def discard(self) -> None:
         """Leave nothing behind."""
-        import os
-
-        self._writer.close()
-        if os.path.exists(self._partial):
-            os.unlink(self._partial)
+        with suppress(OSError):
+            self._writer.close()
+        self._file.discard()

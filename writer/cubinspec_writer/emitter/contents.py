@@ -11,7 +11,6 @@ from struct import error as StructError
 
 from cubinspec.errors import CubinError
 from cubinspec.format.sections import NO_BYTES_TYPES, occupies_file
-from cubinspec.reader import elf
 from cubinspec_generated import records
 from cubinspec_generated.codes import (
     SHT_CUDA_MERC_SYMTAB,
@@ -170,7 +169,6 @@ class Contents:
     def read_blobs(self) -> None:
         """Read what is not decoded, once the memory that names took is free again."""
         source = self.source
-        mapped = 0
         for what in self._unread:
             if isinstance(what, int):
                 start, size = self.starts[what], self.sizes[what]
@@ -178,18 +176,9 @@ class Contents:
             else:
                 start, size = self.starts[what.first], sum(what.sizes)
                 what.pieces = self._pieces(start, size)
-            mapped += size
-            if mapped > decode.LARGE:
-                elf.forget(source.data)
-                mapped = 0
         self._unread = []
 
     def _pieces(self, start: int, size: int) -> list[bytes]:
-        """A part of the file; of a large one no more than a piece is in memory twice."""
-        data = self.source.data
-        pieces = []
-        for at in range(start, start + size, PIECE):
-            pieces.append(bytes(data[at : min(at + PIECE, start + size)]))
-            if size > PIECE:
-                elf.forget(data)
-        return pieces
+        """A part of the file, in pieces that a writer can hand on one by one."""
+        data, end = self.source.data, start + size
+        return [bytes(data[at : min(at + PIECE, end)]) for at in range(start, end, PIECE)]

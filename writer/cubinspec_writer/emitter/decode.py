@@ -33,9 +33,9 @@ from cubinspec_writer.emitter.packed import InfoShape, KeyedShape, PackedInfo, P
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from mmap import mmap
     from typing import Any
 
+    from cubinspec.reader.elf import Buffer
     from cubinspec_writer.emitter.bodies import AttributeRecord
     from cubinspec_writer.emitter.model import Body
 
@@ -240,7 +240,7 @@ def neighbours(starts: Sequence[int], sizes: Sequence[int]) -> Iterator[tuple[in
 
 
 def record_run(
-    data: bytes | mmap,
+    data: Buffer,
     sh_type: int,
     first: int,
     start: int,
@@ -268,18 +268,18 @@ def record_run(
 
 
 def _read_relocations(
-    data: bytes | mmap, sh_type: int, first: int, start: int, sizes: Sequence[int], is_64: bool
+    data: Buffer, sh_type: int, first: int, start: int, sizes: Sequence[int], is_64: bool
 ) -> runs.RelocationRun | None:
     rela = sh_type != SHT_REL
     record = _RELOCATION_RECORDS[rela, is_64]
     if any(size % record.size for size in sizes):
         return None
-    columns = split(record, data[start : start + sum(sizes)])
+    columns = split(record, bytes(data[start : start + sum(sizes)]))
     return runs.RelocationRun(first, sizes, record, columns, rela, is_64)
 
 
 def _read_info(
-    data: bytes | mmap,
+    data: Buffer,
     first: int,
     start: int,
     sizes: Sequence[int],
@@ -289,7 +289,7 @@ def _read_info(
         return None
     contents: dict[int, list[bytes]] = {size: [] for size in sizes}
     for size in sizes:
-        contents[size].append(data[start : start + size])
+        contents[size].append(bytes(data[start : start + size]))
         start += size
     shapes: dict[int, tuple[InfoShape, Sequence[Sequence[int]]]] = {}
     single: dict[int, list[bodies.InfoRecords | PackedInfo]] = {}

@@ -10,8 +10,8 @@ from __future__ import annotations
 from struct import error as StructError
 
 from cubinspec.errors import CubinError
+from cubinspec.files import open_file
 from cubinspec.format.sections import CUDA_NOTES, info_target
-from cubinspec.reader import elf
 from cubinspec_generated import records
 from cubinspec_generated.codes import (
     EF_CUDA_V2_CUINFO_SECTION_MASK,
@@ -117,12 +117,12 @@ def check_draft(data: Buffer, file: str = "<bytes>") -> CheckedDraft:
 
 
 def check_draft_of_file(path: str) -> CheckedDraft:
-    """:func:`check_draft` of a file, which is mapped instead of read.
+    """:func:`check_draft` of a file, of which only pieces are in memory.
 
     Raises:
         CubinError: it cannot be read, or is no well-formed cubin.
     """
-    data = elf.load(path)
+    data = open_file(path)
     try:
         return check_draft(data, path)
     finally:
@@ -188,7 +188,6 @@ class _Checker:
         """Make the draft, and pin what does not follow from it."""
         draft, source = self.draft, self.source
         draft.fills = source.fills()
-        elf.forget(source.data)
         self._read_symbols()
         self._decode_mercury_symbols()
         producer = draft.producer = PRODUCERS[detect.producer_name(source)]
@@ -196,7 +195,6 @@ class _Checker:
         draft.symbol_rows, draft.symbol_names = source.symbol_rows, source.symbol_names
         history = History(draft, source.section_places, source.places, source.strtab.data)
         history.find(detect.first_global(source, producer) if source.symtab else 0)
-        elf.forget(source.data)
         if draft.header.ei_osabi == ELFOSABI_CUDA_V2 and not {*CUDA_NOTES}.isdisjoint(draft.names):
             draft.header.e_flags &= ~EF_CUDA_V2_CUINFO_SECTION_MASK
         self._check_order(history)

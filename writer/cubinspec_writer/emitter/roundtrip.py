@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cubinspec.reader.elf import forget, load
+from cubinspec.files import open_file
 from cubinspec.values import FrozenValue
 from cubinspec_writer.emitter.describe import check_draft
 from cubinspec_writer.emitter.layout import plan
@@ -70,13 +70,13 @@ def roundtrip(data: Buffer, file: str = "<bytes>") -> RoundtripResult:
 
 
 def roundtrip_file(path: PathName) -> RoundtripResult:
-    """:func:`roundtrip` of a file, which is mapped instead of read.
+    """:func:`roundtrip` of a file, of which only pieces are in memory.
 
     Raises:
         CubinError: it cannot be read, or is no well-formed cubin.
     """
     name = os.fspath(path)
-    data = load(name)
+    data = open_file(name)
     try:
         return roundtrip(data, name)
     finally:
@@ -93,5 +93,4 @@ def _first_difference(data: Buffer, parts: Iterable[bytes | bytearray]) -> int |
             same = (left == right for left, right in zip(there, part, strict=False))
             return at + next((n for n, is_same in enumerate(same) if not is_same), len(there))
         at += len(part)
-        forget(data)
     return None if at == len(data) else at

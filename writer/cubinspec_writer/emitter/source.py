@@ -7,7 +7,6 @@ from itertools import chain, compress
 from cubinspec.errors import CubinError
 from cubinspec.format.sections import NO_BYTES_TYPES, occupies_file
 from cubinspec.format.strings import StringTable, string_offsets
-from cubinspec.reader import elf
 from cubinspec.reader.elf import Elf
 from cubinspec_generated import records
 from cubinspec_generated.codes import SHT_CUDA_RESERVED_SHARED, SHT_STRTAB, SHT_SYMTAB
@@ -93,7 +92,6 @@ class Source:
         self.symbol_rows: Sequence[SymbolRow] = ()
         self.symbol_names: list[str] = []
         self.places = string_offsets(self.strtab.data, self.section_places)
-        elf.forget(self.data)
 
     def _find_strtab(self) -> int:
         linked = self.sh_link[self.symtab] if self.symtab else 0

@@ -71,7 +71,7 @@ def readable_part(data: bytes, diagnostics: Diagnostics) -> bytes:
 def _file(member: str, names: bytes, diagnostics: Diagnostics) -> bytes:
     """The file that a member of a thin archive stands for; nvlink starts in the current folder."""
     path = member.removesuffix("/")
-    if member.startswith("/") and member[1:].isdigit():
+    if member.startswith("/") and member[1:].isascii() and member[1:].isdigit():
         start = int(member[1:])
         end = names.find(b"/\n", start)
         path = os.fsdecode(names[start : end if end >= 0 else len(names)])

@@ -11,9 +11,11 @@ from __future__ import annotations
 import os
 
 from cubinspec.errors import CubinError, NotCubinError
+from cubinspec.files import FileBytes, open_file
+from cubinspec.limits import READ_WHOLE_BYTES
 from cubinspec.reader.elf import Elf
 from cubinspec.values import listed
-from cubinspec_generated.codes import EI_CLASS, ELFCLASS64, ET_REL
+from cubinspec_generated.codes import EI_CLASS, EI_NIDENT, ELFCLASS64, ET_REL
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.inputs.accept import (
     HEAD_BYTES,
@@ -31,7 +33,6 @@ from cubinspec_writer.linker.inputs.sources import Library, Named, contents, is_
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import mmap
     from collections.abc import Iterable
 
     from cubinspec_writer.linker.diagnostics import Diagnostics
@@ -41,8 +42,6 @@ if TYPE_CHECKING:
 
 NO_INPUTS = "No input files specified; use option --help for more information"
 _CONTAINERS = frozenset(("elf", "fatbin", "wrapper", "ar"))
-#: Larger files are mapped, not read.
-_LARGE = 1 << 20
 
 
 class Candidate:
@@ -150,9 +149,9 @@ class _Gatherer:
             self._file(f"<input {len(self.found.candidates) + 1}>", item)
         else:
             path = os.fspath(item)
-            mapped = self._mapped(path)
-            if mapped is not None:
-                self._cubin(path, mapped)
+            large = self._large(path)
+            if large is not None:
+                self._cubin(path, large)
                 return
             data = self._read(path)
             if not (is_archive(data) and self._is_repeated(path)):
@@ -181,19 +180,15 @@ class _Gatherer:
 
         return readable_part(archive, self.diagnostics)
 
-    def _mapped(self, path: str) -> mmap.mmap | None:
-        """A large cubin, mapped: its sections are copied one by one anyway."""
+    def _large(self, path: str) -> FileBytes | None:
+        """A large cubin, of which the sections are read one by one."""
         try:
-            if os.path.getsize(path) < _LARGE or path.endswith(".fatbin"):
+            if os.path.getsize(path) <= READ_WHOLE_BYTES or path.endswith(".fatbin"):
                 return None
-            with open(path, "rb") as file:
-                if not is_cubin(file.read(HEAD_BYTES)):
-                    return None
-                import mmap
-
-                return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        except OSError:
+            data = open_file(path)
+        except (OSError, CubinError):
             return None
+        return data if isinstance(data, FileBytes) and is_cubin(data[:HEAD_BYTES]) else None
 
     def _library(self, name: str) -> None:
         """Take a library; one that is not there is passed over (rule V2)."""
@@ -258,9 +253,9 @@ class _Gatherer:
             )
         self.diagnostics.note(f"{reason}; ignored")
 
-    def _cubin(self, name: str, data: bytes | mmap.mmap) -> None:
+    def _cubin(self, name: str, data: bytes | FileBytes) -> None:
         """Take a cubin that is an input by itself."""
-        if len(data) > EI_CLASS and data[EI_CLASS] != ELFCLASS64:
+        if len(data) > EI_CLASS and data[:EI_NIDENT][EI_CLASS] != ELFCLASS64:
             self._narrow(name, data)
             return
         try:
@@ -295,7 +290,7 @@ class _Gatherer:
         check_mercury(elf, name, self.target, self.diagnostics)
         self.found.newest = max(self.found.newest, made_by)
 
-    def _narrow(self, name: str, data: bytes | mmap.mmap) -> None:
+    def _narrow(self, name: str, data: bytes | FileBytes) -> None:
         """Refuse a 32-bit object; a file that only says it is one is ignored (rule O3)."""
         try:
             narrow = Elf(data, name)

@@ -48,10 +48,10 @@ from cubinspec_writer.linker.model import LARGEST_ALIGNMENT, SHARED_POOL, InputO
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import mmap
     from typing import Any, NoReturn
 
     from cubinspec.format.strings import StringTable
+    from cubinspec.reader.elf import Buffer
 
 #: Types that say of constants no bank, and the flags that tell data from code and debug tables.
 _UNTYPED = (SHT_PROGBITS, SHT_CUDA_CONSTANT)
@@ -60,7 +60,7 @@ _DATA_MASK = SHF_ALLOC | SHF_EXECINSTR | SHF_CUDA_MERCURY
 _LARGEST_OFFSET = (1 << 32) - 1
 
 
-def open_object(data: bytes | mmap.mmap, name: str) -> Elf:
+def open_object(data: Buffer, name: str) -> Elf:
     """Check that the bytes are a 64-bit cubin with a symbol table.
 
     Raises:

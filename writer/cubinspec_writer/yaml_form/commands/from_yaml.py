@@ -60,4 +60,4 @@ def _warn(data: bytes, output: str) -> None:
         print(f"cubinspec: warning: {printable(line)}", file=sys.stderr)
     if len(lines) > _MOST_WARNINGS:
         more = f"{len(lines) - _MOST_WARNINGS} more (see cubinspec check)"
-        print(f"cubinspec: warning: {output}: {more}", file=sys.stderr)
+        print(f"cubinspec: warning: {printable(output)}: {more}", file=sys.stderr)
