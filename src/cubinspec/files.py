@@ -222,7 +222,11 @@ class NewFile:
         how = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
         name = f".cubinspec-{os.urandom(_RANDOM_BYTES).hex()}.tmp"
         self._temporary = os.path.join(os.path.dirname(self._path), name)
-        descriptor = os.open(self._temporary, how, _NEW_MODE if mode is None else _PRIVATE_MODE)
+        try:
+            descriptor = os.open(self._temporary, how, _NEW_MODE if mode is None else _PRIVATE_MODE)
+        except FileExistsError:
+            self._temporary = ""  # it belongs to somebody else
+            raise
         self.stream = open(descriptor, "wb", buffering=_BUFFER)  # noqa: SIM115
         if mode is not None:
             os.chmod(self._temporary, mode & _MODE_BITS)

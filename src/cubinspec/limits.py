@@ -101,10 +101,6 @@ MAX_TAR_HEADER_BYTES = 1 << 20
 #: Bytes that come through a pipe, or from another thing without a size.
 MAX_PIPE_BYTES = 1 << 30
 
-#: Zeros that a document may ask for without giving their bytes. Real files hold at most some
-#: megabytes of them, as memory that starts as zero takes no bytes.
-MAX_DESCRIBED_ZEROS = 64 << 20
-
 #: Files up to this size are read whole when they are opened; of larger ones only what is asked for.
 READ_WHOLE_BYTES = 1 << 20
 
@@ -122,7 +118,7 @@ class Limit:
         floor: what the smallest file may take.
         per_byte: what it may take for each of its bytes.
         counts_expanded: whether bytes that come out of compression count as its bytes.
-        what: plural of what is counted.
+        what: what is counted, and what follows when there is more.
     """
 
     __slots__ = ("counts_expanded", "floor", "per_byte", "what")
@@ -134,23 +130,27 @@ class Limit:
         self.what: str = what
 
 
+_REST = " in one file; the rest of it is not read"
 #: Limits by the names that ``--limit NAME=VALUE`` takes.
 LIMITS: dict[str, Limit] = {
     # An entry of a fatbin takes 64 bytes before its image; compressed archives of many small
     # images stay below that, too. Nested archives could give thousands of images for each byte.
-    "images": Limit(10_000, 1 / 64, False, "images"),
+    "images": Limit(10_000, 1 / 64, False, f"images{_REST}"),
     # An empty member takes more than 32 bytes in every archive; nesting multiplies them.
-    "members": Limit(20_000, 1 / 32, True, "members of archives"),
+    "members": Limit(20_000, 1 / 32, True, f"members of archives{_REST}"),
     # Public wheels expand to less than 20 times their size, images included.
-    "expanded": Limit(1 << 30, 64, False, "bytes out of compression"),
+    "expanded": Limit(1 << 30, 64, False, f"bytes out of compression{_REST}"),
     # Names are told in full with each image; real ones take far less than the data they name.
-    "names": Limit(4 << 20, 4, True, "bytes of member names"),
+    "names": Limit(4 << 20, 4, True, f"bytes of member names{_REST}"),
     # Real archives have two or three headers before a member: its path, its attributes.
-    "headers": Limit(64, 0, False, "headers before one member"),
+    "headers": Limit(64, 0, False, f"headers before one member{_REST}"),
     # Rows of tables that are read more than once, as forged headers can share them.
-    "work": Limit(4 << 20, 2, True, "steps through tables of host files"),
+    "work": Limit(1 << 20, 2, True, f"steps through tables{_REST}"),
     # More messages about one file help nobody.
-    "messages": Limit(10_000, 0, False, "faults"),
+    "messages": Limit(10_000, 0, False, f"faults{_REST}"),
+    # A document may ask for bytes without giving them. Real files hold at most some megabytes of
+    # zeros, as memory that starts as zero takes no bytes.
+    "zeros": Limit(64 << 20, 1, False, "bytes that the document does not write out"),
 }
 
 #: Values that the user gave.
@@ -225,7 +225,7 @@ class Budget:
             return
         what = LIMITS[name].what
         self.error = SpentError(
-            f"more than {allowed} {what} in one file; the rest of it is not read",
+            f"more than {allowed} {what}",
             file=self._file,
             expected=f"at most {allowed} (--limit {name}=N allows more)",
         )

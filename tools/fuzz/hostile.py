@@ -5,6 +5,7 @@ The regression cases of `tests/hostile` and the scaling runs take their inputs f
 
 from __future__ import annotations
 
+import ast
 import io
 import zipfile
 from collections.abc import Callable, Iterable
@@ -13,6 +14,7 @@ from cubinspec.containers import fatbin
 from cubinspec.containers.fatbin_write import NewEntry, container
 from cubinspec_generated import records
 from cubinspec_generated.codes import (
+    EI_NIDENT,
     EM_CUDA,
     EM_X86_64,
     ET_DYN,
@@ -22,7 +24,9 @@ from cubinspec_generated.codes import (
     SHF_ALLOC,
     SHT_PROGBITS,
     SHT_STRTAB,
+    SHT_SYMTAB,
 )
+from tools.corpus import samples
 
 _BLOCK = 512
 _HEADER_64 = 64
@@ -129,9 +133,8 @@ def zip_of(members: Iterable[tuple[str, bytes]]) -> bytes:
     return out.getvalue()
 
 
-def zip_fan(width: int, depth: int) -> bytes:
-    """A zip in a zip in a zip …: `width` times the same in each, PTX at the bottom."""
-    data = PTX
+def zip_fan(width: int, depth: int, data: bytes = PTX) -> bytes:
+    """A zip in a zip in a zip …: `width` times the same in each, `data` at the bottom."""
     for level in range(depth):
         suffix = "zip" if level else "ptx"
         data = zip_of((f"{number}.{suffix}", data) for number in range(width))
@@ -172,7 +175,44 @@ def elf_shared_table(n: int) -> bytes:
     for number in range(n):
         shoff = heads - (number + 1) * _HEADER_64
         out += elf_header(EM_CUDA, shoff, n, e_type=ET_EXEC)
-    return bytes(out) + bytes(n * records.SECTION_HEADER_64.size)
+    # what the last section says makes every one of them longer than the file
+    rows = [_section(0, 0, 0, 0, 0)] * (n - 1) + [_section(0, SHT_PROGBITS, 0, 0, 1 << 40)]
+    return bytes(out) + b"".join(rows)
+
+
+def elf_lazy_faults(field: int) -> bytes:
+    """A cubin whose header is right and whose tables are not: one kind of fault for each `field`.
+
+    0: a section behind the end; 1: no string table where one is linked; 2: a name outside of its
+    table; 3: a section of no whole rows; 4: bodies that overlap too often.
+    """
+    names = b"\0.symtab\0.strtab\0"
+    at = _HEADER_64
+    rows = [[0, 0, 0, 0, 0], [1, SHT_SYMTAB, 0, at, 24], [9, SHT_STRTAB, 0, at, len(names)]]
+    if field == 0:
+        rows[1][3] = 1 << 40
+    elif field == 1:
+        rows[2][1] = SHT_PROGBITS
+    elif field == 2:
+        rows[1][0] = 1 << 20
+    elif field == 3:
+        rows[1][4] = 23
+    else:
+        rows += [[1, SHT_PROGBITS, 0, 0, 100]] * 20
+    body = names.ljust(24, b"\0")
+    table = b"".join(_section(*row) for row in rows)
+    head = elf_header(EM_CUDA, at + len(body), len(rows), e_type=ET_EXEC, shstrndx=2)
+    return head + body + table
+
+
+def elf_patched(sample: str, field: str, value: int) -> bytes:
+    """A sample with another value in a field of its header."""
+    data = bytearray((samples.CUBINS / f"{sample}.cubin").read_bytes())
+    layout, names = records.ELF_HEADER_64, records.ELF_HEADER_64_FIELDS
+    row = list(layout.unpack_from(data, EI_NIDENT))
+    row[names.index(field)] = value
+    layout.pack_into(data, EI_NIDENT, *row)
+    return bytes(data)
 
 
 def elf_magics(n: int) -> bytes:
@@ -198,20 +238,39 @@ def fatbin_containers(n: int) -> bytes:
 # -- text ----------------------------------------------------------------------------------------
 
 
-def yaml_large(size: int) -> bytes:
-    """A document of some lines about a section of `size` zeros."""
-    return (
-        f"cubin: 1\nprofile: ptxas\narch: sm_90\ncontents:\n- {{section: .text.k, size: {size}}}\n"
-    ).encode()
+_YAML_HEAD = "cubin: 1\nheader: {type: ET_REL, arch: sm_90}\n"
 
 
-def utf8_name(n: int) -> str:
-    """A name of `n` letters of four bytes each."""
-    return "\U00010400" * n
+def yaml_section(text: str) -> bytes:
+    """A document about one section, of which `text` says more."""
+    return f"{_YAML_HEAD}contents:\n- {{section: .text.k, {text}}}\n".encode()
 
 
+def yaml_file_size(size: int) -> bytes:
+    """A document that says how long its file is."""
+    return f"{_YAML_HEAD}contents: []\nfile_size: {size}\n".encode()
+
+
+#: What a line of a case may call.
 GENERATORS: dict[str, Callable[..., bytes]] = {
-    name: value
-    for name, value in list(globals().items())
-    if name.startswith(("ar_", "tar_", "zip_", "elf_", "fatbin_", "yaml_")) and callable(value)
+    made.__name__: made
+    for made in (
+        *(ar_label, ar_endless_name, elf_lazy_faults, elf_magics, elf_one_name, elf_patched),
+        *(elf_shared_table, fatbin_containers, fatbin_entries, tar_chain, tar_global_path),
+        *(tar_pax_digits, tar_pax_globals, tar_plain, tar_sparse_pax, yaml_file_size),
+        *(yaml_section, zip_fan),
+    )
 }
+
+
+def made_by(line: str) -> bytes:
+    """The file that a call of a generator makes, such as `zip_fan(8, 5)`.
+
+    Raises:
+        KeyError: there is no such generator.
+        ValueError: the arguments are no plain values.
+    """
+    call = ast.parse(line, mode="eval").body
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+        raise ValueError(f"not a call: {line}")
+    return GENERATORS[call.func.id](*map(ast.literal_eval, call.args))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from cubinspec.errors import CubinError
 from cubinspec.format.targets import ARCHITECTURES, family_of
 from cubinspec_generated.tables.arch import LIMITS
 
@@ -153,9 +154,15 @@ def occupancy(
 
     Raises:
         ValueError: no limits are known for the GPU, or the block size cannot be launched on any.
+        CubinError: no limits are known for the target that the file names.
     """
     name = gpu or kernel.arch
-    limits = limits_of(name)
+    try:
+        limits = limits_of(name)
+    except ValueError as error:
+        if gpu:
+            raise
+        raise CubinError(str(error), file=kernel.table.file.name) from error
     registers = kernel.registers
     if registers is None:
         return None

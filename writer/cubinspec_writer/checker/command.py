@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cubinspec import __version__
 from cubinspec.cli.options import JSON_OPTIONS, Arguments, Option, UsageError
-from cubinspec.cli.output import write_json
+from cubinspec.cli.output import printable, write_json
 from cubinspec.cli.picking import PICK, for_each_picked_data
 from cubinspec.errors import CubinError
 from cubinspec_writer.checker import RULES, Finding, check
@@ -69,11 +69,11 @@ def _check(data: bytes, file: str, spec_read: bool, as_text: bool) -> list[Findi
     findings = check(data, file, spec_read=spec_read)
     if as_text:
         for finding in findings:
-            print(finding)
+            print(printable(str(finding)))
             print(f"  rule: {finding.rule.sentence}")
             print(f"  fix: {finding.rule.fix}")
         if not findings:
-            print(f"{file}: good")
+            print(f"{printable(file)}: good")
     return findings
 
 

@@ -22,7 +22,7 @@ from cubinspec_writer.editor.references import mercury_symbols
 from cubinspec_writer.emitter.model import Section, Symbol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from cubinspec_writer.emitter.model import Description
 
@@ -76,13 +76,19 @@ def kernels(description: Description) -> list[Symbol]:
     return [symbol for symbol in symbols(description) if is_kernel(symbol)]
 
 
-def find_function(description: Description, name: str) -> Symbol:
+def find_function(
+    description: Description, name: str, among: Iterable[Symbol] | None = None
+) -> Symbol:
     """The function of that name.
+
+    Args:
+        among: all symbols of that name, for who looks for many.
 
     Raises:
         CubinError: there is none, or there are several.
     """
-    found = [s for s in symbols(description) if s.name == name and is_function(s)]
+    given = symbols(description) if among is None else among
+    found = [s for s in given if s.name == name and is_function(s)]
     if not found:
         from cubinspec.report.resolve import hint, short
 

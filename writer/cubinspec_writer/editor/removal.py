@@ -34,9 +34,8 @@ def keep_kernels(description: Description, names: str | Iterable[str]) -> list[s
     Raises:
         CubinError: a name is no kernel of this file, or a kernel cannot be removed.
     """
-    kept = listed(names)
-    for name in kept:
-        _find_kernel(description, name)
+    kept = set(listed(names))
+    _find_kernels(description, kept)
     rest = [s.name for s in functions.kernels(description) if s.name not in kept]
     remove_kernels(description, rest)
     return rest
@@ -48,7 +47,7 @@ def remove_kernels(description: Description, names: str | Iterable[str]) -> None
     Raises:
         CubinError: a name is no kernel of this file; something else refers to one of them.
     """
-    gone = {name: _find_kernel(description, name) for name in listed(names)}
+    gone = _find_kernels(description, listed(names))
     if not gone:
         return
     code = {symbol.section for symbol in gone.values() if isinstance(symbol.section, Section)}
@@ -63,11 +62,17 @@ def remove_kernels(description: Description, names: str | Iterable[str]) -> None
     remove_sections(description, owned, lambda name: functions.owner(name) in gone)
 
 
-def _find_kernel(description: Description, name: str) -> Symbol:
-    symbol = functions.find_function(description, name)
-    if not functions.is_kernel(symbol):
-        raise BadStructureError(f"{name!r} is a device function, not a kernel")
-    return symbol
+def _find_kernels(description: Description, names: Iterable[str]) -> dict[str, Symbol]:
+    known: dict[str, list[Symbol]] = {}
+    for symbol in functions.symbols(description):
+        known.setdefault(symbol.name, []).append(symbol)
+    found: dict[str, Symbol] = {}
+    for name in names:
+        symbol = functions.find_function(description, name, known.get(name, ()))
+        if not functions.is_kernel(symbol):
+            raise BadStructureError(f"{name!r} is a device function, not a kernel")
+        found[name] = symbol
+    return found
 
 
 def _refuse_debug(description: Description) -> None:

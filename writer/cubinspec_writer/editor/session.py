@@ -9,6 +9,7 @@ from cubinspec_writer.checker import require_good
 from cubinspec_writer.editor import notes, removal, rename, resources, strip
 from cubinspec_writer.emitter import describe, emit
 from cubinspec_writer.emitter.layout import Planner, plan
+from cubinspec_writer.emitter.roundtrip import unwritable
 from cubinspec_writer.emitter.serialise import plan_parts
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class Edit:
         self.remarks: list[str] = []
         self._before = plan(self.description)
         if b"".join(plan_parts(self._before)) != data:
-            raise BadStructureError("this file cannot be written back as it is", file=file)
+            raise unwritable(file)
         self._holes = self._measure_holes()
 
     def __repr__(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cubinspec.cli.options import JSON_OPTIONS, Arguments
+from cubinspec.cli.output import printable
 from cubinspec.cli.picking import PICK, for_each_picked_data
 from cubinspec_writer.emitter.roundtrip import roundtrip
 
@@ -39,7 +40,7 @@ def run(arguments: Arguments) -> int:
         }
         differ = differ or not result.identical
         if out is None:
-            print(_line(file, record))
+            print(printable(_line(file, record)))
         else:
             out.add(record)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from cubinspec.errors import BadStructureError
 from cubinspec.files import open_file
 from cubinspec.values import FrozenValue
 from cubinspec_writer.emitter.describe import check_draft
@@ -46,6 +47,15 @@ class RoundtripResult(FrozenValue):
         object.__setattr__(self, "layout", layout)
         object.__setattr__(self, "reasons", reasons)
         object.__setattr__(self, "first_difference", first_difference)
+
+
+def unwritable(file: str) -> BadStructureError:
+    """The refusal of a file that would become another one on its way through a description."""
+    return BadStructureError(
+        "this file cannot be written back as it is",
+        file=file,
+        expected="a file that 'cubinspec roundtrip' finds identical",
+    )
 
 
 def roundtrip(data: Buffer, file: str = "<bytes>") -> RoundtripResult:

@@ -34,19 +34,22 @@ _HEADERS = 1 << 10
 _MAGIC = int.from_bytes(b"\x7fELF", "little")
 
 
-def emit(description: Description) -> bytes:
+def emit(description: Description, largest: int = MAX_FILE_BYTES) -> bytes:
     """The file that a description stands for.
 
     Args:
         description: from ``describe``, from the YAML form, or built by hand.
+        largest: bytes that the file may have.
 
     Raises:
         CubinError: the description contradicts itself, or a number does not fit its field.
     """
-    return b"".join(emit_parts(description))
+    return b"".join(emit_parts(description, largest))
 
 
-def emit_parts(description: Description) -> Iterator[bytes | bytearray]:
+def emit_parts(
+    description: Description, largest: int = MAX_FILE_BYTES
+) -> Iterator[bytes | bytearray]:
     """:func:`emit` in parts that follow each other.
 
     Large bodies are not copied, and what is encoded from many records is made when it is its turn.
@@ -55,19 +58,19 @@ def emit_parts(description: Description) -> Iterator[bytes | bytearray]:
         CubinError: as :func:`emit` does; also while the parts are asked for.
     """
     with GcPaused():
-        return plan_parts(plan(description))
+        return plan_parts(plan(description), largest)
 
 
-def plan_parts(laid_out: Plan) -> Iterator[bytes | bytearray]:
+def plan_parts(laid_out: Plan, largest: int = MAX_FILE_BYTES) -> Iterator[bytes | bytearray]:
     """A file that is laid out, in parts that follow each other.
 
     Raises:
         CubinError: as :func:`emit` does; also while the parts are asked for.
     """
     with GcPaused():
-        if laid_out.size > MAX_FILE_BYTES:
+        if laid_out.size > largest:
             raise LimitError(
-                f"the file would have {laid_out.size} bytes", expected=f"at most {MAX_FILE_BYTES}"
+                f"the file would have {laid_out.size} bytes", expected=f"at most {largest}"
             )
         try:
             pieces = _pieces(laid_out)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from cubinspec.errors import CubinError, FileAccessError
+from cubinspec.files import set_sync
 from cubinspec.format.notes import split_notes
 from cubinspec.format.targets import WRITTEN
 from cubinspec.reader.elf import Elf
@@ -115,6 +116,7 @@ class _Command:
         self.line = line
         self.diagnostics = diagnostics
         self.write = _checked(write) if "check-output" in line.flags else write
+        set_sync("no-fsync" not in line.flags)
 
     def run(self) -> int:
         """Do what the line says; returns the exit status."""
@@ -283,7 +285,8 @@ def _check_conflicts(line: Line, diagnostics: Diagnostics) -> None:
 
 def _options(line: Line, arch: str, uidx: bytes | None) -> LinkOptions:
     flags = line.flags
-    noted = sorted(flags - {"check-output", "summary"})  # which do not change the output
+    # these do not change the output
+    noted = sorted(flags - {"check-output", "no-fsync", "summary"})
     source = line.last("tkinfo-from")
     return LinkOptions(
         arch,
@@ -361,9 +364,7 @@ def _print(line: Line, messages: list[tuple[str, str]]) -> None:
 
 
 def _shown(text: str) -> str:
-    """A text with names as all commands print them: bytes that are not UTF-8 are escaped."""
-    if text.isascii():
-        return text
-    from cubinspec.format.escapes import escape_stray_bytes
+    """The lines of a text with names as all commands print them."""
+    from cubinspec.cli.output import printable
 
-    return escape_stray_bytes(text)
+    return "\n".join([printable(line) for line in text.split("\n")])

@@ -16,9 +16,10 @@ from cubinspec_generated.codes import (
     STB_LOCAL,
     STT_NOTYPE,
 )
-from cubinspec_writer.emitter import bodies, layout
+from cubinspec_writer.emitter import bodies, emit, layout
 from cubinspec_writer.emitter.describe import describe
 from cubinspec_writer.emitter.model import Description, Dropped, Header, Section, Symbol
+from cubinspec_writer.emitter.roundtrip import unwritable
 from cubinspec_writer.yaml_form import defaults, names
 from cubinspec_writer.yaml_form.references import SymbolNames, section_references, symbol_names
 from cubinspec_writer.yaml_form.text import Flow, Hex, quote_name, write
@@ -46,9 +47,12 @@ def to_yaml(
             into, or ``None`` to have them as hexadecimal digits.
 
     Raises:
-        CubinError: ``data`` is not a well-formed cubin.
+        CubinError: ``data`` is not a well-formed cubin, or cannot be written back byte for byte.
     """
-    return write(to_document(describe(data, file), side_file))
+    description = describe(data, file)
+    if emit(description) != data:
+        raise unwritable(file)
+    return write(to_document(description, side_file))
 
 
 def to_document(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,7 @@ from cubinspec_writer.emitter.model import (
 )
 from cubinspec_writer.yaml_form import defaults, names
 from cubinspec_writer.yaml_form.load_bodies import BodyLoader
-from cubinspec_writer.yaml_form.lookup import MAX_BYTES, Lookup
+from cubinspec_writer.yaml_form.lookup import MAX_ALIGNMENT, Lookup
 from cubinspec_writer.yaml_form.text import Document, YamlError
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def from_yaml(text: str, file: str = "<yaml>", folder: Path | None = None) -> by
     description = loader.run()
     try:
         loader.check_fills(description)
-        return emit(description)
+        return emit(description, loader.lookup.largest)
     except YamlError:
         raise
     except CubinError as error:
@@ -189,12 +189,13 @@ class _Loader:
             data = self.lookup.hex(fill.get("data", ""), (*path, "data"))
             if "size" in fill:
                 data = self.lookup.padded(data, fill, path)
-            start, end = fill["offset"], fill["offset"] + len(data)
-            for other, low, high in spans:
-                if start < high and low < end:
-                    self.lookup.refuse(path, f"overlaps fills[{other}] ({low:#x}..{high:#x})")
-            spans.append((at, start, end))
-            description.fills.append(Fill(start, data))
+            spans.append((fill["offset"], fill["offset"] + len(data), at))
+            description.fills.append(Fill(fill["offset"], data))
+        spans.sort()
+        for (low, high, one), (start, _, other) in pairwise(spans):
+            if start < high:
+                reason = f"overlaps fills[{one}] ({low:#x}..{high:#x})"
+                self.lookup.refuse(("fills", other), reason)
 
     def check_fills(self, description: Description) -> None:
         """Fills must not touch what is laid out."""
@@ -273,9 +274,9 @@ class _Loader:
             kind = self.lookup.number(names.SECTION_TYPES, entry["type"], (*path, "type"))
         align = entry.get("align", align)
         is_placed = "offset" in entry or "shares" in entry
-        if (align & (align - 1) or align > MAX_BYTES) and not is_placed:
+        if (align & (align - 1) or align > MAX_ALIGNMENT) and not is_placed:
             self.lookup.refuse(
-                (*path, "align"), f"{align} is no alignment", f"a power of two to {MAX_BYTES}"
+                (*path, "align"), f"{align} is no alignment", f"a power of two to {MAX_ALIGNMENT}"
             )
         section = Section(
             name,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cubinspec.errors import CubinError
+from cubinspec.files import read_file
 from cubinspec.format.sections import CALLGRAPH_TYPES, occupies_file
 from cubinspec_generated import records
 from cubinspec_generated.codes import (
@@ -140,9 +142,11 @@ class BodyLoader:
         if file.is_absolute() or ".." in file.parts:
             self.lookup.refuse(path, "a side file stands in the folder of the document")
         try:
-            return (self.lookup.folder / file).read_bytes()
-        except OSError as error:
-            self.lookup.refuse(path, f"cannot be read: {error.strerror or error}")
+            data = read_file(self.lookup.folder / file)
+        except CubinError as error:
+            self.lookup.refuse(path, error.reason)
+        self.lookup.side_bytes += len(data)
+        return data
 
     def _records(
         self,

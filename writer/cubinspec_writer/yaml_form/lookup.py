@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from cubinspec.errors import CubinError
 from cubinspec.format.packing import symbol_info
+from cubinspec.limits import Budget, SpentError
 from cubinspec_generated.codes import STB_LOCAL, STT_NOTYPE
 from cubinspec_writer.emitter import layout
 from cubinspec_writer.yaml_form import names
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 
     Path_ = tuple[str | int, ...]
 
-#: A short document must not ask for more memory than any cubin has: all contents together.
-MAX_BYTES = 1 << 30
+#: Alignments above this are mistakes.
+MAX_ALIGNMENT = 1 << 30
 
 
 class Lookup:
@@ -44,6 +45,8 @@ class Lookup:
         after_sections: what is resolved once all sections are known.
         after_sizes: what is resolved then, once the contents have their sizes.
         after_symbols: what is resolved once all symbols are numbered.
+        side_bytes: bytes of all side files.
+        budget: how many bytes the document may still ask for without writing them out.
     """
 
     def __init__(self, document: Document, folder: Path | None) -> None:
@@ -58,7 +61,8 @@ class Lookup:
         self.after_sections: list[Callable[[], None]] = []
         self.after_sizes: list[Callable[[], None]] = []
         self.after_symbols: list[Callable[[], None]] = []
-        self._bytes_left = MAX_BYTES
+        self.side_bytes: int = 0
+        self.budget = Budget(document.file, len(document.text))
 
     def resolve(self, description: Description) -> None:
         """Have everything refer to what the document names."""
@@ -95,9 +99,15 @@ class Lookup:
 
     def count(self, size: int, path: Path_) -> None:
         """Count bytes that are not written out in the document; too many are refused."""
-        self._bytes_left -= size
-        if self._bytes_left < 0:
-            self.refuse(path, "more bytes than a cubin has", f"at most {MAX_BYTES} in all")
+        try:
+            self.budget.spend("zeros", size)
+        except SpentError as error:
+            self.refuse(path, error.reason, error.expected)
+
+    @property
+    def largest(self) -> int:
+        """Bytes that the file may have: what is written out and what is not, with side files."""
+        return self.budget.allowed("zeros") + len(self.document.text) + self.side_bytes
 
     def _name_symbols(self, description: Description) -> None:
         """Number the symbols, for references by name."""

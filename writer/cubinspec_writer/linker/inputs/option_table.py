@@ -160,6 +160,8 @@ OPTIONS = (
     # off by default: loading the rules takes longer than a small link
     LineOption("check-output", "check-output", Takes.FLAG,
                "write no cubin that breaks a rule of `cubinspec check`", ours=True),
+    LineOption("no-fsync", "no-fsync", Takes.FLAG,
+               "do not wait until the output is on the disk", ours=True),
 )  # fmt: skip
 #: Options by the long form, by the short form, and the short forms that may be glued.
 LONG = {option.name: option for option in OPTIONS}
