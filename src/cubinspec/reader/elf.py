@@ -452,13 +452,16 @@ class Elf:
         return self.bytes_at(offset, size, f"sections[{index}]")
 
     def section_view(self, index: int) -> memoryview:
-        """As :meth:`section_bytes`, without a copy, for who looks once and keeps nothing."""
+        """As :meth:`section_bytes`, without a copy of bytes in memory, for who looks once."""
         _, sh_type, flags, _, offset, size, _, _, _, _ = self.section_row(index, "section")
         if not occupies_file(sh_type, flags):
             return memoryview(b"")
         if offset + size > self.size:
             raise self._beyond(offset, size, f"sections[{index}]")
-        return memoryview(self.data)[offset : offset + size]
+        data = self.data
+        if isinstance(data, bytes | memoryview):
+            return memoryview(data)[offset : offset + size]
+        return memoryview(data[offset : offset + size])
 
     def check_bodies(self) -> None:
         """Make sure that the file holds every section whole.
