@@ -7,7 +7,6 @@ from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 from struct import unpack
-from typing import Any
 from urllib.parse import unquote
 
 import jsonschema
@@ -16,6 +15,7 @@ import pytest
 from cubinspec.cli import main
 from cubinspec.reader.elf import Elf
 from cubinspec_writer.checker import RULES, check
+from tests.unit.sarif_shape import SARIF_SHAPE
 from tools.corpus.samples import CUBINS
 
 FIELDS = {
@@ -31,95 +31,6 @@ FIELDS = {
 }
 SM75, SM90, SM100 = (f"calls.sm_{sm}.exe.cubin" for sm in (75, 90, 100))
 REL90, CALLS90 = "callee.sm_90.rel.cubin", "calls.sm_90.rel.cubin"
-
-
-def _closed(required: list[str], **properties: Any) -> dict[str, Any]:
-    """The schema of an object without other properties."""
-    return {
-        "type": "object",
-        "required": required,
-        "properties": properties,
-        "additionalProperties": False,
-    }
-
-
-_TEXT = _closed(["text"], text={"type": "string", "minLength": 1})
-_LEVEL = {"enum": ["none", "note", "warning", "error"]}
-#: What SARIF 2.1.0 asks of the objects that are written: required properties, names, types.
-SARIF_SHAPE = _closed(
-    ["version", "runs"],
-    **{
-        "$schema": {"type": "string", "format": "uri"},
-        "version": {"const": "2.1.0"},
-        "runs": {
-            "type": "array",
-            "items": _closed(
-                ["tool"],
-                tool=_closed(
-                    ["driver"],
-                    driver=_closed(
-                        ["name"],
-                        name={"type": "string"},
-                        version={"type": "string"},
-                        rules={
-                            "type": "array",
-                            "uniqueItems": True,
-                            "items": _closed(
-                                ["id"],
-                                id={"type": "string", "pattern": "^CUB[0-9]{3}$"},
-                                shortDescription=_TEXT,
-                                fullDescription=_TEXT,
-                                help=_TEXT,
-                                defaultConfiguration=_closed([], level=_LEVEL),
-                            ),
-                        },
-                    ),
-                ),
-                invocations={
-                    "type": "array",
-                    "items": _closed(
-                        ["executionSuccessful"],
-                        executionSuccessful={"type": "boolean"},
-                        toolExecutionNotifications={
-                            "type": "array",
-                            "items": _closed(["message"], message=_TEXT, level=_LEVEL),
-                        },
-                    ),
-                },
-                results={
-                    "type": "array",
-                    "items": _closed(
-                        ["message"],
-                        ruleId={"type": "string"},
-                        ruleIndex={"type": "integer", "minimum": 0},
-                        level=_LEVEL,
-                        message=_TEXT,
-                        locations={
-                            "type": "array",
-                            "items": _closed(
-                                [],
-                                physicalLocation=_closed(
-                                    ["artifactLocation"],
-                                    artifactLocation=_closed(
-                                        ["uri"], uri={"type": "string", "pattern": "^[!-~]+$"}
-                                    ),
-                                    region=_closed(
-                                        ["byteOffset"],
-                                        byteOffset={"type": "integer", "minimum": 0},
-                                    ),
-                                ),
-                                logicalLocations={
-                                    "type": "array",
-                                    "items": _closed([], fullyQualifiedName={"type": "string"}),
-                                },
-                            ),
-                        },
-                    ),
-                },
-            ),
-        },
-    },
-)
 
 
 def test_samples_are_good(sample: Path) -> None:

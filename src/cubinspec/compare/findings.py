@@ -9,7 +9,7 @@ from cubinspec.compare.digest import digest
 from cubinspec.compare.lint import LINT_RULES
 from cubinspec.format.escapes import escaped
 from cubinspec.report.names import readable
-from cubinspec.report.sarif import file_uri, sarif_log
+from cubinspec.report.sarif import RULE_PAGE, file_uri, sarif_log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,16 +42,23 @@ def message(finding: Finding) -> str:
     return escaped(f"{name}{finding.text}" + (f" ({where})" if where else ""))
 
 
+def rule_texts() -> dict[str, str]:
+    """Every rule, and what it means that one is broken."""
+    texts = {f"budget/{kind}": MEANINGS[kind] for kind in KINDS if kind != "lint"}
+    return texts | {
+        f"lint/{rule}": f"Rule of a library: {why}." for rule, why in LINT_RULES.items()
+    }
+
+
 def sarif(findings: Iterable[Finding], budget: Budget, version: str) -> dict[str, Any]:
     """SARIF 2.1.0; every result points into the budget file, with a line."""
-    texts = {f"budget/{kind}": MEANINGS[kind] for kind in KINDS if kind != "lint"}
-    texts |= {f"lint/{rule}": f"Rule of a library: {why}." for rule, why in LINT_RULES.items()}
+    texts = rule_texts()
     index = {rule: number for number, rule in enumerate(texts)}
     rules = [
         {
             "id": rule,
             "shortDescription": {"text": text},
-            "help": {"text": f"{text} See `cubinspec budget --help` and docs/budget.md."},
+            "help": {"text": f"{text} See `cubinspec budget --help` and {RULE_PAGE}."},
         }
         for rule, text in texts.items()
     ]

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     Record = dict[str, Any]
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+#: Where every rule is explained, below the home of the project.
+RULE_PAGE = "docs/rules.md"
 
 
 def sarif_log(version: str, rules: list[Record], results: list[Record], **run: Any) -> Record:
@@ -26,8 +28,15 @@ def sarif_log(version: str, rules: list[Record], results: list[Record], **run: A
     home = _home_page()
     if home:
         driver["informationUri"] = home
+        page = f"{home}/blob/main/{RULE_PAGE}"
+        driver["rules"] = [{**rule, "helpUri": f"{page}#{anchor(rule['id'])}"} for rule in rules]
     body = {"tool": {"driver": driver}, **run, "results": results}
     return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [body]}
+
+
+def anchor(rule: str) -> str:
+    """The name of the place that explains a rule."""
+    return rule.replace("/", "-").lower()
 
 
 def file_uri(file: str) -> str:
@@ -43,4 +52,4 @@ def _home_page() -> str:
         urls = metadata("cubinspec").get_all("Project-URL") or []
     except PackageNotFoundError:
         return ""
-    return next((url.partition(",")[2].strip() for url in urls), "")
+    return next((url.partition(",")[2].strip().rstrip("/") for url in urls), "")
