@@ -7,7 +7,7 @@ DEMO := $(addprefix $(SAMPLES)/,kernels.sm_75.exe.cubin cluster_sm90.sm_90.exe.c
   spills.sm_90.regs32exe.cubin tcgen05_sm100a.sm_100a.exe.cubin)
 WORKERS ?= auto
 
-.PHONY: help venv demo test test-corpus gen check-gen check-ide check-languages samples corpus link-cases link-stored link-sweep link-real link-sweep-ptx newuser bench bench-quick lint types \
+.PHONY: fingerprint-proof help venv demo test test-corpus gen check-gen check-ide check-languages samples corpus link-cases link-stored link-sweep link-real link-sweep-ptx newuser bench bench-quick lint types \
   bless clean
 
 help: ## what can be made here
@@ -44,7 +44,10 @@ demo: $(VENV)/.base ## the kernel table and the byte coverage of carried samples
 test: $(VENV)/.dev ## all tests that need no fetched corpus
 	$(PY) -m pytest -n $(WORKERS) -m "not corpus"
 
-test-corpus: $(VENV)/.dev ## the tests on the fetched corpus (make corpus first)
+test-fingerprint-proof: $(VENV)/.dev ## fingerprints of all samples, rebuilt elsewhere and with one number changed (EVERY=9: of so many)
+	$(PY) -m tools.corpus.fingerprints $(if $(EVERY),--every $(EVERY))
+
+corpus: $(VENV)/.dev ## the tests on the fetched corpus (make corpus first)
 	$(PY) -m pytest -n $(WORKERS) -m corpus
 
 gen: $(VENV)/.dev ## write generated/ and ksy/cuda_codes.ksy from the spec (needs node)
@@ -102,7 +105,8 @@ types: $(VENV)/.dev ## mypy --strict
 	$(VENV)/bin/mypy
 
 bless: $(VENV)/.dev ## rewrite the golden outputs; review the difference before committing
-	BLESS=1 $(PY) -m pytest tests/golden tests/unit/test_readme.py tests/unit/test_stability.py
+	BLESS=1 $(PY) -m pytest tests/golden tests/unit/test_readme.py tests/unit/test_stability.py \
+	  tests/unit/test_sarif.py
 
 clean: ## remove .venv, caches and build outputs, not the fetched .cache
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

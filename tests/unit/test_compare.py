@@ -12,6 +12,7 @@ import struct
 from pathlib import Path
 
 import pytest
+import yaml
 from jsonschema import Draft202012Validator
 
 import cubinspec
@@ -30,21 +31,12 @@ from cubinspec.model.info import InfoRecord
 from cubinspec_generated.codes import EIATTR_SAM_REGION_STACK_SIZE, EIFMT_SVAL
 from cubinspec_writer.yaml_form import from_yaml, to_yaml
 from tests.unit.containers_kit import cubin, raw_entry
+from tools.corpus.fingerprints import facts_of, mutants, unequal_builds
+from tools.corpus.samples import RECIPES, expand
 
 DATA = Path(__file__).parents[1] / "data" / "cubins"
 BUILDS = Path(__file__).parents[1] / "data" / "builds"
 SAMPLES = ["cluster_sm90.sm_90.exe", "calls.sm_80.rel.11.8.89", "data.sm_100.exe"]
-NUMBER = re.compile(r"(?<![\w.$])(0x[0-9a-f]+|\d+)(?![\w.$'])")
-#: Parts of lines whose numbers do not matter to who runs the code.
-NOISY = ("virtual_sm", "toolkit_version", "erased", "dropped", "value:")
-NOISY_SECTIONS = ("debug", ".note", ".merc.", ".rela.nv.merc")
-#: Parts of lines from which the YAML form derives a second number.
-DERIVED = ("CBANK_PARAM_SIZE", "header:", "CUDA_ACCELERATOR_TARGET")
-
-
-def facts_of(data: bytes, name: str = "x") -> ImageFacts:
-    cubin = Cubin.parse(data, name)
-    return image_facts(cubin, cubin.arch, [{"kind": "file", "name": name}], name)
 
 
 def changes_of(found: Difference) -> list[str]:
@@ -53,43 +45,22 @@ def changes_of(found: Difference) -> list[str]:
     return [f"{name} {text}".strip() for name, text in functions + images]
 
 
-def mutants(text: str):
-    """Every number of a YAML form, changed; code, which is one long number, once per section."""
-    seen = set()
-    for match in NUMBER.finditer(text):
-        start = text.rfind("\n", 0, match.start()) + 1
-        line = text[start : text.find("\n", match.end())]
-        head = text.rfind("\n- section: ", 0, match.end())
-        section = text[head:].split(None, 3)[2] if head >= 0 else ""
-        if line.startswith("    ") and re.fullmatch("[0-9a-f]+", line.strip()):
-            if section in seen:
-                continue
-            seen.add(section)
-        number = int(match[1], 0) if not re.fullmatch("0[0-9]+", match[1]) else 0
-        new = str(number * 2 if "align:" in line else number ^ 1)
-        yield section, line.strip(), text[: match.start()] + new + text[match.end() :]
-
-
 @pytest.mark.parametrize("name", SAMPLES)
 def test_every_number_is_one_property(name):
     data = (DATA / f"{name}.cubin").read_bytes()
     base = facts_of(data)
     counts = {"one": 0, "noise": 0}
-    for section, line, text in mutants(to_yaml(data)):
+    for mutant in mutants(to_yaml(data)):
         try:
-            changed = from_yaml(text)
-        except cubinspec.CubinError:
-            continue
-        try:
-            found = difference([base], [facts_of(changed)])
+            found = difference([base], [facts_of(from_yaml(mutant.text))])
         except cubinspec.CubinError:  # an index that leads out of its table
             continue
         changes = changes_of(found)
-        if any(word in section for word in NOISY_SECTIONS) or any(word in line for word in NOISY):
-            assert found.status in (NOISE, IDENTICAL) or len(changes) == 1, (line, changes)
+        if mutant.is_noise:
+            assert found.status in (NOISE, IDENTICAL) or len(changes) == 1, (mutant.line, changes)
             counts["noise"] += 1
-        elif not any(word in line for word in DERIVED):
-            assert len(changes) == 1, (section, line, changes)
+        elif not mutant.is_derived:
+            assert len(changes) == 1, (mutant.section, mutant.line, changes)
             assert of_image(base, "image") != of_image(found.matches.images[0][1], "image")
             counts["one"] += 1
     assert counts["one"] > 60
@@ -365,3 +336,19 @@ def test_records_that_name_symbols_say_the_rest_too():
         texts.append(said(record, symbols))
     assert texts[0] != texts[1]
     assert all(text.startswith(b"leaf") for text in texts)
+
+
+@pytest.mark.oracle("ptxas", "nvlink")
+def test_builds_elsewhere_and_with_lines_have_the_same_fingerprints():
+    """Capsules begin with the number of a section, lists of unified functions with that of a
+    symbol; both change with line tables. `make fingerprint-proof` does all samples."""
+    names = {
+        *("small.sm_100.exe.cubin", "calls.sm_120.rel.cubin", "unified.sm_90.rel.cubin"),
+        *("two_files.sm_90.link-exe.cubin", "spills.sm_75.regs32exe.cubin"),
+    }
+    recipes = yaml.safe_load(RECIPES.read_text(encoding="utf-8"))
+    samples = [sample for sample in expand(recipes) if sample.name in names]
+    assert len(samples) == len(names)
+    count, unequal = unequal_builds(samples)
+    assert not unequal
+    assert count == 3 * len(names)

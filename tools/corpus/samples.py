@@ -104,12 +104,17 @@ class Workshop:
 
     nvcc writes the folder of the source into DWARF, as text and as lists of byte values; offsets
     in DWARF depend on the length. The replacement has the same length.
+
+    Args:
+        base: where the folder is made.
+        is_neutral: whether its name is replaced.
     """
 
-    def __init__(self, base: Path) -> None:
-        filler = len(NEUTRAL) - len(str(base)) - 1
+    def __init__(self, base: Path, *, is_neutral: bool = True) -> None:
+        filler = len(NEUTRAL) - len(str(base)) - 1 if is_neutral else 1
         if filler < 1:
             raise OracleError(f"{base}: too long a name for a scratch folder")
+        self._is_neutral = is_neutral
         self.folder = base / ("s" * filler)
         self.folder.mkdir()
         for source in SOURCES.iterdir():
@@ -131,10 +136,11 @@ class Workshop:
                 *(source, "-o", path.name),
                 cwd=self.folder,
             ).check()
-            text = path.read_text(encoding="utf-8")
-            for encode in (str, _byte_list):
-                text = text.replace(encode(str(self.folder)), encode(NEUTRAL))
-            path.write_text(text, encoding="utf-8")
+            if self._is_neutral:
+                text = path.read_text(encoding="utf-8")
+                for encode in (str, _byte_list):
+                    text = text.replace(encode(str(self.folder)), encode(NEUTRAL))
+                path.write_text(text, encoding="utf-8")
             self._ptx[key] = path
         return self._ptx[key]
 
@@ -228,22 +234,26 @@ def load() -> list[dict[str, Any]]:
 
 def build_all(samples: list[Sample]) -> tuple[dict[str, bytes], dict[str, str]]:
     """The bytes of every sample by name, and the message of every one that could not be built."""
+    with tempfile.TemporaryDirectory() as base:
+        return side_by_side(Workshop(Path(base)), samples)
+
+
+def side_by_side(shop: Workshop, samples: list[Sample]) -> tuple[dict[str, bytes], dict[str, str]]:
+    """As :func:`build_all`, in one workshop."""
     built: dict[str, bytes] = {}
     failed: dict[str, str] = {}
-    with tempfile.TemporaryDirectory() as base:
-        shop = Workshop(Path(base))
-        for sample in samples:
-            for source in sample.sources:
-                shop.ptx(source, sample.nvcc)  # nvcc once, before the builds run side by side
-            if sample.tool != DEFAULT and not sample.tool.startswith("nvjitlink-13"):
-                toolchains.path(sample.tool, next(iter(toolchains.TABLE[sample.tool]["files"])))
-        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            futures = {sample.name: pool.submit(shop.build, sample) for sample in samples}
-            for name, future in futures.items():
-                try:
-                    built[name] = future.result()
-                except OracleError as error:
-                    failed[name] = str(error)
+    for sample in samples:
+        for source in sample.sources:
+            shop.ptx(source, sample.nvcc)  # nvcc once, before the builds run side by side
+        if sample.tool != DEFAULT and not sample.tool.startswith("nvjitlink-13"):
+            toolchains.path(sample.tool, next(iter(toolchains.TABLE[sample.tool]["files"])))
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        futures = {sample.name: pool.submit(shop.build, sample) for sample in samples}
+        for name, future in futures.items():
+            try:
+                built[name] = future.result()
+            except OracleError as error:
+                failed[name] = str(error)
     return built, failed
 
 

@@ -18,10 +18,11 @@ from cubinspec.format.sections import (
     CAPSULE_PREFIX,
     INFO_TYPES,
     RELOCATION_TYPES,
+    UNIFIED_ENTRY_TYPES,
     occupies_file,
 )
 from cubinspec_generated import codes
-from cubinspec_generated.records import PARAM_CBANK
+from cubinspec_generated.records import PARAM_CBANK, UFT_ENTRY
 from cubinspec_generated.tables.elf_header import FLAG_FIELDS
 
 TYPE_CHECKING = False
@@ -44,6 +45,8 @@ _TABLES = RELOCATION_TYPES | {
     codes.SHT_NOTE,
 }
 _CAPSULES = frozenset((codes.SHT_CUDA_CAPMERC,))
+#: Bytes of the number of a section.
+_INDEX_BYTES = 4
 #: Value of a stack that nobody can know; one that the file does not state is ``None``.
 UNKNOWN = "unknown"
 #: What is read of a function, in this order; what its attributes say comes behind.
@@ -282,7 +285,8 @@ class _Reader:
     def _capsule(self, name: str) -> str | None:
         """Digest of the Mercury code of a function, which the driver may finish again."""
         index = self._capsules.get(f"{CAPSULE_PREFIX}.text.{name}")
-        return None if index is None else digest(self._elf.section_view(index))
+        # the first word is the number of the code section
+        return None if index is None else digest(self._elf.section_view(index)[_INDEX_BYTES:])
 
     def _entries(
         self, index: int, start: int = 0, stop: int | None = None, owner: str | None = None
@@ -327,7 +331,9 @@ class _Reader:
             if kind in (codes.SHT_CUDA_CALLGRAPH, codes.SHT_CUDA_PROTOTYPE):
                 continue
             sections[name] = (kind, flags, align, size)
-            if occupies_file(kind, flags):
+            if kind in UNIFIED_ENTRY_TYPES:
+                data[name] = self._unified(index)
+            elif occupies_file(kind, flags):
                 data[name] = digest(self._elf.section_view(index), *self._moved(index))
         return {
             "type": header.type_word,
@@ -340,6 +346,18 @@ class _Reader:
             "variables": self._variables(),
             "calls": self._calls(),
         }
+
+    def _unified(self, index: int) -> str:
+        """Digest of a list of unified functions or variables, by their names."""
+        symbols = self._cubin.linked_symbols(index)
+        body = self._elf.section_view(index)
+        end = len(body) - len(body) % UFT_ENTRY.size
+        rows = [
+            f"{stable_name(symbols.name_of(symbol) or '')} {numbers}"
+            for symbol, *numbers in UFT_ENTRY.iter_unpack(body[:end])
+        ]
+        texts = [row.encode("utf-8", "surrogateescape") for row in sorted(rows)]
+        return digest(*texts, body[end:])
 
     def _moved(self, index: int) -> list[bytes]:
         """Relocations of a data section, as bytes."""

@@ -110,6 +110,17 @@ def _list(triple: tuple[int, int, int] | None) -> list[int] | None:
     return None if triple is None else list(triple)
 
 
+def _threads(shape: Triple | None) -> int | None:
+    return None if shape is None else shape[0] * shape[1] * shape[2]
+
+
+def _stack(min_stack_size: int | None, frame_size: int | None) -> int | None:
+    """The stack of the whole call tree; before the device link the function's own frame."""
+    if min_stack_size is None:
+        return frame_size
+    return None if min_stack_size == STACK_SIZE_UNKNOWN else min_stack_size
+
+
 def _param_offset(payload: bytes) -> int | None:
     """``EIATTR_PARAM_CBANK``: where parameters start in constant bank 0."""
     if len(payload) < PARAM_CBANK.size:
@@ -246,32 +257,42 @@ class Function:
         }
 
     def figures(self) -> dict[str, Any]:
-        """What :meth:`as_dict` says, without the file, the parameters and the attributes."""
+        """What :meth:`as_dict` says, without the file, the parameters and the attributes.
+
+        A library has tens of thousands of functions, so each thing is looked up once.
+        """
+        sizes, number = self.table.sizes, self.symbol_index
+        min_stack_size = sizes[EIATTR_MIN_STACK_SIZE].get(number)
+        frame_size = sizes[EIATTR_FRAME_SIZE].get(number)
+        index = self.info_index
+        value, payload = index.value, index.payload
+        max_ntid, reqntid = self.max_ntid, self.reqntid
+        exits = payload(EIATTR_EXIT_INSTR_OFFSETS)
         return {
             "name": self.name,
             "kind": self.kind,
             "arch": self.arch,
             "type": self.table.file.header.type_word,
             "registers": self.registers,
-            "stack": self.stack,
-            "frame_size": self.frame_size,
-            "min_stack_size": self.min_stack_size,
-            "max_stack_size": self.max_stack_size,
-            "shared": self.shared,
-            "local": self.local,
+            "stack": _stack(min_stack_size, frame_size),
+            "frame_size": frame_size,
+            "min_stack_size": min_stack_size,
+            "max_stack_size": sizes[EIATTR_MAX_STACK_SIZE].get(number),
+            "shared": self.table.shared.get(self._code, 0),
+            "local": self.table.local.get(self._code, 0),
             "constant": {str(bank): size for bank, size in sorted(self.constant.items())},
             "barriers": self.barriers,
-            "mbarriers": self.mbarriers,
-            "max_threads": self.max_threads,
-            "max_ntid": _list(self.max_ntid),
-            "reqntid": _list(self.reqntid),
+            "mbarriers": value(EIATTR_NUM_MBARRIERS),
+            "max_threads": _threads(max_ntid or reqntid),
+            "max_ntid": _list(max_ntid),
+            "reqntid": _list(reqntid),
             "cluster": _list(self.cluster),
             "max_cluster_rank": self.max_cluster_rank,
-            "max_registers": self.max_registers,
-            "param_size": self.param_size,
+            "max_registers": value(EIATTR_MAXREG_COUNT),
+            "param_size": value(EIATTR_CBANK_PARAM_SIZE),
             "param_offset": self.param_offset,
-            "code_size": self.code_size,
-            "exit_offsets": self.exit_offsets,
+            "code_size": self.row[5],
+            "exit_offsets": [] if exits is None else words(exits),
         }
 
     @property
@@ -369,10 +390,10 @@ class Function:
         The figure of the final link (what ``cuobjdump -res-usage`` prints as ``STACK``); before
         that link, where only the function's own frame is known, that frame.
         """
-        size = self.table.sizes[EIATTR_MIN_STACK_SIZE].get(self.symbol_index)
-        if size is None:
-            return self.table.sizes[EIATTR_FRAME_SIZE].get(self.symbol_index)
-        return None if size == STACK_SIZE_UNKNOWN else size
+        sizes, number = self.table.sizes, self.symbol_index
+        return _stack(
+            sizes[EIATTR_MIN_STACK_SIZE].get(number), sizes[EIATTR_FRAME_SIZE].get(number)
+        )
 
     # -- resources kept in sections -------------------------------------------------------------
 
@@ -492,8 +513,7 @@ class Function:
     @property
     def max_threads(self) -> int | None:
         """Largest number of threads per block, from ``.maxntid`` or ``.reqntid``."""
-        shape = self._triple(EIATTR_MAX_THREADS) or self._triple(EIATTR_REQNTID)
-        return None if shape is None else shape[0] * shape[1] * shape[2]
+        return _threads(self._triple(EIATTR_MAX_THREADS) or self._triple(EIATTR_REQNTID))
 
     @property
     def cluster(self) -> Triple | None:
