@@ -150,6 +150,24 @@ def _of_tables(tables: Tables) -> Iterator[Group]:
     )
     for group in data["constants"]["groups"]:
         yield group["meaning"], _codes(group["values"], "value")
+    yield from _of_instructions(data["sass"])
+
+
+def _of_instructions(sass: Mapping[str, Any]) -> Iterator[Group]:
+    yield "parts of a SASS instruction", list(_instruction_parts(sass["fields"]))
+    for group in sass["groups"]:
+        yield group["meaning"], _codes(group["values"], "value", "SASS_")
+    yield "opcodes of SASS instructions", _codes(sass["opcodes"], "opcode", "SASS_")
+    yield (
+        "whole instructions",
+        [Code(f"SASS_{w['name']}", int(w["word"], 16), w["meaning"]) for w in sass["words"]],
+    )
+
+
+def _instruction_parts(fields: Iterable[Mapping[str, Any]]) -> Iterator[Code]:
+    for field in fields:
+        name = f"SASS_{field['name'].upper()}"
+        yield from _part(name, field["bit"], field["width"], field["meaning"])
 
 
 def _enum(enum: Mapping[str, Any]) -> Iterator[Code]:

@@ -375,3 +375,81 @@ class SectionKind(Row):
         self.twin: str = twin
         self.optional_flags: int = optional_flags
         self.other_types: tuple[int, ...] = other_types
+
+
+class RegisterCount(Row):
+    """How many registers an operand has, as a field of the instruction says.
+
+    Attributes:
+        shift: first bit of the field.
+        mask: bits of the field in place.
+        registers: number of registers, by the field's value.
+    """
+
+    __slots__ = ("shift", "mask", "registers")
+    __match_args__ = ("shift", "mask", "registers")
+
+    def __init__(
+        self,
+        shift: int,
+        mask: int,
+        registers: tuple[int, ...],
+    ) -> None:
+        self.shift: int = shift
+        self.mask: int = mask
+        self.registers: tuple[int, ...] = registers
+
+
+class Operand(Row):
+    """An operand of a SASS instruction that can be a register.
+
+    Attributes:
+        name: d (the result), a, b or c.
+        registers: number of registers, at most.
+        count: what tells the number exactly.
+        is_uniform: whether it is a uniform register.
+        forms: forms in which it is a register; empty: all.
+        flag: bit that is set where it is a register; 0: it always is one.
+    """
+
+    __slots__ = ("name", "registers", "count", "is_uniform", "forms", "flag")
+    __match_args__ = ("name", "registers", "count", "is_uniform", "forms", "flag")
+
+    def __init__(
+        self,
+        name: str,
+        registers: int,
+        count: RegisterCount | None,
+        is_uniform: bool,
+        forms: tuple[int, ...] = (),
+        flag: int = 0,
+    ) -> None:
+        self.name: str = name
+        self.registers: int = registers
+        self.count: RegisterCount | None = count
+        self.is_uniform: bool = is_uniform
+        self.forms: tuple[int, ...] = forms
+        self.flag: int = flag
+
+
+class MercuryLength(Row):
+    """A field of a SASS instruction that tells the length of its Mercury instruction.
+
+    Attributes:
+        shift: first bit of the field.
+        mask: bits of the field in place.
+        short: value of the field in the short form.
+    """
+
+    __slots__ = ("shift", "mask", "short")
+    __match_args__ = ("shift", "mask", "short")
+
+    def __init__(
+        self,
+        shift: int,
+        mask: int,
+        short: int,
+    ) -> None:
+        self.shift: int = shift
+        self.mask: int = mask
+        self.short: int = short

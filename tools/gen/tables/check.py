@@ -648,6 +648,58 @@ def constants_rules(tables: Tables) -> Iterator[Fault]:
         yield from duplicates(group["values"], "name", ("groups", index, "values"))
 
 
+def sass_rules(tables: Tables) -> Iterator[Fault]:
+    """Fields, opcodes and what they refer to."""
+    data = tables["sass"].data
+    fields, opcodes = data["fields"], data["opcodes"]
+    widths = {field["name"]: field["width"] for field in fields}
+    for key, entries, group in (
+        ("name", fields, "fields"),
+        ("opcode", opcodes, "opcodes"),
+        ("name", opcodes, "opcodes"),
+        ("form", data["forms"], "forms"),
+        ("name", data["words"], "words"),
+    ):
+        yield from duplicates(entries, key, (group,))
+    for index, field in enumerate(fields):
+        if field["bit"] + field["width"] > _INSTRUCTION_BITS:
+            yield ("fields", index), f"{field['name']} leaves the instruction"
+    for group in ("sizes", "lengths"):
+        yield from unknown_words(data[group], "field", widths, (group,), "field")
+    for index, size in enumerate(data["sizes"]):
+        if len(size["registers"]) != 1 << widths.get(size["field"], 0):
+            yield ("sizes", index), f"{size['name']} has no number for every value of its field"
+    yield from unknown_words(opcodes, "traits", _names(data["traits"]), ("opcodes",), "trait")
+    if {form["form"] for form in data["forms"]} != set(range(1 << widths.get("form", 0))):
+        yield ("forms",), "every form has a row"
+    for index, row in enumerate(opcodes):
+        path: DataPath = ("opcodes", index)
+        if index and row["opcode"] <= opcodes[index - 1]["opcode"]:
+            yield path, "opcodes stand in their order"
+        yield from _operand_faults(data, row.get("operands", {}), widths, path)
+        for units in row.get("mercury", {}).values():
+            if isinstance(units, str) and units not in _names(data["lengths"]):
+                yield path, f"length {units!r} is not defined"
+    yield from _operand_faults(data, data["any_operands"], widths, ("any_operands",))
+
+
+_INSTRUCTION_BITS = 128
+
+
+def _operand_faults(
+    data: Mapping[str, Any], operands: Mapping[str, Any], widths: Mapping[str, int], path: DataPath
+) -> Iterator[Fault]:
+    for name, facts in operands.items():
+        if isinstance(facts, int):
+            continue
+        if ("size" in facts) == ("registers" in facts):
+            yield path, f"operand {name} has either a size or a number of registers"
+        if "size" in facts and facts["size"] not in _names(data["sizes"]):
+            yield path, f"size {facts['size']!r} is not defined"
+        if "flag" in facts and widths.get(facts["flag"]) != 1:
+            yield path, f"flag {facts['flag']!r} is no field of one bit"
+
+
 def enum_rules(tables: Tables) -> Iterator[Fault]:
     """Values that a Kaitai enum cannot hold in every language."""
     for group in ("types",):
@@ -668,4 +720,5 @@ _RULES: dict[str, tuple[Callable[[Tables], Iterator[Fault]], ...]] = {
     "notes": (notes_rules,),
     "fatbin": (fatbin_rules,),
     "constants": (constants_rules,),
+    "sass": (sass_rules,),
 }

@@ -439,6 +439,82 @@ def _constants(data: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def _operand(name: str, facts: Any) -> str:
+    if isinstance(facts, int):
+        return f"{name} {facts}"
+    words = [name, f"size `{facts['size']}`" if "size" in facts else str(facts["registers"])]
+    words += ["uniform"] if "uniform" in facts else []
+    words += [f"in forms {', '.join(map(str, facts['forms']))}"] if "forms" in facts else []
+    words += [f"if `{facts['flag']}`"] if "flag" in facts else []
+    return " ".join(words)
+
+
+def _operand_list(entry: Mapping[str, Any]) -> str:
+    if "operands" not in entry:
+        return "not known"
+    words = [_operand(*item) for item in entry["operands"].items()] or ["none"]
+    words += ["all uniform"] if "uniform" in entry else []
+    words += ["by form"] if "by_form" in entry else []
+    return "; ".join(words)
+
+
+def _cycles(entry: Mapping[str, Any]) -> str:
+    pairs = (("result", entry.get("result_after")), ("operands", entry.get("read_after")))
+    return ", ".join(f"{name} {cycles}" for name, cycles in pairs if cycles)
+
+
+def _sass(data: Mapping[str, Any]) -> list[str]:
+    opcodes: list[Column] = [
+        ("opcode", _hexadecimal("opcode", 3)),
+        ("name", _named("name")),
+        ("meaning", _meaning),
+        ("registers", _operand_list),
+        ("cycles", _cycles),
+        ("traits", _names("traits")),
+        (
+            "Mercury units, by form",
+            lambda e: ", ".join(f"{form}: {units}" for form, units in e.get("mercury", {}).items()),
+        ),
+        ("evidence", _evidence),
+    ]
+    words: list[Column] = [("number", _get("word")), *_VALUES[1:]]
+    sizes: list[Column] = [
+        ("name", _named("name")),
+        ("field", _named("field")),
+        ("registers, by value", lambda e: ", ".join(map(str, e["registers"]))),
+        *_VALUES[2:],
+    ]
+    forms: list[Column] = [
+        ("form", _get("form")),
+        ("place of B", _get("place_b")),
+        ("place of C", _get("place_c")),
+        *_VALUES[2:],
+    ]
+    lengths: list[Column] = [
+        ("name", _named("name")),
+        ("field", _named("field")),
+        ("value in the short form", _get("short")),
+        *_VALUES[2:],
+    ]
+    unknown = {"name": "any", "operands": data["any_operands"]}
+    return [
+        *_section("Parts of an instruction", _BITS, data["fields"]),
+        *(
+            line
+            for group in data["groups"]
+            for line in _section(group["meaning"].capitalize(), _VALUES, group["values"])
+        ),
+        *_section("Forms", forms, data["forms"]),
+        *_section("Numbers of registers", sizes, data["sizes"]),
+        *_section("Opcodes", opcodes, data["opcodes"]),
+        f"Where the operands are not known they may be: {_operand_list(unknown)}.",
+        "",
+        *_section("Traits", _WORDS, data["traits"]),
+        *_section("Lengths of Mercury instructions", lengths, data["lengths"]),
+        *_section("Whole instructions", words, data["words"]),
+    ]
+
+
 _PAGES: dict[str, Callable[[Mapping[str, Any]], list[str]]] = {
     "eiattr": _eiattr,
     "relocations": _relocations,
@@ -451,6 +527,7 @@ _PAGES: dict[str, Callable[[Mapping[str, Any]], list[str]]] = {
     "notes": _notes,
     "fatbin": _fatbin,
     "constants": _constants,
+    "sass": _sass,
 }
 
 

@@ -15,8 +15,12 @@ from .rows import (
     ATTRIBUTE,
     BIT_FIELD,
     COMPAT_ATTRIBUTE,
+    LENGTH,
+    OPERAND,
+    REGISTER_COUNT,
     RELOCATION,
     SECTION_KIND,
+    Literal,
     row,
     rows_literal,
 )
@@ -357,6 +361,141 @@ def _fatbin(table: Table, module: _Module) -> None:
     )
 
 
+def _sass(table: Table, module: _Module) -> None:
+    data = table.data
+    opcodes = data["opcodes"]
+    fields = {field["name"]: field for field in data["fields"]}
+    module.needs("MercuryLength", "Operand", "RegisterCount")
+    module.mapping("NAMES", "dict[int, str]", _names(opcodes, "opcode", 3), "Names of the opcodes.")
+    uniform = _uniform_opcodes(data)
+    for name, found, doc in (
+        ("UNIFORM", uniform, "Opcodes whose registers are uniform ones."),
+        (
+            "BY_FORM",
+            [e["opcode"] for e in opcodes if "by_form" in e],
+            "Opcodes whose form tells what stands in the places of operands B and C.",
+        ),
+        *(
+            (
+                trait["name"].upper(),
+                [e["opcode"] for e in opcodes if trait["name"] in e.get("traits", ())],
+                f"Opcodes: {trait['meaning']}.",
+            )
+            for trait in data["traits"]
+        ),
+    ):
+        numbers = ", ".join(_hex(opcode, 3) for opcode in sorted(found))
+        module.constant(name, "frozenset[int]", f"frozenset(({numbers},))", doc)
+    counts = {size["name"]: _register_count(size, fields) for size in data["sizes"]}
+    module.mapping(
+        "OPERANDS",
+        "dict[int, tuple[Operand, ...]]",
+        [
+            (
+                _hex(e["opcode"], 3),
+                _operands(e["operands"], e["opcode"] in uniform, counts, fields),
+            )
+            for e in opcodes
+            if "operands" in e
+        ],
+        "Operands that can be registers, by opcode; an opcode without a row may have any.",
+    )
+    module.constant(
+        "ANY_OPERANDS",
+        "tuple[Operand, ...]",
+        _operands(data["any_operands"], False, counts, fields),
+        "What an instruction may have whose operands are not known.",
+    )
+    module.mapping(
+        "PLACES",
+        "dict[int, tuple[str, str]]",
+        [(str(form["form"]), repr((form["place_b"], form["place_c"]))) for form in data["forms"]],
+        "What stands in the places of operands B and C, by form.",
+    )
+    for key, doc in (
+        ("result_after", "Cycles until the result of an instruction is there, by opcode."),
+        ("read_after", "Cycles until the operands of an instruction are read, by opcode."),
+    ):
+        items = [(_hex(e["opcode"], 3), str(e[key])) for e in opcodes if key in e]
+        module.mapping(key.upper(), "dict[int, int]", items, doc)
+    _mercury_lengths(data, module)
+    module.constant(
+        "STUB_UNITS",
+        "tuple[int, ...]",
+        repr(tuple(data["stub_units"])),
+        "Length of each Mercury instruction of a stub of a unified function, in units.",
+    )
+
+
+def _uniform_opcodes(data: Mapping[str, Any]) -> set[int]:
+    """Opcodes of the uniform datapath, which follow each other, and single other ones."""
+    numbers = {value["name"]: value["value"] for g in data["groups"] for value in g["values"]}
+    uniform = {*range(numbers["FIRST_UNIFORM_OPCODE"], numbers["LAST_UNIFORM_OPCODE"] + 1)}
+    return uniform | {e["opcode"] for e in data["opcodes"] if "uniform" in e}
+
+
+def _place(field: Mapping[str, Any]) -> tuple[int, Literal]:
+    """First bit of a field, and its bits in place."""
+    mask = ((1 << field["width"]) - 1) << field["bit"]
+    return field["bit"], Literal(hex(mask))
+
+
+def _register_count(size: Mapping[str, Any], fields: Mapping[str, Any]) -> str:
+    return row(REGISTER_COUNT, *_place(fields[size["field"]]), tuple(size["registers"]))
+
+
+def _operands(
+    entry: Mapping[str, Any],
+    all_uniform: bool,
+    counts: Mapping[str, str],
+    fields: Mapping[str, Any],
+) -> Literal:
+    """The operands of one opcode, in the order d, a, b, c."""
+    found = []
+    for name in sorted(entry, key="dabc".index):
+        facts = entry[name] if isinstance(entry[name], dict) else {"registers": entry[name]}
+        size = facts.get("size")
+        found.append(
+            row(
+                OPERAND,
+                name,
+                facts.get("registers", 1),
+                counts[size] if size else None,
+                all_uniform or facts.get("uniform", False),
+                tuple(facts.get("forms", ())),
+                _place(fields[facts["flag"]])[1] if "flag" in facts else 0,
+            )
+        )
+    return rows_literal(found)
+
+
+def _mercury_lengths(data: Mapping[str, Any], module: _Module) -> None:
+    """Lengths by opcode with form, which are the bits 0 to 11 of an instruction."""
+    fields = {field["name"]: field for field in data["fields"]}
+    shift = fields["form"]["bit"]
+    rules = {
+        rule["name"]: row(LENGTH, *_place(fields[rule["field"]]), rule["short"])
+        for rule in data["lengths"]
+    }
+    known = [
+        (_hex(entry["opcode"] | form << shift, 3), units)
+        for entry in data["opcodes"]
+        for form, units in entry.get("mercury", {}).items()
+    ]
+    module.mapping(
+        "MERCURY_UNITS",
+        "dict[int, int]",
+        [(code, str(units)) for code, units in known if isinstance(units, int)],
+        "Length of the Mercury instruction in units, by opcode with form.",
+    )
+    module.mapping(
+        "MERCURY_LENGTHS",
+        "dict[int, MercuryLength]",
+        [(code, rules[units]) for code, units in known if not isinstance(units, int)],
+        "What tells whether the Mercury instruction has one unit or two, by opcode with form.",
+    )
+
+
 _WRITERS: dict[str, Callable[[Table, _Module], None]] = {
     "eiattr": _eiattr,
     "relocations": _relocations,
@@ -367,6 +506,7 @@ _WRITERS: dict[str, Callable[[Table, _Module], None]] = {
     "elf_header": _elf_header,
     "notes": _notes,
     "fatbin": _fatbin,
+    "sass": _sass,
 }
 
 

@@ -22,6 +22,7 @@ TABLES = (
     "notes",
     "fatbin",
     "constants",
+    "sass",
 )
 """Tables in the order in which they are checked and documented."""
 

@@ -217,6 +217,36 @@ SECTION_KIND = RowClass(
         Field("other_types", "tuple[int, ...]", "values of sh_type that some files have", "()"),
     ),
 )
+REGISTER_COUNT = RowClass(
+    "RegisterCount",
+    "How many registers an operand has, as a field of the instruction says.",
+    (
+        Field("shift", "int", "first bit of the field"),
+        Field("mask", "int", "bits of the field in place"),
+        Field("registers", "tuple[int, ...]", "number of registers, by the field's value"),
+    ),
+)
+OPERAND = RowClass(
+    "Operand",
+    "An operand of a SASS instruction that can be a register.",
+    (
+        Field("name", "str", "d (the result), a, b or c"),
+        Field("registers", "int", "number of registers, at most"),
+        Field("count", "RegisterCount | None", "what tells the number exactly"),
+        Field("is_uniform", "bool", "whether it is a uniform register"),
+        Field("forms", "tuple[int, ...]", "forms in which it is a register; empty: all", "()"),
+        Field("flag", "int", "bit that is set where it is a register; 0: it always is one", "0"),
+    ),
+)
+LENGTH = RowClass(
+    "MercuryLength",
+    "A field of a SASS instruction that tells the length of its Mercury instruction.",
+    (
+        Field("shift", "int", "first bit of the field"),
+        Field("mask", "int", "bits of the field in place"),
+        Field("short", "int", "value of the field in the short form"),
+    ),
+)
 CLASSES = (
     BIT_FIELD,
     TAIL,
@@ -228,6 +258,9 @@ CLASSES = (
     ACTION,
     RELOCATION,
     SECTION_KIND,
+    REGISTER_COUNT,
+    OPERAND,
+    LENGTH,
 )
 
 _HEAD = '''\

@@ -54,8 +54,6 @@ UFT_ENTRY, UDT_ENTRY = ".nv.uft.entry", ".nv.udt.entry"
 STUB_CODE = ".nv.uft.rel."
 #: Variables and arrays in shared memory that no kernel owns.
 SHARED_POOL = ".nv_debug.shared"
-#: Bytes of the stub of a unified function, and of a slot of `.nv.uft`.
-SLOT = 128
 #: Of the linker alone: `sh_info` is the owner although the input's flags do not say so.
 SHF_UNSAID = 1 << 32
 

@@ -19,7 +19,15 @@ rest is certain only if the same steps find the numbers in the input, too.
 
 from __future__ import annotations
 
-from cubinspec_writer.linker.finalizer.flow import BARRIERS, NO_BARRIER
+from cubinspec_generated.codes import (
+    SASS_BARRIERS,
+    SASS_FIRST_LONG_BARRIER,
+    SASS_NO_BARRIER,
+    SASS_READ_AFTER,
+    SASS_RESULT_AFTER,
+    SASS_SHARED_BARRIER,
+)
+from cubinspec_generated.tables.sass import READ_AFTER, RESULT_AFTER
 from cubinspec_writer.linker.finalizer.lifetimes import Code, lifetimes
 
 TYPE_CHECKING = False
@@ -30,20 +38,9 @@ if TYPE_CHECKING:
     #: Barriers that an instruction sets for its result and for its operands, and mask of its waits.
     Assignment = tuple[int, int, int]
 
-#: Opcode -> cycles until its result is there, and until its operands are read.
-_RESULT_AFTER = {
-    0x1AC: 80,
-    0x182: 110,
-    0x119: 93,
-    0x1C3: 93,
-    0x184: 40,
-    0x105: 15,
-    0x189: 33,
-    **dict.fromkeys((0x180, 0x181, 0x183), 500),
-}
-_READ_AFTER = {0x189: 18, 0x181: 60}
-_RESULT_DEFAULT, _READ_DEFAULT = 30, 20
-_LAST = 5
+#: Barriers of results that take long, and of other operations, beside the shared one.
+_FOR_LONG = tuple(range(SASS_FIRST_LONG_BARRIER, SASS_SHARED_BARRIER))
+_FOR_OTHERS = tuple(range(SASS_SHARED_BARRIER))
 _FAR, _NEVER = 10**5, 10**6
 #: Rounds in which waits that stand for nothing are dropped.
 _ROUNDS = 8
@@ -62,11 +59,11 @@ class _Numbers:
     def __init__(self, code: Code) -> None:
         self._code = code
         # Masks, with base 0, of the barriers that are not active any more, as code can go back.
-        self._passed = [0] * BARRIERS
-        self._ended = [0] * BARRIERS
-        self._heads = [0] * BARRIERS
-        self._past: list[list[Lifetime]] = [[] for _ in range(BARRIERS)]
-        self.active: list[list[Lifetime]] = [[] for _ in range(BARRIERS)]
+        self._passed = [0] * SASS_BARRIERS
+        self._ended = [0] * SASS_BARRIERS
+        self._heads = [0] * SASS_BARRIERS
+        self._past: list[list[Lifetime]] = [[] for _ in range(SASS_BARRIERS)]
+        self.active: list[list[Lifetime]] = [[] for _ in range(SASS_BARRIERS)]
         self.given: dict[tuple[int, bool], int] = {}
 
     def go_on(self, at: int) -> None:
@@ -142,15 +139,15 @@ class _Chooser:
         """The number that a barrier takes."""
         leaves = life.user < 0
         if life.is_long and leaves:
-            others = [other for other in numbers.active[_LAST] if other.meets(life)]
+            others = [other for other in numbers.active[SASS_SHARED_BARRIER] if other.meets(life)]
             if any(other.is_long and other.user < 0 for other in others):
-                return _LAST
-            pool: tuple[int, ...] = (_LAST, 2, 3, 4)
+                return SASS_SHARED_BARRIER
+            pool: tuple[int, ...] = (SASS_SHARED_BARRIER, *_FOR_LONG)
         elif self._code.last[life.at] in self._kept or (leaves and not life.is_long):
-            pool = (2, 3, 4) if life.is_long else (0, 1, 2, 3, 4)
+            pool = _FOR_LONG if life.is_long else _FOR_OTHERS
         else:
-            pool = (2, 3, 4, _LAST) if life.is_long else (0, 1, 2, 3, 4, _LAST)
-        if not (life.is_long and leaves and not numbers.is_taken(life, _LAST)):
+            pool = (*(_FOR_LONG if life.is_long else _FOR_OTHERS), SASS_SHARED_BARRIER)
+        if not (life.is_long and leaves and not numbers.is_taken(life, SASS_SHARED_BARRIER)):
             shared = self._shared(life, numbers)
             if shared >= 0:
                 return shared
@@ -166,7 +163,7 @@ class _Chooser:
             return -1
         is_kept = self._code.last[life.at] in self._kept and not (life.is_long and life.user < 0)
         for number, active in enumerate(numbers.active):
-            if number == _LAST and is_kept:
+            if number == SASS_SHARED_BARRIER and is_kept:
                 continue
             pending = [other for other in active if other.is_pending_at(life.at)]
             alike = sum(self._waits_with(other, life) for other in pending)
@@ -225,8 +222,8 @@ class _Chooser:
 
 def _latency(life: Lifetime) -> int:
     if life.is_result:
-        return _RESULT_AFTER.get(life.opcode, _RESULT_DEFAULT)
-    return _READ_AFTER.get(life.opcode, _READ_DEFAULT)
+        return RESULT_AFTER.get(life.opcode, SASS_RESULT_AFTER)
+    return READ_AFTER.get(life.opcode, SASS_READ_AFTER)
 
 
 def assign(instructions: list[Instruction]) -> tuple[list[Assignment], str]:
@@ -260,7 +257,7 @@ def _is_same(life: Lifetime, again: Lifetime, gone: Lifetime, old: _Numbers, new
     """Whether the choice is made with the same barriers in use as in the input."""
     if life.meets(gone):
         return False
-    for number in range(BARRIERS):
+    for number in range(SASS_BARRIERS):
         if old.is_taken(life, number) != new.is_taken(again, number):
             return False
         for other in new.active[number]:
@@ -278,7 +275,9 @@ def _assignment(
     waits = _waits(code, lives, given)
     out = []
     for at, wait in enumerate(waits):
-        out.append((given.get((at, True), NO_BARRIER), given.get((at, False), NO_BARRIER), wait))
+        write = given.get((at, True), SASS_NO_BARRIER)
+        read = given.get((at, False), SASS_NO_BARRIER)
+        out.append((write, read, wait))
     return out
 
 
@@ -288,7 +287,7 @@ def _waits(code: Code, lives: list[Lifetime], given: dict[tuple[int, bool], int]
     At first every instruction waits for all that it needs. What another wait made superfluous goes,
     and then others may be needed.
     """
-    stops: list[set[int]] = [set() for _ in range(BARRIERS)]
+    stops: list[set[int]] = [set() for _ in range(SASS_BARRIERS)]
     for life in lives:
         stops[given[life.at, life.is_result]].update(life.waits)
     wanted: list[int] = []
@@ -301,7 +300,7 @@ def _waits(code: Code, lives: list[Lifetime], given: dict[tuple[int, bool], int]
                 wanted[at] |= 1 << number
         found = [
             {at for at, wait in enumerate(wanted) if wait >> number & 1}
-            for number in range(BARRIERS)
+            for number in range(SASS_BARRIERS)
         ]
         if found == stops:
             break

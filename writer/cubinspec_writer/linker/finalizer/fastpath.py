@@ -11,7 +11,14 @@ of integers or doubles, and a comparison of a float with an immediate (rule I12)
 
 from __future__ import annotations
 
-from cubinspec_generated.codes import FAST_PATH
+from cubinspec_generated.codes import (
+    FAST_PATH,
+    SASS_BYTES,
+    SASS_OPCODE_MASK,
+    SASS_OPERATION_MASK,
+    SASS_SLOW_FSETP,
+)
+from cubinspec_generated.tables.sass import SLOW
 from cubinspec_writer.linker.library.copies import defined_here
 
 TYPE_CHECKING = False
@@ -19,12 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from cubinspec_writer.linker.model import InputObject
-
-
-_INSTRUCTION = 16
-#: DMUL, DADD, DSETP, DFMA; IMMA, DMMA (low nine bits of the opcode, for all kinds of operands).
-_SLOW_OPCODES = frozenset((0x28, 0x29, 0x2A, 0x2B, 0x37, 0x3F))
-_FSETP_IMMEDIATE = 0x80B
 
 
 def merged_mask(inputs: Iterable[tuple[InputObject, int | None]], unrestricted: int) -> int:
@@ -55,8 +56,8 @@ def merged_mask(inputs: Iterable[tuple[InputObject, int | None]], unrestricted: 
 
 def _restricts(code: bytes) -> bool:
     """Whether SASS has an instruction that forbids the fast path."""
-    for at in range(0, len(code) - 1, _INSTRUCTION):
-        opcode = code[at] | (code[at + 1] & 0x0F) << 8
-        if opcode & 0x1FF in _SLOW_OPCODES or opcode == _FSETP_IMMEDIATE:
+    for at in range(0, len(code) - 1, SASS_BYTES):
+        operation = int.from_bytes(code[at : at + 2], "little") & SASS_OPERATION_MASK
+        if operation & SASS_OPCODE_MASK in SLOW or operation == SASS_SLOW_FSETP:
             return True
     return False

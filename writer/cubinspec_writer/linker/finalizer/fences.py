@@ -17,33 +17,55 @@ All that is in what the capsule tells: which SASS instructions come from one Mer
 
 from __future__ import annotations
 
+from cubinspec_generated.codes import (
+    CAPSULE_UNIT,
+    SASS_ALWAYS,
+    SASS_BYTES,
+    SASS_GUARD_MASK,
+    SASS_GUARD_NOT,
+    SASS_GUARD_SHIFT,
+    SASS_LDGSTS,
+    SASS_LOAD_NOTHING,
+    SASS_MEMBAR_OF_BLOCK,
+    SASS_MEMBAR_OF_ERRORS,
+    SASS_MERCURY_EXIT,
+    SASS_MERCURY_EXIT_GUARD_AT,
+    SASS_MERCURY_EXIT_GUARD_SHIFT,
+    SASS_MERCURY_KIND_AT,
+    SASS_MERCURY_MBARRIER,
+    SASS_NEVER,
+    SASS_NO_BARRIER,
+    SASS_OPCODE_MASK,
+    SASS_OPERATION_MASK,
+    SASS_PLAIN_CGAERRBAR,
+    SASS_PLAIN_ERRBAR,
+    SASS_PLAIN_EXIT,
+    SASS_STALL_SHIFT,
+    SASS_YIELDS,
+)
+from cubinspec_generated.tables.sass import CALL
 from cubinspec_writer.linker.finalizer import capsules
-from cubinspec_writer.linker.finalizer.flow import UNIT, words_of
+from cubinspec_writer.linker.finalizer.flow import with_barriers, words_of
 from cubinspec_writer.linker.finalizer.moved import Moved, UnknownCodeError
 
-#: Bits of an instruction that are not about when it runs, and not its predicate.
-_MEANING = (1 << 105) - 1 & ~(15 << 12)
-_PREDICATE, _NEGATED, _TRUE, _NEVER = 12, 8, 7, 15
-#: `LDS RZ, [RZ]`, `MEMBAR.ALL.CTA`, `MEMBAR.SC.VC`, `EXIT`.
-_LOAD, _OF_BLOCK = 0x80000000000FFFF0984, 0x80000000000000000992
-_OF_ERRORS, _EXIT = 0x50000000000000000992, 0x3800000000000000000094D
-_OPCODE, _MEMBAR = 0xFFF, 0x992
-#: CALL.ABS, CALL.REL, and LDGSTS: low nine bits.
-_KIND_OF_OPCODE, _CALLS, _COPY = 0x1FF, frozenset((0x143, 0x144)), 0x1AE
-#: The same as bytes, which a look at whole code finds.
-_SIGNS = tuple(meaning.to_bytes(16, "little")[2:13] for meaning in (_LOAD, _OF_BLOCK, _OF_ERRORS))
-#: Control bits: no barrier of the scoreboard, and the next instruction follows after 0 or 6 cycles.
-_AT_ONCE, _AFTER_6 = 0x7E0 << 105, 0x7F6 << 105
-#: `MEMBAR.SC.VC`, `ERRBAR`, `CGAERRBAR`, without predicate.
-_MEMBAR_OF_ERRORS = _OF_ERRORS | _AT_ONCE
-_WAIT_FOR_ERRORS = (0x9AB | _AT_ONCE, 0x5AB | _AFTER_6)
-
-#: The byte of a record that tells the kind of its Mercury instruction, and what all that work on
-#: objects of type mbarrier have there.
-_KIND, _MBARRIER = 1, 0x1B
-#: The Mercury instruction EXIT; one byte has its predicate.
-_EXIT_RECORD = bytes.fromhex("0111000a f8000000 000000f8 00000000")
-_EXIT_PREDICATE, _NUMBER_SHIFT = 4, 3
+#: Opcodes, with their forms, of all memory barriers and of EXIT.
+_MEMBAR, _EXIT = (word & SASS_OPERATION_MASK for word in (SASS_MEMBAR_OF_BLOCK, SASS_PLAIN_EXIT))
+#: Bits of an instruction that are not about when it runs, and not its guard.
+_MEANING = (1 << SASS_STALL_SHIFT) - 1 & ~SASS_GUARD_MASK
+#: The same as bytes, which a look at whole code finds: without opcode and guard, and when it runs.
+_SIGNS = tuple(
+    meaning.to_bytes(SASS_BYTES, "little")[2 : SASS_STALL_SHIFT // 8]
+    for meaning in (SASS_LOAD_NOTHING, SASS_MEMBAR_OF_BLOCK, SASS_MEMBAR_OF_ERRORS)
+)
+#: `MEMBAR.SC.VC`, `ERRBAR`, `CGAERRBAR` without guard; what follows starts after 0 or 6 cycles.
+_WAITS = tuple(
+    with_barriers(word, SASS_NO_BARRIER, SASS_NO_BARRIER, 0)
+    for word in (
+        SASS_MEMBAR_OF_ERRORS,
+        SASS_PLAIN_ERRBAR,
+        SASS_PLAIN_CGAERRBAR | 6 << SASS_STALL_SHIFT | SASS_YIELDS,
+    )
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,7 +97,7 @@ def may_change(code: bytes, *, has_debug: bool) -> bool:
 
 def calls(code: bytes) -> bool:
     """Whether SASS code calls anything."""
-    return any(word & _KIND_OF_OPCODE in _CALLS for word in words_of(code))
+    return any(word & SASS_OPCODE_MASK in CALL for word in words_of(code))
 
 
 def finalized(code: Code, *, is_final: bool, has_debug: bool) -> tuple[Code, Moved] | None:
@@ -107,7 +129,7 @@ def finalized(code: Code, *, is_final: bool, has_debug: bool) -> tuple[Code, Mov
                 removed.update(item.number + at for at in gone)
                 record = code.capsule[item.start : item.end]
                 new[number] = (item.count - len(gone), record)
-        if has_debug and item.start == item.end and run[0] & _OPCODE == _EXIT & _OPCODE:
+        if has_debug and item.start == item.end and run[0] & SASS_OPERATION_MASK == _EXIT:
             waits, record = _end(run[0], is_final)
             added[item.number] = waits
             new[number] = (1 + len(waits), record)
@@ -115,7 +137,7 @@ def finalized(code: Code, *, is_final: bool, has_debug: bool) -> tuple[Code, Mov
         return None
     moved = Moved(len(code.sass), last.number, removed, added)
     sass = moved.code(code.sass, code.bound)
-    rest = moved.new_size // UNIT - moved.start(last.number * UNIT) // UNIT
+    rest = moved.new_size // SASS_BYTES - moved.start(last.number * SASS_BYTES) // SASS_BYTES
     new[len(items) - 1] = (rest, b"")
     return Code(sass, capsules.rewritten(code.capsule, items, new), ()), moved
 
@@ -123,10 +145,11 @@ def finalized(code: Code, *, is_final: bool, has_debug: bool) -> tuple[Code, Mov
 def _kept(capsule: bytes, items: list[Item], words: list[int]) -> set[int]:
     """Which instructions a kernel cannot do without."""
     kept = set()
-    if any(word & _KIND_OF_OPCODE == _COPY for word in words):
-        kept.add(_LOAD)
-    if any(capsule[item.start + _KIND] == _MBARRIER for item in items if item.start < item.end):
-        kept.add(_OF_BLOCK)
+    if any(word & SASS_OPCODE_MASK == SASS_LDGSTS for word in words):
+        kept.add(SASS_LOAD_NOTHING)
+    kinds = {capsule[i.start + SASS_MERCURY_KIND_AT] for i in items if i.start < i.end}
+    if SASS_MERCURY_MBARRIER in kinds:
+        kept.add(SASS_MEMBAR_OF_BLOCK)
     return kept
 
 
@@ -137,24 +160,28 @@ def _superfluous(run: list[int], kept: set[int]) -> list[int]:
         meaning = word & _MEANING
         if meaning in kept:
             continue
-        if meaning == _OF_ERRORS or (meaning == _LOAD and word >> _PREDICATE & 15 == _NEVER):
+        runs_never = word & SASS_GUARD_MASK == SASS_NEVER << SASS_GUARD_SHIFT
+        if meaning == SASS_MEMBAR_OF_ERRORS or (meaning == SASS_LOAD_NOTHING and runs_never):
             found.append(at)
-        elif meaning == _OF_BLOCK and at + 1 < len(run):
+        elif meaning == SASS_MEMBAR_OF_BLOCK and at + 1 < len(run):
             # A wider barrier that follows does the same.
             following = run[at + 1]
-            if following & _OPCODE == _MEMBAR and following & _MEANING != _OF_BLOCK:
+            is_membar = following & SASS_OPERATION_MASK == _MEMBAR
+            if is_membar and following & _MEANING != SASS_MEMBAR_OF_BLOCK:
                 found.append(at)
     return found
 
 
 def _end(word: int, is_final: bool) -> tuple[tuple[int, ...], bytes]:
     """What is put in front of an EXIT, and the record of its Mercury instruction."""
-    predicate = word >> _PREDICATE & 15
-    if word & _MEANING != _EXIT or predicate == _NEVER:
+    guard = word & SASS_GUARD_MASK
+    if word & _MEANING != SASS_PLAIN_EXIT or guard == SASS_NEVER << SASS_GUARD_SHIFT:
         raise UnknownCodeError("an EXIT with operands")
-    waits = _WAIT_FOR_ERRORS if is_final else (_MEMBAR_OF_ERRORS, *_WAIT_FOR_ERRORS)
-    record = bytearray(_EXIT_RECORD)
-    if predicate != _TRUE:
-        number, negated = predicate & ~_NEGATED, predicate // _NEGATED
-        record[_EXIT_PREDICATE] = number << _NUMBER_SHIFT | negated
-    return tuple(wait | predicate << _PREDICATE for wait in waits), bytes(record)
+    record = bytearray(SASS_MERCURY_EXIT.to_bytes(CAPSULE_UNIT, "little"))
+    if guard != SASS_ALWAYS << SASS_GUARD_SHIFT:
+        number = (guard & ~SASS_GUARD_NOT) >> SASS_GUARD_SHIFT
+        is_negated = guard & SASS_GUARD_NOT != 0
+        record[SASS_MERCURY_EXIT_GUARD_AT] = number << SASS_MERCURY_EXIT_GUARD_SHIFT | is_negated
+    # Where the whole program is known, the barrier of memory is not needed.
+    waits = _WAITS[1:] if is_final else _WAITS
+    return tuple(wait | guard for wait in waits), bytes(record)

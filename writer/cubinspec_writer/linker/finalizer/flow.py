@@ -1,38 +1,56 @@
 """Control flow of SASS code: what an instruction does to barriers, and where it leads.
 
-An instruction has 16 bytes; its opcode is in bits 0 to 8. Where a branch or a push of divergent
-code leads is a signed distance in words of 4 bytes, counted from the next instruction. That of a
-branch is cut in two pieces, bits 16 to 23 and 34 to 81, that of a push is in bits 34 to 65. Bits
-110 to 121 name barriers of the scoreboard: the one
-that the instruction sets for its result, the one that it sets until its operands are read, and a
-mask of those that it waits for. nvdisasm's text for the programs of the link cases tells the fields
-and names of opcodes.
+Where a branch or a push of divergent code leads is a signed distance, counted from the next
+instruction. That of a branch is cut in two pieces. An instruction names barriers of the scoreboard:
+the one that it sets for its result, the one that it sets until its operands are read, and a mask of
+those that it waits for. The fields and the opcodes stand in `ksy/tables/sass.yaml`.
 """
 
 from __future__ import annotations
+
+from cubinspec_generated.codes import (
+    SASS_ALWAYS,
+    SASS_BRA,
+    SASS_BRANCH_CONDITION_MASK,
+    SASS_BRANCH_CONDITION_SHIFT,
+    SASS_BRANCH_UNIFORM_MASK,
+    SASS_BSSY,
+    SASS_BYTES,
+    SASS_DISTANCE_HIGH_MASK,
+    SASS_DISTANCE_HIGH_SHIFT,
+    SASS_DISTANCE_LOW_MASK,
+    SASS_DISTANCE_LOW_SHIFT,
+    SASS_DISTANCE_UNIT,
+    SASS_EXIT,
+    SASS_GUARD_MASK,
+    SASS_GUARD_SHIFT,
+    SASS_NO_CONDITION,
+    SASS_OPCODE_MASK,
+    SASS_PUSH_DISTANCE_MASK,
+    SASS_PUSH_DISTANCE_SHIFT,
+    SASS_READ_BARRIER_MASK,
+    SASS_READ_BARRIER_SHIFT,
+    SASS_SCOREBOARD_MASK,
+    SASS_WAIT_MASK,
+    SASS_WAIT_SHIFT,
+    SASS_WRITE_BARRIER_MASK,
+    SASS_WRITE_BARRIER_SHIFT,
+)
+from cubinspec_generated.tables.sass import THROUGH_TABLE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-UNIT = 16
-"""Bytes of an instruction."""
-BARRIERS = 6
-NO_BARRIER = 7
-
-BRANCH, EXIT, PUSH, NOP = 0x147, 0x14D, 0x145, 0x118
-BRANCHES_INDIRECT = (0x149, 0x158)
-"""BRX and BRXU: jumps through a table."""
-POPS = (0x141, 0x142)
-"""BSYNC and BREAK: divergent code comes together, or leaves."""
-
-#: First bits of the fields: barrier for the result, barrier for the operands, mask of waits.
-_WRITE, _READ, _WAIT = 110, 113, 116
-_ALWAYS = 7
-#: Pieces of a distance: first bit and width.
-_LOW, _LOW_WIDTH, _HIGH, _HIGH_WIDTH = 16, 8, 34, 48
-_PUSH_WIDTH = 32
-_WORDS = 4
+#: What a branch tests and what its guard is, when it is always taken.
+_TESTS = SASS_GUARD_MASK | SASS_BRANCH_UNIFORM_MASK | SASS_BRANCH_CONDITION_MASK
+_TESTS_NOTHING = SASS_ALWAYS << SASS_GUARD_SHIFT | SASS_NO_CONDITION << SASS_BRANCH_CONDITION_SHIFT
+_ENDS = THROUGH_TABLE | {SASS_EXIT}
+#: Number of bits of the lower piece of a distance.
+_LOW_BITS = (SASS_DISTANCE_LOW_MASK >> SASS_DISTANCE_LOW_SHIFT).bit_length()
+#: The highest bits of distances, which are their signs.
+_SIGN = 1 << SASS_DISTANCE_HIGH_MASK.bit_length() - SASS_DISTANCE_HIGH_SHIFT + _LOW_BITS - 1
+_PUSH_SIGN = 1 << SASS_PUSH_DISTANCE_MASK.bit_length() - SASS_PUSH_DISTANCE_SHIFT - 1
 
 
 class Instruction:
@@ -52,18 +70,19 @@ class Instruction:
 
     def __init__(self, word: int, number: int) -> None:
         self.word = word
-        self.opcode = opcode = word & 0x1FF
-        self.write = word >> _WRITE & 7
-        self.read = word >> _READ & 7
-        self.wait = word >> _WAIT & 63
+        self.opcode = opcode = word & SASS_OPCODE_MASK
+        self.write = (word & SASS_WRITE_BARRIER_MASK) >> SASS_WRITE_BARRIER_SHIFT
+        self.read = (word & SASS_READ_BARRIER_MASK) >> SASS_READ_BARRIER_SHIFT
+        self.wait = (word & SASS_WAIT_MASK) >> SASS_WAIT_SHIFT
         self.target = -1
-        if opcode in (BRANCH, PUSH):
+        self.goes_on = True
+        if opcode == SASS_BRA:
             self.target = target_of(word, number)
-        is_always = word >> 12 & 15 == _ALWAYS
-        # A branch also has a predicate, and one that counts uniform ones, as operands.
-        is_plain = not word >> 24 & 0xFF and word >> 82 & 0x3FFF == 0xE0
-        ends = opcode in (EXIT, *BRANCHES_INDIRECT) or (opcode == BRANCH and is_plain)
-        self.goes_on = not (is_always and ends)
+            self.goes_on = word & _TESTS != _TESTS_NOTHING
+        elif opcode == SASS_BSSY:
+            self.target = target_of(word, number)
+        elif opcode in _ENDS:
+            self.goes_on = (word & SASS_GUARD_MASK) >> SASS_GUARD_SHIFT != SASS_ALWAYS
 
 
 def decode(code: bytes | bytearray) -> list[Instruction]:
@@ -73,34 +92,40 @@ def decode(code: bytes | bytearray) -> list[Instruction]:
 
 def words_of(code: bytes | bytearray) -> list[int]:
     """The instructions of a function as numbers."""
-    return [int.from_bytes(code[at : at + UNIT], "little") for at in range(0, len(code), UNIT)]
+    return [
+        int.from_bytes(code[at : at + SASS_BYTES], "little")
+        for at in range(0, len(code), SASS_BYTES)
+    ]
 
 
 def encode(words: Iterable[int]) -> bytes:
     """The bytes of instructions."""
-    return b"".join(word.to_bytes(UNIT, "little") for word in words)
+    return b"".join(word.to_bytes(SASS_BYTES, "little") for word in words)
 
 
 def with_barriers(word: int, write: int, read: int, wait: int) -> int:
     """An instruction that sets and waits for other barriers."""
-    return word & ~(0xFFF << _WRITE) | write << _WRITE | read << _READ | wait << _WAIT
+    return (
+        word & ~SASS_SCOREBOARD_MASK
+        | write << SASS_WRITE_BARRIER_SHIFT
+        | read << SASS_READ_BARRIER_SHIFT
+        | wait << SASS_WAIT_SHIFT
+    )
 
 
 def target_of(word: int, number: int) -> int:
     """The number of the instruction that a branch or a push, as instruction `number`, names."""
-    return number + 1 + _distance(word) * _WORDS // UNIT
+    return number + 1 + _distance(word) * SASS_DISTANCE_UNIT // SASS_BYTES
 
 
 def with_target(word: int, number: int, target: int) -> int:
     """A branch or a push, as instruction `number`, that leads to another instruction."""
-    distance = (target - number - 1) * UNIT // _WORDS
-    if word & 0x1FF == PUSH:
-        mask = (1 << _PUSH_WIDTH) - 1
-        return word & ~(mask << _HIGH) | (distance & mask) << _HIGH
-    distance &= (1 << _LOW_WIDTH + _HIGH_WIDTH) - 1
-    low, high = (1 << _LOW_WIDTH) - 1, (1 << _HIGH_WIDTH) - 1
-    word &= ~(low << _LOW | high << _HIGH)
-    return word | (distance & low) << _LOW | distance >> _LOW_WIDTH << _HIGH
+    distance = (target - number - 1) * SASS_BYTES // SASS_DISTANCE_UNIT
+    if word & SASS_OPCODE_MASK == SASS_BSSY:
+        return _with(word, SASS_PUSH_DISTANCE_MASK, distance << SASS_PUSH_DISTANCE_SHIFT)
+    word = _with(word, SASS_DISTANCE_LOW_MASK, distance << SASS_DISTANCE_LOW_SHIFT)
+    upper = distance >> _LOW_BITS << SASS_DISTANCE_HIGH_SHIFT
+    return _with(word, SASS_DISTANCE_HIGH_MASK, upper)
 
 
 def followers(instructions: list[Instruction]) -> list[list[int]]:
@@ -113,21 +138,25 @@ def followers(instructions: list[Instruction]) -> list[list[int]]:
     found = []
     for number, instruction in enumerate(instructions):
         after = [number + 1] if instruction.goes_on and number + 1 < count else []
-        if instruction.opcode == BRANCH and 0 <= instruction.target < count:
+        if instruction.opcode == SASS_BRA and 0 <= instruction.target < count:
             after.append(instruction.target)
-        elif instruction.opcode in BRANCHES_INDIRECT:
+        elif instruction.opcode in THROUGH_TABLE:
             after += apart
         found.append(after)
     return found
 
 
+def _with(word: int, mask: int, bits: int) -> int:
+    """An instruction with other bits in one field."""
+    return word & ~mask | bits & mask
+
+
 def _distance(word: int) -> int:
     """The signed distance of a branch or a push."""
-    if word & 0x1FF == PUSH:
-        width = _PUSH_WIDTH
-        distance = word >> _HIGH & (1 << width) - 1
+    if word & SASS_OPCODE_MASK == SASS_BSSY:
+        distance, sign = (word & SASS_PUSH_DISTANCE_MASK) >> SASS_PUSH_DISTANCE_SHIFT, _PUSH_SIGN
     else:
-        width = _LOW_WIDTH + _HIGH_WIDTH
-        distance = word >> _LOW & (1 << _LOW_WIDTH) - 1
-        distance |= (word >> _HIGH & (1 << _HIGH_WIDTH) - 1) << _LOW_WIDTH
-    return distance - (distance >> width - 1 << width)
+        low = (word & SASS_DISTANCE_LOW_MASK) >> SASS_DISTANCE_LOW_SHIFT
+        high = (word & SASS_DISTANCE_HIGH_MASK) >> SASS_DISTANCE_HIGH_SHIFT
+        distance, sign = high << _LOW_BITS | low, _SIGN
+    return (distance ^ sign) - sign

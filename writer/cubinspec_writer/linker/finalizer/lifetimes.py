@@ -10,18 +10,20 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from cubinspec_writer.linker.finalizer.flow import BARRIERS, EXIT, NO_BARRIER, followers
+from cubinspec_generated.codes import (
+    SASS_BARRIERS,
+    SASS_EXIT,
+    SASS_NO_BARRIER,
+    SASS_STALL_MASK,
+    SASS_STALL_SHIFT,
+)
+from cubinspec_generated.tables.sass import LONG, ORDERED
+from cubinspec_writer.linker.finalizer.flow import followers
 from cubinspec_writer.linker.finalizer.operands import registers, writes_predicate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec_writer.linker.finalizer.flow import Instruction
-
-#: LDG, LD, textures, LDL and their kin: results that take long.
-_LONG = frozenset((0x180, 0x181, 0x1A1, 0x183, 0x1A8, 0x1A9, *range(0x160, 0x168)))
-#: Loads and atomic operations: they run in their order, so none overtakes an operand of another.
-_IN_ORDER = frozenset((0x180, 0x181, 0x182, 0x183, 0x184, 0x18A, 0x18C, 0x1A8))
-_STALL, _STALL_MASK = 105, 15
 
 
 class Lifetime:
@@ -68,7 +70,7 @@ class Lifetime:
         self.opcode = opcode
         self.number = number
         self.is_result = is_result
-        self.is_long = is_result and opcode in _LONG
+        self.is_long = is_result and opcode in LONG
         self.base = self.end = at
         self.passed = 0
         self.ended = 0
@@ -154,20 +156,20 @@ class Code:
         self.last = [count - 1] * count
         end = count - 1
         for at in range(count - 2, -1, -1):
-            is_exit = instructions[at].opcode == EXIT
+            is_exit = instructions[at].opcode == SASS_EXIT
             if at + 1 in heads or is_exit or self.after[at] != [at + 1]:
                 end = at
             self.last[at] = end
         self._leads: dict[int, set[int]] = {}
-        self.waits: list[list[int]] = [[] for _ in range(BARRIERS)]
+        self.waits: list[list[int]] = [[] for _ in range(SASS_BARRIERS)]
         self.clock: list[int] = []
         self.explained = [0] * count
         cycles = 0
         for at, instruction in enumerate(instructions):
             self.clock.append(cycles)
-            cycles += max(1, instruction.word >> _STALL & _STALL_MASK)
+            cycles += max(1, (instruction.word & SASS_STALL_MASK) >> SASS_STALL_SHIFT)
             if instruction.wait:
-                for number in range(BARRIERS):
+                for number in range(SASS_BARRIERS):
                     if instruction.wait >> number & 1:
                         self.waits[number].append(at)
 
@@ -201,7 +203,7 @@ class Code:
 
     def waits_for_all(self, life: Lifetime, at: int) -> bool:
         """Whether an instruction waits for a result because of what may follow."""
-        if self.instructions[at].opcode == EXIT:
+        if self.instructions[at].opcode == SASS_EXIT:
             return True
         return not life.is_long and at == self.last[at] and not self.names(life, at)
 
@@ -265,7 +267,7 @@ def set_barriers(code: Code) -> list[Lifetime]:
     found = []
     for at, instruction in enumerate(code.instructions):
         for number, is_result in ((instruction.read, False), (instruction.write, True)):
-            if number < NO_BARRIER:
+            if number < SASS_NO_BARRIER:
                 life = Lifetime(at, instruction.opcode, number, is_result)
                 life.waits = code.measure(life, code.waits[number])
                 for wait in life.waits:
@@ -318,12 +320,12 @@ def _keep_own_waits(code: Code, life: Lifetime) -> None:
 
 
 def _is_inside(code: Code, at: int, end: int) -> bool:
-    return at != end and code.instructions[at].opcode != EXIT
+    return at != end and code.instructions[at].opcode != SASS_EXIT
 
 
 def _find_sharing(found: list[Lifetime]) -> None:
     """Marks those that have a number that another one has at the same time."""
-    active: list[list[Lifetime]] = [[] for _ in range(BARRIERS)]
+    active: list[list[Lifetime]] = [[] for _ in range(SASS_BARRIERS)]
     for life in found:
         others = [other for other in active[life.number] if other.end > life.at]
         for other in others:
@@ -342,7 +344,8 @@ def _user(code: Code, life: Lifetime, end: int) -> int:
         instruction = code.instructions[at]
         waits = instruction.wait >> life.number & 1
         if code.names(life, at):
-            overtakes = life.is_result or instruction.opcode not in _IN_ORDER
+            # Instructions that run in their order do not overtake operands of each other.
+            overtakes = life.is_result or instruction.opcode not in ORDERED
             if waits or (has_waited and overtakes):
                 return at
         if waits:

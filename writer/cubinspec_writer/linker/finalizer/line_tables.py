@@ -17,8 +17,8 @@ from cubinspec_generated.codes import (
     DW_LNS_COPY,
     DW_LNS_EXTENDED_OP,
     DW_LNS_FIXED_ADVANCE_PC,
+    SASS_BYTES,
 )
-from cubinspec_writer.linker.finalizer.flow import UNIT
 from cubinspec_writer.linker.finalizer.kept import Kept
 from cubinspec_writer.linker.finalizer.moved import UnknownCodeError
 
@@ -173,8 +173,8 @@ class _Mover:
     def _row(self, line: int, address: int, last: bytes) -> bytes:
         """The operations of one row, or of the end of the sequence."""
         special = line - self._line_base
-        if address == UNIT and 0 <= special < self._range and not last:
-            return bytes((self._base + UNIT // self._step * self._range + special,))
+        if address == SASS_BYTES and 0 <= special < self._range and not last:
+            return bytes((self._base + SASS_BYTES // self._step * self._range + special,))
         out = bytearray()
         if line:
             out += bytes((DW_LNS_ADVANCE_LINE,)) + _sleb_bytes(line)

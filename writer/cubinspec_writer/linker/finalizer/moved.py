@@ -9,22 +9,13 @@ instructions: at least 9, at most 16 of them (rule F12).
 
 from __future__ import annotations
 
-from cubinspec_writer.linker.finalizer.flow import (
-    UNIT,
-    encode,
-    target_of,
-    with_target,
-    words_of,
-)
+from cubinspec_generated.codes import SASS_BYTES, SASS_LEPC, SASS_LINE, SASS_OPCODE_MASK
+from cubinspec_generated.tables.sass import RELATIVE
+from cubinspec_writer.linker.finalizer.flow import encode, target_of, with_target, words_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
-
-_LINE = 8
-_OPCODE, _LEPC = 0x1FF, 0x14E
-#: BSSY, CALL.REL, BRA, WARPSYNC.COLLECTIVE, BRX, LEPC: low nine bits of opcodes.
-_WITH_PLACE = frozenset((0x145, 0x144, 0x147, 0x148, 0x149, _LEPC))
 
 
 class UnknownCodeError(Exception):
@@ -66,8 +57,8 @@ class Moved:
             self._places.append(new)
             new += number not in removed
         self.size = size
-        self.new_size = (new // _LINE + 2) * _LINE * UNIT
-        rest = range(new, new + size // UNIT - body)
+        self.new_size = (new // SASS_LINE + 2) * SASS_LINE * SASS_BYTES
+        rest = range(new, new + size // SASS_BYTES - body)
         self._runs += rest
         self._places += rest
 
@@ -80,10 +71,10 @@ class Moved:
         return self._new(self._places, offset)
 
     def _new(self, numbers: list[int], offset: int) -> int:
-        number, part = divmod(offset, UNIT)
+        number, part = divmod(offset, SASS_BYTES)
         if number >= len(numbers):
             return offset - self.size + self.new_size
-        return numbers[number] * UNIT + part
+        return numbers[number] * SASS_BYTES + part
 
     def code(self, code: bytes, bound: Collection[int]) -> bytes:
         """The new code.
@@ -103,11 +94,11 @@ class Moved:
             new += self._added.get(number, ())
             if number in self._removed:
                 continue
-            if word & _OPCODE in _WITH_PLACE and number not in bound:
+            if word & SASS_OPCODE_MASK in RELATIVE and number not in bound:
                 word = self._led(word, number, len(new))
             new.append(word)
         new.append(padding[0])
-        new += [padding[-1]] * (self.new_size // UNIT - len(new))
+        new += [padding[-1]] * (self.new_size // SASS_BYTES - len(new))
         return encode(new)
 
     def _led(self, word: int, number: int, new: int) -> int:
@@ -115,6 +106,6 @@ class Moved:
         target = target_of(word, number)
         if target == number + 1:
             return word
-        if word & _OPCODE == _LEPC or not 0 <= target < len(self._runs):
+        if word & SASS_OPCODE_MASK == SASS_LEPC or not 0 <= target < len(self._runs):
             raise UnknownCodeError(f"instruction {number} names a place in an unknown way")
         return with_target(word, new, self._runs[target])

@@ -14,11 +14,20 @@ check over all paths does not find every wait of the input in the new code. The 
 
 from __future__ import annotations
 
+from cubinspec_generated.codes import (
+    SASS_BARRIERS,
+    SASS_BYTES,
+    SASS_LOAD_STACK,
+    SASS_NO_BARRIER,
+    SASS_OPCODE_MASK,
+    SASS_REGISTER_A_SHIFT,
+    SASS_REGISTER_B_SHIFT,
+    SASS_REGISTER_C_SHIFT,
+    SASS_STACK_REGISTER,
+)
+from cubinspec_generated.tables.sass import NAMES_BARRIER, OUTSIDE
 from cubinspec_writer.linker.finalizer.barriers import assign
 from cubinspec_writer.linker.finalizer.flow import (
-    BARRIERS,
-    NO_BARRIER,
-    UNIT,
     Instruction,
     decode,
     encode,
@@ -33,15 +42,11 @@ if TYPE_CHECKING:
 
     from cubinspec_writer.linker.finalizer.barriers import Assignment
 
-#: `LDC R1, c[0][...]`: opcode, R1, no index.
-_LOAD = bytes.fromhex("827b01ff")
-_STACK = 1
+_LOAD = SASS_LOAD_STACK.to_bytes(4, "little")
 #: Bytes that can be a register that is read.
-_OPERANDS = (3, 4, 8)
-#: Calls and returns: what they lead to may use the stack.
-_CALLS = frozenset((0x143, 0x144, 0x14A, 0x150))
-#: DEPBAR and its kin name a barrier as an operand.
-_NAMES_BARRIER = frozenset((0x11A, 0x1AF))
+_OPERANDS = (SASS_REGISTER_A_SHIFT // 8, SASS_REGISTER_B_SHIFT // 8, SASS_REGISTER_C_SHIFT // 8)
+#: Bits of an opcode that are in the second byte of an instruction.
+_SECOND_BYTE = SASS_OPCODE_MASK >> 8
 
 
 def without_stack_load(code: bytes | bytearray) -> tuple[bytes | None, str]:
@@ -50,14 +55,14 @@ def without_stack_load(code: bytes | bytearray) -> tuple[bytes | None, str]:
     Returns:
         the new code, None if it stays as it is; why it stays although the finalizer changes it.
     """
-    if code[: len(_LOAD)] != _LOAD or len(code) % UNIT:
+    if code[: len(_LOAD)] != _LOAD or len(code) % SASS_BYTES:
         return None, ""
-    load = Instruction(int.from_bytes(code[:UNIT], "little"), 0)
+    load = Instruction(int.from_bytes(code[:SASS_BYTES], "little"), 0)
     # At -O0, loads also wait until their operands are read; there nothing changes.
-    if load.write == NO_BARRIER or load.read != NO_BARRIER or _uses_stack(code):
+    if load.write == SASS_NO_BARRIER or load.read != SASS_NO_BARRIER or _uses_stack(code):
         return None, ""
     instructions = decode(code)
-    if any(instruction.opcode in _NAMES_BARRIER for instruction in instructions):
+    if any(instruction.opcode in NAMES_BARRIER for instruction in instructions):
         return None, "an instruction names a barrier as an operand"
     assigned, doubt = assign(instructions)
     if doubt:
@@ -78,15 +83,15 @@ def waits_enough(instructions: list[Instruction], assigned: list[Assignment]) ->
     without in the input.
     """
     code = Code(instructions)
-    stops: list[list[int]] = [[] for _ in range(BARRIERS)]
+    stops: list[list[int]] = [[] for _ in range(SASS_BARRIERS)]
     for at, (_, _, wait) in enumerate(assigned):
-        for number in range(BARRIERS):
+        for number in range(SASS_BARRIERS):
             if wait >> number & 1:
                 stops[number].append(at)
     for life in set_barriers(code)[1:]:
         write, read, _ = assigned[life.at]
         new = write if life.is_result else read
-        if new == NO_BARRIER:
+        if new == SASS_NO_BARRIER:
             return False
         pieces, reached = code.walk(life.at, stops[new])
         safe = life.passed << life.base
@@ -109,22 +114,23 @@ def _uses_stack(code: bytes | bytearray) -> bool:
 
     Most code does one of both, so a look at one byte of every instruction comes first.
     """
-    for opcode in _CALLS:
-        for at in _with_byte(code, 0, opcode & 0xFF):
-            if code[at + 1] & 1 == opcode >> 8:
+    for opcode in OUTSIDE:
+        first, second = opcode.to_bytes(2, "little")
+        for at in _with_byte(code, 0, first):
+            if code[at + 1] & _SECOND_BYTE == second:
                 return True
     for place in _OPERANDS:
-        for at in _with_byte(code, place, _STACK):
-            instruction = Instruction(int.from_bytes(code[at : at + UNIT], "little"), at // UNIT)
-            if at and may_read(instruction, _STACK):
+        for at in _with_byte(code, place, SASS_STACK_REGISTER):
+            word = int.from_bytes(code[at : at + SASS_BYTES], "little")
+            if at and may_read(Instruction(word, at // SASS_BYTES), SASS_STACK_REGISTER):
                 return True
     return False
 
 
 def _with_byte(code: bytes | bytearray, place: int, value: int) -> Iterator[int]:
     """Offsets of instructions that have a value in one of their bytes."""
-    column = bytes(code[place::UNIT])
+    column = bytes(code[place::SASS_BYTES])
     at = column.find(value)
     while at >= 0:
-        yield at * UNIT
+        yield at * SASS_BYTES
         at = column.find(value, at + 1)

@@ -17,27 +17,29 @@ from cubinspec_generated.codes import (
     CAPSULE_COUNT_SHIFT,
     CAPSULE_SHORT,
     CAPSULE_UNIT,
+    SASS_BYTES,
+    SASS_STUB_BITMAP,
+    SASS_STUB_BYTES,
+    SASS_STUB_FIRST_UNITS,
+    SASS_STUB_ITEMS,
+    SASS_STUB_PADDING,
 )
+from cubinspec_generated.tables.sass import STUB_UNITS
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
-from cubinspec_writer.linker.model import SLOT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec_writer.linker.model import Symbol
 
-_INSTRUCTION = CAPSULE_UNIT
-#: Bytes by which a Mercury slot is wider, and its length then.
-_WIDER = 2 * _INSTRUCTION
-MERCURY_SLOT = SLOT + _WIDER
-#: Length, in instructions of 16 bytes, of the Mercury code of each SASS instruction of a slot.
-_UNITS = (2, 2, 1, 1, 1, 1, 1, 1)
+MERCURY_SLOT = sum(STUB_UNITS) * CAPSULE_UNIT
+#: Bytes of the padding behind a stub.
+_PADDING_BYTES = SASS_STUB_PADDING * SASS_BYTES
+#: Instructions of a slot.
+_PER_SLOT = SASS_STUB_BYTES // SASS_BYTES
 
 #: The capsule of one stub: index of the SASS section, mark, number of items, a bitmap of one
 #: word, a record with 4 bytes of a Mercury instruction, and a record of padding.
 _CAPSULE = Struct("<IIII4sH")
-_NUM_ITEMS, _BITS = 7, 0x3E
-#: Its two records: a short one of an instruction of two units, and the padding behind the code.
-_TWO_UNITS, _PADDING_INSTRUCTIONS = CAPSULE_SHORT | 2, 2
 _HEAD = Struct("<III")
 _WORD = 32
 #: Record of padding: a count of SASS instructions.
@@ -46,27 +48,27 @@ _PADDING = Struct("<H")
 
 def capsule(stubs: list[bytes]) -> bytes:
     """The Mercury code of a table; its first word is set when the file is written."""
-    per_slot = SLOT // _INSTRUCTION
     records: list[bytes] = []
     mark = 0
     for stub in stubs:
         if len(stub) != _CAPSULE.size:
             raise _unknown_form()
         _, mark, num_items, bits, record, padding = _CAPSULE.unpack(stub)
-        expected = (_NUM_ITEMS, _BITS, _TWO_UNITS, _padding(_PADDING_INSTRUCTIONS))
+        first = CAPSULE_SHORT | SASS_STUB_FIRST_UNITS
+        expected = (SASS_STUB_ITEMS, SASS_STUB_BITMAP, first, _padding(SASS_STUB_PADDING))
         if (num_items, bits, record[0], padding) != expected:
             raise _unknown_form()
         records.append(record)
-    num_items = per_slot * len(stubs) + 1
+    num_items = _PER_SLOT * len(stubs) + 1
     # In every slot only the first instruction has a record; the padding has one, too.
-    bits = sum(((1 << per_slot) - 2) << per_slot * slot for slot in range(len(stubs)))
+    bits = sum(((1 << _PER_SLOT) - 2) << _PER_SLOT * slot for slot in range(len(stubs)))
     num_words = -(-num_items // _WORD)
     return b"".join(
         (
             _HEAD.pack(0, mark, num_items),
             bits.to_bytes(num_words * _WORD // 8, "little"),
             *records,
-            _PADDING.pack(_padding(per_slot)),
+            _PADDING.pack(_padding(_PER_SLOT)),
         )
     )
 
@@ -81,12 +83,12 @@ def finalized(stubs: list[bytes]) -> bytes:
     slots: list[bytes] = []
     padding = b""
     for stub in stubs:
-        if len(stub) != SLOT:
+        if len(stub) != SASS_STUB_BYTES:
             raise _unknown_form()
-        body, padding = stub[:-_WIDER], stub[-_WIDER:]
-        slots.append(body + body[-_INSTRUCTION:] * (_WIDER // _INSTRUCTION))
-    loop, idle = padding[:_INSTRUCTION], padding[_INSTRUCTION:]
-    return b"".join(slots) + loop + idle * (SLOT // _INSTRUCTION - 1)
+        body, padding = stub[:-_PADDING_BYTES], stub[-_PADDING_BYTES:]
+        slots.append(body + body[-SASS_BYTES:] * SASS_STUB_PADDING)
+    loop, idle = padding[:SASS_BYTES], padding[SASS_BYTES:]
+    return b"".join(slots) + loop + idle * (_PER_SLOT - 1)
 
 
 def finalize_symbols(stubs: list[Symbol], size: int) -> int:
@@ -99,10 +101,10 @@ def finalize_symbols(stubs: list[Symbol], size: int) -> int:
     Returns:
         The code length that the frame of the first stub has.
     """
-    starts = {sum(_UNITS[:number]): number for number in range(len(_UNITS))}
+    starts = {sum(STUB_UNITS[:number]): number for number in range(len(STUB_UNITS))}
     for stub in stubs:
-        slot, unit = divmod(stub.value // _INSTRUCTION, sum(_UNITS))
-        stub.value = SLOT * slot + _INSTRUCTION * starts[unit]
+        slot, unit = divmod(stub.value // CAPSULE_UNIT, sum(STUB_UNITS))
+        stub.value = SASS_STUB_BYTES * slot + SASS_BYTES * starts[unit]
     ends = [*(stub.value for stub in stubs[1:]), size]
     for stub, end in zip(stubs, ends, strict=True):
         # The first symbol of a code section has the size of the whole section.

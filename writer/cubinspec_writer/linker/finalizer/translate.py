@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from cubinspec.format.sections import final_name
 from cubinspec_generated.codes import (
+    SASS_BYTES,
     SHF_EXECINSTR,
     SHT_CUDA_CONSTANT_B2,
     SHT_CUDA_INFO,
@@ -20,7 +21,6 @@ from cubinspec_generated.codes import (
 )
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.finalizer.fences import Code, calls, finalized, may_change
-from cubinspec_writer.linker.finalizer.flow import UNIT
 from cubinspec_writer.linker.finalizer.frames import move_frames
 from cubinspec_writer.linker.finalizer.line_tables import move_lines
 from cubinspec_writer.linker.finalizer.moved import UnknownCodeError
@@ -112,7 +112,7 @@ class _Input:
 
     def _translate(self, section: InSection, capsule: InSection, is_final: bool) -> None:
         bound = {
-            offset // UNIT
+            offset // SASS_BYTES
             for relocs in self.sass.relocs
             if relocs.target == section.index
             for offset, *_ in relocs.rows

@@ -5,12 +5,12 @@ The rules were seen in links of made files (cases unified_*).
 
 from __future__ import annotations
 
+from cubinspec_generated.codes import SASS_STUB_BYTES
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.finalizer.stubs import MERCURY_SLOT
 from cubinspec_writer.linker.library.fields import is_clear
 from cubinspec_writer.linker.model import (
     FRAMES,
-    SLOT,
     UDT,
     UDT_ENTRY,
     UFT,
@@ -77,13 +77,13 @@ def _arrange_functions(
         raise _MismatchError(
             "Internal error: Number of .nv.uft jump slots != Number of entries in .nv.uft.entry"
         )
-    if SLOT * len(stubs) != window.size:
+    if SASS_STUB_BYTES * len(stubs) != window.size:
         raise _MismatchError("Internal error: size of uidx window != nv.uft")
     places = _places(rows, window)
     if len({stub.name for stub in stubs}) != len(stubs):
         # nvlink moves the second function itself in place of its stub.
         raise UnsupportedLinkError("several unified functions of one name")
-    end = max(places.values(), default=-SLOT) + SLOT
+    end = max(places.values(), default=-SASS_STUB_BYTES) + SASS_STUB_BYTES
     left = [row.stub.value for row in rows if row.stub and row not in places]
     if not job.family.capsule and left and max(left) >= end:
         raise _MismatchError("Internal error: relocation is past end of offset")
@@ -93,16 +93,20 @@ def _arrange_functions(
     for row, offset in places.items():
         if row.stub is None:
             raise _MismatchError(f"Unified function '{row.symbol.name}' has no stub")
-        if offset % SLOT or offset in slots or offset >= window.size:
+        if offset % SASS_STUB_BYTES or offset in slots or offset >= window.size:
             raise _no_room(row.symbol, offset, table)
         slots[offset] = row.stub
         row.offset = row.stub.value = offset
-    scale = MERCURY_SLOT if job.family.keeps_symbols else SLOT
+    scale = MERCURY_SLOT if job.family.keeps_symbols else SASS_STUB_BYTES
     for is_rela in (False, True):
         relocs = relocations.sections.get((table, is_rela))
         if relocs is not None:
             relocs.relocs = [
-                reloc.at(merged[reloc.offset // SLOT * SLOT].value // SLOT * scale)
+                reloc.at(
+                    merged[reloc.offset // SASS_STUB_BYTES * SASS_STUB_BYTES].value
+                    // SASS_STUB_BYTES
+                    * scale
+                )
                 for reloc in relocs.relocs
             ]
     _fill_table(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cubinspec_generated.codes import SHF_INFO_LINK, SHT_CUDA_INFO
+from cubinspec_generated.codes import SASS_STUB_BYTES, SHF_INFO_LINK, SHT_CUDA_INFO
 from cubinspec_writer.linker.library.unified import STUB, STUB_ATTRIBUTES, identifier_rows
-from cubinspec_writer.linker.model import SLOT, UFT, Symbol, UnifiedRow
+from cubinspec_writer.linker.model import UFT, Symbol, UnifiedRow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,9 +23,9 @@ def merge_stub(one: OneInput, stub: Symbol, source: InSection, info: InSection |
     obj, section = one.obj, one.sections.find(UFT)
     if section is None:
         section = one.maker.create_section(
-            UFT, source.sh_type, source.flags, source.align, entsize=SLOT
+            UFT, source.sh_type, source.flags, source.align, entsize=SASS_STUB_BYTES
         )
-    stub.section, stub.value = section, SLOT * len(one.unified.stubs)
+    stub.section, stub.value = section, SASS_STUB_BYTES * len(one.unified.stubs)
     one.unified.stubs[stub] = obj, source
     obj.placed[source.index] = (section, stub.value)
     if info is None:
