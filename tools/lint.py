@@ -10,6 +10,8 @@ again, is not checked against the tables, and drifts. The rules:
     number    a literal that is unmistakably a number of the spec: ``0x70000000``
     target    an sm number decides something: ``sm >= 90``, ``{75: ..., 80: ...}``
     toolkit   a version of the toolkit decides something: ``toolkit >= 130``, ``_CUDA_12_0 = 120``
+    bits      code that looks at instructions states an opcode, a mask or a place of bits:
+              ``word >> 110 & 7``, ``{0x147, 0x14D}``, ``_WAIT = 116``
 
 A literal that only looks like one keeps its place with a comment on its line, or alone on the line
 before: ``# not a spec number: <why>``.
@@ -38,6 +40,10 @@ FOLDERS = ("src", "writer", "tools")
 NOT_CHECKED = ("tools/gen", "tools/lint.py")
 #: The only module that compares sm numbers and versions of toolkits.
 TARGETS = "src/cubinspec/format/targets.py"
+
+#: Modules that look at instructions, and those beside them that read DWARF instead.
+INSTRUCTIONS = "writer/cubinspec_writer/linker/finalizer/"
+_DWARF = (INSTRUCTIONS + "frames.py", INSTRUCTIONS + "line_tables.py")
 
 CODES: dict[str, int] = {
     name: value for name, value in vars(codes).items() if name.isupper() and type(value) is int
@@ -82,6 +88,8 @@ _FIELDS: dict[str, tuple[str, ...]] = {
     "note_type": ("NT_",),
     "code": ("EIATTR_", "EICOMPAT_"),
     "attribute_code": ("EIATTR_",),
+    "opcode": ("SASS_",),
+    "operation": ("SASS_",),
 }
 #: Fields that are sets of bits or parts, or whose 0 has no meaning of its own.
 _ZERO_SAYS_NOTHING = frozenset(
@@ -104,13 +112,24 @@ _PREFIXES = re.compile(
     r"ELFOSABI|ELFDATA2|EIATTR|EIFMT|EICOMPAT|PN)_[A-Z0-9_]+|_*(ELFCLASS|ELFDATA2)[A-Z0-9]+"
 )
 #: Beginnings that code may leave out when it names a number again: ``FRAME_SIZE = 0x11``.
-_OMITTED = ("EIATTR_", "EIFMT_", "EICOMPAT_ATTR_", "SHT_CUDA_", "STO_CUDA_", "ELFOSABI_", "FATBIN_")
+_OMITTED = (
+    "EIATTR_",
+    "EIFMT_",
+    "EICOMPAT_ATTR_",
+    "SHT_CUDA_",
+    "STO_CUDA_",
+    "ELFOSABI_",
+    "FATBIN_",
+    "SASS_",
+)
 #: Numbers that stand for something else more often than for a code.
 _COMMON = frozenset((0x10000, 0xFFFF, 0xFFFFFFFF, 0x1000000, 0x10000000, 0x100000, 0x200000))
 _SM = re.compile(r"(^|_)(sm|arch)s?$")
 _SM_CONSTANT = re.compile(r"(^|_)(SM|SMS|ARCH|TARGET)($|_)")
 _TOOLKIT = re.compile(r"(^|_)(toolkit|e_version|toolkit_version|cuda|cuda_version)$")
 _TOOLKIT_CONSTANT = re.compile(r"(?<!R_)CUDA_\d+|(^|_)TOOLKIT($|_)")
+#: Largest number that modules of instructions give a name to: a number of bytes.
+_LARGEST_SIZE = 16
 _ALLOWED = re.compile(r"#\s*not a spec number:\s*\S")
 
 
@@ -141,8 +160,11 @@ def check(text: str, file: str) -> list[Fault]:
         file: its path in the project; decides which rules hold.
     """
     allowed = _allowed_lines(text)
-    found = {fault for fault in _Visitor(file).faults(ast.parse(text)) if fault.line not in allowed}
-    return sorted(found)
+    tree = ast.parse(text)
+    found = {*_Visitor(file).faults(tree)}
+    if file.startswith(INSTRUCTIONS) and file not in _DWARF:
+        found.update(_instruction_bits(tree, text.splitlines(), file))
+    return sorted(fault for fault in found if fault.line not in allowed)
 
 
 def check_project(root: Path = ROOT) -> list[Fault]:
@@ -388,6 +410,32 @@ def _versions(node: ast.expr | ast.pattern) -> Iterator[tuple[str, int]]:
         match item:
             case ast.Constant(value=str(text)) if re.match(r"\d+(\.\d+)*$", text):
                 yield text, item.lineno
+
+
+def _instruction_bits(tree: ast.Module, lines: list[str], file: str) -> Iterator[Fault]:
+    """Numbers of instructions: hexadecimal ones, operands of bit operations, large named ones."""
+    advice = "write a name of cubinspec_generated that ksy/tables/sass.yaml has"
+    for node in ast.walk(tree):
+        numbers: list[tuple[int, int]] = []
+        match node:
+            case ast.Constant(value=int(), lineno=row, col_offset=column):
+                is_hexadecimal = lines[row - 1].lower().startswith("0x", column)
+                numbers = [*_ints(node)] if is_hexadecimal else []
+            case ast.BinOp(op=ast.BitAnd() | ast.BitOr() | ast.BitXor()):
+                numbers = [*_ints(node.left), *_ints(node.right)]
+            case ast.BinOp(op=ast.LShift() | ast.RShift()):
+                numbers = [*_ints(node.right)]
+            case ast.Assign(targets=[target]) | ast.AnnAssign(target=target):
+                if all(name.isupper() for name in _all_names(target)) and node.value is not None:
+                    numbers = [pair for pair in _ints(node.value) if pair[0] > _LARGEST_SIZE]
+        for number, line in numbers:
+            if number not in (0, 1):
+                yield Fault(file, line, "bits", f"{number:#x} in code of instructions: {advice}")
+
+
+def _all_names(target: ast.expr) -> list[str]:
+    """The names that an assignment gives."""
+    return [_last_name(item) for item in getattr(target, "elts", [target])]
 
 
 def main(argv: list[str] | None = None) -> int:

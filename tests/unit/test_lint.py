@@ -31,6 +31,10 @@ PLANTED = [
     ("value", "found = code == 0x2F"),
     ("value", "found = code in frozenset((0x11, 0x12))"),
     ("value", "header.ei_osabi = 0x41"),
+    ("value", "found = opcode == 0x147"),
+    ("value", "found = opcode in (0x149, 0x158)"),
+    ("value", "bits = opcode & 0x1FF"),
+    ("name", "_ALWAYS = 7"),
     ("number", "types = {0x70000000, other}"),
     ("number", "row = (0x466243B1, 1)"),
     ("target", "if sm >= 90: pass"),
@@ -47,6 +51,27 @@ PLANTED = [
     ("toolkit", "if header.e_version >= 120: pass"),
     ("toolkit", "_CUDA_12_0 = 120"),
 ]
+#: The same in modules that look at instructions.
+PLANTED_BITS = [
+    "ends = word & 0x1FF in table",
+    "read = word >> 113",
+    "wait = (word & MASK) >> 116 & 63",
+    "word |= 7 << SHIFT | 5",
+    "_WAIT = 116",
+    "_WRITE, _READ = 110, 113",
+    "_CALLS = frozenset((0x143, 0x144))",
+    "_RESULT_AFTER = {0x181: 500}",
+    "found = kind == 0x1b",
+]
+SOUND_BITS = """
+from cubinspec_generated.codes import SASS_BRA, SASS_OPCODE_MASK, SASS_WAIT_SHIFT
+
+_WORD = 4
+_ROUNDS = 8
+is_branch = word & SASS_OPCODE_MASK == SASS_BRA
+mask = (1 << count) - 1 << SASS_WAIT_SHIFT
+first = places[0] // 16
+"""
 SOUND = """
 from cubinspec_generated.codes import EIATTR_FRAME_SIZE, SHT_NOTE, STT_FUNC
 
@@ -65,6 +90,17 @@ flags = 0
 @pytest.mark.parametrize(("rule", "text"), PLANTED, ids=[text for _, text in PLANTED])
 def test_a_planted_literal_is_found(rule: str, text: str) -> None:
     assert {fault.rule for fault in lint.check(text + "\n", "src/planted.py")} == {rule}
+
+
+@pytest.mark.parametrize("text", PLANTED_BITS)
+def test_a_planted_number_of_an_instruction_is_found(text: str) -> None:
+    found = lint.check(text + "\n", lint.INSTRUCTIONS + "planted.py")
+    assert "bits" in {fault.rule for fault in found}
+    assert "bits" not in {fault.rule for fault in lint.check(text + "\n", "src/planted.py")}
+
+
+def test_sound_code_of_instructions_has_no_faults() -> None:
+    assert lint.check(SOUND_BITS, lint.INSTRUCTIONS + "sound.py") == []
 
 
 def test_sound_code_has_no_faults() -> None:

@@ -46,7 +46,7 @@ _LOAD = SASS_LOAD_STACK.to_bytes(4, "little")
 #: Bytes that can be a register that is read.
 _OPERANDS = (SASS_REGISTER_A_SHIFT // 8, SASS_REGISTER_B_SHIFT // 8, SASS_REGISTER_C_SHIFT // 8)
 #: Bits of an opcode that are in the second byte of an instruction.
-_SECOND_BYTE = SASS_OPCODE_MASK >> 8
+_, _SECOND_BYTE = SASS_OPCODE_MASK.to_bytes(2, "little")
 
 
 def without_stack_load(code: bytes | bytearray) -> tuple[bytes | None, str]:

@@ -41,7 +41,8 @@ _PER_SLOT = SASS_STUB_BYTES // SASS_BYTES
 #: word, a record with 4 bytes of a Mercury instruction, and a record of padding.
 _CAPSULE = Struct("<IIII4sH")
 _HEAD = Struct("<III")
-_WORD = 32
+#: Bytes of a word of the bitmap.
+_WORD = 4
 #: Record of padding: a count of SASS instructions.
 _PADDING = Struct("<H")
 
@@ -62,11 +63,11 @@ def capsule(stubs: list[bytes]) -> bytes:
     num_items = _PER_SLOT * len(stubs) + 1
     # In every slot only the first instruction has a record; the padding has one, too.
     bits = sum(((1 << _PER_SLOT) - 2) << _PER_SLOT * slot for slot in range(len(stubs)))
-    num_words = -(-num_items // _WORD)
+    num_words = -(-num_items // (8 * _WORD))
     return b"".join(
         (
             _HEAD.pack(0, mark, num_items),
-            bits.to_bytes(num_words * _WORD // 8, "little"),
+            bits.to_bytes(num_words * _WORD, "little"),
             *records,
             _PADDING.pack(_padding(_PER_SLOT)),
         )
