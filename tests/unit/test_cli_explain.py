@@ -92,12 +92,14 @@ def test_it_knows_the_keys_of_every_json_output(tmp_path: Path, capsys: Capture)
     keys: set[str] = set()
     for command in (
         *("dump", "kernels", "params", "images", "archs", "size", "ptx", "coverage", "tree"),
-        *("roundtrip", "check", "scan", "occupancy"),
+        *("roundtrip", "check", "scan", "occupancy", "report"),
     ):
         for file in [str(library)] if command in ("archs", "ptx", "size") else FILES[:3]:
             for record in json.loads(outputs(capsys, command, "--json", file)):
                 if command in ("coverage", "size"):
                     keys |= set(record)
+                elif command == "report":  # kinds of sections are keys there, too
+                    keys |= {*record, *record["functions"], *record["images"]}
                 else:
                     keys |= set(keys_of(record))
     assert len(keys) > 150
@@ -184,6 +186,7 @@ TEXTS = {
     "archs": ["--all", "--why", "--require", "sm_35", "w.whl"],
     "size": ["w.whl"],
     "params": ["w.whl"],
+    "report": ["w.whl", "-o", "report.html"],
     "ptx": ["lib.so"],
     "extract": ["w.whl", "-o", "out"],
     "pack": ["small.sm_90.exe.cubin", "-o", "p.fatbin"],

@@ -24,13 +24,15 @@ from cubinspec.compare.fingerprint import LEVELS, of_file, of_image
 from cubinspec.compare.match import SAME_BUT_HASH, SAME_CODE
 from cubinspec.compare.names import base_name, likeness, stable_name, words_of
 from cubinspec.compare.read import read_facts
-from cubinspec.compare.render import change_text, html, markdown, text_lines
+from cubinspec.compare.render import change_text, markdown, text_lines
 from cubinspec.compare.streams import said
 from cubinspec.containers.fatbin_write import container, entry_for
 from cubinspec.model.info import InfoRecord
+from cubinspec.page.difference import difference_page
 from cubinspec_generated.codes import EIATTR_SAM_REGION_STACK_SIZE, EIFMT_SVAL
 from cubinspec_writer.yaml_form import from_yaml, to_yaml
 from tests.unit.containers_kit import cubin, raw_entry
+from tests.unit.page_kit import data_of
 from tools.corpus.fingerprints import facts_of, mutants, unequal_builds
 from tools.corpus.samples import RECIPES, expand
 
@@ -232,7 +234,10 @@ def test_hostile_names_mean_nothing():
         function.name = f"<script>`|{function.name}"
         function.read = (99, *function.read[1:])
     found = difference([old], [new])
-    assert "<script>" not in html(found, "<old>", "<new>")
+    page = difference_page(found, "<old>", "<new>")
+    assert page.count(b"<script>") == 1  # the page's own
+    rows = data_of(page)["difference"]["rows"]
+    assert all(row["name"].startswith("<script>`|") for row in rows if row["mark"] == "worse")
     rows = [line for line in markdown(found, "a|b", "`c`").splitlines() if line.startswith("|")]
     assert all(row.replace("\\|", "").count("|") == 10 for row in rows)
 

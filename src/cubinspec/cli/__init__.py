@@ -36,6 +36,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "cubinspec.cli.size",
         "where the bytes go: member, content, architecture, section, kernel, duplicates",
     ),
+    "report": (
+        "cubinspec.cli.report",
+        "one page of HTML about files: sizes, kernels, occupancy, calls, changes",
+    ),
     "occupancy": (
         "cubinspec.cli.occupancy",
         "how full kernels make an SM, what limits them, and what would help",

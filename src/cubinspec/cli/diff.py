@@ -16,8 +16,8 @@ from cubinspec.cli.output import report, write_output
 from cubinspec.cli.walking import MATCH, RELOCATABLE, shown
 from cubinspec.compare.diff import Difference, difference, known_words, other_changes
 from cubinspec.compare.read import FileFacts, known_images, read_facts
-from cubinspec.compare.render import html, markdown, record, text_lines
-from cubinspec.errors import CubinError
+from cubinspec.compare.render import markdown, record, text_lines
+from cubinspec.errors import CubinError, FileAccessError
 from cubinspec.report.names import matcher, readable
 
 TYPE_CHECKING = False
@@ -75,7 +75,11 @@ def run(arguments: Arguments) -> int:
     )
     found.size = old.size, new.size
     found.others = other_changes(old.others, new.others)
-    _show(arguments, found, *paths)
+    try:
+        _show(arguments, found, *paths)
+    except FileAccessError as error:
+        report(error)
+        return _NOT_USABLE
     if old.faults or new.faults:
         return _NOT_USABLE
     return int(any(FAIL_ON[word](found) for word in fail_on))
@@ -139,7 +143,9 @@ def _read(arguments: Arguments, paths: list[str]) -> tuple[FileFacts, FileFacts]
 def _show(arguments: Arguments, found: Difference, old: str, new: str) -> None:
     page = arguments.value("--html")
     if page is not None:
-        write_output(page, html(found, old, new).encode("utf-8", "backslashreplace"))
+        from cubinspec.page.difference import difference_page
+
+        write_output(page, difference_page(found, old, new))
     if arguments.wants_json:
         from cubinspec.cli.json_output import Records
 

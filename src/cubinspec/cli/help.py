@@ -103,6 +103,7 @@ HELP: dict[str, Help] = {
         },
     ),
     "params": Help("params --match direct k.cubin"),
+    "report": Help("report lib.so -o report.html"),
     "diff": Help(
         "diff k.cubin k.cubin --only registers,stack --fail-on worse",
         None,

@@ -1,4 +1,4 @@
-"""A difference as text, as Markdown for a pull request, as HTML, and as JSON."""
+"""A difference as text, as Markdown for a pull request, and as JSON."""
 
 from __future__ import annotations
 
@@ -70,12 +70,12 @@ def _counted(count: int, word: str) -> str:
 def text_lines(found: Difference, name_of: NameOf = readable) -> Iterator[str]:
     """The lines of the text form, the worst function first."""
     yield summary(found)
-    yield from _file_lines(found)
+    yield from file_lines(found)
     for function in found.functions:
         yield from _function_lines(function, name_of)
     for word, placed in (("new", found.matches.new), ("gone", found.matches.gone)):
         for image, one in placed:
-            yield f"{word:<7} {image.arch}  {name_of(one.name)}  {_brief(one)}"
+            yield f"{word:<7} {image.arch}  {name_of(one.name)}  {brief(one)}"
     for change in found.images:
         if change.changes or found.status == NOISE:
             yield f"image   {change.new.arch}  {change.new.path}"
@@ -83,7 +83,8 @@ def text_lines(found: Difference, name_of: NameOf = readable) -> Iterator[str]:
             yield from (f"          noise: {change_text(one)}" for one in change.noise)
 
 
-def _file_lines(found: Difference) -> Iterator[str]:
+def file_lines(found: Difference) -> Iterator[str]:
+    """What differs between the files as a whole."""
     old, new = found.size
     if old != new:
         yield f"size    {old:,} → {new:,} ({new - old:+,})"
@@ -99,8 +100,7 @@ def _file_lines(found: Difference) -> Iterator[str]:
 
 def _function_lines(function: FunctionChange, name_of: NameOf) -> Iterator[str]:
     image, one = function.pair.new
-    word = "worse" if function.worse else "changed" if function.changes else "renamed"
-    yield f"{word:<7} {image.arch}  {name_of(one.name)}"
+    yield f"{function_mark(function):<7} {image.arch}  {name_of(one.name)}"
     if function.renamed:
         yield f"          {function.pair.how}: was {name_of(function.pair.old[1].name)}"
     for change in function.changes:
@@ -108,6 +108,11 @@ def _function_lines(function: FunctionChange, name_of: NameOf) -> Iterator[str]:
     occupied = occupancy_text(function)
     if occupied:
         yield f"          occupancy {occupied}"
+
+
+def function_mark(function: FunctionChange) -> str:
+    """What happened to a function, in one word."""
+    return "worse" if function.worse else "changed" if function.changes else "renamed"
 
 
 def change_text(change: Change) -> str:
@@ -155,7 +160,8 @@ def _value(value: Any) -> str:
     return str(value)
 
 
-def _brief(function: FunctionFacts) -> str:
+def brief(function: FunctionFacts) -> str:
+    """A function in a few words, for one that is new or gone."""
     return f"{_value(function['registers'])} registers, {function['code_size']} bytes of code"
 
 
@@ -198,7 +204,7 @@ def markdown(found: Difference, old: str, new: str) -> str:
     """A comment for a pull request: the worst first, totals, the rest folded."""
     lines = [f"### Device code: {found.status}", "", summary(found) + ".", ""]
     lines += [f"`{_code(old)}` → `{_code(new)}`", ""]
-    lines += [f"- {_marked(line)}" for line in _file_lines(found)] + [""]
+    lines += [f"- {_marked(line)}" for line in file_lines(found)] + [""]
     rows = [_row(function) for function in found.functions if function.changes]
     lines += _table(rows[:_SHOWN])
     if len(rows) > _SHOWN:
@@ -221,7 +227,7 @@ def markdown(found: Difference, old: str, new: str) -> str:
 
 def _items(placed: Iterable[Placed]) -> list[str]:
     return [
-        f"- {image.arch}: {_marked(readable(one.name))}, {_marked(_brief(one))}"
+        f"- {image.arch}: {_marked(readable(one.name))}, {_marked(brief(one))}"
         for image, one in placed
     ]
 
@@ -279,53 +285,6 @@ def _code(text: str) -> str:
     """Text for between backticks in a table."""
     safe = text.encode("utf-8", "backslashreplace").decode("utf-8")
     return safe.replace("`", "'").replace("|", "\\|").replace("\n", " ")
-
-
-def html(found: Difference, old: str, new: str) -> str:
-    """A page by itself, without scripts."""
-    rows = []
-    for function in found.functions:
-        image, one = function.pair.new
-        changes = "<br>".join(escape(change_text(change)) for change in function.changes)
-        if function.renamed:
-            was = escape(readable(function.pair.old[1].name))
-            changes = f"{escape(function.pair.how)}: was {was}<br>{changes}"
-        mark = "worse" if function.worse else "changed" if function.changes else "renamed"
-        cells = (mark, image.arch, readable(one.name))
-        row = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
-        occupied = escape(occupancy_text(function))
-        rows.append(f'<tr class="{mark}">{row}<td>{changes}</td><td>{occupied}</td></tr>')
-    for mark, placed in (("new", found.matches.new), ("gone", found.matches.gone)):
-        for image, one in placed:
-            texts = (mark, image.arch, readable(one.name), _brief(one), "")
-            row = "".join(f"<td>{escape(cell)}</td>" for cell in texts)
-            rows.append(f'<tr class="{mark}">{row}</tr>')
-    for change in found.images:
-        if change.changes:
-            words = "<br>".join(escape(change_text(one)) for one in change.changes)
-            path = escape(change.new.path)
-            rows.append(
-                f"<tr><td>image</td><td>{change.new.arch}</td><td>{path}</td>"
-                f"<td>{words}</td><td></td></tr>"
-            )
-    head = "".join(f"<th>{w}</th>" for w in ("what", "arch", "function", "changes", "occupancy"))
-    facts = "".join(f"<p>{escape(line)}</p>" for line in _file_lines(found))
-    text = (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(new)}</title>'
-        f"<style>{_STYLE}</style><h1>Device code: {found.status}</h1>"
-        f"<p>{escape(old)} → {escape(new)}</p><p>{escape(summary(found))}</p>{facts}"
-        f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></html>\n"
-    )
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-_STYLE = (
-    "body{font:14px sans-serif;margin:2em;color:#222;background:#fff}"
-    "table{border-collapse:collapse}td,th{border:1px solid #bbb;padding:.3em .6em;"
-    "text-align:left;vertical-align:top;overflow-wrap:anywhere}"
-    ".worse td:first-child{color:#b00;font-weight:bold}"
-    "@media(prefers-color-scheme:dark){body{color:#ddd;background:#111}}"
-)
 
 
 def record(found: Difference) -> dict[str, Any]:

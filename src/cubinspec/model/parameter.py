@@ -133,7 +133,7 @@ def read_parameters(rows: Iterable[InfoRow]) -> list[Parameter]:
     """The parameters that the attributes of a kernel state, by ordinal."""
     found: list[Parameter] = []
     for _, _, code, _, payload in rows:
-        if code in _UNPACKERS:
+        if code in UNPACKERS:
             key = code, payload
             parameter = _known[key] if key in _known else _unpack(code, payload)
             if parameter is not None:
@@ -143,7 +143,7 @@ def read_parameters(rows: Iterable[InfoRow]) -> list[Parameter]:
 
 
 #: Attributes that state a parameter, and what reads their payloads.
-_UNPACKERS = {
+UNPACKERS = {
     EIATTR_KPARAM_INFO: Parameter.unpack,
     EIATTR_KPARAM_INFO_V2: Parameter.unpack_v2,
 }
@@ -155,5 +155,5 @@ _MAX_KNOWN = 1 << 14
 def _unpack(code: int, payload: bytes) -> Parameter | None:
     if len(_known) >= _MAX_KNOWN:
         _known.clear()
-    parameter = _known[code, payload] = _UNPACKERS[code](payload)
+    parameter = _known[code, payload] = UNPACKERS[code](payload)
     return parameter

@@ -12,7 +12,7 @@ from cubinspec.values import FrozenValue, ValueObject
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
     from typing import Any
 
     from cubinspec.containers import Image, Step
@@ -214,10 +214,28 @@ class Inventory:
         Raises:
             CubinError: it cannot be read.
         """
+        if self.wants(image):
+            self.note(image, kernel_names(image, arena))
+
+    @staticmethod
+    def wants(image: Image) -> bool:
+        """Whether a driver ever sees an image.
+
+        Raises:
+            CubinError: its target cannot be read.
+        """
         if image.kind not in ("cubin", "ptx") or image.superseded:
-            return
+            return False
         if not image.arch and image.error is not None:
             raise image.error
+        return True
+
+    def note(self, image: Image, names: Iterable[str]) -> None:
+        """Note the kernels of an image.
+
+        Args:
+            names: what :func:`kernel_names` gave.
+        """
         key = (image.kind, image.arch)
         last = image.provenance[-1]
         inner = image.provenance[:-1] if last.kind in ("entry", "cubin") else image.provenance
@@ -228,7 +246,7 @@ class Inventory:
             unit = self._units[name] = Item("fatbin", None, inner)
         unit.targets.add(key)
         kernels = self._kernels
-        for kernel in _kernel_names(image, arena):
+        for kernel in names:
             self._with_kernels.add(name)
             item = kernels.get((where, kernel))
             if item is None:
@@ -268,7 +286,12 @@ class Inventory:
         return sorted({target for unit in self._units.values() for _, target in unit.targets})
 
 
-def _kernel_names(image: Image, arena: Arena) -> list[str]:
+def kernel_names(image: Image, arena: Arena) -> list[str]:
+    """Mangled names of the kernels in a cubin or PTX.
+
+    Raises:
+        CubinError: it cannot be read.
+    """
     if image.kind == "ptx":
         from cubinspec.containers.ptx import entry_names
 

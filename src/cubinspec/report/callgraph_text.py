@@ -115,18 +115,22 @@ def _quoted(text: str) -> str:
 
 def drawing(calls: JoinedCalls) -> str:
     """The graph as SVG."""
-    numbers = {node: number for number, node in enumerate(calls.nodes)}
+    return svg(*boxes_and_arrows(calls, calls.nodes))
+
+
+def boxes_and_arrows(calls: JoinedCalls, nodes: list[Node]) -> tuple[list[Box], list[Arrow]]:
+    """What is drawn of some functions of a graph, which call none but each other."""
+    numbers = {node: number for number, node in enumerate(nodes)}
     boxes = [
-        Box(_short(readable(node.name)), facts(calls, node), node.name, node.kind)
-        for node in calls.nodes
+        Box(_short(readable(node.name)), facts(calls, node), node.name, node.kind) for node in nodes
     ]
     arrows = [
         Arrow(numbers[node], numbers[other], _DRAWN.get(kind, ""))
-        for node in calls.nodes
+        for node in nodes
         for kind, others in node.edges.items()
         for other in others
     ]
-    return svg(boxes, arrows)
+    return boxes, arrows
 
 
 def _short(name: str) -> str:

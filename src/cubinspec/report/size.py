@@ -6,6 +6,8 @@ they take in the file: exact for uncompressed contents, a share of the compresse
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from cubinspec.containers import images
 from cubinspec.containers.arena import Arena
 from cubinspec.containers.sniff import ARCHIVES, COMPRESSED, HOSTS
@@ -178,22 +180,105 @@ def measure(
     Raises:
         FileAccessError: the file cannot be opened.
     """
-    measuring = _Measuring(file, relocatable)
+    measuring = Measuring(file, relocatable)
     arena = Arena()
     for image in images(file, visit=measuring.visit):
-        if image.error is not None:
-            measuring.report.broken.append((image.provenance, image.error))
-            continue
         step(str(image))
-        measuring.image(image, arena)
+        measuring.add(image, image.error or sizes_or_fault(image, arena))
     return measuring.finish()
 
 
-class _Measuring:
-    """Attributes bytes while a file is walked."""
+def sizes_or_fault(image: Image, arena: Arena) -> ImageSizes | CubinError:
+    """Where the bytes of an image go, or why they cannot be had."""
+    try:
+        return read_sizes(image, arena)
+    except CubinError as error:
+        return error
 
-    def __init__(self, file: str, relocatable: bool) -> None:
-        self.report = SizeReport(file)
+
+@dataclass(slots=True)
+class ImageSizes:
+    """Where the bytes of one image go.
+
+    Attributes:
+        size: bytes when decompressed.
+        digest: of these bytes; empty for what a producer scrambled.
+        pieces: what it is, the function it belongs to, bytes; of a cubin they sum to its size.
+        code: function, digest and bytes of each code section.
+        error: why its sections are not known.
+    """
+
+    size: int
+    digest: bytes = b""
+    pieces: list[tuple[str, str, int]] = field(default_factory=list)
+    code: list[tuple[str, bytes, int]] = field(default_factory=list)
+    error: CubinError | None = None
+
+
+def read_sizes(image: Image, arena: Arena) -> ImageSizes:
+    """Where the bytes of an image go.
+
+    Raises:
+        CubinError: its bytes cannot be had.
+    """
+    from hashlib import sha256
+
+    if image.scrambled:
+        return ImageSizes(image.size)
+    data = image.view(arena)
+    found = ImageSizes(len(data), sha256(data).digest())
+    if image.kind == "cubin":
+        try:
+            with image.cubin(arena) as cubin:
+                _take_apart(cubin, found)
+        except CubinError as error:
+            found.error = error
+    return found
+
+
+def _take_apart(cubin: Cubin, found: ImageSizes) -> None:
+    """Give every byte of a cubin to a kind of section and a function.
+
+    Everything is read before anything is noted: of a cubin that turns out to be broken nothing is.
+    """
+    from hashlib import sha256
+
+    size = found.size
+    names = {function.name for function in cubin.functions}
+    spans = []
+    for section in cubin.sections:
+        if section.sh_size and section.has_bytes:
+            spans.append((section.sh_offset, section.sh_offset + section.sh_size, section))
+    spans.sort(key=lambda span: span[:2])
+    pieces: list[tuple[str, str, int]] = []
+    code: list[tuple[str, bytes, int]] = []
+    cursor = attributed = 0
+    for start, end, section in spans:
+        # A Mercury section may share its bytes with its SASS twin: the first one counts.
+        own = min(end, size) - max(start, cursor)
+        if own <= 0:
+            continue
+        cursor = min(end, size)
+        attributed += own
+        name = section.name
+        function = _function_of(name, names)
+        pieces.append((section_kind(name), function or MODULE, own))
+        if function and name.startswith(".text."):
+            code.append((function, sha256(section.data).digest(), own))
+    pieces.append((GAPS, MODULE, size - attributed))
+    found.pieces, found.code = pieces, code
+
+
+class Measuring:
+    """Attributes bytes while a file is walked.
+
+    Args:
+        file: the file or folder.
+        relocatable: see :func:`measure`.
+    """
+
+    def __init__(self, file: str, relocatable: bool = False) -> None:
+        self.report: SizeReport = SizeReport(file)
         self._relocatable = relocatable
         self._files: set[str] = set()
         self._leaves: dict[str, _Leaf] = {}
@@ -212,92 +297,61 @@ class _Measuring:
         self.report.files[name] = steps
         self._leaves[name] = _Leaf(name, kind, source.size, source.scale)
 
-    def image(self, image: Image, arena: Arena) -> None:
-        """Attribute an image."""
+    def add(self, image: Image, sizes: ImageSizes | CubinError) -> float:
+        """Attribute an image.
+
+        Args:
+            sizes: what :func:`read_sizes` gave or raised.
+
+        Returns:
+            what it takes in the file.
+        """
         report = self.report
+        if image.error is not None:
+            report.broken.append((image.provenance, image.error))
+            return 0.0
+        file_bytes = self._stored(image)
+        if isinstance(sizes, CubinError):
+            report.broken.append((image.provenance, sizes))
+            for view in report.views[1:]:
+                view.add(UNREADABLE, file_bytes, image.stored_size)
+            return file_bytes
+        report.images += 1
+        report.by_content.add(image.kind, file_bytes, sizes.size)
+        report.by_arch.add(image.arch or image.kind, file_bytes, sizes.size)
+        if sizes.digest:
+            key = (image.kind, image.arch, sizes.digest)
+            self._images.setdefault(key, Copies(sizes.size)).add(image.provenance, file_bytes)
+        if sizes.error is not None:
+            report.broken.append((image.provenance, sizes.error))
+        self._add_pieces(image, sizes, file_bytes)
+        return file_bytes
+
+    def _stored(self, image: Image) -> float:
+        """What an image takes in the file."""
         leaf = self._leaves[image.file]
-        stored = image.stored_size
         if image.entry is None:
-            leaf.bare += stored
+            leaf.bare += image.stored_size
         else:
             container = image.provenance[-2]
             leaf.containers[container.name] = min(container.size, leaf.size - container.offset)
-            leaf.in_containers += stored
-        file_bytes = stored * leaf.scale
-        if image.scrambled:
-            report.images += 1
-            for view, name in zip(
-                report.views[1:], (image.kind, image.arch, NO_CUBIN, NO_CUBIN), strict=True
-            ):
-                view.add(name, file_bytes, image.size)
-            return
-        try:
-            data = image.view(arena)
-        except CubinError as error:
-            report.broken.append((image.provenance, error))
-            for view in report.views[1:]:
-                view.add(UNREADABLE, file_bytes, stored)
-            return
-        report.images += 1
-        report.by_content.add(image.kind, file_bytes, len(data))
-        report.by_arch.add(image.arch or image.kind, file_bytes, len(data))
-        from hashlib import sha256
+            leaf.in_containers += image.stored_size
+        return image.stored_size * leaf.scale
 
-        key = (image.kind, image.arch, sha256(data).digest())
-        self._images.setdefault(key, Copies(len(data))).add(image.provenance, file_bytes)
-        if image.kind == "cubin":
-            try:
-                with image.cubin(arena) as cubin:
-                    self._cubin(image, cubin, file_bytes, len(data))
-                return
-            except CubinError as error:
-                report.broken.append((image.provenance, error))
-        report.by_section.add(NO_CUBIN, file_bytes, len(data))
-        report.by_kernel.add(NO_CUBIN, file_bytes, len(data))
-
-    def _cubin(self, image: Image, cubin: Cubin, file_bytes: float, size: int) -> None:
-        """Attribute a cubin's bytes to sections and functions.
-
-        Everything is read before anything is attributed: a cubin that turns out to be broken would
-        be attributed twice otherwise.
-        """
-        from hashlib import sha256
-
-        ratio = file_bytes / size if size else 0.0
-        arch = image.arch
-        place = image.provenance
-        superseded = image.superseded and not self._relocatable
-        names = {function.name for function in cubin.functions}
-        spans = []
-        for section in cubin.sections:
-            if section.sh_size and section.has_bytes:
-                spans.append((section.sh_offset, section.sh_offset + section.sh_size, section))
-        spans.sort(key=lambda span: span[:2])
-        pieces: list[tuple[str, str, int]] = []
-        code: list[tuple[str, bytes, int]] = []
-        cursor = attributed = 0
-        for start, end, section in spans:
-            # A Mercury section may share its bytes with its SASS twin: the first one counts.
-            own = min(end, size) - max(start, cursor)
-            if own <= 0:
-                continue
-            cursor = min(end, size)
-            attributed += own
-            name = section.name
-            function = _function_of(name, names)
-            pieces.append((section_kind(name), function or MODULE, own))
-            if function and name.startswith(".text.") and not superseded:
-                code.append((function, sha256(section.data).digest(), own))
+    def _add_pieces(self, image: Image, sizes: ImageSizes, file_bytes: float) -> None:
         report = self.report
-        for kind, function, own in pieces:
+        if not sizes.pieces:
+            report.by_section.add(NO_CUBIN, file_bytes, sizes.size)
+            report.by_kernel.add(NO_CUBIN, file_bytes, sizes.size)
+            return
+        ratio = file_bytes / sizes.size if sizes.size else 0.0
+        superseded = image.superseded and not self._relocatable
+        for kind, function, own in sizes.pieces:
             report.by_section.add(kind, own * ratio, own)
             report.by_kernel.add(SUPERSEDED if superseded else function, own * ratio, own)
-        gaps = size - attributed
-        report.by_section.add(GAPS, gaps * ratio, gaps)
-        report.by_kernel.add(SUPERSEDED if superseded else MODULE, gaps * ratio, gaps)
-        for function, digest, own in code:
-            copies = self._code.setdefault((arch, function, digest), Copies(own))
-            copies.add(place, own * ratio)
+        for function, digest, own in () if superseded else sizes.code:
+            copies = self._code.setdefault((image.arch, function, digest), Copies(own))
+            copies.add(image.provenance, own * ratio)
 
     def finish(self) -> SizeReport:
         """Attribute what is left, and find the duplicates."""
