@@ -106,6 +106,18 @@ SCAN = Command("cubinspec scan", ("{cubinspec}", "scan", *_PARQUET))
 #: The same images decompressed by the same libraries and nothing else: what no scan can go below.
 DECOMPRESS = Command("decompression alone:", ("{python}", "{peers}/decompress_all.py"))
 
+_DIFF = ("{cubinspec}", "diff", "--fail-on", "never")
+
+
+def _of(label: str, words: tuple[str, ...], *names: str) -> Command:
+    return Command(f"{label} {' '.join(names)}", (*words, *(f"{{{name}}}" for name in names)))
+
+
+DIFF_SAME = _of("cubinspec diff", _DIFF, "library", "library")
+LIST_SAME = _of("cubinspec kernels", KERNELS.argv, "library", "library")
+DIFF_VERSIONS = _of("cubinspec diff", _DIFF, "library_before", "library")
+LIST_VERSIONS = _of("cubinspec kernels", KERNELS.argv, "library_before", "library")
+
 CONTAINERS = "Containers"
 EMIT = "Emission"
 START, TABLE, ALL = "Start-up", "Kernel table", "Everything decoded"
@@ -141,6 +153,8 @@ COMPARISONS = (
     Comparison(CONTAINERS, KERNELS.on("library"), RES_USAGE.on("library"), None),
     Comparison(CONTAINERS, JSON.on("library"), KERNELS.on("library"), 2.0),
     Comparison(CONTAINERS, EXTRACT.on("library"), EXTRACT_ELF.on("library"), 1.0),
+    Comparison(CONTAINERS, DIFF_SAME, LIST_SAME, 1.5),
+    Comparison(CONTAINERS, DIFF_VERSIONS, LIST_VERSIONS, None),
     Comparison(CONTAINERS, SCAN_1.on("library"), DECOMPRESS.on("library"), None),
     Comparison(CONTAINERS, SCAN.on("library"), DECOMPRESS.on("library"), None),
 )

@@ -222,5 +222,13 @@ INPUTS: dict[str, Input | Program | Library] = {
             "072667e58c851a318738f5527a12eb225cbf058803f2ea451c722d8cf8edddec",
             "nvidia/cu13/lib/libcusparse.so.12",
         ),
+        Library(
+            "library_before",
+            "an earlier version of it: 1,032 cubins compressed with zstd, 136 with LZ4",
+            "nvidia-cusparse",
+            "12.8.6.72",
+            "a739f6ff51ea2a8a2990b267b9b4d3063a5d94890efb8ccf393bfcab9dd487aa",
+            "nvidia/cu13/lib/libcusparse.so.12",
+        ),
     )
 }
