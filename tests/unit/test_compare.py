@@ -357,3 +357,23 @@ def test_builds_elsewhere_and_with_lines_have_the_same_fingerprints():
     count, unequal = unequal_builds(samples)
     assert not unequal
     assert count == 3 * len(names)
+
+
+def test_markdown_folds_what_a_row_has_no_room_for():
+    old, new = (DATA / f"calls.sm_80.exe.{version}.cubin" for version in ("11.8.89", "13.2.86"))
+    text = markdown(
+        difference([facts_of(old.read_bytes())], [facts_of(new.read_bytes())]), "a", "b"
+    )
+    row = next(line for line in text.splitlines() if line.endswith("| `direct` |"))
+    assert "; and 5 more |" in row
+    (folded,) = re.findall(
+        "<summary>3 functions with all changes</summary>(.*?)</details>", text, re.S
+    )
+    assert "section .nv.info: flags 0x0 → 0x40" in folded
+    assert "<summary>1 image changed as a whole</summary>" in text
+
+
+def test_equal_changes_of_other_images_are_one_line():
+    found = difference([], [])
+    found.others = [("new", "nvvm", ""), ("new", "nvvm", ""), ("gone", "ptx", "compute_90")]
+    assert list(text_lines(found))[1:] == ["new nvvm  -  2 times", "gone ptx  compute_90"]

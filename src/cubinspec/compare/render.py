@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from html import escape
 
 from cubinspec.compare.diff import COSTS, NOISE, Change, Difference, FunctionChange
@@ -23,10 +24,16 @@ if TYPE_CHECKING:
 
 #: Kernels that a table of Markdown shows before the rest is folded.
 _SHOWN = 20
+#: Properties with a column of their own in a table.
+_COLUMNS = ("registers", "stack", "shared", "code_size")
 #: Threads per block for the occupancy of kernels that state none.
 _USUAL_BLOCK = 256
 #: Properties of which only a digest is known.
 _DIGESTS = frozenset(("code", "capsule", "calls", "data", "image_data", "mercury_tables"))
+#: What is known of the header of a section; the size where it is no property of a function.
+_HEADER = ("type", "flags", "alignment", "size")
+#: Other changes of a function that stand in its row of a table.
+_IN_ROW = 2
 _UNITS = {
     "stack": "stack",
     "frame": "stack frame",
@@ -94,8 +101,8 @@ def file_lines(found: Difference) -> Iterator[str]:
     for word, images in (("new", found.matches.new_images), ("gone", found.matches.gone_images)):
         for image in images:
             yield f"{word} image  {image.arch} {image.type}  {image.path}"
-    for word, kind, arch in found.others:
-        yield f"{word} {kind}  {arch}"
+    for (word, kind, arch), count in Counter(found.others).items():
+        yield f"{word} {kind}  {arch or '-'}{f'  {count} times' * (count > 1)}"
 
 
 def _function_lines(function: FunctionChange, name_of: NameOf) -> Iterator[str]:
@@ -124,8 +131,19 @@ def change_text(change: Change) -> str:
         return f"{word} differs" if change.old and change.new else _one_sided(word, change)
     if change.name in ("params", "relocations"):
         return f"{word}: {_list_text(change)}"
+    group, _, section = change.name.partition(".")
+    if group in ("sections", "image_sections"):
+        return f"section {section}: {_header_text(change)}"
     delta = "" if change.delta is None else f" ({change.delta:+})"
     return f"{word} {_value(change.old)} → {_value(change.new)}{delta}"
+
+
+def _header_text(change: Change) -> str:
+    """What differs in the header of a section."""
+    if not change.old or not change.new:
+        return "new" if change.new else "gone"
+    both = zip(_HEADER, change.old, change.new, strict=False)
+    return ", ".join(f"{word} {old:#x} → {new:#x}" for word, old, new in both if old != new)
 
 
 def _one_sided(word: str, change: Change) -> str:
@@ -214,14 +232,15 @@ def markdown(found: Difference, old: str, new: str) -> str:
         for f in found.functions
         if f.renamed
     ]
-    for title, items in (
-        ("renamed functions", renamed),
-        ("new functions", _items(found.matches.new)),
-        ("functions that are gone", _items(found.matches.gone)),
-        ("images", _image_items(found)),
+    for title, rest, items in (
+        ("function", " with all changes", _change_items(found)),
+        ("renamed function", "", renamed),
+        ("new function", "", _items(found.matches.new)),
+        ("function", " gone", _items(found.matches.gone)),
+        ("image", " changed as a whole", _image_items(found)),
     ):
         if items:
-            lines += _folded(f"{len(items)} {title}", items)
+            lines += _folded(_counted(len(items), title) + rest, items)
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -230,6 +249,17 @@ def _items(placed: Iterable[Placed]) -> list[str]:
         f"- {image.arch}: {_marked(readable(one.name))}, {_marked(brief(one))}"
         for image, one in placed
     ]
+
+
+def _change_items(found: Difference) -> list[str]:
+    """All changes of the functions whose rows have not room for them."""
+    items = []
+    for function in found.functions:
+        if len(_others(function)) > _IN_ROW:
+            image, one = function.pair.new
+            texts = "; ".join(map(change_text, function.changes))
+            items.append(f"- {image.arch}: {_marked(readable(one.name))}: {_marked(texts)}")
+    return items
 
 
 def _image_items(found: Difference) -> list[str]:
@@ -247,15 +277,19 @@ def _folded(title: str, lines: list[str]) -> list[str]:
 def _row(function: FunctionChange) -> list[str]:
     image, one = function.pair.new
     costs = {change.name: change for change in function.changes if change.name in COSTS}
-    words = [_cost(costs.get(name)) for name in ("registers", "stack", "shared", "code_size")]
-    other = [
-        change_text(c)
-        for c in function.changes
-        if c.name not in ("registers", "stack", "shared", "code_size")
-    ]
+    words = [_cost(costs.get(name)) for name in _COLUMNS]
+    others = _others(function)
+    other = "; ".join(others[:_IN_ROW])
+    if len(others) > _IN_ROW:
+        other += f"; and {len(others) - _IN_ROW} more"
     mark = "worse" if function.worse else ""
-    cells = [mark, image.arch, *words, occupancy_text(function), "; ".join(other)]
+    cells = [mark, image.arch, *words, occupancy_text(function), other]
     return [*map(_marked, cells), f"`{_code(readable(one.name))}`"]
+
+
+def _others(function: FunctionChange) -> list[str]:
+    """Changes without a column of their own."""
+    return [change_text(change) for change in function.changes if change.name not in _COLUMNS]
 
 
 def _cost(change: Change | None) -> str:
