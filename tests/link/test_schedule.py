@@ -91,6 +91,22 @@ def test_a_branch_leads_where_it_is_sent() -> None:
 
 
 @pytest.mark.parametrize(
+    ("before", "order"),
+    [(0, [0, 2, 1]), (1, [0, 1, 2, 3]), (3, [0, 1, 2, 3, 4, 5]), (4, [0, 1, 2, 3, 4, 6, 5])],
+)
+def test_of_two_ways_the_set_tells_which_comes_first(before: int, order: list[int]) -> None:
+    """Blocks of one instruction that follow each other, then two ways that come together."""
+    way = before + 1
+    after = [[at + 1] for at in range(before)] + [[way, way + 1], [way + 2], [way + 2], []]
+    assert flow.visiting_order(list(range(way + 3)), after) == [*order, way + 2]
+
+
+def test_a_block_ends_where_divergent_code_comes_together() -> None:
+    code = [flow.Instruction(word, at) for at, word in enumerate((_ADD, 0x7941, _ADD, _EXIT))]
+    assert flow.blocks(code, flow.followers(code)) == [0, 2]
+
+
+@pytest.mark.parametrize(
     ("word", "written", "read"),
     [
         pytest.param(0x78E00FF0000000C0B167225, {22, 23}, {11, 12}, id="IMAD.WIDE R22, R11, R12"),
@@ -110,6 +126,10 @@ def test_a_branch_leads_where_it_is_sent() -> None:
         pytest.param(0xE000000000000180672CA, {262}, {24}, id="R2UR UR6, R24"),
         pytest.param(0xA000000080602007388, set(), {2, 6, 7}, id="STS.64 [R2+8], R6"),
         pytest.param(0xF8010FF00000010040A7291, {266}, {260, 272}, id="ULEA UR10, UR4, UR16"),
+        pytest.param(
+            0xC12E1080000000D0200798E, set(), {2, 3, 13, 14, 264, 265}, id="REDG [UR8][R2.64], R13"
+        ),
+        pytest.param(0xB72CC, {267}, {0}, id="CREDUX UR11, R0"),
     ],
 )
 def test_registers_are_those_that_nvdisasm_names(
@@ -124,7 +144,7 @@ def test_registers_are_those_that_nvdisasm_names(
 
 @pytest.mark.parametrize("arch", ["sm_100", "sm_103", "sm_110", "sm_120", "sm_121"])
 def test_barriers_are_those_of_nvlink(arch: str, ptxas: Tool, nvlink: Tool, tmp_path: Path) -> None:
-    """A branch, a loop, and a kernel with more barriers than there are numbers."""
+    """Branches, a loop, two ways that come together, and more barriers than numbers."""
     source, theirs = tmp_path / "a.cubin", tmp_path / "theirs.cubin"
     ptxas.run(f"-arch={arch}", "-c", KERNELS, "-o", source).check()
     nvlink.run(f"-arch={arch}", source, "-o", theirs).check()

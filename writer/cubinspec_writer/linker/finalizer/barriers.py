@@ -1,12 +1,15 @@
 """Assigning barriers as the finalizer does, when the first of them is not set any more.
 
-The finalizer goes through the code in its order. Each barrier takes the first of these numbers:
+The finalizer goes through the blocks in an order of its own (`flow.visiting_order`). Each barrier
+takes the first of these numbers:
 
+* for operands that are read when their block has ended, the one of others of this block;
 * 5 for a result that takes long and is used in another block; such results share it, and the rest
   of the code leaves it alone in all blocks where one is pending;
 * one whose barriers all wait at the very instruction where this one waits;
-* the lowest that no barrier has that is pending at the same time: from 2 on for a result that takes
-  long, up to 4 for what is not waited for in its block;
+* the lowest that no barrier has that is pending here, or in front of the next block on a way that
+  was gone before: from 2 on for a result that takes long, up to 4 for what is not waited for in its
+  block;
 * the one where sharing costs least: where two share, the first wait is for both, so it is as long
   as the slower one takes. Of equal ones, the lowest.
 
@@ -54,15 +57,10 @@ class _Numbers:
         given: the number of each barrier.
     """
 
-    __slots__ = ("_code", "_ended", "_heads", "_passed", "_past", "active", "given")
+    __slots__ = ("_code", "active", "given")
 
     def __init__(self, code: Code) -> None:
         self._code = code
-        # Masks, with base 0, of the barriers that are not active any more, as code can go back.
-        self._passed = [0] * SASS_BARRIERS
-        self._ended = [0] * SASS_BARRIERS
-        self._heads = [0] * SASS_BARRIERS
-        self._past: list[list[Lifetime]] = [[] for _ in range(SASS_BARRIERS)]
         self.active: list[list[Lifetime]] = [[] for _ in range(SASS_BARRIERS)]
         self.given: dict[tuple[int, bool], int] = {}
 
@@ -70,33 +68,22 @@ class _Numbers:
         """Forget what ends in front of an instruction."""
         for number, lives in enumerate(self.active):
             if any(life.end <= at for life in lives):
-                for life in lives:
-                    if life.end <= at:
-                        self._past[number].append(life)
-                        self._passed[number] |= life.passed << life.base
-                        self._ended[number] |= life.ended << life.base
-                        self._heads[number] |= life.heads << life.base
                 self.active[number] = [life for life in lives if life.end > at]
 
     def is_taken(self, life: Lifetime, number: int) -> bool:
-        """Whether a barrier with this number is pending together with another one.
+        """Whether a barrier with this number is pending here, or comes together with this one.
 
-        Those on the other way of a branch do not count.
+        That is where the next block begins and another way leads there.
         """
-        leads = self._code.leads
+        nexts = [to for to in self._code.after[self._code.last[life.at]] if life.is_there(to)]
         for other in self.active[number]:
-            if life.meets(other) and leads(other.at, life.at):
+            if other.is_pending_at(life.at) or any(other.is_there(to) for to in nexts):
                 return True
-        passed = self._passed[number] >> life.base
-        if (
-            life.passed & (passed | self._ended[number] >> life.base)
-            or life.ended & passed
-            or life.heads & self._heads[number] >> life.base
-        ):
-            return any(
-                life.meets(other) and leads(other.at, life.at) for other in self._past[number]
-            )
         return False
+
+    def is_pending(self, life: Lifetime, number: int) -> bool:
+        """Whether a barrier with this number is pending here."""
+        return any(other.is_pending_at(life.at) for other in self.active[number])
 
     def put(self, code: Code, life: Lifetime, number: int) -> None:
         """Give a number. Where it is shared, the first wait ends all that are pending."""
@@ -147,7 +134,11 @@ class _Chooser:
             pool = _FOR_LONG if life.is_long else _FOR_OTHERS
         else:
             pool = (*(_FOR_LONG if life.is_long else _FOR_OTHERS), SASS_SHARED_BARRIER)
-        if not (life.is_long and leaves and not numbers.is_taken(life, SASS_SHARED_BARRIER)):
+        if leaves and not life.is_result:
+            for number, active in enumerate(numbers.active):
+                if any(self._leaves_together(other, life) for other in active):
+                    return number
+        elif not (life.is_long and leaves and not numbers.is_taken(life, SASS_SHARED_BARRIER)):
             shared = self._shared(life, numbers)
             if shared >= 0:
                 return shared
@@ -156,6 +147,15 @@ class _Chooser:
                 return number
         costs = [self._cost(life, self._mates(life, numbers.active[n])) for n in pool]
         return pool[costs.index(min(costs))]
+
+    def _leaves_together(self, other: Lifetime, life: Lifetime) -> bool:
+        """Whether both are for operands that are read when their common block has ended."""
+        return (
+            not other.is_result
+            and other.user < 0
+            and self._code.last[other.at] == self._code.last[life.at]
+            and other.is_pending_at(life.at)
+        )
 
     def _shared(self, life: Lifetime, numbers: _Numbers) -> int:
         """The lowest number of barriers that wait where this one does; -1: there is none."""
@@ -182,7 +182,11 @@ class _Chooser:
                 return False
             return self._code.walk(life.at, other.waits)[1] == life.waits
         at = life.user - other.base
-        if at < 0 or not other.ended >> at & 1:
+        if (
+            not (other.is_result or self._code.names(other, life.user))
+            or at < 0
+            or not other.ended >> at & 1
+        ):
             return False
         first = max(life.at + 1, other.base) - other.base
         between = (1 << max(at - first, 0)) - 1
@@ -239,18 +243,33 @@ def assign(instructions: list[Instruction]) -> tuple[list[Assignment], str]:
     old, new = _Numbers(code), _Numbers(code)
     gone = before[0]
     old.put(code, gone, gone.number)
-    doubt = ""
+    doubts = []
     for life, again in zip(before[1:], after[1:], strict=True):
         old.go_on(life.at)
         new.go_on(life.at)
         number = life.number
         if not _is_same(life, again, gone, old, new):
             number = chooser.choose(again, new)
-            if not doubt and chooser.choose(life, old) != life.number:
-                doubt = "a barrier in the input is not the expected one"
+            if chooser.choose(life, old) != life.number:
+                doubts.append("a barrier in the input is not the expected one")
+            elif life.is_result and life.user < 0 and new.is_pending(again, number):
+                doubts.append("a result that other blocks use shares its barrier")
+            if number != life.number and code.is_collective(life):
+                doubts.append("other barriers are pending where threads wait for each other")
         old.put(code, life, life.number)
         new.put(code, again, number)
-    return _assignment(code, after[1:], new.given), doubt
+    assigned = _assignment(code, after[1:], new.given)
+    if _loses_waits(code, gone, assigned):
+        doubts.append("a wait would be elsewhere")
+    return assigned, doubts[0] if doubts else ""
+
+
+def _loses_waits(code: Code, gone: Lifetime, assigned: list[Assignment]) -> bool:
+    """Whether an instruction waits for less without having waited for the barrier that is gone."""
+    return any(
+        assigned[place][2].bit_count() < one.wait.bit_count() and at not in gone.waits
+        for at, (place, one) in enumerate(zip(code.places, code.instructions, strict=True))
+    )
 
 
 def _is_same(life: Lifetime, again: Lifetime, gone: Lifetime, old: _Numbers, new: _Numbers) -> bool:
@@ -272,12 +291,12 @@ def _assignment(
     code: Code, lives: list[Lifetime], given: dict[tuple[int, bool], int]
 ) -> list[Assignment]:
     """Numbers and waits of all instructions; the first one sets nothing."""
-    waits = _waits(code, lives, given)
-    out = []
-    for at, wait in enumerate(waits):
-        write = given.get((at, True), SASS_NO_BARRIER)
-        read = given.get((at, False), SASS_NO_BARRIER)
-        out.append((write, read, wait))
+    out: list[Assignment] = [(SASS_NO_BARRIER, SASS_NO_BARRIER, 0)] * len(code.places)
+    for at, wait in enumerate(_waits(code, lives, given)):
+        result, operands = (
+            given.get((at, is_result), SASS_NO_BARRIER) for is_result in (True, False)
+        )
+        out[code.places[at]] = (result, operands, wait)
     return out
 
 
@@ -305,10 +324,12 @@ def _waits(code: Code, lives: list[Lifetime], given: dict[tuple[int, bool], int]
         if found == stops:
             break
         stops = found
-    # A wait that is for nothing stays.
-    return [
-        wait | instruction.wait & ~explained
-        for wait, instruction, explained in zip(
-            wanted, code.instructions, code.explained, strict=True
-        )
-    ]
+    # A wait that is for nothing stays, and so does one for barriers that keep their number.
+    for at, one in enumerate(code.instructions):
+        for number in range(SASS_BARRIERS):
+            if one.wait >> number & 1:
+                setters = code.explained.get((at, number), ())
+                is_end = bool(setters) and at == code.last[at]
+                if not is_end and all(given.get(setter) == number for setter in setters):
+                    wanted[at] |= 1 << number
+    return wanted

@@ -2,8 +2,8 @@
 
 What an instruction waits for is read from the input. Where several share a number, a wait is for
 those whose registers the instruction names. A wait that stands at the end of a block although
-nothing there names the registers is for what follows. If a loop follows, the barrier is in use up
-to the head of the loop.
+nothing there names the registers is for what follows. If the code goes back from there, the
+barrier is in use up to the head of the loop.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from cubinspec_generated.codes import (
     SASS_NO_BARRIER,
     SASS_STALL_MASK,
     SASS_STALL_SHIFT,
+    SASS_WARPSYNC_COLLECTIVE,
 )
 from cubinspec_generated.tables.sass import LONG, ORDERED
-from cubinspec_writer.linker.finalizer.flow import followers
+from cubinspec_writer.linker.finalizer.flow import blocks, followers, visiting_order
 from cubinspec_writer.linker.finalizer.operands import registers, writes_predicate
 
 TYPE_CHECKING = False
@@ -39,8 +40,6 @@ class Lifetime:
         number: the barrier.
         passed: mask of the instructions that do not wait for it although it is pending.
         ended: mask of the instructions that wait for it.
-        heads: those of the last that two such lifetimes cannot share: for operands, heads of loops;
-            for results, those that wait because of what may follow.
         end: number of the instruction behind all of these.
         waits: numbers of the instructions that wait for it, whatever it shares its number with.
         user: the instruction of the same block that waits; -1: none does.
@@ -53,7 +52,6 @@ class Lifetime:
         "base",
         "end",
         "ended",
-        "heads",
         "is_general",
         "is_long",
         "is_result",
@@ -74,7 +72,6 @@ class Lifetime:
         self.base = self.end = at
         self.passed = 0
         self.ended = 0
-        self.heads = 0
         self.waits: list[int] = []
         self.user = -1
         self.is_general = False
@@ -88,7 +85,6 @@ class Lifetime:
             "end",
             "passed",
             "ended",
-            "heads",
             "waits",
             "user",
             "is_general",
@@ -101,69 +97,72 @@ class Lifetime:
         """Whether it is pending when an instruction has waited."""
         return self.at == at or (self.base <= at and bool(self.passed >> at - self.base & 1))
 
-    def meets(self, other: Lifetime) -> bool:
-        """Whether both are pending in front of an instruction that does not wait for both.
+    def is_there(self, at: int) -> bool:
+        """Whether it is pending in front of an instruction."""
+        return self.base <= at and bool((self.passed | self.ended) >> at - self.base & 1)
 
-        They also meet in `heads` of both.
-        """
+    def meets(self, other: Lifetime) -> bool:
+        """Whether both are pending in front of an instruction that does not wait for both."""
         passed, ended, distance = other.passed, other.ended, self.base - other.base
-        heads = other.heads
         if distance > 0:
             passed >>= distance
             ended >>= distance
-            heads >>= distance
         else:
             passed <<= -distance
             ended <<= -distance
-            heads <<= -distance
-        return bool(self.passed & (passed | ended) or self.ended & passed or self.heads & heads)
+        return bool(self.passed & (passed | ended) or self.ended & passed)
 
 
 class Code:
     """A function: its blocks, the registers of its instructions, and when they start.
 
-    A block also ends behind an EXIT that not all threads take.
+    Instructions are counted in the order in which the finalizer goes through the blocks.
 
     Attributes:
+        places: for every instruction its number in the code as it is.
         instructions: all of them.
         after: for every instruction those that can follow.
         last: for every instruction the last one of its block.
         waits: for every barrier the instructions that wait for it.
         registers: for every instruction what it writes and reads.
-        explained: for every instruction those of its waits that are for a barrier.
+        explained: instruction and barrier that it waits for -> what set it: the instruction, and
+            whether for its result.
         clock: for every instruction the cycles in front of it, without waits, if code ran straight.
     """
 
     __slots__ = (
-        "_leads",
-        "_loops",
+        "_collective",
         "after",
         "clock",
         "explained",
         "instructions",
         "last",
+        "places",
         "registers",
         "waits",
     )
 
     def __init__(self, instructions: list[Instruction]) -> None:
-        self.instructions = instructions
-        self.after = followers(instructions)
+        after = followers(instructions)
+        heads = blocks(instructions, after)
+        ends = [*heads[1:], len(instructions)]
+        order = visiting_order(heads, after)
+        self.places = [at for block in order for at in range(heads[block], ends[block])]
+        new = [0] * len(instructions)
+        for index, at in enumerate(self.places):
+            new[at] = index
+        self.instructions = instructions = [instructions[at] for at in self.places]
+        self.after = [[new[to] for to in after[at]] for at in self.places]
         self.registers = [registers(instruction) for instruction in instructions]
-        count = len(instructions)
-        heads = {to for at, after in enumerate(self.after) for to in after if to != at + 1}
-        self._loops = {to for at, after in enumerate(self.after) for to in after if to <= at}
-        self.last = [count - 1] * count
-        end = count - 1
-        for at in range(count - 2, -1, -1):
-            is_exit = instructions[at].opcode == SASS_EXIT
-            if at + 1 in heads or is_exit or self.after[at] != [at + 1]:
-                end = at
-            self.last[at] = end
-        self._leads: dict[int, set[int]] = {}
+        self.last = [
+            new[ends[block] - 1] for block in order for _ in range(heads[block], ends[block])
+        ]
+        self._collective = [
+            at for at, one in enumerate(instructions) if one.opcode == SASS_WARPSYNC_COLLECTIVE
+        ]
         self.waits: list[list[int]] = [[] for _ in range(SASS_BARRIERS)]
         self.clock: list[int] = []
-        self.explained = [0] * count
+        self.explained: dict[tuple[int, int], list[tuple[int, bool]]] = {}
         cycles = 0
         for at, instruction in enumerate(instructions):
             self.clock.append(cycles)
@@ -173,21 +172,11 @@ class Code:
                     if instruction.wait >> number & 1:
                         self.waits[number].append(at)
 
-    def leads(self, start: int, to: int) -> bool:
-        """Whether an instruction can run after another one."""
-        end = self.last[start]
-        if start <= to <= end:
-            return True
-        found = self._leads.get(end)
-        if found is None:
-            found = self._leads[end] = set()
-            waiting = list(self.after[end])
-            while waiting:
-                last = self.last[waiting.pop()]
-                if last not in found:
-                    found.add(last)
-                    waiting += self.after[last]
-        return self.last[to] in found
+    def is_collective(self, life: Lifetime) -> bool:
+        """Whether a barrier is pending where threads of other blocks are waited for."""
+        return any(
+            life.is_there(at) for first in self._collective for at in range(first, first + 3)
+        )
 
     def names(self, life: Lifetime, at: int) -> bool:
         """Whether an instruction has to wait for the registers of a lifetime."""
@@ -208,14 +197,17 @@ class Code:
         return not life.is_long and at == self.last[at] and not self.names(life, at)
 
     def measure(self, life: Lifetime, stops: list[int]) -> list[int]:
-        """Fill in how long a barrier is in use when `stops` wait for it; which of them do."""
+        """Fill in how long a barrier is in use when `stops` wait for it; which of them do.
+
+        One that has to be waited for in every round of a loop is in use up to its head.
+        """
         pieces, reached = self.walk(life.at, stops)
         heads = [
             to
             for at in reached
             if at == self.last[at] and not self.names(life, at)
             for to in self.after[at]
-            if to in self._loops
+            if to <= at
         ]
         base = min((*(first for first, _ in pieces), *heads), default=life.at)
         passed = ended = 0
@@ -223,13 +215,10 @@ class Code:
             passed |= (1 << beyond - base) - (1 << first - base)
         for at in reached:
             ended |= 1 << at - base
+        passed &= ~ended
         for at in heads:
             passed |= 1 << at - base
-        life.base, life.passed, life.ended = base, passed & ~ended, ended
-        life.heads = 0
-        for at in reached:
-            if self.waits_for_all(life, at) if life.is_result else at in self._loops:
-                life.heads |= 1 << at - base
+        life.base, life.passed, life.ended = base, passed, ended
         life.end = base + (passed | ended).bit_length()
         return reached
 
@@ -271,7 +260,7 @@ def set_barriers(code: Code) -> list[Lifetime]:
                 life = Lifetime(at, instruction.opcode, number, is_result)
                 life.waits = code.measure(life, code.waits[number])
                 for wait in life.waits:
-                    code.explained[wait] |= 1 << number
+                    code.explained.setdefault((wait, number), []).append((at, is_result))
                 found.append(life)
     return found
 

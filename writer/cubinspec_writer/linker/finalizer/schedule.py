@@ -84,12 +84,13 @@ def waits_enough(instructions: list[Instruction], assigned: list[Assignment]) ->
     """
     code = Code(instructions)
     stops: list[list[int]] = [[] for _ in range(SASS_BARRIERS)]
-    for at, (_, _, wait) in enumerate(assigned):
+    for at, place in enumerate(code.places):
+        wait = assigned[place][2]
         for number in range(SASS_BARRIERS):
             if wait >> number & 1:
                 stops[number].append(at)
     for life in set_barriers(code)[1:]:
-        write, read, _ = assigned[life.at]
+        write, read, _ = assigned[code.places[life.at]]
         new = write if life.is_result else read
         if new == SASS_NO_BARRIER:
             return False
