@@ -6,7 +6,7 @@ takes the first of these numbers:
 * for operands that are read when their block has ended, the one of others of this block;
 * 5 for a result that takes long and is used in another block; such results share it, and the rest
   of the code leaves it alone in all blocks where one is pending;
-* one whose barriers all wait at the very instruction where this one waits;
+* one whose barriers all wait at the very instruction of the block where this one waits;
 * the lowest that no barrier has that is pending here, or in front of the next block on a way that
   was gone before: from 2 on for a result that takes long, up to 4 for what is not waited for in its
   block;
@@ -138,7 +138,7 @@ class _Chooser:
             for number, active in enumerate(numbers.active):
                 if any(self._leaves_together(other, life) for other in active):
                     return number
-        elif not (life.is_long and leaves and not numbers.is_taken(life, SASS_SHARED_BARRIER)):
+        elif not leaves or (life.is_long and numbers.is_taken(life, SASS_SHARED_BARRIER)):
             shared = self._shared(life, numbers)
             if shared >= 0:
                 return shared
@@ -250,9 +250,10 @@ def assign(instructions: list[Instruction]) -> tuple[list[Assignment], str]:
         number = life.number
         if not _is_same(life, again, gone, old, new):
             number = chooser.choose(again, new)
+            leaves_short = life.is_result and life.user < 0 and not life.is_long
             if chooser.choose(life, old) != life.number:
                 doubts.append("a barrier in the input is not the expected one")
-            elif life.is_result and life.user < 0 and new.is_pending(again, number):
+            elif leaves_short and new.is_pending(again, number):
                 doubts.append("a result that other blocks use shares its barrier")
             if number != life.number and code.is_collective(life):
                 doubts.append("other barriers are pending where threads wait for each other")
