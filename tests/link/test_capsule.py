@@ -6,9 +6,9 @@ import struct
 
 import pytest
 
+from cubinspec_generated import columns
 from cubinspec_writer.linker import UnsupportedLinkError
 from cubinspec_writer.linker.finalizer.capsules import patch, records
-from cubinspec_writer.linker.library.fields import ACTIONS
 from cubinspec_writer.linker.model import OutSection, Reloc, Symbol
 
 _CONSTANT = 0x10004
@@ -68,7 +68,7 @@ def test_a_value_lies_in_the_last_unit_of_its_instruction() -> None:
 
 
 def test_relocations_that_do_not_fit_are_refused() -> None:
-    assert 0x1FFFF not in ACTIONS
+    assert 0x1FFFF not in columns.ACTIONS
     with pytest.raises(UnsupportedLinkError):
         _relocated(1, 0x4F)
     with pytest.raises(UnsupportedLinkError):

@@ -212,6 +212,19 @@ ACTIONS: dict[int, tuple[tuple[str, int, int, str, int], ...]] = {
 }
 """What applying a type does: kind, first bit, width, value and right shift in order."""
 
+WHOLE_ADDRESSES: dict[int, int] = {
+    0x1: 4,
+    0x2: 8,
+    0x46: 4,
+    0x4c: 1,
+    0x10002: 8,
+    0x10003: 4,
+    0x10004: 2,
+    0x10005: 4,
+    0x10010: 1,
+}
+"""Bytes that a type writes that always writes an address into whole bytes, and no more."""
+
 KEEP: dict[int, tuple[str, ...]] = {
     0x0: ('global',),
     0x1: ('global', 'function', 'handle'),

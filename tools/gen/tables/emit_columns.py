@@ -5,7 +5,7 @@ Making the rows of a large table takes longer than a small link, which needs a f
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +57,16 @@ def emit_columns(tables: Tables) -> dict[Path, str]:
             "What applying a type does: kind, first bit, width, value and right shift in order.",
         ),
         _mapping(
+            "WHOLE_ADDRESSES",
+            "int",
+            {
+                entry["type"]: entry["actions"][0]["width"] // 8
+                for entry in types
+                if "apply" not in entry and _is_whole_address(entry["actions"])
+            },
+            "Bytes that a type writes that always writes an address into whole bytes, and no more.",
+        ),
+        _mapping(
             "KEEP",
             "tuple[str, ...]",
             {entry["type"]: kept[entry["keep"]] for entry in types if kept[entry["keep"]]},
@@ -77,6 +87,14 @@ def emit_columns(tables: Tables) -> dict[Path, str]:
     ]
     parts += _ranks(tables["sections"].data)
     return {FILE: _HEAD.format(sources=sources) + "\n".join(parts)}
+
+
+def _is_whole_address(actions: Sequence[Mapping[str, Any]]) -> bool:
+    if len(actions) != 1:
+        return False
+    (action,) = actions
+    is_address = (action["value"], action["shift"]) == ("abs", 0) and action["kind"] != "clear"
+    return is_address and action["bit"] == 0 and action["width"] % 8 == 0
 
 
 def _ranks(sections: Mapping[str, Any]) -> Iterator[str]:

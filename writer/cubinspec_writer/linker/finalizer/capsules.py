@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from cubinspec_generated import columns
 from cubinspec_generated.codes import (
     CAPSULE_COUNT,
     CAPSULE_COUNT_SHIFT,
@@ -33,7 +34,7 @@ from cubinspec_generated.codes import (
     SIZEOF_CAPSULE_HEADER,
 )
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
-from cubinspec_writer.linker.library.fields import ACTIONS, field_value, write_field
+from cubinspec_writer.linker.library.fields import actions_of, field_value, write_field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -166,8 +167,8 @@ def patch(
         if length < CAPSULE_UNIT:
             continue
         place = at + length - CAPSULE_UNIT + reloc.offset % CAPSULE_UNIT
-        actions = ACTIONS.get(reloc.r_type)
-        if actions is None:
+        actions = actions_of(reloc.r_type)
+        if reloc.r_type not in columns.ACTIONS:
             raise UnsupportedLinkError(f"a Mercury relocation of type {reloc.r_type:#x}")
         for action in actions:
             if place + (action.bit + action.width + 7) // 8 > at + length:

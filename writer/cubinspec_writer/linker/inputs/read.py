@@ -58,6 +58,8 @@ _UNTYPED = (SHT_PROGBITS, SHT_CUDA_CONSTANT)
 _DATA_MASK = SHF_ALLOC | SHF_EXECINSTR | SHF_CUDA_MERCURY
 #: Offsets in capsules count in Mercury code, so that the section's size is no limit.
 _LARGEST_OFFSET = (1 << 32) - 1
+#: Inputs up to this size are held a second time while their sections are cut out.
+_WHOLE_BYTES = 64 << 20
 
 
 def open_object(data: Buffer, name: str) -> Elf:
@@ -158,7 +160,8 @@ def _sections(elf: Elf, mercury: bool) -> list[InSection]:
     _check_alignments(elf, {align for _, _, align in kinds})
     if max([at + size for _, _, _, _, at, size, _, _, _, _ in rows]) > elf.size:
         elf.check_bodies()
-    data: Any = elf.data
+    # Nearly all bytes are asked for, so one read is enough unless they are too many.
+    data: Any = bytes(elf.data) if elf.size <= _WHOLE_BYTES else elf.data
     # Sections that are not in the file, by type first: few are of such a type.
     empty = {(kind, flags) for kind, flags, _ in kinds if not occupies_file(kind, flags)}
     empty_types = {kind for kind, _ in empty}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from cubinspec_generated import columns
 
 TYPE_CHECKING = False
@@ -25,7 +27,11 @@ class Action:
 #: Types that only clear a field, and only when its target is gone.
 CLEARING = frozenset(t for t, when in columns.APPLY.items() if when == "target_dropped")
 
-ACTIONS = {t: tuple(Action(*a) for a in rows) for t, rows in columns.ACTIONS.items()}
+
+@cache
+def actions_of(r_type: int) -> tuple[Action, ...]:
+    """The bit fields that relocations of a type write; most links have few types."""
+    return tuple(Action(*row) for row in columns.ACTIONS.get(r_type, ()))
 
 
 def is_clear(r_type: int) -> bool:
@@ -35,7 +41,7 @@ def is_clear(r_type: int) -> bool:
 
 def clear(target: OutSection, offset: int, r_type: int) -> None:
     """Clear the field of a relocation whose target was dropped."""
-    for action in ACTIONS[r_type]:
+    for action in actions_of(r_type):
         write_field(target.data, offset, action, 0)
 
 

@@ -30,8 +30,8 @@ from cubinspec_generated.codes import (
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.inputs.options import debugger_sees
 from cubinspec_writer.linker.library.fields import (
-    ACTIONS,
     CLEARING,
+    actions_of,
     field_value,
     read_field,
     write_field,
@@ -77,17 +77,6 @@ _DRIVERS = "driver's"
 _STAYING = {
     kind: frozenset(t for t, kinds in columns.KEEP.items() if kind in kinds)
     for kind in {kind for kinds in columns.KEEP.values() for kind in kinds}
-}
-#: Types that write an address into whole bytes at their offset, and how many.
-_WHOLE = {
-    r_type: actions[0].width // 8
-    for r_type, actions in ACTIONS.items()
-    if len(actions) == 1
-    and (actions[0].value, actions[0].shift) == ("abs", 0)
-    and actions[0].kind != "clear"
-    and actions[0].bit == 0
-    and actions[0].width % 8 == 0
-    and r_type not in columns.APPLY
 }
 
 READS = (
@@ -324,14 +313,14 @@ class _Values:
             address = addresses.get(symbol)
             if address is None:
                 address = addresses[symbol] = self._address(target, symbol)
-            width = _WHOLE.get(r_type)
+            width = columns.WHOLE_ADDRESSES.get(r_type)
             if width is not None:
                 if from_field:
                     addend += int.from_bytes(data[offset : offset + width], "little")
                 value = (address + addend) & ((1 << 8 * width) - 1)
                 data[offset : offset + width] = value.to_bytes(width, "little")
                 continue
-            actions = ACTIONS.get(r_type, ())
+            actions = actions_of(r_type)
             if columns.APPLY.get(r_type) == "lockstep":
                 for action in actions if self._runs_in_lockstep() else ():
                     value = addend if action.value == "addend" else 0
