@@ -15,6 +15,7 @@ from cubinspec.cli import main
 from cubinspec.report.callgraph import JoinedCalls, Node, call_graph
 from cubinspec.report.callgraph_text import dot_text, drawing, tree_lines
 from cubinspec.report.layered import Arrow, Box, Layout, rows_of
+from cubinspec.report.stack import INDIRECT, RECURSION
 
 DATA = Path(__file__).parents[1] / "data" / "cubins"
 SAMPLES = sorted(DATA.glob("*.cubin"))
@@ -37,7 +38,7 @@ def test_the_deepest_path_takes_what_the_linker_stated():
         for node in graph.nodes:
             if node.stated is not None:
                 depth = graph.depth(node)
-                assert (depth.open, depth.stack) == ("", node.stated), (sample.name, node)
+                assert (depth.open, depth.stack) == (None, node.stated), (sample.name, node)
                 compared += 1
     assert compared > 500
 
@@ -54,13 +55,13 @@ def test_a_path_and_its_frames():
 def test_recursion_and_pointers_are_named():
     graph = graph_of(REL)
     by_name = {node.name: node for node in graph.nodes}
-    assert graph.depth(by_name["direct"]).open == "recursion: recursive → recursive"
-    assert graph.depth(by_name["never_returns"]).open == ""
+    assert graph.depth(by_name["direct"]).open == (RECURSION, ("recursive", "recursive"))
+    assert graph.depth(by_name["never_returns"]).open is None
     assert {n.name for n in by_name["indirect"].edges["may call"]} == {
         *("leaf", "weak_leaf", "recursive")
     }
     alone = Node("f", "function", signatures=["#ii"])
-    assert JoinedCalls([alone]).depth(alone).open == "indirect call in f"
+    assert JoinedCalls([alone]).depth(alone).open == (INDIRECT, ("f",))
 
 
 def test_files_are_joined_by_name():
@@ -101,7 +102,7 @@ def test_a_deep_chain_and_a_wide_circle_need_no_recursion():
     assert len(list(tree_lines(graph, [nodes[-50]]))) == 50
     nodes[-1].link("calls", nodes[0])
     circle = JoinedCalls(nodes[-3:])
-    assert circle.depth(nodes[-1]).open.startswith("recursion: ")
+    assert circle.depth(nodes[-1]).open[0] == RECURSION
 
 
 def test_every_sample_has_a_tree_and_well_formed_pictures():

@@ -30,7 +30,8 @@ LINES = "-lineinfo"
 _DEBUG = frozenset(("-g", LINES))
 _NUMBER = re.compile(r"(?<![\w.$])(0x[0-9a-f]+|\d+)(?![\w.$'])")
 #: Parts of lines whose numbers do not matter to who runs the code.
-_NOISY = ("virtual_sm", "toolkit_version", "erased", "dropped", "value:")
+#: ", 0xfffffff" starts a list of the call graph; one that is empty says nothing.
+_NOISY = ("virtual_sm", "toolkit_version", "erased", "dropped", "value:", ", 0xfffffff")
 _NOISY_SECTIONS = ("debug", ".note", ".merc.", ".rela.nv.merc")
 #: Parts of lines from which the YAML form derives a second number.
 DERIVED = ("CBANK_PARAM_SIZE", "header:", "CUDA_ACCELERATOR_TARGET")

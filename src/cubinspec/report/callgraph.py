@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from cubinspec.report import stack
 from cubinspec_generated.codes import ST_BIND_SHIFT, STB_LOCAL
 
 TYPE_CHECKING = False
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from cubinspec.model.cubin import Cubin
     from cubinspec.model.function import Function
     from cubinspec.model.symbol import SymbolList
+    from cubinspec.report.stack import Reason
 
 #: Kinds of edges.
 CALLS = "calls"
@@ -84,13 +86,13 @@ class Depth:
         stack: bytes of stack along the path, as far as they are told.
         below: the next function of the path.
         barriers: most barriers that any function on any path states.
-        open: why the stack is not known; empty when it is.
+        open: why the stack is not known; ``None`` when it is.
     """
 
     stack: int
     below: Node | None
     barriers: int
-    open: str
+    open: Reason | None
 
 
 class JoinedCalls:
@@ -147,33 +149,33 @@ class JoinedCalls:
     def _measure(self, start: Node) -> None:
         """Walk everything below a function, callees first; no recursion, paths may be long."""
         path: dict[Node, None] = {}
-        circles: dict[Node, str] = {}
+        circles: dict[Node, Reason] = {}
         todo: list[tuple[Node, bool]] = [(start, True)]
         while todo:
             node, entering = todo.pop()
             if not entering:
                 del path[node]
-                self._depths[node] = self._sum(node, circles.get(node, ""))
+                self._depths[node] = self._sum(node, circles.get(node))
             elif node in path:
                 members = list(path)
                 ring = members[members.index(node) :]
-                text = "recursion: " + " → ".join(m.name for m in (*ring, node))
+                reason = stack.RECURSION, tuple(member.name for member in (*ring, node))
                 for member in ring:
-                    circles.setdefault(member, text)
+                    circles.setdefault(member, reason)
             elif node not in self._depths:
                 path[node] = None
                 todo.append((node, False))
                 todo += [(callee, True) for callee in reversed(node.called())]
 
-    def _sum(self, node: Node, circle: str) -> Depth:
+    def _sum(self, node: Node, circle: Reason | None) -> Depth:
         below = {c: self._depths[c] for c in node.called() if c in self._depths}
         deepest = max(below, key=lambda callee: below[callee].stack, default=None)
         barriers = max([node.barriers or 0, *(depth.barriers for depth in below.values())])
-        reason = circle or next((depth.open for depth in below.values() if depth.open), "")
+        reason = circle or next((depth.open for depth in below.values() if depth.open), None)
         if node.kind == EXTERNAL:
-            reason = f"external {node.name}"
+            reason = stack.EXTERNAL, (node.name,)
         elif node.signatures and not node.edges.get(MAY_CALL):
-            reason = reason or f"indirect call in {node.name}"
+            reason = reason or (stack.INDIRECT, (node.name,))
         own = (node.frame if node.frame is not None else node.stated) or 0
         under = 0 if deepest is None else below[deepest].stack
         return Depth(own + under, deepest, barriers, reason)
@@ -331,6 +333,6 @@ def _node_record(calls: JoinedCalls, node: Node, numbers: dict[Node, int]) -> di
         "path_stack": None if depth.open else depth.stack,
         "path_barriers": depth.barriers,
         "path_next": None if depth.below is None else numbers[depth.below],
-        "stack_unknown": depth.open or None,
+        "stack_unknown": None if depth.open is None else stack.reason_record(depth.open),
         "indirect_signatures": node.signatures,
     }

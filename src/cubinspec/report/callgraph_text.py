@@ -15,6 +15,7 @@ from cubinspec.report.callgraph import (
 )
 from cubinspec.report.layered import Arrow, Box, svg
 from cubinspec.report.names import readable
+from cubinspec.report.stack import reason_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,10 +67,11 @@ def _by_kind(item: tuple[Node, str]) -> int:
 
 
 def _line(calls: JoinedCalls, node: Node, name_of: NameOf) -> str:
-    return f"{name_of(node.name)}  {facts(calls, node)}".rstrip()
+    said = facts(calls, node, mangled=name_of is str)
+    return f"{name_of(node.name)}  {said}".rstrip()
 
 
-def facts(calls: JoinedCalls, node: Node) -> str:
+def facts(calls: JoinedCalls, node: Node, *, mangled: bool = False) -> str:
     """Registers, stack and barriers of a function in words."""
     if node.kind in (EXTERNAL, SYSTEM):
         return node.kind
@@ -81,8 +83,8 @@ def facts(calls: JoinedCalls, node: Node) -> str:
         words.append(f"frame {node.frame}")
     if node.stated is not None:
         words.append(f"stack {node.stated}")
-    elif depth.open:
-        words.append(f"stack unknown ({depth.open})")
+    elif depth.open is not None:
+        words.append(f"stack unknown ({reason_text(depth.open, mangled=mangled)})")
     elif node.frame is not None or depth.stack:
         words.append(f"stack {depth.stack}")
     if depth.barriers:
