@@ -23,34 +23,59 @@ doc: |
   each. The sum is the number of instructions of the machine code in all
   functions seen, over twenty thousand. nvlink changes the section number and
   writes values of relocations into the instructions. What Mercury instructions
-  mean is not known, and tools before CUDA 12.9 wrote another form, without the
-  mark.
+  mean is not known. CUDA 12.8 has no mark in the head; all else is the same.
 doc-ref: https://docs.nvidia.com/cuda/cuda-binary-utilities/
 seq:
   - id: header
     type: capsule_header
+    if: is_marked
     doc: Fixed start of the section.
+  - id: unmarked_header
+    type: unmarked_capsule_header
+    if: is_unmarked
+    doc: Fixed start of the section in CUDA 12.8.
   - id: flags
     type: u4
     repeat: expr
     repeat-expr: |
-      num_flag_words < (_io.size - 12) / 4
+      num_flag_words < (_io.size - len_header) / 4
         ? num_flag_words
-        : ((_io.size - 12) / 4).as<s8>
+        : ((_io.size - len_header) / 4).as<s8>
+    if: is_marked or is_unmarked
     doc: One bit per item, lowest bit first; bits past the count are clear.
   - id: records
     type: record
     repeat: eos
-    if: header.mark == 0xc0000001
+    if: is_marked or is_unmarked
     doc: Records of the items whose bit is clear, in order.
   - id: other_records
     size-eos: true
     -opaque: capsule records
-    if: header.mark != 0xc0000001
+    if: not is_marked and not is_unmarked
     doc: Contents of unknown layout.
 instances:
+  second_word:
+    pos: 4
+    type: u4
+    -alias: true
+    doc: The mark, or the number of items of CUDA 12.8.
+  is_marked:
+    value: second_word == 0xc0000001
+    doc: The section has the form of CUDA 12.9 and later.
+  is_unmarked:
+    value: (second_word >> 30) == 1
+    doc: The section has the form of CUDA 12.8.
+  len_header:
+    value: 'is_marked ? 12.as<s8> : 8.as<s8>'
+    doc: Size of the fixed start.
+  num_items:
+    value: |
+      is_marked ? header.num_items.as<s8>
+        : is_unmarked ? (unmarked_header.marked_count & 0x3fffffff).as<s8>
+        : 0.as<s8>
+    doc: Number of items.
   num_flag_words:
-    value: ((header.num_items.as<s8> + 31) / 32).as<s8>
+    value: ((num_items + 31) / 32).as<s8>
     doc: Number of words that the bits of all items need.
 types:
   capsule_header:
@@ -61,10 +86,19 @@ types:
         doc: Index of the section with the machine code of the function.
       - id: mark
         type: u4
-        doc: 0xc0000001 since CUDA 12.9; older files have none.
+        doc: 0xc0000001.
       - id: num_items
         type: u4
         doc: Number of items, one or more machine instructions each.
+  unmarked_capsule_header:
+    doc: Fixed start of the section in CUDA 12.8.
+    seq:
+      - id: text_section
+        type: u4
+        doc: Index of the section with the machine code of the function.
+      - id: marked_count
+        type: u4
+        doc: Number of items in bits 0 to 29; bit 30 is set, bit 31 is clear.
   record:
     doc: One Mercury instruction, or a number of machine instructions.
     seq:

@@ -763,15 +763,17 @@ types:
             ? 3
             : plain_name == ".nv_debug_info_reg_type"
             ? 4
+            : plain_name == ".debug_line"
+            ? 5
             : 0
-        if: is_nv_debug_name
+        if: is_nv_debug_name or is_dwarf_name
         doc: Which of NVIDIA's debug sections it is.
       plain_kind:
         value: |
           is_text_name ? 18
             : is_constant_name ? 19
-            : is_dwarf_name ? 20
-            : is_nv_debug_name ? 17
+            : is_dwarf_name and plain_name != ".debug_line" ? 20
+            : is_nv_debug_name or is_dwarf_name ? 17
             : ofs_plain_name < _root.section_names._io.size
               and plain_name == ".nv.compat" ? 8
             : 21

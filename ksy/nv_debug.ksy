@@ -19,7 +19,9 @@ doc: |
   - `.nv_debug_line_sass`: which PTX line an instruction comes from, a DWARF
     line table whose file is the section above;
   - `.nv_debug_info_reg_sass`: which register holds a PTX register, and where;
-  - `.nv_debug_info_reg_type`: the PTX type of each entry of the former.
+  - `.nv_debug_info_reg_type`: the PTX type of each entry of the former;
+  - `.debug_line`: which line of the source an instruction comes from, a DWARF
+    line table with two operations of NVIDIA for inlined functions.
 
   The Mercury copies `.nv.merc.nv_debug_*` have the same layouts. The layouts
   of the last two were found by comparing sections with the PTX they come
@@ -33,7 +35,7 @@ params:
     doc: |
       Which of the sections it is: 1 `.nv_debug_ptx_txt`, 2
       `.nv_debug_line_sass`, 3 `.nv_debug_info_reg_sass`, 4
-      `.nv_debug_info_reg_type`, 0 another.
+      `.nv_debug_info_reg_type`, 5 `.debug_line`, 0 another.
 seq:
   - id: content
     type:
@@ -43,6 +45,7 @@ seq:
         2: line_tables
         3: register_tables
         4: register_type_tables
+        5: line_tables
         _: unknown_content
     doc: Contents by kind.
 types:
@@ -91,11 +94,22 @@ types:
             ? len_header.as<s8>
             : (_io.size - _io.pos).as<s8>
         type: line_header(version)
+        if: is_known
         doc: Parameters of the program and its files.
       - id: program
         type: line_operation(header.first_special, header.num_operands)
         repeat: eos
+        if: is_known
         doc: Operations that build the table of addresses and lines.
+      - id: other
+        size-eos: true
+        -opaque: DWARF
+        if: not is_known
+        doc: Of another version of DWARF, which no tool was seen to write.
+    instances:
+      is_known:
+        value: version >= 2 and version <= 4
+        doc: The table has the layout of DWARF 2 to 4.
   line_header:
     doc: Parameters of a line program.
     params:
@@ -149,6 +163,12 @@ types:
           section with the PTX text in relocatable files and in what nvlink
           makes of them; executables of ptxas name none and mean their only
           such section.
+      - id: ofs_names
+        type: u4
+        if: (_io.size - _io.pos) == 4
+        doc: |
+          Offset in `.debug_str` that those of the names of inlined functions
+          count from; only in tables that say what was inlined.
       - id: trailing
         size-eos: true
         -opaque: unclaimed
@@ -248,6 +268,18 @@ types:
         type: u1
         if: _io.size == 2 and code == extended_codes::mercury_mark
         doc: 1 and 0 in turn; meaning not established.
+      - id: context
+        type: leb128
+        if: _io.size > 2 and code == extended_codes::inlined_call
+        doc: |
+          Row of the same function that calls what follows, counted from 1; 0
+          when the code is not inlined.
+      - id: ofs_name
+        type: leb128
+        if: |
+          _io.size > 2 and code == extended_codes::inlined_call
+            or _io.size > 1 and code == extended_codes::set_function_name
+        doc: Name of the inlined function in `.debug_str`, from `ofs_names` on.
       - id: operands
         size-eos: true
         -opaque: line operands
@@ -376,16 +408,39 @@ enums:
     3:
       id: define_file
       -orig-id: DW_LNE_define_file
+    0x90:
+      id: inlined_call
+      -orig-id: DW_LNE_NVIDIA_inlined_call
+      doc: The rows that follow are of a function that is inlined.
+    0x91:
+      id: set_function_name
+      -orig-id: DW_LNE_NVIDIA_set_function_name
+      doc: Name of the function; documented, not seen in a file.
     0x92:
       id: mercury_mark
+      -orig-id: DW_LNE_MERCURY_MARK
       doc: A mark that only the Mercury copies of the section have.
   register_classes:
+    1:
+      id: condition
+      -orig-id: DEBUG_REGISTER_CONDITION
+      doc: C0; in `.debug_frame` only.
     2:
       id: predicate
+      -orig-id: DEBUG_REGISTER_PREDICATE
       doc: P0 to P6.
     5:
       id: general
+      -orig-id: DEBUG_REGISTER_GENERAL
       doc: R0 to R254.
+    9:
+      id: uniform_predicate
+      -orig-id: DEBUG_REGISTER_UNIFORM_PREDICATE
+      doc: UP0 to UP6.
+    11:
+      id: uniform
+      -orig-id: DEBUG_REGISTER_UNIFORM
+      doc: UR0 and up.
   register_types:
     0:
       id: b8

@@ -39,6 +39,14 @@ MAX_READABLE_NAME = 1 << 16
 #: Readable names per mangled character. Real ones stay below 10; names made to explode reach any.
 MAX_READABLE_RATIO = 64
 
+#: How often the bytes of a DWARF section may be read. Each entry reads its own bytes, a few of them
+#: twice, and tables are kept; forged references make every unit read a whole section.
+MAX_DWARF_READS = 64
+
+#: Bytes of one number of DWARF in a row. Real ones have ten at most, but names in another script
+#: look like a number; the longest path has 4096 bytes. The time for a number grows with the square.
+MAX_LEB128_RUN = 4097
+
 # --- containers -------------------------------------------------------------------------------
 
 #: Containers inside containers (wheel -> tar.gz -> ar -> object -> fatbin is five). Deeper nesting

@@ -50,6 +50,12 @@ CASES: dict[str, list[str]] = {
     "tree.header.txt": ["tree", "small.sm_100.exe.cubin", "header"],
     "tree.empty.txt": ["tree", "empty_module.sm_90.ewp.cubin"],
     "explain.txt": ["explain", *WORDS],
+    "lines.inlined.txt": ["lines", "inlined.sm_90.lineexe.cubin", "nested"],
+    "lines.registers.txt": ["lines", "lines.sm_90.debug.cubin", "weighted", "--pc", "0x2b0"],
+    "dump.debug.txt": ["dump", "--section", ".nv_debug_*_[srt]*", "small.sm_90.debug.cubin"],
+    "dump.lines.txt": ["dump", "--section", ".debug_[ls]*", "lines.sm_100.lineexe.cubin"],
+    "dump.dwarf.txt": ["dump", "--section", ".debug_[ail]*", "inlined.sm_110.debugexe.cubin"],
+    "ptx.embedded.txt": ["ptx", "lines.sm_75.lineexe.cubin", "small.sm_90.debug.cubin"],
 }
 
 

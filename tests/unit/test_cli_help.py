@@ -45,6 +45,7 @@ def test_the_example_runs(
     monkeypatch.chdir(tmp_path)
     Path("k.cubin").write_bytes(cubin())
     Path("r.cubin").write_bytes(cubin("calls.sm_90.rel.cubin"))
+    Path("lines.cubin").write_bytes(cubin("lines.sm_90.debug.cubin"))
     Path("lib.so").write_bytes(elf_host({".nv_fatbin": simple_fatbin()}))
     assert main(["to-yaml", "k.cubin", "-o", "k.yaml"]) == 0
     assert main(shlex.split(HELP[command].example)) == 0

@@ -28,6 +28,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "cubinspec.cli.images",
         "the images in a library, object, fatbin, wheel or archive, and where they are",
     ),
+    "host": (
+        "cubinspec.cli.host",
+        "which kernels and variables host code registers and uses, and for which GPUs they are",
+    ),
     "archs": (
         "cubinspec.cli.archs",
         "which GPUs a file runs on: cubin, same major number, family, or PTX",
@@ -67,6 +71,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "ptx": (
         "cubinspec.cli.ptx",
         "list the PTX in a file, print it, or write it to files",
+    ),
+    "lines": (
+        "cubinspec.cli.lines",
+        "from offsets of machine code to lines of PTX and source, and to PTX registers",
     ),
     "extract": (
         "cubinspec.cli.extract",

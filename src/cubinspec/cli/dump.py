@@ -101,6 +101,8 @@ def _value(key: str, value: Any) -> str:
 
 
 def _lines(content: dict[str, Any]) -> Iterator[str]:
+    from cubinspec.cli.dump_debug import PRINTERS
+
     for kind, body in content.items():
         if kind == "bytes":
             yield from _hex_lines(bytes.fromhex(body))
@@ -120,6 +122,10 @@ def _lines(content: dict[str, Any]) -> Iterator[str]:
         elif kind == "notes":
             for note in body:
                 yield _pairs({key: value for key, value in note.items() if key != "desc"})
+        elif kind == "reason":
+            yield f"this is not decoded: {printable(body)}"
+        elif kind in PRINTERS:
+            yield from PRINTERS[kind](body)
         else:
             for field in body:
                 yield _pairs(field)

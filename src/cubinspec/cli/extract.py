@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cubinspec.cli.walking import Targets
+    from cubinspec.cli.walking import Parts, Targets
     from cubinspec.containers import Image
 
 USAGE = "FILE... -o DIR [--arch SM] [--kind KIND] [--unique]"
@@ -55,12 +55,16 @@ def extract(
     targets: Targets | None = None,
     unique: bool = False,
     quiet: bool = False,
+    parts: Parts | None = None,
 ) -> int:
     """Write images to ``folder``; returns the exit status.
 
     A file appears under its name when it is complete. Names come from the innermost file or
     member, the position in it and the target; nothing in an archive can make them leave the
     folder.
+
+    Args:
+        parts: adds images that are inside of others.
     """
     from cubinspec.containers.arena import Arena
 
@@ -97,6 +101,7 @@ def extract(
         wanted=selected,
         targets=targets,
         expected=" or ".join(accepted or ("device code",)),
+        parts=parts,
     )
 
 
@@ -134,6 +139,8 @@ def _words_of(image: Image) -> tuple[str, str]:
             place += f".e{step.name.rsplit(' ', 1)[-1]}"
         elif step.kind == "cubin":
             place += f".{step.offset:#x}"
+        elif step.kind == "section":
+            place += step.name
     suffix = _SUFFIX.get(image.kind, "bin")
     safe = "".join(c if c.isalnum() or c in "._-+" else "_" for c in stem)
     safe = safe.encode()[:_MAX_STEM].decode(errors="ignore").lstrip(".")

@@ -79,6 +79,17 @@ HELP: dict[str, Help] = {
             "image": "the way to it: archive member, fatbin, entry",
         },
     ),
+    "host": Help(
+        "host lib.so",
+        {
+            "kind": "kernel, variable, managed variable, constant, texture, sampler or surface",
+            "registered": "start-up code gives the name to the CUDA runtime; in a linked file: the"
+            " name stands in its data",
+            "used": "host code uses it, as separate compilation notes; - when that is not told",
+            "code for": "targets of the images that define it",
+            "name": "the demangled name",
+        },
+    ),
     "archs": Help(
         "archs --require sm_90 lib.so",
         {
@@ -153,6 +164,19 @@ HELP: dict[str, Help] = {
             "options": "ptxas options stored with it",
             "image": "the way to it",
         },
+    ),
+    "lines": Help(
+        "lines lines.cubin saxpy",
+        {
+            "code": "offsets of the machine code in the function",
+            "ptx": "line of the PTX text in the cubin",
+            "source": "file and line",
+            "inlined into": "the lines that call it, the next one first",
+            "ptx register": "a register of the PTX text (with --pc)",
+            "part": "0 for its low 32 bits or all of it, 1 for its high 32 bits",
+            "register": "the register that holds it",
+        },
+        (_DONE, "1  the file could not be read, or has no lines of this code", _USAGE),
     ),
     "extract": Help("extract --arch 90 -o out lib.so"),
     "pack": Help("pack k.cubin=sm_90 -o new.fatbin", None, _EDIT),

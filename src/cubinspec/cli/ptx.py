@@ -43,6 +43,8 @@ _MOST_OPTIONS = 28
 
 def run(arguments: Arguments) -> int:
     """List, print or extract."""
+    from cubinspec.containers.embedded import with_embedded_ptx
+
     selected = architecture_filter(arguments)
     folder = arguments.value("--output")
     if folder is not None and arguments.flag("--print"):
@@ -50,14 +52,21 @@ def run(arguments: Arguments) -> int:
     if folder is not None:
         from cubinspec.cli.extract import extract
 
-        return extract(arguments.files(), folder, kinds=("ptx",), targets=selected)
+        return extract(
+            arguments.files(), folder, kinds=("ptx",), targets=selected, parts=with_embedded_ptx
+        )
 
     def wanted(image: Image) -> bool:
         return image.kind == "ptx"
 
     if arguments.flag("--print"):
         return for_each_image(
-            arguments.files(), _show, wanted=wanted, targets=selected, expected="PTX"
+            arguments.files(),
+            _show,
+            wanted=wanted,
+            targets=selected,
+            expected="PTX",
+            parts=with_embedded_ptx,
         )
     if arguments.wants_json:
         from cubinspec.cli.json_output import Records
@@ -69,6 +78,7 @@ def run(arguments: Arguments) -> int:
                 wanted=wanted,
                 targets=selected,
                 expected="PTX",
+                parts=with_embedded_ptx,
             )
     found: list[tuple[tuple[str, str], Row]] = []
 
@@ -78,7 +88,12 @@ def run(arguments: Arguments) -> int:
         found.append((image.place, row))
 
     status = for_each_image(
-        arguments.files(), visit, wanted=wanted, targets=selected, expected="PTX"
+        arguments.files(),
+        visit,
+        wanted=wanted,
+        targets=selected,
+        expected="PTX",
+        parts=with_embedded_ptx,
     )
     if arguments.flag("--csv"):
         write_csv(_HEAD, [row for _, row in found])

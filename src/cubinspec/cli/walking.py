@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cubinspec.containers.walk import Visit
 
     Wanted = Callable[[Image], bool]
+    Parts = Callable[[Iterable[Image]], Iterable[Image]]
 
 ARCH = Option("--arch", value="SM", help="only images of this target (sm_90, 90a, compute_90, …)")
 MATCH = Option(
@@ -91,6 +92,7 @@ def for_each_image(
     expected: str = "device code",
     on_file: Callable[[str], None] | None = None,
     visit: Visit | None = None,
+    parts: Parts | None = None,
 ) -> int:
     """Call ``action`` for every image in files, folders and archives.
 
@@ -102,6 +104,7 @@ def for_each_image(
         expected: what a file without any wanted image is said to lack.
         on_file: called before each file.
         visit: see :func:`cubinspec.images`.
+        parts: adds images that are inside of others.
 
     Returns:
         1 if anything could not be read or a file held nothing wanted, else 0.
@@ -125,7 +128,8 @@ def for_each_image(
             if on_file is not None:
                 on_file(file)
             try:
-                for image in images(file, visit=visit):
+                walked = images(file, visit=visit)
+                for image in walked if parts is None else parts(walked):
                     total += 1
                     progress.step(image)
                     if image.error is not None:

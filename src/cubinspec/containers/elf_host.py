@@ -35,8 +35,13 @@ from cubinspec_generated.codes import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from cubinspec.containers.source import Source
     from cubinspec.limits import Budget
+
+    #: index of the string table, offset of the name in it, st_shndx, st_value
+    HostSymbol = tuple[int, int, int, int]
 
 ELF_MAGIC = b"\x7fELF"
 _LITTLE_64, _LITTLE_32 = (ELFCLASS64, ELFDATA2LSB), (ELFCLASS32, ELFDATA2LSB)
@@ -64,6 +69,8 @@ _POINTER = _of_all_forms(Struct("<Q"), Struct("<I"))
 _SYMBOL_SHIFT = {ELFCLASS32: 8, ELFCLASS64: 32}
 #: Where ``e_machine`` ends, which stands behind ``e_ident`` and ``e_type``.
 _MACHINE_END = EI_NIDENT + 4
+#: Bytes of a symbol's name that are read; that of a registration is short.
+_MOST_NAME = 256
 #: Relocations read at a time; a large library has a million.
 _RELOCATIONS = 1 << 16
 
@@ -310,6 +317,19 @@ class ElfFrame:
         By the place in the section that they fill in.
         """
         found: dict[int, int] = {}
+        for place, _, (_, _, shndx, value), addend in self.references(index, _RELOCATIONS):
+            if SHN_UNDEF < shndx < len(self.sections):
+                _, kind, _, _, start, *_ = self.sections[shndx]
+                if kind != SHT_NOBITS:
+                    found[place] = self.base + start + value + addend
+        return found
+
+    def references(self, index: int, most: int) -> Iterator[tuple[int, int, HostSymbol, int]]:
+        """The relocations of section ``index``: place, type, symbol and addend.
+
+        Args:
+            most: relocations that are read of one table.
+        """
         record, symbol = _RELA[self.form], _SYMBOL[self.form]
         shift = _SYMBOL_SHIFT[self.form[0]]
         budget = self.budget
@@ -317,8 +337,8 @@ class ElfFrame:
         for _, sh_type, _, _, offset, size, sh_link, sh_info, _, _ in self.sections:
             if sh_type != SHT_RELA or sh_info != index or sh_link >= len(self.sections):
                 continue
-            _, _, _, _, symbols_offset, symbols_size, *_ = self.sections[sh_link]
-            size = min(size, _RELOCATIONS * record.size)
+            _, _, _, _, symbols_offset, symbols_size, strings, *_ = self.sections[sh_link]
+            size = min(size, most * record.size)
             data = self._source.read(self.base + offset, size)
             whole = data[: len(data) // record.size * record.size]
             budget.spend("work", len(whole) // record.size)
@@ -328,15 +348,20 @@ class ElfFrame:
                 if at + symbol.size > symbols_size or len(raw) != symbol.size:
                     continue
                 if self.form[0] == ELFCLASS64:
-                    _, _, _, shndx, value, _ = symbol.unpack(raw)
+                    name, _, _, shndx, value, _ = symbol.unpack(raw)
                 else:
-                    _, value, _, _, _, shndx = symbol.unpack(raw)
-                if not SHN_UNDEF < shndx < len(self.sections):
-                    continue
-                _, kind, _, _, start, *_ = self.sections[shndx]
-                if kind != SHT_NOBITS:
-                    found[place] = self.base + start + value + addend
-        return found
+                    name, value, _, _, _, shndx = symbol.unpack(raw)
+                kind = info & (1 << shift) - 1
+                yield place, kind, (strings, name, shndx, value), addend
+
+    def symbol_name(self, symbol: HostSymbol) -> str:
+        """The name of a symbol; empty when it has none that can be read."""
+        strings, name, _, _ = symbol
+        if not name or strings >= len(self.sections):
+            return ""
+        _, _, _, _, offset, size, *_ = self.sections[strings]
+        text = self._source.read(self.base + offset + name, min(_MOST_NAME, max(size - name, 0)))
+        return text.partition(b"\0")[0].decode("utf-8", "surrogateescape")
 
 
 def cubin_length(source: Source, offset: int, budget: Budget | None = None) -> int:

@@ -21,7 +21,8 @@ class Step(FrozenValue):
 
     Attributes:
         kind: ``file``, ``member`` (of an archive), ``compressed`` (a single compressed file),
-            ``fatbin``, ``entry`` or ``cubin`` (one that lies bare in a host file).
+            ``fatbin``, ``entry``, ``cubin`` (one that lies bare in a host file) or ``section``
+            (of a cubin).
         name: path, member name, or ``fatbin 3``.
         offset: bytes from the start of the thing that the step before names.
         size: bytes there.
@@ -84,6 +85,7 @@ class Image:
         stored_size: bytes it takes in its container, without padding where that is known.
         compression: ``none``, ``zstd``, ``lz4``, ``lz4-frame`` or ``zlib``.
         entry: header of its fatbin entry; ``None`` outside of fatbins.
+        module: the name under which the host object registers it; empty when that is not said.
         error: what is wrong with it; ``None`` for images that look right so far. Asking for more
             (``arch``) can show that one is broken.
     """
@@ -99,6 +101,7 @@ class Image:
         "entry",
         "error",
         "kind",
+        "module",
         "provenance",
         "stored_size",
     )
@@ -116,11 +119,13 @@ class Image:
         arch: str | None = None,
         error: CubinError | None = None,
         superseded: bool | None = False,
+        module: str = "",
     ) -> None:
         self.provenance: tuple[Step, ...] = provenance
         self.kind: str = kind
         self.entry: Entry | None = entry
         self.error = error
+        self.module: str = module
         self._source = source
         self._offset = offset
         self._size = size
@@ -306,6 +311,8 @@ class Image:
             "scrambled": self.scrambled,
             "provenance": [step.as_dict() for step in self.provenance],
         }
+        if self.module:
+            out["module"] = self.module
         if self.error is not None:
             out["error"] = self.error.as_dict()
         return out

@@ -200,7 +200,7 @@ def _search(source: Source, steps: tuple[Step, ...], kind: str) -> Iterator[Imag
             )
             number += 1
             superseded = host.superseded(section, wrapper)
-            at = yield from _container(source, (*steps, step), at, size, superseded)
+            at = yield from _container(source, (*steps, step), at, size, superseded, host.module)
         elif is_cubin_header(head):
             try:
                 length = cubin_length(source, at, source.budget)
@@ -241,7 +241,12 @@ def _lost(source: Source, steps: tuple[Step, ...], wrapper: Wrapper) -> Image:
 
 
 def _container(
-    source: Source, steps: tuple[Step, ...], offset: int, size: int, superseded: bool | None
+    source: Source,
+    steps: tuple[Step, ...],
+    offset: int,
+    size: int,
+    superseded: bool | None,
+    module: str,
 ) -> Generator[Image, None, int]:
     """Images of one container; returns where the search goes on."""
     at = offset + fatbin.CONTAINER.size
@@ -251,7 +256,14 @@ def _container(
             at = entry.payload_offset + entry.payload_size
             number = entry.number + 1
             step = Step("entry", f"entry {entry.number}", entry.offset - offset, at - entry.offset)
-            yield Image((*steps, step), entry.kind_name, source, entry=entry, superseded=superseded)
+            yield Image(
+                (*steps, step),
+                entry.kind_name,
+                source,
+                entry=entry,
+                superseded=superseded,
+                module=module,
+            )
     except CubinError as error:
         yield _fault((*steps, Step("entry", f"entry {number}", at - offset)), error)
     return at

@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     from cubinspec.containers.source import Source
 
 SECTION = ".nvFatBinSegment"
+#: Holds the name under which an object registers its code, a linked file those of its objects.
+MODULE_SECTION = "__nv_module_id"
+#: A longer section was not written by nvcc for one object.
+_MAX_MODULE = 1 << 12
 #: PE names end after eight characters.
 _PE_SECTION = SECTION[:8]
 #: Where linked device code is, and where the inputs of a device link are. PE names end early.
@@ -86,9 +90,10 @@ class Host:
         wrappers: in file order.
         tables: start and end of large symbol tables and debug information that no segment loads:
             half of some libraries, and nothing that could be given to a driver.
+        module: the name under which it registers its code; empty when it says none or several.
     """
 
-    __slots__ = ("_has_final", "_has_link", "regions", "tables", "wrappers")
+    __slots__ = ("_has_final", "_has_link", "module", "regions", "tables", "wrappers")
 
     def __init__(self, source: Source, kind: str) -> None:
         self._has_final: bool | None = None
@@ -96,6 +101,7 @@ class Host:
         self.regions: list[tuple[int, int, str]] = []
         self.wrappers: list[Wrapper] = []
         self.tables: list[tuple[int, int]] = []
+        self.module = ""
         try:
             if kind == "elf":
                 self._read_elf(source)
@@ -155,9 +161,16 @@ class Host:
         if not frame.sections:
             self._search_segments(source, frame)
             return
-        for index, (_, sh_type, *_) in enumerate(frame.sections):
-            if sh_type != SHT_NOBITS and frame.name(index) == SECTION:
+        for index, (_, sh_type, _, _, offset, size, *_) in enumerate(frame.sections):
+            if sh_type == SHT_NOBITS:
+                continue
+            name = frame.name(index)
+            if name == SECTION:
                 self._search_section(source, frame, index)
+            elif name == MODULE_SECTION and size <= _MAX_MODULE:
+                modules = [text for text in source.read(offset, size).split(b"\0") if text]
+                if len(modules) == 1:
+                    self.module = modules[0].decode("utf-8", "replace")
 
     def _search_segments(self, source: Source, frame: ElfFrame) -> None:
         for kind, flags, offset, address, size in frame.segments:

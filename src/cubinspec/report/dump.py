@@ -10,6 +10,14 @@ from cubinspec.format.sections import CALLGRAPH_TYPES, INFO_TYPES, PROTOTYPE_TYP
 from cubinspec.model.symbol import SymbolList
 from cubinspec_generated import records
 from cubinspec_generated.codes import (
+    CAPSULE_COUNT,
+    CAPSULE_COUNT_SHIFT,
+    CAPSULE_MARK,
+    CAPSULE_SHORT,
+    CAPSULE_SHORT_BYTES,
+    CAPSULE_UNIT,
+    CAPSULE_UNITS_MASK,
+    CAPSULE_UNMARKED,
     SHT_CUDA_MERC_SYMTAB,
     SHT_NOTE,
     SHT_STRTAB,
@@ -22,6 +30,7 @@ from cubinspec_generated.tables import symbols as symbol_table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from cubinspec.model.callgraph import CallGraph, Edge, Signature
@@ -31,6 +40,8 @@ if TYPE_CHECKING:
     from cubinspec.model.section import Section
     from cubinspec.model.symbol import Symbol
 
+#: Bytes of the word with which a counting record of a capsule starts.
+_LEN_COUNT = 2
 #: Bodies of fixed-size records: heads, then the record that repeats to the end.
 _RECORD_BODIES = {
     "rel_action": (
@@ -149,12 +160,26 @@ def content(cubin: Cubin, section: Section) -> dict[str, Any]:
         return {"callgraph": _callgraph(cubin.callgraph_of(section.index))}
     if sh_type in PROTOTYPE_TYPES:
         return {"prototypes": [_signature(s) for s in cubin.prototypes_of(section.index)]}
+    if section.body == "nv_debug":
+        from cubinspec.report.debug import debug_content
+
+        return debug_content(cubin, section)
+    if section.body == "dwarf":
+        return _dwarf(cubin, section)
     if sh_type == SHT_NOTE:
         return {"notes": [note_record(note) for note in cubin.notes_of(section.index)]}
     fields = _fields(section)
     if fields is not None:
         return {"fields": fields}
     return {"bytes": section.data.hex()}
+
+
+def _dwarf(cubin: Cubin, section: Section) -> dict[str, Any]:
+    if section.name.endswith(".debug_str"):
+        return {"strings": _strings(section.data)}
+    from cubinspec.report.dwarf import dwarf_content
+
+    return dwarf_content(cubin, section)
 
 
 def _fields(section: Section) -> list[dict[str, Any]] | None:
@@ -204,20 +229,40 @@ def _uidx(data: bytes) -> list[dict[str, Any]] | None:
 
 
 def _capsule(data: bytes) -> list[dict[str, Any]] | None:
-    """A Mercury capsule: the head, one bit per item, and the records as bytes.
+    """A Mercury capsule: the head, one bit per item, and the records, each with its bytes.
 
-    The spec has types for the records (``ksy/capmerc.ksy``); ``cubinspec tree`` shows them.
+    A record that counts says how many machine instructions the one behind it becomes.
     """
-    head = records.CAPSULE_HEADER
-    if len(data) < head.size:
+    head, names = records.CAPSULE_HEADER, records.CAPSULE_HEADER_FIELDS
+    old, old_names = records.UNMARKED_CAPSULE_HEADER, records.UNMARKED_CAPSULE_HEADER_FIELDS
+    if len(data) < old.size:
         return None
-    fields = dict(zip(records.CAPSULE_HEADER_FIELDS, head.unpack_from(data), strict=True))
-    end = head.size + 4 * ((fields["num_items"] + 31) // 32)
-    return [
-        fields,
-        {"flags": data[head.size : end].hex()},
-        {"offset": min(end, len(data)), "bytes": data[end:].hex()},
-    ]
+    fields = dict(zip(old_names, old.unpack_from(data), strict=True))
+    number = fields["marked_count"] ^ CAPSULE_UNMARKED
+    at = old.size
+    if fields["marked_count"] == CAPSULE_MARK and len(data) >= head.size:
+        fields = dict(zip(names, head.unpack_from(data), strict=True))
+        number, at = fields["num_items"], head.size
+    elif number >= CAPSULE_UNMARKED:
+        return None
+    end = min(at + 4 * ((number + 31) // 32), len(data))
+    return [fields, {"flags": data[at:end].hex()}, *_capsule_records(data, end)]
+
+
+def _capsule_records(data: bytes, at: int) -> Iterator[dict[str, Any]]:
+    while at < len(data):
+        first = data[at]
+        record: dict[str, Any] = {"offset": at}
+        if first & CAPSULE_COUNT == CAPSULE_COUNT:
+            size = _LEN_COUNT
+            word = int.from_bytes(data[at : at + size], "little")
+            record["num_instructions"] = word >> CAPSULE_COUNT_SHIFT
+        elif first & CAPSULE_SHORT:
+            size = CAPSULE_SHORT_BYTES
+        else:
+            size = max((first & CAPSULE_UNITS_MASK) * CAPSULE_UNIT, 1)
+        yield record | {"bytes": data[at : at + size].hex()}
+        at += size
 
 
 def _symbols_of(cubin: Cubin, section: Section) -> SymbolList:

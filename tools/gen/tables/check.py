@@ -638,6 +638,8 @@ def fatbin_rules(tables: Tables) -> Iterator[Fault]:
     for key in ("magics", "kinds", "wrapper_versions"):
         yield from _value_faults(data[key], (key,))
     yield from _value_faults(data["flags"], ("flags",), key="mask")
+    yield from duplicates(data["host_sections"], "pattern", ("host_sections",))
+    yield from duplicates(data["registrations"], "name", ("registrations",))
 
 
 def constants_rules(tables: Tables) -> Iterator[Fault]:

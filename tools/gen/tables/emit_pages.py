@@ -222,6 +222,14 @@ def _sections(data: Mapping[str, Any]) -> list[str]:
     ]
 
 
+_PATTERNS: list[Column] = [("name", _named("pattern")), *_VALUES[2:]]
+_REGISTRATIONS: list[Column] = [
+    ("name", _named("name")),
+    ("registers", _get("registers")),
+    *_VALUES[3:],
+]
+
+
 def _symbols(data: Mapping[str, Any]) -> list[str]:
     other = data["other"]
     fields: list[Column] = [
@@ -230,7 +238,6 @@ def _symbols(data: Mapping[str, Any]) -> list[str]:
         ("set for others", _named("object_name")),
         *_BITS[3:],
     ]
-    known: list[Column] = [("name", _named("pattern")), *_VALUES[2:]]
     return [
         *_section("Types (st_info bits 0 to 3)", _VALUES, data["types"]),
         *_section("Binds (st_info bits 4 to 7)", _VALUES, data["binds"]),
@@ -238,7 +245,7 @@ def _symbols(data: Mapping[str, Any]) -> list[str]:
         *_section("Visibilities", _VALUES, other["visibilities"]),
         *_section("Memory spaces", _VALUES, other["spaces"]),
         *_section("Special section indices", _VALUES, data["special_sections"]),
-        *_section("Symbols with a fixed name", known, data["well_known"]),
+        *_section("Symbols with a fixed name", _PATTERNS, data["well_known"]),
     ]
 
 
@@ -428,6 +435,8 @@ def _fatbin(data: Mapping[str, Any]) -> list[str]:
         *_section("Kinds of entry", _VALUES, data["kinds"]),
         *_section("Flags of an entry", _MASKS, data["flags"]),
         *_section("Versions of the wrapper", _VALUES, data["wrapper_versions"]),
+        *_section("Sections of host files", _PATTERNS, data["host_sections"]),
+        *_section("Functions that register names", _REGISTRATIONS, data["registrations"]),
     ]
 
 

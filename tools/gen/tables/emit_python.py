@@ -359,6 +359,22 @@ def _fatbin(table: Table, module: _Module) -> None:
         _names(data["wrapper_versions"], "value", 1),
         "Versions of the wrapper in .nvFatBinSegment.",
     )
+    module.mapping(
+        "HOST_USES",
+        "dict[str, tuple[str, str]]",
+        [
+            (repr(row["pattern"]), repr((row["use"], row["linkage"])))
+            for row in data["host_sections"]
+            if "use" in row
+        ],
+        "Sections of a host file with names that it uses: what they are of, and their linkage.",
+    )
+    module.mapping(
+        "REGISTRATIONS",
+        "dict[str, str]",
+        [(repr(row["name"]), repr(row["registers"])) for row in data["registrations"]],
+        "Functions that register names of device code: what the names are of.",
+    )
 
 
 def _sass(table: Table, module: _Module) -> None:

@@ -1,4 +1,4 @@
-# Generated from ksy/tables/fatbin.yaml (sha256 6dbddc5675c65566) by tools.gen; do not edit.
+# Generated from ksy/tables/fatbin.yaml (sha256 8b3aee004b6f8699) by tools.gen; do not edit.
 """Fat binaries."""
 
 KINDS: dict[int, str] = {
@@ -36,3 +36,23 @@ WRAPPER_VERSIONS: dict[int, str] = {
     0x2: 'DEVICE_LINKED',
 }
 """Versions of the wrapper in .nvFatBinSegment."""
+
+HOST_USES: dict[str, tuple[str, str]] = {
+    '.nvHRKE': ('kernel', 'external'),
+    '.nvHRKI': ('kernel', 'internal'),
+    '.nvHRDE': ('variable', 'external'),
+    '.nvHRDI': ('variable', 'internal'),
+    '.nvHRCE': ('constant', 'external'),
+    '.nvHRCI': ('constant', 'internal'),
+}
+"""Sections of a host file with names that it uses: what they are of, and their linkage."""
+
+REGISTRATIONS: dict[str, str] = {
+    '__cudaRegisterFunction': 'kernel',
+    '__cudaRegisterVar': 'variable',
+    '__cudaRegisterManagedVar': 'managed variable',
+    '__cudaRegisterHostVar': 'host variable',
+    '__cudaRegisterTexture': 'texture',
+    '__cudaRegisterSurface': 'surface',
+}
+"""Functions that register names of device code: what the names are of."""

@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sections.yaml (sha256 f2384425a785376c) by tools.gen; do not edit.
+# Generated from ksy/tables/sections.yaml (sha256 6e6a51d9005a31d5) by tools.gen; do not edit.
 """Sections."""
 
 from cubinspec_generated.rows import (
@@ -168,6 +168,7 @@ KINDS: tuple[SectionKind, ...] = (
     SectionKind('.nv.uft', 'uft', 'sass', True, 1879048206, 1879048206, 6, 'symtab', 'function_symbol', (128,), 128, ''),
     SectionKind('.nv.udt', 'udt', 'data', True, 1879048210, 1879048210, 3, 'none', 'none', (8, 1, 2, 4, 16), 0, ''),
     SectionKind('.nv.uidx', 'uidx', 'uidx', False, 1879048208, 1879048208, 0, 'none', 'none', (1,), 0, ''),
+    SectionKind('.debug_line', 'debug_line', 'nv_debug', False, 1, 1, 0, 'none', 'none', (1,), 0, ''),
     SectionKind('.debug_*', 'dwarf', 'dwarf', True, 1, 1, 0, 'none', 'none', (1,), 0, ''),
     SectionKind('.nv_debug_ptx_txt*', 'debug_ptx', 'nv_debug', False, 1, 1, 0, 'none', 'none', (1,), 0, ''),
     SectionKind('.nv_debug_line_sass', 'debug_line_sass', 'nv_debug', False, 1, 1, 0, 'none', 'none', (1,), 0, ''),
@@ -194,6 +195,7 @@ KINDS: tuple[SectionKind, ...] = (
     SectionKind('.nv.merc.nv.udt.entry', 'merc_udt_entry', 'uft', False, 1879048212, 1879048212, 268435456, 'merc_symtab', 'none', (8,), 32, 'udt_entry'),
     SectionKind('.nv.merc.nv.uidx', 'merc_uidx', 'uidx', False, 1879048208, 1879048208, 268435456, 'none', 'none', (1,), 0, 'uidx'),
     SectionKind('.nv.merc.nv.udt', 'merc_udt', 'data', True, 1879048210, 1879048210, 268435459, 'none', 'none', (8, 1, 2, 4, 16), 0, 'udt'),
+    SectionKind('.nv.merc.debug_line', 'merc_debug_line', 'nv_debug', False, 1, 1, 268435456, 'none', 'none', (1,), 0, 'debug_line'),
     SectionKind('.nv.merc.debug_*', 'merc_dwarf', 'dwarf', True, 1, 1, 268435456, 'none', 'none', (1,), 0, 'dwarf'),
     SectionKind('.nv.merc.nv_debug_ptx_txt*', 'merc_debug_ptx', 'nv_debug', False, 1, 1, 268435456, 'none', 'none', (1,), 0, 'debug_ptx'),
     SectionKind('.nv.merc.nv_debug_line_sass', 'merc_debug_line_sass', 'nv_debug', False, 1, 1, 268435456, 'none', 'none', (1,), 0, 'debug_line_sass'),
@@ -206,16 +208,16 @@ EXACT: dict[str, SectionKind] = {kind.pattern: kind for kind in KINDS if not kin
 """Kind of a whole section name."""
 
 PREFIXES: tuple[tuple[str, SectionKind], ...] = (
-    ('.nv.merc.nv.constant.entry_image_header_indices.', KINDS[87]),
-    ('.nv.merc.nv.constant.optimizer.', KINDS[88]),
-    ('.nv.merc.nv.shared.reserved.', KINDS[90]),
-    ('.nv.merc.nv_debug_ptx_txt', KINDS[96]),
-    ('.nv.merc.nv.resolvedrela', KINDS[83]),
-    ('.nv.capmerc.nv.uft.rel.', KINDS[75]),
+    ('.nv.merc.nv.constant.entry_image_header_indices.', KINDS[88]),
+    ('.nv.merc.nv.constant.optimizer.', KINDS[89]),
+    ('.nv.merc.nv.shared.reserved.', KINDS[91]),
+    ('.nv.merc.nv_debug_ptx_txt', KINDS[98]),
+    ('.nv.merc.nv.resolvedrela', KINDS[84]),
+    ('.nv.capmerc.nv.uft.rel.', KINDS[76]),
     ('.nv.shared.reserved.', KINDS[60]),
-    ('.nv.capmerc.text.', KINDS[74]),
-    ('.nv.merc.nv.info.', KINDS[80]),
-    ('.nv_debug_ptx_txt', KINDS[70]),
+    ('.nv.capmerc.text.', KINDS[75]),
+    ('.nv.merc.nv.info.', KINDS[81]),
+    ('.nv_debug_ptx_txt', KINDS[71]),
     ('.nv.resolvedrela', KINDS[16]),
     ('.nv.constant10.', KINDS[47]),
     ('.nv.constant11.', KINDS[48]),
@@ -225,7 +227,7 @@ PREFIXES: tuple[tuple[str, SectionKind], ...] = (
     ('.nv.constant15.', KINDS[52]),
     ('.nv.constant16.', KINDS[53]),
     ('.nv.constant17.', KINDS[54]),
-    ('.nv.merc.debug_', KINDS[95]),
+    ('.nv.merc.debug_', KINDS[97]),
     ('.nv.constant0.', KINDS[37]),
     ('.nv.constant1.', KINDS[38]),
     ('.nv.constant2.', KINDS[39]),
@@ -237,12 +239,12 @@ PREFIXES: tuple[tuple[str, SectionKind], ...] = (
     ('.nv.constant8.', KINDS[45]),
     ('.nv.constant9.', KINDS[46]),
     ('.nv.constant.', KINDS[55]),
-    ('.nv.merc.rela', KINDS[84]),
+    ('.nv.merc.rela', KINDS[85]),
     ('.nv.uft.rel.', KINDS[65]),
     ('.nv.shared.', KINDS[59]),
     ('.nv.local.', KINDS[62]),
     ('.nv.info.', KINDS[9]),
-    ('.debug_', KINDS[69]),
+    ('.debug_', KINDS[70]),
     ('.text.', KINDS[56]),
     ('.rela', KINDS[17]),
     ('.rel', KINDS[18]),

@@ -8,6 +8,7 @@ are removed (rule D3).
 
 from __future__ import annotations
 
+from cubinspec.format.leb128 import sleb, uleb
 from cubinspec_generated.codes import (
     DW_LNE_END_SEQUENCE,
     DW_LNE_SET_ADDRESS,
@@ -131,24 +132,24 @@ class _Mover:
                 address += (code - self._base) // self._range * self._step
                 line += self._line_base + (code - self._base) % self._range
             elif code == DW_LNS_ADVANCE_PC:
-                value, at = _uleb(data, at)
+                value, at = uleb(data, at)
                 address += value * self._step
                 continue
             elif code == DW_LNS_ADVANCE_LINE:
-                value, at = _sleb(data, at)
+                value, at = sleb(data, at)
                 line += value
                 continue
             elif code in (DW_LNS_CONST_ADD_PC, DW_LNS_FIXED_ADVANCE_PC):
                 raise UnknownCodeError("a line table with other operations")
             elif code == DW_LNS_EXTENDED_OP:
-                size, place = _uleb(data, at)
+                size, place = uleb(data, at)
                 at = place + size
                 if data[place] != DW_LNE_END_SEQUENCE:
                     others += data[first:at]
                     continue
             elif code != DW_LNS_COPY:
                 for _ in range(self._operands[code - 1]):
-                    _, at = _uleb(data, at)
+                    _, at = uleb(data, at)
                 others += data[first:at]
                 continue
             last = data[first:at] if code == DW_LNS_EXTENDED_OP else b""
@@ -214,7 +215,7 @@ def _sequences(data: bytes, unit: int, at: int) -> list[Sequence]:
         code = data[at]
         at += 1
         if code == DW_LNS_EXTENDED_OP:
-            size, at = _uleb(data, at)
+            size, at = uleb(data, at)
             kind = data[at]
             if kind == DW_LNE_SET_ADDRESS:
                 address = at + 1
@@ -226,28 +227,10 @@ def _sequences(data: bytes, unit: int, at: int) -> list[Sequence]:
             at += 2
         elif code < base:
             for _ in range(operands[code - 1]):
-                _, at = _uleb(data, at)
+                _, at = uleb(data, at)
     if first < at:
         found.append((first, at, address))
     return found
-
-
-def _uleb(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:
-            return value, at
-
-
-def _sleb(data: bytes, at: int) -> tuple[int, int]:
-    start = at
-    value, at = _uleb(data, at)
-    bits = 7 * (at - start)
-    return value - (value >> bits - 1 << bits), at
 
 
 def _sleb_bytes(value: int) -> bytes:

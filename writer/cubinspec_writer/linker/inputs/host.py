@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 
+from cubinspec.containers.host_names import Patterns, host_names
 from cubinspec.errors import CubinError
 from cubinspec.values import ValueObject
 from cubinspec_generated.codes import STB_LOCAL
@@ -20,10 +21,6 @@ if TYPE_CHECKING:
 
     from cubinspec.containers.source import Source
     from cubinspec_writer.linker.model import Symbol
-
-_EXTERNAL, _INTERNAL, _MODULE = ".nvHRKE", ".nvHRKI", "__nv_module_id"
-#: A longer list of names was not written by nvcc.
-_MAX_NAMES = 1 << 26
 
 
 class HostObject(ValueObject):
@@ -55,75 +52,21 @@ class HostObject(ValueObject):
 
 def read_host_object(source: Source, path: str) -> HostObject:
     """Reads the names in a host ELF file; a file that cannot be read counts as one without any."""
-    from cubinspec.containers.elf_host import ElfFrame
-
-    found = HostObject(register_name(path))
     try:
-        frame = ElfFrame(source)
-        for index, header in enumerate(frame.sections):
-            name = frame.name(index)
-            _, _, _, _, offset, size, *_ = header
-            if name in (_EXTERNAL, _INTERNAL, _MODULE) and size <= _MAX_NAMES:
-                data = source.read(offset, size)
-                if name == _MODULE:
-                    found.register = _text(data.partition(b"\0")[0])
-                elif name == _INTERNAL:
-                    found.internal = _names(data)
-                elif data:
-                    found.external = _names(data)
+        names = host_names(source)
     except CubinError:
         return HostObject(register_name(path))
-    return found
+    used = {linkage: names.used("kernel", linkage) for linkage in ("external", "internal")}
+    return HostObject(
+        register_name(path) if names.module is None else names.module,
+        used["external"] or None,
+        used["internal"],
+    )
 
 
 def register_name(path: str) -> str:
     """The default name: the absolute path with `_` for all that is no letter or digit."""
     return "".join(c if c.isascii() and c.isalnum() else "_" for c in os.path.abspath(path))
-
-
-def _names(data: bytes) -> list[str]:
-    return [_text(name) for name in data.split(b"\0") if name]
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "surrogateescape")
-
-
-class Patterns:
-    """Patterns of names, in which `*` matches any text."""
-
-    def __init__(self, patterns: Iterable[str]) -> None:
-        self._exact: set[str] = set()
-        #: Text before the first star -> the other parts.
-        self._starred: dict[str, list[list[str]]] = {}
-        for pattern in patterns:
-            first, *rest = pattern.split("*")
-            if rest:
-                self._starred.setdefault(first, []).append(rest)
-            else:
-                self._exact.add(first)
-        self._lengths = sorted({len(first) for first in self._starred})
-
-    def fits(self, name: str) -> bool:
-        """Whether a pattern matches the whole name."""
-        if name in self._exact:
-            return True
-        return any(
-            _parts_follow(name, length, parts)
-            for length in self._lengths
-            for parts in self._starred.get(name[:length], ())
-        )
-
-
-def _parts_follow(name: str, at: int, parts: list[str]) -> bool:
-    """Whether the parts follow in this order from `at` on, the last one at the end of the name."""
-    *middle, last = parts
-    for part in middle:
-        found = name.find(part, at)
-        if found < 0:
-            return False
-        at = found + len(part)
-    return name.endswith(last) and len(name) - len(last) >= at
 
 
 class KernelFilter:

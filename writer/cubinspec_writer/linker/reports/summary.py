@@ -32,6 +32,7 @@ _PARTS = (
     ("constant", "constants"),
     ("global_init", "initial values"),
     ("dwarf", "debug data"),
+    ("nv_debug", "debug data"),
 )
 _REST = "tables"
 _HANDLES = (STT_CUDA_TEXTURE, STT_CUDA_SAMPLER, STT_CUDA_SURFACE)
