@@ -30,8 +30,9 @@ LINES = "-lineinfo"
 _DEBUG = frozenset(("-g", LINES))
 _NUMBER = re.compile(r"(?<![\w.$])(0x[0-9a-f]+|\d+)(?![\w.$'])")
 #: Parts of lines whose numbers do not matter to who runs the code.
-#: ", 0xfffffff" starts a list of the call graph; one that is empty says nothing.
-_NOISY = ("virtual_sm", "toolkit_version", "erased", "dropped", "value:", ", 0xfffffff")
+#: The size of an entry follows from the type of its section. ", 0xfffffff" starts a list of
+#: calls; one that is empty says nothing.
+_NOISY = ("virtual_sm", "toolkit_version", "erased", "dropped", "value:", ", 0xfffffff", "entsize:")
 _NOISY_SECTIONS = ("debug", ".note", ".merc.", ".rela.nv.merc")
 #: Parts of lines from which the YAML form derives a second number.
 DERIVED = ("CBANK_PARAM_SIZE", "header:", "CUDA_ACCELERATOR_TARGET")
