@@ -7,7 +7,7 @@ DEMO := $(addprefix $(SAMPLES)/,kernels.sm_75.exe.cubin cluster_sm90.sm_90.exe.c
   spills.sm_90.regs32exe.cubin tcgen05_sm100a.sm_100a.exe.cubin)
 WORKERS ?= auto
 
-.PHONY: fingerprint-proof help venv demo test test-corpus gen check-gen check-ide check-languages samples corpus link-cases link-stored link-sweep link-real link-sweep-ptx newuser bench bench-quick lint types \
+.PHONY: fingerprint-proof help venv demo test test-corpus gen check-gen check-ide check-languages samples corpus link-cases link-stored link-sweep link-real link-sweep-ptx newuser fuzz fuzz-quick bench bench-quick lint types \
   bless clean
 
 help: ## what can be made here
@@ -89,6 +89,18 @@ link-sweep-ptx: $(VENV)/.dev ## every form of PTX in eight places, linked by nvl
 
 newuser: $(VENV)/.dev ## build the package, install it elsewhere, try README and public wheels (CI=1: few)
 	$(PY) -m tools.newuser $(if $(CI),--ci) $(PYTHONS:%=--python %)
+
+$(VENV)/.fuzz: $(VENV)/.dev
+	$(PY) -m pip install --quiet --group fuzz
+	@touch $@
+
+fuzz: $(VENV)/.fuzz ## damage files for hours, half of them guided by coverage (HOURS=8), and count them
+	$(PY) -m tools.fuzz --hours $(or $(HOURS),1) --seed $$(date +%s) --guided --count; \
+	  status=$$?; $(PY) -m tools.fuzz --page; exit $$status
+
+fuzz-quick: $(VENV)/.dev ## hostile files, growth of the work, two minutes of the same mutants each time
+	$(PY) -m pytest -n $(WORKERS) tests/hostile
+	$(PY) -m tools.fuzz --minutes 2
 
 bench: $(VENV)/.bench ## measure against the peers and write docs/performance.md
 	$(PY) -m tools.bench

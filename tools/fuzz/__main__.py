@@ -1,138 +1,96 @@
-"""`python -m tools.fuzz --minutes N`: damage samples until something unexpected comes out.
+"""`python -m tools.fuzz`: damage files until something unexpected comes out of the package.
 
-Every run is reproducible: `--seed S --first I --runs 1` repeats run I of seed S. A damaged file
-that raises anything but a `CubinError`, takes too long or yields too much is stored with its story.
+    python -m tools.fuzz --minutes 2                  every target, the same mutants each time
+    python -m tools.fuzz --hours 8 --guided           also by coverage, with a kept corpus
+    python -m tools.fuzz --target cubin --seed 3 --first 12 --runs 1      one run again
+    python -m tools.fuzz --page                       docs/robustness.md out of what was counted
+
+A damaged file that raises anything but a `CubinError`, breaks a promise or takes too long is stored
+in `.cache/fuzz` with its story. `--count` adds what was run to `tools/fuzz/campaign.yaml`, out of
+which the page is written.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
-import hashlib
-import io
-import random
-import signal
+import re
+import subprocess
 import sys
-import tempfile
 import time
-import traceback
 from pathlib import Path
-from types import FrameType
 
-from cubinspec import Cubin, CubinError
-from cubinspec.cli import main as cubinspec
-from tools.corpus import samples
-from tools.fuzz.mutate import Mutator
-from tools.fuzz.walk import MAX_PRODUCED, walk_everything
+from tools.fuzz import report
+from tools.fuzz.run import STORE, mutants
+from tools.fuzz.targets import TARGETS
 
-COMMANDS = (["kernels", "--all"], ["dump"], ["tree"], ["coverage"], ["kernels", "--json"])
-SECONDS_PER_RUN = 20
-LARGEST_SAMPLE = 30_000
-"""Bytes; larger samples say little more and slow every run down."""
-
-STORE = Path(__file__).resolve().parents[2] / ".cache" / "fuzz"
+_UNITS = re.compile(r"stat::number_of_executed_units:\s+(\d+)")
+_EDGES = re.compile(r"cov: (\d+)")
 
 
-class TooSlowError(Exception):
-    """One run took longer than `SECONDS_PER_RUN`."""
+def guided(name: str, seconds: int) -> report.Count:
+    """Runs of a target in a process of their own, guided by coverage; the corpus is kept."""
+    corpus = STORE / "corpus" / name
+    options = [f"-max_total_time={seconds}", "-print_final_stats=1", "-max_len=65536"]
+    command = [sys.executable, "-m", "tools.fuzz.guided", name, str(corpus), *options]
+    begun = time.monotonic()
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    units, edges = _UNITS.search(done.stderr), _EDGES.findall(done.stderr)
+    findings = [line for line in done.stdout.splitlines() if str(STORE) in line]
+    for line in findings:
+        print(line, flush=True)
+    if units is None:
+        print(f"{name}: {done.stderr[-2000:]}", file=sys.stderr)
+        return report.Count(findings=1)
+    return report.Count(
+        guided_runs=int(units[1]),
+        guided_seconds=round(time.monotonic() - begun),
+        edges=max(map(int, edges), default=0),
+        findings=len(findings),
+    )
 
 
-class TooMuchError(Exception):
-    """One run yielded more than `MAX_PRODUCED` times its file."""
-
-
-class BadExitError(Exception):
-    """A command ended with a status that does not fit what it said."""
-
-
-def run_one(data: bytes, place: Path) -> None:
-    """Look at everything in one damaged file, and run every command on it.
-
-    Args:
-        place: where to write the file for the commands.
-
-    Raises:
-        Exception: what must not come out of it.
-    """
-    place.write_bytes(data)
-    for command in COMMANDS:
-        out, err = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            status = cubinspec([*command, str(place)])
-        if status != bool(err.getvalue()):
-            raise BadExitError(f"{' '.join(command)}: status {status}, {err.getvalue()!r}")
-    try:
-        walk = walk_everything(Cubin.parse(data, "fuzz.cubin"))
-    except CubinError:
-        return
-    if walk.produced > MAX_PRODUCED * len(data):
-        raise TooMuchError(f"{walk.produced} from {len(data)} bytes")
-
-
-def _too_slow(_signal: int, _frame: FrameType | None) -> None:
-    raise TooSlowError(f"more than {SECONDS_PER_RUN} s")
-
-
-def store(data: bytes, story: str, fault: BaseException, folder: Path) -> Path:
-    """Keep a file that broke something, and beside it how it was made and what happened."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{hashlib.sha256(data).hexdigest()[:12]}.cubin"
-    path.write_bytes(data)
-    trace = "".join(traceback.format_exception(fault))
-    path.with_suffix(".txt").write_text(f"{story}\n\n{trace}", encoding="utf-8")
-    return path
-
-
-def signature(fault: BaseException) -> tuple[str, str, int]:
-    """What makes two faults the same: kind, file and line of the innermost cause."""
-    while fault.__cause__ is not None:
-        fault = fault.__cause__
-    frame = traceback.extract_tb(fault.__traceback__)[-1]
-    return type(fault).__name__, frame.filename, frame.lineno or 0
+def seeded(name: str, options: argparse.Namespace, seconds: float) -> report.Count:
+    """Runs of a target in this process."""
+    begun = time.monotonic()
+    runs, found = mutants(name, options.seed, options.first, options.runs, seconds, options.folder)
+    return report.Count(runs=runs, seconds=round(time.monotonic() - begun), findings=len(found))
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tools.fuzz", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=1.0)
-    parser.add_argument("--runs", type=int, help="stop after so many runs")
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.fuzz",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--minutes", type=float, default=1.0, help="for all targets together")
+    parser.add_argument("--hours", type=float, help="the same in hours")
+    parser.add_argument("--runs", type=int, help="stop each target after so many runs")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--first", type=int, default=0, help="number of the first run")
-    parser.add_argument("--folder", type=Path, default=samples.CUBINS, help="files to damage")
-    parser.add_argument("--out", type=Path, default=STORE, help="where findings are kept")
+    parser.add_argument("--target", choices=TARGETS, action="append", help="only these targets")
+    parser.add_argument("--folder", type=Path, help="more files to damage: wheels, libraries")
+    parser.add_argument("--guided", action="store_true", help="half of the time with atheris")
+    parser.add_argument("--count", action="store_true", help="add what was run to campaign.yaml")
+    parser.add_argument("--page", action="store_true", help="write docs/robustness.md and stop")
     options = parser.parse_args()
-
-    files = [f for f in sorted(options.folder.glob("*.cubin")) if f.stat().st_size < LARGEST_SAMPLE]
-    if not files:
-        parser.error(f"no cubins in {options.folder}")
-    mutators: dict[Path, Mutator] = {}
-    found: dict[tuple[str, str, int], Path] = {}
-    signal.signal(signal.SIGALRM, _too_slow)
-    end = time.monotonic() + 60 * options.minutes
-    number = options.first
-    scratch = tempfile.TemporaryDirectory()
-    place = Path(scratch.name) / "fuzz.cubin"
-    while time.monotonic() < end and number - options.first != options.runs:
-        chance = random.Random(f"{options.seed}:{number}")
-        file = chance.choice(files)
-        if file not in mutators:
-            mutators[file] = Mutator(file.read_bytes())
-        data, story = mutators[file].mutate(chance)
-        signal.alarm(SECONDS_PER_RUN)
-        try:
-            run_one(data, place)
-        except Exception as fault:
-            signal.alarm(0)
-            key = signature(fault)
-            if key not in found:
-                told = f"{file.name}, seed {options.seed}, run {number}: {story}"
-                found[key] = store(data, told, fault, options.out)
-                print(f"{found[key]}: {told}\n  {fault}", flush=True)
-        finally:
-            signal.alarm(0)
-        number += 1
-    scratch.cleanup()
-    print(f"{number - options.first} runs, {len(found)} different findings")
-    return 1 if found else 0
+    if options.page:
+        report.write_page()
+        return 0
+    names = options.target or list(TARGETS)
+    seconds = 60 * (60 * options.hours if options.hours else options.minutes) / len(names)
+    findings = 0
+    for name in names:
+        counts = [seeded(name, options, seconds / 2 if options.guided else seconds)]
+        if options.guided:
+            counts.append(guided(name, max(int(seconds / 2), 1)))
+        for count in counts:
+            findings += count.findings
+            if options.count:
+                report.add(name, count)
+        told = ", ".join(f"{count.runs or count.guided_runs} runs" for count in counts)
+        print(f"{name}: {told}", flush=True)
+    print(f"{findings} findings")
+    return 1 if findings else 0
 
 
 if __name__ == "__main__":

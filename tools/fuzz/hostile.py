@@ -158,6 +158,21 @@ def _section(name: int, kind: int, flags: int, offset: int, size: int) -> bytes:
     return records.SECTION_HEADER_64.pack(name, kind, flags, 0, offset, size, 0, 0, 1, 0)
 
 
+def elf_host(sections: dict[str, bytes]) -> bytes:
+    """A shared object for x86-64 with these sections."""
+    names = b"\0" + b"".join(name.encode() + b"\0" for name in sections)
+    body = bytearray(_HEADER_64) + names
+    rows = [_section(0, 0, 0, 0, 0), _section(0, SHT_STRTAB, 0, _HEADER_64, len(names))]
+    at = 1
+    for name, data in sections.items():
+        body += bytes(-len(body) % 16)
+        rows.append(_section(at, SHT_PROGBITS, SHF_ALLOC, len(body), len(data)))
+        body += data
+        at += len(name) + 1
+    body[:_HEADER_64] = elf_header(EM_X86_64, len(body), len(rows), shstrndx=1)
+    return bytes(body) + b"".join(rows)
+
+
 def elf_one_name(n: int) -> bytes:
     """A host file of `n` sections that share one name of `64 * n` bytes."""
     names = b"\0" + b"n" * (64 * n) + b"\0"
@@ -238,17 +253,17 @@ def fatbin_containers(n: int) -> bytes:
 # -- text ----------------------------------------------------------------------------------------
 
 
-_YAML_HEAD = "cubin: 1\nheader: {type: ET_REL, arch: sm_90}\n"
+YAML_HEAD = "cubin: 1\nheader: {type: ET_REL, arch: sm_90}\n"
 
 
 def yaml_section(text: str) -> bytes:
     """A document about one section, of which `text` says more."""
-    return f"{_YAML_HEAD}contents:\n- {{section: .text.k, {text}}}\n".encode()
+    return f"{YAML_HEAD}contents:\n- {{section: .text.k, {text}}}\n".encode()
 
 
 def yaml_file_size(size: int) -> bytes:
     """A document that says how long its file is."""
-    return f"{_YAML_HEAD}contents: []\nfile_size: {size}\n".encode()
+    return f"{YAML_HEAD}contents: []\nfile_size: {size}\n".encode()
 
 
 #: What a line of a case may call.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 from struct import Struct
 
@@ -202,3 +202,99 @@ def _copy(data: bytearray, random: Random) -> str:
 
 
 _BLIND = (_flip, _flip, _overwrite, _truncate, _insert, _delete, _copy)
+
+
+class BytesMutator:
+    """Makes damaged variants of a file of any format.
+
+    Args:
+        data: a well-formed file.
+        dictionary: words that its format knows.
+    """
+
+    def __init__(self, data: bytes, dictionary: Sequence[bytes]) -> None:
+        self.data = data
+        self._dictionary = dictionary
+
+    def mutate(self, random: Random) -> tuple[bytes, str]:
+        """A damaged copy and the story of the damage; sums of tar headers are right again."""
+        data = bytearray(self.data)
+        story = []
+        for _ in range(random.choice((1, 1, 1, 2, 3, 8))):
+            step = random.choice((self._number, self._number, self._word, *_BLIND))
+            story.append(step(data, random))
+        if random.random() < _REPAIRED:
+            _repair_tar(data)
+        return bytes(data), "; ".join(story)
+
+    def _number(self, data: bytearray, random: Random) -> str:
+        """An aligned number, mostly one of the first ones."""
+        width = random.choice((1, 2, 4, 8))
+        end = min(len(data), random.choice((64, 600, len(data) + 1)))
+        at = random.randrange(end + 1) & -width
+        old = int.from_bytes(data[at : at + width], "little")
+        value = random.choice((*EDGES, old - 1, old + 1, len(data), len(data) - at))
+        data[at : at + width] = (value % (1 << 8 * width)).to_bytes(width, "little")
+        return f"{width} bytes at {at:#x} {old:#x} -> {value:#x}"
+
+    def _word(self, data: bytearray, random: Random) -> str:
+        word, at = random.choice(self._dictionary), random.randrange(len(data) + 1)
+        behind = at + random.choice((0, len(word)))
+        data[at:behind] = word
+        return f"{word!r} at {at:#x}"
+
+
+#: How often the sums of tar headers are put right: a wrong one ends the reading at once.
+_REPAIRED = 0.8
+_TAR_BLOCK, _TAR_MAGIC, _TAR_SUM = 512, slice(257, 262), slice(148, 156)
+
+
+def _repair_tar(data: bytearray) -> None:
+    for at in range(0, len(data) - _TAR_BLOCK + 1, _TAR_BLOCK):
+        block = data[at : at + _TAR_BLOCK]
+        if block[_TAR_MAGIC] == b"ustar":
+            block[_TAR_SUM] = b" " * 8
+            block[_TAR_SUM] = b"%06o\0 " % sum(block)
+            data[at : at + _TAR_BLOCK] = block
+
+
+class TextMutator:
+    """Makes damaged variants of a document, by lines and by words."""
+
+    def __init__(self, text: str, dictionary: Sequence[bytes]) -> None:
+        self.data = text.encode()
+        self._lines = text.splitlines(keepends=True)
+        self._dictionary = dictionary
+
+    def mutate(self, random: Random) -> tuple[bytes, str]:
+        """A damaged copy and the story of the damage."""
+        lines = list(self._lines)
+        story = []
+        for _ in range(random.choice((1, 1, 2, 4))):
+            at = random.randrange(len(lines))
+            kind = random.choice(("drop", "repeat", "swap", "word", "word", "word", "cut"))
+            story.append(f"{kind} line {at + 1}")
+            if kind == "drop" and len(lines) > 1:
+                del lines[at]
+            elif kind == "repeat":
+                lines[at:at] = [lines[at]] * random.choice((1, 1, 2, 50))
+            elif kind == "swap":
+                other = random.randrange(len(lines))
+                lines[at], lines[other] = lines[other], lines[at]
+            elif kind == "cut":
+                lines[at] = lines[at][: random.randrange(len(lines[at]) + 1)]
+            else:
+                lines[at] = self._changed(lines[at], random)
+        return "".join(lines).encode(), "; ".join(story)
+
+    def _changed(self, line: str, random: Random) -> str:
+        """The line with another word in the place of one."""
+        words = line.split(" ")
+        word = random.choice(self._dictionary).decode("latin-1")
+        number = str(random.choice((*EDGES, -1)))
+        given = random.choice(self._lines).split(" ")
+        punctuation = random.choice(("[", "]", "{", "}", ":", "-", "*a", "&a", "!", "|", "\t"))
+        words[random.randrange(len(words))] = random.choice(
+            (word, number, number, random.choice(given), punctuation)
+        )
+        return " ".join(words)

@@ -1,0 +1,78 @@
+"""The campaign itself: runs repeat, faults are found and kept, the page tells what was counted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from cubinspec.errors import CubinError
+from tools.fuzz import report, run
+from tools.fuzz.seeds import seeds
+from tools.fuzz.targets import TARGETS
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_a_target_takes_what_its_seeds_make(name: str) -> None:
+    runs, found = run.mutants(name, seed=1, first=0, runs=8, seconds=600, folder=None)
+    assert (runs, found) == (8, {})
+
+
+def test_a_planted_fault_is_found_once_and_its_run_can_be_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(data: bytes) -> None:
+        if len(data) % 3:
+            raise IndexError("planted")
+        raise CubinError("a refusal is no finding, but no target lets it out")
+
+    monkeypatch.setattr(run, "STORE", tmp_path)
+    monkeypatch.setitem(TARGETS, "containers", broken)
+    runs, found = run.mutants("containers", 0, 0, 40, 600, None)
+    assert runs == 40
+    assert {kind for kind, _, _ in found} == {"IndexError", "CubinError"}
+    stories = [path.with_suffix(".txt").read_text() for path in found.values()]
+    number = int(next(s for s in stories if "planted" in s).split("run ")[1].split(":")[0])
+    _, again = run.mutants("containers", 0, number, 1, 600, None)
+    assert set(again.values()) <= set(found.values())
+
+
+def test_mutants_are_the_same_each_time() -> None:
+    from random import Random
+
+    for name in ("containers", "cubin", "documents", "budgets"):
+        made = [[seed.mutate(Random(5))[0] for seed in seeds(name)[:3]] for _ in range(2)]
+        assert made[0] == made[1]
+
+
+def test_counts_add_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report, "COUNTS", tmp_path / "campaign.yaml")
+    report.add("cubin", report.Count(runs=3, edges=7))
+    report.add("cubin", report.Count(runs=4, edges=5, findings=1))
+    assert report.counts()["cubin"] == report.Count(runs=7, edges=7, findings=1)
+    assert "| 7 |" in report.page()
+
+
+def test_the_page_is_what_the_tool_writes() -> None:
+    assert report.PAGE.read_text(encoding="utf-8") == report.page()
+
+
+def test_a_case_is_small_and_tells_its_story() -> None:
+    cases = yaml.safe_load((Path(__file__).parent / "cases.yaml").read_text())["cases"]
+    assert len({case["name"] for case in cases}) == len(cases)
+    for case in cases:
+        assert case["story"]
+        assert len(case["make"]) < 200
+
+
+def test_programs_are_never_run_through_a_shell() -> None:
+    """SECURITY.md says so, and names the programs."""
+    root = Path(__file__).parents[2]
+    told = (root / "SECURITY.md").read_text()
+    for folder in ("src", "writer"):
+        for path in (root / folder).rglob("*.py"):
+            text = path.read_text()
+            assert "shell=True" not in text
+            assert "os.system" not in text
+    assert all(f"`{program}`" in told for program in ("ptxas", "gcc", "dot"))

@@ -1,0 +1,53 @@
+"""`python -m tools.fuzz.guided TARGET CORPUS [libFuzzer options]`: runs that new code guides.
+
+Atheris (libFuzzer for Python) sees which branches of the package an input reaches, and keeps and
+damages those inputs that reach new ones. Half of the new inputs come from the mutators that know
+the format. The campaign starts one such process for each target; alone it helps to look at one.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from random import Random
+
+
+def main() -> None:
+    """Fuzz one target until libFuzzer's options end it."""
+    import atheris
+
+    with atheris.instrument_imports(include=["cubinspec", "cubinspec_writer"]):
+        from tools.fuzz.targets import TARGETS
+    from tools.fuzz.mutate import BytesMutator
+    from tools.fuzz.run import STORE, signature, store
+    from tools.fuzz.seeds import dictionary, seeds
+
+    name, corpus, *options = sys.argv[1:]
+    target = TARGETS[name]
+    folder = Path(corpus)
+    folder.mkdir(parents=True, exist_ok=True)
+    if not any(folder.iterdir()):
+        for number, seed in enumerate(seeds(name)):
+            (folder / f"seed{number}").write_bytes(seed.data)
+    seen: set[object] = set()
+
+    def run(data: bytes) -> None:
+        try:
+            target(data)
+        except Exception as fault:
+            if (key := signature(fault)) not in seen:
+                seen.add(key)
+                print(f"{store(data, f'{name}, guided', fault, STORE / name)}: {fault}", flush=True)
+
+    def mutate(data: bytes, most: int, seed: int) -> bytes:
+        if seed % 2:
+            return bytes(atheris.Mutate(data, most))
+        made, _ = BytesMutator(data, dictionary()).mutate(Random(seed))
+        return made[:most]
+
+    atheris.Setup([sys.argv[0], str(folder), *options], run, custom_mutator=mutate)
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+"""Runs of one target: a seeded mutant, what came out of it, where a finding is kept."""
+
+from __future__ import annotations
+
+import hashlib
+import signal
+import time
+import traceback
+from pathlib import Path
+from random import Random
+from types import FrameType
+
+from tools.fuzz.seeds import seeds
+from tools.fuzz.targets import TARGETS
+
+SECONDS_PER_RUN = 20
+STORE = Path(__file__).resolve().parents[2] / ".cache" / "fuzz"
+
+#: Kind, file and line of a fault.
+Signature = tuple[str, str, int]
+
+
+class TooSlowError(Exception):
+    """One run took longer than `SECONDS_PER_RUN`."""
+
+
+def too_slow(_signal: int, _frame: FrameType | None) -> None:
+    """Handles the alarm that ends a run."""
+    raise TooSlowError(f"more than {SECONDS_PER_RUN} s")
+
+
+def signature(fault: BaseException) -> Signature:
+    """What makes two faults the same: kind, file and line of the innermost cause."""
+    while fault.__cause__ is not None:
+        fault = fault.__cause__
+    frame = traceback.extract_tb(fault.__traceback__)[-1]
+    return type(fault).__name__, frame.filename, frame.lineno or 0
+
+
+def store(data: bytes, story: str, fault: BaseException, folder: Path) -> Path:
+    """Keep a file that broke something, and beside it how it was made and what happened."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{hashlib.sha256(data).hexdigest()[:12]}.bin"
+    path.write_bytes(data)
+    trace = "".join(traceback.format_exception(fault))
+    path.with_suffix(".txt").write_text(f"{story}\n\n{trace}", encoding="utf-8")
+    return path
+
+
+def mutants(
+    name: str, seed: int, first: int, runs: int | None, seconds: float, folder: Path | None
+) -> tuple[int, dict[Signature, Path]]:
+    """Damage the seeds of a target until the time or the number of runs is spent.
+
+    Run N of a seed is the same on every machine.
+
+    Returns:
+        the number of runs, and the different findings with the files that show them.
+    """
+    target, sources = TARGETS[name], seeds(name, folder)
+    found: dict[Signature, Path] = {}
+    signal.signal(signal.SIGALRM, too_slow)
+    end = time.monotonic() + seconds
+    number = first
+    while time.monotonic() < end and number - first != runs:
+        chance = Random(f"{name}:{seed}:{number}")
+        data, story = chance.choice(sources).mutate(chance)
+        signal.alarm(SECONDS_PER_RUN)
+        try:
+            target(data)
+        except Exception as fault:
+            signal.alarm(0)
+            key = signature(fault)
+            if key not in found:
+                told = f"{name}, seed {seed}, run {number}: {story}"
+                found[key] = store(data, told, fault, STORE / name)
+                print(f"{found[key]}: {told}\n  {type(fault).__name__}: {fault}", flush=True)
+        finally:
+            signal.alarm(0)
+        number += 1
+    return number - first, found
