@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 #: Files of many small parts are written in pieces of this size.
 _BUFFER = 1 << 17
+#: Smaller pieces of a file are read together with what follows them, so much at once.
+_SMALL, _WINDOW = 1 << 12, 1 << 16
 #: Bytes of the random part of a temporary name.
 _RANDOM_BYTES = 8
 _MODE_BITS = 0o7777
@@ -60,12 +62,14 @@ class FileBytes:
         size: of the file.
     """
 
-    __slots__ = ("_file", "_path", "_size")
+    __slots__ = ("_file", "_path", "_size", "_window", "_window_start")
 
     def __init__(self, path: str, file: IO[bytes], size: int) -> None:
         self._path = path
         self._file = file
         self._size = size
+        self._window = b""
+        self._window_start = 0
 
     def __len__(self) -> int:
         return self._size
@@ -73,7 +77,15 @@ class FileBytes:
     def __getitem__(self, part: slice) -> bytes:
         """Bytes from a place to another, as of ``bytes``; every byte counts (no steps)."""
         start, stop, _ = part.indices(self._size)
-        return self._read(start, stop - start) if stop > start else b""
+        first = self._window_start
+        if first <= start and stop <= first + len(self._window):
+            return self._window[start - first : stop - first] if stop > start else b""
+        if stop - start > _SMALL:
+            return self._read(start, stop - start)
+        # sections stand one behind the other, and most of them are small
+        self._window = self._read(start, min(_WINDOW, self._size - start))
+        self._window_start = start
+        return self._window[: max(stop - start, 0)]
 
     def __bytes__(self) -> bytes:
         return self._read(0, self._size)

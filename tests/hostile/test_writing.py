@@ -30,6 +30,8 @@ SAMPLE = Path(__file__).parents[1] / "data" / "cubins" / "small.sm_90.exe.cubin"
 def piecewise(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file is so large that it is read in pieces."""
     monkeypatch.setattr(files, "READ_WHOLE_BYTES", 0)
+    monkeypatch.setattr(files, "_WINDOW", 64)
+    monkeypatch.setattr(files, "_SMALL", 32)
 
 
 @pytest.mark.usefixtures("piecewise")
