@@ -47,7 +47,7 @@ test: $(VENV)/.dev ## all tests that need no fetched corpus
 test-fingerprint-proof: $(VENV)/.dev ## fingerprints of all samples, rebuilt elsewhere and with one number changed (EVERY=9: of so many)
 	$(PY) -m tools.corpus.fingerprints $(if $(EVERY),--every $(EVERY))
 
-corpus: $(VENV)/.dev ## the tests on the fetched corpus (make corpus first)
+test-corpus: $(VENV)/.dev ## the tests on the fetched corpus (make corpus first)
 	$(PY) -m pytest -n $(WORKERS) -m corpus
 
 gen: $(VENV)/.dev ## write generated/ and ksy/cuda_codes.ksy from the spec (needs node)
