@@ -9,7 +9,17 @@ import pytest
 
 from cubinspec_writer.linker import Named, link
 from cubinspec_writer.linker.command import linker_note
-from tools.linkcases import outcomes, programs, ptxforms, ptxpage, ptxsweep, real, realpage, wheels
+from tools.linkcases import (
+    outcomes,
+    programs,
+    ptxforms,
+    ptxpage,
+    ptxsweep,
+    real,
+    realpage,
+    rules,
+    wheels,
+)
 
 WHEELS = real.ROOT / ".cache" / "wheels"
 
@@ -72,6 +82,33 @@ def test_forms_of_ptx_are_linked_as_nvlink_does(family: str, tmp_path: Path) -> 
     assert len(found) >= len(ptxsweep.PLACES)
 
 
+@pytest.mark.oracle("ptxas", "nvlink")
+@pytest.mark.parametrize(
+    ("family", "arch", "place", "option"),
+    [
+        ("sampler references", "100", "kernel", "-O0"),
+        ("shared data", "120a", "weak", "-r"),
+        ("constant data", "86", "weak", "-r"),
+        ("unified data", "90", "weak", "-r"),
+        ("dynamic shared data", "100", "recursion", "-g"),
+        (".attribute(.unified)", "90a", "recursion", "none"),
+    ],
+)
+def test_forms_with_an_option(
+    family: str, arch: str, place: str, option: str, tmp_path: Path
+) -> None:
+    number = [row.name for row in ptxforms.families()].index(family)
+    job = ptxsweep.Job(number, arch, (place,), (option,), tmp_path, single=False)
+    _, found = ptxsweep.run_job(job)
+    assert {result.kind for result in found} <= outcomes.ACCEPTED, found
+    assert len(found) == 1
+
+
+def test_differences_are_named_by_rules_that_exist() -> None:
+    known = {rule.id for rule in rules.load()}
+    assert {row[0] for row in ptxpage.NAMED} <= known
+
+
 def test_families_and_their_forms() -> None:
     rows = ptxforms.families()
     assert len(rows) >= 150
@@ -85,4 +122,3 @@ def test_families_and_their_forms() -> None:
 def test_the_page_of_the_sweep_has_every_family() -> None:
     text = ptxsweep.PAGE.read_text(encoding="utf-8")
     assert all(f"| `{row.name}` |" in text for row in ptxforms.families())
-    assert {"X1", "X6", "X9"} >= {rule for rule, _, _ in ptxpage.NAMED}

@@ -12,11 +12,15 @@ from tools.linkcases import outcomes
 from tools.linkcases.ptxforms import families
 
 #: What a difference is called that has a rule in linker/rules.yaml: rule, pattern of the detail,
-#: first target. The first that fits counts.
+#: first target, option. The first that fits counts.
 NAMED = (
-    ("X1", re.compile(r"^bytes of \.text\.[^:]*: .* first at 0xd:"), 100),
-    ("X6", re.compile(r"^header of \.debug_frame"), 100),
-    ("X9", re.compile(r"^header of \.nv\.constant3"), 0),
+    ("X13", re.compile(r"^(bytes|header) of \.(text\.|debug_frame)"), 100, "-g"),
+    # The fields of barriers begin in the last three bytes of an instruction.
+    ("X1", re.compile(r"^bytes of \.text\.[^:]*: .* first at 0x[0-9a-f]*[def]:"), 100, ""),
+    ("X9", re.compile(r"^header of \.nv\.constant3"), 0, "--kernels-used=k"),
+    ("X7", re.compile(r"^sections \[\d+\]: \.rela\.nv\.constant2\. /"), 100, "-r"),
+    ("X14", re.compile(r"^header of \.(nv_)?debug_line"), 100, "-lineinfo"),
+    ("X15", re.compile(r"^bytes of \.nv\.resolvedrela\."), 100, "--preserve-relocs"),
 )
 _HEAD = """\
 # What of PTX has been linked by both
@@ -35,11 +39,11 @@ link them beside a partner with other code, and files, messages and exit statuse
 """
 
 
-def rule_of(arch: str, detail: str) -> str | None:
+def rule_of(row: Mapping[str, str]) -> str | None:
     """The rule that explains a difference."""
-    number = int(arch.rstrip("af"))
-    for rule, pattern, first in NAMED:
-        if number >= first and pattern.search(detail):
+    number = int(row["arch"].rstrip("af"))
+    for rule, pattern, first, option in NAMED:
+        if number >= first and option in ("", row["option"]) and pattern.search(row["detail"]):
             return rule
     return None
 
@@ -54,7 +58,7 @@ def load(folder: Path) -> list[dict[str, str]]:
 
 
 def _kind(row: Mapping[str, str]) -> str:
-    if row["kind"] == outcomes.DIFFERENT and rule_of(row["arch"], row["detail"]):
+    if row["kind"] == outcomes.DIFFERENT and rule_of(row):
         return "rule"
     return row["kind"]
 
@@ -127,7 +131,7 @@ def render(rows: list[dict[str, str]], accepted: Mapping[tuple[str, str], tuple[
     targets.sort(key=lambda arch: (int(arch.rstrip("af")), arch))
     linked.sort(key=lambda row: targets.index(row["arch"]))
     total = Counter(_kind(row) for row in linked)
-    rules = Counter(rule_of(row["arch"], row["detail"]) for row in linked if _kind(row) == "rule")
+    rules = Counter(rule_of(row) for row in linked if _kind(row) == "rule")
     sums = ", ".join(f"{total[kind]:,} {kind}" for kind in _COLUMNS)
     by_rule = ", ".join(f"{rule} {count}" for rule, count in sorted(rules.items(), key=str))
     parts = [

@@ -86,7 +86,7 @@ def twin_of(twins: Twins, section: OutSection) -> OutSection:
 
 
 def sass_name(name: str) -> str:
-    """The final name of a section that was made under a Mercury name (rule X7)."""
+    """The final name of a section that was made under a Mercury name (rules X7, X15)."""
     for prefix in (".rela", ".rel", ""):
         if name.startswith(prefix):
             target = name[len(prefix) :]

@@ -3,7 +3,7 @@
 `.debug_line` and `.nv_debug_line_sass` consist of units in 32-bit DWARF 2: length, version, length
 of the header, header, line program. A line program has one sequence per function, from the opcode
 that sets its address to the one that ends the sequence. A unit stays even when all its sequences
-are removed (rule D3).
+are removed (rules D3, X14).
 """
 
 from __future__ import annotations

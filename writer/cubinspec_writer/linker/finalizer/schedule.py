@@ -9,7 +9,7 @@ such a load changed, no other did.
 
 A kernel keeps its code where the new assignment is not certain to be the finalizer's, and where a
 check over all paths does not find every wait of the input in the new code. The map tells which
-(rule X1).
+(rules X1, X13).
 """
 
 from __future__ import annotations

@@ -161,7 +161,9 @@ def symbol_fields(job: Job, symbol: Symbol) -> tuple[int, int, int]:
             # On a variable the bit of kernels says that it is a unified one.
             other &= STO_CUDA_ENTRY | STO_CUDA_MANAGED | _VISIBILITY
         section = symbol.section
-        in_use = section is not None and section.nobits_size > 0
+        # With -g the finalizer counts arrays of dynamic size as in use (rule S16).
+        seen = job.family.capsule and debugger_sees(job.options)
+        in_use = section is not None and (section.nobits_size > 0 or seen)
         if symbol.space == STO_CUDA_SHARED and (symbol.is_defined or in_use):
             # The finalizer does not know of `--disable-smem-reservation`.
             kept = job.family.reserved_shared if job.family.capsule else job.reserved_shared

@@ -8,7 +8,7 @@ functions are gone before anything is merged: they leave no symbol, section or s
 
 from __future__ import annotations
 
-from cubinspec_generated.codes import STO_CUDA_ENTRY, STT_FUNC
+from cubinspec_generated.codes import SHT_CUDA_UFT_ENTRY, STO_CUDA_ENTRY, STT_FUNC
 from cubinspec_writer.linker.library.copies import function_at, reference_graph, takes_address
 
 TYPE_CHECKING = False
@@ -41,7 +41,7 @@ def run(job: Job, objects: list[InputObject], reach: Reach) -> None:
     edges, held = reference_graph(objects)
     live: set[Symbol] = set()
     work = [f for f in functions if f.definition is not None and reach.is_wanted(f)]
-    if job.index is not None:
+    if job.index is not None or any(obj.of_types((SHT_CUDA_UFT_ENTRY,)) for obj in objects):
         # Other programs enter through the stubs, of which nvlink thinks only where it does not look
         # at everything from one kernel (rule U10).
         from cubinspec_writer.linker.library.unified import linked_stubs

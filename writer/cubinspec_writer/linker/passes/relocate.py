@@ -13,11 +13,13 @@ from __future__ import annotations
 from cubinspec.format.targets import has_independent_threads
 from cubinspec_generated import columns
 from cubinspec_generated.codes import (
+    R_CUDA_ABS16_32,
     SHF_EXECINSTR,
     SHT_CUDA_CONSTANT_B0,
     SHT_CUDA_GLOBAL,
     SHT_CUDA_GLOBAL_INIT,
     SHT_NULL,
+    STB_WEAK,
     STO_CUDA_CONSTANT,
     STO_CUDA_RESERVED_SHARED,
     STO_CUDA_SHARED,
@@ -82,9 +84,9 @@ _STAYING = {
 READS = (
     "handles.slots relocations.resolved relocations.sections section.flags section.info_section "
     "section.name section.owner section.sh_type sections.unowned shared.dynamic_start "
-    "shared.instances shared.unreached symbol.definition symbol.internal symbol.kind symbol.live "
-    "symbol.name symbol.other symbol.section symbol.size symbol.value symbols.functions "
-    "unified.mismatch unified.rows unified.stubs"
+    "shared.instances shared.unreached symbol.bind symbol.definition symbol.internal symbol.kind "
+    "symbol.live symbol.name symbol.other symbol.section symbol.size symbol.value "
+    "symbols.functions unified.mismatch unified.rows unified.stubs"
 )
 WRITES = "relocations.applied section.content section.emitted section.relocs"
 FREEZES = "relocations.applied"
@@ -249,6 +251,8 @@ def _kind_here(
         return _DRIVERS
     if symbol in shared.instances:
         return _DRIVERS
+    if job.options.relocatable and symbol.bind == STB_WEAK and not symbol.is_function:
+        return _DRIVERS  # a later link may bring a better copy (rule R15)
     if job.options.relocatable and job.family.capsule and symbol.kind in HANDLE_KINDS:
         return _DRIVERS  # the finalizer of a later link fills them in (rule R12)
     if job.options.relocatable and job.family.drops_dead_frames:
@@ -313,6 +317,8 @@ class _Values:
             address = addresses.get(symbol)
             if address is None:
                 address = addresses[symbol] = self._address(target, symbol)
+            if r_type == R_CUDA_ABS16_32 and symbol in self.handles.slots:
+                address -= self._first_slot()
             width = columns.WHOLE_ADDRESSES.get(r_type)
             if width is not None:
                 if from_field:
@@ -352,6 +358,16 @@ class _Values:
                 address = self.shared.dynamic_start.get(target.owner, address)
             return address
         return self.handles.slots.get(symbol, symbol.value)
+
+    def _first_slot(self) -> int:
+        """Where the slots begin, if code adds that itself to the number in an instruction.
+
+        The finalizer's code does (rule H5).
+        """
+        family = self.job.family
+        if self.job.options.relocatable or family.keeps_symbols or not family.capsule:
+            return 0
+        return min(self.handles.slots.values())
 
     def _runs_in_lockstep(self) -> bool:
         """Whether all inputs were compiled for targets without independent thread scheduling.

@@ -28,6 +28,7 @@ from cubinspec_writer.linker.library.demands import (
     symbol_number,
     words,
 )
+from cubinspec_writer.linker.model import STUB_CODE
 from cubinspec_writer.linker.passes.attributes.functions import (
     add_masks,
     collect,
@@ -58,9 +59,9 @@ READS = (
     "attributes.order graph.address_taken graph.calls graph.indirect handles.kernels "
     "mercury.section.owner mercury.section.records mercury.section.sh_type mercury.sections.made "
     "mercury.sections.unowned mercury.symbol.name object.bound object.placed section.has_symbol "
-    "section.owner section.symbol_index sections.by_type sections.fixed sections.unowned "
-    "symbol.bind symbol.definition symbol.index symbol.kind symbol.live symbol.name symbol.other "
-    "symbol.section symbols.functions unified.stubs"
+    "section.name section.owner section.symbol_index sections.by_type sections.fixed "
+    "sections.unowned symbol.bind symbol.definition symbol.index symbol.kind symbol.live "
+    "symbol.name symbol.other symbol.section symbols.functions unified.stubs"
 )
 WRITES = (
     "attributes.register_limits attributes.stated section.content section.emitted section.records"
@@ -89,13 +90,14 @@ def run(
     facts = FunctionFacts(objects, unified, attributes)
     demands: Demands | None = None
     if is_final:
-        demands = Demands(graph, facts, _with_stacks(unified, kernels))
+        measured = _with_stacks(symbols, unified, kernels)
+        demands = Demands(graph, facts, measured)
         _check_registers(diagnostics, facts, demands)
     said = {symbol for code, symbol, _ in attributes.stated if code == EIATTR_REGCOUNT}
     rows = _global_rows(objects, facts, demands, set(kernels) - said)
     recursive: set[Symbol] = set()
     if demands is not None:
-        rows += _stack_rows(unified, mercury_sections, demands, kernels, recursive)
+        rows += _stack_rows(unified, mercury_sections, demands, measured, recursive)
         if recursive and job.options.stack_warnings:
             _warn(diagnostics, symbols, demands, recursive)
         if facts.stack_limits:
@@ -218,16 +220,17 @@ def _stack_rows(
     unified: Unified,
     mercury_sections: Sections | None,
     demands: Demands,
-    kernels: list[Symbol],
+    measured: list[Symbol],
     recursive: set[Symbol],
 ) -> list[bytes]:
     """The stack that every kernel needs.
 
     Args:
+        measured: kernels and stubs.
         recursive: gets the kernels that reach a recursion.
     """
     rows: list[bytes] = []
-    for kernel in _with_stacks(unified, kernels):
+    for kernel in measured:
         # The finalizer knows code by its section, and of the stubs it knows the last one.
         is_stub = mercury_sections is not None and kernel in unified.stubs
         size = demands.stacks[next(reversed(unified.stubs)) if is_stub else kernel]
@@ -244,11 +247,17 @@ def _stack_rows(
     return rows
 
 
-def _with_stacks(unified: Unified, kernels: list[Symbol]) -> list[Symbol]:
-    """What the stack is told of: kernels, and stubs unless there is one kernel (rule U11)."""
-    if not unified.stubs or len(kernels) == 1:
+def _with_stacks(symbols: Symbols, unified: Unified, kernels: list[Symbol]) -> list[Symbol]:
+    """What the stack is told of: kernels, and stubs unless there is one kernel (rule U11).
+
+    Without an index the stubs are in no table, and the link will fail for that (rule U17).
+    """
+    stubs = list(unified.stubs) or [
+        f for f in symbols.functions if f.section and f.section.name.startswith(STUB_CODE)
+    ]
+    if not stubs or len(kernels) == 1:
         return kernels
-    return sorted((*unified.stubs, *kernels), key=symbol_number)
+    return sorted((*stubs, *kernels), key=symbol_number)
 
 
 def _values_of(

@@ -33,6 +33,7 @@ from cubinspec_generated.codes import (
     SHT_CUDA_INFO,
     SHT_CUDA_RESERVED_SHARED,
     SHT_CUDA_SHARED,
+    SHT_CUDA_UDT,
     SHT_CUDA_UDT_ENTRY,
     SHT_CUDA_UFT,
     SHT_CUDA_UFT_ENTRY,
@@ -389,6 +390,9 @@ def _content(one: OneInput, diagnostics: Diagnostics) -> None:
     if one.job.index is None:
         # Nothing of an input is dropped because nobody knows it (rule E1).
         others += obj.of_types(_KEPT)
+    if one.job.options.relocatable:
+        # Copies of weak variables that came too late stay there (rule R16).
+        others += obj.of_types((SHT_CUDA_UDT,))
     for section in sorted(others + obj.of_types(_WITH_CONTENT), key=section_index):
         if section.sh_type == SHT_CUDA_UFT:
             is_open = obj.placed[section.index] is None and section.index not in one.skipped
