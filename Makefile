@@ -63,8 +63,8 @@ check-gen: $(VENV)/.dev ## fail when `make gen` would change anything (needs nod
 check-ide: $(VENV)/.dev ## read the samples as the Kaitai Web IDE does (needs node)
 	$(PY) -m pytest tests/unit/test_ksy_targets.py -k ide
 
-check-languages: $(VENV)/.dev ## build the Go and Java readers and run them on the samples
-	$(PY) -m tools.gen.languages
+check-languages: $(VENV)/.dev ## run the readers in other languages on the samples (RUNTIMES=folder: more of them)
+	RUNTIMES=$(RUNTIMES) $(PY) -m tools.gen.languages $(if $(PAGE),--page)
 
 samples: $(VENV)/.dev ## rebuild tests/data/cubins and compare with samples.yaml (BLESS=1: take over)
 	$(PY) -m tools.corpus.samples $(if $(BLESS),--bless)

@@ -9,7 +9,7 @@ meta:
   license: CC0-1.0
   ks-version: 0.11
   imports:
-    - elf_records
+    - string_pool
   encoding: UTF-8
   endian: le
 doc: |
@@ -25,8 +25,8 @@ doc: |
 doc-ref: https://docs.nvidia.com/cuda/cuda-binary-utilities/
 params:
   - id: names
-    type: io
-    doc: Stream of the string table of the symbol table named by `sh_link`.
+    type: string_pool
+    doc: The string table of the symbol table named by `sh_link`.
 seq:
   - id: entries
     type: |
@@ -46,8 +46,8 @@ types:
     doc: One pair of words.
     params:
       - id: names
-        type: io
-        doc: Stream of the string table with the signatures.
+        type: string_pool
+        doc: The string table with the signatures.
       - id: previous_part
         type: s8
         doc: Part that the pair before belongs to, 0 at the start.
@@ -66,7 +66,7 @@ types:
           the start of a part 0xffffffff down to 0xfffffffc.
     instances:
       is_marker:
-        value: symbol == 0 and target >= 0xfffffffc
+        value: symbol == 0 and target >= 0xfffffffc.as<u4>
         doc: True for the start of a part.
       part:
         value: |
@@ -77,13 +77,13 @@ types:
           Part that the pair belongs to or starts: 1 direct calls, 2 address
           taken, 3 indirect calls, 4 references; 0 before the first start.
       signature:
-        io: names
+        io: names._io
         pos: target
         type: strz
         eos-error: false
         if: |
           (part == 2 or part == 3) and not is_marker
-            and target.as<s8> < names.size
+            and target.as<s8> < names._io.size
         doc: |
           Signature such as `#iil`: one letter for the result and for each
           parameter, `i` for four and `l` for eight bytes, followed on newer

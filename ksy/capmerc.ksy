@@ -38,9 +38,9 @@ seq:
     type: u4
     repeat: expr
     repeat-expr: |
-      num_flag_words < (_io.size - len_header) / 4
+      num_flag_words < (_io.size.as<s8> - len_header) / 4
         ? num_flag_words
-        : ((_io.size - len_header) / 4).as<s8>
+        : ((_io.size.as<s8> - len_header) / 4).as<s8>
     if: is_marked or is_unmarked
     doc: One bit per item, lowest bit first; bits past the count are clear.
   - id: records
@@ -60,7 +60,7 @@ instances:
     -alias: true
     doc: The mark, or the number of items of CUDA 12.8.
   is_marked:
-    value: second_word == 0xc0000001
+    value: second_word == 0xc0000001.as<u4>
     doc: The section has the form of CUDA 12.9 and later.
   is_unmarked:
     value: (second_word >> 30) == 1
@@ -112,7 +112,9 @@ types:
         if: is_count
         doc: Bits 1 to 8 of the count.
       - id: rest
-        size: 'len_rest > _io.size - _io.pos ? _io.size - _io.pos : len_rest'
+        size: |
+          len_rest > _io.size - _io.pos
+            ? (_io.size - _io.pos).as<s8> : len_rest
         -opaque: capsule records
         doc: The rest of the instruction.
     instances:
@@ -120,14 +122,17 @@ types:
         value: (head & 0x50) == 0x50
         doc: The record counts machine instructions.
       num_instructions:
-        value: 'is_count ? (head >> 7) | (count_high << 1) : 1'
+        value: |
+          is_count
+            ? ((head.as<s4> >> 7) | (count_high.as<s4> << 1)).as<s4>
+            : 1.as<s4>
         doc: |
           Machine instructions that the record behind this one becomes, or those
           of the padding when bits 0 to 3 are 0.
       len_rest:
         value: |
-          is_count ? 0
-            : (head & 0x40) != 0 ? 3
-            : (head & 0x0f) > 0 ? (head & 0x0f) * 16 - 1
-            : 0
+          is_count ? 0.as<s8>
+            : (head & 0x40) != 0 ? 3.as<s8>
+            : (head & 0x0f) > 0 ? ((head & 0x0f).as<s8> * 16 - 1).as<s8>
+            : 0.as<s8>
         doc: Bytes behind the first one.

@@ -443,7 +443,7 @@ types:
       - id: offsets
         type: u4
         repeat: expr
-        repeat-expr: _io.size / 4
+        repeat-expr: _io.size.as<s8> / 4
         doc: Byte offset of each instruction.
       - id: trailing
         size-eos: true
@@ -455,7 +455,7 @@ types:
       - id: symbols
         type: u4
         repeat: expr
-        repeat-expr: _io.size / 4
+        repeat-expr: _io.size.as<s8> / 4
         doc: Index of the symbol of each function.
       - id: trailing
         size-eos: true
@@ -468,7 +468,7 @@ types:
       - id: masks
         type: coop_group_mask
         repeat: expr
-        repeat-expr: _io.size / 4
+        repeat-expr: _io.size.as<s8> / 4
         doc: One per instruction; all bits set when there is no register.
       - id: trailing
         size-eos: true
@@ -491,7 +491,7 @@ types:
       - id: entries
         type: register_map_entry
         repeat: expr
-        repeat-expr: _io.size / 8
+        repeat-expr: _io.size.as<s8> / 8
         doc: One entry per instruction.
       - id: trailing
         size-eos: true
@@ -516,7 +516,7 @@ types:
       - id: entries
         type: instruction_register
         repeat: expr
-        repeat-expr: _io.size / 12
+        repeat-expr: _io.size.as<s8> / 12
         doc: One entry per instruction.
       - id: trailing
         size-eos: true
@@ -568,9 +568,9 @@ types:
         type: u4
         repeat: expr
         repeat-expr: |
-          num_targets.as<s8> <= _io.size / 4
+          num_targets.as<s8> <= _io.size.as<s8> / 4
             ? num_targets.as<s8>
-            : (_io.size / 4).as<s8>
+            : (_io.size.as<s8> / 4).as<s8>
         doc: Byte offset of each target.
   mbarrier_list:
     -orig-id: EIATTR_MBARRIER_INSTR_OFFSETS
@@ -579,7 +579,7 @@ types:
       - id: entries
         type: mbarrier_entry
         repeat: expr
-        repeat-expr: _io.size / 16
+        repeat-expr: _io.size.as<s8> / 16
         doc: One entry per instruction.
       - id: trailing
         size-eos: true
@@ -630,7 +630,7 @@ types:
       - id: entries
         type: coroutine_entry
         repeat: expr
-        repeat-expr: _io.size / 8
+        repeat-expr: _io.size.as<s8> / 8
         doc: One entry per resume point.
       - id: trailing
         size-eos: true
@@ -652,7 +652,7 @@ types:
       - id: entries
         type: perf_stats_entry
         repeat: expr
-        repeat-expr: _io.size / 16
+        repeat-expr: _io.size.as<s8> / 16
         doc: One entry per number of registers.
       - id: trailing
         size-eos: true
@@ -677,7 +677,7 @@ types:
       - id: entries
         type: unused_load_entry
         repeat: expr
-        repeat-expr: _io.size / 8
+        repeat-expr: _io.size.as<s8> / 8
         doc: One entry per load.
       - id: trailing
         size-eos: true
@@ -700,7 +700,7 @@ types:
         type: u4
         enum: cuda_codes::entry_fragment
         repeat: expr
-        repeat-expr: _io.size / 4
+        repeat-expr: _io.size.as<s8> / 4
         doc: The fragments in order.
       - id: trailing
         size-eos: true
@@ -731,18 +731,18 @@ types:
         doc: Size of the text without padding.
       - id: text
         size: |
-          len_text.as<s8> <= _io.size - _io.pos
+          len_text.as<s8> <= _io.size.as<s8> - _io.pos.as<s8>
             ? len_text.as<s8>
-            : (_io.size - _io.pos).as<s8>
+            : (_io.size.as<s8> - _io.pos.as<s8>).as<s8>
         type: strz
         eos-error: false
         if: has_text
         doc: What the compiler says.
       - id: text_padding
         size: |
-          (4 - _io.pos % 4) % 4 <= _io.size - _io.pos
-            ? ((4 - _io.pos % 4) % 4).as<s8>
-            : (_io.size - _io.pos).as<s8>
+          (4 - _io.pos.as<s8> % 4) % 4 <= _io.size.as<s8> - _io.pos.as<s8>
+            ? ((4 - _io.pos.as<s8> % 4) % 4).as<s8>
+            : (_io.size.as<s8> - _io.pos.as<s8>).as<s8>
         if: has_text
         -opaque: padding
         doc: Zeros up to a multiple of 4.
@@ -769,7 +769,7 @@ types:
         type: u4
         enum: cuda_codes::source_language
         repeat: expr
-        repeat-expr: _io.size / 4
+        repeat-expr: _io.size.as<s8> / 4
         doc: One word in files seen.
       - id: trailing
         size-eos: true
@@ -786,7 +786,7 @@ types:
       - id: offsets
         type: u4
         repeat: expr
-        repeat-expr: (_io.size - 4) / 4
+        repeat-expr: (_io.size.as<s8> - 4) / 4
         doc: Byte offset of each instruction.
       - id: trailing
         size-eos: true
@@ -802,7 +802,7 @@ types:
       - id: offsets
         type: u4
         repeat: expr
-        repeat-expr: (_io.size - 4) / 4
+        repeat-expr: (_io.size.as<s8> - 4) / 4
         doc: Offset of each place.
       - id: trailing
         size-eos: true
@@ -815,7 +815,7 @@ types:
       - id: entries
         type: fallback_entry
         repeat: expr
-        repeat-expr: _io.size / 8
+        repeat-expr: _io.size.as<s8> / 8
         doc: One per system call.
       - id: trailing
         size-eos: true

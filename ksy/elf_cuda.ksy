@@ -17,14 +17,22 @@ meta:
     - compat
     - cuda_codes
     - eiattr
-    - elf_records
     - mercury
     - metadata
     - note_nv
     - nv_debug
     - prototype
     - rel_action
+    - rel_table_32
+    - rel_table_64
+    - rela_table_32
+    - rela_table_64
     - resolved_rela
+    - shndx_table
+    - string_pool
+    - string_table
+    - symbol_table_32
+    - symbol_table_64
     - uft
     - uidx
   encoding: UTF-8
@@ -56,11 +64,7 @@ seq:
     type: elf_ident
     doc: The first 16 bytes, which say how to read the rest.
   - id: header
-    type:
-      switch-on: ident.ei_class
-      cases:
-        1: elf_header_32
-        2: elf_header_64
+    type: elf_header(is_64)
     doc: Rest of the ELF header.
 instances:
   is_64:
@@ -83,33 +87,23 @@ instances:
     doc: Fields of `e_flags` in the newer layout.
   e_phoff:
     value: |
-      is_64
-        ? header.as<elf_header_64>.e_phoff.as<s8>
-        : header.as<elf_header_32>.e_phoff.as<s8>
+      header.e_phoff.as<s8>
     doc: File offset of the program headers.
   e_shoff:
     value: |
-      is_64
-        ? header.as<elf_header_64>.e_shoff.as<s8>
-        : header.as<elf_header_32>.e_shoff.as<s8>
+      header.e_shoff.as<s8>
     doc: File offset of the section headers.
   e_phnum:
     value: |
-      is_64
-        ? header.as<elf_header_64>.e_phnum.as<s8>
-        : header.as<elf_header_32>.e_phnum.as<s8>
+      header.e_phnum.as<s8>
     doc: Number of program headers as the ELF header has it.
   e_shnum:
     value: |
-      is_64
-        ? header.as<elf_header_64>.e_shnum.as<s8>
-        : header.as<elf_header_32>.e_shnum.as<s8>
+      header.e_shnum.as<s8>
     doc: Number of section headers as the ELF header has it.
   e_shstrndx:
     value: |
-      is_64
-        ? header.as<elf_header_64>.e_shstrndx.as<s8>
-        : header.as<elf_header_32>.e_shstrndx.as<s8>
+      header.e_shstrndx.as<s8>
     doc: Index of the section names as the ELF header has it.
   len_program_header:
     value: 'is_64 ? 56.as<s8> : 32.as<s8>'
@@ -119,23 +113,19 @@ instances:
     doc: Size of a section header.
   max_program_headers:
     value: |
-      e_phoff > 0 and e_phoff < _io.size
-        ? ((_io.size - e_phoff) / len_program_header).as<s8>
+      e_phoff > 0 and e_phoff < _io.size.as<s8>
+        ? ((_io.size.as<s8> - e_phoff) / len_program_header).as<s8>
         : 0.as<s8>
     doc: Number of program headers for which the file has room.
   max_section_headers:
     value: |
-      e_shoff > 0 and e_shoff < _io.size
-        ? ((_io.size - e_shoff) / len_section_header).as<s8>
+      e_shoff > 0 and e_shoff < _io.size.as<s8>
+        ? ((_io.size.as<s8> - e_shoff) / len_section_header).as<s8>
         : 0.as<s8>
     doc: Number of section headers for which the file has room.
   extension:
     pos: e_shoff
-    type:
-      switch-on: ident.ei_class
-      cases:
-        1: section_header_32
-        2: section_header_64
+    type: section_header(is_64)
     if: max_section_headers > 0
     -alias: true
     doc: |
@@ -143,23 +133,17 @@ instances:
       counts that do not fit into the ELF header.
   extended_size:
     value: |
-      is_64
-        ? extension.as<section_header_64>.sh_size.as<s8>
-        : extension.as<section_header_32>.sh_size.as<s8>
+      extension.sh_size.as<s8>
     if: max_section_headers > 0
     doc: Number of section headers when `e_shnum` is 0.
   extended_link:
     value: |
-      is_64
-        ? extension.as<section_header_64>.sh_link.as<s8>
-        : extension.as<section_header_32>.sh_link.as<s8>
+      extension.link
     if: max_section_headers > 0
     doc: Index of the section names when `e_shstrndx` is 0xffff.
   extended_info:
     value: |
-      is_64
-        ? extension.as<section_header_64>.sh_info.as<s8>
-        : extension.as<section_header_32>.sh_info.as<s8>
+      extension.info
     if: max_section_headers > 0
     doc: Number of program headers when `e_phnum` is 0xffff.
   num_section_headers:
@@ -190,22 +174,14 @@ instances:
     doc: Index of the section with the section names.
   program_headers:
     pos: e_phoff
-    type:
-      switch-on: ident.ei_class
-      cases:
-        1: program_header_32
-        2: program_header_64
+    type: program_header(is_64)
     repeat: expr
     repeat-expr: num_program_headers
     if: num_program_headers > 0
     doc: Segments; absent in relocatable files.
   section_headers:
     pos: e_shoff
-    type:
-      switch-on: ident.ei_class
-      cases:
-        1: section_header_32
-        2: section_header_64
+    type: section_header(is_64)
     repeat: expr
     repeat-expr: num_section_headers
     doc: Section headers in index order.
@@ -213,17 +189,21 @@ instances:
     type: |
       section(
         _index.as<s4>,
-        is_64
-          ? section_headers[_index].as<section_header_64>.sh_type
-          : section_headers[_index].as<section_header_32>.sh_type
+        section_headers[_index].sh_type
       )
     repeat: expr
     repeat-expr: num_section_headers
     doc: Contents of the sections in index order.
+  names_header:
+    pos: e_shoff + names_index * len_section_header
+    type: section_header(is_64)
+    if: names_index < num_section_headers
+    -alias: true
+    doc: Header of the section with the section names.
   has_section_names:
     value: |
       names_index < num_section_headers
-        ? sections[names_index.as<s4>].sh_type
+        ? names_header.sh_type
           == cuda_codes::section_type::sht_strtab
         : false
     doc: False when the section names cannot be found.
@@ -232,7 +212,7 @@ instances:
       has_section_names ? sections[names_index.as<s4>].ofs_body : 0.as<s8>
     size: |
       has_section_names ? sections[names_index.as<s4>].len_body : 0.as<s8>
-    type: elf_records::string_pool
+    type: string_pool
     -alias: true
     doc: Names of the sections; empty when they cannot be found.
 types:
@@ -265,9 +245,15 @@ types:
       - id: ei_pad
         size: 7
         doc: Zeros.
-  elf_header_64:
+  elf_header:
     -orig-id: Elf64_Ehdr
-    doc: ELF64 header after the identification, 48 bytes.
+    doc: |
+      ELF header after the identification, 48 bytes of an ELF64 file and 36 of
+      an ELF32 file.
+    params:
+      - id: is_64
+        type: bool
+        doc: True in an ELF64 file.
     seq:
       - id: e_type
         type: u2
@@ -282,26 +268,49 @@ types:
         doc: |
           With OSABI 0x33 ten times the major plus the minor version of the
           toolkit, 0x76 for 11.8; with OSABI 0x41 always 1.
-      - id: e_entry
+      - id: e_entry_64
+        -orig-id: e_entry
         type: u8
+        if: is_64
         doc: 0; kernels are found by their symbols.
-      - id: e_phoff
+      - id: e_entry_32
+        -orig-id: e_entry
+        type: u4
+        if: not is_64
+        doc: The same in an ELF32 file.
+      - id: e_phoff_64
+        -orig-id: e_phoff
         type: u8
+        if: is_64
         doc: File offset of the program headers, 0 when there are none.
-      - id: e_shoff
+      - id: e_phoff_32
+        -orig-id: e_phoff
+        type: u4
+        if: not is_64
+        doc: The same in an ELF32 file.
+      - id: e_shoff_64
+        -orig-id: e_shoff
         type: u8
+        if: is_64
         doc: File offset of the section headers.
+      - id: e_shoff_32
+        -orig-id: e_shoff
+        type: u4
+        if: not is_64
+        doc: The same in an ELF32 file.
       - id: e_flags
         type: u4
         doc: SM and kind of code, see `flags_abi_7` and `flags_abi_8`.
       - id: e_ehsize
         type: u2
-        doc: 64, the size of this header with the identification.
+        doc: 64 or 52, the size of this header with the identification.
       - id: e_phentsize
         type: u2
         valid:
-          any-of: [0, 56]
-        doc: 56; 0 in some files without program headers.
+          any-of: [0, 32, 56]
+        doc: |
+          Size of a program header, 56 or 32; 0 in some files without program
+          headers.
       - id: e_phnum
         type: u2
         doc: |
@@ -310,8 +319,8 @@ types:
       - id: e_shentsize
         type: u2
         valid:
-          any-of: [0, 64]
-        doc: 64, the size of a section header.
+          any-of: [0, 40, 64]
+        doc: Size of a section header, 64 or 40.
       - id: e_shnum
         type: u2
         doc: |
@@ -322,55 +331,16 @@ types:
         doc: |
           Index of the section with the section names; 0xffff means that
           `sh_link` of the first section header has it.
-  elf_header_32:
-    -orig-id: Elf32_Ehdr
-    doc: ELF32 header after the identification, 36 bytes.
-    seq:
-      - id: e_type
-        type: u2
-        enum: cuda_codes::elf_type
-        doc: Kind of file.
-      - id: e_machine
-        type: u2
-        valid: 190
-        doc: EM_CUDA.
-      - id: e_version
-        type: u4
-        doc: Toolkit version, as in `elf_header_64`.
-      - id: e_entry
-        type: u4
-        doc: 0; kernels are found by their symbols.
-      - id: e_phoff
-        type: u4
-        doc: File offset of the program headers, 0 when there are none.
-      - id: e_shoff
-        type: u4
-        doc: File offset of the section headers.
-      - id: e_flags
-        type: u4
-        doc: SM and kind of code, see `flags_abi_7`.
-      - id: e_ehsize
-        type: u2
-        doc: 52, the size of this header with the identification.
-      - id: e_phentsize
-        type: u2
-        valid:
-          any-of: [0, 32]
-        doc: 32, the size of a program header.
-      - id: e_phnum
-        type: u2
-        doc: Number of program headers, as in `elf_header_64`.
-      - id: e_shentsize
-        type: u2
-        valid:
-          any-of: [0, 40]
-        doc: 40, the size of a section header.
-      - id: e_shnum
-        type: u2
-        doc: Number of section headers, as in `elf_header_64`.
-      - id: e_shstrndx
-        type: u2
-        doc: Index of the section with the section names.
+    instances:
+      e_entry:
+        value: 'is_64 ? e_entry_64.as<s8> : e_entry_32.as<s8>'
+        doc: The field of either class.
+      e_phoff:
+        value: 'is_64 ? e_phoff_64.as<s8> : e_phoff_32.as<s8>'
+        doc: The field of either class.
+      e_shoff:
+        value: 'is_64 ? e_shoff_64.as<s8> : e_shoff_32.as<s8>'
+        doc: The field of either class.
   e_flags_abi_7:
     -orig-id: e_flags
     doc: '`e_flags` of files with OSABI 0x33.'
@@ -437,67 +407,120 @@ types:
         doc: |
           Index of the section `.note.nv.cuinfo` or `.note.nv.cuver`; 255
           makes readers look for it.
-  program_header_64:
+  program_header:
     -orig-id: Elf64_Phdr
-    doc: One program header of an ELF64 file, 56 bytes.
+    doc: |
+      One program header, 56 bytes in an ELF64 file and 32 in an ELF32 file,
+      where `p_flags` stands behind the sizes.
+    params:
+      - id: is_64
+        type: bool
+        doc: True in an ELF64 file.
     seq:
       - id: p_type
         type: u4
         enum: cuda_codes::segment_type
         doc: What the segment is.
-      - id: p_flags
+      - id: p_flags_64
+        -orig-id: p_flags
         type: u4
+        if: is_64
         doc: 1 executable, 2 writable, 4 readable.
-      - id: p_offset
+      - id: p_offset_64
+        -orig-id: p_offset
         type: u8
+        if: is_64
         doc: File offset of the segment.
-      - id: p_vaddr
+      - id: p_offset_32
+        -orig-id: p_offset
+        type: u4
+        if: not is_64
+        doc: The same in an ELF32 file.
+      - id: p_vaddr_64
+        -orig-id: p_vaddr
         type: u8
+        if: is_64
         doc: 0 in all files seen.
-      - id: p_paddr
+      - id: p_vaddr_32
+        -orig-id: p_vaddr
+        type: u4
+        if: not is_64
+        doc: The same in an ELF32 file.
+      - id: p_paddr_64
+        -orig-id: p_paddr
         type: u8
+        if: is_64
         doc: 0 in all files seen.
-      - id: p_filesz
+      - id: p_paddr_32
+        -orig-id: p_paddr
+        type: u4
+        if: not is_64
+        doc: The same in an ELF32 file.
+      - id: p_filesz_64
+        -orig-id: p_filesz
         type: u8
+        if: is_64
         doc: Bytes of the segment in the file.
-      - id: p_memsz
+      - id: p_filesz_32
+        -orig-id: p_filesz
+        type: u4
+        if: not is_64
+        doc: The same in an ELF32 file.
+      - id: p_memsz_64
+        -orig-id: p_memsz
         type: u8
+        if: is_64
         doc: Bytes in memory, larger when NOBITS sections belong to it.
-      - id: p_align
+      - id: p_memsz_32
+        -orig-id: p_memsz
+        type: u4
+        if: not is_64
+        doc: The same in an ELF32 file.
+      - id: p_flags_32
+        -orig-id: p_flags
+        type: u4
+        if: not is_64
+        doc: The same in an ELF32 file.
+      - id: p_align_64
+        -orig-id: p_align
         type: u8
+        if: is_64
         doc: 8 in all files seen.
-  program_header_32:
-    -orig-id: Elf32_Phdr
-    doc: One program header of an ELF32 file, 32 bytes.
-    seq:
-      - id: p_type
+      - id: p_align_32
+        -orig-id: p_align
         type: u4
-        enum: cuda_codes::segment_type
-        doc: What the segment is.
-      - id: p_offset
-        type: u4
-        doc: File offset of the segment.
-      - id: p_vaddr
-        type: u4
-        doc: 0 in all files seen.
-      - id: p_paddr
-        type: u4
-        doc: 0 in all files seen.
-      - id: p_filesz
-        type: u4
-        doc: Bytes of the segment in the file.
-      - id: p_memsz
-        type: u4
-        doc: Bytes in memory, larger when NOBITS sections belong to it.
-      - id: p_flags
-        type: u4
-        doc: 1 executable, 2 writable, 4 readable.
-      - id: p_align
-        type: u4
-        doc: Alignment of the segment.
-  section_header_64:
+        if: not is_64
+        doc: The same in an ELF32 file.
+    instances:
+      p_offset:
+        value: 'is_64 ? p_offset_64.as<s8> : p_offset_32.as<s8>'
+        doc: The field of either class.
+      p_vaddr:
+        value: 'is_64 ? p_vaddr_64.as<s8> : p_vaddr_32.as<s8>'
+        doc: The field of either class.
+      p_paddr:
+        value: 'is_64 ? p_paddr_64.as<s8> : p_paddr_32.as<s8>'
+        doc: The field of either class.
+      p_filesz:
+        value: 'is_64 ? p_filesz_64.as<s8> : p_filesz_32.as<s8>'
+        doc: The field of either class.
+      p_memsz:
+        value: 'is_64 ? p_memsz_64.as<s8> : p_memsz_32.as<s8>'
+        doc: The field of either class.
+      p_flags:
+        value: 'is_64 ? p_flags_64.as<s8> : p_flags_32.as<s8>'
+        doc: The field of either class.
+      p_align:
+        value: 'is_64 ? p_align_64.as<s8> : p_align_32.as<s8>'
+        doc: The field of either class.
+  section_header:
     -orig-id: Elf64_Shdr
-    doc: One section header of an ELF64 file, 64 bytes.
+    doc: |
+      One section header, 64 bytes in an ELF64 file and 40 in an ELF32 file.
+    params:
+      - id: is_64
+        type: bool
+        doc: True in an ELF64 file.
     seq:
       - id: sh_name
         type: u4
@@ -506,21 +529,49 @@ types:
         type: u4
         enum: cuda_codes::section_type
         doc: What the section holds.
-      - id: sh_flags
+      - id: sh_flags_64
+        -orig-id: sh_flags
         type: u8
+        if: is_64
         doc: |
           1 writable, 2 allocated, 4 code, 0x40 `sh_info` is a section index,
           0x1000000 and 0x2000000 notes, 0x10000000 Mercury. Bits 20 to 26 of
           a `.text` section are its number of barriers in older files.
-      - id: sh_addr
+      - id: sh_flags_32
+        -orig-id: sh_flags
+        type: u4
+        if: not is_64
+        doc: The same in an ELF32 file.
+      - id: sh_addr_64
+        -orig-id: sh_addr
         type: u8
+        if: is_64
         doc: 0 in all files seen.
-      - id: sh_offset
+      - id: sh_addr_32
+        -orig-id: sh_addr
+        type: u4
+        if: not is_64
+        doc: The same in an ELF32 file.
+      - id: sh_offset_64
+        -orig-id: sh_offset
         type: u8
+        if: is_64
         doc: File offset of the contents.
-      - id: sh_size
+      - id: sh_offset_32
+        -orig-id: sh_offset
+        type: u4
+        if: not is_64
+        doc: The same in an ELF32 file.
+      - id: sh_size_64
+        -orig-id: sh_size
         type: u8
+        if: is_64
         doc: Size of the contents, also of those not in the file.
+      - id: sh_size_32
+        -orig-id: sh_size
+        type: u4
+        if: not is_64
+        doc: The same in an ELF32 file.
       - id: sh_link
         type: u4
         doc: Index of the symbol table or string table that is used.
@@ -529,47 +580,54 @@ types:
         doc: |
           Section the contents belong to, number of local symbols, or, for
           `.text`, symbol of the function and number of registers.
-      - id: sh_addralign
+      - id: sh_addralign_64
+        -orig-id: sh_addralign
         type: u8
+        if: is_64
         doc: Alignment in the file and in memory.
-      - id: sh_entsize
+      - id: sh_addralign_32
+        -orig-id: sh_addralign
+        type: u4
+        if: not is_64
+        doc: The same in an ELF32 file.
+      - id: sh_entsize_64
+        -orig-id: sh_entsize
         type: u8
+        if: is_64
         doc: Size of a row when the contents are a table.
-  section_header_32:
-    -orig-id: Elf32_Shdr
-    doc: One section header of an ELF32 file, 40 bytes.
-    seq:
-      - id: sh_name
+      - id: sh_entsize_32
+        -orig-id: sh_entsize
         type: u4
-        doc: Offset of the name in the table of section names.
-      - id: sh_type
-        type: u4
-        enum: cuda_codes::section_type
-        doc: What the section holds.
-      - id: sh_flags
-        type: u4
-        doc: Flags, as in `section_header_64`.
-      - id: sh_addr
-        type: u4
-        doc: 0 in all files seen.
-      - id: sh_offset
-        type: u4
-        doc: File offset of the contents.
-      - id: sh_size
-        type: u4
-        doc: Size of the contents, also of those not in the file.
-      - id: sh_link
-        type: u4
-        doc: Index of the symbol table or string table that is used.
-      - id: sh_info
-        type: u4
-        doc: As in `section_header_64`.
-      - id: sh_addralign
-        type: u4
-        doc: Alignment in the file and in memory.
-      - id: sh_entsize
-        type: u4
-        doc: Size of a row when the contents are a table.
+        if: not is_64
+        doc: The same in an ELF32 file.
+    instances:
+      ofs_name:
+        value: sh_name.as<s8>
+        doc: The field as a signed number, which all languages compare alike.
+      link:
+        value: sh_link.as<s8>
+        doc: The field as a signed number.
+      info:
+        value: sh_info.as<s8>
+        doc: The field as a signed number.
+      sh_flags:
+        value: 'is_64 ? sh_flags_64.as<s8> : sh_flags_32.as<s8>'
+        doc: The field of either class.
+      sh_addr:
+        value: 'is_64 ? sh_addr_64.as<s8> : sh_addr_32.as<s8>'
+        doc: The field of either class.
+      sh_offset:
+        value: 'is_64 ? sh_offset_64.as<s8> : sh_offset_32.as<s8>'
+        doc: The field of either class.
+      sh_size:
+        value: 'is_64 ? sh_size_64.as<s8> : sh_size_32.as<s8>'
+        doc: The field of either class.
+      sh_addralign:
+        value: 'is_64 ? sh_addralign_64.as<s8> : sh_addralign_32.as<s8>'
+        doc: The field of either class.
+      sh_entsize:
+        value: 'is_64 ? sh_entsize_64.as<s8> : sh_entsize_32.as<s8>'
+        doc: The field of either class.
   section:
     doc: |
       Contents of a section with what its header says about them. Section n
@@ -584,50 +642,39 @@ types:
         enum: cuda_codes::section_type
         doc: What the section holds.
     instances:
+      is_64:
+        value: _parent.is_64
+        doc: True in an ELF64 file.
       sh_name:
         value: |
-          _root.is_64
-            ? _root.section_headers[index].as<section_header_64>.sh_name.as<s8>
-            : _root.section_headers[index].as<section_header_32>.sh_name.as<s8>
+          _parent.section_headers[index].ofs_name
         doc: Offset of the name in the table of section names.
       sh_flags:
         value: |
-          _root.is_64
-            ? _root.section_headers[index].as<section_header_64>.sh_flags.as<s8>
-            : _root.section_headers[index].as<section_header_32>.sh_flags.as<s8>
+          _parent.section_headers[index].sh_flags.as<s8>
         doc: Flags of the section.
       sh_offset:
         value: |
-          _root.is_64
-            ? _root.section_headers[index].as<section_header_64>
-              .sh_offset.as<s8>
-            : _root.section_headers[index].as<section_header_32>
-              .sh_offset.as<s8>
+          _parent.section_headers[index].sh_offset.as<s8>
         doc: File offset of the contents.
       sh_size:
         value: |
-          _root.is_64
-            ? _root.section_headers[index].as<section_header_64>.sh_size.as<s8>
-            : _root.section_headers[index].as<section_header_32>.sh_size.as<s8>
+          _parent.section_headers[index].sh_size.as<s8>
         doc: Size of the contents.
       sh_link:
         value: |
-          _root.is_64
-            ? _root.section_headers[index].as<section_header_64>.sh_link.as<s8>
-            : _root.section_headers[index].as<section_header_32>.sh_link.as<s8>
+          _parent.section_headers[index].link
         doc: Index of the symbol table or string table that is used.
       sh_info:
         value: |
-          _root.is_64
-            ? _root.section_headers[index].as<section_header_64>.sh_info.as<s8>
-            : _root.section_headers[index].as<section_header_32>.sh_info.as<s8>
+          _parent.section_headers[index].info
         doc: Index of a section or symbol, or a number of symbols.
       name:
-        io: _root.section_names._io
+        io: _parent.section_names._io
         pos: sh_name
         type: strz
         eos-error: false
-        if: sh_name < _root.section_names._io.size
+        if: sh_name < _parent.section_names._io.size.as<s8>
         -webide-parse-mode: eager
         doc: Name of the section, absent when `sh_name` is out of range.
       is_mercury:
@@ -665,81 +712,81 @@ types:
           The Mercury copy of the reserved shared memory does take room.
       ofs_body:
         value: |
-          is_in_file and sh_offset >= 0 and sh_offset <= _io.size
+          is_in_file and sh_offset >= 0 and sh_offset <= _io.size.as<s8>
             ? sh_offset
             : 0.as<s8>
         doc: Where the contents start, cut to the size of the file.
       len_body:
         value: |
-          is_in_file and sh_offset >= 0 and sh_offset <= _io.size
-            ? (sh_size >= 0 and sh_size <= _io.size - sh_offset
+          is_in_file and sh_offset >= 0 and sh_offset <= _io.size.as<s8>
+            ? (sh_size >= 0 and sh_size <= _io.size.as<s8> - sh_offset
               ? sh_size
-              : (_io.size - sh_offset).as<s8>)
+              : (_io.size.as<s8> - sh_offset).as<s8>)
             : 0.as<s8>
         doc: Size of the contents, cut to the size of the file.
       ofs_plain_name:
         value: |
-          is_mercury and sh_name + 9 <= _root.section_names._io.size
+          is_mercury and sh_name + 9 <= _parent.section_names._io.size.as<s8>
             ? (sh_name + 8).as<s8>
             : sh_name
         doc: Offset of the name without `.nv.merc`.
       plain_name:
-        io: _root.section_names._io
+        io: _parent.section_names._io
         pos: ofs_plain_name
         type: strz
         eos-error: false
-        if: ofs_plain_name < _root.section_names._io.size
+        if: ofs_plain_name < _parent.section_names._io.size.as<s8>
         doc: Name without `.nv.merc`, of which Mercury copies are made.
       head_5:
-        io: _root.section_names._io
+        io: _parent.section_names._io
         pos: ofs_plain_name
         size: 5
-        if: ofs_plain_name + 5 <= _root.section_names._io.size
+        if: ofs_plain_name + 5 <= _parent.section_names._io.size.as<s8>
         doc: First 5 bytes of the plain name, to tell `.text`.
       head_7:
-        io: _root.section_names._io
+        io: _parent.section_names._io
         pos: ofs_plain_name
         size: 7
-        if: ofs_plain_name + 7 <= _root.section_names._io.size
+        if: ofs_plain_name + 7 <= _parent.section_names._io.size.as<s8>
         doc: First 7 bytes of the plain name, to tell `.debug_`.
       head_10:
-        io: _root.section_names._io
+        io: _parent.section_names._io
         pos: ofs_plain_name
         size: 10
-        if: ofs_plain_name + 10 <= _root.section_names._io.size
+        if: ofs_plain_name + 10 <= _parent.section_names._io.size.as<s8>
         doc: First 10 bytes of the plain name, to tell `.nv_debug_`.
       head_12:
-        io: _root.section_names._io
+        io: _parent.section_names._io
         pos: ofs_plain_name
         size: 12
-        if: ofs_plain_name + 12 <= _root.section_names._io.size
+        if: ofs_plain_name + 12 <= _parent.section_names._io.size.as<s8>
         doc: First 12 bytes of the plain name, to tell `.nv.constant`.
       head_17:
-        io: _root.section_names._io
+        io: _parent.section_names._io
         pos: ofs_plain_name
         size: 17
-        if: ofs_plain_name + 17 <= _root.section_names._io.size
+        if: ofs_plain_name + 17 <= _parent.section_names._io.size.as<s8>
         doc: First 17 bytes of the plain name, to tell `.nv_debug_ptx_txt`.
       is_text_name:
         value: |
-          ofs_plain_name + 5 <= _root.section_names._io.size
+          ofs_plain_name + 5 <= _parent.section_names._io.size.as<s8>
             and head_5 == [0x2e, 0x74, 0x65, 0x78, 0x74]
         doc: True when the name starts with `.text`.
       is_dwarf_name:
         value: |
-          ofs_plain_name + 7 <= _root.section_names._io.size
+          ofs_plain_name + 7 <= _parent.section_names._io.size.as<s8>
             and head_7 == [0x2e, 0x64, 0x65, 0x62, 0x75, 0x67, 0x5f]
         doc: True when the name starts with `.debug_`.
       is_nv_debug_name:
         value: |
-          ofs_plain_name + 10 <= _root.section_names._io.size
+          ofs_plain_name + 10 <= _parent.section_names._io.size.as<s8>
             and head_10 == [
               0x2e, 0x6e, 0x76, 0x5f, 0x64, 0x65, 0x62, 0x75, 0x67, 0x5f
             ]
         doc: True when the name starts with `.nv_debug_`.
       is_constant_name:
         value: |
-          ofs_plain_name + 12 <= _root.section_names._io.size
+          ofs_plain_name + 12 <= _parent.section_names._io.size.as<s8>
             and head_12 == [
               0x2e, 0x6e, 0x76, 0x2e, 0x63, 0x6f,
               0x6e, 0x73, 0x74, 0x61, 0x6e, 0x74
@@ -747,7 +794,7 @@ types:
         doc: True when the name starts with `.nv.constant`.
       is_ptx_name:
         value: |
-          ofs_plain_name + 17 <= _root.section_names._io.size
+          ofs_plain_name + 17 <= _parent.section_names._io.size.as<s8>
             and head_17 == [
               0x2e, 0x6e, 0x76, 0x5f, 0x64, 0x65, 0x62, 0x75, 0x67,
               0x5f, 0x70, 0x74, 0x78, 0x5f, 0x74, 0x78, 0x74
@@ -774,7 +821,7 @@ types:
             : is_constant_name ? 19
             : is_dwarf_name and plain_name != ".debug_line" ? 20
             : is_nv_debug_name or is_dwarf_name ? 17
-            : ofs_plain_name < _root.section_names._io.size
+            : ofs_plain_name < _parent.section_names._io.size.as<s8>
               and plain_name == ".nv.compat" ? 8
             : 21
         doc: What a PROGBITS section of this name holds.
@@ -885,26 +932,29 @@ types:
           body_kind == 2
             or sh_type == cuda_codes::section_type::sht_cuda_merc_symtab
             ? sh_link
-            : sh_link < _root.num_section_headers
-            ? _root.sections[sh_link.as<s4>].sh_link
+            : sh_link < _parent.num_section_headers
+            ? _parent.sections[sh_link.as<s4>].sh_link
             : 0.as<s8>
         doc: |
           Section with the strings that the contents refer to: the one named
           by a symbol table, or by the symbol table that is named.
       has_names:
         value: |
-          names_section < _root.num_section_headers
-            ? _root.sections[names_section.as<s4>].sh_type
+          names_section < _parent.num_section_headers
+            ? _parent.sections[names_section.as<s4>].sh_type
               == cuda_codes::section_type::sht_strtab
             : false
         doc: False when no string table belongs to the section.
       names:
         pos: |
-          has_names ? _root.sections[names_section.as<s4>].ofs_body : 0.as<s8>
+          uses_names and has_names
+            ? _parent.sections[names_section.as<s4>].ofs_body
+            : 0.as<s8>
         size: |
-          has_names ? _root.sections[names_section.as<s4>].len_body : 0.as<s8>
-        type: elf_records::string_pool
-        if: uses_names
+          uses_names and has_names
+            ? _parent.sections[names_section.as<s4>].len_body
+            : 0.as<s8>
+        type: string_pool
         -alias: true
         doc: Strings that the contents refer to; empty when there are none.
       body:
@@ -913,28 +963,28 @@ types:
         type:
           switch-on: body_kind
           cases:
-            1: elf_records::string_table
-            2: symbols(names._io)
-            3: rel
-            4: rela
-            5: elf_records::shndx_table
+            1: string_table
+            2: symbols(is_64, names)
+            3: rel(is_64)
+            4: rela(is_64)
+            5: shndx_table
             6: note_nv
             7: eiattr
             8: compat
-            9: callgraph(names._io)
-            10: prototype(names._io)
+            9: callgraph(names)
+            10: prototype(names)
             11: rel_action
-            12: resolved_rela(_root.is_64)
+            12: resolved_rela(is_64)
             13: metadata
             14: uft
-            15: mercury(mercury_kind.as<u1>, _root.is_64, _io)
+            15: mercury(mercury_kind.as<u1>, is_64, names)
             16: capmerc
             17: nv_debug(nv_debug_kind.as<u1>)
             18: code_body
             19: constant_body
             20: dwarf_body
             21: data_body
-            22: mercury(mercury_kind.as<u1>, _root.is_64, names._io)
+            22: mercury(mercury_kind.as<u1>, is_64, names)
             23: uidx
             _: unknown_body
         if: is_in_file
@@ -942,36 +992,47 @@ types:
   symbols:
     doc: Symbols of the file, `.symtab`.
     params:
+      - id: is_64
+        type: bool
+        doc: True in an ELF64 file.
       - id: names
-        type: io
-        doc: Stream of the string table that holds the names.
+        type: string_pool
+        doc: The string table that holds the names.
     seq:
       - id: table
         type:
-          switch-on: _root.is_64
+          switch-on: is_64
           cases:
-            true: elf_records::symbol_table_64(names)
-            false: elf_records::symbol_table_32(names)
+            true: symbol_table_64(names)
+            false: symbol_table_32(names)
         doc: The rows.
   rel:
     doc: Relocations without addend, `.rel.*`.
+    params:
+      - id: is_64
+        type: bool
+        doc: True in an ELF64 file.
     seq:
       - id: table
         type:
-          switch-on: _root.is_64
+          switch-on: is_64
           cases:
-            true: elf_records::rel_table_64
-            false: elf_records::rel_table_32
+            true: rel_table_64
+            false: rel_table_32
         doc: The rows.
   rela:
     doc: Relocations with addend, `.rela.*`.
+    params:
+      - id: is_64
+        type: bool
+        doc: True in an ELF64 file.
     seq:
       - id: table
         type:
-          switch-on: _root.is_64
+          switch-on: is_64
           cases:
-            true: elf_records::rela_table_64
-            false: elf_records::rela_table_32
+            true: rela_table_64
+            false: rela_table_32
         doc: The rows.
   code_body:
     doc: Machine code, a `.text` section or a slot of the unified table.

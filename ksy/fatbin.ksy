@@ -49,7 +49,7 @@ types:
     instances:
       magic_kind:
         value: |
-          magic == 0xba55ed50 ? 1
+          magic == 0xba55ed50.as<u4> ? 1
             : magic == 0x466243b1 ? 2
             : magic == 0 ? 0 : 3
         doc: 1 container, 2 wrapper, 0 filler, 3 anything else.
@@ -63,17 +63,17 @@ types:
         size: |
           head.len_header < 16
             ? 0.as<s8>
-            : head.len_header.as<s8> - 16 <= _io.size - _io.pos
+            : head.len_header.as<s8> - 16 <= _io.size.as<s8> - _io.pos.as<s8>
             ? (head.len_header.as<s8> - 16).as<s8>
-            : (_io.size - _io.pos).as<s8>
+            : (_io.size.as<s8> - _io.pos.as<s8>).as<s8>
         -opaque: unclaimed
         doc: More of the header than is known; empty in files seen.
       - id: entries
         size: |
           head.len_entries.as<s8> >= 0
-            and head.len_entries.as<s8> <= _io.size - _io.pos
+            and head.len_entries.as<s8> <= _io.size.as<s8> - _io.pos.as<s8>
             ? head.len_entries.as<s8>
-            : (_io.size - _io.pos).as<s8>
+            : (_io.size.as<s8> - _io.pos.as<s8>).as<s8>
         type: entry_list
         doc: The images.
   container_head:
@@ -105,17 +105,17 @@ types:
         size: |
           head.len_header < 64
             ? 0.as<s8>
-            : head.len_header.as<s8> - 64 <= _io.size - _io.pos
+            : head.len_header.as<s8> - 64 <= _io.size.as<s8> - _io.pos.as<s8>
             ? (head.len_header.as<s8> - 64).as<s8>
-            : (_io.size - _io.pos).as<s8>
+            : (_io.size.as<s8> - _io.pos.as<s8>).as<s8>
         type: header_rest(head.ofs_extension, has_compat)
         doc: Varying part of the header.
       - id: payload
         size: |
           head.len_payload.as<s8> >= 0
-            and head.len_payload.as<s8> <= _io.size - _io.pos
+            and head.len_payload.as<s8> <= _io.size.as<s8> - _io.pos.as<s8>
             ? head.len_payload.as<s8>
-            : (_io.size - _io.pos).as<s8>
+            : (_io.size.as<s8> - _io.pos.as<s8>).as<s8>
         type:
           switch-on: payload_kind
           cases:
@@ -293,13 +293,14 @@ types:
       has_extension:
         value: |
           ofs_extension >= 64
-            and ofs_extension.as<s8> - 56 <= _io.size
+            and ofs_extension.as<s8> - 56 <= _io.size.as<s8>
         doc: True when there is an extension inside the header.
       has_compat_copy:
         value: |
           has_extension and has_compat
             and extension.ofs_data == ofs_extension + 8
-            and extension.len_data.as<s8> + ofs_extension - 55 <= _io.size
+            and extension.len_data.as<s8> + ofs_extension.as<s8> - 55
+              <= _io.size.as<s8>
         doc: True when the copy lies inside the header, after the extension.
   extension_head:
     doc: Place and size of the data of an extension.

@@ -11,9 +11,14 @@ meta:
   imports:
     - callgraph
     - eiattr
-    - elf_records
     - prototype
+    - rela_table_32
+    - rela_table_64
     - resolved_rela
+    - shndx_table
+    - string_pool
+    - symbol_table_32
+    - symbol_table_64
   encoding: UTF-8
   endian: le
 doc: |
@@ -39,45 +44,56 @@ params:
     type: bool
     doc: True in an ELF64 file.
   - id: names
-    type: io
-    doc: Stream of the string table that the section's symbols use.
+    type: string_pool
+    doc: The string table that the section's symbols use.
 seq:
   - id: content
     type:
       switch-on: kind
       cases:
-        1: symbols
-        2: relocations
+        1: symbols(is_64, names)
+        2: relocations(is_64)
         3: eiattr
         4: callgraph(names)
         5: prototype(names)
         6: resolved_rela(is_64)
-        7: elf_records::shndx_table
+        7: shndx_table
         8: reserved_shared
         _: data_twin
     doc: Contents by kind.
 types:
   symbols:
     doc: Mercury symbols, `.nv.merc.symtab`.
+    params:
+      - id: is_64
+        type: bool
+        doc: True in an ELF64 file.
+      - id: names
+        type: string_pool
+        doc: The string table that holds the names.
     seq:
       - id: table
         type:
-          switch-on: _parent.is_64
+          switch-on: is_64
           cases:
-            true: elf_records::symbol_table_64(_parent.names)
-            false: elf_records::symbol_table_32(_parent.names)
+            true: symbol_table_64(names)
+            false: symbol_table_32(names)
         doc: |
           Row n belongs to the same thing as row n of `.symtab`; sections are
           the Mercury twins and sizes those of the Mercury code.
   relocations:
     doc: Mercury relocations, `.nv.merc.rela.*`.
+    params:
+      - id: is_64
+        type: bool
+        doc: True in an ELF64 file.
     seq:
       - id: table
         type:
-          switch-on: _parent.is_64
+          switch-on: is_64
           cases:
-            true: elf_records::rela_table_64
-            false: elf_records::rela_table_32
+            true: rela_table_64
+            false: rela_table_32
         doc: Rows with types from 0x10000 on.
   reserved_shared:
     doc: Bytes of `.nv.merc.nv.shared.reserved.0`, which nothing reads.

@@ -156,7 +156,7 @@ types:
         -orig-id: file_names
         type: file_entry
         repeat: until
-        repeat-until: _.name.length == 0 or _io.eof
+        repeat-until: _.is_end or _io.eof
         if: not _io.eof
         doc: |
           Files the lines belong to, ended by an entry without a name. The
@@ -192,6 +192,10 @@ types:
         type: leb128
         if: name.length != 0
         doc: Size of the file, 0 when it is not known.
+    instances:
+      is_end:
+        value: name.length == 0
+        doc: True for the entry that ends the list.
   line_operation:
     doc: One operation of a line program.
     params:

@@ -8,6 +8,8 @@ meta:
     - gpu
   license: CC0-1.0
   ks-version: '0.10'
+  imports:
+    - string_pool
   encoding: UTF-8
   endian: le
 doc: |
@@ -18,8 +20,8 @@ doc: |
 doc-ref: https://docs.nvidia.com/cuda/cuda-binary-utilities/
 params:
   - id: names
-    type: io
-    doc: Stream of the string table of the symbol table named by `sh_link`.
+    type: string_pool
+    doc: The string table of the symbol table named by `sh_link`.
 seq:
   - id: entries
     type: prototype_entry(names)
@@ -35,8 +37,8 @@ types:
     doc: Signature of one function.
     params:
       - id: names
-        type: io
-        doc: Stream of the string table with the signatures.
+        type: string_pool
+        doc: The string table with the signatures.
     seq:
       - id: symbol
         type: u4
@@ -46,9 +48,9 @@ types:
         doc: Offset of the signature in the string table.
     instances:
       signature:
-        io: names
+        io: names._io
         pos: ofs_signature
         type: strz
         eos-error: false
-        if: ofs_signature.as<s8> < names.size
+        if: ofs_signature.as<s8> < names._io.size
         doc: Signature, written as in `callgraph`.

@@ -9,7 +9,8 @@ meta:
   license: CC0-1.0
   ks-version: 0.11
   imports:
-    - elf_records
+    - rela_table_32
+    - rela_table_64
   encoding: UTF-8
   endian: le
 doc: |
@@ -27,6 +28,6 @@ seq:
     type:
       switch-on: is_64
       cases:
-        true: elf_records::rela_table_64
-        false: elf_records::rela_table_32
+        true: rela_table_64
+        false: rela_table_32
     doc: The relocations.

@@ -121,6 +121,26 @@ FAULTS = [
         "    doc: Number of rows for which there is room.",
         "    enum: demo::kinds\n    doc: Number of rows for which there is room.",
     ),
+    ("portable", "    type: u2\n    doc: Number", "    type: io\n    doc: Number"),
+    ("portable", "? num_rows :", "? _root.num_rows :"),
+    ("portable", "? num_rows :", "? rows[0].as<row>.st_kind :"),
+    ("portable", "    type: row\n", "    type: demo::row\n"),
+    ("portable", "            kinds::first: words\n", "            kinds::first: demo::words\n"),
+    (
+        "portable",
+        "instances:\n",
+        """instances:
+  all_rows:
+    pos: 0
+    type:
+      switch-on: num_rows
+      cases:
+        1: row
+        _: words
+    repeat: eos
+    doc: The rows again.
+""",
+    ),
     (
         "progress",
         "    type: strz\n    repeat: eos\n    doc: Names",
@@ -158,10 +178,10 @@ def test_every_rule_has_a_planted_fault() -> None:
 def test_a_loop_over_an_imported_type_needs_progress(tmp_path: Path) -> None:
     (tmp_path / "hollow.ksy").write_text(
         "meta:\n  id: hollow\n  title: t\n  license: CC0-1.0\n  ks-version: 0.9\n"
-        "doc: Reads nothing.\ntypes:\n  nothing:\n    doc: Nothing.\n    seq: []\n"
+        "doc: Reads nothing.\nseq: []\n"
     )
     text = SOUND.replace("  encoding:", "  imports:\n    - hollow\n  encoding:", 1).replace(
-        "    type: strz\n    repeat: eos", "    type: hollow::nothing\n    repeat: eos", 1
+        "    type: strz\n    repeat: eos", "    type: hollow\n    repeat: eos", 1
     )
     assert {fault.rule for fault in faults(tmp_path, text)} == {"progress"}
 

@@ -65,6 +65,34 @@ def test_a_varying_type_gives_its_head(tmp_path: Path) -> None:
     assert layouts(tmp_path) == {"ROW": ("<H", ["len"], False)}
 
 
+def test_fields_of_one_elf_class_give_a_record_for_each(tmp_path: Path) -> None:
+    spec(
+        tmp_path,
+        "demo",
+        """types:
+  row:
+    params:
+      - {id: is_64, type: bool}
+    seq:
+      - {id: kind, type: u4}
+      - {id: size_64, type: u8, if: is_64}
+      - {id: size_32, type: u4, if: not is_64}
+      - {id: last, type: u2}
+""",
+    )
+    assert layouts(tmp_path) == {
+        "ROW_64": ("<IQH", ["kind", "size", "last"], True),
+        "ROW_32": ("<IIH", ["kind", "size", "last"], True),
+    }
+
+
+def test_an_imported_type_of_bit_fields_is_an_integer(tmp_path: Path) -> None:
+    spec(tmp_path, "bits", "seq:\n  - {id: low, type: b3}\n  - {id: high, type: b5}\n")
+    body = "  imports:\n    - bits\ntypes:\n  row:\n    seq:\n      - {id: a, type: bits}\n"
+    spec(tmp_path, "demo", body)
+    assert layouts(tmp_path)["ROW"] == ("<B", ["a"], True)
+
+
 def test_two_types_cannot_share_a_record_name(tmp_path: Path) -> None:
     for name in ("one", "two"):
         spec(tmp_path, name, "types:\n  row:\n    seq:\n      - {id: a, type: u1}\n")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tools.gen.records import bit_width
+from tools.gen.records import CLASSES, bit_width
 from tools.gen.spec import Spec, Type, digest
 
 
@@ -36,6 +36,15 @@ def opaque_fields(kind: Type) -> dict[str, str]:
     }
 
 
+def class_fields(kind: Type) -> dict[str, str]:
+    """Field -> the name that it has in the gABI, for fields of one ELF class."""
+    return {
+        attr.id: attr.id.removesuffix(CLASSES[attr.raw["if"]])
+        for attr in kind.seq
+        if attr.raw.get("if") in CLASSES
+    }
+
+
 def _types(specs: dict[str, Spec]) -> Iterator[Type]:
     for spec in specs.values():
         yield from spec.root.walk()
@@ -44,16 +53,19 @@ def _types(specs: dict[str, Spec]) -> Iterator[Type]:
 def emit(specs: dict[str, Spec]) -> str:
     """Text of ``fields.py``."""
     sources = digest("".join(spec.text for spec in specs.values()))
-    owned, opaque, bits = [], [], []
+    owned: list[str] = []
+    opaque: list[str] = []
+    renamed: list[str] = []
+    bits: list[str] = []
     for kind in _types(specs):
         name = class_name(kind.path)
         instances = owned_instances(kind)
         if instances:
             owned.append(f'    "{name}": {_tuple(instances)},')
-        fields = opaque_fields(kind)
-        if fields:
-            pairs = ", ".join(f'"{field}": "{what}"' for field, what in fields.items())
-            opaque.append(f'    "{name}": {{{pairs}}},')
+        for lines, fields in ((opaque, opaque_fields(kind)), (renamed, class_fields(kind))):
+            if fields:
+                pairs = ", ".join(f'"{field}": "{what}"' for field, what in fields.items())
+                lines.append(f'    "{name}": {{{pairs}}},')
         if bit_width(kind):
             bits.append(f'        "{name}",')
     return "\n".join(
@@ -69,6 +81,11 @@ def emit(specs: dict[str, Spec]) -> str:
             "#: class -> field -> kind of contents that the spec does not resolve",
             "OPAQUE: dict[str, dict[str, str]] = {",
             *opaque,
+            "}",
+            "",
+            "#: class -> field of one ELF class -> its name in the gABI",
+            "CLASS_FIELDS: dict[str, dict[str, str]] = {",
+            *renamed,
             "}",
             "",
             "#: classes that are one integer made of bit fields",

@@ -284,6 +284,30 @@ def _expression(spec: Spec, specs: dict[str, Spec]) -> Found:
             yield attr.line, f"{where}: a sized switch needs a default (Nim, Rust)"
 
 
+@_rule("portable")
+def _portable(spec: Spec, specs: dict[str, Spec]) -> Found:
+    for kind, attr in _attrs(spec):
+        where = f"{kind.name}.{attr.id}"
+        raw = attr.raw
+        text = " ".join(str(value) for key, value in raw.items() if key not in ("doc", "id"))
+        if raw.get("type") == "io":
+            yield attr.line, f"{where}: give a type instead of a stream (Go, Rust, the Web IDE)"
+        if "_root" in text:
+            yield attr.line, f"{where}: an imported spec has no _root of its own: use a parameter"
+        if re.search(r"\]\s*\.as<(?![su][1248]>)", text):
+            yield attr.line, f"{where}: C++11 cannot cast an element of a list"
+        if any("::" in name for name in _type_names(raw.get("type"))):
+            yield attr.line, f"{where}: a type nested in another spec fails in Rust: its own spec"
+        if attr.kind == "instance" and "repeat" in raw and isinstance(raw.get("type"), dict):
+            yield attr.line, f"{where}: a repeated instance cannot switch its type (C++, Nim)"
+
+
+def _type_names(value: object) -> list[str]:
+    """The types that a field can have, without their arguments."""
+    names = list(value.get("cases", {}).values()) if isinstance(value, dict) else [value]
+    return [str(name).partition("(")[0] for name in names if name is not None]
+
+
 def _is_wide(name: str, kind: Type) -> bool:
     """True for a field that Java holds in a ``long``, on which it cannot switch."""
     return any(

@@ -280,9 +280,11 @@ def _types(payload: Entry, attribute: Entry, enums: Sequence[Entry]) -> Iterator
         for field, item in zip(payload["fields"], items, strict=True):
             repeat: list[str] = []
             if kind == "array":
-                repeat = [f"_io.size / {_fixed_size(layout)}"]
+                repeat = [f"_io.size.as<s8> / {_fixed_size(layout)}"]
             elif "repeat" in item:
-                repeat = [f"(_io.size - {_fixed_size(layout)}) / {FIELD_SIZES[item['type']]}"]
+                repeat = [
+                    f"(_io.size.as<s8> - {_fixed_size(layout)}) / {FIELD_SIZES[item['type']]}"
+                ]
             yield from _field(field, item, repeat)
         yield from _trailing(payload)
     else:
@@ -291,7 +293,7 @@ def _types(payload: Entry, attribute: Entry, enums: Sequence[Entry]) -> Iterator
         yield f"        type: {payload['entry']['type']}"
         if kind == "array":
             yield "        repeat: expr"
-            yield f"        repeat-expr: _io.size / {_fixed_size(layout)}"
+            yield f"        repeat-expr: _io.size.as<s8> / {_fixed_size(layout)}"
         else:
             yield "        repeat: eos"
         yield from _doc(many["doc"], 8)
@@ -336,9 +338,8 @@ def _count(fields: Sequence[Entry], items: Sequence[Entry], item: Entry) -> str:
         return ""
     at = next(i for i, other in enumerate(items) if other["name"] == item["repeat"])
     count, size = fields[at]["id"], FIELD_SIZES[item["type"]]
-    return (
-        f"{count}.as<s8> <= _io.size / {size}\n  ? {count}.as<s8>\n  : (_io.size / {size}).as<s8>"
-    )
+    room = f"_io.size.as<s8> / {size}"
+    return f"{count}.as<s8> <= {room}\n  ? {count}.as<s8>\n  : ({room}).as<s8>"
 
 
 def _expression(key: str, lines: Sequence[str]) -> Iterator[str]:
@@ -403,21 +404,21 @@ def _any_of(subject: str, values: Sequence[str]) -> Iterator[str]:
 def _text(field: Entry, rest: Sequence[Entry], layout: Entry, item: Entry) -> Iterator[str]:
     names = [other["name"] for other in _items(layout)[1:]]
     size, align = rest[names.index(item["size"])]["id"], layout["align"]
-    left = f"({align} - _io.pos % {align}) % {align}"
+    left = f"({align} - _io.pos.as<s8> % {align}) % {align}"
     yield f"      - id: {field['id']}"
     yield "        size: |"
-    yield f"          {size}.as<s8> <= _io.size - _io.pos"
+    yield f"          {size}.as<s8> <= _io.size.as<s8> - _io.pos.as<s8>"
     yield f"            ? {size}.as<s8>"
-    yield "            : (_io.size - _io.pos).as<s8>"
+    yield "            : (_io.size.as<s8> - _io.pos.as<s8>).as<s8>"
     yield "        type: strz"
     yield "        eos-error: false"
     yield "        if: has_text"
     yield from _doc(field["doc"], 8)
     yield f"      - id: {field['id']}_padding"
     yield "        size: |"
-    yield f"          {left} <= _io.size - _io.pos"
+    yield f"          {left} <= _io.size.as<s8> - _io.pos.as<s8>"
     yield f"            ? ({left}).as<s8>"
-    yield "            : (_io.size - _io.pos).as<s8>"
+    yield "            : (_io.size.as<s8> - _io.pos.as<s8>).as<s8>"
     yield "        if: has_text"
     yield "        -opaque: padding"
     yield f"        doc: Zeros up to a multiple of {align}."

@@ -12,6 +12,9 @@ from collections.abc import Iterator
 
 from tools.gen.spec import Attr, Spec, SpecError, Type, digest
 
+#: Condition of a field that only files of one ELF class have -> what its name ends with.
+CLASSES = {"is_64": "_64", "not is_64": "_32"}
+
 _CODES = {
     "u1": "B",
     "u2": "H",
@@ -37,14 +40,16 @@ def bit_width(kind: Type) -> int | None:
     return sum(int(str(w)[1:]) for w in widths)
 
 
-def _code(attr: Attr, scope: Type) -> str | None:
+def _code(attr: Attr, types: dict[str, Type]) -> str | None:
     """``struct`` code of a field, ``None`` when its size is not fixed.
 
-    A nested type of bit fields that fill a whole integer counts as that integer, so that a
-    scanner reads ``st_info`` as one byte.
+    A type of bit fields that fill a whole integer counts as that integer, so that a scanner reads
+    ``st_info`` as one byte.
     """
     raw = attr.raw
-    if any(key in raw for key in ("if", "repeat", "pos", "process")):
+    if any(key in raw for key in ("repeat", "pos", "process")):
+        return None
+    if "if" in raw and raw["if"] not in CLASSES:
         return None
     if "contents" in raw:
         contents = raw["contents"]
@@ -58,16 +63,19 @@ def _code(attr: Attr, scope: Type) -> str | None:
         return None
     if kind in _CODES:
         return _CODES[kind]
-    nested = scope.types.get(kind)
+    nested = types.get(kind)
     return _UNSIGNED.get(bit_width(nested) or 0) if nested else None
 
 
-def fixed_head(kind: Type, scope: Type) -> tuple[str, list[str], bool]:
+def fixed_head(
+    kind: Type, types: dict[str, Type], elf_class: str = ""
+) -> tuple[str, list[str], bool]:
     """Format, field names and completeness of the leading fixed-size fields of a type.
 
     Args:
         kind: the type.
-        scope: top type of its file, whose nested types it may use.
+        types: the types that it may use, by name.
+        elf_class: ``_64`` or ``_32`` for a type whose fields differ between the ELF classes.
 
     Returns:
         the little-endian ``struct`` format, one name per value, and whether these fields are
@@ -76,30 +84,42 @@ def fixed_head(kind: Type, scope: Type) -> tuple[str, list[str], bool]:
     codes: list[str] = []
     names: list[str] = []
     for attr in kind.seq:
-        code = _code(attr, scope)
+        only_in = CLASSES.get(attr.raw.get("if", ""), elf_class)
+        if only_in != elf_class:
+            continue
+        code = _code(attr, types)
         if code is None:
             return "<" + "".join(codes), names, False
         codes.append(code)
-        names.append(attr.id)
+        names.append(attr.id.removesuffix(elf_class) if "if" in attr.raw else attr.id)
     return "<" + "".join(codes), names, True
+
+
+def elf_classes(kind: Type) -> list[str]:
+    """The suffixes of the classes that a type's fields differ between, else one empty string."""
+    found = {CLASSES[attr.raw["if"]] for attr in kind.seq if attr.raw.get("if") in CLASSES}
+    return sorted(found, reverse=True) or [""]
 
 
 def records(specs: dict[str, Spec]) -> Iterator[tuple[str, Type, str, list[str], bool]]:
     """Name, type, format, field names and completeness of every type that starts fixed."""
     seen: dict[str, Type] = {}
+    tops = {name: spec.root for name, spec in specs.items()}
     for spec in specs.values():
+        types = {name: tops[name] for name in spec.imports if name in tops} | spec.root.types
         for kind in spec.root.walk():
-            layout, names, whole = fixed_head(kind, spec.root)
-            if not names:
-                continue
-            name = kind.name.upper()
-            if name in seen:
-                raise SpecError(
-                    f"{spec.file}:{kind.line}: record name {name} is also that of "
-                    + "::".join(seen[name].path)
-                )
-            seen[name] = kind
-            yield name, kind, layout, names, whole
+            for elf_class in elf_classes(kind):
+                layout, names, whole = fixed_head(kind, types, elf_class)
+                if not names:
+                    continue
+                name = (kind.name + elf_class).upper()
+                if name in seen:
+                    raise SpecError(
+                        f"{spec.file}:{kind.line}: record name {name} is also that of "
+                        + "::".join(seen[name].path)
+                    )
+                seen[name] = kind
+                yield name, kind, layout, names, whole
 
 
 def emit(specs: dict[str, Spec]) -> str:

@@ -1,4 +1,4 @@
-# Generated from ksy/tables/eiattr.yaml (sha256 61a239cb7b011b05) and ksy/tables/relocations.yaml (sha256 35cee416d09c055f) and ksy/tables/sections.yaml (sha256 6e6a51d9005a31d5) by tools.gen; do not edit.
+# Generated from ksy/tables/eiattr.yaml (sha256 61a239cb7b011b05) and ksy/tables/relocations.yaml (sha256 35cee416d09c055f) and ksy/tables/sections.yaml (sha256 cfa4b2d45139681a) by tools.gen; do not edit.
 """Columns of the tables of attributes, relocation types and sections, by number or name.
 
 They say what the rows in ``tables`` say, as literals: the linker imports them at start-up.

@@ -22,7 +22,7 @@ from cubinspec.errors import (
     TruncatedError,
 )
 from cubinspec.limits import MAX_SHARED_FACTOR
-from cubinspec_generated.fields import BIT_FIELDS, OPAQUE, OWNED_INSTANCES
+from cubinspec_generated.fields import BIT_FIELDS, CLASS_FIELDS, OPAQUE, OWNED_INSTANCES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -224,22 +224,27 @@ def _struct(obj: Any, path: str, base: int, context: _Context) -> Iterator[Piece
     """Pieces of one object whose stream begins at absolute offset ``base``."""
     name = type(obj).__qualname__
     opaque = OPAQUE.get(name, {})
+    names = CLASS_FIELDS.get(name, {})
     for field in obj.SEQ_FIELDS:
-        yield from _field(obj, field, field, path, base, opaque, context)
+        where = _join(path, names.get(field, field))
+        yield from _field(obj, field, field, where, base, opaque, context)
     for field in OWNED_INSTANCES.get(name, ()):
-        yield from _field(obj, field, f"_m_{field}", path, base, opaque, context)
+        yield from _field(obj, field, f"_m_{field}", _join(path, field), base, opaque, context)
+
+
+def _join(path: str, field: str) -> str:
+    return f"{path}.{field}" if path else field
 
 
 def _field(
     obj: Any,
     field: str,
     key: str,
-    path: str,
+    where: str,
     base: int,
     opaque: dict[str, str],
     context: _Context,
 ) -> Iterator[Piece]:
-    where = f"{path}.{field}" if path else field
     if not context.wants(where):
         return
     if key is field:

@@ -1,1 +1,1 @@
-"""Programs in other languages that read cubins with the generated classes."""
+"""The spec in other languages: one program per language that prints the records of a file."""

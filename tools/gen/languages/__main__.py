@@ -1,119 +1,142 @@
-"""``python -m tools.gen.languages``: build the Go and Java readers and run them on the samples.
+"""``python -m tools.gen.languages``: the spec in other languages, held against Python.
 
-Both must read every field and instance of every sample without a fault and find the same sections
-as the Python classes. A language whose tools are not on this machine is skipped, and said so.
+Each program of ``docs/languages`` prints the sections, attributes, symbols and relocations of
+files. It is built with freshly generated classes and run on every sample and on fatbins made of
+samples; each line must be that of the Python program.
+
+A language whose tools are not on this machine is skipped, and said so. Runtimes that are on no
+package registry are taken from ``RUNTIMES``, a folder with one checkout per target (``rust``,
+``cpp_stl``, …).
 """
 
 from __future__ import annotations
 
+import argparse
+import os
 import shutil
-import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
+import time
+from itertools import zip_longest
 from pathlib import Path
 
-from cubinspec_generated.kaitai.elf_cuda import ElfCuda
+from cubinspec.containers.fatbin_write import container, entry_for
 from tools.gen import kaitai
+from tools.gen.languages import page
+from tools.gen.languages.builds import EXAMPLES, LANGUAGES, ROOT, BuildError, Language, run
 
-HERE = Path(__file__).parent
-ROOT = HERE.parents[2]
 SAMPLES = ROOT / "tests" / "data" / "cubins"
 
-GO_RUNTIME = "github.com/kaitai-io/kaitai_struct_go_runtime@v0.11.0"
-JAVA_RUNTIME = "io.kaitai:kaitai-struct-runtime:0.11"
+#: What Java prints for a code without a name.
+_NAMELESS = "?"
 
-#: path -> (number of sections, checksum over names, kinds and sizes)
-Seen = dict[str, tuple[int, int]]
-
-
-def python_sections(files: Iterable[Path]) -> Seen:
-    """What the Python classes find in each file."""
-    found = {}
-    for file in files:
-        sections = ElfCuda.from_bytes(file.read_bytes()).sections
-        total = 0
-        for section in sections:
-            line = f"{section.name or ''}:{section.body_kind}:{section.len_body},"
-            for byte in line.encode():
-                total = (total * 31 + byte) & 0xFFFFFFFF
-        found[str(file)] = (len(sections), total)
-    return found
+#: Every whole number up to this one is a double, too.
+_EXACT_DOUBLES = 2**53
 
 
-def build_go(folder: Path, texts: dict[str, str]) -> list[str]:
-    """Build the Go reader; returns the command that runs it."""
-    (folder / "spec").mkdir()
-    for name, text in texts.items():
-        # the npm compiler leaves the package line to the caller
-        head = "" if text.startswith("package ") else "package spec\n"
-        (folder / "spec" / Path(name).name).write_text(head + text)
-    shutil.copy(HERE / "walk.go", folder / "main.go")
-    (folder / "go.mod").write_text("module cubinspec\n\ngo 1.21\n")
-    _run(["go", "get", GO_RUNTIME], folder)
-    _run(["go", "mod", "tidy"], folder)
-    _run(["go", "build", "-o", "walk", "."], folder)
-    return [str(folder / "walk")]
+def make_fatbins(folder: Path, cubins: list[Path]) -> list[Path]:
+    """Two fatbins with the same cubins, as they are and compressed."""
+    files = []
+    for name, compress in (("plain", False), ("compressed", True)):
+        entries = [entry_for(file.read_bytes(), compress_all=compress) for file in cubins]
+        file = folder / f"{name}.fatbin"
+        file.write_bytes(container(entries))
+        files.append(file)
+    return files
 
 
-def build_java(folder: Path, texts: dict[str, str]) -> list[str]:
-    """Build the Java reader; returns the command that runs it."""
-    for name, text in texts.items():
-        (folder / Path(name).name).write_text(text)
-    shutil.copy(HERE / "Walk.java", folder)
-    copy = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
-    _run(["mvn", "-q", copy, f"-Dartifact={JAVA_RUNTIME}", f"-DoutputDirectory={folder}"], folder)
-    (jar,) = folder.glob("*.jar")
-    _run(["javac", "-nowarn", "-cp", str(jar), *(f.name for f in folder.glob("*.java"))], folder)
-    return ["java", "-cp", f"{folder}:{jar}", "Walk"]
+def same(line: str, expected: str) -> bool:
+    """Whether two lines say the same, as far as the language can.
+
+    A code without a name has no number in Java; JavaScript rounds numbers above 2^53.
+    """
+    words, wanted = line.split(" "), expected.split(" ")
+    return len(words) == len(wanted) and all(
+        word in (other, _NAMELESS) or _rounded(word, other)
+        for word, other in zip(words, wanted, strict=True)
+    )
 
 
-#: language -> tools it needs, how to build its reader
-LANGUAGES: dict[str, tuple[tuple[str, ...], Callable[[Path, dict[str, str]], list[str]]]] = {
-    "go": (("go",), build_go),
-    "java": (("javac", "java", "mvn"), build_java),
-}
+def _rounded(word: str, expected: str) -> bool:
+    if not (word.isdecimal() and expected.isdecimal()) or int(expected) < _EXACT_DOUBLES:
+        return False
+    return float(word) == float(expected)
 
 
-def _run(command: list[str], folder: Path) -> str:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-    if done.returncode:
-        raise SystemExit(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
-    return done.stdout
+def differences(found: str, expected: str) -> list[str]:
+    """The lines that differ, as ``number: found (expected)``."""
+    pairs = zip_longest(found.splitlines(), expected.splitlines(), fillvalue="")
+    return [
+        f"{number}: {line!r} ({wanted!r})"
+        for number, (line, wanted) in enumerate(pairs, 1)
+        if not same(line, wanted)
+    ]
 
 
-def check(language: str, files: list[Path], expected: Seen) -> list[str]:
-    """Faults of one language: getters that failed, sections that differ."""
-    build = LANGUAGES[language][1]
-    compiled = kaitai.npm_compile(ROOT / "ksy", [language])[language]
+def missing(language: Language, runtimes: Path | None) -> str:
+    """Why a language cannot be checked here; empty when it can."""
+    absent = [tool for tool in language.tools if not shutil.which(tool)]
+    if absent:
+        return f"{', '.join(absent)} not on this machine"
+    if not language.registry and not (runtimes and (runtimes / language.target).is_dir()):
+        return f"no runtime: RUNTIMES has no folder {language.target}"
+    return ""
+
+
+def check(language: Language, files: list[str], expected: str, runtimes: Path | None) -> float:
+    """Seconds that the program of a language takes.
+
+    Raises:
+        BuildError: it does not build, does not run, or prints other lines than Python.
+    """
+    texts = kaitai.npm_compile(ROOT / "ksy", [language.target])[language.target]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        output = _run([*build(folder, compiled), *map(str, files)], folder)
-    faults = []
-    for line in output.splitlines():
-        path, count, total, failed, *first = line.split(" ", 4)
-        if failed != "0":
-            faults.append(f"{language}: {path}: {failed} getters failed, {''.join(first)}")
-        elif (int(count), int(total)) != expected[path]:
-            faults.append(f"{language}: {path}: other sections than in Python")
-    if len(output.splitlines()) != len(files):
-        faults.append(f"{language}: {len(files)} files, {len(output.splitlines())} results")
-    return faults
+        (folder / "spec").mkdir()
+        for file, text in texts.items():
+            (folder / "spec" / Path(file).name).write_text(text, encoding="utf-8")
+        runtime = (runtimes or folder) / language.target
+        command = language.build(folder, EXAMPLES / language.example, runtime)
+        begin = time.monotonic()
+        found = run([*command, *files], folder)
+        seconds = time.monotonic() - begin
+    faults = differences(found, expected)
+    if faults:
+        raise BuildError("\n".join([f"{len(faults)} lines differ from Python's", *faults[:5]]))
+    return seconds
 
 
 def main() -> int:
     """Check every language; 0 when none has a fault."""
-    files = sorted(SAMPLES.glob("*.cubin"))
-    expected = python_sections(files)
+    parser = argparse.ArgumentParser(prog="python -m tools.gen.languages", description=__doc__)
+    parser.add_argument("--only", help="languages, separated by commas")
+    parser.add_argument("--page", action="store_true", help="write docs/targets.md")
+    options = parser.parse_args()
+    given = os.environ.get("RUNTIMES")
+    runtimes = Path(given).resolve() if given else None
+    wanted = options.only.split(",") if options.only else list(LANGUAGES)
+    cubins = sorted(SAMPLES.glob("*.cubin"))
+    results: dict[str, str] = {}
     status = 0
-    for language, (tools, _) in LANGUAGES.items():
-        missing = [tool for tool in tools if not shutil.which(tool)]
-        if missing:
-            print(f"SKIPPED {language}: {', '.join(missing)} not on this machine")
-            continue
-        faults = check(language, files, expected)
-        status |= bool(faults)
-        print("\n".join(faults) or f"{language}: {len(files)} files read as in Python, no fault")
+    with tempfile.TemporaryDirectory() as name:
+        files = [str(file) for file in (*cubins, *make_fatbins(Path(name), cubins[::16]))]
+        expected = run([sys.executable, str(EXAMPLES / "cubin_records.py"), *files], ROOT)
+        lines = len(expected.splitlines())
+        for language in wanted:
+            reason = missing(LANGUAGES[language], runtimes)
+            if reason:
+                print(f"SKIPPED {language}: {reason}")
+                continue
+            try:
+                seconds = check(LANGUAGES[language], files, expected, runtimes)
+            except BuildError as error:
+                status = 1
+                print(f"FAILED {language}: {error}")
+                continue
+            results[language] = f"{seconds:.1f}"
+            print(f"{language}: {len(files)} files, {lines} lines as in Python, {seconds:.1f} s")
+    if options.page:
+        page.write(results, len(cubins), lines)
     return status
 
 

@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sections.yaml (sha256 6e6a51d9005a31d5) by tools.gen; do not edit.
+# Generated from ksy/tables/sections.yaml (sha256 cfa4b2d45139681a) by tools.gen; do not edit.
 """Sections."""
 
 from cubinspec_generated.rows import (

@@ -1,0 +1,49 @@
+meta:
+  id: rel_table_64
+  title: Relocations without addend, ELF64
+  file-extension:
+    - cubin
+  xref:
+    wikidata: Q1343830
+  tags:
+    - executable
+    - gpu
+  license: CC0-1.0
+  ks-version: 0.11
+  imports:
+    - cuda_codes
+  encoding: UTF-8
+  endian: le
+  bit-endian: le
+doc: Relocations without addend of an ELF64 file (SHT_REL).
+doc-ref: https://refspecs.linuxfoundation.org/elf/gabi4+/ch4.intro.html
+seq:
+  - id: relocations
+    type: rel_64
+    repeat: expr
+    repeat-expr: _io.size / 16
+    doc: In no fixed order.
+  - id: trailing
+    size-eos: true
+    -opaque: unclaimed
+    doc: Bytes after the last whole row; empty in files seen.
+types:
+  rel_64:
+    -orig-id: Elf64_Rel
+    doc: |
+      One relocation without addend, 16 bytes. nvlink takes the addend from
+      the field that is relocated. The two halves of `r_info` are read as
+      fields of their own.
+    seq:
+      - id: r_offset
+        type: u8
+        doc: Byte offset in the section that is relocated.
+      - id: r_type
+        -orig-id: ELF64_R_TYPE
+        type: u4
+        enum: cuda_codes::relocation_type
+        doc: R_CUDA_* below 0x10000, R_MERCURY_* from there on.
+      - id: r_sym
+        -orig-id: ELF64_R_SYM
+        type: u4
+        doc: Index of the symbol in the symbol table named by `sh_link`.

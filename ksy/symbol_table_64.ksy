@@ -1,0 +1,72 @@
+meta:
+  id: symbol_table_64
+  title: Symbols of an ELF64 CUDA device binary
+  file-extension:
+    - cubin
+  xref:
+    wikidata: Q1343830
+  tags:
+    - executable
+    - gpu
+  license: CC0-1.0
+  ks-version: 0.11
+  imports:
+    - string_pool
+    - symbol_info
+    - symbol_other
+  encoding: UTF-8
+  endian: le
+  bit-endian: le
+doc: Symbols of an ELF64 file.
+doc-ref: https://refspecs.linuxfoundation.org/elf/gabi4+/ch4.intro.html
+params:
+  - id: names
+    type: string_pool
+    doc: The string table that `sh_link` names.
+seq:
+  - id: symbols
+    type: symbol_64(names)
+    repeat: expr
+    repeat-expr: _io.size / 24
+    doc: The first one is the null symbol.
+  - id: trailing
+    size-eos: true
+    -opaque: unclaimed
+    doc: Bytes after the last whole row; empty in files seen.
+types:
+  symbol_64:
+    -orig-id: Elf64_Sym
+    doc: One symbol of an ELF64 file, 24 bytes.
+    params:
+      - id: names
+        type: string_pool
+        doc: The string table that holds the name.
+    seq:
+      - id: st_name
+        type: u4
+        doc: Offset of the name in the string table.
+      - id: st_info
+        type: symbol_info
+        doc: Type and binding.
+      - id: st_other
+        type: symbol_other
+        doc: Visibility, CUDA flags and memory space.
+      - id: st_shndx
+        type: u2
+        doc: |
+          Section that defines the symbol. 0 is undefined, 0xfff1 absolute,
+          0xfff2 common; 0xffff means that `.symtab_shndx` has the index.
+      - id: st_value
+        type: u8
+        doc: Offset in the section, or alignment for a common symbol.
+      - id: st_size
+        type: u8
+        doc: Size in bytes, 0 when not known.
+    instances:
+      name:
+        io: names._io
+        pos: st_name
+        type: strz
+        eos-error: false
+        if: st_name.as<s8> < names._io.size
+        doc: Name of the symbol, absent when `st_name` is out of range.
