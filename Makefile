@@ -7,7 +7,7 @@ DEMO := $(addprefix $(SAMPLES)/,kernels.sm_75.exe.cubin cluster_sm90.sm_90.exe.c
   spills.sm_90.regs32exe.cubin tcgen05_sm100a.sm_100a.exe.cubin)
 WORKERS ?= auto
 
-.PHONY: fingerprint-proof help venv demo test test-corpus gen check-gen check-ide check-languages samples corpus link-cases link-stored link-sweep link-real link-sweep-ptx newuser fuzz fuzz-quick bench bench-quick lint types \
+.PHONY: test-browser notebook fingerprint-proof help venv demo test test-corpus gen check-gen check-ide check-languages samples corpus link-cases link-stored link-sweep link-real link-sweep-ptx newuser fuzz fuzz-quick bench bench-quick lint types \
   bless clean
 
 help: ## what can be made here
@@ -42,7 +42,16 @@ demo: $(VENV)/.base ## the kernel table and the byte coverage of carried samples
 	$(VENV)/bin/cubinspec coverage --sum $(SAMPLES)/*.cubin
 
 test: $(VENV)/.dev ## all tests that need no fetched corpus
-	$(PY) -m pytest -n $(WORKERS) -m "not corpus"
+	$(PY) -m pytest -n $(WORKERS) -m "not corpus and not browser"
+
+test-browser: $(VENV)/.dev ## the pages of HTML in a headless Chromium, which has to be installed
+	$(PY) -m pip install --quiet --group browser
+	$(PY) -m pytest -m browser tests/browser
+
+notebook: $(VENV)/.dev ## run the cells of docs/notebook.ipynb and write it
+	$(PY) -m pip install --quiet --group notebook
+	$(PY) -m tools.notebook
+	$(PY) -m pytest tests/unit/test_notebook.py
 
 test-fingerprint-proof: $(VENV)/.dev ## fingerprints of all samples, rebuilt elsewhere and with one number changed (EVERY=9: of so many)
 	$(PY) -m tools.corpus.fingerprints $(if $(EVERY),--every $(EVERY))

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from cubinspec.model.function import Function as Function
     from cubinspec.model.section import Section as Section
     from cubinspec.model.symbol import Symbol as Symbol
+    from cubinspec.page.report import Page as Page
+    from cubinspec.page.report import show as show
     from cubinspec.report.coverage import Coverage as Coverage
     from cubinspec.report.coverage import coverage as coverage
     from cubinspec.report.occupancy import Occupancy as Occupancy
@@ -34,6 +36,7 @@ __all__ = [
     "Function",
     "Image",
     "Occupancy",
+    "Page",
     "Section",
     "Symbol",
     "__version__",
@@ -42,6 +45,7 @@ __all__ = [
     "images",
     "kernels",
     "occupancy",
+    "show",
 ]
 
 #: Public name -> module; imported on first use, since `cubinspec --version` needs none of them.
@@ -52,6 +56,7 @@ _HOMES = {
     "Function": "cubinspec.model.function",
     "Image": "cubinspec.containers",
     "Occupancy": "cubinspec.report.occupancy",
+    "Page": "cubinspec.page.report",
     "Section": "cubinspec.model.section",
     "Symbol": "cubinspec.model.symbol",
     "coverage": "cubinspec.report.coverage",
@@ -59,6 +64,7 @@ _HOMES = {
     "images": "cubinspec.containers",
     "kernels": "cubinspec.containers",
     "occupancy": "cubinspec.report.occupancy",
+    "show": "cubinspec.page.report",
 }
 
 

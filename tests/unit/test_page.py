@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+import cubinspec
 from cubinspec import Cubin
 from cubinspec.cli import main
+from cubinspec.page.difference import compare_files
 from cubinspec.page.document import Document
 from cubinspec.page.drawing import MOST_DRAWN, drawings_of
 from cubinspec.page.html import html, title_of
@@ -269,3 +271,39 @@ def test_a_page_goes_where_it_can(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert f"{nowhere}: cannot be written" in capsys.readouterr().err
     assert main(["diff", sample, sample, "--html", nowhere]) == 2
     assert f"{nowhere}: cannot be written" in capsys.readouterr().err
+
+
+def test_a_notebook_shows_pages_and_tables(tmp_path: Path) -> None:
+    path = tmp_path / "lib.so"
+    path.write_bytes(library(hostile_cubin()))
+    page = cubinspec.show(path)
+    assert page.faults == []
+    assert page.data == document_of(path) | {"title": "lib.so"}
+    frame = page._repr_html_()
+    assert frame.count("<") == 2  # the frame opens and ends; all else is its value
+    assert 'sandbox="allow-scripts"' in frame
+    page.save(tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text("utf-8") == page.html()
+    found = cubinspec.kernels(path)
+    names = [kernel.name for kernel in cubinspec.kernels(path)]
+    shown = found._repr_html_()
+    assert "<script>" not in shown
+    assert found._repr_html_() == shown
+    assert [kernel.name for kernel in found] == names
+    kernel = next(cubinspec.kernels(path))
+    result = cubinspec.occupancy(kernel)
+    assert result is not None
+    assert f"{100 * result.residency.occupancy:.0f} %" in result._repr_html_()
+    assert "no such" in str(cubinspec.show(tmp_path / "absent").faults[0]).lower()
+    with pytest.raises(ValueError, match="one file"):
+        cubinspec.show(path, path, against=path)
+
+
+def test_a_notebook_shows_a_difference() -> None:
+    old, new = (
+        str(SAMPLES / f"calls.sm_80.exe.{version}.cubin") for version in ("11.8.89", "13.2.86")
+    )
+    found, _, _ = compare_files(old, new)
+    table = found._repr_html_()
+    assert table.count("<tr>") == 1 + len(found.functions)
+    assert found.status in table

@@ -9,7 +9,7 @@ from cubinspec.errors import CubinError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from cubinspec.page.report import Page
 
 USAGE = "FILE... -o OUT [--against OLD] [--arch SM] [--json|--jsonl]"
 OPTIONS = (
@@ -30,56 +30,39 @@ def run(arguments: Arguments) -> int:
         raise UsageError("-o says where the page goes (- for the standard output)")
     if old is not None and len(files) != 1:
         raise UsageError("--against compares one file with an older build of it")
-    data, faults = _collect(arguments, files, old)
-    for fault in faults:
+    page = _page(arguments, files, old)
+    for fault in page.faults:
         report(fault)
     if arguments.wants_json:
         from cubinspec.cli.json_output import Records
 
         with Records("report", arguments) as records:
-            records.add({key: value for key, value in data.items() if key != "schema"})
+            records.add({key: value for key, value in page.data.items() if key != "schema"})
     if out is not None:
         from cubinspec.page.html import html
 
         try:
-            write_output(out, html(data))
+            write_output(out, html(page.data))
         except CubinError as error:
             report(error)
             return 1
-    return 1 if faults else 0
+    return 1 if page.faults else 0
 
 
-def _collect(
-    arguments: Arguments, files: list[str], old: str | None
-) -> tuple[dict[str, Any], list[CubinError]]:
-    """The data of the page, and what could not be read."""
+def _page(arguments: Arguments, files: list[str], old: str | None) -> Page:
     from cubinspec.cli.progress import Progress
-    from cubinspec.page.difference import compare_files, difference_record
-    from cubinspec.page.document import Document
-    from cubinspec.page.html import title_of
+    from cubinspec.page.report import make_page
 
     jobs = arguments.integer("--jobs")
     if jobs is not None and jobs < 1:
         raise UsageError("--jobs needs a positive number")
     archs = cubin_targets(arguments)
-    relocatable = arguments.flag("--relocatable")
     with Progress("images") as progress:
-        document = Document(archs=archs, relocatable=relocatable, jobs=jobs, step=progress.step)
-        for file in files:
-            document.add_file(file)
-        changes = None
-        if old is not None and not document.failed:
-            try:
-                found, before, _ = compare_files(
-                    old,
-                    files[0],
-                    archs=archs,
-                    relocatable=relocatable,
-                    jobs=jobs,
-                    step=progress.step,
-                )
-                changes = difference_record(found, old, files[0])
-                document.faults += before.faults
-            except CubinError as error:
-                document.fail(old, error)
-    return {**document.data(title_of(files)), "difference": changes}, document.faults
+        return make_page(
+            files,
+            old,
+            archs=archs,
+            relocatable=arguments.flag("--relocatable"),
+            jobs=jobs,
+            step=progress.step,
+        )

@@ -54,6 +54,8 @@ _IMPLIED = {
     "capsule": ("code", "code_size"),
     "section_registers": ("registers",),
 }
+#: Functions that a notebook shows of a difference.
+_SHOWN = 50
 #: What a difference can be.
 IDENTICAL = "identical"
 NOISE = "identical but for noise"
@@ -190,6 +192,18 @@ class Difference:
     def same_images(self) -> int:
         """How many images are the same, byte for byte."""
         return sum(old.body == new.body for old, new in self.matches.images)
+
+    def _repr_html_(self) -> str:
+        from cubinspec.model.frames import html_table
+        from cubinspec.report.names import readable
+
+        rows = []
+        for function in self.functions[:_SHOWN]:
+            image, one = function.pair.new
+            words = ", ".join(change.name for change in function.changes) or function.pair.how
+            rows.append(("worse" if function.worse else "", image.arch, readable(one.name), words))
+        head = ("", "arch", "function", "what changed")
+        return html_table(f"{self.status}: {len(self.functions)} functions", head, rows)
 
     @property
     def is_different(self) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from cubinspec.containers.identify import identify
 from cubinspec.containers.walk import images
 from cubinspec.errors import CubinError, NotCubinError
-from cubinspec.model.frames import FUNCTION_COLUMNS, arrow_table, flat_rows
-from cubinspec.model.function import Function
+from cubinspec.model.frames import FUNCTION_COLUMNS, arrow_table, escaped, flat_rows
+from cubinspec.model.function import Function, FunctionList
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
     #: Gets an image that cannot be read, and why.
     OnFault = Callable[[Image, CubinError], None]
+
+
+#: Kernels that a notebook shows.
+_SHOWN = 50
 
 
 class FoundKernel(Function):
@@ -76,6 +80,15 @@ class FoundKernels:
 
     def __next__(self) -> FoundKernel:
         return next(self._found)
+
+    def _repr_html_(self) -> str:
+        from itertools import chain, islice
+
+        # what a notebook shows is not used up by that
+        shown: list[FoundKernel] = list(islice(self._found, _SHOWN))
+        self._found = chain(shown, self._found)
+        table = FunctionList(shown)._repr_html_()
+        return f"<p>the first {len(shown)} kernels of {escaped(self._what)}</p>{table}"
 
     def rows(self) -> list[dict[str, Any]]:
         """One flat dictionary per kernel: integers, text, or ``None``."""

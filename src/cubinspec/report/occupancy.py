@@ -110,6 +110,20 @@ class Occupancy:
     residency: Residency
     step: Step | None
 
+    def _repr_html_(self) -> str:
+        from cubinspec.model.frames import html_table
+
+        launch, found, step = self.launch, self.residency, self.step
+        rows = [
+            ("threads per block", f"{launch.block} ({self.source})"),
+            ("occupancy", f"{100 * found.occupancy:.0f} %"),
+            ("blocks", found.blocks),
+            ("warps", f"{found.warps} of {found.max_warps}"),
+            ("limited by", ", ".join(found.limited_by)),
+            ("next step", None if step is None else f"{step.text} → {100 * step.occupancy:.0f} %"),
+        ]
+        return html_table(f"occupancy on {self.arch}", (), rows)
+
     def as_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON (``occupancy.schema.json``)."""
         launch, residency, step = self.launch, self.residency, self.step
