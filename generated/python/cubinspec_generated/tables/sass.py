@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sass.yaml (sha256 b4e7ceacd8f20e10) by tools.gen; do not edit.
+# Generated from ksy/tables/sass.yaml (sha256 2671fd9e2c34fd08) by tools.gen; do not edit.
 """SASS instructions."""
 
 from cubinspec_generated.rows import (

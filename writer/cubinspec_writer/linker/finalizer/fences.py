@@ -20,6 +20,7 @@ from __future__ import annotations
 from cubinspec_generated.codes import (
     CAPSULE_UNIT,
     SASS_ALWAYS,
+    SASS_BEHIND_EXIT,
     SASS_BYTES,
     SASS_GUARD_MASK,
     SASS_GUARD_NOT,
@@ -40,12 +41,13 @@ from cubinspec_generated.codes import (
     SASS_PLAIN_CGAERRBAR,
     SASS_PLAIN_ERRBAR,
     SASS_PLAIN_EXIT,
+    SASS_STALL_MASK,
     SASS_STALL_SHIFT,
     SASS_YIELDS,
 )
 from cubinspec_generated.tables.sass import CALL
 from cubinspec_writer.linker.finalizer import capsules
-from cubinspec_writer.linker.finalizer.flow import with_barriers, words_of
+from cubinspec_writer.linker.finalizer.flow import encode, with_barriers, words_of
 from cubinspec_writer.linker.finalizer.moved import Moved, UnknownCodeError
 
 #: Opcodes, with their forms, of all memory barriers and of EXIT.
@@ -132,11 +134,14 @@ def finalized(code: Code, *, is_final: bool, has_debug: bool) -> tuple[Code, Mov
         if has_debug and item.start == item.end and run[0] & SASS_OPERATION_MASK == _EXIT:
             waits, record = _end(run[0], is_final)
             added[item.number] = waits
+            if is_final:
+                stall = SASS_BEHIND_EXIT << SASS_STALL_SHIFT
+                words[item.number] = run[0] & ~SASS_STALL_MASK | stall
             new[number] = (1 + len(waits), record)
     if not new:
         return None
     moved = Moved(len(code.sass), last.number, removed, added)
-    sass = moved.code(code.sass, code.bound)
+    sass = moved.code(encode(words), code.bound)
     rest = moved.new_size // SASS_BYTES - moved.start(last.number * SASS_BYTES) // SASS_BYTES
     new[len(items) - 1] = (rest, b"")
     return Code(sass, capsules.rewritten(code.capsule, items, new), ()), moved
