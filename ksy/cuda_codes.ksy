@@ -1,4 +1,4 @@
-# Generated from ksy/tables/*.yaml (sha256 61a239cb 35cee416 cfa4b2d4 5dca602f c9b82fa4 4d93a2a8 102d5c57 0192a318 4585f83f 8b3aee00 c0d0f6e5 2671fd9e) by tools.gen; do not edit.
+# Generated from ksy/tables/*.yaml (sha256 61a239cb 35cee416 cfa4b2d4 5dca602f c9b82fa4 4d93a2a8 68274b34 0192a318 4585f83f 8b3aee00 c0d0f6e5 2671fd9e) by tools.gen; do not edit.
 meta:
   id: cuda_codes
   title: Codes of NVIDIA CUDA device binaries

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from cubinspec.format.attributes import split_records
 from cubinspec.format.targets import linker_toolkits
 from cubinspec.reader.elf import Elf
+from cubinspec_generated.codes import EI_OSABI, ELFOSABI_CUDA
 from cubinspec_writer.linker import LinkError, Named, UnsupportedLinkError, link
 from cubinspec_writer.linker.command import linker_note
 from tools.corpus.samples import CUBINS
@@ -71,7 +73,11 @@ def test_newest_input_decides_the_toolkit() -> None:
 
 
 def test_what_is_not_imitated_is_refused_by_name() -> None:
-    with pytest.raises(UnsupportedLinkError, match=r"the nvlink of CUDA 12\.8"):
+    with pytest.raises(UnsupportedLinkError, match=r"the nvlink of CUDA 12\.0"):
+        _linked("data.sm_90.rel", toolkit="12.0")
+    with pytest.raises(UnsupportedLinkError, match=r"the nvlink of CUDA 12\.8 for sm_100"):
+        _linked("small.sm_100.rel", arch="sm_100", toolkit="12.8")
+    with pytest.raises(LinkError, match=r"newer than toolkit \(130 vs 128\)"):
         _linked("data.sm_90.rel", toolkit="12.8")
     with pytest.raises(UnsupportedLinkError, match=r"the nvlink of CUDA 13\.4 for sm_100"):
         _linked("small.sm_100.rel", arch="sm_100", toolkit="13.4")
@@ -88,7 +94,7 @@ _COMPAT = {
 }
 
 
-@pytest.mark.parametrize("version", linker_toolkits())
+@pytest.mark.parametrize("version", _COMPAT)
 def test_compat_records_of_every_toolkit(version: str) -> None:
     records = split_records(
         _section(_linked("data.sm_90.rel", arch="sm_90", toolkit=version), ".nv.compat")
@@ -100,8 +106,44 @@ def test_compat_records_of_every_toolkit(version: str) -> None:
     assert " ".join(texts) == _COMPAT[version]
 
 
+#: What nvJitLink of each version was seen to make of two samples: SHA-256.
+_OLDER = {
+    "12.4": (
+        "5ad52296fcb90b1ddef68f4d17e9a1b91f0441ef45384f4db250dd3709a3cd89",
+        "7c10a8719a50ff16dd5b7db75232f0db3286df59093060b8233c321ef25c23a1",
+    ),
+    "12.5": (
+        "1757ec2d3bb12848851b38abf890503723cc65ad077644997df419777381e63e",
+        "95dd68561163bfcaa43b075a99b4ca363f543acf72c1b0d795ccce48dbed07ca",
+    ),
+    "12.6": (
+        "5bf708bb7a18d55cb38b90c63a104b7b3b95c1a83140839e7f4be26d6488beb1",
+        "d8d53a9757da51b1c53b00b95cd3bd9d7f31ffc51da013d7b5a7463872221b27",
+    ),
+    "12.8": (
+        "610aa4e919973e3aeee8110c9b7ebe8cfb2170c65f48311f30549e3df837ffab",
+        "93026cbaf561aa08a48cc2eebdcf65fe3518be34c6628a5f01cd127295979684",
+    ),
+    "12.9": (
+        "70079ee15a3ded368054c3170acf194903d84018798bd9f5893842c89baa7885",
+        "523f61d8b65ef28c0e3bda1b82a1596ba88ebad2dca2e04ac4610433f05d1177",
+    ),
+}
+
+
+@pytest.mark.parametrize("version", _OLDER)
+def test_older_toolkits_write_their_own_form(version: str) -> None:
+    made = [
+        _linked("calls.sm_90.rel.12.0.140", arch="sm_90", toolkit=version),
+        _linked("data.sm_80.rel.12.4.131", arch="sm_80", toolkit=version),
+    ]
+    assert [Elf(data, "linked").ident[EI_OSABI] for data in made] == [ELFOSABI_CUDA] * 2
+    assert [hashlib.sha256(data).hexdigest() for data in made] == list(_OLDER[version])
+    assert {*_OLDER} == {v for v, row in linker_toolkits().items() if not row.notes}
+
+
 def test_most_cases_are_linked_as_by_every_nvlink() -> None:
-    for version, arch, links, same, others in versions.stored():
+    for version, arch, links, same, others in versions.table():
         assert links == same + len(others)
         assert same >= 0.88 * links, (version, arch)
-    assert {row[0] for row in versions.stored()} == {versions.JIT, *linker_toolkits()} - {"13.0"}
+    assert {row[0] for row in versions.table()} == {versions.JIT, *linker_toolkits()} - {"13.0"}

@@ -1,11 +1,13 @@
-"""The nvlinks of other toolkits on the built cases, and this linker with `--toolkit`.
+"""The linkers of other toolkits on the cases, and this linker with `--toolkit`.
 
     python -m tools.linkcases.versions [--toolkit 13.1,13.4] [--arch 80,90] [--case NAME,...]
         [--cache DIR] [--store]
 
 Every case is linked by the nvlink of each toolkit (fetched as `tools.oracle.toolchains` says) from
-the inputs that `make link-cases` built, and here. `--store` writes `tests/link/versions.tsv`, from
-which docs/link-parity.md has its columns: what is not the same, by name.
+the inputs that `make link-cases` built, and here. No wheel of CUDA 12 has an nvlink: there
+nvJitLink stands for it, with inputs of the last ptxas up to that version, for the cases that nvlink
+13.0 links, that need no option and no nvcc. `--store` writes `tests/link/versions.tsv`, from which
+docs/link-parity.md has its columns: what is not the same, by name.
 """
 
 from __future__ import annotations
@@ -20,12 +22,12 @@ from collections import Counter
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
-from cubinspec.format.targets import linker_toolkits
+from cubinspec.format.targets import linker_toolkits, toolkit_number
 from tools import oracle
-from tools.linkcases import build, exceptions, outcomes
+from tools.linkcases import build, exceptions, outcomes, stored
 from tools.linkcases.compare import first_difference, link, our_words
 from tools.linkcases.outcomes import Outcome
 from tools.oracle import toolchains
@@ -38,6 +40,8 @@ _BARRIERS = re.compile(r"used -?\d+ barriers")
 GARBAGE = "numbers of barriers that nvlink takes from its memory"
 #: Stands for nvJitLink 13.0.88 in place of a version.
 JIT = "nvJitLink"
+#: How the toolchains that have an nvJitLink are called.
+_JITS = "nvjitlink-"
 _HEAD = "toolkit\ttarget\tlinks\tsame\tnot the same"
 
 
@@ -97,6 +101,76 @@ def library() -> Path:
     return oracle.cuda_home() / "lib" / "libnvJitLink.so.13"
 
 
+def older() -> dict[str, str]:
+    """Version -> the toolchain that has its nvJitLink, for toolkits whose nvlink no wheel has."""
+    made = {label: label.removeprefix(_JITS) for label in toolchains.TABLE if _JITS in label}
+    known = {version: label for label, full in made.items() if (version := _short(full))}
+    return {v: known[v] for v in linker_toolkits() if v in known and v not in labels()}
+
+
+def _short(release: str) -> str:
+    """12.8 of 12.8.93."""
+    return release.rpartition(".")[0]
+
+
+def rebuild(case: build.Case, version: str, cache: Path) -> Path | None:
+    """The case with inputs of the last ptxas up to a version; None where it has none of its own.
+
+    Only PTX of the case itself serves: nvcc writes PTX that older tools do not know.
+    """
+    number = toolkit_number(version) or 0
+    fitting = {
+        known: label
+        for label, row in toolchains.TABLE.items()
+        if "ptxas" in row["files"] and (known := toolkit_number(_short(label)) or 0) <= number
+    }
+    label = fitting[max(fitting)]
+    folder = cache.with_name("linkcases-older") / label / case.name / case.arch
+    names = [step["out"] for step in case.recipe["inputs"]]
+    steps = case.recipe["inputs"]
+    if case.recipe["link"] != names or not all("ptx" in step for step in steps):
+        return None
+    folder.mkdir(parents=True, exist_ok=True)
+    for step in steps:
+        if (folder / step["out"]).exists():
+            continue
+        arch = step.get("arch", case.arch)
+        words = [word.replace("{arch}", arch) for word in step.get("ptxas", [])]
+        path = case.folder / step["ptx"]
+        toolchains.tool(label, "ptxas").run(
+            f"-arch=sm_{arch}", "-c", *words, str(path), "-o", str(folder / step["out"])
+        )
+    return folder if all((folder / name).exists() for name in names) else None
+
+
+def run_older(version: str, cache: Path, case: build.Case) -> Outcome | None:
+    """Link with the nvJitLink of an older toolkit and here; None where it does not link."""
+    expected = stored.table().get((case.name, case.arch))
+    folder = rebuild(case, version, cache)
+    if folder is None or expected is None or expected.status:
+        return None
+    names = case.recipe["link"]
+    jit = toolchains.path(older()[version], "nvJitLink")
+    with tempfile.TemporaryDirectory() as temporary:
+        output = Path(temporary) / "expected.cubin"
+        tool = [sys.executable, "-m", "tools.oracle.nvjitlink", str(jit), str(output)]
+        target = f"-arch=sm_{case.recipe.get('linkarch', case.arch)}"
+        inputs = [str(folder / name) for name in names]
+        oracle.run([*tool, target, *inputs], cwd=build.ROOT)
+        if not output.exists():
+            return None
+        theirs = output.read_bytes()
+    words = [target, *names, f"--toolkit={version}", "-o", "out"]
+    status, messages, ours = link(words, folder)
+    if ours is None:
+        return Outcome(case.name, case.arch, outcomes.DIFFERENT, f"{status}, {messages!r}")
+    if ours == theirs:
+        return Outcome(case.name, case.arch, outcomes.IDENTICAL)
+    detail = first_difference(theirs, ours)
+    kind = outcomes.EXCEPTION if exceptions.find(case.name, case.arch) else outcomes.DIFFERENT
+    return Outcome(case.name, case.arch, kind, detail)
+
+
 def run_jit(job: Job) -> Outcome | None:
     """Link with nvJitLink in a process of its own; None for a case it cannot be asked."""
     record = json.loads((job.folder / "cmd.json").read_text(encoding="utf-8"))
@@ -138,7 +212,7 @@ def rows(version: str, found: Iterable[Outcome]) -> list[str]:
 
 
 @cache
-def stored() -> tuple[tuple[str, str, int, int, tuple[str, ...]], ...]:
+def table() -> tuple[tuple[str, str, int, int, tuple[str, ...]], ...]:
     """The rows of `tests/link/versions.tsv`."""
     found = []
     for line in TABLE.read_text(encoding="utf-8").splitlines()[1:]:
@@ -160,24 +234,25 @@ def main() -> int:
     options = parser.parse_args()
     arches = options.arch.split(",") if options.arch else ARCHES
     names = options.case.split(",") if options.case else None
-    versions = options.toolkit.split(",") if options.toolkit else [*labels(), JIT]
-    cases = [
-        case
-        for case in build.find((build.CASES, build.SEEDS), arches, names)
-        if (options.cache / case.name / case.arch / "cmd.json").exists()
-    ]
-    if not cases:
+    versions = options.toolkit.split(",") if options.toolkit else [*older(), *labels(), JIT]
+    cases = build.find((build.CASES, build.SEEDS), arches, names)
+    built = [c for c in cases if (options.cache / c.name / c.arch / "cmd.json").exists()]
+    if not built:
         print("the cases are not built (make link-cases)", file=sys.stderr)
         return 2
     lines = [_HEAD]
     for version in versions:
-        is_jit = version == JIT
-        nvlink = library() if is_jit else toolchains.path(labels()[version], "nvlink")
-        jobs = [
-            Job(version, nvlink, c.name, c.arch, options.cache / c.name / c.arch) for c in cases
-        ]
         with ProcessPoolExecutor(options.jobs) as pool:
-            results = pool.map(run_jit if is_jit else run, jobs, chunksize=8)
+            if version in older():
+                results = pool.map(partial(run_older, version, options.cache), cases, chunksize=8)
+            else:
+                is_jit = version == JIT
+                nvlink = library() if is_jit else toolchains.path(labels()[version], "nvlink")
+                jobs = [
+                    Job(version, nvlink, c.name, c.arch, options.cache / c.name / c.arch)
+                    for c in built
+                ]
+                results = pool.map(run_jit if is_jit else run, jobs, chunksize=8)
             found = [outcome for outcome in results if outcome is not None]
         for outcome in found:
             if outcome.kind not in (outcomes.IDENTICAL, outcomes.SAME_ERROR):

@@ -18,7 +18,10 @@ from __future__ import annotations
 from struct import unpack_from
 
 from cubinspec_generated.codes import (
+    EF_CUDA_64BIT_ADDRESS,
+    EF_CUDA_ACCELERATORS,
     EF_CUDA_SM_MASK,
+    EF_CUDA_TEXMODE_UNIFIED,
     EF_CUDA_V2_CUINFO_SECTION_MASK,
     EF_CUDA_V2_CUINFO_SECTION_SHIFT,
     EF_CUDA_V2_SM_MASK,
@@ -95,6 +98,18 @@ def abi_8_flags(kind: int, sm: int) -> int:
         kind: ``EF_CUDA_V2_SASS_ONLY``, ``EF_CUDA_V2_CAPSULE``, ….
     """
     return sm << EF_CUDA_V2_SM_SHIFT | kind
+
+
+def abi_7_flags(sm: int, virtual: int, *, specific: bool) -> int:
+    """``e_flags`` of ABI 7.
+
+    Args:
+        virtual: number of the architecture that the PTX was written for.
+        specific: whether the code is of an ``a`` variant.
+    """
+    bits = EF_CUDA_TEXMODE_UNIFIED | EF_CUDA_64BIT_ADDRESS
+    bits |= EF_CUDA_ACCELERATORS if specific else 0
+    return sm | bits | virtual << EF_CUDA_VIRTUAL_SM_SHIFT
 
 
 def with_note(flags: int, index: int) -> int:

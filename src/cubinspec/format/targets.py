@@ -205,7 +205,7 @@ def toolkit_number(version: str) -> int | None:
 def linker_toolkits() -> dict[str, Toolkit]:
     """The toolkits whose nvlink is imitated, by version, ascending."""
     rows = TOOLKITS.values()
-    return {toolkit.version: toolkit for toolkit in rows if toolkit.number >= WRITTEN.number}
+    return {row.version: row for row in rows if row.imitated and row.release is not None}
 
 
 def written_targets() -> list[Target]:

@@ -70,6 +70,7 @@ class InputObject:
         named: rows of `symbols` that can be bound: not of sections, not without a name.
         functions: those of functions.
         kinds: the types of symbols among them.
+        barriers: the number of barriers in the flags of code of older toolkits, by section.
         info: records of attribute sections that were asked for, by section; see `records`.
         bound: output symbol of every input symbol, filled by `resolve`; None for symbols without
             a place.
@@ -85,6 +86,7 @@ class InputObject:
         "_split",
         "_splitter",
         "_texts",
+        "barriers",
         "bound",
         "called",
         "callgraph",
@@ -123,6 +125,7 @@ class InputObject:
         self.kinds = {row.kind for row in self.named}
         self.strtab: bytes = strtab
         self.relocs: list[InRelocs] = []
+        self.barriers: dict[int, int] = {}
         self.info: dict[int, list[RawRecord]] = {}
         self._by_type: dict[int, list[InSection]] = {}
         self._texts: dict[int, str] = {}
@@ -315,6 +318,7 @@ class OutSection:
         has_symbol: whether the kind of section has a section symbol.
         symbol_index: number of that symbol.
         nobits_size: size when there are no bytes in the file; otherwise `len(data)` counts.
+        barriers: their number, which flags of code say in files before CUDA 13 and with `-r`.
         reserved: bytes in front of `nobits_size` that the hardware keeps for itself.
         content: bytes of the input as long as nobody changes them; `data` is for changes.
         info_section, info_value: `sh_info`: a section (its index), or a number made by a later
@@ -323,6 +327,7 @@ class OutSection:
 
     __slots__ = (
         "align",
+        "barriers",
         "content",
         "emitted",
         "entsize",
@@ -359,6 +364,7 @@ class OutSection:
         self.sh_type: int = sh_type
         self.flags: int = flags
         self.align: int = align
+        self.barriers: int = 0
         self.entsize: int = entsize
         self.content: bytes | bytearray = b""
         self.nobits_size = 0

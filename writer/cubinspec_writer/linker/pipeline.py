@@ -114,7 +114,11 @@ def _orders_lines(job: Job) -> bool:
 
 
 def _has_compat(job: Job) -> bool:
-    return job.family.compat_section
+    return job.family.compat_section and job.toolkit.notes
+
+
+def _has_notes(job: Job) -> bool:
+    return job.toolkit.notes
 
 
 def _has_mercury(mercury_sections: Sections | None) -> bool:
@@ -148,7 +152,7 @@ PASSES = (
     Pass("passes.identifiers", "rows hold symbol numbers", _has_identifiers),
     Pass("passes.attributes", "records hold symbol numbers"),
     Pass("passes.undefined", "nvlink tells it after what it says about stacks", _is_final),
-    Pass("passes.notes", "it depends on nothing before, and nothing on it"),
+    Pass("passes.notes", "it depends on nothing before, and nothing on it", _has_notes),
     Pass("passes.compat", "it depends on what is linked only", _has_compat),
     Pass("passes.limits", "limits are in the attributes of kernels", _has_limits),
     Pass("finalizer.join", "both halves are linked", _has_mercury),

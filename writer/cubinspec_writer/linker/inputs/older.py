@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from cubinspec.format.attributes import raw_record, split_records
 from cubinspec.format.packing import barriers_of
 from cubinspec_generated.codes import (
-    EIATTR_NUM_BARRIERS,
-    EIFMT_BVAL,
     SHF_BARRIERS_MASK,
     SHF_INFO_LINK,
     SHT_CUDA_CONSTANT_B0,
-    SHT_CUDA_INFO,
     SHT_NOBITS,
     SHT_PROGBITS,
 )
 from cubinspec_writer.linker.inputs.rows import InSection
-from cubinspec_writer.linker.model import SHF_UNSAID, InputObject
+from cubinspec_writer.linker.model import SHF_UNSAID
 
 TYPE_CHECKING = False
 
@@ -75,15 +71,3 @@ def without_barriers(
     for index in barriers:
         sections[index].flags &= ~SHF_BARRIERS_MASK
     return sections, barriers
-
-
-def add_barriers(obj: InputObject, barriers: dict[int, int]) -> None:
-    """Give the attributes of functions the number of barriers that their code's flags had.
-
-    Args:
-        barriers: the number by code section.
-    """
-    for section in obj.sections:
-        if section.sh_type == SHT_CUDA_INFO and section.info in barriers:
-            record = raw_record(EIFMT_BVAL, EIATTR_NUM_BARRIERS, barriers[section.info])
-            obj.info[section.index] = [record, *split_records(section.data)]

@@ -105,10 +105,7 @@ def read_half(elf: Elf, *, mercury: bool) -> InputObject:
         sections, barriers = without_barriers(sections, holding)
     _, _, _, _, _, _, e_flags, *_ = elf.ehdr
     obj = InputObject(elf.file, e_flags, sections, symbols, strtab.data)
-    if barriers:
-        from cubinspec_writer.linker.inputs.older import add_barriers
-
-        add_barriers(obj, barriers)
+    obj.barriers = barriers
     obj.relocs = _relocs(elf, obj)
     for section in obj.of_types((SHT_CUDA_CALLGRAPH,)):
         obj.callgraph = _callgraph(elf, section.index)

@@ -44,6 +44,12 @@ def virtual_target(obj: InputObject) -> int | None:
     return (obj.flags & EF_CUDA_VIRTUAL_SM_MASK) >> EF_CUDA_VIRTUAL_SM_SHIFT or None
 
 
+def lowest_virtual(objects: list[InputObject], sm: int) -> int:
+    """The lowest virtual architecture of some inputs; that of the target where none says it."""
+    found = [virtual for obj in objects if (virtual := virtual_target(obj)) is not None]
+    return min(found, default=sm)
+
+
 def toolkit_of(note: bytes) -> int:
     """The CUDA version in `.note.nv.cuinfo`, major * 10 + minor; 0 when it has none."""
     return int.from_bytes(note[28:30], "little")

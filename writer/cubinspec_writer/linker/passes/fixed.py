@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.model import InputObject
     from cubinspec_writer.linker.state import Job, Maker, Names, Sections
 
+#: What files have from CUDA 13 on (rule K10).
+_NOTES = (".note.nv.tkinfo", ".note.nv.cuinfo", ".nv.compat")
+
 READS = ""
 WRITES = (
     "names.entries names.loose section.content section.emitted section.has_symbol "
@@ -49,6 +52,9 @@ def run(
     }
     if not family.compat_section:
         del fixed[".nv.compat"]
+    if not job.toolkit.notes:
+        for name in [name for name in fixed if name in _NOTES]:
+            del fixed[name]
     for name, section in fixed.items():
         if name == ".nv.info" and not job.options.relocatable:
             _create_function_rows(job, objects, maker)
@@ -59,7 +65,8 @@ def run(
     if job.index is not None:
         copy = maker.create_section(".nv.uidx", SHT_CUDA_UIDX, 0, 1)
         copy.content = job.index.data
-    fixed[".note.nv.cuinfo"].info_section = fixed.get(".nv.compat")
+    if job.toolkit.notes:
+        fixed[".note.nv.cuinfo"].info_section = fixed.get(".nv.compat")
     fixed[".nv.info"].emitted = any(has_globals(obj) for obj in objects)
     sections.fixed = fixed
 

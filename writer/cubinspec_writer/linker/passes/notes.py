@@ -10,7 +10,7 @@ from __future__ import annotations
 from cubinspec.format.notes import frame
 from cubinspec_generated.codes import NT_NV_CUINFO, SHT_NOTE
 from cubinspec_generated.records import CUINFO
-from cubinspec_writer.linker.library.notes import own_tkinfo, virtual_target
+from cubinspec_writer.linker.library.notes import lowest_virtual, own_tkinfo
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,6 +44,5 @@ def _tool_notes(job: Job, objects: list[InputObject]) -> bytes:
 
 def _cuda_note(job: Job, objects: list[InputObject]) -> bytes:
     """Contents of `.note.nv.cuinfo`: the lowest virtual target of the inputs (rules I1, K1)."""
-    found = [virtual for obj in objects if (virtual := virtual_target(obj)) is not None]
-    virtual = min(found, default=job.target.sm)
+    virtual = lowest_virtual(objects, job.target.sm)
     return frame(NT_NV_CUINFO, CUINFO.pack(2, virtual, job.toolkit.number, 0))

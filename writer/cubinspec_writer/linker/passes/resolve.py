@@ -257,7 +257,9 @@ def _choose_copy(
     if banks[0] != banks[1] and not job.family.constant0_deferred:
         text = f"Duplicate weak parameter bank for '{row.name}' is not the same size"
         conflicts.append(((True, row.index), text))
-    elif copies.registers(obj, row) < copies.registers(*registered.definition):
+        return
+    weighs = job.family.registers_in_sh_info or job.toolkit.weighs_weak_copies  # rule K11
+    if weighs and copies.registers(obj, row) < copies.registers(*registered.definition):
         _define(registered, obj, row)
 
 

@@ -12,7 +12,7 @@ from struct import Struct
 from struct import error as StructError
 
 from cubinspec.errors import BadStructureError, LimitError
-from cubinspec.format.packing import abi_8_flags, align_up, with_note
+from cubinspec.format.packing import abi_7_flags, abi_8_flags, align_up, with_note
 from cubinspec.format.ranks import (
     RANK_OF_BANK,
     RANK_OF_TEXT,
@@ -32,16 +32,19 @@ from cubinspec.format.segments import classic as classic_segments
 from cubinspec.format.strings import build, empty_name
 from cubinspec_generated import records
 from cubinspec_generated.codes import (
+    ABI_7,
     ABI_8,
     EI_NIDENT,
     ELFCLASS64,
     ELFDATA2LSB,
+    ELFOSABI_CUDA,
     ELFOSABI_CUDA_V2,
     EM_CUDA,
     ET_EXEC,
     ET_REL,
     EV_CURRENT,
     SHF_ALLOC,
+    SHF_BARRIERS_SHIFT,
     SHF_EXECINSTR,
     SHN_LORESERVE,
     SHT_CUDA_CALLGRAPH,
@@ -70,6 +73,7 @@ from cubinspec_generated.codes import (
 )
 from cubinspec_generated.columns import RANK_OF_NAME, RANK_OF_OTHERS, RANK_OF_TYPE
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
+from cubinspec_writer.linker.library.notes import lowest_virtual
 from cubinspec_writer.linker.library.outsymbols import is_nameless, symbol_fields
 from cubinspec_writer.linker.model import UFT, OutSection, Symbol
 from cubinspec_writer.linker.state import OWNED_BANKS
@@ -86,7 +90,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from cubinspec.format.segments import Loaded
-    from cubinspec_writer.linker.state import LinkState
+    from cubinspec_writer.linker.model import InputObject
+    from cubinspec_writer.linker.state import Job, LinkState
 
 #: No real file comes near; inputs that ask for more are broken.
 _LARGEST_FILE = 1 << 32
@@ -353,7 +358,7 @@ class _DirectWriter:
             for first in range(start, end, _RUN):
                 run = self.sections[first : min(first + _RUN, end)]
                 names = [section.name for section in run]
-                flags = [section.flags for section in run]
+                flags = [s.flags | s.barriers << SHF_BARRIERS_SHIFT for s in run]
                 aligns = [section.align for section in run]
                 if run[0].is_nobits:
                     sizes = [section.nobits_size + section.reserved for section in run]
@@ -471,19 +476,18 @@ class _DirectWriter:
         if size > _LARGEST_FILE:
             raise LimitError(f"the file would have {size} bytes", expected=f"{_LARGEST_FILE}")
         null = (0, SHT_NULL, 0, 0, 0, count if self.is_large else 0, 0, 0, 0, 0)
-        flags = abi_8_flags(state.job.family.file_kind, state.job.target.sm)
+        os_abi, abi, version, flags = _form(state.job, state.objects)
         ident = records.ELF_IDENT.pack(
-            b"\x7fELF", ELFCLASS64, ELFDATA2LSB, EV_CURRENT, ELFOSABI_CUDA_V2, ABI_8, bytes(7)
+            b"\x7fELF", ELFCLASS64, ELFDATA2LSB, EV_CURRENT, os_abi, abi, bytes(7)
         )
         ehdr = records.ELF_HEADER_64.pack(
             ET_EXEC if is_final else ET_REL,
             EM_CUDA,
-            EV_CURRENT,
+            version,
             0,
             phoff if segments else 0,
             shoff,
-            # Rule I13.
-            with_note(flags, self._fixed(".note.nv.cuinfo")),
+            with_note(flags, self._fixed(".note.nv.cuinfo")),  # rule I13
             EI_NIDENT + records.ELF_HEADER_64.size,
             program.size,
             len(segments),
@@ -495,6 +499,16 @@ class _DirectWriter:
         padding = bytes(shoff - bodies.end)
         behind = b"".join([padding, record.pack(*null), *bodies.headers, *tables])
         return [ident, ehdr, *bodies.parts, behind]
+
+
+def _form(job: Job, objects: list[InputObject]) -> tuple[int, int, int, int]:
+    """OSABI, ABI, `e_version` and `e_flags` without the note (rule K10)."""
+    if job.toolkit.notes:
+        flags = abi_8_flags(job.family.file_kind, job.target.sm)
+        return ELFOSABI_CUDA_V2, ABI_8, EV_CURRENT, flags
+    virtual = lowest_virtual(objects, job.target.sm)
+    flags = abi_7_flags(job.target.sm, virtual, specific=job.target.is_specific)
+    return ELFOSABI_CUDA, ABI_7, job.toolkit.number, flags
 
 
 def _stack(contents: Sequence[bytes | bytearray], aligns: list[int], bodies: _Bodies) -> list[int]:

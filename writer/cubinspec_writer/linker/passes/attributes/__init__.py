@@ -64,9 +64,10 @@ READS = (
     "symbol.name symbol.other symbol.section symbols.functions unified.stubs"
 )
 WRITES = (
-    "attributes.register_limits attributes.stated section.content section.emitted section.records"
+    "attributes.register_limits attributes.stated section.barriers section.content section.emitted "
+    "section.records"
 )
-FREEZES = "attributes.register_limits attributes.stated section.records"
+FREEZES = "attributes.register_limits attributes.stated section.barriers section.records"
 
 
 def run(
@@ -123,7 +124,7 @@ def run(
         stubs = collect_stubs(
             diagnostics, sections, unified, attributes, collected, demands, is_alone=is_alone
         )
-    write_functions(handles, collected, demands, takers, unsaid)
+    write_functions(job, handles, collected, demands, takers, unsaid)
     if stubs is not None:
         stubs.write(mercury_sections)
 

@@ -325,6 +325,7 @@ def _stated(
 
 
 def write_functions(
+    job: Job,
     handles: Handles,
     collected: Collected,
     demands: Demands | None,
@@ -348,7 +349,38 @@ def write_functions(
         if function in handles.kernels:
             codes_of_banks = (EIATTR_BINDLESS_TEXTURE_BANK, EIATTR_BINDLESS_SURFACE_BANK)
             section.records += [raw_record(EIFMT_BVAL, code, 0) for code in codes_of_banks]
+        _add_barriers(job, function, section, demands if function in kernels else None)
         section.content = b"".join(section.records)
+
+
+def _add_barriers(job: Job, function: Symbol, info: OutSection, demands: Demands | None) -> None:
+    """Say how many barriers code of older toolkits needs, which its flags tell (rule O1).
+
+    Args:
+        demands: what kernels need; None for all else, of which its own number is told.
+    """
+    below = demands.graph.reachable(function) if demands else [function]
+    count = max(_counted(callee) for callee in below)
+    code = function.section
+    if not count or code is None:
+        return
+    if job.options.relocatable or not job.toolkit.notes:
+        code.barriers = count
+        return
+    known = next((r for r in info.records if r[1] == EIATTR_NUM_BARRIERS), None)
+    record = raw_record(EIFMT_BVAL, EIATTR_NUM_BARRIERS, max(count, known[2] if known else 0))
+    if known is None:
+        info.records.append(record)
+    else:
+        info.records[info.records.index(known)] = record
+
+
+def _counted(function: Symbol) -> int:
+    """The number of barriers in the flags of a function's code, as its input has it."""
+    if function.definition is None:
+        return 0
+    obj, row = function.definition
+    return obj.barriers.get(row.shndx, 0)
 
 
 def _input_of(function: Symbol) -> InputObject:

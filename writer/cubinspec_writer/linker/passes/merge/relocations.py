@@ -94,6 +94,7 @@ class _Relocations:
 
     Attributes:
         foreign: code sections that the target must not describe.
+        skips: whether entries of duplicates lose their relocations.
         is_odd: whether some entries move, go elsewhere or are left out.
     """
 
@@ -110,6 +111,7 @@ class _Relocations:
         "one",
         "relocs",
         "repeats",
+        "skips",
         "target",
         "targets",
     )
@@ -124,7 +126,8 @@ class _Relocations:
         # Entries of a duplicate function must not describe the other copy; other debug data does
         # (rule D1).
         self.of_code = target.name in TABLES_OF_CODE
-        self.foreign: Collection[int] = one.skipped if self.of_code else ()
+        self.skips = one.job.toolkit.tables_skip_duplicates  # rule K12
+        self.foreign: Collection[int] = one.skipped if self.of_code and self.skips else ()
         self.cut = one.cut.get(relocs.target)
         self.is_staged = not target.emitted and target in one.sections.staging
         self.is_bank = target.sh_type in CONSTANT_BANK_TYPES and not target.owner
@@ -194,13 +197,14 @@ class _Relocations:
         if one.cut and symbols[index].kind == STT_SECTION:
             shift += moved(one, symbols[index].shndx, addend)
         addend += shift
-        if self.of_code and self.relocs.is_rela and is_forgotten(one, index):
+        if self.of_code and self.skips and self.relocs.is_rela and is_forgotten(one, index):
             names.section_for(row)
             return None
         if self.is_bank and is_outdone(one, index):
             names.skip(row)
             return None
-        if symbol is None and not (is_dead(one, index) and accepted_here(self.obj, index)):
+        clears = is_dead(one, index) and (accepted_here(self.obj, index) or not self.skips)
+        if symbol is None and not clears:
             # A relocation to a dropped function goes; the section name it created stays in
             # `.strtab` (rule N4).
             if is_dead(one, index):
