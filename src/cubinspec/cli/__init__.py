@@ -285,7 +285,8 @@ def _call(command: str, module: ModuleType, words: list[str]) -> int:
 def _run(command: str, module: ModuleType, words: list[str]) -> int:
     """Parse the words behind the command's name and run it."""
     from cubinspec.cli.options import UsageError, parse, with_common
-    from cubinspec.cli.output import complain, forget_complaints
+    from cubinspec.cli.output import complain, forget_complaints, report
+    from cubinspec.errors import CubinError
     from cubinspec.files import set_sync
     from cubinspec.limits import set_limits
 
@@ -310,6 +311,9 @@ def _run(command: str, module: ModuleType, words: list[str]) -> int:
         print(usage_line(command, module), file=sys.stderr)
         print(f"'cubinspec {command} --help' tells more", file=sys.stderr)
         return EXIT_USAGE
+    except CubinError as error:  # mostly an output that cannot be written
+        report(error)
+        return 1
     return status
 
 
