@@ -7,6 +7,7 @@ corpus that has not been fetched.
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,9 @@ import pytest
 from tools import oracle
 from tools.corpus import fetch
 from tools.corpus import samples as recipes
+
+# A shell has its background jobs ignore Ctrl-C, and so would the programs that tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 NO_CORPUS = "the corpus is not fetched (make corpus)"
 

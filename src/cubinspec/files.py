@@ -117,6 +117,21 @@ class FileBytes:
         self._file.close()
 
 
+class ClosedBytes:
+    """What a closed file has in the place of its bytes: every look at them is a ``ValueError``."""
+
+    __slots__ = ()
+
+    def __len__(self) -> int:
+        raise ValueError("the file is closed")
+
+    def __getitem__(self, part: slice) -> bytes:
+        raise ValueError("the file is closed")
+
+    def __bytes__(self) -> bytes:
+        raise ValueError("the file is closed")
+
+
 def open_file(path: PathName) -> bytes | FileBytes:
     """The bytes of a file; a large regular one is read piece by piece.
 

@@ -134,8 +134,8 @@ _FAULTS = {
 
 #: The same for unified functions: seed 17 shows them on sm_100.
 _UNIFIED_FAULTS = {
-    "slots": (stubs, "_UNITS", (2, 1, 1, 1, 1, 1, 1, 2), 17),
-    "stacks": (attributes, "_with_stacks", lambda _state, kernels: kernels, 17),
+    "slots": (stubs, "STUB_UNITS", (2, 1, 1, 1, 1, 1, 1, 2), 17),
+    "stacks": (attributes, "_with_stacks", lambda _symbols, _unified, kernels: kernels, 17),
     "liveness": (unified, "linked_stubs", lambda _state: [], 17),
     "frames": (debug_tables, "later_stubs", lambda *_: set(), 17),
 }

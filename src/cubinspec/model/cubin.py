@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cubinspec.errors import BadIndexError, CubinError, NotCubinError
-from cubinspec.files import open_file
+from cubinspec.files import ClosedBytes, open_file
 from cubinspec.format.attributes import info_rows
 from cubinspec.format.packing import words
 from cubinspec.format.sections import (
@@ -70,7 +70,7 @@ class Cubin:
         self.elf: Elf = Elf(data, name)
         #: The ELF header.
         self.header: Header = Header(self.elf)
-        self._file: FileBytes | None = None
+        self._file: FileBytes | bytes | None = None
         self._arch: str | None = None
         self._sections: SectionList | None = None
         self._functions: FunctionList | None = None
@@ -112,7 +112,7 @@ class Cubin:
             if file is not None:
                 file.close()
             raise
-        cubin._file = file
+        cubin._file = content
         return cubin
 
     @classmethod
@@ -134,9 +134,13 @@ class Cubin:
         self._symbol_lists.clear()
         self._relocation_rows.clear()
         self._info.clear()
-        if self._file is not None:
+        if self._file is None:
+            return
+        if not isinstance(self._file, bytes):
             self._file.close()
-            self._file = None
+        self._file = None
+        # The bytes of a small file are let go, too, and a later look at them fails.
+        self.elf.data = ClosedBytes()
 
     def __enter__(self) -> Cubin:
         return self
@@ -171,7 +175,11 @@ class Cubin:
 
     @property
     def data(self) -> bytes | memoryview:
-        """The bytes of the file."""
+        """The bytes of the file.
+
+        Raises:
+            ValueError: the file was closed.
+        """
         data = self.elf.data
         return data if isinstance(data, bytes | memoryview) else bytes(data)
 

@@ -54,9 +54,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from struct import Struct
 
-    from cubinspec.files import FileBytes
+    from cubinspec.files import ClosedBytes, FileBytes
 
-    Buffer = bytes | memoryview | FileBytes
+    Buffer = bytes | memoryview | FileBytes | ClosedBytes
     SectionRow = tuple[int, int, int, int, int, int, int, int, int, int]
     SymbolRow = tuple[int, int, int, int, int, int]
     RelocationRow = tuple[int, int, int, int | None]
