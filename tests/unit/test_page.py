@@ -296,7 +296,7 @@ def test_a_notebook_shows_pages_and_tables(tmp_path: Path) -> None:
     assert f"{100 * result.residency.occupancy:.0f} %" in result._repr_html_()
     assert "no such" in str(cubinspec.show(tmp_path / "absent").faults[0]).lower()
     with pytest.raises(ValueError, match="one file"):
-        cubinspec.show(path, path, against=path)
+        cubinspec.show([path, path], against=path)
 
 
 def test_a_notebook_shows_a_difference() -> None:

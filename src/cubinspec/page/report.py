@@ -10,11 +10,11 @@ from cubinspec.files import write_file
 from cubinspec.page.difference import compare_files, difference_record
 from cubinspec.page.document import Document
 from cubinspec.page.html import html, title_of
-from cubinspec.values import ValueObject
+from cubinspec.values import ValueObject, listed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
     from cubinspec.values import PathName
@@ -92,20 +92,25 @@ def make_page(
     return Page({**document.data(title_of(files)), "difference": changes}, document.faults)
 
 
-def show(*paths: PathName, against: PathName | None = None, jobs: int | None = None) -> Page:
+def show(
+    paths: PathName | Iterable[PathName],
+    *,
+    against: PathName | None = None,
+    jobs: int | None = None,
+) -> Page:
     """A page about files or folders, as ``cubinspec report`` writes it.
 
     What cannot be read is a row of the page, and is in :attr:`Page.faults`.
 
     Args:
-        paths: files or folders.
+        paths: a file or folder, or several.
         against: an older build of the file; what changed is shown, too.
         jobs: processes; by default all cores for a large file.
 
     Raises:
         ValueError: no file was given, or several and an older build.
     """
-    files = [os.fspath(path) for path in paths]
+    files = listed(paths)
     if not files or (against is not None and len(files) != 1):
         raise ValueError("show takes files, and one file where it takes an older build of it")
     return make_page(files, None if against is None else os.fspath(against), jobs=jobs)
