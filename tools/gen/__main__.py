@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tools.gen import api, codes, fields, kaitai, lint, payloads, records, targets
+from tools.gen import api, codes, fields, kaitai, lint, native, payloads, records, targets
 from tools.gen.kaitai import CompileError
 from tools.gen.spec import SpecError, load_specs
 from tools.gen.tables import TableError, check_and_load
@@ -25,6 +25,7 @@ OWNED_FOLDERS = (
     kaitai.PACKAGE / "tables",
     kaitai.PACKAGE / "json",
     kaitai.JAVASCRIPT,
+    *native.FOLDERS,
     api.FOLDER,
 )
 
@@ -67,6 +68,7 @@ def generate(root: Path, ksc: str | None = None) -> dict[Path, str]:
         files[kaitai.PACKAGE / "records.py"] = records.emit(specs)
         files[kaitai.PACKAGE / "fields.py"] = fields.emit(specs)
         files[kaitai.PACKAGE / "codes.py"] = codes.emit(tables, specs)
+        files.update(native.emit(tables, specs))
         groups = codes.constants(tables, specs)
         names = {code.name: code.value for _, group in groups for code in group}
         files[kaitai.PACKAGE / "targets.py"] = targets.emit(tables, names)

@@ -89,13 +89,14 @@ def check(language: Language, files: list[str], expected: str, runtimes: Path | 
     Raises:
         BuildError: it does not build, does not run, or prints other lines than Python.
     """
-    texts = kaitai.npm_compile(ROOT / "ksy", [language.target])[language.target]
+    target = language.target
+    texts = kaitai.npm_compile(ROOT / "ksy", [target])[target] if target else {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "spec").mkdir()
         for file, text in texts.items():
             (folder / "spec" / Path(file).name).write_text(text, encoding="utf-8")
-        runtime = (runtimes or folder) / language.target
+        runtime = (runtimes or folder) / target
         command = language.build(folder, EXAMPLES / language.example, runtime)
         begin = time.monotonic()
         found = run([*command, *files], folder)

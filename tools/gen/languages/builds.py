@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from tools.gen.native.c_header import HEADER
+
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = ROOT / "docs" / "languages"
 
@@ -42,11 +44,11 @@ class Language:
     """A language that the spec is checked in.
 
     Attributes:
-        target: what the compiler calls it.
+        target: what the compiler calls it; empty for a program that needs none of its classes.
         example: file in ``docs/languages``.
         tools: programs that have to be on the machine.
         build: makes the program; the generated classes stand in ``folder / "spec"``.
-        registry: package of the runtime that ``build`` fetches; empty when a folder must be given.
+        registry: what ``build`` takes the runtime from; empty when a folder must be given.
         note: what a reader of the page should know.
     """
 
@@ -134,7 +136,18 @@ def _php(folder: Path, example: Path, runtime: Path) -> list[str]:
     return ["php", "-d", f"include_path={runtime / 'lib'}:{folder / 'spec'}", str(example)]
 
 
+def _c(folder: Path, example: Path, runtime: Path) -> list[str]:
+    """Both as C and as C++, without a warning; the program of C runs."""
+    flags = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1", f"-I{ROOT / HEADER.parent}"]
+    run(["g++", "-x", "c++", "-std=c++17", *flags, str(example), "-o", "records_cpp"], folder)
+    run(["gcc", "-std=c11", *flags, str(example), "-o", "records"], folder)
+    return [str(folder / "records")]
+
+
 LANGUAGES = {
+    "C": Language(
+        "", "cubin_records.c", ("gcc", "g++"), _c, "cubin.h", "without Kaitai, also as C++17"
+    ),
     "JavaScript": Language(
         "javascript",
         "cubin_records.js",

@@ -44,7 +44,9 @@ def write(results: dict[str, str], files: int, lines: int) -> None:
             f"{name}, [{language.example}](languages/{language.example}): {done}{note}"
         )
     said |= OTHERS
+    without = said.pop("")
     rows += [f"| `{target}` | yes | {text} |" for target, text in sorted(said.items())]
+    rows += ["", f"Beside the targets: {without}."]
     text = PAGE.read_text(encoding="utf-8")
     head, _, rest = text.partition(_BEGIN)
     tail = rest.partition(_END)[2]
