@@ -7,7 +7,7 @@ DEMO := $(addprefix $(SAMPLES)/,kernels.sm_75.exe.cubin cluster_sm90.sm_90.exe.c
   spills.sm_90.regs32exe.cubin tcgen05_sm100a.sm_100a.exe.cubin)
 WORKERS ?= auto
 
-.PHONY: test-browser notebook fingerprint-proof help venv demo test test-corpus gen check-gen check-ide check-languages samples corpus link-cases link-stored link-sweep link-real link-sweep-ptx newuser fuzz fuzz-quick bench bench-quick lint types \
+.PHONY: test-browser notebook fingerprint-proof help venv demo test test-corpus gen check-gen check-ide check-languages check-imhex samples corpus link-cases link-stored link-sweep link-real link-sweep-ptx newuser fuzz fuzz-quick bench bench-quick lint types \
   bless clean
 
 help: ## what can be made here
@@ -74,6 +74,9 @@ check-ide: $(VENV)/.dev ## read the samples as the Kaitai Web IDE does (needs no
 
 check-languages: $(VENV)/.dev ## run the readers in other languages on the samples (RUNTIMES=folder: more of them)
 	RUNTIMES=$(RUNTIMES) $(PY) -m tools.gen.languages $(if $(PAGE),--page)
+
+check-imhex: $(VENV)/.dev ## run the patterns of ImHex on the samples (PLCLI=tool INCLUDES=folder)
+	PLCLI=$(PLCLI) INCLUDES=$(INCLUDES) $(PY) -m tools.gen.native.imhex
 
 samples: $(VENV)/.dev ## rebuild tests/data/cubins and compare with samples.yaml (BLESS=1: take over)
 	$(PY) -m tools.corpus.samples $(if $(BLESS),--bless)
