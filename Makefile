@@ -7,7 +7,7 @@ DEMO := $(addprefix $(SAMPLES)/,kernels.sm_75.exe.cubin cluster_sm90.sm_90.exe.c
   spills.sm_90.regs32exe.cubin tcgen05_sm100a.sm_100a.exe.cubin)
 WORKERS ?= auto
 
-.PHONY: test-browser notebook fingerprint-proof help venv demo test test-corpus gen check-gen check-ide check-languages check-imhex samples corpus link-cases link-stored link-sweep link-real link-sweep-ptx newuser fuzz fuzz-quick bench bench-quick lint types \
+.PHONY: site test-browser notebook fingerprint-proof help venv demo test test-corpus gen check-gen check-ide check-languages check-imhex samples corpus link-cases link-stored link-sweep link-real link-sweep-ptx newuser fuzz fuzz-quick bench bench-quick lint types \
   bless clean
 
 help: ## what can be made here
@@ -47,6 +47,10 @@ test: $(VENV)/.dev ## all tests that need no fetched corpus
 test-browser: $(VENV)/.dev ## the pages of HTML in a headless Chromium, which has to be installed
 	$(PY) -m pip install --quiet --group browser
 	$(PY) -m pytest -m browser tests/browser
+
+site: $(VENV)/.dev ## the docs as a site that works from a disk, into site/ (needs node)
+	$(PY) -m pip install --quiet --group site
+	$(PY) -m tools.site
 
 notebook: $(VENV)/.dev ## run the cells of docs/notebook.ipynb and write it
 	$(PY) -m pip install --quiet --group notebook

@@ -76,14 +76,18 @@ def npm_failures(folder: Path) -> dict[str, list[str]]:
     }
 
 
-def ensure_npm() -> None:
+def ensure_npm(folder: Path | None = None) -> None:
     """Install the pinned npm packages unless they are there; only one process at a time does.
+
+    Args:
+        folder: where ``package.json`` stands; ``None`` for the compiler's.
 
     Raises:
         CompileError: npm is missing or fails.
     """
-    lock = HERE / "package-lock.json"
-    stamp = HERE / "node_modules" / ".package-lock.json"
+    folder = folder or HERE
+    lock = folder / "package-lock.json"
+    stamp = folder / "node_modules" / ".package-lock.json"
     # `npm ci` starts by removing the folder, also under a process that is using it.
     with lock.open() as held:
         fcntl.flock(held, fcntl.LOCK_EX)
@@ -93,7 +97,7 @@ def ensure_npm() -> None:
             raise CompileError("npm is needed to install the compiler (or give KSC=...)")
         done = subprocess.run(
             ["npm", "ci", "--no-audit", "--no-fund", "--loglevel=error"],
-            cwd=HERE,
+            cwd=folder,
             capture_output=True,
             text=True,
         )

@@ -24,6 +24,7 @@ aria-label="cubinspec in a terminal">
 <circle cx="54" cy="15" r="5" fill="#57ab5a"/>
 <g font-family="ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="13" \
 fill="#d1d7e0" xml:space="preserve">
+<style>text {{ white-space: pre }}</style>
 """
 
 

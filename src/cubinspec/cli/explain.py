@@ -21,6 +21,7 @@ _HEXADECIMAL = frozenset(("code", "type", "value", "mask", "param_base"))
 
 def run(arguments: Arguments) -> int:
     """Explain every word; 1 when one of them is unknown."""
+    from cubinspec.report.anchors import page_of
     from cubinspec.report.explain import explain, similar
     from cubinspec.report.words import term_matches
 
@@ -30,7 +31,9 @@ def run(arguments: Arguments) -> int:
     answers = []
     for word in arguments.positional:
         matches = explain(word)
-        matches = [*matches, *term_matches(word)] if matches else _more(word)
+        known = [*matches, *_link_rules(word), *term_matches(word)]
+        matches = known if matches else _more(word)
+        matches = [{**match, "page": page_of(match)} for match in matches]
         answers.append({"word": word, "matches": matches})
         if not matches:
             status = 1
@@ -53,7 +56,13 @@ def _more(word: str) -> list[dict[str, Any]]:
     """What a word means that stands in no table: a field, a rule, a key, a column."""
     from cubinspec.report.words import word_matches
 
-    return [*_rules(word), *_commands(word), *word_matches(word), *_columns(word)]
+    return [
+        *_rules(word),
+        *_link_rules(word),
+        *_commands(word),
+        *word_matches(word),
+        *_columns(word),
+    ]
 
 
 def _commands(word: str) -> list[dict[str, Any]]:
@@ -89,6 +98,39 @@ def _rules(word: str) -> list[dict[str, Any]]:
     ]
 
 
+def _link_rules(word: str) -> list[dict[str, Any]]:
+    """The rule of ``link`` with this number, such as ``W7``."""
+    from importlib.resources import files
+
+    import yaml
+
+    from cubinspec.cli import load
+    from cubinspec.errors import MissingPackageError
+
+    if not word[:1].isalpha() or not word[1:].isdecimal():
+        return []
+    try:
+        package = load("link").__package__
+    except MissingPackageError:
+        return []
+    text = files(str(package)).joinpath("rules.yaml").read_text("utf-8")
+    loader = getattr(
+        yaml, "CSafeLoader", yaml.SafeLoader
+    )  # not every installation has the fast one
+    return [
+        _match(
+            "link",
+            "rules",
+            "rule of 'cubinspec link'",
+            {"name": rule["id"], "meaning": rule["rule"].strip(), "topic": topic["topic"]}
+            | {key: rule[key] for key in ("evidence", "measured") if key in rule},
+        )
+        for topic in yaml.load(text, loader)
+        for rule in topic["rules"]
+        if rule["id"] == word.upper()
+    ]
+
+
 def _columns(word: str) -> list[dict[str, Any]]:
     """The columns of this name in our tables."""
     from cubinspec.cli.help import HELP
@@ -117,6 +159,8 @@ def _print(word: str, match: dict[str, Any]) -> None:
         if key in entry:
             for line in _lines(key, entry[key]):
                 print(f"  {line}")
+    if match["page"]:
+        print(f"  page: {match['page']}")
     print()
 
 

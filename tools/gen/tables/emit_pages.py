@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from cubinspec.report.anchors import table_anchor
+
 from .expand import expand_architectures, producer_rows, toolkit_rows
 from .layouts import FIELD_SIZES
 from .load import Table, Tables
+from .patterns import expand_kinds
 
 FOLDER = Path("docs/reference")
+
+_MARK = re.compile(r'<a id="([^"]+)"></a>')
 
 Column = tuple[str, Callable[[Mapping[str, Any]], str]]
 """Heading of a column and what stands in it for an entry."""
@@ -114,10 +120,76 @@ def _layout(entry: Mapping[str, Any]) -> str:
     return f"{kind}, {size} bytes: " + "; ".join(map(_field, layout["fields"]))
 
 
+def _mark(anchor: str) -> str:
+    return f'<a id="{anchor}"></a>'
+
+
+def _marks(place: tuple[str, str], entry: Mapping[str, Any]) -> str:
+    """The anchor of an entry; a section name for all constant banks has one for each, too."""
+    banks = expand_kinds([entry]) if "pattern" in entry else []
+    anchors = [table_anchor(*place, row) for row in (*banks, dict(entry))]
+    return "".join(map(_mark, dict.fromkeys(anchors)))
+
+
+def _entry_mark(place: tuple[str, str], entry: Mapping[str, Any]) -> str:
+    """The anchor of an entry that has a name; rules of order for groups of sections have none."""
+    named = not {"name", "pattern"}.isdisjoint(entry)
+    return _mark(table_anchor(*place, dict(entry))) if named else ""
+
+
 def _section(
-    title: str, columns: Iterable[Column], entries: Iterable[Mapping[str, Any]]
+    title: str,
+    columns: Iterable[Column],
+    entries: Iterable[Mapping[str, Any]],
+    place: tuple[str, str] | None = None,
 ) -> list[str]:
+    """A table below a heading.
+
+    Args:
+        place: table and list of the entries, when ``explain`` leads to each of them.
+    """
+    (first, shown), *others = columns
+    if place is not None:
+        columns = [(first, lambda e: _entry_mark(place, e) + shown(e)), *others]
+    else:
+        columns = [(first, shown), *others]
     return [f"## {title}", "", *_grid(columns, entries)]
+
+
+def _chapter(
+    title: str,
+    columns: Sequence[Column],
+    entries: Sequence[Mapping[str, Any]],
+    place: tuple[str, str],
+    brief: Sequence[str],
+    key: str = "name",
+) -> list[str]:
+    """A short table of all entries, and below it a heading for each with all that is known.
+
+    Args:
+        place: table and list of the entries.
+        brief: headings of the columns that the short table has.
+        key: heading of the column that names an entry.
+    """
+    cells = dict(columns)
+
+    def name(entry: Mapping[str, Any]) -> str:
+        return cells[key](entry) or table_anchor(*place, dict(entry))
+
+    def linked(entry: Mapping[str, Any]) -> str:
+        return f"[{_cell(name(entry))}](#{table_anchor(*place, dict(entry))})"
+
+    def plain(shown: Callable[[Mapping[str, Any]], str]) -> Callable[[Mapping[str, Any]], str]:
+        return lambda entry: _MARK.sub("", shown(entry))
+
+    short = [(head, linked if head == key else plain(cells[head])) for head in brief]
+    lines = [f"## {title}", "", *_grid(short, entries)]
+    for entry in entries:
+        lines += [_marks(place, entry), "", f"### {name(entry)}", ""]
+        told = ((head, shown(entry)) for head, shown in columns if head != key)
+        lines += [f"- {head}: {' '.join(text.split())}" for head, text in told if text]
+        lines.append("")
+    return lines
 
 
 def _eiattr(data: Mapping[str, Any]) -> list[str]:
@@ -126,18 +198,23 @@ def _eiattr(data: Mapping[str, Any]) -> list[str]:
         ("name", _named("name")),
         ("format", lambda e: ", ".join(e["formats"])),
         ("meaning", _meaning),
+        ("category", _get("category")),
         ("payload", _layout),
         ("payload known from", lambda e: e.get("layout_source", e.get("layout_evidence", ""))),
         ("seen", _seen),
         ("evidence", _evidence),
     ]
-    lines = _section("Formats", [("code", _get("code")), *_VALUES[1:]], data["formats"])
-    lines += _section("Attributes", columns, data["attributes"])
+    formats = [("code", _get("code")), *_VALUES[1:]]
+    lines = _section("Formats", formats, data["formats"], ("eiattr", "formats"))
+    lines += _section("Categories", _WORDS, data["categories"], ("eiattr", "categories"))
+    brief = ("code", "name", "format", "meaning")
+    lines += _chapter("Attributes", columns, data["attributes"], ("eiattr", "attributes"), brief)
     lines += ["## Values of payload fields", ""]
     for enum in data["enums"]:
         heading = "bit" if enum.get("bitset") else "value"
         rows = [{"value": k, "name": v} for k, v in enum["values"].items()]
-        lines += [f"### {enum['name']}", "", f"{enum['meaning']} ({enum['evidence']})", ""]
+        lines += [_mark(table_anchor("eiattr", "enums", enum)), "", f"### {enum['name']}", ""]
+        lines += [f"{enum['meaning']} ({enum['evidence']})", ""]
         lines += _grid([(heading, _get("value")), ("name", _named("name"))], rows)
     return lines
 
@@ -171,13 +248,18 @@ def _relocations(data: Mapping[str, Any]) -> list[str]:
         ("note", _get("note")),
     ]
     return [
-        *_section("Action kinds", _WORDS, data["kinds"]),
-        *_section("Values", values, data["values"]),
-        *_section("Kinds of target", _WORDS, data["targets"]),
-        *_section("What stays in an executable", rules, data["keep_rules"]),
-        *_section("When actions run", _WORDS, data["apply_rules"]),
-        *_section("Resolvers", _WORDS, data["resolvers"]),
-        *_section("Types", columns, data["relocations"]),
+        *_section("Action kinds", _WORDS, data["kinds"], ("relocations", "kinds")),
+        *_section("Values", values, data["values"], ("relocations", "values")),
+        *_section("Kinds of target", _WORDS, data["targets"], ("relocations", "targets")),
+        *_section(
+            "What stays in an executable", rules, data["keep_rules"], ("relocations", "keep_rules")
+        ),
+        *_section("When actions run", _WORDS, data["apply_rules"], ("relocations", "apply_rules")),
+        *_section("Resolvers", _WORDS, data["resolvers"], ("relocations", "resolvers")),
+        *_chapter(
+            *("Types", columns, data["relocations"], ("relocations", "relocations")),
+            ("type", "name", "actions", "kept"),
+        ),
     ]
 
 
@@ -209,16 +291,23 @@ def _sections(data: Mapping[str, Any]) -> list[str]:
     ]
     bodies: list[Column] = [*_WORDS, ("spec", lambda e: _code(e.get("ksy", "opaque")))]
     return [
-        *_section("Section kinds", kinds, data["kinds"]),
-        *_section("Section types", _VALUES, data["types"]),
-        *_section("Flags", [*_MASKS, ("for", _names("kinds"))], data["flags"]),
-        *_section("Numbers in sh_flags", _BITS, data["flag_fields"]),
-        *_section("Numbers in sh_info", _BITS, data["info_fields"]),
-        *_section("Order of the section header table", ranks, data["ranks"]),
-        *_section("When a rank is another one", _WORDS, data["rank_words"]),
-        *_section("Meanings of sh_link", _WORDS, data["links"]),
-        *_section("Meanings of sh_info", _WORDS, data["infos"]),
-        *_section("Bodies", bodies, data["bodies"]),
+        *_chapter(
+            *("Section kinds", kinds, data["kinds"], ("sections", "kinds")),
+            ("name", "kind", "purpose"),
+        ),
+        *_section("Section types", _VALUES, data["types"], ("sections", "types")),
+        *_section(
+            "Flags", [*_MASKS, ("for", _names("kinds"))], data["flags"], ("sections", "flags")
+        ),
+        *_section("Numbers in sh_flags", _BITS, data["flag_fields"], ("sections", "flag_fields")),
+        *_section("Numbers in sh_info", _BITS, data["info_fields"], ("sections", "info_fields")),
+        *_section("Order of the section header table", ranks, data["ranks"], ("sections", "ranks")),
+        *_section(
+            "When a rank is another one", _WORDS, data["rank_words"], ("sections", "rank_words")
+        ),
+        *_section("Meanings of sh_link", _WORDS, data["links"], ("sections", "links")),
+        *_section("Meanings of sh_info", _WORDS, data["infos"], ("sections", "infos")),
+        *_section("Bodies", bodies, data["bodies"], ("sections", "bodies")),
     ]
 
 
@@ -239,13 +328,28 @@ def _symbols(data: Mapping[str, Any]) -> list[str]:
         *_BITS[3:],
     ]
     return [
-        *_section("Types (st_info bits 0 to 3)", _VALUES, data["types"]),
-        *_section("Binds (st_info bits 4 to 7)", _VALUES, data["binds"]),
-        *_section("st_other", fields, other["fields"]),
-        *_section("Visibilities", _VALUES, other["visibilities"]),
-        *_section("Memory spaces", _VALUES, other["spaces"]),
-        *_section("Special section indices", _VALUES, data["special_sections"]),
-        *_section("Symbols with a fixed name", _PATTERNS, data["well_known"]),
+        *_section("Types (st_info bits 0 to 3)", _VALUES, data["types"], ("symbols", "types")),
+        *_section("Binds (st_info bits 4 to 7)", _VALUES, data["binds"], ("symbols", "binds")),
+        *_section("st_other", fields, other["fields"], ("symbols", "other.fields")),
+        *_section(
+            "Visibilities", _VALUES, other["visibilities"], ("symbols", "other.visibilities")
+        ),
+        *_section("Memory spaces", _VALUES, other["spaces"], ("symbols", "other.spaces")),
+        *_section(
+            "Special section indices",
+            _VALUES,
+            data["special_sections"],
+            ("symbols", "special_sections"),
+        ),
+        *_chapter(
+            *(
+                "Symbols with a fixed name",
+                _PATTERNS,
+                data["well_known"],
+                ("symbols", "well_known"),
+            ),
+            ("name", "meaning"),
+        ),
     ]
 
 
@@ -262,18 +366,27 @@ def _compat(data: Mapping[str, Any]) -> list[str]:
         ("evidence", _evidence),
     ]
     return [
-        *_section("Records", columns, data["attributes"]),
-        *_section("Merge rules", _WORDS, data["merge_rules"]),
+        *_chapter(
+            *("Records", columns, data["attributes"], ("compat", "attributes")),
+            ("code", "name", "format", "meaning", "merge"),
+        ),
+        *_section("Merge rules", _WORDS, data["merge_rules"], ("compat", "merge_rules")),
         f"A linked section starts with {data['leading']} and ends with {data['trailing']}.",
         "",
     ]
 
 
+def _targets(arch: Mapping[str, Any]) -> str:
+    """The targets of an architecture; each can be linked to."""
+    names = [f"sm_{arch['sm']}{variant}" for variant in arch["variants"]]
+    return ", ".join(f"{_mark(name) if name[-1].isalpha() else ''}`{name}`" for name in names)
+
+
 def _arch(data: Mapping[str, Any]) -> list[str]:
     layout: list[Column] = [
-        ("sm", _get("sm")),
+        ("name", lambda e: f"`sm_{e['sm']}`"),
         ("generation", lambda e: e["generation"] or "not known"),
-        ("variants", lambda e: ", ".join(f"sm_{e['sm']}{v}" for v in e["variants"])),
+        ("targets", _targets),
         ("toolkits", lambda e: f"{e.get('first_toolkit', '')} to {e.get('last_toolkit', '')}"),
         ("link group", _get("link_group")),
         ("embedded", lambda e: "yes" if e["embedded"] else ""),
@@ -308,14 +421,17 @@ def _arch(data: Mapping[str, Any]) -> list[str]:
         ("evidence", _evidence),
     ]
     return [
-        *_section("Architectures", layout, expand_architectures(data)),
+        *_chapter(
+            *("Architectures", layout, expand_architectures(data), ("arch", "architectures")),
+            ("name", "generation", "targets", "toolkits"),
+        ),
         *_section("Families", _transposed(families), _facts(families, "family", words)),
         *_section("What changed with an architecture", milestones, data["milestones"]),
         *_section("Work-arounds", workarounds, data["workarounds"]),
         *_section("Which code runs where", running, data["running"]),
         *_section("Limits", limits, data["architectures"]),
-        *_section("What the limits mean", _WORDS, data["limits"]),
-        *_section("What the fields mean", _WORDS, data["fields"]),
+        *_section("What the limits mean", _WORDS, data["limits"], ("arch", "limits")),
+        *_section("What the fields mean", _WORDS, data["fields"], ("arch", "fields")),
     ]
 
 
@@ -405,16 +521,21 @@ def _limit(name: str) -> Callable[[Mapping[str, Any]], str]:
 def _elf_header(data: Mapping[str, Any]) -> list[str]:
     lines = []
     for title, key in (
+        ("e_machine", "machine"),
         ("EI_CLASS", "classes"),
         ("EI_OSABI", "osabis"),
         ("EI_ABIVERSION", "abi_versions"),
         ("e_type", "types"),
         ("p_type", "segment_types"),
     ):
-        lines += _section(title, _VALUES, data[key])
-    lines += _section("p_flags", _MASKS, data["segment_flags"])
+        rows = [data[key]] if isinstance(data[key], dict) else data[key]
+        lines += _section(title, _VALUES, rows, ("elf_header", key))
+    place = ("elf_header", "segment_flags")
+    lines += _section("p_flags", _MASKS, data["segment_flags"], place)
     for layout in data["flags"]:
-        lines += _section(f"e_flags with EI_OSABI {layout['osabi']:#x}", _BITS, layout["fields"])
+        lines += [_mark(table_anchor("elf_header", "flags", layout)), ""]
+        title = f"e_flags with EI_OSABI {layout['osabi']:#x}"
+        lines += _section(title, _BITS, layout["fields"], ("elf_header", "flags.fields"))
     return lines
 
 
@@ -426,17 +547,33 @@ def _notes(data: Mapping[str, Any]) -> list[str]:
         ("descriptor", _layout),
         ("evidence", _evidence),
     ]
-    return [f"Owner: `{data['owner']}`.", "", *_section("Notes", columns, data["types"])]
+    return [
+        f"Owner: `{data['owner']}`.",
+        "",
+        *_section("Notes", columns, data["types"], ("notes", "types")),
+    ]
 
 
 def _fatbin(data: Mapping[str, Any]) -> list[str]:
     return [
-        *_section("Magic words", _VALUES, data["magics"]),
-        *_section("Kinds of entry", _VALUES, data["kinds"]),
-        *_section("Flags of an entry", _MASKS, data["flags"]),
-        *_section("Versions of the wrapper", _VALUES, data["wrapper_versions"]),
-        *_section("Sections of host files", _PATTERNS, data["host_sections"]),
-        *_section("Functions that register names", _REGISTRATIONS, data["registrations"]),
+        *_section("Magic words", _VALUES, data["magics"], ("fatbin", "magics")),
+        *_section("Kinds of entry", _VALUES, data["kinds"], ("fatbin", "kinds")),
+        *_section("Flags of an entry", _MASKS, data["flags"], ("fatbin", "flags")),
+        *_section(
+            "Versions of the wrapper",
+            _VALUES,
+            data["wrapper_versions"],
+            ("fatbin", "wrapper_versions"),
+        ),
+        *_section(
+            "Sections of host files", _PATTERNS, data["host_sections"], ("fatbin", "host_sections")
+        ),
+        *_section(
+            "Functions that register names",
+            _REGISTRATIONS,
+            data["registrations"],
+            ("fatbin", "registrations"),
+        ),
     ]
 
 
@@ -552,7 +689,16 @@ def _page(table: Table) -> str:
         "",
         *_PAGES[table.name](table.data),
     ]
-    return "\n".join(lines).rstrip() + "\n"
+    seen: set[str] = set()
+    return _MARK.sub(lambda mark: _once(mark, seen), "\n".join(lines).rstrip()) + "\n"
+
+
+def _once(mark: re.Match[str], seen: set[str]) -> str:
+    """An anchor, unless one of its name stands further up."""
+    if mark[1] in seen:
+        return ""
+    seen.add(mark[1])
+    return mark[0]
 
 
 def emit_pages(tables: Tables) -> dict[Path, str]:
