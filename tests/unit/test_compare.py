@@ -9,6 +9,7 @@ import gzip
 import json
 import re
 import struct
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -18,15 +19,24 @@ from jsonschema import Draft202012Validator
 import cubinspec
 from cubinspec import Cubin
 from cubinspec.cli import main
-from cubinspec.compare.diff import IDENTICAL, NOISE, Difference, difference, known_words
-from cubinspec.compare.facts import ImageFacts, image_facts
+from cubinspec.compare.builds import Question, compare_files
+from cubinspec.compare.changes import expanded, known_words
+from cubinspec.compare.diff import (
+    IDENTICAL,
+    NOISE,
+    Difference,
+    difference,
+    other_changes,
+)
+from cubinspec.compare.facts import ImageFacts, ImageReader
 from cubinspec.compare.fingerprint import LEVELS, of_file, of_image
 from cubinspec.compare.match import SAME_BUT_HASH, SAME_CODE
 from cubinspec.compare.names import base_name, likeness, stable_name, words_of
 from cubinspec.compare.read import read_facts
-from cubinspec.compare.render import change_text, markdown, text_lines
+from cubinspec.compare.render import change_text, markdown, record, text_lines
 from cubinspec.compare.streams import said
 from cubinspec.containers.fatbin_write import container, entry_for
+from cubinspec.format.sections import RELOCATION_TYPES
 from cubinspec.model.info import InfoRecord
 from cubinspec.page.difference import difference_page
 from cubinspec_generated.codes import EIATTR_SAM_REGION_STACK_SIZE, EIFMT_SVAL
@@ -175,7 +185,7 @@ def test_builds_in_other_folders_and_with_lines_are_the_same(kind):
             assert of_image(first, level) == of_image(other, level)
         assert first.body != other.body
     ways = {pair.how for pair in difference([first], [others[-1]]).matches.functions}
-    assert SAME_BUT_HASH in ways
+    assert ways == {SAME_BUT_HASH}
 
 
 def test_renamed_functions_are_found(tmp_path):
@@ -293,20 +303,125 @@ def test_what_both_files_have_is_not_read(tmp_path, monkeypatch, capsys):
     new = library(tmp_path / "new", *same[1:], after, same[0])
     read = []
 
-    def noted(*words):
-        read.append(words)
-        return image_facts(*words)
+    def noted(cubin):
+        read.append(cubin)
+        return ImageReader(cubin)
 
-    monkeypatch.setattr("cubinspec.compare.read.image_facts", noted)
+    monkeypatch.setattr("cubinspec.compare.builds.ImageReader", noted)
     assert main(["diff", old, new]) == 1
     out = capsys.readouterr().out
     assert "1 changed, 1 worse, 4 gone" in out.splitlines()[0]
     assert "3 images the same byte for byte" in out
-    assert len(read) == 3
+    assert len({opened.name for opened in read}) == 3
     read.clear()
     assert main(["diff", old, old]) == 0
     assert capsys.readouterr().out == "identical: 5 images the same byte for byte\n"
     assert not read
+
+
+def by_facts(old: str, new: str, only: frozenset[str] | None = None) -> dict[str, object]:
+    """The record of a difference for which all facts of both files were read."""
+    before, after = read_facts(old), read_facts(new)
+    found = difference(before.images, after.images, only=only)
+    found.size = before.size, after.size
+    found.others = other_changes(before.others, after.others)
+    return record(found)
+
+
+def neighbours() -> list[tuple[str, str]]:
+    """Samples of one program, each with the next target, toolkit or kind of it."""
+    paths = sorted(DATA.glob("*.cubin"))
+    return [
+        (str(one), str(other))
+        for one, other in pairwise(paths)
+        if one.name.partition(".")[0] == other.name.partition(".")[0]
+    ][::2]
+
+
+def test_comparing_bytes_first_finds_the_same_as_comparing_all_facts(tmp_path):
+    compared = changed = 0
+    for one, other in neighbours():
+        found = compare_files(one, other, jobs=1)[0]
+        assert record(found) == by_facts(one, other), (one, other)
+        compared += 1
+        changed += len(found.functions)
+    assert compared > 100
+    assert changed > 200
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_libraries_are_compared_image_by_image(tmp_path, jobs):
+    """Other order, other numbers of symbols, images of one file only, one that is broken late."""
+    names = [
+        "calls.sm_90.rel",
+        "kernels.sm_90.exe",
+        "cluster_sm90.sm_90.exe",
+        "spills.sm_90.regs32exe",
+    ]
+    data = [(DATA / f"{name}.cubin").read_bytes() for name in names]
+    texts = [to_yaml(each) for each in data]
+    worse = from_yaml(texts[3].replace("registers: 32", "registers: 40", 1))
+    renamed = from_yaml(re.sub(r"\bnever_returns\b", "always_returns", texts[0]))
+    other = (DATA / "data.sm_100.exe.cubin").read_bytes()
+    old = library(tmp_path / "old", data[0], data[1], data[2], data[3])
+    new = library(tmp_path / "new", data[1], renamed, other, worse, compress_all=True)
+    found, before, after = compare_files(old, new, jobs=jobs)
+    assert not before.faults + after.faults
+    assert record(found) == by_facts(old, new)
+    assert found.compared > len(found.functions) > 1
+    only = expanded(frozenset(("registers",)))
+    found, _, _ = compare_files(old, new, Question(only), jobs=jobs)
+    assert record(found) == by_facts(old, new, frozenset(("registers",)))
+
+
+def test_an_image_that_is_broken_late_is_one_no_more(tmp_path):
+    """Its names can be read, its relocations cannot; the other images are compared."""
+    good = (DATA / "calls.sm_90.rel.cubin").read_bytes()
+    reader = Cubin.parse(good)
+    row = next(row for row in reader.elf.section_rows if row[1] in RELOCATION_TYPES)
+    place = good.index(struct.pack("<QQ", row[4], row[5]))  # sh_offset, sh_size
+    broken = bytearray(good)
+    broken[place + 8 : place + 16] = struct.pack("<Q", row[5] - 1)
+    worse = (DATA / "kernels.sm_90.exe.cubin").read_bytes()
+    old = library(tmp_path / "old", good, worse)
+    new = library(tmp_path / "new", bytes(broken), worse)
+    found, before, after = compare_files(old, new)
+    assert not before.faults
+    (fault,) = after.faults
+    assert "not a whole number" in str(fault)
+    assert len(found.matches.gone_images) == 1
+    assert found.same_images == 1
+    assert main(["diff", old, new]) == 2
+
+
+def test_ptx_is_told_apart_by_its_beginning_or_by_all_of_it(tmp_path, capsys):
+    line = "add.s32 %r1, %r1, 1;\n"
+    start = ".version 8.0\n.target sm_80\n.address_size 64\n// a comment\n.visible .entry k()\n{\n"
+    long = start + line * 9000
+    texts = {
+        "base": long + "ret;\n}\n",
+        "noise": long.replace("// a comment", "// another").replace("\n", "\n\t") + "ret;\n}\n",
+        "late": long + "exit;\n}\n",
+        "early": long.replace("sm_80", "sm_86", 1) + "ret;\n}\n",
+    }
+
+    def write(*names: str) -> str:
+        entries = [raw_entry(1, texts[name].encode() + b"\0") for name in names]
+        file = tmp_path / "-".join(names)
+        file.write_bytes(container([entry_for(cubin()), *entries]))
+        return str(file)
+
+    for old, new, changed in (
+        (["base"], ["noise"], 0),
+        (["base"], ["late"], 1),
+        (["base"], ["early"], 1),
+        (["late", "base"], ["noise", "late"], 0),
+        (["early", "late", "base"], ["late", "noise", "late"], 1),
+    ):
+        one, other = write(*old), write(*new)
+        assert main(["diff", "--json", one, other]) == int(changed > 0)
+        (found,) = json.loads(capsys.readouterr().out)
+        assert [other["what"] for other in found["others"]] == ["changed"] * changed, (old, new)
 
 
 def test_other_compression_is_noise(tmp_path, capsys):

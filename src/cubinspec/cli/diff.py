@@ -14,11 +14,12 @@ from cubinspec.cli.options import (
 )
 from cubinspec.cli.output import report, write_output
 from cubinspec.cli.walking import MATCH, RELOCATABLE, shown
-from cubinspec.compare.diff import Difference, difference, known_words, other_changes
-from cubinspec.compare.read import FileFacts, known_images, read_facts
+from cubinspec.compare.builds import Question, Side, compare_files
+from cubinspec.compare.changes import expanded, known_words
+from cubinspec.compare.diff import Difference
 from cubinspec.compare.render import markdown, record, text_lines
-from cubinspec.errors import CubinError, FileAccessError
-from cubinspec.report.names import matcher, readable
+from cubinspec.errors import FileAccessError
+from cubinspec.report.names import readable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,16 +66,13 @@ def run(arguments: Arguments) -> int:
     only, fail_on = _words(arguments)
     pattern = pattern_of(arguments)
     paths = files_of(arguments.positional)
-    sides = _read(arguments, paths)
-    if sides is None:
-        return _NOT_USABLE
-    old, new = sides
-    matches = matcher(pattern)
-    found = difference(
-        old.images, new.images, only=only, matches=None if pattern is None else matches
+    question = Question(
+        expanded(only), pattern, cubin_targets(arguments), arguments.flag("--relocatable")
     )
-    found.size = old.size, new.size
-    found.others = other_changes(old.others, new.others)
+    found, old, new = _compared(arguments, paths, question)
+    usable = [_usable(side) for side in (old, new)]
+    if not all(usable):
+        return _NOT_USABLE
     try:
         _show(arguments, found, *paths)
     except FileAccessError as error:
@@ -102,42 +100,32 @@ def _words(arguments: Arguments) -> tuple[frozenset[str] | None, list[str]]:
     return frozenset(only) if only else None, fail_on or ["different"]
 
 
-def _read(arguments: Arguments, paths: list[str]) -> tuple[FileFacts, FileFacts] | None:
-    """The facts of both files; ``None`` when one cannot be used at all."""
+def _compared(
+    arguments: Arguments, paths: list[str], question: Question
+) -> tuple[Difference, Side, Side]:
+    """The difference of both files, and what was found in each."""
     from cubinspec.cli.progress import Progress
 
     jobs = arguments.integer("--jobs")
     if jobs is not None and jobs < 1:
         raise UsageError("--jobs needs a positive number")
-    archs = cubin_targets(arguments)
-    sides: list[FileFacts] = []
-    usable = True
     with Progress("images") as progress:
-        for path, known in zip(paths, known_images(*paths), strict=True):
-            try:
-                facts = read_facts(
-                    path,
-                    known=known,
-                    archs=archs,
-                    relocatable=arguments.flag("--relocatable"),
-                    jobs=jobs,
-                    step=progress.step,
-                )
-            except CubinError as error:
-                progress.clear()
-                report(error)
-                usable = False
-                continue
-            progress.clear()
-            for fault in facts.faults:
-                report(fault)
-            if not facts.images and not facts.others and not facts.faults:
-                from cubinspec.cli.walking import nothing_in
+        old, new = paths
+        return compare_files(old, new, question, jobs=jobs, step=progress.step)
 
-                report(nothing_in(path, "cubin"))
-                usable = False
-            sides.append(facts)
-    return (sides[0], sides[1]) if usable and len(sides) == 2 else None
+
+def _usable(side: Side) -> bool:
+    """Report what is wrong with a file; whether anything of it could be compared."""
+    if side.error is not None:
+        report(side.error)
+        return False
+    for fault in side.faults:
+        report(fault)
+    if side.is_empty:
+        from cubinspec.cli.walking import nothing_in
+
+        report(nothing_in(side.path, "cubin"))
+    return not side.is_empty
 
 
 def _show(arguments: Arguments, found: Difference, old: str, new: str) -> None:

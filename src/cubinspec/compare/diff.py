@@ -1,109 +1,37 @@
-"""What changed between two builds: per kernel, per image, per file.
-
-Each property of :mod:`cubinspec.compare.facts` is compared by itself, so that one change is
-reported once. What follows from another change is left out: other code of the same size where the
-size changed, Mercury code where the SASS changed, the bytes of a section whose size changed.
-"""
+"""What changed between two builds: per kernel, per image, per file."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from cubinspec.compare.changes import COSTS, Change, expanded, function_changes
 from cubinspec.compare.facts import UNKNOWN
-from cubinspec.compare.match import SAME_BUT_HASH, SAME_NAME, FunctionPair, Matches, match
+from cubinspec.compare.match import (
+    SAME_BUT_HASH,
+    SAME_NAME,
+    FunctionPair,
+    Matches,
+    match_functions,
+    match_images,
+)
+from cubinspec.compare.pairs import compare_facts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
-    from cubinspec.compare.facts import ImageFacts
+    from cubinspec.compare.facts import ImageFacts, ImageOutline
+    from cubinspec.compare.match import Placed
+    from cubinspec.compare.pairs import PairChanges
     from cubinspec.compare.read import OtherFacts
 
-#: Properties of which more is worse, in the order in which they count.
-COSTS = (
-    *("stack", "frame", "max_stack", "local", "registers", "shared", "barriers"),
-    *("code_size", "constants", "param_size"),
-)
-#: Groups that ``--only`` knows beside the properties themselves.
-GROUPS = {
-    "resources": (
-        *("registers", "stack", "frame", "max_stack", "shared", "local", "barriers"),
-        *("mbarriers", "constants"),
-    ),
-    "launch": ("max_ntid", "reqntid", "cluster", "max_cluster_rank", "max_registers"),
-    "params": ("param_size", "param_bank", "params"),
-    "code": (
-        *("code_size", "code", "capsule", "data", "relocations", "symbol", "sections"),
-        *("section_registers",),
-    ),
-    "attributes": ("attributes",),
-    "image": (
-        *("type", "os_abi", "e_version", "e_flags", "image_sections", "image_data"),
-        *("image_attributes", "variables", "calls"),
-    ),
-}
-#: Properties of an image -> their words here, where a function has one of the same word.
-_IMAGE_WORDS = {
-    "data": "image_data",
-    "attributes": "image_attributes",
-    "sections": "image_sections",
-}
-_IMPLIED = {
-    "code": ("code_size",),
-    "capsule": ("code", "code_size"),
-    "section_registers": ("registers",),
-}
 #: Functions that a notebook shows of a difference.
 _SHOWN = 50
 #: What a difference can be.
 IDENTICAL = "identical"
 NOISE = "identical but for noise"
 DIFFERENT = "different"
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One property that changed.
-
-    Attributes:
-        name: of the property; a part of one follows a dot, as in ``attributes.EIATTR_EXTERNS``.
-        old, new: its values; ``None``: not stated.
-    """
-
-    name: str
-    old: Any
-    new: Any
-
-    @property
-    def delta(self) -> int | None:
-        """How much more it is now; ``None`` where the values are no numbers."""
-        old, new = self.old, self.new
-        if self.name.startswith("constants."):  # a bank that is not there takes nothing
-            old, new = old or 0, new or 0
-        if not isinstance(old, int) or not isinstance(new, int):
-            return None
-        return new - old
-
-    @property
-    def worse(self) -> bool | None:
-        """Whether it got worse; ``None`` where more is neither better nor worse."""
-        if self.name.partition(".")[0] not in COSTS:
-            return None
-        if UNKNOWN in (self.old, self.new):
-            return bool(self.new == UNKNOWN)
-        rise = self.delta
-        return None if rise is None else rise > 0
-
-    def as_dict(self) -> dict[str, Any]:
-        """The change as JSON knows it."""
-        return {
-            "property": self.name,
-            "old": _plain(self.old),
-            "new": _plain(self.new),
-            "delta": self.delta,
-            "worse": self.worse,
-        }
 
 
 @dataclass(slots=True)
@@ -113,20 +41,20 @@ class FunctionChange:
     Attributes:
         pair: the function in both files.
         changes: the properties, the costs first.
+        worse: whether any property got worse.
     """
 
     pair: FunctionPair
     changes: list[Change]
+    worse: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.worse = any(change.worse for change in self.changes)
 
     @property
     def renamed(self) -> bool:
         """Whether it has another name now; a hash of a source file is not one."""
         return self.pair.how not in (SAME_NAME, SAME_BUT_HASH)
-
-    @property
-    def worse(self) -> bool:
-        """Whether any property got worse."""
-        return any(change.worse for change in self.changes)
 
     @property
     def rank(self) -> tuple[Any, ...]:
@@ -151,8 +79,8 @@ class ImageChange:
         noise: what differs and does not matter: notes, debug sections.
     """
 
-    old: ImageFacts
-    new: ImageFacts
+    old: ImageOutline
+    new: ImageOutline
     changes: list[Change]
     noise: list[Change]
 
@@ -169,6 +97,7 @@ class Difference:
         targets: targets of the old and the new file.
         size: bytes of both files.
         only: the properties that were asked for; ``None``: all.
+        compared: functions of both files.
     """
 
     matches: Matches
@@ -178,6 +107,7 @@ class Difference:
     targets: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     size: tuple[int, int] = (0, 0)
     only: frozenset[str] | None = None
+    compared: int = 0
 
     @property
     def status(self) -> str:
@@ -229,36 +159,75 @@ def difference(
     only: frozenset[str] | None = None,
     matches: Callable[[str], bool] | None = None,
 ) -> Difference:
-    """Compare two files.
+    """Compare two files whose facts are known.
 
     Args:
         old, new: the facts of their images.
         only: properties and groups to compare; ``None``: all.
         matches: which functions, by their mangled names; ``None``: all.
     """
-    wanted = None if only is None else _expanded(only)
+    properties, wants = expanded(only), matches or _all
     olds, news = list(old), list(new)
-    found = match(olds, news)
-    if matches is not None:
-        found.functions = [
-            p for p in found.functions if matches(p.old[1].name) or matches(p.new[1].name)
-        ]
-        found.gone = [placed for placed in found.gone if matches(placed[1].name)]
-        found.new = [placed for placed in found.new if matches(placed[1].name)]
-    result = Difference(found, only=wanted)
-    result.targets = _targets(olds), _targets(news)
-    for pair in found.functions:
-        changes = _function_changes(pair, wanted)
-        change = FunctionChange(pair, changes)
+    facts: dict[int, ImageFacts] = {}
+    for image in (*olds, *news):
+        image.names = [function.name for function in image.functions]
+        facts[id(image)] = image
+    found = match_images(olds, news)
+    pairs = [
+        compare_facts(facts[id(one)], facts[id(other)], properties, wants)
+        for one, other in found.images
+    ]
+    functions = [
+        [(image, each) for image in images for each in facts[id(image)].functions]
+        for images in (found.gone_images, found.new_images)
+    ]
+    return assembled(found, pairs, functions[0], functions[1], properties, wants)
+
+
+def assembled(
+    found: Matches,
+    pairs: list[PairChanges],
+    gone: list[Placed],
+    new: list[Placed],
+    properties: frozenset[str] | None,
+    wants: Callable[[str], bool],
+) -> Difference:
+    """The difference of two files, from that of their images.
+
+    Args:
+        found: images that were matched.
+        pairs: what differs between each two of them.
+        gone, new: functions of images that only one file has.
+        properties, wants: see :func:`cubinspec.compare.pairs.compare_facts`.
+    """
+    result = Difference(found, only=properties)
+    result.targets = _targets(found, 0), _targets(found, 1)
+    left: tuple[list[Placed], list[Placed]] = ([], [])
+    for (before, after), pair in zip(found.images, pairs, strict=True):
+        result.compared += pair.compared
+        for one, other, changes in pair.changed:
+            same = FunctionPair((before, one), (after, other), SAME_NAME)
+            result.functions.append(FunctionChange(same, changes))
+        left[0].extend((before, each) for each in pair.gone)
+        left[1].extend((after, each) for each in pair.new)
+        if pair.changes or before.body != after.body:
+            result.images.append(ImageChange(before, after, pair.changes, pair.noise))
+    match_functions([*left[0], *gone], [*left[1], *new], found)
+    found.gone = [placed for placed in found.gone if wants(placed[1].name)]
+    found.new = [placed for placed in found.new if wants(placed[1].name)]
+    found.functions = [p for p in found.functions if wants(p.old[1].name) or wants(p.new[1].name)]
+    result.compared += len(found.functions)
+    for same in found.functions:
+        changes = function_changes(same.old[1], same.new[1], properties)
+        change = FunctionChange(same, changes)
         if changes or change.renamed:
             result.functions.append(change)
     result.functions.sort(key=lambda function: function.rank)
-    for before, after in found.images:
-        changes = _changes(_worded(before), _worded(after), wanted)
-        noise = _changes(before.noise, after.noise, None)
-        if changes or before.body != after.body:
-            result.images.append(ImageChange(before, after, changes, noise))
     return result
+
+
+def _all(name: str) -> bool:
+    return True
 
 
 def other_changes(
@@ -284,85 +253,7 @@ def _bodies(others: Iterable[OtherFacts]) -> dict[tuple[str, str], list[str]]:
     return bodies
 
 
-def _targets(images: list[ImageFacts]) -> tuple[str, ...]:
+def _targets(found: Matches, side: int) -> tuple[str, ...]:
+    single = (found.gone_images, found.new_images)[side]
+    images = [*(pair[side] for pair in found.images), *single]
     return tuple(sorted({image.arch for image in images}))
-
-
-def known_words() -> tuple[str, ...]:
-    """All words that ``only`` takes."""
-    properties = {word for words in GROUPS.values() for word in words}
-    return (*GROUPS, *sorted(properties - set(GROUPS)))
-
-
-def _expanded(only: frozenset[str]) -> frozenset[str]:
-    return frozenset(word for name in only for word in GROUPS.get(name, (name,)))
-
-
-def _function_changes(pair: FunctionPair, wanted: frozenset[str] | None) -> list[Change]:
-    old, new = pair.old[1], pair.new[1]
-    if old.read == new.read and old.stream == new.stream:
-        return []
-    return _changes(old.values, new.values, wanted)
-
-
-def _worded(image: ImageFacts) -> dict[str, Any]:
-    return {_IMAGE_WORDS.get(name, name): value for name, value in image.values.items()}
-
-
-def _changes(
-    old: dict[str, Any], new: dict[str, Any], wanted: frozenset[str] | None
-) -> list[Change]:
-    """The properties that differ, the costs first."""
-    if old == new:
-        return []
-    differing = [name for name in dict.fromkeys([*old, *new]) if old.get(name) != new.get(name)]
-    found = []
-    for name in differing:
-        if wanted is not None and name not in wanted:
-            continue
-        if any(reason in differing for reason in _IMPLIED.get(name, ())):
-            continue
-        before, after = old.get(name), new.get(name)
-        if isinstance(before, dict) or isinstance(after, dict):
-            found += _parts(name, before or {}, after or {}, old, new)
-        else:
-            found.append(Change(name, before, after))
-    order = {word: number for number, word in enumerate(COSTS)}
-    found.sort(key=lambda change: order.get(change.name.partition(".")[0], len(order)))
-    return found
-
-
-def _parts(
-    name: str,
-    before: dict[Any, Any],
-    after: dict[Any, Any],
-    old: dict[str, Any],
-    new: dict[str, Any],
-) -> list[Change]:
-    parts = [
-        part for part in dict.fromkeys([*before, *after]) if before.get(part) != after.get(part)
-    ]
-    if name in ("data", "image_data"):
-        parts = [part for part in parts if not _resized(part, old, new)]
-    return [Change(f"{name}.{part}", before.get(part), after.get(part)) for part in parts]
-
-
-def _resized(section: str, old: dict[str, Any], new: dict[str, Any]) -> bool:
-    """Whether the size of a section, which is a property of its own, changed as well."""
-    if "image_sections" in old:
-        sections, others = old["image_sections"], new["image_sections"]
-        return bool(sections.get(section) != others.get(section))
-    bank = section.removeprefix(".nv.constant")
-    if not bank.isdecimal():
-        return False
-    sizes, others = old.get("constants") or {}, new.get("constants") or {}
-    return bool(sizes.get(int(bank)) != others.get(int(bank)))
-
-
-def _plain(value: Any) -> Any:
-    """A value as JSON knows it."""
-    if isinstance(value, bytes):
-        return value.hex()
-    if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    return value

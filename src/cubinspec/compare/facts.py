@@ -12,7 +12,12 @@ from dataclasses import dataclass, field
 
 from cubinspec.compare.digest import digest
 from cubinspec.compare.names import stable_name
-from cubinspec.compare.streams import attributes_of, module_attributes, parameters_of, stream_of
+from cubinspec.compare.streams import (
+    Parts,
+    module_attributes,
+    module_records,
+    stream_of,
+)
 from cubinspec.format.packing import registers_of
 from cubinspec.format.sections import (
     CAPSULE_PREFIX,
@@ -89,20 +94,30 @@ class FunctionFacts:
         not state is ``None``.
         """
         known = dict(zip(READ, self.read, strict=True))
-        return {**known, "params": self.params, "attributes": attributes_of(self.stream)}
+        parts = Parts(self.stream)
+        return {**known, "params": parts.params, "attributes": parts.attributes}
 
     @property
     def params(self) -> tuple[bytes, ...]:
         """The records of its parameters."""
-        return parameters_of(self.stream)
+        return Parts(self.stream).params
+
+    def without_details(self) -> FunctionFacts:
+        """The same with only those facts that are shown of a function whose changes are known."""
+        read = [
+            value if word in _SHOWN else None for word, value in zip(READ, self.read, strict=True)
+        ]
+        return FunctionFacts(self.name, self.kind, tuple(read), (b"", ()))
 
 
+#: Facts that are shown beside the changes of a function.
+_SHOWN = frozenset(("registers", "shared", "barriers", "max_ntid", "reqntid", "code_size"))
 _PLACES = {word: place for place, word in enumerate(READ)}
 
 
 @dataclass(slots=True)
-class ImageFacts:
-    """A cubin.
+class ImageOutline:
+    """What tells one cubin from the others in its file.
 
     Attributes:
         steps: the way from the file to it, as JSON knows it.
@@ -111,10 +126,7 @@ class ImageFacts:
         type: ``exe`` or ``rel``.
         size: bytes when decompressed.
         body: digest of its bytes as they are stored.
-        functions: its kernels and functions, in the order of the file.
-        values: property of the whole image -> value, as in :class:`FunctionFacts`.
-        noise: what may differ between builds of the same thing: notes, tool options, debug data,
-            tables of the Mercury half that repeat those of the SASS half.
+        names: its functions, in the order of the file.
     """
 
     steps: list[dict[str, object]]
@@ -123,6 +135,20 @@ class ImageFacts:
     type: str
     size: int
     body: str
+    names: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class ImageFacts(ImageOutline):
+    """A cubin.
+
+    Attributes:
+        functions: its kernels and functions, in the order of the file.
+        values: property of the whole image -> value, as in :class:`FunctionFacts`.
+        noise: what may differ between builds of the same thing: notes, tool options, debug data,
+            tables of the Mercury half that repeat those of the SASS half.
+    """
+
     functions: list[FunctionFacts] = field(default_factory=list)
     values: dict[str, Any] = field(default_factory=dict)
     noise: dict[str, Any] = field(default_factory=dict)
@@ -154,33 +180,43 @@ def image_facts(
     if body is None:
         body = digest(memoryview(cubin.data))
     facts = ImageFacts(steps, path, arch, cubin.header.type_word, size, body)
-    _Reader(cubin).read(facts)
+    reader = ImageReader(cubin)
+    facts.functions = [reader.facts_of(function) for function in reader.functions]
+    facts.names = [function.name for function in facts.functions]
+    facts.values = reader.values()
+    facts.noise = reader.noise()
     return facts
 
 
-class _Reader:
-    """Reads one cubin.
+class ImageReader:
+    """Reads facts of one cubin, those that are asked for.
 
-    Args:
+    Attributes:
         cubin: what is read.
+        functions: its functions, in the order of the file.
+        names: their mangled names.
+        symbol_names: all names in the symbol table of the functions.
+        parts: code section -> all other sections of its function.
+        relocations: section -> sections with relocations for it.
+        capsules: name of a section with Mercury code -> the section.
     """
 
     def __init__(self, cubin: Cubin) -> None:
-        self._cubin = cubin
+        self.cubin: Cubin = cubin
+        self.functions: list[Function] = list(cubin.functions)
         self._elf = cubin.elf
-        self._functions = list(cubin.functions)
+        self.symbol_names: list[str] = []
+        if self.functions:
+            self.symbol_names = self.functions[0].table.symbols.names
+        self.names: list[str] = [self.symbol_names[f.symbol_index] for f in self.functions]
         self._names = self._elf.section_names
-        self._code = {f.row[3] for f in self._functions}
+        self._code = {f.row[3] for f in self.functions}
         rows = self._elf.section_rows
         #: Code sections of the Mercury half: those of a file that has no SASS.
         self._mercury = {c for c in self._code if rows[c][2] & codes.SHF_CUDA_MERCURY}
-        #: Section -> sections with relocations for it.
-        self._relocations: dict[int, list[int]] = {}
-        #: Code section -> sections with bytes that belong to it: constants, mostly.
-        self._owned: dict[int, list[int]] = {}
-        #: Code section -> all other sections of its function: index, type, flags, alignment.
-        self._parts: dict[int, list[tuple[int, int, int, int]]] = {}
-        self._capsules: dict[str, int] = {}
+        self.relocations: dict[int, list[int]] = {}
+        self.parts: dict[int, list[int]] = {}
+        self.capsules: dict[str, int] = {}
         #: Tables of the Mercury half, which say what those of the SASS half say.
         self._twins: list[int] = []
         self._rest: list[int] = []
@@ -191,32 +227,32 @@ class _Reader:
     def _sort_sections(self) -> None:
         """Say of every section which function it belongs to, if any."""
         rows = self._elf.section_rows
-        code = self._code
-        for index, (_, kind, flags, _, _, _, _, info, align, _) in enumerate(rows):
-            if kind in RELOCATION_TYPES and info < len(rows):
-                self._relocations.setdefault(info, []).append(index)
+        code, count, parts = self._code, len(rows), self.parts
+        for index, (_, kind, flags, _, _, _, _, info, _, _) in enumerate(rows):
+            if kind in RELOCATION_TYPES and info < count:
+                self.relocations.setdefault(info, []).append(index)
             elif kind in _TABLES or index in code or not index:
                 continue
             elif kind in _CAPSULES:
-                self._capsules[self._names[index]] = index
+                self.capsules[self._names[index]] = index
             elif flags & codes.SHF_CUDA_MERCURY and not self._mercury:
                 self._twins.append(index)
             elif info in code and not flags & codes.SHF_EXECINSTR:
-                self._parts.setdefault(info, []).append((index, kind, flags, align))
-                if kind not in INFO_TYPES and occupies_file(kind, flags):
-                    self._owned.setdefault(info, []).append(index)
+                parts.setdefault(info, []).append(index)
             else:
                 self._rest.append(index)
 
-    def read(self, facts: ImageFacts) -> None:
-        """Fill in all facts."""
-        facts.functions = [self._function(function) for function in self._functions]
-        facts.values = self._image()
-        facts.noise = self._noise()
-
     # -- functions ------------------------------------------------------------------------------
 
-    def _function(self, function: Function) -> FunctionFacts:
+    def facts_of(
+        self, function: Function, *, with_code: bool = True, with_parts: bool = True
+    ) -> FunctionFacts:
+        """All facts about one of the functions.
+
+        Args:
+            with_code: with a digest of its code.
+            with_parts: with what is known of its other sections.
+        """
         name = function.name
         _, info, other, index, start, size = function.row
         owns = function.owns_section
@@ -239,20 +275,20 @@ class _Reader:
             function.param_size,
             _param_bank(index_of_info.payload(codes.EIATTR_PARAM_CBANK)),
             size,
-            digest(self._elf.section_view(index)[start : start + size]),
-            self._data(index, name) if owns else {},
+            digest(self._elf.section_view(index)[start : start + size]) if with_code else None,
+            self._data(index, name) if with_parts and owns else {},
             self._relocations_of(index, start, start + size, name),
-            self._capsule(name) if self._capsules else None,
+            self._capsule(name) if self.capsules else None,
             (info, other),
             registers_of(self._elf.section_rows[index][7]) if owns else None,
-            self._headers(index, name) if owns else {},
+            self._headers(index, name) if with_parts and owns else {},
         )
         stream = stream_of(index_of_info, function.table.symbols)
         return FunctionFacts(name, function.kind, read, stream)
 
     def _relocations_of(self, code: int, start: int, stop: int, owner: str) -> tuple[str, ...]:
         """Relocations of some code."""
-        tables = self._relocations.get(code)
+        tables = self.relocations.get(code)
         if tables is None:
             return ()
         entries = [entry for index in tables for entry in self._entries(index, start, stop, owner)]
@@ -260,12 +296,13 @@ class _Reader:
 
     def _data(self, code: int, owner: str) -> dict[str, str]:
         """Digests of what belongs to a function beside its code."""
-        return {
-            self._names[index].removesuffix(f".{owner}"): digest(
-                self._elf.section_view(index), *self._moved(index)
-            )
-            for index in self._owned.get(code, ())
-        }
+        found = {}
+        for index in self.parts.get(code, ()):
+            _, kind, flags, *_ = self._elf.section_rows[index]
+            if kind not in INFO_TYPES and occupies_file(kind, flags):
+                body = digest(self._elf.section_view(index), *self._moved(index))
+                found[self._names[index].removesuffix(f".{owner}")] = body
+        return found
 
     def _headers(self, code: int, owner: str) -> dict[str, tuple[int, ...]]:
         """Type, flags and alignment of the sections of a function.
@@ -278,15 +315,25 @@ class _Reader:
         found: dict[str, tuple[int, ...]] = {
             names[code].removesuffix(tail): (kind, flags & ~codes.SHF_BARRIERS_MASK, align)
         }
-        for index, kind, flags, align in self._parts.get(code, ()):
+        for index in self.parts.get(code, ()):
+            _, kind, flags, _, _, _, _, _, align, _ = self._elf.section_rows[index]
             found[names[index].removesuffix(tail)] = (kind, flags, align)
         return self._shared.setdefault(tuple(found.items()), found)
 
     def _capsule(self, name: str) -> str | None:
         """Digest of the Mercury code of a function, which the driver may finish again."""
-        index = self._capsules.get(f"{CAPSULE_PREFIX}.text.{name}")
-        # the first word is the number of the code section
-        return None if index is None else digest(self._elf.section_view(index)[_INDEX_BYTES:])
+        body = self.capsule(name)
+        return None if body is None else digest(body)
+
+    def capsule(self, name: str) -> memoryview | None:
+        """The Mercury code of a function, without the number of its code section before it."""
+        index = self.capsules.get(f"{CAPSULE_PREFIX}.text.{name}")
+        return None if index is None else self._elf.section_view(index)[_INDEX_BYTES:]
+
+    def code_relocations(self, function: Function) -> tuple[str, ...]:
+        """The relocations of a function's code."""
+        _, _, _, code, start, size = function.row
+        return self._relocations_of(code, start, start + size, function.name)
 
     def _entries(
         self, index: int, start: int = 0, stop: int | None = None, owner: str | None = None
@@ -296,10 +343,10 @@ class _Reader:
         Args:
             owner: the function whose bytes they are; it may get another name.
         """
-        symbols = self._cubin.linked_symbols(index)
+        symbols = self.cubin.linked_symbols(index)
         found = []
         names: dict[int, str] = {}
-        for offset, kind, symbol, addend in self._cubin.relocation_rows(index):
+        for offset, kind, symbol, addend in self.cubin.relocation_rows(index):
             if offset < start or (stop is not None and offset >= stop):
                 continue
             name = names.get(symbol)
@@ -312,8 +359,9 @@ class _Reader:
 
     # -- the image ------------------------------------------------------------------------------
 
-    def _image(self) -> dict[str, Any]:
-        cubin = self._cubin
+    def values(self) -> dict[str, Any]:
+        """Property of the whole image -> value."""
+        cubin = self.cubin
         header = cubin.header
         sections: dict[str, tuple[int, ...]] = {}
         data: dict[str, str] = {}
@@ -326,7 +374,7 @@ class _Reader:
                 continue
             if kind in INFO_TYPES:
                 symbols = cubin.linked_symbols(index)
-                module.update(module_attributes(cubin.info_records_of(index), symbols))
+                module.update(module_attributes(module_records(self._elf, index), symbols))
                 continue
             if kind in (codes.SHT_CUDA_CALLGRAPH, codes.SHT_CUDA_PROTOTYPE):
                 continue
@@ -349,7 +397,7 @@ class _Reader:
 
     def _unified(self, index: int) -> str:
         """Digest of a list of unified functions or variables, by their names."""
-        symbols = self._cubin.linked_symbols(index)
+        symbols = self.cubin.linked_symbols(index)
         body = self._elf.section_view(index)
         end = len(body) - len(body) % UFT_ENTRY.size
         rows = [
@@ -361,7 +409,7 @@ class _Reader:
 
     def _moved(self, index: int) -> list[bytes]:
         """Relocations of a data section, as bytes."""
-        tables = self._relocations.get(index)
+        tables = self.relocations.get(index)
         if tables is None:
             return []
         entries = [entry for at in tables for entry in self._entries(at)]
@@ -372,7 +420,7 @@ class _Reader:
         found: dict[str, tuple[int, ...]] = {}
         wanted = (codes.STT_OBJECT, codes.STT_COMMON, codes.STT_CUDA_OBJECT)
         names = self._names
-        symbols = self._cubin.symbols
+        symbols = self.cubin.symbols
         for row in symbols.rows:
             at, info, other, section, _, size = row
             if info & codes.ST_TYPE_MASK in wanted:
@@ -382,7 +430,7 @@ class _Reader:
         return found
 
     def _calls(self) -> tuple[str, ...]:
-        graph = self._cubin.callgraph
+        graph = self.cubin.callgraph
         if graph is None:
             return ()
         lines = [f"call {stable_name(e.name)}" for e in graph.calls]
@@ -390,14 +438,15 @@ class _Reader:
         for word, signatures in (
             ("address", graph.address_taken),
             ("indirect", graph.indirect_calls),
-            ("prototype", self._cubin.prototypes),
+            ("prototype", self.cubin.prototypes),
         ):
             lines += [f"{word} {stable_name(s.name or '')} {s.signature}" for s in signatures]
         lines += [f"pair {first} {second}" for first, second in graph.other]
         return tuple(sorted(lines))
 
-    def _noise(self) -> dict[str, Any]:
-        cubin = self._cubin
+    def noise(self) -> dict[str, Any]:
+        """What may differ between builds of the same thing."""
+        cubin = self.cubin
         notes = {}
         for note in cubin.notes:
             words = (note.tool_name, note.tool_version, note.tool_branch, note.arguments)

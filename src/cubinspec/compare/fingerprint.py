@@ -3,7 +3,7 @@
 * ``code``: machine code of every function, and nothing else
 * ``kernel``: code, resources, parameters, attributes, relocations and constants of every function
 * ``image``: that, and data, variables, call graph, target and flags of the whole image
-* ``file``: all images of a file, whatever their order and place; PTX without comments and lines
+* ``file``: all images of a file, whatever their order and place; PTX without comments and space
 
 No level sees notes, tool options, line tables and other debug data, the order of tables, where
 things lie, and hashes of source files in names. The names of functions count from ``kernel`` on.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cubinspec.compare.read import FileFacts
 
 #: Grows when a fingerprint of the same input changes.
-VERSION = 2
+VERSION = 3
 LEVELS = ("code", "kernel", "image", "file")
 
 

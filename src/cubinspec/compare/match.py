@@ -12,7 +12,7 @@ files left out. What is left over in a target is a renamed function when
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import deque
 from dataclasses import dataclass, field
 
 from cubinspec.compare.names import base_name, likeness, stable_name, words_of
@@ -20,13 +20,13 @@ from cubinspec.compare.names import base_name, likeness, stable_name, words_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable
-    from typing import Any, TypeVar
+    from typing import TypeVar
 
-    from cubinspec.compare.facts import FunctionFacts, ImageFacts
+    from cubinspec.compare.facts import FunctionFacts, ImageOutline
 
     Item = TypeVar("Item")
     #: A function and the image that it is in.
-    Placed = tuple[ImageFacts, FunctionFacts]
+    Placed = tuple[ImageOutline, FunctionFacts]
 
 #: How two functions were found to be the same.
 SAME_NAME = "same name"
@@ -60,99 +60,116 @@ class Matches:
     Attributes:
         images: images of both files.
         gone_images, new_images: images of one file only.
-        functions: functions of both files.
+        functions: functions of both files that are not in images of both, or have other names.
         gone, new: functions of one file only.
     """
 
-    images: list[tuple[ImageFacts, ImageFacts]] = field(default_factory=list)
-    gone_images: list[ImageFacts] = field(default_factory=list)
-    new_images: list[ImageFacts] = field(default_factory=list)
+    images: list[tuple[ImageOutline, ImageOutline]] = field(default_factory=list)
+    gone_images: list[ImageOutline] = field(default_factory=list)
+    new_images: list[ImageOutline] = field(default_factory=list)
     functions: list[FunctionPair] = field(default_factory=list)
     gone: list[Placed] = field(default_factory=list)
     new: list[Placed] = field(default_factory=list)
 
 
-def match(old: Iterable[ImageFacts], new: Iterable[ImageFacts]) -> Matches:
-    """Match the images and functions of two files."""
+def match_images(old: Iterable[ImageOutline], new: Iterable[ImageOutline]) -> Matches:
+    """Match the images of two files."""
     found = Matches()
     olds, news = _grouped(old), _grouped(new)
     for key in dict.fromkeys([*olds, *news]):
         _match_images(olds.get(key, []), news.get(key, []), found)
-    left: dict[str, tuple[list[Placed], list[Placed]]] = defaultdict(lambda: ([], []))
-    for before, after in found.images:
-        _match_functions(before, after, found, left)
-    for image in found.gone_images:
-        left[image.arch][0].extend((image, function) for function in image.functions)
-    for image in found.new_images:
-        left[image.arch][1].extend((image, function) for function in image.functions)
-    for gone, fresh in left.values():
-        _match_rest(gone, fresh, found)
     return found
 
 
-def _grouped(images: Iterable[ImageFacts]) -> dict[Hashable, list[ImageFacts]]:
-    groups: dict[Hashable, list[ImageFacts]] = {}
+def match_functions(gone: Iterable[Placed], new: Iterable[Placed], found: Matches) -> None:
+    """Match functions that have no counterpart in the image that theirs was matched with."""
+    archs = [one.arch for one, _ in found.images]
+    archs += [image.arch for image in (*found.gone_images, *found.new_images)]
+    left: dict[str, tuple[list[Placed], list[Placed]]] = {arch: ([], []) for arch in archs}
+    for side, placed in enumerate((gone, new)):
+        for image, function in placed:
+            left[image.arch][side].append((image, function))
+    for olds, news in left.values():
+        _match_rest(olds, news, found)
+
+
+def _grouped(images: Iterable[ImageOutline]) -> dict[Hashable, list[ImageOutline]]:
+    groups: dict[Hashable, list[ImageOutline]] = {}
     for image in images:
         groups.setdefault(image.arch, []).append(image)
     return groups
 
 
-def _place(image: ImageFacts) -> Hashable:
+def _place(image: ImageOutline) -> Hashable:
     """Where it is in its file: members of archives and sections, not the file itself."""
     steps = [(step["kind"], stable_name(str(step["name"]))) for step in image.steps[1:]]
     return image.type, tuple(steps)
 
 
-def _match_images(olds: list[ImageFacts], news: list[ImageFacts], found: Matches) -> None:
-    olds, news = _pair(olds, news, lambda image: image.body, found.images)
+def _match_images(olds: list[ImageOutline], news: list[ImageOutline], found: Matches) -> None:
+    pairs, olds, news = pair_up(olds, news, lambda image: image.body)
+    found.images += pairs
     if olds and news:
         olds, news = _pair_by_kernels(olds, news, found.images)
-    olds, news = _pair(olds, news, _place, found.images)
+    pairs, olds, news = pair_up(olds, news, _place)
+    found.images += pairs
     found.gone_images += olds
     found.new_images += news
 
 
-def _pair(
-    olds: list[Item],
-    news: list[Item],
-    key: Callable[[Item], Hashable],
-    pairs: list[tuple[Item, Item]],
-) -> tuple[list[Item], list[Item]]:
-    """Pair what has the same key, in order; returns what is left."""
-    waiting: dict[Any, list[Item]] = {}
-    for item in news:
-        waiting.setdefault(key(item), []).append(item)
+def pair_up(
+    olds: list[Item], news: list[Item], key: Callable[[Item], Hashable]
+) -> tuple[list[tuple[Item, Item]], list[Item], list[Item]]:
+    """Pair what has the same key, in order; what is left of both comes behind the pairs."""
+    old_keys, new_keys = list(map(key, olds)), list(map(key, news))
+    single = dict(zip(new_keys, news, strict=True))
+    if len(single) == len(news) and len({*old_keys}) == len(olds):
+        keyed = list(zip(old_keys, olds, strict=True))
+        pairs = [(item, single[word]) for word, item in keyed if word in single]
+        if len(pairs) == len(olds) == len(news):
+            return pairs, [], []
+        known = {*old_keys}
+        return (
+            pairs,
+            [item for word, item in keyed if word not in single],
+            [item for word, item in single.items() if word not in known],
+        )
+    waiting: dict[Hashable, deque[Item]] = {}
+    for word, item in zip(new_keys, news, strict=True):
+        waiting.setdefault(word, deque()).append(item)
     taken: set[int] = set()
-    left = []
-    for item in olds:
-        others = waiting.get(key(item))
+    pairs, left = [], []
+    for word, item in zip(old_keys, olds, strict=True):
+        others = waiting.get(word)
         if others:
-            other = others.pop(0)
+            other = others.popleft()
             taken.add(id(other))
             pairs.append((item, other))
         else:
             left.append(item)
-    return left, [item for item in news if id(item) not in taken]
+    return pairs, left, [item for item in news if id(item) not in taken]
 
 
 def _pair_by_kernels(
-    olds: list[ImageFacts], news: list[ImageFacts], pairs: list[tuple[ImageFacts, ImageFacts]]
-) -> tuple[list[ImageFacts], list[ImageFacts]]:
+    olds: list[ImageOutline],
+    news: list[ImageOutline],
+    pairs: list[tuple[ImageOutline, ImageOutline]],
+) -> tuple[list[ImageOutline], list[ImageOutline]]:
     """Pair images that share most names: the largest share first, then the same place."""
     homes: dict[str, list[int]] = {}
     for number, image in enumerate(news):
-        for name in {stable_name(function.name) for function in image.functions}:
+        for name in set(map(stable_name, image.names)):
             homes.setdefault(name, []).append(number)
     shares: list[tuple[float, bool, bool, int, int]] = []
     places = [_place(image) for image in news]
     for number, image in enumerate(olds):
         place = _place(image)
         counts: dict[int, int] = {}
-        for name in {stable_name(function.name) for function in image.functions}:
+        for name in set(map(stable_name, image.names)):
             for home in homes.get(name, ())[:_MOST_COMPARED]:
                 counts[home] = counts.get(home, 0) + 1
         for home, count in counts.items():
-            most = max(len(image.functions), len(news[home].functions), 1)
+            most = max(len(image.names), len(news[home].names), 1)
             other_type = image.type != news[home].type
             shares.append((-count / most, other_type, place != places[home], number, home))
     old_taken: set[int] = set()
@@ -168,27 +185,12 @@ def _pair_by_kernels(
     )
 
 
-def _match_functions(
-    before: ImageFacts,
-    after: ImageFacts,
-    found: Matches,
-    left: dict[str, tuple[list[Placed], list[Placed]]],
-) -> None:
-    pairs: list[tuple[FunctionFacts, FunctionFacts]] = []
-    olds, news = _pair(before.functions, after.functions, lambda f: f.name, pairs)
-    found.functions += [FunctionPair((before, a), (after, b), SAME_NAME) for a, b in pairs]
-    gone, fresh = left[before.arch]
-    gone += [(before, function) for function in olds]
-    fresh += [(after, function) for function in news]
-
-
 def _match_rest(gone: list[Placed], fresh: list[Placed], found: Matches) -> None:
     for key, how in (
         (lambda placed: placed[1].name, SAME_NAME),
         (lambda placed: (placed[1].kind, stable_name(placed[1].name)), SAME_BUT_HASH),
     ):
-        pairs: list[tuple[Placed, Placed]] = []
-        gone, fresh = _pair(gone, fresh, key, pairs)
+        pairs, gone, fresh = pair_up(gone, fresh, key)
         found.functions += [FunctionPair(old, new, how) for old, new in pairs]
     pairs = []
     gone, fresh = _pair_single(gone, fresh, pairs)
@@ -239,14 +241,17 @@ def _pair_like(
         words = [words_of(item[1].name) for item in olds]
         others = [words_of(item[1].name) for item in news]
         scores = sorted(
-            (-likeness(one, other), at, where)
-            for at, one in enumerate(words)
-            for where, other in enumerate(others)
+            [
+                (-score, at, where)
+                for at, one in enumerate(words)
+                for where, other in enumerate(others)
+                if (score := likeness(one, other)) >= LEAST_LIKENESS
+            ]
         )
         used_old: set[int] = set()
         used_new: set[int] = set()
-        for score, at, where in scores:
-            if -score < LEAST_LIKENESS or at in used_old or where in used_new:
+        for _, at, where in scores:
+            if at in used_old or where in used_new:
                 continue
             used_old.add(at)
             used_new.add(where)

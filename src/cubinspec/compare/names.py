@@ -13,6 +13,8 @@ _KEPT = 1 << 16
 # sees: `_GLOBAL__N__c844b41b_7_anon_cu__Z2goPi` (anonymous namespaces), `__nv_static_27__…`,
 # `_INTERNAL_…`: hash, length and name of the file, and at times a second hash with a number.
 _START = re.compile(r"(_GLOBAL__N__|__nv_static_\d+__|_INTERNAL_)([0-9a-f]{8})_(\d+)_")
+#: One of these is in each name with such a hash.
+HASHED = (b"_GLOBAL__N__", b"__nv_static_", b"_INTERNAL_")
 _SECOND = re.compile(r"_[0-9a-f]{8}(_\d+)?(?=_|$)")
 #: Stands where a hash stood.
 HASH = "*"
@@ -65,5 +67,6 @@ def words_of(name: str) -> frozenset[str]:
 
 def likeness(words: frozenset[str], others: frozenset[str]) -> float:
     """The part of the words of two names that both have, 0 to 1."""
-    union = len(words | others)
-    return len(words & others) / union if union else 1.0
+    common = len(words & others)
+    union = len(words) + len(others) - common
+    return common / union if union else 1.0

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from cubinspec.compare.digest import digest
 from cubinspec.compare.facts import ImageFacts, image_facts
-from cubinspec.compare.names import stable_name
-from cubinspec.containers import images
+from cubinspec.compare.names import HASHED, stable_name
+from cubinspec.containers.arena import Arena
 from cubinspec.errors import CubinError
 from cubinspec.scan.parallel import MIN_PARALLEL_BYTES, usable_cores, work_on_file
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cubinspec.containers import Image
-    from cubinspec.containers.arena import Arena
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,63 +57,45 @@ class FileFacts:
     others: list[OtherFacts] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class Known:
-    """Images of a file that the file it is compared with has too, byte for byte.
-
-    Attributes:
-        bodies: the way to each image -> the digest of its stored bytes.
-        size: their stored bytes.
-    """
-
-    bodies: dict[str, str] = field(default_factory=dict)
-    size: int = 0
-
-
-def known_images(old: str, new: str) -> tuple[Known, Known]:
+def known_bodies(old: list[Image], new: list[Image]) -> tuple[dict[int, str], dict[int, str]]:
     """The images that two files share: what is in them need not be known to compare the files.
 
-    A file that cannot be opened shares nothing; who reads it gets the error.
+    Args:
+        old, new: all images of the files.
+
+    Returns:
+        For both files, by the number of the image: the digest of its stored bytes.
     """
+    arena = Arena()
     sides = _by_size(old), _by_size(new)
-    homes: tuple[dict[str, list[str]], ...] = ({}, {})
-    sizes: dict[str, int] = {}
+    homes: tuple[dict[str, list[int]], dict[str, list[int]]] = ({}, {})
     for key in sides[0].keys() & sides[1].keys():
-        for side, home in zip(sides, homes, strict=True):
-            for image in side[key]:
+        for images_of_side, side, home in zip((old, new), sides, homes, strict=True):
+            for number in side[key]:
                 with contextlib.suppress(CubinError):
-                    body = _stored(image)
-                    home.setdefault(body, []).append(str(image))
-                    sizes[body] = image.stored_size
-    found = Known(), Known()
-    for body, size in sizes.items():
-        pairs = [home.get(body, []) for home in homes]
-        count = min(map(len, pairs))
-        for known, paths in zip(found, pairs, strict=True):
-            known.bodies.update(dict.fromkeys(paths[:count], body))
-            known.size += count * size
+                    body = digest(images_of_side[number].stored_view(arena))
+                    home.setdefault(body, []).append(number)
+    found: tuple[dict[int, str], dict[int, str]] = ({}, {})
+    for body in homes[0].keys() & homes[1].keys():
+        count = min(len(home[body]) for home in homes)
+        for home, known in zip(homes, found, strict=True):
+            known.update(dict.fromkeys(home[body][:count], body))
     return found
 
 
-def _by_size(path: str) -> dict[tuple[str, str, str, int], list[Image]]:
+def _by_size(listed: list[Image]) -> dict[tuple[str, str, str, int], list[int]]:
     """Images that may be the same as others, by what can be seen without reading them."""
-    found: dict[tuple[str, str, str, int], list[Image]] = {}
-    with contextlib.suppress(CubinError):
-        for image in images(path):
-            if image.error is None and image.arch:
-                key = image.kind, image.arch, image.compression, image.stored_size
-                found.setdefault(key, []).append(image)
+    found: dict[tuple[str, str, str, int], list[int]] = {}
+    for number, image in enumerate(listed):
+        if image.error is None and image.arch:
+            key = image.kind, image.arch, image.compression, image.stored_size
+            found.setdefault(key, []).append(number)
     return found
-
-
-def _stored(image: Image) -> str:
-    return digest(image.stored_bytes())
 
 
 def read_facts(
     path: str,
     *,
-    known: Known | None = None,
     archs: frozenset[str] | None = None,
     relocatable: bool = False,
     jobs: int | None = None,
@@ -123,7 +104,6 @@ def read_facts(
     """Read the facts of every cubin in a file or folder.
 
     Args:
-        known: images that are not read; their facts are empty.
         archs: targets that are wanted; ``None``: all.
         relocatable: inputs of a device link, too, where its result is in the same file.
         jobs: processes; by default all cores for a large file.
@@ -132,14 +112,12 @@ def read_facts(
     Raises:
         FileAccessError: the file cannot be opened.
     """
-    known = known or Known()
     if jobs is None:
-        large = not os.path.isdir(path) and _size(path) - known.size >= MIN_PARALLEL_BYTES
+        large = not os.path.isdir(path) and file_size(path) >= MIN_PARALLEL_BYTES
         jobs = usable_cores() if large else 1
-    found = FileFacts(path, _size(path))
-    work = functools.partial(_work, known.bodies, archs, relocatable)
-    cost = functools.partial(_cost, known.bodies)
-    for _, result, error in work_on_file(path, work, jobs, cost, step or _nothing):
+    found = FileFacts(path, file_size(path))
+    work = functools.partial(_work, archs, relocatable)
+    for _, result, error in work_on_file(path, work, jobs, _cost, step or _nothing):
         if error is not None:
             found.faults.append(error)
         elif isinstance(result, ImageFacts):
@@ -151,20 +129,8 @@ def read_facts(
     return found
 
 
-_COMMENT = re.compile(rb"//[^\n]*")
-_LINE = re.compile(rb"\n[ \t]*\.(?:loc|file)\b[^\n]*")
-
-
-def _without_lines(ptx: bytes) -> bytes:
-    """PTX without comments, file names and line numbers, and without the hashes in its names."""
-    code = b"\n" + _COMMENT.sub(b"", ptx.rstrip(b"\0")).partition(b".section")[0]
-    if b".loc" in code or b".file" in code:
-        code = _LINE.sub(b"", code)
-    text = b"\n".join(filter(None, map(bytes.strip, code.splitlines())))
-    return stable_name(text.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
-
-
-def _size(path: str) -> int:
+def file_size(path: str) -> int:
+    """Bytes of a file; 0 for one that cannot be opened, who reads it gets the error."""
     try:
         return os.path.getsize(path)
     except OSError:
@@ -175,36 +141,95 @@ def _nothing(text: str, count: int) -> None:
     """Tell nobody."""
 
 
-def _cost(known: dict[str, str], image: Image) -> int:
-    return image.stored_size if image.kind == "cubin" and str(image) not in known else 0
+def _cost(image: Image) -> int:
+    return image.stored_size if image.kind == "cubin" else 0
 
 
 def _work(
-    known: dict[str, str],
-    archs: frozenset[str] | None,
-    relocatable: bool,
-    image: Image,
-    arena: Arena,
+    archs: frozenset[str] | None, relocatable: bool, image: Image, arena: Arena
 ) -> ImageFacts | OtherFacts | None:
     """Facts of an image; ``None`` for one that is not wanted."""
     path = str(image)
-    body = known.get(path)
     if image.kind != "cubin":
         if archs is not None and image.arch.replace("compute_", "sm_") not in archs:
             return None
-        return OtherFacts(image.kind, image.arch, path, body or _text_digest(image))
+        return OtherFacts(image.kind, image.arch, path, text_digest(image, arena))
     if (archs is not None and image.arch not in archs) or (not relocatable and image.superseded):
         return None
     steps = [step.as_dict() for step in image.provenance]
-    if body is not None:
-        return ImageFacts(steps, path, image.arch, "", image.stored_size, body)
-    body = _stored(image)
+    body = digest(image.stored_view(arena))
     with image.cubin(arena) as cubin:
         return image_facts(cubin, image.arch, steps, path, body)
 
 
-def _text_digest(image: Image) -> str:
-    """Digest of what matters of an image that is no cubin."""
+#: Bytes of PTX, without white space and the like, that tell most texts apart.
+_HEAD_BYTES = 4096
+_WHITE = b" \t\n\r\v\f\0"
+_COMMENT = re.compile(rb"//[^\n]*")
+_LINE = re.compile(rb"\n[ \t]*\.(?:loc|file)\b[^\n]*")
+
+
+def text_digest(image: Image, arena: Arena) -> str:
+    """Digest of what matters of an image that is no cubin.
+
+    Raises:
+        CubinError: it cannot be read.
+    """
     # IR that its producer scrambled can be compared, though not be read
-    data = image.stored_bytes() if image.scrambled else image.data
-    return digest(_without_lines(data) if image.kind == "ptx" else data)
+    data = image.stored_view(arena) if image.scrambled else image.view(arena)
+    return digest(_essence(data) if image.kind == "ptx" else data)
+
+
+def head_digest(image: Image, arena: Arena) -> str:
+    """As :func:`text_digest`, but of the first lines; two images that it tells apart are not alike.
+
+    Raises:
+        CubinError: it cannot be read.
+    """
+    if image.kind != "ptx":
+        return text_digest(image, arena)
+    data, size = image.view(arena), 16 * _HEAD_BYTES
+    while True:
+        head = _beginning(data, size)
+        if len(head) >= _HEAD_BYTES or size >= len(data):
+            return digest(head[:_HEAD_BYTES])
+        size *= 4
+
+
+def are_same_texts(old: Image, new: Image, arena: Arena, second: Arena) -> bool:
+    """Whether :func:`text_digest` gives the same for two images; most differ early.
+
+    Raises:
+        CubinError: one of them cannot be read.
+    """
+    if old.kind != "ptx" or new.kind != "ptx":
+        return text_digest(old, arena) == text_digest(new, second)
+    texts, size = (old.view(arena), new.view(second)), 16 * _HEAD_BYTES
+    while True:
+        one, other = (_beginning(text, size) for text in texts)
+        if size >= max(map(len, texts)):
+            return one == other
+        shared = min(len(one), len(other))
+        if one[:shared] != other[:shared]:
+            return False
+        size *= 4
+
+
+def _beginning(data: memoryview, size: int) -> bytes:
+    """What matters of the whole lines in the first bytes of some PTX."""
+    lines = bytes(data[:size])
+    return _essence(lines if size >= len(data) else lines[: lines.rfind(b"\n") + 1])
+
+
+def _essence(ptx: bytes | memoryview) -> bytes:
+    """PTX without white space, comments, file names, line numbers and the hashes in its names."""
+    code = b"\n" + _COMMENT.sub(b"", ptx)
+    end = code.find(b".section")
+    if end >= 0:
+        code = code[:end]
+    if b".loc" in code or b".file" in code:
+        code = _LINE.sub(b"", code)
+    if any(mark in code for mark in HASHED):
+        text = stable_name(code.decode("utf-8", "surrogateescape"))
+        code = text.encode("utf-8", "surrogateescape")
+    return code.translate(None, _WHITE)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from html import escape
 
-from cubinspec.compare.diff import COSTS, NOISE, Change, Difference, FunctionChange
+from cubinspec.compare.changes import COSTS, Change
+from cubinspec.compare.diff import NOISE, Difference, FunctionChange
 from cubinspec.compare.match import SAME_NAME
 from cubinspec.model.parameter import read_parameters
 from cubinspec.report.names import readable
@@ -63,8 +64,8 @@ def summary(found: Difference) -> str:
     if images:
         words += f"{', ' if words else ''}{_counted(images, 'image')} changed as a whole"
     compared = []
-    if matches.functions or not found.same_images:
-        compared.append(_counted(len(matches.functions), "function") + " compared")
+    if found.compared or not found.same_images:
+        compared.append(_counted(found.compared, "function") + " compared")
     if found.same_images:
         compared.append(_counted(found.same_images, "image") + " the same byte for byte")
     return f"{found.status}: {', '.join(compared)}" + (f": {words}" if words else "")
@@ -329,7 +330,7 @@ def record(found: Difference) -> dict[str, Any]:
         "worse": found.is_worse,
         "size": {"old": found.size[0], "new": found.size[1]},
         "targets": {"old": list(found.targets[0]), "new": list(found.targets[1])},
-        "compared": len(matches.functions),
+        "compared": found.compared,
         "same_images": found.same_images,
         "functions": [_function_record(function) for function in found.functions],
         "new": [_placed_record(placed) for placed in matches.new],

@@ -10,10 +10,18 @@ from struct import pack
 
 from cubinspec.compare.digest import digest
 from cubinspec.compare.names import stable_name
-from cubinspec.format.attributes import HEAD_BYTES, record_end, scan
+from cubinspec.format.attributes import (
+    HEAD_BYTES,
+    KEYED_RECORD,
+    info_rows,
+    keyed_run,
+    record_end,
+    scan,
+)
 from cubinspec.model.function import attribute_names
-from cubinspec.model.info import InfoRecord
+from cubinspec.model.info import InfoRecord, read_records
 from cubinspec_generated import codes
+from cubinspec_generated.records import INFO_RECORD, PARAM_CBANK
 from cubinspec_generated.tables import eiattr
 
 TYPE_CHECKING = False
@@ -21,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from cubinspec.model.symbol import SymbolList
+    from cubinspec.reader.elf import Elf
     from cubinspec.reader.streams import InfoIndex
     from cubinspec_generated.rows import Attribute
 
@@ -76,6 +85,26 @@ def stream_of(index: InfoIndex, symbols: SymbolList) -> Stream:
     return body[:at] + bytes(_SYMBOL_BYTES) + body[at + _SYMBOL_BYTES :], ()
 
 
+#: The head of the record that names the symbol of a function's own bank.
+_BANK_HEAD = INFO_RECORD.pack(codes.EIFMT_SVAL, codes.EIATTR_PARAM_CBANK, PARAM_CBANK.size)
+
+
+def is_same_but_bank(body: bytes, other: bytes, index: InfoIndex) -> bool:
+    """Whether two streams of one size differ in nothing but the number of that symbol.
+
+    Args:
+        index: of ``body``.
+    """
+    at = body.find(_BANK_HEAD) + HEAD_BYTES
+    if at < HEAD_BYTES or body[:at] != other[:at]:
+        return False
+    if body[at + _SYMBOL_BYTES :] != other[at + _SYMBOL_BYTES :]:
+        return False
+    # the same bytes may stand in the payload of another record
+    is_bank = index.place(codes.EIATTR_PARAM_CBANK) == at - HEAD_BYTES
+    return is_bank and _NAMING_OTHERS.isdisjoint(index.codes)
+
+
 def _with_names(body: bytes, symbols: SymbolList) -> Stream:
     kept, named = [], []
     for row in scan(body)[0]:
@@ -102,21 +131,43 @@ def said(record: InfoRecord, symbols: SymbolList) -> bytes | None:
     return text + record.payload[_SYMBOL_BYTES * len(names) :]
 
 
-def parameters_of(stream: Stream) -> tuple[bytes, ...]:
-    """The records of parameters, each behind its code."""
-    rows = scan(stream[0])[0]
-    return tuple(sorted([bytes((row[2],)) + row[4] for row in rows if row[2] in _PARAMETERS]))
+class Parts:
+    """What a stream says, taken apart.
+
+    Attributes:
+        params: the records of parameters, each behind its code.
+    """
+
+    __slots__ = ("_by_code", "params")
+    params: tuple[bytes, ...]
+
+    def __init__(self, stream: Stream) -> None:
+        body, named = stream
+        found: dict[int, list[bytes]] = {}
+        params = []
+        for _, _, code, word, payload in scan(body)[0]:
+            if code in _PARAMETERS:
+                params.append(bytes((code,)) + payload)
+            elif code not in OWN_ATTRIBUTES:
+                found.setdefault(code, []).append(payload or pack("<H", word))
+        for code, text in named:
+            found.setdefault(code, []).append(text)
+        self.params = tuple(sorted(params))
+        self._by_code = found
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """What attributes say that are no properties of their own."""
+        return _named(self._by_code)
+
+    def without(self, other: Parts) -> dict[str, str]:
+        """:attr:`attributes` without those that say the same in another stream."""
+        theirs = other._by_code
+        rest = {code: said for code, said in self._by_code.items() if theirs.get(code) != said}
+        return _named(rest)
 
 
-def attributes_of(stream: Stream) -> dict[str, str]:
-    """What attributes say that are no properties of their own."""
-    found: dict[int, list[bytes]] = {}
-    body, named = stream
-    for _, _, code, word, payload in scan(body)[0]:
-        if code not in OWN_ATTRIBUTES:
-            found.setdefault(code, []).append(payload or pack("<H", word))
-    for code, text in named:
-        found.setdefault(code, []).append(text)
+def _named(found: dict[int, list[bytes]]) -> dict[str, str]:
     shown = map(_shown, found.values())
     return dict(zip(attribute_names(found), shown, strict=True))
 
@@ -125,12 +176,33 @@ def module_attributes(records: Iterable[InfoRecord], symbols: SymbolList) -> dic
     """Attributes of a whole module, or compat records, by name."""
     found: dict[str, list[bytes]] = {}
     for record in records:
-        if record.code in _KEYED and not record.is_compat:
-            continue
         text = said(record, symbols)
         body = text or record.payload or pack("<H", record.value)
         found.setdefault(record.name or f"{record.code:#x}", []).append(body)
     return {name: _shown(sorted(bodies)) for name, bodies in found.items()}
+
+
+def module_records(elf: Elf, index: int) -> list[InfoRecord]:
+    """The records in section ``index`` that are no property of one function.
+
+    Nearly all in a module's stream are; runs of these are passed over together.
+    """
+    if elf.section_rows[index][1] == codes.SHT_CUDA_COMPAT_INFO:
+        return read_records(elf, index)
+    body, size = elf.section_bytes(index), KEYED_RECORD.size
+    rest, at = [], 0
+    while at + HEAD_BYTES <= len(body):
+        count = keyed_run(body, at)
+        if count and _KEYED.issuperset(body[at + 1 : at + count * size : size]):
+            at += count * size
+            continue
+        stop = at + count * size if count else record_end(body, at)
+        rest.append(body[at:stop])
+        at = stop
+    rest.append(body[at:])
+    base, field = elf.section_rows[index][4], f"sections[{index}]"
+    rows = info_rows(b"".join(rest), base, elf.file, field)
+    return [InfoRecord(*row) for row in rows if row[2] not in _KEYED]
 
 
 def _shown(bodies: list[bytes]) -> str:

@@ -319,6 +319,13 @@ def payload(source: Source, entry: Entry) -> bytes:
     return source.exactly(entry.payload_offset, size, f"fatbin.entries[{entry.number}].payload")
 
 
+def payload_into(source: Source, entry: Entry, arena: Arena) -> bytes | memoryview:
+    """As :func:`payload`, read into an arena where the source can."""
+    size = _payload_size(source, entry)
+    data = source.glance(entry.payload_offset, size, arena.stored)
+    return data if len(data) == size else payload(source, entry)
+
+
 def _payload_size(source: Source, entry: Entry) -> int:
     stored = entry.stored_size
     if stored > entry.payload_size:

@@ -281,6 +281,17 @@ class Image:
             return self.data
         return fatbin.payload(self._source, self.entry)
 
+    def stored_view(self, arena: Arena) -> bytes | memoryview:
+        """:meth:`stored_bytes` without a copy of its own.
+
+        Args:
+            arena: where to read; the view is valid until the arena is used again.
+        """
+        self._refuse_fault()
+        if self.entry is None:
+            return self.view(arena)
+        return fatbin.payload_into(self._source, self.entry, arena)
+
     def _refuse_fault(self) -> None:
         """The bytes of a broken image can be read, those of a place without one cannot."""
         if self.kind == "fault" and self.error is not None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-
-from cubinspec.compare.diff import difference, other_changes
-from cubinspec.compare.read import known_images, read_facts
+from cubinspec.compare.builds import Question, compare_files
 from cubinspec.compare.render import (
     brief,
     change_text,
@@ -25,12 +22,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cubinspec.compare.diff import Difference, FunctionChange
-    from cubinspec.compare.read import FileFacts
+    from cubinspec.errors import CubinError
 
     Record = dict[str, Any]
 
 
-def compare_files(
+def compared(
     old: str,
     new: str,
     *,
@@ -38,25 +35,24 @@ def compare_files(
     relocatable: bool = False,
     jobs: int | None = None,
     step: Callable[[str, int], None] | None = None,
-) -> tuple[Difference, FileFacts, FileFacts]:
-    """Read two files and compare them.
+) -> tuple[Difference, list[CubinError]]:
+    """The difference of two files, and what could not be read of the old one.
 
     Args:
-        archs, relocatable, jobs, step: see :func:`cubinspec.compare.read.read_facts`.
+        archs, relocatable: see :class:`cubinspec.compare.builds.Question`.
+        jobs, step: see :func:`cubinspec.compare.builds.compare_files`.
 
     Raises:
         CubinError: one of them cannot be opened, or nothing in the old one can be read.
     """
-    known_old, known_new = known_images(old, new)
-    read = functools.partial(read_facts, archs=archs, relocatable=relocatable, jobs=jobs, step=step)
-    before = read(old, known=known_old)
+    question = Question(archs=archs, relocatable=relocatable)
+    found, before, after = compare_files(old, new, question, jobs=jobs, step=step)
+    for side in (before, after):
+        if side.error is not None:
+            raise side.error
     if not before.images and not before.others:
         raise before.faults[0] if before.faults else NotCubinError("no cubin is in it", file=old)
-    after = read(new, known=known_new)
-    found = difference(before.images, after.images)
-    found.size = before.size, after.size
-    found.others = other_changes(before.others, after.others)
-    return found, before, after
+    return found, before.faults
 
 
 def difference_page(found: Difference, old: str, new: str) -> bytes:

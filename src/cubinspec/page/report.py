@@ -7,7 +7,7 @@ from html import escape
 
 from cubinspec.errors import CubinError
 from cubinspec.files import write_file
-from cubinspec.page.difference import compare_files, difference_record
+from cubinspec.page.difference import compared, difference_record
 from cubinspec.page.document import Document
 from cubinspec.page.html import html, title_of
 from cubinspec.values import ValueObject, listed
@@ -82,11 +82,11 @@ def make_page(
     changes = None
     if against is not None and not document.failed:
         try:
-            found, before, _ = compare_files(
+            found, faults = compared(
                 against, files[0], archs=archs, relocatable=relocatable, jobs=jobs, step=step
             )
             changes = difference_record(found, against, files[0])
-            document.faults += before.faults
+            document.faults += faults
         except CubinError as error:
             document.fail(against, error)
     return Page({**document.data(title_of(files)), "difference": changes}, document.faults)

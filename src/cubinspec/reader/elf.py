@@ -88,7 +88,7 @@ class Elf:
     """
 
     __slots__ = (
-        "_found",
+        "_first",
         "_names",
         "_section_columns",
         "_section_rows",
@@ -121,7 +121,7 @@ class Elf:
         self._segment_rows: list[SegmentRow] | None = None
         self._shstrtab: StringTable | None = None
         self._strtabs: dict[int, StringTable] = {}
-        self._found: dict[int, int | None] = {}
+        self._first: dict[int, int] | None = None
         self._shndx_tables: dict[int, int] | None = None
         self._symbol_rows: dict[int, list[SymbolRow]] = {}
         self.ident: bytes = bytes(data[:EI_NIDENT])
@@ -519,14 +519,16 @@ class Elf:
 
     def find_section(self, sh_type: int) -> int | None:
         """Index of the first section of a type."""
-        if sh_type not in self._found:
+        found = self._first
+        if found is None:
             if self._section_columns is None:
-                types: Iterable[int] = (row[1] for row in self.section_rows)
+                types = [row[1] for row in self.section_rows]
             else:
-                types = self._section_columns[1]
-            first = next((index for index, found in enumerate(types) if found == sh_type), None)
-            self._found[sh_type] = first
-        return self._found[sh_type]
+                types = list(self._section_columns[1])
+            # the first of a type comes last, and stays
+            found = dict(zip(reversed(types), range(len(types) - 1, -1, -1), strict=True))
+            self._first = found
+        return found.get(sh_type)
 
     def symbol_rows(self, index: int) -> list[SymbolRow]:
         """The symbol table in section ``index``."""

@@ -1,10 +1,12 @@
-"""Work on the images of one large file in several processes.
+"""Work on the images of large files in several processes.
 
-Every process lists the images of the file, which is cheap, and works on its share of them, so that
-only results are sent between processes.
+Every process lists the images, which is cheap, and works on its share of them, so that only
+results are sent between processes.
 """
 
 from __future__ import annotations
+
+import functools
 
 from cubinspec.errors import CubinError
 from cubinspec.limits import given_limits, set_limits
@@ -13,16 +15,20 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from multiprocessing.connection import Connection
+    from typing import Any, TypeVar
 
     from cubinspec.containers import Image
     from cubinspec.containers.arena import Arena
 
+    Item = TypeVar("Item")
     #: What is done with an image; a function of a module, so that it can be sent to processes.
     Work = Callable[["Image", "Arena"], object]
     #: How long that takes, in any unit; a function of a module too.
     Cost = Callable[["Image"], int]
     #: Number of the image in the file, its result or what was wrong.
     Result = tuple[int, object, CubinError | None]
+    #: Where items come from, what is done with each, and how long that takes.
+    Task = tuple[Callable[[], Iterable[Any]], Callable[[Any, Arena], object], Callable[[Any], int]]
 
 #: Below this size a second process costs more than it brings.
 MIN_PARALLEL_BYTES = 32 << 20
@@ -86,51 +92,50 @@ def stored_size(image: Image) -> int:
 
 
 def share_of(
-    images: Iterable[Image], share: int, shares: int, cost: Cost = stored_size
-) -> Iterator[tuple[int, Image]]:
-    """One of ``shares`` shares of about equal cost, with the numbers of the images.
+    items: Iterable[Item], share: int, shares: int, cost: Callable[[Item], int]
+) -> Iterator[tuple[int, Item]]:
+    """One of ``shares`` shares of about equal cost, with the numbers of the items.
 
-    Each image goes to the share with the lowest cost so far. Every process finds the same shares
+    Each item goes to the share with the lowest cost so far. Every process finds the same shares
     while it walks, so that none needs the whole list before it begins.
     """
     loads = [0] * shares
-    for number, image in enumerate(images):
+    for number, item in enumerate(items):
         least = loads.index(min(loads))
-        loads[least] += cost(image) + 1
+        loads[least] += cost(item) + 1
         if least == share:
-            yield number, image
+            yield number, item
 
 
-def _results(path: str, share: int, shares: int, work: Work, cost: Cost) -> Iterator[Result]:
-    """Results for a share of the images of a file, in order."""
-    from cubinspec.containers import images
+def _results(task: Task, share: int, shares: int) -> Iterator[Result]:
+    """Results for a share of the items, in order."""
     from cubinspec.containers.arena import Arena
 
+    items, work, cost = task
     arena = Arena()
-    for number, image in share_of(images(path), share, shares, cost):
+    for number, item in share_of(items(), share, shares, cost):
         try:
-            if image.error is not None:
-                raise image.error
-            yield number, work(image, arena), None
+            yield number, work(item, arena), None
         except CubinError as error:
             yield number, None, error
 
 
 class _Share:
-    """A process that works on a share of a file and sends results while it goes on.
+    """A process that works on a share of the items and sends results while it goes on.
 
     Args:
-        path, share, shares, work, cost: see :func:`work_on_file`.
+        task: see :func:`work_on`.
+        share, shares: which share, of how many.
 
     Attributes:
         connection: where results come from.
         is_done: whether all have come.
     """
 
-    def __init__(self, path: str, share: int, shares: int, work: Work, cost: Cost) -> None:
+    def __init__(self, task: Task, share: int, shares: int) -> None:
         from multiprocessing import Pipe, Process
 
-        self._task = (path, share, shares, work, cost)
+        self._task = (task, share, shares)
         self.connection, sending = Pipe(duplex=False)
         arguments = (sending, given_limits(), *self._task)
         self._process = Process(target=_send_results, args=arguments, daemon=True)
@@ -161,18 +166,12 @@ class _Share:
 
 
 def _send_results(
-    connection: Connection,
-    limits: dict[str, int],
-    path: str,
-    share: int,
-    shares: int,
-    work: Work,
-    cost: Cost,
+    connection: Connection, limits: dict[str, int], task: Task, share: int, shares: int
 ) -> None:
     """In a process of its own: send results in batches, at the end an empty one."""
     _begin_work(limits)
     batch: list[Result] = []
-    for result in _results(path, share, shares, work, cost):
+    for result in _results(task, share, shares):
         batch.append(result)
         if len(batch) == _BATCH:
             connection.send(batch)
@@ -200,12 +199,38 @@ def work_on_file(
     Raises:
         FileAccessError: the file cannot be opened.
     """
+    task = functools.partial(_images, path), functools.partial(_unless_faulty, work), cost
+    return work_on(task, jobs, step)
+
+
+def _images(path: str) -> Iterator[Image]:
+    from cubinspec.containers import images
+
+    return images(path)
+
+
+def _unless_faulty(work: Work, image: Image, arena: Arena) -> object:
+    if image.error is not None:
+        raise image.error
+    return work(image, arena)
+
+
+def work_on(
+    task: Task, jobs: int, step: Callable[[str, int], None] = lambda text, count: None
+) -> Iterator[Result]:
+    """Results for all items of a task, in their order.
+
+    Args:
+        task: where items come from, what is done with each, how long that takes: functions of
+            modules, as they are sent to processes.
+        jobs, step: see :func:`work_on_file`.
+    """
     shares: list[_Share] = []
     try:
-        shares += [_Share(path, share, jobs, work, cost) for share in range(1, jobs)]
+        shares += [_Share(task, share, jobs) for share in range(1, jobs)]
         early: dict[int, Result] = {}
         due = 0
-        for batch in _batches(_results(path, 0, jobs, work, cost), shares, step):
+        for batch in _batches(_results(task, 0, jobs), shares, step):
             early.update(zip(map(_number_of, batch), batch, strict=True))
             while due in early:
                 yield early.pop(due)

@@ -9,7 +9,7 @@ from cubinspec.containers.walk import images_of
 from cubinspec.errors import CubinError, FileAccessError, MissingPackageError
 from cubinspec.report.archs import split_arch
 from cubinspec.report.names import readable
-from cubinspec.scan.parallel import share_of
+from cubinspec.scan.parallel import share_of, stored_size
 from cubinspec.scan.schema import NAMES
 from cubinspec.values import ValueObject
 
@@ -91,7 +91,7 @@ def rows_by_image(task: Task) -> Iterator[list[Row]]:
             yield [fault_row(task.path, task.path, None, error)]
         return
     try:
-        for number, image in share_of(images_of(source), task.share, task.shares):
+        for number, image in share_of(images_of(source), task.share, task.shares, stored_size):
             yield rows_of_image(task.path, number, image, arena, relocatable=task.relocatable)
     except Exception as error:
         # one file must not end a scan of thousands; memory, too, can run out on one

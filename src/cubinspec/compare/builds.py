@@ -1,0 +1,517 @@
+"""Two files are compared: image by image, so that no more than two are in memory at a time.
+
+Which image of the old file belongs to which of the new one is known when the names of all their
+functions are. Images that stand alike in both files are nearly always such a pair; so each is read
+once, beside its likely counterpart, and compared with it there and then. The others are read again.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+from cubinspec.compare.diff import Difference, assembled, other_changes
+from cubinspec.compare.facts import ImageOutline, ImageReader
+from cubinspec.compare.match import Matches, match_images
+from cubinspec.compare.pairs import PairChanges, compare_images
+from cubinspec.compare.read import (
+    OtherFacts,
+    are_same_texts,
+    file_size,
+    head_digest,
+    known_bodies,
+    text_digest,
+)
+from cubinspec.containers import images
+from cubinspec.containers.arena import Arena
+from cubinspec.errors import CubinError
+from cubinspec.report.names import matcher
+from cubinspec.scan.parallel import MIN_PARALLEL_BYTES, usable_cores, work_on
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from cubinspec.compare.facts import FunctionFacts
+    from cubinspec.containers import Image
+
+    #: Numbers of an image in the old file and of one in the new file; ``None`` for none.
+    Pair = tuple[int | None, int | None]
+    Step = Callable[[str, int], None]
+    #: What is known of the images of a file: of a cubin type, size and names, of others a digest.
+    Reading = tuple[str, int, list[str]] | str
+
+#: Images that are likely to be a pair are compared at once when this part of their names is common.
+_LEAST_COMMON = 0.5
+
+
+@dataclass(slots=True)
+class Side:
+    """One of the two files.
+
+    Attributes:
+        path: as it was given.
+        size: bytes of the file; of a folder, those of its images.
+        images: its cubins, in the order of the file.
+        others: its images of other kinds.
+        faults: what could not be read.
+        error: why the file could not be opened.
+    """
+
+    path: str
+    size: int = 0
+    images: list[ImageOutline] = field(default_factory=list)
+    others: list[OtherFacts] = field(default_factory=list)
+    faults: list[CubinError] = field(default_factory=list)
+    error: CubinError | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was found in it, not even something that cannot be read."""
+        return not (self.images or self.others or self.faults or self.error)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is compared. It is sent to other processes.
+
+    Attributes:
+        properties: see :func:`cubinspec.compare.changes.expanded`.
+        pattern: of the names of functions, as commands take it; ``None``: all.
+        archs: targets that are wanted; ``None``: all.
+        relocatable: inputs of a device link, too, where its result is in the same file.
+    """
+
+    properties: frozenset[str] | None = None
+    pattern: str | None = None
+    archs: frozenset[str] | None = None
+    relocatable: bool = False
+
+    def wants(self, image: Image) -> bool:
+        """Whether an image is compared at all.
+
+        Raises:
+            CubinError: it is broken.
+        """
+        if image.error is not None:
+            raise image.error
+        arch = image.arch if image.kind == "cubin" else image.arch.replace("compute_", "sm_")
+        if image.error is not None:  # looking at the target shows what is broken
+            raise image.error
+        if self.archs is not None and arch not in self.archs:
+            return False
+        return image.kind != "cubin" or self.relocatable or not image.superseded
+
+    def compare(self, old: ImageReader, new: ImageReader) -> PairChanges:
+        """What differs between two images.
+
+        Raises:
+            CubinError: one of them is broken.
+        """
+        return compare_images(old, new, self.properties, matcher(self.pattern))
+
+
+class Files:
+    """The images of two files, listed when they are asked for; it is sent to other processes.
+
+    Args:
+        paths: the old and the new file.
+    """
+
+    def __init__(self, *paths: str) -> None:
+        self.paths: tuple[str, ...] = paths
+        self._listed: dict[str, list[Image]] = {}
+        self._process = os.getpid()
+
+    def __getstate__(self) -> tuple[str, ...]:
+        return self.paths
+
+    def __setstate__(self, paths: tuple[str, ...]) -> None:
+        self.__init__(*paths)  # type: ignore[misc]
+
+    def images(self, path: str) -> list[Image]:
+        """All images of a file.
+
+        Raises:
+            FileAccessError: it cannot be opened.
+        """
+        if self._process != os.getpid():  # files that are open are not shared with a fork
+            self._listed, self._process = {}, os.getpid()
+        if path not in self._listed:
+            self._listed[path] = list(images(path))
+        return self._listed[path]
+
+    def pairs(self, numbers: list[Pair]) -> Iterator[tuple[Image | None, Image | None, Arena]]:
+        """Pairs of images, and where to decompress the second."""
+        arena = Arena()
+        olds, news = map(self.images, self.paths)
+        for one, other in numbers:
+            yield (
+                None if one is None else olds[one],
+                None if other is None else news[other],
+                arena,
+            )
+
+
+def compare_files(
+    old: str,
+    new: str,
+    question: Question | None = None,
+    *,
+    jobs: int | None = None,
+    step: Step | None = None,
+) -> tuple[Difference, Side, Side]:
+    """Compare two files.
+
+    Args:
+        question: what is compared; everything without it.
+        jobs: processes; by default all cores for large files.
+        step: told how many images are done, for progress.
+
+    Returns:
+        The difference, and what was found in the old and in the new file. Where a file could not
+        be opened, its ``error`` says why, and the difference is empty.
+    """
+    work = _Work(Files(old, new), question or Question(), jobs, step or _nothing)
+    return work.run()
+
+
+class _Work:
+    """The comparison of two files.
+
+    Args:
+        files, question, jobs, step: see :func:`compare_files`.
+    """
+
+    def __init__(self, files: Files, question: Question, jobs: int | None, step: Step) -> None:
+        self._files = files
+        self._question = question
+        self._jobs = jobs
+        self._step = step
+        self._sides = [Side(path, file_size(path)) for path in files.paths]
+        #: Of both files: number of an image -> the digest of its stored bytes, if both have it.
+        self._known: tuple[dict[int, str], dict[int, str]] = ({}, {})
+        #: Of both files: number of an image -> what is known of it.
+        self._outlines: tuple[dict[int, ImageOutline], ...] = ({}, {})
+        self._others: tuple[dict[int, OtherFacts], ...] = ({}, {})
+        self._faults: tuple[dict[int, CubinError], ...] = ({}, {})
+        #: What differs between images that were compared.
+        self._changes: dict[Pair, PairChanges] = {}
+
+    def run(self) -> tuple[Difference, Side, Side]:
+        """Compare them."""
+        old, new = self._sides
+        wanted = self._choose()
+        found = Difference(Matches(), only=self._question.properties)
+        if old.error is None and new.error is None:
+            self._read(wanted)
+            found = self._compare()
+        for side, outlines, others, faults in zip(
+            self._sides, self._outlines, self._others, self._faults, strict=True
+        ):
+            side.images = [outlines[number] for number in sorted(outlines)]
+            side.others = [others[number] for number in sorted(others)]
+            side.faults = [faults[number] for number in sorted(faults)]
+            if os.path.isdir(side.path):
+                side.size = sum(image.size for image in side.images)
+        found.size = old.size, new.size
+        found.others = other_changes(old.others, new.others)
+        return found, old, new
+
+    def _choose(self) -> list[list[int]]:
+        """The images of both files that have to be read; those that both have are known."""
+        wanted: list[list[int]] = [[], []]
+        for side, numbers, faults in zip(self._sides, wanted, self._faults, strict=True):
+            try:
+                listed = self._files.images(side.path)
+            except CubinError as error:
+                side.error = error
+                continue
+            for number, image in enumerate(listed):
+                try:
+                    if self._question.wants(image):
+                        numbers.append(number)
+                except CubinError as error:
+                    faults[number] = error
+        if any(side.error for side in self._sides):
+            return [[], []]
+        both = [self._files.images(path) for path in self._files.paths]
+        self._known = known_bodies(*both)
+        for place, numbers in enumerate(wanted):
+            for number in numbers:
+                body = self._known[place].get(number)
+                image = both[place][number]
+                if body is not None and image.kind == "cubin":
+                    self._outlines[place][number] = _outline(image, "", image.stored_size, body, [])
+                elif body is not None:
+                    self._keep_other(place, number, image, body)
+        return wanted
+
+    def _read(self, wanted: list[list[int]]) -> None:
+        """Read the names of all images, and compare those that are likely to be pairs."""
+        listed = [self._files.images(path) for path in self._files.paths]
+        cubins = [
+            [(number, images[number]) for number in numbers if images[number].kind == "cubin"]
+            for images, numbers in zip(listed, wanted, strict=True)
+        ]
+        pairs: list[Pair] = _likely(cubins, self._known)
+        paired = [{pair[side] for pair in pairs} for side in (0, 1)]
+        for side, chosen in enumerate(wanted):
+            for number in chosen:
+                if number not in paired[side] and number not in self._known[side]:
+                    pairs.append((number, None) if side == 0 else (None, number))
+        for pair, result in self._results(pairs, _first):
+            readings, changes = result
+            for side, place in enumerate(pair):
+                if place is not None:
+                    self._keep(side, place, listed[side][place], readings[side])
+            if changes is not None:
+                self._changes[pair] = changes
+        self._read_texts(listed)
+
+    def _keep(self, side: int, number: int, image: Image, reading: Reading | CubinError) -> None:
+        """Keep what was read of an image."""
+        if isinstance(reading, CubinError):
+            self._faults[side][number] = reading
+        elif isinstance(reading, str):
+            self._keep_other(side, number, image, reading)
+        else:
+            word, size, names = reading
+            body = f"{side} {number}"  # no image of the other file has the same
+            self._outlines[side][number] = _outline(image, word, size, body, names)
+
+    def _read_texts(self, listed: list[list[Image]]) -> None:
+        """Read PTX and the like whole where images of both files begin alike."""
+        homes: dict[tuple[str, str, str], tuple[list[int], list[int]]] = {}
+        for side, others in enumerate(self._others):
+            for number, other in others.items():
+                if number not in self._known[side]:
+                    key = other.kind, other.arch, other.body
+                    homes.setdefault(key, ([], []))[side].append(number)
+        pairs: list[Pair] = []
+        for olds, news in homes.values():
+            if len(olds) == len(news) == 1:
+                pairs.append((olds[0], news[0]))
+            elif olds and news:
+                pairs += [(number, None) for number in olds]
+                pairs += [(None, number) for number in news]
+        for pair, bodies in self._results(pairs, _text):
+            for side, place in enumerate(pair):
+                if place is not None:
+                    self._keep_other(side, place, listed[side][place], bodies[side])
+
+    def _keep_other(self, side: int, number: int, image: Image, body: str) -> None:
+        self._others[side][number] = OtherFacts(image.kind, image.arch, str(image), body)
+
+    def _compare(self) -> Difference:
+        """Match the images, and compare those that were not compared yet."""
+        while True:
+            numbers = [
+                {id(outline): number for number, outline in outlines.items()}
+                for outlines in self._outlines
+            ]
+            found = match_images(*(list(outlines.values()) for outlines in self._ordered()))
+            pairs: list[Pair] = [
+                (numbers[0][id(one)], numbers[1][id(other)]) for one, other in found.images
+            ]
+            gone: list[Pair] = [(numbers[0][id(image)], None) for image in found.gone_images]
+            new: list[Pair] = [(None, numbers[1][id(image)]) for image in found.new_images]
+            functions = self._second([*pairs, *gone, *new])
+            if functions is not None:
+                break
+        return assembled(
+            found,
+            [self._changes[pair] for pair in pairs],
+            [
+                (image, each)
+                for image, pair in zip(found.gone_images, gone, strict=True)
+                for each in functions[pair]
+            ],
+            [
+                (image, each)
+                for image, pair in zip(found.new_images, new, strict=True)
+                for each in functions[pair]
+            ],
+            self._question.properties,
+            matcher(self._question.pattern),
+        )
+
+    def _ordered(self) -> list[dict[int, ImageOutline]]:
+        return [dict(sorted(outlines.items())) for outlines in self._outlines]
+
+    def _second(self, pairs: list[Pair]) -> dict[Pair, list[FunctionFacts]] | None:
+        """Compare the pairs that were not yet, and read all functions of images without one.
+
+        Returns:
+            These functions; ``None`` when an image turned out to be broken, which is one no more.
+        """
+        functions: dict[Pair, list[FunctionFacts]] = {}
+        todo: list[Pair] = []
+        for pair in pairs:
+            one, other = pair
+            if one is not None and other is not None and one in self._known[0]:
+                self._changes.setdefault(pair, _SAME)
+            elif one in self._known[0] or other in self._known[1]:
+                functions[pair] = []
+            elif pair not in self._changes:
+                todo.append(pair)
+        is_whole = True
+        for pair, (faults, result) in self._results(todo, _second):
+            for side, fault in enumerate(faults):
+                number = pair[side]
+                if fault is not None and number is not None:
+                    self._faults[side][number] = fault
+                    self._outlines[side].pop(number, None)
+                    is_whole = False
+            if isinstance(result, list):
+                functions[pair] = result
+            elif result is not None:
+                self._changes[pair] = result
+        return functions if is_whole else None
+
+    def _results(
+        self, pairs: list[Pair], work: Callable[..., object]
+    ) -> Iterator[tuple[Pair, Any]]:
+        """What some work gives for pairs of images, each behind its pair."""
+        items = functools.partial(self._files.pairs, pairs)
+        jobs = self._jobs
+        if jobs is None:
+            size = sum(map(_cost, items()))
+            jobs = usable_cores() if size >= MIN_PARALLEL_BYTES else 1
+        task = items, functools.partial(work, self._question), _cost
+        for number, result, error in work_on(task, jobs, self._step):
+            if error is not None:
+                raise error
+            yield pairs[number], result
+
+
+#: What differs between two images that are the same byte for byte.
+_SAME = PairChanges()
+
+
+def _nothing(text: str, count: int) -> None:
+    """Tell nobody."""
+
+
+def _cost(pair: tuple[Image | None, Image | None, Arena]) -> int:
+    return sum(image.stored_size for image in pair[:2] if image is not None)
+
+
+def _outline(image: Image, word: str, size: int, body: str, names: list[str]) -> ImageOutline:
+    steps = [step.as_dict() for step in image.provenance]
+    return ImageOutline(steps, str(image), image.arch, word, size, body, names)
+
+
+def _likely(
+    cubins: list[list[tuple[int, Image]]], known: tuple[dict[int, str], dict[int, str]]
+) -> list[Pair]:
+    """Pairs of images that are likely to belong together.
+
+    Images that both files have cut each file into runs; where two runs of one target are of the
+    same length, each image is paired with the one in its place.
+    """
+    runs: tuple[dict[Any, list[int]], dict[Any, list[int]]] = ({}, {})
+    for listed, bodies, found in zip(cubins, known, runs, strict=True):
+        before: dict[str, str] = {}
+        for number, image in listed:
+            if number in bodies:
+                before[image.arch] = bodies[number]
+            else:
+                found.setdefault((image.arch, before.get(image.arch)), []).append(number)
+    pairs: list[Pair] = []
+    for key, olds in runs[0].items():
+        news = runs[1].get(key, [])
+        if len(olds) == len(news):
+            pairs += zip(olds, news, strict=True)
+    return pairs
+
+
+def _first(
+    question: Question, pair: tuple[Image | None, Image | None, Arena], arena: Arena
+) -> tuple[list[Reading | CubinError | None], PairChanges | None]:
+    """The names in one or two images, and what differs between them if they seem to be a pair."""
+    old, new, second = pair
+    readings: list[Reading | CubinError | None] = []
+    readers: list[ImageReader] = []
+    with ExitStack() as opened:
+        for image, memory in ((old, arena), (new, second)):
+            try:
+                if image is None:
+                    readings.append(None)
+                elif image.kind != "cubin":
+                    readings.append(head_digest(image, memory))
+                else:
+                    cubin = opened.enter_context(image.cubin(memory))
+                    reader = ImageReader(cubin)
+                    readings.append((cubin.header.type_word, cubin.size, reader.names))
+                    readers.append(reader)
+            except CubinError as error:
+                readings.append(error)
+        if len(readers) != 2 or not _are_alike(*readers):
+            return readings, None
+        try:
+            return readings, question.compare(*readers)
+        except CubinError:  # the second pass finds out which of them is broken
+            return readings, None
+
+
+def _are_alike(old: ImageReader, new: ImageReader) -> bool:
+    one, other = set(old.names), set(new.names)
+    return len(one & other) >= _LEAST_COMMON * max(len(one), len(other))
+
+
+def _text(
+    question: Question, pair: tuple[Image | None, Image | None, Arena], arena: Arena
+) -> tuple[str, str]:
+    """What tells images that are no cubins from others: a digest, or for two that only may be like
+    each other their places."""
+    old, new, second = pair
+    if old is not None and new is not None:
+        place = f"old {old}"
+        return place, place if are_same_texts(old, new, arena, second) else f"new {new}"
+    body = "".join(text_digest(image, arena) for image in (old, new) if image is not None)
+    return body, body
+
+
+def _second(
+    question: Question, pair: tuple[Image | None, Image | None, Arena], arena: Arena
+) -> tuple[list[CubinError | None], PairChanges | list[FunctionFacts] | None]:
+    """What differs between two images, or all functions of one; and what is broken in them."""
+    old, new, second = pair
+    faults: list[CubinError | None] = [None, None]
+    readers: dict[int, ImageReader] = {}
+    with ExitStack() as opened:
+        for side, (image, memory) in enumerate(((old, arena), (new, second))):
+            if image is not None:
+                try:
+                    readers[side] = ImageReader(opened.enter_context(image.cubin(memory)))
+                except CubinError as error:
+                    faults[side] = error
+        if any(faults):
+            return faults, None
+        try:
+            if len(readers) == 2:
+                return faults, question.compare(*readers.values())
+            (reader,) = readers.values()
+            return faults, [reader.facts_of(function) for function in reader.functions]
+        except CubinError:
+            for side, reader in readers.items():
+                faults[side] = _fault(reader)
+            if not any(faults):
+                raise
+            return faults, None
+
+
+def _fault(reader: ImageReader) -> CubinError | None:
+    """What is broken in an image."""
+    try:
+        for function in reader.functions:
+            reader.facts_of(function)
+        reader.values()
+        reader.noise()
+    except CubinError as error:
+        return error
+    return None
