@@ -7,7 +7,7 @@ DEMO := $(addprefix $(SAMPLES)/,kernels.sm_75.exe.cubin cluster_sm90.sm_90.exe.c
   spills.sm_90.regs32exe.cubin tcgen05_sm100a.sm_100a.exe.cubin)
 WORKERS ?= auto
 
-.PHONY: site test-browser notebook fingerprint-proof help venv demo test test-corpus gen check-gen check-ide check-languages check-imhex samples corpus link-cases link-stored link-sweep link-real link-sweep-ptx newuser fuzz fuzz-quick bench bench-quick lint types \
+.PHONY: site test-browser notebook fingerprint-proof help venv demo test test-corpus gen check-gen check-ide check-languages check-imhex dist-languages samples corpus link-cases link-stored link-sweep link-real link-sweep-ptx newuser fuzz fuzz-quick bench bench-quick lint types \
   bless clean
 
 help: ## what can be made here
@@ -81,6 +81,9 @@ check-languages: $(VENV)/.dev ## run the readers in other languages on the sampl
 
 check-imhex: $(VENV)/.dev ## run the patterns of ImHex on the samples (PLCLI=tool INCLUDES=folder)
 	PLCLI=$(PLCLI) INCLUDES=$(INCLUDES) $(PY) -m tools.gen.native.imhex
+
+dist-languages: $(VENV)/.dev ## one archive per language in dist/ (needs node)
+	$(PY) -m tools.gen.packages.dist
 
 samples: $(VENV)/.dev ## rebuild tests/data/cubins and compare with samples.yaml (BLESS=1: take over)
 	$(PY) -m tools.corpus.samples $(if $(BLESS),--bless)

@@ -1,5 +1,6 @@
 // Print the sections, attributes, symbols and relocations of cubins and fatbins.
 
+import cubinspec.*;
 import io.kaitai.struct.KaitaiStruct;
 import java.io.PrintStream;
 
@@ -12,9 +13,8 @@ public class CubinRecords {
 
     static void attributes(int index, Eiattr body) {
         for (Eiattr.InfoRecord record : body.records()) {
-            // A code without a name is null in Java: its number is in the bytes.
-            Object code = record.code() == null ? "?" : record.code().id();
-            print("A %d %d %s %d", index, record.format().id(), code, record.value());
+            // A code without a name is null in Java; its number is kept beside it.
+            print("A %d %d %d %d", index, record.formatNumber(), record.codeNumber(), record.value());
             if (record.code() == CudaCodes.EiattrCode.EIATTR_REGCOUNT
                     && record.format() == CudaCodes.Eifmt.EIFMT_SVAL) {
                 Eiattr.FunctionValue value = (Eiattr.FunctionValue) record.payload();
@@ -26,7 +26,7 @@ public class CubinRecords {
     static void symbol(int index, String name, long value, long size, int section, SymbolInfo info) {
         print("Y %d %s %s %s %d %d %d", index, name, Long.toUnsignedString(value),
             Long.toUnsignedString(size), section,
-            info.symbolType().id(), info.binding().id());
+            info.symbolTypeNumber(), info.bindingNumber());
     }
 
     static void symbols(int index, KaitaiStruct table) {
@@ -39,23 +39,23 @@ public class CubinRecords {
         }
     }
 
-    static void relocation(int index, long offset, CudaCodes.RelocationType type, long symbol, long addend) {
-        print("R %d %d %s %d %d", index, offset, type == null ? "?" : type.id(), symbol, addend);
+    static void relocation(int index, long offset, long type, long symbol, long addend) {
+        print("R %d %d %d %d %d", index, offset, type, symbol, addend);
     }
 
     static void relocations(int index, KaitaiStruct table) {
         if (table instanceof RelaTable64)
             for (RelaTable64.Rela64 row : ((RelaTable64) table).relocations())
-                relocation(index, row.rOffset(), row.rType(), row.rSym(), row.rAddend());
+                relocation(index, row.rOffset(), row.rTypeNumber(), row.rSym(), row.rAddend());
         else if (table instanceof RelTable64)
             for (RelTable64.Rel64 row : ((RelTable64) table).relocations())
-                relocation(index, row.rOffset(), row.rType(), row.rSym(), 0);
+                relocation(index, row.rOffset(), row.rTypeNumber(), row.rSym(), 0);
         else if (table instanceof RelaTable32)
             for (RelaTable32.Rela32 row : ((RelaTable32) table).relocations())
-                relocation(index, row.rOffset(), row.rInfo().rType(), row.rInfo().rSym(), row.rAddend());
+                relocation(index, row.rOffset(), row.rInfo().rTypeNumber(), row.rInfo().rSym(), row.rAddend());
         else
             for (RelTable32.Rel32 row : ((RelTable32) table).relocations())
-                relocation(index, row.rOffset(), row.rInfo().rType(), row.rInfo().rSym(), 0);
+                relocation(index, row.rOffset(), row.rInfo().rTypeNumber(), row.rInfo().rSym(), 0);
     }
 
     static void body(int index, KaitaiStruct body) {
@@ -72,8 +72,8 @@ public class CubinRecords {
     static void cubin(ElfCuda elf) {
         int index = 0;
         for (ElfCuda.Section section : elf.sections()) {
-            Object type = section.shType() == null ? "?" : section.shType().id();
-            print("S %d %s %s %d %d", index, section.name(), type, section.shOffset(), section.shSize());
+            long type = elf.sectionHeaders().get(index).shTypeNumber();
+            print("S %d %s %d %d %d", index, section.name(), type, section.shOffset(), section.shSize());
             if (section.isInFile()) body(index, section.body());
             index++;
         }
@@ -83,8 +83,8 @@ public class CubinRecords {
         for (Fatbin.FatBlock block : file.blocks()) {
             if (block.magicKind() != 1) continue;
             for (Fatbin.Entry entry : ((Fatbin.Container) block.content()).entries().entries()) {
-                Object kind = entry.head().kind() == null ? "?" : entry.head().kind().id();
-                print("E %s %d %d", kind, entry.head().sm(), entry.head().lenPayload());
+                Fatbin.EntryHead head = entry.head();
+                print("E %d %d %d", head.kindNumber(), head.sm(), head.lenPayload());
                 if (entry.payloadKind() == 2) cubin((ElfCuda) entry.payload());
             }
         }

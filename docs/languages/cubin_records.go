@@ -7,7 +7,7 @@ import (
 	"os"
 	"strings"
 
-	"cubinspec/spec"
+	spec "cubinspec"
 
 	"github.com/kaitai-io/kaitai_struct_go_runtime/kaitai"
 )

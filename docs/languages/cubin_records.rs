@@ -1,15 +1,15 @@
 // Print the sections, attributes, symbols and relocations of cubins and fatbins.
 use kaitai::*;
-use spec::eiattr::*;
-use spec::elf_cuda::*;
-use spec::fatbin::*;
-use spec::mercury::*;
-use spec::rel_table_32::RelTable32;
-use spec::rel_table_64::RelTable64;
-use spec::rela_table_32::RelaTable32;
-use spec::rela_table_64::RelaTable64;
-use spec::symbol_table_32::SymbolTable32;
-use spec::symbol_table_64::SymbolTable64;
+use cubin_kaitai::eiattr::*;
+use cubin_kaitai::elf_cuda::*;
+use cubin_kaitai::fatbin::*;
+use cubin_kaitai::mercury::*;
+use cubin_kaitai::rel_table_32::RelTable32;
+use cubin_kaitai::rel_table_64::RelTable64;
+use cubin_kaitai::rela_table_32::RelaTable32;
+use cubin_kaitai::rela_table_64::RelaTable64;
+use cubin_kaitai::symbol_table_32::SymbolTable32;
+use cubin_kaitai::symbol_table_64::SymbolTable64;
 use std::fmt::Write;
 
 type Out = String;

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tools.gen import __main__ as gen
-from tools.gen import fields, kaitai
+from tools.gen import fields, kaitai, packages
 from tools.gen.kaitai import CompileError
 from tools.gen.spec import SpecError, load_spec, load_specs
 
@@ -77,7 +77,7 @@ def test_the_official_compiler_gets_the_right_arguments(tmp_path: Path) -> None:
 
 
 def test_check_lists_missing_changed_and_left_over_files(tmp_path: Path) -> None:
-    folder = kaitai.JAVASCRIPT
+    folder = packages.javascript.FOLDER
     files = {folder / "A.js": "a\n", folder / "B.js": "b\n"}
     assert gen.write(tmp_path, files) == 2
     assert gen.write(tmp_path, files) == 0

@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tools.gen import api, codes, fields, kaitai, lint, native, payloads, records, targets
+from tools.gen import api, codes, fields, kaitai, lint, native, packages, payloads, records, targets
 from tools.gen.kaitai import CompileError
 from tools.gen.spec import SpecError, load_specs
 from tools.gen.tables import TableError, check_and_load
@@ -24,7 +24,7 @@ OWNED_FOLDERS = (
     kaitai.PACKAGE / "kaitai_debug",
     kaitai.PACKAGE / "tables",
     kaitai.PACKAGE / "json",
-    kaitai.JAVASCRIPT,
+    *packages.FOLDERS,
     *native.FOLDERS,
     api.FOLDER,
 )
@@ -58,13 +58,14 @@ def generate(root: Path, ksc: str | None = None) -> dict[Path, str]:
             raise TableError(contradictions)
         if faults:
             raise SpecError("\n".join(str(fault) for fault in faults))
-        languages = list(kaitai.TARGETS)
+        languages = [*kaitai.TARGETS, *packages.PACKAGES]
         compiled = (
             kaitai.ksc_compile(ksc, folder, languages)
             if ksc
             else kaitai.npm_compile(folder, languages)
         )
-        files.update(kaitai.project_files(compiled, specs))
+        files.update(kaitai.project_files({t: compiled[t] for t in kaitai.TARGETS}, specs))
+        files.update(packages.emit(compiled, specs))
         files[kaitai.PACKAGE / "records.py"] = records.emit(specs)
         files[kaitai.PACKAGE / "fields.py"] = fields.emit(specs)
         files[kaitai.PACKAGE / "codes.py"] = codes.emit(tables, specs)

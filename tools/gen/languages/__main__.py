@@ -24,11 +24,9 @@ from cubinspec.containers.fatbin_write import container, entry_for
 from tools.gen import kaitai
 from tools.gen.languages import page
 from tools.gen.languages.builds import EXAMPLES, LANGUAGES, ROOT, BuildError, Language, run
+from tools.gen.packages import PACKAGES
 
 SAMPLES = ROOT / "tests" / "data" / "cubins"
-
-#: What Java prints for a code without a name.
-_NAMELESS = "?"
 
 #: Every whole number up to this one is a double, too.
 _EXACT_DOUBLES = 2**53
@@ -48,12 +46,11 @@ def make_fatbins(folder: Path, cubins: list[Path]) -> list[Path]:
 def same(line: str, expected: str) -> bool:
     """Whether two lines say the same, as far as the language can.
 
-    A code without a name has no number in Java; JavaScript rounds numbers above 2^53.
+    JavaScript rounds numbers above 2^53.
     """
     words, wanted = line.split(" "), expected.split(" ")
     return len(words) == len(wanted) and all(
-        word in (other, _NAMELESS) or _rounded(word, other)
-        for word, other in zip(words, wanted, strict=True)
+        word == other or _rounded(word, other) for word, other in zip(words, wanted, strict=True)
     )
 
 
@@ -90,12 +87,15 @@ def check(language: Language, files: list[str], expected: str, runtimes: Path | 
         BuildError: it does not build, does not run, or prints other lines than Python.
     """
     target = language.target
-    texts = kaitai.npm_compile(ROOT / "ksy", [target])[target] if target else {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "spec").mkdir()
-        for file, text in texts.items():
-            (folder / "spec" / Path(file).name).write_text(text, encoding="utf-8")
+        if target in PACKAGES:
+            shutil.copytree(ROOT / PACKAGES[target].FOLDER, folder / "spec")
+        elif target:
+            (folder / "spec").mkdir()
+            texts = kaitai.npm_compile(ROOT / "ksy", [target])[target]
+            for file, text in texts.items():
+                (folder / "spec" / Path(file).name).write_text(text, encoding="utf-8")
         runtime = (runtimes or folder) / target
         command = language.build(folder, EXAMPLES / language.example, runtime)
         begin = time.monotonic()

@@ -9,13 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tools.gen.native.c_header import HEADER
+from tools.gen.packages import go, rust
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = ROOT / "docs" / "languages"
-
-GO_RUNTIME = "github.com/kaitai-io/kaitai_struct_go_runtime@v0.11.0"
-JAVA_RUNTIME = "io.kaitai:kaitai-struct-runtime:0.11"
-NPM_RUNTIME = "kaitai-struct"
 
 
 class BuildError(Exception):
@@ -47,7 +44,8 @@ class Language:
         target: what the compiler calls it; empty for a program that needs none of its classes.
         example: file in ``docs/languages``.
         tools: programs that have to be on the machine.
-        build: makes the program; the generated classes stand in ``folder / "spec"``.
+        build: makes the program; ``folder / "spec"`` holds the package of ``generated``, or the
+            classes when there is no package.
         registry: what ``build`` takes the runtime from; empty when a folder must be given.
         note: what a reader of the page should know.
     """
@@ -61,38 +59,33 @@ class Language:
 
 
 def _javascript(folder: Path, example: Path, runtime: Path) -> list[str]:
+    run(["npm", "install", "--no-audit", "--no-fund", "--no-package-lock"], folder / "spec")
     shutil.copy(example, folder / "spec")
-    run(["npm", "install", "--no-audit", "--no-fund", NPM_RUNTIME], folder)
     return ["node", str(folder / "spec" / example.name)]
 
 
 def _java(folder: Path, example: Path, runtime: Path) -> list[str]:
-    spec = folder / "spec"
-    shutil.copy(example, spec)
-    copy = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
-    run(["mvn", "-q", copy, f"-Dartifact={JAVA_RUNTIME}", f"-DoutputDirectory={folder}"], folder)
-    (jar,) = folder.glob("*.jar")
-    run(["javac", "-nowarn", "-cp", str(jar), *(f.name for f in spec.glob("*.java"))], spec)
-    return ["java", "-cp", f"{spec}:{jar}", example.stem]
+    run(["mvn", "-q", "compile", "dependency:copy-dependencies"], folder / "spec")
+    target = folder / "spec" / "target"
+    classes = f"{target / 'classes'}:{target / 'dependency'}/*"
+    run(["javac", "-nowarn", "-cp", classes, "-d", str(folder), str(example)], folder)
+    return ["java", "-cp", f"{folder}:{classes}", example.stem]
 
 
 def _go(folder: Path, example: Path, runtime: Path) -> list[str]:
-    for file in (folder / "spec").glob("*.go"):
-        # The compiler of npm leaves the package line to its caller.
-        text = file.read_text()
-        file.write_text(text if text.startswith("package ") else f"package spec\n{text}")
     shutil.copy(example, folder / "main.go")
-    (folder / "go.mod").write_text("module cubinspec\n\ngo 1.21\n")
-    run(["go", "get", GO_RUNTIME], folder)
+    module = f"module records\n\ngo 1.23.0\n\nrequire {go.MODULE} v0.0.0\n"
+    (folder / "go.mod").write_text(f"{module}\nreplace {go.MODULE} => ./spec\n")
     run(["go", "mod", "tidy"], folder)
     run(["go", "build", "-o", "records", "."], folder)
     return [str(folder / "records")]
 
 
 def _cpp(folder: Path, example: Path, runtime: Path) -> list[str]:
-    sources = [*(folder / "spec").glob("*.cpp"), *(runtime / "kaitai").glob("*.cpp")]
-    flags = ["-O1", "-w", "-DKS_STR_ENCODING_NONE", f"-I{folder / 'spec'}", f"-I{runtime}"]
-    run(["g++", *flags, str(example), *map(str, sources), "-o", "records"], folder)
+    run(["cmake", "-S", "spec", "-B", "build", f"-DKAITAI_RUNTIME={runtime}"], folder)
+    run(["cmake", "--build", "build"], folder)
+    flags = ["-O1", f"-I{folder / 'spec'}", f"-I{runtime}", "-Lbuild", "-DKS_STR_ENCODING_NONE"]
+    run(["g++", *flags, str(example), "-o", "records", "-lcubinspec"], folder)
     return [str(folder / "records")]
 
 
@@ -103,17 +96,12 @@ def _csharp(folder: Path, example: Path, runtime: Path) -> list[str]:
 
 
 def _rust(folder: Path, example: Path, runtime: Path) -> list[str]:
-    source = folder / "src"
-    (folder / "spec").rename(source)
-    modules = sorted(file.stem for file in source.glob("*.rs"))
-    (source / "lib.rs").write_text("".join(f"pub mod {module};\n" for module in modules))
-    shutil.copy(example, source / "main.rs")
-    (folder / "Cargo.toml").write_text(
-        '[package]\nname = "spec"\nversion = "0.1.0"\nedition = "2021"\n\n'
-        f'[dependencies]\nkaitai = {{ path = "{runtime}" }}\n'
-    )
-    run(["cargo", "build", "-q", "--release"], folder)
-    return [str(folder / "target" / "release" / "spec")]
+    shutil.copy(example, folder / "spec" / "src" / "main.rs")
+    manifest = folder / "spec" / "Cargo.toml"
+    text = manifest.read_text(encoding="utf-8")
+    manifest.write_text(text.replace(rust.SOURCE, f'path = "{runtime}"'), encoding="utf-8")
+    run(["cargo", "build", "-q", "--release"], folder / "spec")
+    return [str(folder / "spec" / "target" / "release" / "cubin-kaitai")]
 
 
 def _nim(folder: Path, example: Path, runtime: Path) -> list[str]:
@@ -153,7 +141,7 @@ LANGUAGES = {
         "cubin_records.js",
         ("node", "npm"),
         _javascript,
-        NPM_RUNTIME,
+        "npm",
         "numbers above 2^53 are rounded",
     ),
     "Java": Language(
@@ -161,12 +149,16 @@ LANGUAGES = {
         "CubinRecords.java",
         ("javac", "java", "mvn"),
         _java,
-        JAVA_RUNTIME,
-        "a code without a name is `null`",
+        "Maven",
+        "a code without a name is `null`, its number is in `codeNumber()`",
     ),
-    "Go": Language("go", "cubin_records.go", ("go",), _go, GO_RUNTIME),
+    "Go": Language("go", "cubin_records.go", ("go",), _go, "the Go proxy"),
     "C++": Language(
-        "cpp_stl", "cubin_records.cpp", ("g++",), _cpp, note="what the compiler writes is C++98"
+        "cpp_stl",
+        "cubin_records.cpp",
+        ("g++", "cmake"),
+        _cpp,
+        note="what the compiler writes is C++98",
     ),
     "Rust": Language("rust", "cubin_records.rs", ("cargo",), _rust),
     "C#": Language("csharp", "CubinRecords.cs", ("mcs", "mono"), _csharp, note="with Mono"),

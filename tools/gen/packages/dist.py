@@ -1,0 +1,86 @@
+"""``make dist-languages``: one archive per language in ``dist/``.
+
+Languages with a package in ``generated`` give that package; the others the compiler's output. Each
+archive holds the program of ``docs/languages`` and the license. The archives of the same sources
+are the same, byte for byte.
+"""
+
+from __future__ import annotations
+
+import sys
+import zipfile
+from pathlib import Path
+
+from tools.gen import kaitai
+from tools.gen.languages.builds import EXAMPLES, LANGUAGES, ROOT
+from tools.gen.native import hexpat, json_document
+from tools.gen.native.c_header import HEADER
+from tools.gen.native.rust_crate import FOLDER as CODES
+from tools.gen.packages import PACKAGES
+
+DIST = ROOT / "dist"
+LICENSE = ROOT / "LICENSES" / "CC0-1.0.txt"
+
+#: The earliest date that an archive can hold.
+_DATE = (1980, 1, 1, 0, 0, 0)
+
+
+def _folder(folder: Path) -> dict[str, bytes]:
+    root = ROOT / folder
+    files = sorted(file for file in root.rglob("*") if file.is_file())
+    return {str(file.relative_to(root)): file.read_bytes() for file in files}
+
+
+def contents() -> dict[str, dict[str, bytes]]:
+    """Name of an archive -> path in it -> bytes.
+
+    Raises:
+        CompileError: a spec does not compile for a language.
+    """
+    targets = {x.target for x in LANGUAGES.values() if x.target and x.target not in PACKAGES}
+    compiled = kaitai.npm_compile(ROOT / "ksy", sorted(targets))
+    archives = {}
+    for language in LANGUAGES.values():
+        target = language.target
+        if target in PACKAGES:
+            files = _folder(PACKAGES[target].FOLDER)
+        elif target:
+            files = {Path(name).name: text.encode() for name, text in compiled[target].items()}
+        else:
+            files = {HEADER.name: (ROOT / HEADER).read_bytes()}
+        example = EXAMPLES / language.example
+        files[f"example/{example.name}"] = example.read_bytes()
+        archives[target or "c"] = files
+    archives["rust-codes"] = _folder(CODES)
+    archives["json"] = _folder(json_document.FOLDER)
+    archives["imhex"] = _folder(hexpat.FOLDER)
+    return archives
+
+
+def write(file: Path, files: dict[str, bytes]) -> None:
+    """Write an archive with a folder of its own name."""
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path, data in sorted(files.items()):
+            entry = zipfile.ZipInfo(f"{file.stem}/{path}", _DATE)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = 0o644 << 16
+            archive.writestr(entry, data)
+
+
+def main() -> int:
+    """Write all archives; 0 when done, 1 when a spec does not compile."""
+    try:
+        archives = contents()
+    except kaitai.CompileError as error:
+        print(error, file=sys.stderr)
+        return 1
+    DIST.mkdir(exist_ok=True)
+    for name, files in sorted(archives.items()):
+        file = DIST / f"cubinspec-{name}.zip"
+        write(file, files | {"LICENSE": LICENSE.read_bytes()})
+        print(f"{file.relative_to(ROOT)}: {len(files) + 1} files, {file.stat().st_size:,} bytes")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
