@@ -7,13 +7,14 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from struct import calcsize
 
 import pytest
 import yaml
 
 from cubinspec_generated import columns
 from cubinspec_generated.rows import Action
-from cubinspec_generated.tables import eiattr, relocations
+from cubinspec_generated.tables import compat, eiattr, relocations
 from tools.gen import tables
 from tools.gen.tables.emit_kaitai import FILE as CODES
 from tools.gen.tables.emit_kaitai import kaitai_enums, member_id
@@ -94,9 +95,30 @@ def test_columns_say_what_rows_say() -> None:
     assert {n: tuple(Action(*a) for a in actions) for n, actions in columns.ACTIONS.items()} == {
         n: row.actions for n, row in rows.items()
     }
-    assert {n: row.keep for n, row in rows.items() if row.keep} == columns.KEEP
+    kinds = {kind for row in rows.values() for kind in row.keep}
+    assert {kind: tuple(n for n, row in rows.items() if kind in row.keep) for kind in kinds} == (
+        columns.STAYING
+    )
     assert {n: row.retype for n, row in rows.items() if row.retype != n} == columns.RETYPE
     assert {n: row.apply for n, row in rows.items() if row.apply != "always"} == columns.APPLY
     assert {
         n: row.symbol_fields for n, row in eiattr.ATTRIBUTES.items() if row.symbol_fields
     } == columns.SYMBOL_FIELDS
+
+
+def test_columns_of_compat_say_what_rows_say() -> None:
+    rows = compat.ATTRIBUTES
+    assert {n: row.merge for n, row in rows.items()} == columns.COMPAT_MERGE
+    assert {
+        n: row.missing for n, row in rows.items() if row.missing is not None
+    } == columns.COMPAT_MISSING
+    assert {
+        n: calcsize(row.layout.format) for n, row in rows.items() if row.layout.format
+    } == columns.COMPAT_BYTES
+    assert {
+        n: tuple((part.bit, part.width) for _, parts in row.layout.bits for part in parts)
+        for n, row in rows.items()
+        if row.layout.bits
+    } == columns.COMPAT_PARTS
+    assert compat.LEADING == columns.COMPAT_LEADING
+    assert compat.TRAILING == columns.COMPAT_TRAILING

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from cubinspec_generated.rows import Row
+from cubinspec_generated.row import Row
 
 
 class Family(Row):

@@ -389,7 +389,9 @@ def rows_text(
             columns.append(kind)
         columns += (arch, types)
         for cells in numbers:
-            columns.append([_ABSENT if cell is None else str(cell) for cell in cells])
+            # few of them differ
+            texts = {cell: _ABSENT if cell is None else str(cell) for cell in set(cells)}
+            columns.append([texts[cell] for cell in cells])
         if any(reasons):
             below = _reasons_text(rows, mangled, width)
             stacks = columns[-len(numbers) + _STACK_NUMBER]
@@ -397,12 +399,11 @@ def rows_text(
                 stack if reason is None else reason[0]
                 for stack, reason in zip(stacks, reasons, strict=True)
             ]
-        columns.append(
-            [
-                f"{count}:{size or 0}" if count else "0"
-                for count, size in zip(params, sizes, strict=True)
-            ]
-        )
+        pairs = list(zip(params, sizes, strict=True))
+        shown = {
+            (count, size): f"{count}:{size or 0}" if count else "0" for count, size in set(pairs)
+        }
+        columns.append([shown[pair] for pair in pairs])
         if paths is not None:
             columns.append(paths)
         columns.append([_shown(name, mangled) for name in names])

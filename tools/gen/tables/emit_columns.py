@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from struct import calcsize
 from typing import Any
 
-from .layouts import symbol_offsets
+from .layouts import struct_format, symbol_offsets
 from .load import Tables
 
 FILE = Path("generated/python/cubinspec_generated/columns.py")
 _HEAD = '''\
 # Generated from {sources} by tools.gen; do not edit.
-"""Columns of the tables of attributes, relocation types and sections, by number or name.
+"""Columns of the tables of attributes, relocation types, sections and compatibility records.
 
 They say what the rows in ``tables`` say, as literals: the linker imports them at start-up.
 """
@@ -27,7 +28,7 @@ def emit_columns(tables: Tables) -> dict[Path, str]:
     """The one module."""
     sources = " and ".join(
         f"{tables[name].file.as_posix()} (sha256 {tables[name].digest})"
-        for name in ("eiattr", "relocations", "sections")
+        for name in ("eiattr", "relocations", "sections", "compat")
     )
     relocations = tables["relocations"].data
     types = relocations["relocations"]
@@ -67,10 +68,13 @@ def emit_columns(tables: Tables) -> dict[Path, str]:
             "Bytes that a type writes that always writes an address into whole bytes, and no more.",
         ),
         _mapping(
-            "KEEP",
-            "tuple[str, ...]",
-            {entry["type"]: kept[entry["keep"]] for entry in types if kept[entry["keep"]]},
-            "Kinds of targets for which a final link leaves the entry in the executable.",
+            "STAYING",
+            "tuple[int, ...]",
+            {
+                target: tuple(e["type"] for e in types if target in kept[e["keep"]])
+                for target in dict.fromkeys(t for targets in kept.values() for t in targets)
+            },
+            "By kind of target: types of entries that a final link leaves in the executable.",
         ),
         _mapping(
             "RETYPE",
@@ -86,6 +90,7 @@ def emit_columns(tables: Tables) -> dict[Path, str]:
         ),
     ]
     parts += _ranks(tables["sections"].data)
+    parts += _compat(tables["compat"].data)
     return {FILE: _HEAD.format(sources=sources) + "\n".join(parts)}
 
 
@@ -136,6 +141,50 @@ def _ranks(sections: Mapping[str, Any]) -> Iterator[str]:
             when,
             f"By word: types or beginnings of names that then have another rank, {about}.",
         )
+
+
+def _compat(compat: Mapping[str, Any]) -> Iterator[str]:
+    """How a linker merges the records of `.nv.compat`."""
+    entries = compat["attributes"]
+    formats = {
+        entry["code"]: struct_format(entry["layout"]["fields"])
+        for entry in entries
+        if "fields" in entry["layout"]
+    }
+    parts = {
+        entry["code"]: tuple((part["bit"], part["width"]) for part in field["bits"])
+        for entry in entries
+        for field in entry["layout"].get("fields", ())
+        if "bits" in field
+    }
+    yield _mapping(
+        "COMPAT_MERGE",
+        "str",
+        {entry["code"]: entry["merge"] for entry in entries},
+        "By code: the rule by which a linker merges the values of its inputs.",
+    )
+    yield _mapping(
+        "COMPAT_MISSING",
+        "int",
+        {entry["code"]: entry["missing"] for entry in entries if "missing" in entry},
+        "By code: the value that an input without the record stands for.",
+    )
+    yield _mapping(
+        "COMPAT_BYTES",
+        "int",
+        {code: calcsize(text) for code, text in formats.items()},
+        "By code: bytes of the value.",
+    )
+    yield _mapping(
+        "COMPAT_PARTS",
+        "tuple[tuple[int, int], ...]",
+        parts,
+        "By code: first bit and width of the parts of the value.",
+    )
+    for key, doc in (("leading", "start"), ("trailing", "end")):
+        codes = tuple(compat[key])
+        about = f"Codes of records that {doc} a linked section."
+        yield _constant(f"COMPAT_{key.upper()}", "tuple[int, ...]", codes, about)
 
 
 #: What a rank may be asked by.

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 
-from cubinspec.containers.host_names import Patterns, host_names
 from cubinspec.errors import CubinError
 from cubinspec.values import ValueObject
 from cubinspec_generated.codes import STB_LOCAL
@@ -19,6 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from cubinspec.containers.host_names import Patterns
     from cubinspec.containers.source import Source
     from cubinspec_writer.linker.model import Symbol
 
@@ -52,6 +52,8 @@ class HostObject(ValueObject):
 
 def read_host_object(source: Source, path: str) -> HostObject:
     """Reads the names in a host ELF file; a file that cannot be read counts as one without any."""
+    from cubinspec.containers.host_names import host_names
+
     try:
         names = host_names(source)
     except CubinError:
@@ -102,6 +104,8 @@ class KernelFilter:
 
 def named_by_options(kernels: Iterable[str]) -> KernelFilter:
     """The filter of `--kernels-used`: each text may stand anywhere in a name (rule V6)."""
+    from cubinspec.containers.host_names import Patterns
+
     patterns = Patterns(f"*{text}*" for text in kernels)
     return KernelFilter(patterns, patterns)
 
@@ -128,6 +132,8 @@ def named_by_host(objects: Iterable[HostObject], *, launches: bool = False) -> K
         is_named |= not host.system and bool(host.external or host.internal)
     if not is_named:
         return None
+    from cubinspec.containers.host_names import Patterns  # links of cubins alone need none
+
     return KernelFilter(Patterns(external), Patterns(internal), by_host=True, launches=launches)
 
 

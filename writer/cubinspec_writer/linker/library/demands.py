@@ -233,7 +233,7 @@ class Demands:
     Attributes:
         registers: largest register count at or below every function that a kernel reaches.
         stacks: largest sum of frames on any call path from a function; None with recursion.
-        syncs: the same of stacks of synchronisation; empty when no input has any.
+        syncs: the same of stacks of synchronisation; empty when all are.
         regions: largest stack of regions at or below a function; empty likewise.
     """
 
@@ -245,7 +245,9 @@ class Demands:
         self.components = graph.components(kernels)
         self.registers = self.largest(facts.registers)
         self.stacks: dict[Symbol, int | None] = self.deepest(facts.frame)
-        self.syncs: dict[Symbol, int | None] = self.deepest(facts.syncs) if facts.syncs else {}
+        self.syncs: dict[Symbol, int | None] = (
+            self.deepest(facts.syncs) if any(facts.syncs.values()) else {}
+        )
         self.regions: dict[Symbol, int] = self.largest(facts.regions) if facts.regions else {}
 
     def deepest(self, frame: dict[Symbol, int]) -> dict[Symbol, int | None]:
@@ -390,4 +392,4 @@ def renumbered(obj: InputObject, record: RawRecord) -> RawRecord | None:
         new = symbol.index if symbol is not None else 0
     if not new and record[1] not in PARAMETERS:
         return None
-    return record[:4] + words(new) + record[8:]
+    return record[:4] + new.to_bytes(4, "little") + record[8:]

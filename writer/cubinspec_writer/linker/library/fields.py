@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from cubinspec_generated import columns
 
 TYPE_CHECKING = False
@@ -28,10 +26,16 @@ class Action:
 CLEARING = frozenset(t for t, when in columns.APPLY.items() if when == "target_dropped")
 
 
-@cache
+#: The bit fields of types that were met; most links have few.
+_met: dict[int, tuple[Action, ...]] = {}
+
+
 def actions_of(r_type: int) -> tuple[Action, ...]:
-    """The bit fields that relocations of a type write; most links have few types."""
-    return tuple(Action(*row) for row in columns.ACTIONS.get(r_type, ()))
+    """The bit fields that relocations of a type write."""
+    found = _met.get(r_type)
+    if found is None:
+        found = _met[r_type] = tuple(Action(*row) for row in columns.ACTIONS.get(r_type, ()))
+    return found
 
 
 def is_clear(r_type: int) -> bool:

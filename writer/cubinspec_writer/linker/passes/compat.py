@@ -8,6 +8,7 @@ trailing codes. What other toolkits do is in their rows (rule K2).
 from __future__ import annotations
 
 from cubinspec.format.attributes import immediate, raw_record, split_records
+from cubinspec_generated import columns
 from cubinspec_generated.codes import (
     EICOMPAT_ATTR_CAN_FASTPATH_FINALIZE,
     EIFMT_BVAL,
@@ -15,7 +16,6 @@ from cubinspec_generated.codes import (
     EIFMT_SVAL,
     SHT_CUDA_COMPAT_INFO,
 )
-from cubinspec_generated.tables import compat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,13 +23,8 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.model import InputObject
     from cubinspec_writer.linker.state import Job, Sections
 
-#: Code -> value that an input without the record stands for.
-_MISSING = {
-    code: attribute.missing
-    for code, attribute in sorted(compat.ATTRIBUTES.items())
-    if attribute.missing is not None
-}
-_FORMATS = {"<B": EIFMT_BVAL, "<H": EIFMT_HVAL, "<BB": EIFMT_HVAL}
+#: Bytes of a value -> the format of its record; of others the value is the payload.
+_FORMATS = {1: EIFMT_BVAL, 2: EIFMT_HVAL}
 
 READS = "object.bound sections.fixed symbol.definition symbol.live"
 WRITES = "section.content"
@@ -41,7 +36,7 @@ def run(job: Job, objects: list[InputObject], sections: Sections) -> None:
     tables = [table for obj in objects if (table := _records(obj)) is not None]
     values: dict[int, list[int]] = {}
     merges = job.toolkit.merges
-    missing: dict[int, int | None] = dict(_MISSING)
+    missing: dict[int, int | None] = dict(columns.COMPAT_MISSING)
     for code, (_, own, _) in merges.items():
         missing[code] = own
     absent = sorted(code for code, value in missing.items() if value is not None)
@@ -53,9 +48,9 @@ def run(job: Job, objects: list[InputObject], sections: Sections) -> None:
         default = missing.get(code)
         found = (_value(table[code]) if code in table else default for table in tables)
         column += [value for value in found if value is not None]
-    trailing = [code for code in compat.TRAILING if code not in merges]
-    ends = (*compat.LEADING, *trailing)
-    order = (*compat.LEADING, *(c for c in values if c not in ends), *trailing)
+    trailing = [code for code in columns.COMPAT_TRAILING if code not in merges]
+    ends = (*columns.COMPAT_LEADING, *trailing)
+    order = (*columns.COMPAT_LEADING, *(c for c in values if c not in ends), *trailing)
     sections.fixed[".nv.compat"].content = b"".join(
         _encode(code, merged)
         for code in order
@@ -77,10 +72,8 @@ def _value(record: RawRecord) -> int:
 
 def _merge(job: Job, objects: list[InputObject], code: int, values: list[int]) -> int | None:
     """The merged value by the rule of the code; None when it is not written."""
-    attribute = compat.ATTRIBUTES.get(code)
-    rule, _, omits = job.toolkit.merges.get(
-        code, ("drop" if attribute is None else attribute.merge, None, False)
-    )
+    usual = columns.COMPAT_MERGE.get(code, "drop")
+    rule, _, omits = job.toolkit.merges.get(code, (usual, None, False))
     merged = _by_rule(job, objects, code, rule, values)
     return None if omits and not merged else merged
 
@@ -129,19 +122,18 @@ def _common_bits(values: list[int]) -> int:
 def _merge_parts(code: int, values: list[int]) -> int:
     """Each part is 0 when any input has 0, else the largest; other bits are those of the first."""
     merged = values[0]
-    ((_, parts),) = compat.ATTRIBUTES[code].layout.bits
-    for part in parts:
-        mask = (1 << part.width) - 1
-        found = [value >> part.bit & mask for value in values]
-        merged = merged & ~(mask << part.bit) | (0 if 0 in found else max(found)) << part.bit
+    for bit, width in columns.COMPAT_PARTS[code]:
+        mask = (1 << width) - 1
+        found = [value >> bit & mask for value in values]
+        merged = merged & ~(mask << bit) | (0 if 0 in found else max(found)) << bit
     return merged
 
 
 def _encode(code: int, value: int) -> RawRecord:
-    layout = compat.ATTRIBUTES[code].layout
-    if layout.kind == "struct":
-        return raw_record(EIFMT_SVAL, code, 0, value.to_bytes(8, "little"))
-    return raw_record(_FORMATS[layout.format], code, value)
+    size = columns.COMPAT_BYTES[code]
+    if size not in _FORMATS:
+        return raw_record(EIFMT_SVAL, code, 0, value.to_bytes(size, "little"))
+    return raw_record(_FORMATS[size], code, value)
 
 
 def _fast_path(objects: list[InputObject], unrestricted: int) -> int:

@@ -76,10 +76,7 @@ if TYPE_CHECKING:
 #: to it (tcgen05).
 _DRIVERS = "driver's"
 #: Kind of target -> types that stay with it.
-_STAYING = {
-    kind: frozenset(t for t, kinds in columns.KEEP.items() if kind in kinds)
-    for kind in {kind for kinds in columns.KEEP.values() for kind in kinds}
-}
+_STAYING = {kind: frozenset(types) for kind, types in columns.STAYING.items()}
 
 READS = (
     "handles.slots relocations.resolved relocations.sections section.flags section.info_section "
@@ -112,11 +109,14 @@ def run(
     stays: dict[Symbol, Container[int]] = {}
     #: Types that stay as they are where they name a linked function, the most frequent case.
     of_functions = _STAYING["function"] - retype.keys() - CLEARING if final else frozenset()
-    for section in [s for s in relocations.sections.values() if s.relocs]:
+    for section in relocations.sections.values():
+        if not section.relocs:
+            continue
         target = section.info_section
         assert target is not None
         kept: list[Reloc] = []
         resolved: list[Reloc] = []
+        farthest = max([reloc.offset for reloc in section.relocs])
         for reloc in section.relocs:
             r_type, symbol = reloc.r_type, reloc.symbol
             if r_type in of_functions and symbol.kind == STT_FUNC and symbol.definition is not None:
@@ -138,8 +138,8 @@ def run(
             else:
                 resolved.append(reloc)
         section.relocs = kept
-        if unified.mismatch is None:
-            _check_places(job, diagnostics, target, kept, resolved)
+        if farthest >= len(target.content):
+            _check_places(job, diagnostics, unified, target, kept, resolved)
         if not resolved:
             continue
         # Mercury code is packed: `capsule` writes the values there.
@@ -149,6 +149,11 @@ def run(
         if target in relocations.resolved:
             listing = relocations.resolved[target].relocs
             listing += [r for r in resolved if _is_listed(job, shared, target, r)]
+    _close_lists(relocations)
+
+
+def _close_lists(relocations: Relocations) -> None:
+    """Leave out what has no rows, and sort what `--preserve-relocs` lists."""
     for section in relocations.sections.values():
         section.emitted = bool(section.relocs)
     for section in relocations.resolved.values():
@@ -159,6 +164,7 @@ def run(
 def _check_places(
     job: Job,
     diagnostics: Diagnostics,
+    unified: Unified,
     target: OutSection,
     kept: list[Reloc],
     resolved: list[Reloc],
@@ -168,6 +174,8 @@ def _check_places(
     Raises:
         LinkError: there is one.
     """
+    if unified.mismatch is not None:
+        return  # the link fails for that
     if job.family.keeps_symbols and target.flags & SHF_EXECINSTR:
         return  # places in Mercury code are not those of its bytes
     size = len(target.content)

@@ -124,7 +124,8 @@ def run(
         stubs = collect_stubs(
             diagnostics, sections, unified, attributes, collected, demands, is_alone=is_alone
         )
-    write_functions(job, handles, collected, demands, takers, unsaid)
+    has_counts = any(obj.barriers for obj in objects)
+    write_functions(job, handles, collected, demands, takers, unsaid, has_counts=has_counts)
     if stubs is not None:
         stubs.write(mercury_sections)
 

@@ -254,7 +254,7 @@ def _decide(
     is_settled = True
     for record in records:
         code = record[1]
-        if code not in _DECIDED:
+        if code not in _DECIDED or (code in PARAMETERS and record[4:8] == _NO_SYMBOL):
             if len(record) > _HEAD or record[0] != EIFMT_SVAL:
                 done.append(record)
             continue
@@ -304,23 +304,22 @@ def _stated(
 
     Rules G1, G2, G5.
     """
-    code, obj = record[1], _input_of(function)
+    code = record[1]
     if record[0] != EIFMT_SVAL or is_empty(record):
         return None if is_empty(record) else record
     if code in SYNCS:
         attributes.stated.append((code, function, word(record, 0)))
         return record
-    if code in PARAMETERS and record[4:8] == _NO_SYMBOL:
-        return record
-    number = word(record, 0)
-    symbol = obj.bound[number] if number < len(obj.symbols) else None
-    if symbol is not None and code in _OF_PROGRAM:
-        value = word(record, 1)
-        attributes.stated.append((code, symbol, value))
-    if code == EIATTR_LOAD_CACHE_REQUEST:
-        return None
-    if code == EIATTR_MAX_STACK_SIZE and not job.options.relocatable:
-        return None
+    obj = _input_of(function)
+    if code in _OF_PROGRAM:
+        number = word(record, 0)
+        symbol = obj.bound[number] if number < len(obj.symbols) else None
+        if symbol is not None:
+            attributes.stated.append((code, symbol, word(record, 1)))
+        if code == EIATTR_LOAD_CACHE_REQUEST:
+            return None
+        if code == EIATTR_MAX_STACK_SIZE and not job.options.relocatable:
+            return None
     return renumbered(obj, record)
 
 
@@ -331,6 +330,8 @@ def write_functions(
     demands: Demands | None,
     kernels: list[Symbol],
     unsaid: set[Symbol],
+    *,
+    has_counts: bool,
 ) -> None:
     """Open masks of kernels, and add what comes behind all else; then write.
 
@@ -338,8 +339,10 @@ def write_functions(
         demands: None with `-r`, where no kernel takes anything over.
         kernels: those that take records over.
         unsaid: functions of which no input says a mask.
+        has_counts: flags of some code tell numbers of barriers.
     """
     infos, added = collected.sections, collected.added
+    takers = set(kernels)
     opened = _reach_unknown_masks(kernels, demands, infos, unsaid) if demands else set()
     for function, section in infos.items():
         if function in opened and function not in unsaid:
@@ -349,7 +352,8 @@ def write_functions(
         if function in handles.kernels:
             codes_of_banks = (EIATTR_BINDLESS_TEXTURE_BANK, EIATTR_BINDLESS_SURFACE_BANK)
             section.records += [raw_record(EIFMT_BVAL, code, 0) for code in codes_of_banks]
-        _add_barriers(job, function, section, demands if function in kernels else None)
+        if has_counts:
+            _add_barriers(job, function, section, demands if function in takers else None)
         section.content = b"".join(section.records)
 
 

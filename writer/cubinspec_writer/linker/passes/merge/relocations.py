@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cubinspec.format.sections import CONSTANT_BANK_TYPES
 from cubinspec_generated.codes import (
+    SHF_EXECINSTR,
     SHN_UNDEF,
     SHT_CUDA_CALLGRAPH,
     SHT_CUDA_CAPMERC,
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
 
     from cubinspec_writer.linker.diagnostics import Diagnostics
     from cubinspec_writer.linker.inputs.rows import InReloc, InRelocs
-    from cubinspec_writer.linker.model import InputObject
 
 #: Types of sections that have no relocations (rules M16, E2).
 _NEVER_RELOCATED = frozenset(
@@ -85,8 +85,18 @@ def merge_relocations(one: OneInput, relocs: InRelocs, diagnostics: Diagnostics)
     if one.obj.sections[relocs.target].sh_type in _NEVER_RELOCATED:
         raise diagnostics.fatal("Internal error: unexpected reloc section")
     place = one.obj.placed[relocs.target] or one.duplicate_places.get(relocs.target)
-    if place is not None:
-        _Relocations(one, relocs, *place).run()
+    if place is None:
+        return
+    target, base = place
+    if target.flags & SHF_EXECINSTR and target.name not in TABLES_OF_CODE:
+        options = one.job.options
+        if not (base or one.cut or options.preserve_relocs or options.relocatable):
+            # The most frequent case: code whose relocations stay as they are.
+            symbols = _unchanged_symbols(one, relocs, ())
+            if symbols is not None:
+                _RelocNames(one, relocs, target).add_all(symbols)
+                return
+    _Relocations(one, relocs, target, base).run()
 
 
 class _Relocations:
@@ -131,7 +141,7 @@ class _Relocations:
         self.cut = one.cut.get(relocs.target)
         self.is_staged = not target.emitted and target in one.sections.staging
         self.is_bank = target.sh_type in CONSTANT_BANK_TYPES and not target.owner
-        self.names = _RelocNames(one, obj, relocs, target)
+        self.names = _RelocNames(one, relocs, target)
         # Initial values that only repeat a weak variable point nowhere (rule W13).
         is_initial = target.sh_type == SHT_CUDA_GLOBAL_INIT
         self.repeats = obj.repeats.get(relocs.target, ()) if is_initial else ()
@@ -144,7 +154,7 @@ class _Relocations:
         one, relocs, names, base = self.one, self.relocs, self.names, self.base
         counted = one.job.options.preserve_relocs or one.job.options.relocatable
         if len(relocs.rows) >= _MANY and not (self.is_odd or base or counted):
-            symbols = self._unchanged_symbols()
+            symbols = _unchanged_symbols(one, relocs, self.foreign)
             if symbols is not None:
                 names.add_all(symbols)
                 return
@@ -219,22 +229,29 @@ class _Relocations:
             return None
         return offset, symbol, addend
 
-    def _unchanged_symbols(self) -> dict[int, Symbol] | None:
-        """What the rows name, by symbol number, if all of it is linked as it stands here."""
-        obj, bound, foreign = self.obj, self.obj.bound, self.foreign
-        known: dict[int, Symbol] = {}
-        for index in {row[2] for row in self.relocs.rows}:
-            symbol = bound[index]
-            if symbol is None and obj.symbols[index].kind == STT_SECTION:
-                symbol, shift = reloc_symbol(self.one, index, foreign)
-                if shift:
-                    return None
-            if symbol is None or not symbol.live or symbol.replaced:
+
+def _unchanged_symbols(
+    one: OneInput, relocs: InRelocs, foreign: Collection[int]
+) -> dict[int, Symbol] | None:
+    """What the rows name, by symbol number, if all of it is linked as it stands here.
+
+    Args:
+        foreign: code sections that the target must not describe.
+    """
+    obj, bound = one.obj, one.obj.bound
+    known: dict[int, Symbol] = {}
+    for index in {row[2] for row in relocs.rows}:
+        symbol = bound[index]
+        if symbol is None and obj.symbols[index].kind == STT_SECTION:
+            symbol, shift = reloc_symbol(one, index, foreign)
+            if shift:
                 return None
-            if foreign and obj.symbols[index].shndx in foreign:
-                return None
-            known[index] = symbol
-        return known
+        if symbol is None or not symbol.live or symbol.replaced:
+            return None
+        if foreign and obj.symbols[index].shndx in foreign:
+            return None
+        known[index] = symbol
+    return known
 
 
 def is_outdone(one: OneInput, index: int) -> bool:
@@ -290,11 +307,9 @@ class _RelocNames:
         "without_rel",
     )
 
-    def __init__(
-        self, one: OneInput, obj: InputObject, relocs: InRelocs, target: OutSection
-    ) -> None:
+    def __init__(self, one: OneInput, relocs: InRelocs, target: OutSection) -> None:
         self.maker = one.maker
-        self.obj = obj
+        self.obj = one.obj
         self.relocs = relocs
         self.target = target
         self.section = one.maker.reloc_section(target, relocs.is_rela)
