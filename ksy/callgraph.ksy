@@ -1,6 +1,7 @@
 meta:
   id: callgraph
   title: Call graph section of a CUDA device binary
+  application: NVIDIA CUDA
   file-extension:
     - cubin
   tags:
@@ -44,6 +45,7 @@ seq:
 types:
   callgraph_entry:
     doc: One pair of words.
+    -webide-representation: 'part {part:dec}: {symbol:dec}, {target:dec}'
     params:
       - id: names
         type: string_pool

@@ -1,6 +1,7 @@
 meta:
   id: capmerc
   title: Mercury capsule of a CUDA function
+  application: NVIDIA CUDA
   file-extension:
     - cubin
   tags:
@@ -80,6 +81,7 @@ instances:
 types:
   capsule_header:
     doc: Fixed start of the section.
+    -webide-representation: 'section {text_section:dec}, {num_items:dec} items'
     seq:
       - id: text_section
         type: u4
@@ -92,6 +94,7 @@ types:
         doc: Number of items, one or more machine instructions each.
   unmarked_capsule_header:
     doc: Fixed start of the section in CUDA 12.8.
+    -webide-representation: 'code in section {text_section:dec}'
     seq:
       - id: text_section
         type: u4
@@ -101,6 +104,7 @@ types:
         doc: Number of items in bits 0 to 29; bit 30 is set, bit 31 is clear.
   record:
     doc: One Mercury instruction, or a number of machine instructions.
+    -webide-representation: 'head {head:dec}, for {num_instructions:dec}'
     seq:
       - id: head
         type: u1

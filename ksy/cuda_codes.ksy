@@ -2,6 +2,7 @@
 meta:
   id: cuda_codes
   title: Codes of NVIDIA CUDA device binaries
+  application: NVIDIA CUDA
   tags:
     - executable
     - gpu

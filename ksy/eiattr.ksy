@@ -1,6 +1,7 @@
 meta:
   id: eiattr
   title: Attribute sections of a CUDA device binary
+  application: NVIDIA CUDA
   file-extension:
     - cubin
   tags:
@@ -35,6 +36,7 @@ seq:
 types:
   info_record:
     doc: One attribute.
+    -webide-representation: '{code} {value:dec} {payload}'
     seq:
       - id: format
         type: u1
@@ -164,6 +166,7 @@ types:
   # <generated: types>
   dim3:
     doc: Sizes in three dimensions.
+    -webide-representation: '{x:dec} {y:dec} {z:dec}'
     seq:
       - id: x
         type: u4
@@ -183,6 +186,7 @@ types:
     doc: |
       One kernel parameter. The records of a kernel stand in descending order of
       `ordinal`.
+    -webide-representation: '{index:dec} {ordinal:dec} {offset:dec}'
     seq:
       - id: index
         type: u4
@@ -202,6 +206,7 @@ types:
         doc: Empty in files seen.
   kparam_bits:
     doc: Size and place of a kernel parameter.
+    -webide-representation: '{log_alignment:dec} {space:dec}'
     seq:
       - id: log_alignment
         type: b8
@@ -223,6 +228,7 @@ types:
   kparam_info_v2:
     -orig-id: EIATTR_KPARAM_INFO_V2
     doc: One kernel parameter in the form for sizes above 16383 bytes.
+    -webide-representation: '{index:dec} {ordinal:dec} {offset:dec}'
     seq:
       - id: index
         type: u4
@@ -242,6 +248,7 @@ types:
         doc: Empty in files seen.
   kparam_bits_v2:
     doc: Size and place of a kernel parameter, second form.
+    -webide-representation: '{len_parameter:dec} {log_alignment:dec}'
     seq:
       - id: len_parameter
         -orig-id: size
@@ -259,6 +266,7 @@ types:
   param_cbank:
     -orig-id: EIATTR_PARAM_CBANK
     doc: Where the parameters of a kernel are in its constant bank.
+    -webide-representation: '{section_symbol:dec} {ofs_parameters:dec}'
     seq:
       - id: section_symbol
         type: u4
@@ -277,6 +285,7 @@ types:
     doc: |
       A number that belongs to one symbol: a function, or a texture, surface or
       sampler.
+    -webide-representation: '{symbol:dec} {number:dec}'
     seq:
       - id: symbol
         type: u4
@@ -291,6 +300,7 @@ types:
   shared_scratch:
     -orig-id: EIATTR_SHARED_SCRATCH
     doc: Scratch window in shared memory.
+    -webide-representation: '{ofs_window:dec} {len_window:dec}'
     seq:
       - id: ofs_window
         type: u4
@@ -305,6 +315,7 @@ types:
   image_size:
     -orig-id: EIATTR_IMAGE_SIZE
     doc: Size of a texture or surface that its declaration gives.
+    -webide-representation: '{image:dec} {width:dec} {height:dec}'
     seq:
       - id: image
         type: u4
@@ -325,6 +336,7 @@ types:
   sampler_init:
     -orig-id: EIATTR_SAMPLER_INIT
     doc: State of a sampler that its declaration gives.
+    -webide-representation: '{sampler:dec} {addr_mode_0} {addr_mode_1}'
     seq:
       - id: sampler
         type: u4
@@ -352,6 +364,7 @@ types:
   statistics:
     -orig-id: EIATTR_STATISTICS
     doc: Numbers of the compiler about a function, as cuobjdump prints them.
+    -webide-representation: '{num_instructions:dec} {num_loops:dec}'
     seq:
       - id: num_instructions
         type: u4
@@ -407,6 +420,7 @@ types:
         doc: Bytes after the sixteen words.
   single_word:
     doc: A payload of one word.
+    -webide-representation: '{number:dec}'
     seq:
       - id: number
         type: u4
@@ -420,6 +434,7 @@ types:
   query_numattrib:
     -orig-id: EIATTR_QUERY_NUMATTRIB
     doc: Numbers of query attributes, as cuobjdump prints them.
+    -webide-representation: '{num_tex_unified:dec} {num_tex_independent:dec}'
     seq:
       - id: num_tex_unified
         type: u1
@@ -476,6 +491,7 @@ types:
         doc: Bytes after the last whole word; empty in files seen.
   coop_group_mask:
     doc: Register that holds the mask of threads of one instruction.
+    -webide-representation: '{register_number:dec} {register_class:dec}'
     seq:
       - id: register_number
         type: b24
@@ -499,6 +515,7 @@ types:
         doc: Bytes after the last whole entry; empty in files seen.
   register_map_entry:
     doc: Register used by one instruction.
+    -webide-representation: '{ofs_instruction:dec} {register_number:dec}'
     seq:
       - id: ofs_instruction
         type: u4
@@ -524,6 +541,7 @@ types:
         doc: Bytes after the last whole entry; empty in files seen.
   instruction_register:
     doc: Register used by one instruction.
+    -webide-representation: '{ofs_instruction:dec} {kind:dec}'
     seq:
       - id: ofs_instruction
         type: u4
@@ -550,6 +568,7 @@ types:
         doc: One entry per branch.
   indirect_branch:
     doc: Targets of one indirect branch.
+    -webide-representation: '{ofs_branch:dec} {kind} {num_targets:dec}'
     seq:
       - id: ofs_branch
         type: u4
@@ -587,6 +606,7 @@ types:
         doc: Bytes after the last whole entry; empty in files seen.
   mbarrier_entry:
     doc: One instruction that works on an mbarrier.
+    -webide-representation: '{ofs_instruction:dec} {address_register:dec}'
     seq:
       - id: ofs_instruction
         type: u4
@@ -611,6 +631,7 @@ types:
         doc: 0 in files seen.
   mbarrier_operation:
     doc: Kind of an mbarrier instruction, and how far mbarriers are apart.
+    -webide-representation: '{kind} {stride}'
     seq:
       - id: kind
         type: b4
@@ -638,6 +659,7 @@ types:
         doc: Bytes after the last whole entry.
   coroutine_entry:
     doc: One resume point, a pair as cuobjdump prints it.
+    -webide-representation: '{resume_id:dec} {ofs_instruction:dec}'
     seq:
       - id: resume_id
         type: u4
@@ -660,6 +682,7 @@ types:
         doc: Bytes after the last whole entry.
   perf_stats_entry:
     doc: Estimate for one number of registers, as cuobjdump prints it.
+    -webide-representation: '{num_registers:dec} {statistic:dec}'
     seq:
       - id: num_registers
         type: u4
@@ -685,6 +708,7 @@ types:
         doc: Bytes after the last whole entry; empty in files seen.
   unused_load_entry:
     doc: One load instruction.
+    -webide-representation: '{ofs_instruction:dec} {used_bytes:dec}'
     seq:
       - id: ofs_instruction
         type: u4
@@ -716,6 +740,7 @@ types:
         doc: One after the other.
   annotation:
     doc: One note.
+    -webide-representation: '{kind} {ofs_instruction:dec} {len_text:dec}'
     seq:
       - id: kind
         type: u4
@@ -778,6 +803,7 @@ types:
   instruction_table:
     -orig-id: EIATTR_INSTR_OFFSETS
     doc: Places of instructions of a kind that the payload names.
+    -webide-representation: '{kind}'
     seq:
       - id: kind
         type: u4
@@ -795,6 +821,7 @@ types:
   image_offset_table:
     -orig-id: EIATTR_BINDLESS_IMAGE_OFFSETS
     doc: Places where the handle of a texture or surface is used.
+    -webide-representation: '{image:dec}'
     seq:
       - id: image
         type: u4
@@ -823,6 +850,7 @@ types:
         doc: Bytes after the last whole entry.
   fallback_entry:
     doc: One system call.
+    -webide-representation: '{syscall:dec} {fallback:dec}'
     seq:
       - id: syscall
         type: u4

@@ -1,11 +1,11 @@
 meta:
   id: elf_cuda
   title: CUDA device binary (cubin)
+  application: NVIDIA CUDA
   file-extension:
     - cubin
   xref:
     justsolve: CUDA
-    wikidata: Q1343830
   tags:
     - executable
     - gpu
@@ -219,6 +219,8 @@ types:
   elf_ident:
     -orig-id: e_ident
     doc: Identification bytes of an ELF file.
+    doc-ref: https://refspecs.linuxfoundation.org/elf/gabi4+/ch4.eheader.html
+    -webide-representation: 'class {ei_class:dec}, OSABI {ei_osabi:dec}'
     seq:
       - id: ei_magic
         contents: [0x7f, ELF]
@@ -250,6 +252,8 @@ types:
     doc: |
       ELF header after the identification, 48 bytes of an ELF64 file and 36 of
       an ELF32 file.
+    doc-ref: https://refspecs.linuxfoundation.org/elf/gabi4+/ch4.eheader.html
+    -webide-representation: '{e_type}, {e_shnum:dec} sections'
     params:
       - id: is_64
         type: bool
@@ -344,6 +348,8 @@ types:
   e_flags_abi_7:
     -orig-id: e_flags
     doc: '`e_flags` of files with OSABI 0x33.'
+    doc-ref: https://docs.nvidia.com/cuda/cuda-binary-utilities/
+    -webide-representation: 'sm_{sm:dec} {this:flags}'
     seq:
       - id: sm
         type: b8
@@ -380,6 +386,8 @@ types:
   e_flags_abi_8:
     -orig-id: e_flags
     doc: '`e_flags` of files with OSABI 0x41.'
+    doc-ref: https://docs.nvidia.com/cuda/cuda-binary-utilities/
+    -webide-representation: 'sm_{sm:dec} {this:flags}'
     seq:
       - id: is_mercury
         type: b1
@@ -412,6 +420,8 @@ types:
     doc: |
       One program header, 56 bytes in an ELF64 file and 32 in an ELF32 file,
       where `p_flags` stands behind the sizes.
+    doc-ref: https://refspecs.linuxfoundation.org/elf/gabi4+/ch5.pheader.html
+    -webide-representation: '{p_type} at {p_offset:dec}, {p_filesz:dec} bytes'
     params:
       - id: is_64
         type: bool
@@ -517,6 +527,8 @@ types:
     -orig-id: Elf64_Shdr
     doc: |
       One section header, 64 bytes in an ELF64 file and 40 in an ELF32 file.
+    doc-ref: https://refspecs.linuxfoundation.org/elf/gabi4+/ch4.sheader.html
+    -webide-representation: '{sh_type} at {sh_offset:dec}, {sh_size:dec} bytes'
     params:
       - id: is_64
         type: bool

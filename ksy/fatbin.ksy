@@ -1,6 +1,7 @@
 meta:
   id: fatbin
   title: CUDA fat binary
+  application: NVIDIA CUDA
   file-extension:
     - fatbin
   tags:
@@ -32,6 +33,7 @@ seq:
 types:
   fat_block:
     doc: A container, a wrapper or a gap between them.
+    -webide-representation: '{content}'
     seq:
       - id: magic
         type: u4
@@ -55,6 +57,7 @@ types:
         doc: 1 container, 2 wrapper, 0 filler, 3 anything else.
   container:
     doc: A container after its magic.
+    -webide-representation: '{head.len_entries:dec} bytes of entries'
     seq:
       - id: head
         type: container_head
@@ -78,6 +81,7 @@ types:
         doc: The images.
   container_head:
     doc: Version and size of a container.
+    -webide-representation: '{len_entries:dec} bytes of entries'
     seq:
       - id: version
         type: u2
@@ -97,6 +101,7 @@ types:
         doc: In the order given to fatbinary.
   entry:
     doc: One image.
+    -webide-representation: '{head}'
     seq:
       - id: head
         type: entry_head
@@ -145,6 +150,7 @@ types:
         doc: How to read the payload.
   entry_head:
     doc: Fixed part of the header of an entry, 64 bytes.
+    -webide-representation: '{kind} for sm_{sm:dec}, {len_payload:dec} bytes'
     seq:
       - id: kind
         type: u2
@@ -195,6 +201,7 @@ types:
         doc: Size of the image when the payload is compressed, else 0.
   entry_flags:
     doc: Compression and kind of target.
+    -webide-representation: '{this:flags}'
     seq:
       - id: is_64_bit
         type: b1
@@ -304,6 +311,7 @@ types:
         doc: True when the copy lies inside the header, after the extension.
   extension_head:
     doc: Place and size of the data of an extension.
+    -webide-representation: '{len_data:dec} bytes at {ofs_data:dec}'
     seq:
       - id: ofs_data
         type: u4
@@ -342,6 +350,7 @@ types:
       Wrapper of a container in the host section `.nvFatBinSegment`, after its
       magic. In an object file each pointer has a relocation; a linked file has
       the address in place, or 0 and the address in a dynamic relocation.
+    -webide-representation: '{version}'
     seq:
       - id: version
         type: u4

@@ -1,6 +1,7 @@
 meta:
   id: mercury
   title: Tables of the Mercury half of a CUDA device binary
+  application: NVIDIA CUDA
   file-extension:
     - cubin
   tags:

@@ -1,6 +1,7 @@
 meta:
   id: note_nv
   title: Notes of a CUDA device binary
+  application: NVIDIA CUDA
   file-extension:
     - cubin
   tags:
@@ -27,6 +28,7 @@ seq:
 types:
   note:
     doc: One note.
+    -webide-representation: '{owner:str} {header.note_type}: {description}'
     seq:
       - id: header
         type: note_header
@@ -74,6 +76,8 @@ types:
   note_header:
     -orig-id: Elf64_Nhdr
     doc: First words of a note.
+    doc-ref: https://refspecs.linuxfoundation.org/elf/gabi4+/ch5.pheader.html
+    -webide-representation: '{note_type}, {len_description:dec} bytes'
     seq:
       - id: len_owner
         -orig-id: n_namesz
@@ -90,6 +94,7 @@ types:
         doc: What the description holds.
   cuinfo:
     doc: Description of `.note.nv.cuinfo`.
+    -webide-representation: 'sm {virtual_sm:dec}, toolkit {toolkit_version:dec}'
     seq:
       - id: note_version
         type: u2
@@ -105,6 +110,7 @@ types:
         doc: Always 0.
   cuver:
     doc: Description of `.note.nv.cuver`.
+    -webide-representation: 'virtual sm {virtual_sm:dec}'
     seq:
       - id: note_version
         type: u2
@@ -120,6 +126,7 @@ types:
         doc: 1; 0 in a few files.
   tkinfo:
     doc: Description of `.note.nv.tkinfo`.
+    -webide-representation: '{tool_name:str} {tool_arguments:str}'
     seq:
       - id: head
         type: tkinfo_head
@@ -142,6 +149,7 @@ types:
         type: strz
         eos-error: false
         if: head.ofs_tool_name.as<s8> < pool._io.size
+        -webide-parse-mode: eager
         doc: "`ptxas`, `nvlink` and the like."
       tool_version:
         io: pool._io
@@ -163,9 +171,11 @@ types:
         type: strz
         eos-error: false
         if: head.ofs_arguments.as<s8> < pool._io.size
+        -webide-parse-mode: eager
         doc: Options the tool was called with.
   tkinfo_head:
     doc: Fixed part of a tkinfo description.
+    -webide-representation: 'version {note_version:dec}'
     seq:
       - id: note_version
         type: u4

@@ -1,6 +1,7 @@
 meta:
   id: nv_debug
   title: NVIDIA's debug sections of a CUDA device binary
+  application: NVIDIA CUDA
   file-extension:
     - cubin
   tags:
@@ -66,6 +67,7 @@ types:
         doc: One per compilation unit; nvlink puts them behind each other.
   line_unit:
     doc: One DWARF line table.
+    -webide-representation: '{len_unit:dec} bytes'
     seq:
       - id: len_unit
         -orig-id: unit_length
@@ -80,6 +82,7 @@ types:
         doc: Header and program.
   line_unit_body:
     doc: Header and program of a line table.
+    -webide-representation: 'version {version:dec}'
     seq:
       - id: version
         type: u2
@@ -112,6 +115,7 @@ types:
         doc: The table has the layout of DWARF 2 to 4.
   line_header:
     doc: Parameters of a line program.
+    -webide-representation: '{len_instruction:dec} bytes per step'
     params:
       - id: version
         type: u2
@@ -175,6 +179,7 @@ types:
         doc: Bytes after the list of files; empty in files seen.
   file_entry:
     doc: One source file.
+    -webide-representation: '{name:str}'
     seq:
       - id: name
         type: strz
@@ -198,6 +203,7 @@ types:
         doc: True for the entry that ends the list.
   line_operation:
     doc: One operation of a line program.
+    -webide-representation: 'code {code:dec}'
     params:
       - id: first_special
         type: u1
@@ -239,6 +245,7 @@ types:
         doc: Number of operands of the code.
   extended_operation:
     doc: Operation with a size.
+    -webide-representation: '{body}'
     seq:
       - id: len_body
         type: leb128
@@ -254,6 +261,7 @@ types:
     doc: |
       Code and operands of an operation with a size. The operands of codes
       that are not known are kept as bytes.
+    -webide-representation: '{code}'
     seq:
       - id: code
         type: u1
@@ -292,6 +300,7 @@ types:
     doc: |
       Number in groups of seven bits, lowest first; the top bit of a byte says
       that another follows.
+    -webide-representation: '{number:dec}'
     seq:
       - id: groups
         type: u1
@@ -321,6 +330,7 @@ types:
         doc: One per function.
   register_table:
     doc: Places of the PTX registers of one function.
+    -webide-representation: '{name:str}, {num_places:dec} places'
     seq:
       - id: name
         type: strz
@@ -339,6 +349,7 @@ types:
         doc: One per register and range of code.
   register_place:
     doc: Where a PTX register is in a range of the code.
+    -webide-representation: '{ptx_register:str} in {location}'
     seq:
       - id: part
         type: u4
@@ -360,6 +371,7 @@ types:
         doc: Byte offset in the code where the place stops to be valid.
   register_location:
     doc: A register of the machine.
+    -webide-representation: '{number:dec} {register_class}'
     seq:
       - id: number
         type: b24
@@ -377,6 +389,7 @@ types:
         doc: One per function, in the order of `register_tables`.
   register_type_table:
     doc: Types of the PTX registers of one function.
+    -webide-representation: '{name:str}, {num_types:dec} types'
     seq:
       - id: name
         type: strz

@@ -1,6 +1,7 @@
 meta:
   id: prototype
   title: Function prototype section of a CUDA device binary
+  application: NVIDIA CUDA
   file-extension:
     - cubin
   tags:
@@ -35,6 +36,7 @@ seq:
 types:
   prototype_entry:
     doc: Signature of one function.
+    -webide-representation: '{symbol:dec} {signature:str}'
     params:
       - id: names
         type: string_pool
@@ -53,4 +55,5 @@ types:
         type: strz
         eos-error: false
         if: ofs_signature.as<s8> < names._io.size
+        -webide-parse-mode: eager
         doc: Signature, written as in `callgraph`.

@@ -1,6 +1,7 @@
 meta:
   id: rel_action
   title: Relocation actions of a CUDA device binary
+  application: NVIDIA CUDA
   file-extension:
     - cubin
   tags:
@@ -32,6 +33,7 @@ seq:
 types:
   rel_action_header:
     doc: Start of the section.
+    -webide-representation: 'from type {base_type:dec}'
     seq:
       - id: base_type
         type: u4
@@ -43,6 +45,7 @@ types:
     doc: |
       How one relocation type changes the code: up to two bit fields of the
       value go to bit positions counted from `r_offset`.
+    -webide-representation: '{symbol_kind}'
     seq:
       - id: symbol_kind
         type: u1

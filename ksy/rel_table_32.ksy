@@ -1,6 +1,7 @@
 meta:
   id: rel_table_32
   title: Relocations without addend, ELF32
+  application: NVIDIA CUDA
   file-extension:
     - cubin
   xref:
@@ -31,6 +32,8 @@ types:
   rel_32:
     -orig-id: Elf32_Rel
     doc: One relocation without addend of an ELF32 file, 8 bytes.
+    doc-ref: https://refspecs.linuxfoundation.org/elf/gabi4+/ch4.reloc.html
+    -webide-representation: '{r_info} at {r_offset:dec}'
     seq:
       - id: r_offset
         type: u4

@@ -1,6 +1,7 @@
 meta:
   id: rel_table_64
   title: Relocations without addend, ELF64
+  application: NVIDIA CUDA
   file-extension:
     - cubin
   xref:
@@ -34,6 +35,8 @@ types:
       One relocation without addend, 16 bytes. nvlink takes the addend from
       the field that is relocated. The two halves of `r_info` are read as
       fields of their own.
+    doc-ref: https://refspecs.linuxfoundation.org/elf/gabi4+/ch4.reloc.html
+    -webide-representation: '{r_type} of {r_sym:dec} at {r_offset:dec}'
     seq:
       - id: r_offset
         type: u8

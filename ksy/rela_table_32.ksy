@@ -1,6 +1,7 @@
 meta:
   id: rela_table_32
   title: Relocations with addend, ELF32
+  application: NVIDIA CUDA
   file-extension:
     - cubin
   xref:
@@ -31,6 +32,8 @@ types:
   rela_32:
     -orig-id: Elf32_Rela
     doc: One relocation with addend of an ELF32 file, 12 bytes.
+    doc-ref: https://refspecs.linuxfoundation.org/elf/gabi4+/ch4.reloc.html
+    -webide-representation: '{r_info} at {r_offset:dec}'
     seq:
       - id: r_offset
         type: u4

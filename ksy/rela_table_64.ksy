@@ -1,6 +1,7 @@
 meta:
   id: rela_table_64
   title: Relocations with addend, ELF64
+  application: NVIDIA CUDA
   file-extension:
     - cubin
   xref:
@@ -35,6 +36,8 @@ types:
     doc: |
       One relocation with addend, 24 bytes. The two halves of `r_info` are
       read as fields of their own.
+    doc-ref: https://refspecs.linuxfoundation.org/elf/gabi4+/ch4.reloc.html
+    -webide-representation: '{r_type} of {r_sym:dec} at {r_offset:dec}'
     seq:
       - id: r_offset
         type: u8

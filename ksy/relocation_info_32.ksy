@@ -1,6 +1,7 @@
 meta:
   id: relocation_info_32
   title: Type and symbol of an ELF32 relocation
+  application: NVIDIA CUDA
   file-extension:
     - cubin
   xref:
@@ -18,6 +19,7 @@ meta:
 -orig-id: r_info
 doc: Type and symbol of a relocation of an ELF32 file.
 doc-ref: https://refspecs.linuxfoundation.org/elf/gabi4+/ch4.intro.html
+-webide-representation: '{r_type} of {r_sym:dec}'
 seq:
   - id: r_type
     -orig-id: ELF32_R_TYPE

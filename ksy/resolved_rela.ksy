@@ -1,6 +1,7 @@
 meta:
   id: resolved_rela
   title: Resolved relocations of a CUDA device binary
+  application: NVIDIA CUDA
   file-extension:
     - cubin
   tags:

@@ -1,6 +1,7 @@
 meta:
   id: shndx_table
   title: Extended section indices of symbols
+  application: NVIDIA CUDA
   file-extension:
     - cubin
   xref:

@@ -1,6 +1,7 @@
 meta:
   id: string_pool
   title: Bytes of a string table, to look strings up
+  application: NVIDIA CUDA
   file-extension:
     - cubin
   xref:

@@ -1,6 +1,7 @@
 meta:
   id: string_table
   title: Strings of a CUDA device binary
+  application: NVIDIA CUDA
   file-extension:
     - cubin
   xref:

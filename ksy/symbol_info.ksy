@@ -1,6 +1,7 @@
 meta:
   id: symbol_info
   title: Type and binding of a symbol
+  application: NVIDIA CUDA
   file-extension:
     - cubin
   xref:
@@ -18,6 +19,7 @@ meta:
 -orig-id: st_info
 doc: What a symbol stands for and who sees it.
 doc-ref: https://refspecs.linuxfoundation.org/elf/gabi4+/ch4.intro.html
+-webide-representation: '{symbol_type} {binding}'
 seq:
   - id: symbol_type
     -orig-id: ELF64_ST_TYPE

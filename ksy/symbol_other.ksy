@@ -1,6 +1,7 @@
 meta:
   id: symbol_other
   title: Visibility and memory space of a symbol
+  application: NVIDIA CUDA
   file-extension:
     - cubin
   xref:
@@ -18,6 +19,7 @@ meta:
 -orig-id: st_other
 doc: Visibility and what CUDA adds to it.
 doc-ref: https://refspecs.linuxfoundation.org/elf/gabi4+/ch4.intro.html
+-webide-representation: '{this:flags}'
 seq:
   - id: visibility
     -orig-id: ELF64_ST_VISIBILITY

@@ -1,6 +1,7 @@
 meta:
   id: symbol_table_32
   title: Symbols of an ELF32 CUDA device binary
+  application: NVIDIA CUDA
   file-extension:
     - cubin
   xref:
@@ -39,6 +40,8 @@ types:
     doc: |
       One symbol of an ELF32 file, 16 bytes. The fields mean the same as those
       of `symbol_64` and stand in another order.
+    doc-ref: https://refspecs.linuxfoundation.org/elf/gabi4+/ch4.symtab.html
+    -webide-representation: '{name:str} {st_info}, {st_size:dec} bytes'
     params:
       - id: names
         type: string_pool
@@ -71,4 +74,5 @@ types:
         type: strz
         eos-error: false
         if: st_name.as<s8> < names._io.size
+        -webide-parse-mode: eager
         doc: Name of the symbol, absent when `st_name` is out of range.

@@ -1,6 +1,7 @@
 meta:
   id: symbol_table_64
   title: Symbols of an ELF64 CUDA device binary
+  application: NVIDIA CUDA
   file-extension:
     - cubin
   xref:
@@ -37,6 +38,8 @@ types:
   symbol_64:
     -orig-id: Elf64_Sym
     doc: One symbol of an ELF64 file, 24 bytes.
+    doc-ref: https://refspecs.linuxfoundation.org/elf/gabi4+/ch4.symtab.html
+    -webide-representation: '{name:str} {st_info}, {st_size:dec} bytes'
     params:
       - id: names
         type: string_pool
@@ -69,4 +72,5 @@ types:
         type: strz
         eos-error: false
         if: st_name.as<s8> < names._io.size
+        -webide-parse-mode: eager
         doc: Name of the symbol, absent when `st_name` is out of range.

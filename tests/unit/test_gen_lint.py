@@ -15,11 +15,14 @@ SOUND = """\
 meta:
   id: demo
   title: A sound spec
+  application: A program
   license: CC0-1.0
   ks-version: 0.9
   encoding: UTF-8
   endian: le
 doc: A spec that keeps every rule.
+doc-ref: https://example.com/
+-webide-representation: '{num_rows:dec} rows {mark}'
 seq:
   - id: num_rows
     type: u2
@@ -34,6 +37,11 @@ seq:
     repeat: eos
     doc: Names up to the end.
 instances:
+  mark:
+    pos: 0
+    type: u1
+    -webide-parse-mode: eager
+    doc: First byte.
   num_fitting:
     value: 'num_rows <= _io.size / 4 ? num_rows : _io.size / 4'
     doc: Number of rows for which there is room.
@@ -41,6 +49,8 @@ types:
   row:
     -orig-id: Elf64_Row
     doc: A row.
+    doc-ref: https://example.com/row
+    -webide-representation: '{st_kind}'
     seq:
       - id: st_kind
         type: u4
@@ -80,6 +90,13 @@ FAULTS = [
     ("id-is-file-name", "id: demo", "id: other"),
     ("meta", "license: CC0-1.0", "license: MIT"),
     ("meta", "  title: A sound spec\n", ""),
+    ("meta", "  application: A program\n", ""),
+    ("doc-ref", "doc-ref: https://example.com/\n", ""),
+    ("doc-ref", "    doc-ref: https://example.com/row\n", ""),
+    ("representation", "-webide-representation: '{num_rows:dec} rows {mark}'\n", ""),
+    ("representation", "    -webide-representation: '{st_kind}'\n", ""),
+    ("representation", "'{st_kind}'", "'{no_such_field}'"),
+    ("representation", "    -webide-parse-mode: eager\n", ""),
     ("meta", "  ks-version: 0.9\n", "  ks-version: 0.9\n  ks-debug: true\n"),
     ("key-order", "  encoding: UTF-8\n  endian: le\n", "  endian: le\n  encoding: UTF-8\n"),
     (
@@ -177,8 +194,8 @@ def test_every_rule_has_a_planted_fault() -> None:
 
 def test_a_loop_over_an_imported_type_needs_progress(tmp_path: Path) -> None:
     (tmp_path / "hollow.ksy").write_text(
-        "meta:\n  id: hollow\n  title: t\n  license: CC0-1.0\n  ks-version: 0.9\n"
-        "doc: Reads nothing.\nseq: []\n"
+        "meta:\n  id: hollow\n  title: t\n  application: a\n  license: CC0-1.0\n"
+        "  ks-version: 0.9\ndoc: Reads nothing.\ndoc-ref: https://example.com/\nseq: []\n"
     )
     text = SOUND.replace("  encoding:", "  imports:\n    - hollow\n  encoding:", 1).replace(
         "    type: strz\n    repeat: eos", "    type: hollow\n    repeat: eos", 1

@@ -115,7 +115,7 @@ def _id_is_file_name(spec: Spec, specs: dict[str, Spec]) -> Found:
 def _meta(spec: Spec, specs: dict[str, Spec]) -> Found:
     if spec.meta.get("license") != LICENSE:
         yield 1, f"meta/license must be {LICENSE}"
-    for key in ("title", "ks-version"):
+    for key in ("title", "application", "ks-version"):
         if not spec.meta.get(key):
             yield 1, f"meta/{key} is missing"
     for key in FORBIDDEN_META:
@@ -199,6 +199,47 @@ def _orig_id(spec: Spec, specs: dict[str, Spec]) -> Found:
         for attr in kind.seq:
             if "-orig-id" not in attr.raw and not _GABI_NAME.match(attr.id):
                 yield attr.line, f"{kind.name}.{attr.id} stands for a C field: name it in -orig-id"
+
+
+@_rule("doc-ref")
+def _doc_ref(spec: Spec, specs: dict[str, Spec]) -> Found:
+    if not spec.root.raw.get("doc-ref"):
+        yield 1, f"{spec.id}: name what the description rests on in doc-ref"
+    for kind in spec.root.walk():
+        of_gabi = str(kind.raw.get("-orig-id", "")).startswith("Elf")
+        if of_gabi and not kind.raw.get("doc-ref"):
+            yield kind.line, f"{kind.name} is a record of the gABI: name its chapter in doc-ref"
+
+
+@_rule("representation")
+def _representation(spec: Spec, specs: dict[str, Spec]) -> Found:
+    """The Web IDE shows a record's values beside its name when the spec says which."""
+    listed = {
+        attr.type_name for kind in spec.root.walk() for attr in kind.attrs() if "repeat" in attr.raw
+    }
+    for kind in spec.root.walk():
+        shown = kind.raw.get("-webide-representation")
+        values = [attr for attr in kind.seq if _is_value(attr)]
+        if not shown and (values or (kind.name in listed and kind.seq)):
+            yield kind.line or 1, f"{kind.name}: say in -webide-representation what to show"
+        members = {attr.id: attr for attr in kind.attrs()}
+        for name in re.findall(r"\{(\w+)", str(shown or "")):
+            attr = members.get(name)
+            if attr is None:
+                if name != "this":
+                    yield kind.line or 1, f"{kind.name}: -webide-representation names no {name}"
+            elif attr.kind == "instance" and not attr.is_value:
+                if attr.raw.get("-webide-parse-mode") != "eager":
+                    yield attr.line, f"{kind.name}.{name} is shown: it needs parse mode eager"
+
+
+def _is_value(attr: Attr) -> bool:
+    """True for a field that is one number, one bit or one text."""
+    return (
+        "repeat" not in attr.raw
+        and "if" not in attr.raw
+        and bool(re.fullmatch(r"[us][1248]|f[48]|b\d+|strz?", str(attr.raw.get("type"))))
+    )
 
 
 # --- names --------------------------------------------------------------------------------------

@@ -28,6 +28,9 @@ _COLUMNS = 80
 _CODE = "cuda_codes::eiattr_code::"
 _PAYLOAD = "attribute payload"
 
+#: So many fields of a record are shown beside its name.
+_SHOWN = 3
+
 Entry = Mapping[str, Any]
 
 
@@ -270,12 +273,13 @@ def _types(payload: Entry, attribute: Entry, enums: Sequence[Entry]) -> Iterator
     """The type of a payload and the types that only it uses."""
     layout = attribute["layout"]
     kind = layout["kind"]
-    yield from _head(payload)
+    items = _items(layout)
+    own = [] if kind == "opaque" or "entry" in payload else payload["fields"]
+    yield from _head(payload, _shown(own, items if own else [], kind))
     if kind == "opaque":
         (field,) = payload["fields"]
         yield from _opaque_rest(field["id"], field.get("opaque", _PAYLOAD), field["doc"])
         return
-    items = _items(layout)
     if "entry" not in payload:
         for field, item in zip(payload["fields"], items, strict=True):
             repeat: list[str] = []
@@ -299,7 +303,7 @@ def _types(payload: Entry, attribute: Entry, enums: Sequence[Entry]) -> Iterator
         yield from _doc(many["doc"], 8)
         if kind == "array":
             yield from _trailing(payload)
-        yield from _head(payload["entry"])
+        yield from _head(payload["entry"], _shown(payload["fields"], items, "record"))
         if kind == "tagged":
             yield from _tagged(payload["fields"], layout, enums)
         else:
@@ -311,12 +315,37 @@ def _types(payload: Entry, attribute: Entry, enums: Sequence[Entry]) -> Iterator
             yield from _bits(field["bits"], item)
 
 
-def _head(entry: Entry) -> Iterator[str]:
+def _head(entry: Entry, shown: Sequence[tuple[str, str]] = ()) -> Iterator[str]:
+    """The start of a type.
+
+    Args:
+        shown: what the Web IDE shows beside the name of a record, and how.
+    """
     yield f"  {entry['type']}:"
     if "orig_id" in entry:
         yield f"    -orig-id: {entry['orig_id']}"
     yield from _doc(entry["doc"], 4)
+    if shown:
+        line = "    -webide-representation: '"
+        for number, (name, form) in enumerate(shown):
+            part = f"{' ' if number else ''}{{{name}{form}}}"
+            if len(line) + len(part) < _COLUMNS:
+                line += part
+        yield f"{line}'"
     yield "    seq:"
+
+
+def _shown(fields: Sequence[Entry], items: Sequence[Entry], kind: str) -> list[tuple[str, str]]:
+    """The first fields of a record that are one value each."""
+    found = [
+        (field["id"], "" if "enum" in item else ":dec")
+        for field, item in zip(fields, items, strict=True)
+        if kind != "array"
+        and not {"repeat", "bits"} & {*item}
+        and item["type"] in FIELD_SIZES
+        and not field["id"].startswith(("reserved", "unknown", "padding"))
+    ]
+    return found[:_SHOWN]
 
 
 def _field(field: Entry, item: Entry, repeat: Sequence[str]) -> Iterator[str]:
@@ -425,7 +454,12 @@ def _text(field: Entry, rest: Sequence[Entry], layout: Entry, item: Entry) -> It
 
 
 def _bits(bits: Entry, item: Entry) -> Iterator[str]:
-    yield from _head(bits)
+    forms = [
+        (part["id"], "" if enum else ":dec")
+        for part, (_, _, enum) in zip(bits["parts"], _parts(item), strict=True)
+        if not part["id"].startswith(("reserved", "unknown"))
+    ]
+    yield from _head(bits, forms[:_SHOWN])
     for part, (_, width, enum) in zip(bits["parts"], _parts(item), strict=True):
         yield f"      - id: {part['id']}"
         if "orig_id" in part:

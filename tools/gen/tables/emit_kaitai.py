@@ -16,6 +16,7 @@ HEAD = """\
 meta:
   id: cuda_codes
   title: Codes of NVIDIA CUDA device binaries
+  application: NVIDIA CUDA
   tags:
     - executable
     - gpu
