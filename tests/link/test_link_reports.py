@@ -6,6 +6,7 @@ import json
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import jsonschema
 import pytest
@@ -13,7 +14,7 @@ import pytest
 import cubinspec_writer
 from cubinspec.cli import main
 from cubinspec.reader.elf import Elf
-from cubinspec_writer.linker import LinkError, LinkResult, link
+from cubinspec_writer.linker import LinkResult, link
 from cubinspec_writer.linker.command import run
 from tools.oracle import Tool
 
@@ -155,25 +156,21 @@ def test_why(linked: LinkResult) -> None:
     assert linked.why("nowhere") == ["nowhere: no input names it"]
 
 
-def test_call_graph_for_graphviz(
-    linked: LinkResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_call_graph_for_graphviz_and_drawn(linked: LinkResult) -> None:
     text = linked.callgraph_dot
     labels = {line.split()[0]: line for line in text.splitlines() if "label=" in line}
     assert len(labels) == 5
     assert sum("peripheries=2" in line for line in labels.values()) == 2
     arrows = [line for line in text.splitlines() if "->" in line]
     assert len(arrows) == 2
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(LinkError, match="needs 'dot' of Graphviz"):
-        _ = linked.callgraph_svg
-    program = tmp_path / "dot"
-    program.write_text('#!/bin/sh\nread line\necho "<svg>$line</svg>"\n')
-    program.chmod(0o755)
-    assert linked.callgraph_svg == b"<svg>digraph callgraph {</svg>\n"
-    program.write_text("#!/bin/sh\necho wrong >&2\nexit 3\n")
-    with pytest.raises(LinkError, match="dot ended with 3: wrong"):
-        _ = linked.callgraph_svg
+    picture = ElementTree.fromstring(linked.callgraph_svg)
+    name = "{http://www.w3.org/2000/svg}"
+    groups = picture.findall(f"{name}g")
+    assert [group.get("class") for group in groups].count("kernel") == 2
+    titles = {group.findtext(f"{name}title") for group in groups}
+    assert {"first", "middle", "leaf"} <= titles
+    assert len(groups) == 5
+    assert len(picture.findall(f"{name}path")) == 2
 
 
 def test_command_writes_all_of_it(

@@ -124,7 +124,8 @@ def boxes_and_arrows(calls: JoinedCalls, nodes: list[Node]) -> tuple[list[Box], 
     """What is drawn of some functions of a graph, which call none but each other."""
     numbers = {node: number for number, node in enumerate(nodes)}
     boxes = [
-        Box(_short(readable(node.name)), facts(calls, node), node.name, node.kind) for node in nodes
+        Box(short_name(readable(node.name)), facts(calls, node), node.name, node.kind)
+        for node in nodes
     ]
     arrows = [
         Arrow(numbers[node], numbers[other], _DRAWN.get(kind, ""))
@@ -135,7 +136,8 @@ def boxes_and_arrows(calls: JoinedCalls, nodes: list[Node]) -> tuple[list[Box], 
     return boxes, arrows
 
 
-def _short(name: str) -> str:
+def short_name(name: str) -> str:
+    """A name with as much of both ends as a box has room for."""
     if len(name) <= _LONGEST_TITLE:
         return name
     half = _LONGEST_TITLE // 2 - 1

@@ -94,11 +94,7 @@ class LinkResult(ValueObject):
 
     @property
     def callgraph_svg(self) -> builtins.bytes:
-        """The call graph as a picture; needs Graphviz.
+        """The call graph as a picture, self-contained."""
+        from cubinspec_writer.linker.reports.drawing import svg_text
 
-        Raises:
-            LinkError: its program `dot` is not found, or cannot draw it.
-        """
-        from cubinspec_writer.linker.reports.drawing import svg_bytes
-
-        return svg_bytes(self.half)
+        return svg_text(self.half).encode("utf-8", "backslashreplace")

@@ -154,7 +154,7 @@ OPTIONS = (
     LineOption("callgraph-dot", "callgraph-dot", Takes.TEXT,
                "write the call graph to this file, for Graphviz", ours=True),
     LineOption("callgraph-svg", "callgraph-svg", Takes.TEXT,
-               "draw the call graph into this file with Graphviz's dot", ours=True),
+               "draw the call graph into this file, as SVG", ours=True),
     LineOption("share-constants", "share-constants", Takes.FLAG,
                "equal constants of the compiler take their place once", ours=True),
     # off by default: loading the rules takes longer than a small link

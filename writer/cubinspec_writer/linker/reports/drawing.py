@@ -1,9 +1,10 @@
-"""The call graph for Graphviz: DOT text, and SVG if its program `dot` is installed."""
+"""The call graph of a link: DOT text for Graphviz, and a picture."""
 
 from __future__ import annotations
 
+from cubinspec.report.callgraph_text import short_name
+from cubinspec.report.layered import Arrow, Box, svg
 from cubinspec.report.names import readable
-from cubinspec_writer.linker.diagnostics import EXIT_FATAL, LinkError
 from cubinspec_writer.linker.library.demands import FunctionFacts
 
 TYPE_CHECKING = False
@@ -16,6 +17,7 @@ _STYLES = {
     "may call": " [style=dashed]",
     "takes the address of": " [style=dotted]",
 }
+_DRAWN = {"calls": "", "may call": "may", "takes the address of": "refers"}
 
 
 def dot_text(half: LinkState) -> str:
@@ -24,23 +26,57 @@ def dot_text(half: LinkState) -> str:
     Kernels have a double outline, functions of the driver none. A solid arrow is a call, a dashed
     one a call through a pointer that the signatures allow, a dotted one the use of an address.
     """
-    facts = FunctionFacts(half.objects, half.unified, half.attributes)
-    functions = [f for f in half.symbols.functions if f.live]
-    numbers = {function: number for number, function in enumerate(functions)}
+    numbers = _numbers(half)
     lines = ["digraph callgraph {", "  node [shape=box, fontname=monospace];"]
+    facts = FunctionFacts(half.objects, half.unified, half.attributes)
     for function, number in numbers.items():
-        label = [readable(function.name)]
-        if function in facts.registers:
-            label.append(f"{facts.registers[function]} registers")
-        if facts.frame.get(function):
-            label.append(f"{facts.frame[function]} bytes of stack")
         shape = ", peripheries=2" if function.is_entry else ""
         shape += ", shape=plaintext" if not function.is_defined else ""
+        label = [readable(function.name), *_needs(function, facts)]
         text = "\\n".join(_escaped(part) for part in label)
         lines.append(f'  f{number} [label="{text}", tooltip="{_escaped(function.name)}"{shape}];')
     for source, kind, target in edges(half):
         lines.append(f"  f{numbers[source]} -> f{numbers[target]}{_STYLES[kind]};")
     return "\n".join([*lines, "}"]) + "\n"
+
+
+def svg_text(half: LinkState) -> str:
+    """The same, drawn as `cubinspec callgraph --svg` draws."""
+    numbers = _numbers(half)
+    facts = FunctionFacts(half.objects, half.unified, half.attributes)
+    boxes = [
+        Box(
+            short_name(readable(function.name)),
+            ", ".join(_needs(function, facts)),
+            function.name,
+            _kind(function),
+        )
+        for function in numbers
+    ]
+    arrows = [
+        Arrow(numbers[source], numbers[target], _DRAWN[kind])
+        for source, kind, target in edges(half)
+    ]
+    return svg(boxes, arrows)
+
+
+def _numbers(half: LinkState) -> dict[Symbol, int]:
+    functions = [f for f in half.symbols.functions if f.live]
+    return {function: number for number, function in enumerate(functions)}
+
+
+def _kind(function: Symbol) -> str:
+    return "kernel" if function.is_entry else "function" if function.is_defined else "system"
+
+
+def _needs(function: Symbol, facts: FunctionFacts) -> list[str]:
+    """Registers and stack, in words."""
+    words = []
+    if function in facts.registers:
+        words.append(f"{facts.registers[function]} registers")
+    if facts.frame.get(function):
+        words.append(f"{facts.frame[function]} bytes of stack")
+    return words
 
 
 def edges(half: LinkState) -> list[tuple[Symbol, str, Symbol]]:
@@ -60,24 +96,3 @@ def edges(half: LinkState) -> list[tuple[Symbol, str, Symbol]]:
 def _escaped(text: str) -> str:
     safe = text.encode("utf-8", "replace").decode("utf-8")
     return safe.replace("\\", "\\\\").replace('"', '\\"')
-
-
-def svg_bytes(half: LinkState) -> bytes:
-    """The call graph as SVG.
-
-    Raises:
-        LinkError: Graphviz is not installed, or cannot draw it.
-    """
-    import subprocess
-
-    try:
-        done = subprocess.run(
-            ["dot", "-Tsvg"], input=dot_text(half).encode("utf-8"), capture_output=True, check=False
-        )
-    except OSError:
-        text = "--callgraph-svg needs 'dot' of Graphviz on PATH; --callgraph-dot writes its input"
-        raise LinkError([("fatal", text)], EXIT_FATAL) from None
-    if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
-        raise LinkError([("fatal", f"dot ended with {done.returncode}: {said}")], EXIT_FATAL)
-    return done.stdout
