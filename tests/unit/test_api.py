@@ -16,6 +16,8 @@ from cubinspec.containers import FoundKernel
 from cubinspec.containers.fatbin_write import container, entry_for
 from cubinspec.errors import FileAccessError, NotCubinError
 from cubinspec.model.function import FunctionList
+from cubinspec.report.callgraph import call_graph
+from cubinspec.report.size import measure
 from cubinspec_writer.builder import CubinBuilder
 from cubinspec_writer.editor import Edit
 from cubinspec_writer.emitter import describe
@@ -181,6 +183,24 @@ def test_notebooks_show_tables() -> None:
         assert html.count("<table>") == html.count("</table>") == 1
         assert html.count("<tr>") == html.count("</tr>") > 1
     assert str(cubin.size) in cubinspec.coverage(cubin)._repr_html_()
+
+
+def test_notebooks_show_call_graphs_and_sizes() -> None:
+    path = SAMPLES / "calls.sm_90.rel.cubin"
+    cubin = cubinspec.Cubin.open(path)
+    graph = cubin.callgraph
+    assert graph is not None
+    rows = graph._repr_html_()
+    assert rows.count("<tr>") == 1 + sum(
+        len(found)
+        for found in (graph.calls, graph.references, graph.indirect_calls, graph.address_taken)
+    )
+    assert "<td>calls</td>" in rows
+    joined = call_graph([cubin])
+    assert joined._repr_html_().count("<tr>") == 1 + len(joined.nodes)
+    sizes = measure(str(path))._repr_html_()
+    assert sizes.count("<table>") == 5
+    assert f"{cubin.size:,} bytes by section" in sizes
 
 
 def test_notebooks_get_no_markup_from_names(tmp_path: Path) -> None:

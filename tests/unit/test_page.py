@@ -16,7 +16,8 @@ from jsonschema import Draft202012Validator
 import cubinspec
 from cubinspec import Cubin
 from cubinspec.cli import main
-from cubinspec.page.difference import compare_files
+from cubinspec.compare.builds import compare_files
+from cubinspec.containers.fatbin_write import container, entry_for
 from cubinspec.page.document import Document
 from cubinspec.page.drawing import MOST_DRAWN, drawings_of
 from cubinspec.page.html import html, title_of
@@ -67,6 +68,26 @@ def test_every_figure_is_that_of_the_model(stem: str) -> None:
             curve = occupancy_curve(found.launch, limits_of(found.arch))
             assert record["curve"] == [round(100 * then.occupancy) for _, then in curve]
     assert data["images"]["coverage"][0] == {**coverage(cubin).as_dict(), "file": None}
+
+
+def test_how_much_coverage_is_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = sorted(SAMPLES.glob("calls.sm_90*.cubin"))[:3]
+    size = max(path.stat().st_size for path in paths)
+    file = tmp_path / "lib.fatbin"
+    file.write_bytes(container([entry_for(path.read_bytes()) for path in paths]))
+
+    def measured(covered: int | None) -> int:
+        rows = document_of(file, covered=covered)["images"]["coverage"]
+        return len([row for row in rows if row])
+
+    assert measured(None) == measured(4 << 20) == len(paths)
+    assert 0 < measured(size) < len(paths)
+    assert measured(0) == 0
+    for words, count in (("0", 0), ("all", len(paths))):
+        assert main(["report", "--json", "--coverage", words, str(file)]) == 0
+        (data,) = json.loads(capsys.readouterr().out)
+        assert len([row for row in data["images"]["coverage"] if row]) == count
+    assert main(["report", "--json", "--coverage", "-1", str(file)]) == 2
 
 
 @pytest.mark.parametrize("stem", STEMS)

@@ -17,6 +17,11 @@ OPTIONS = (
     Option("--against", value="OLD", help="an older build of the file; what changed is shown, too"),
     Option("--arch", value="SM", help="only functions of this target (sm_90, 90a, …)"),
     RELOCATABLE,
+    Option(
+        "--coverage",
+        value="MIB",
+        help="count the bytes of so many MiB of cubins per file (default: 4), or of all",
+    ),
     Option("-j", "--jobs", value="N", help="processes for a large library (default: all cores)"),
     *JSON_OPTIONS,
 )
@@ -57,12 +62,28 @@ def _page(arguments: Arguments, files: list[str], old: str | None) -> Page:
     if jobs is not None and jobs < 1:
         raise UsageError("--jobs needs a positive number")
     archs = cubin_targets(arguments)
+    covered = _covered(arguments)
     with Progress("images") as progress:
         return make_page(
             files,
             old,
             archs=archs,
             relocatable=arguments.flag("--relocatable"),
+            covered=covered,
             jobs=jobs,
             step=progress.step,
         )
+
+
+def _covered(arguments: Arguments) -> int | None:
+    """Bytes of cubins whose coverage is measured; ``None`` for all."""
+    if arguments.value("--coverage") == "all":
+        return None
+    size = arguments.integer("--coverage")
+    if size is None:
+        from cubinspec.page.document import USUALLY_COVERED
+
+        return USUALLY_COVERED
+    if size < 0:
+        raise UsageError("--coverage needs a number of MiB, or all")
+    return size << 20

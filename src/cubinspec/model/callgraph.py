@@ -118,3 +118,12 @@ class CallGraph:
 
     def __repr__(self) -> str:
         return f"<CallGraph: {len(self.calls)} calls, {len(self.references)} references>"
+
+    def _repr_html_(self) -> str:
+        from cubinspec.model.frames import html_table
+
+        rows = [(edge.caller, "calls", edge.callee) for edge in self.calls]
+        rows += [(edge.caller, "refers to", edge.callee) for edge in self.references]
+        rows += [(each.name, "calls a", each.signature) for each in self.indirect_calls]
+        rows += [(each.name, "may be called as", each.signature) for each in self.address_taken]
+        return html_table(f"call graph: {len(rows)} rows", ("function", "", ""), rows)

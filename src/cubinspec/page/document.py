@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 SCHEMA = "cubinspec.report/1"
 #: Bytes of cubins in a file whose coverage is measured; the authoritative reader takes about a
 #: second for a million bytes.
-MOST_COVERED = 4 << 20
+USUALLY_COVERED = 4 << 20
 #: Rows of a list of which a library can have any number; the largest are kept.
 MOST_ROWS = 1000
 #: Places that are listed of what occurs several times.
@@ -74,6 +74,7 @@ class Document:
     Args:
         archs: targets whose functions are shown; ``None``: all.
         relocatable: functions of inputs of a device link, too.
+        covered: bytes of cubins in a file whose coverage is measured; ``None``: all.
         jobs: processes for each file; by default all cores for a large one.
         step: told how many images are done, for progress.
 
@@ -86,12 +87,14 @@ class Document:
         *,
         archs: frozenset[str] | None = None,
         relocatable: bool = False,
+        covered: int | None = USUALLY_COVERED,
         jobs: int | None = None,
         step: Callable[[str, int], None] = lambda text, count: None,
     ) -> None:
         self.faults: list[CubinError] = []
         self._archs = archs
         self._relocatable = relocatable
+        self._most_covered = covered
         self._jobs = jobs
         self._step = step
         self._names = Interned()
@@ -137,7 +140,7 @@ class Document:
         if jobs is None:
             large = os.path.isfile(path) and os.path.getsize(path) >= MIN_PARALLEL_BYTES
             jobs = usable_cores() if large else 1
-        choice = Choice(self._archs, self._relocatable, _covered(path))
+        choice = Choice(self._archs, self._relocatable, _covered(path, self._most_covered))
         work = functools.partial(read_part, choice)
         results = work_on_file(path, work, jobs, step=self._step)
         first = len(self._images["file"])
@@ -297,20 +300,25 @@ class Document:
         }
 
 
-def _covered(path: str) -> frozenset[str]:
-    """The cubins whose coverage is measured: as many as there is time for, of each target one."""
+def _covered(path: str, most: int | None) -> frozenset[str]:
+    """The cubins whose coverage is measured: as many as there is time for, of each target one.
+
+    Args:
+        most: bytes of cubins; ``None`` for all.
+    """
     found: set[str] = set()
     archs: set[str] = set()
-    room = MOST_COVERED
+    room = most
     for image in images(path):
         if image.kind != "cubin" or image.error is not None:
             continue
-        size = image.size
-        if size > room or (image.arch in archs and size > room // 2):
-            continue
+        if room is not None:
+            size = image.size
+            if size > room or (image.arch in archs and size > room // 2):
+                continue
+            archs.add(image.arch)
+            room -= size
         found.add(str(image))
-        archs.add(image.arch)
-        room -= size
     return frozenset(found)
 
 

@@ -8,7 +8,7 @@ from html import escape
 from cubinspec.errors import CubinError
 from cubinspec.files import write_file
 from cubinspec.page.difference import compared, difference_record
-from cubinspec.page.document import Document
+from cubinspec.page.document import USUALLY_COVERED, Document
 from cubinspec.page.html import html, title_of
 from cubinspec.values import ValueObject, listed
 
@@ -67,6 +67,7 @@ def make_page(
     *,
     archs: frozenset[str] | None = None,
     relocatable: bool = False,
+    covered: int | None = USUALLY_COVERED,
     jobs: int | None = None,
     step: Callable[[str, int], None] = lambda text, count: None,
 ) -> Page:
@@ -74,9 +75,9 @@ def make_page(
 
     Args:
         against: an older build of the only file.
-        archs, relocatable, jobs, step: see :class:`cubinspec.page.document.Document`.
+        archs, relocatable, covered, jobs, step: see :class:`cubinspec.page.document.Document`.
     """
-    document = Document(archs=archs, relocatable=relocatable, jobs=jobs, step=step)
+    document = Document(archs=archs, relocatable=relocatable, covered=covered, jobs=jobs, step=step)
     for file in files:
         document.add_file(file)
     changes = None

@@ -111,6 +111,21 @@ class JoinedCalls:
     def __repr__(self) -> str:
         return f"<JoinedCalls of {len(self.nodes)} functions>"
 
+    def _repr_html_(self) -> str:
+        from cubinspec.model.frames import html_table
+        from cubinspec.report.names import readable
+
+        rows = []
+        for node in self.nodes:
+            depth = self.depth(node)
+            stack_size = node.stated if node.stated is not None else depth.stack
+            known = None if node.stated is None and depth.open is not None else stack_size
+            called = ", ".join(readable(other.name) for other in node.callees())
+            needs = (node.registers, node.frame, known, depth.barriers)
+            rows.append((readable(node.name), node.kind, *needs, called))
+        head = ("function", "kind", "registers", "frame", "stack", "barriers", "calls")
+        return html_table(f"{len(rows)} functions", head, rows)
+
     @property
     def roots(self) -> list[Node]:
         """Kernels, and functions that nothing calls."""

@@ -40,6 +40,8 @@ SECTION_KINDS = (
     (".rel", "relocations"),
     (".nv.resolvedrela", "relocations"),
 )
+#: Rows of a view that a notebook shows.
+_SHOWN = 20
 OTHER_SECTION = "other sections"
 GAPS = "cubin headers and padding"
 WRAPPING = "fatbin headers and padding"
@@ -155,6 +157,17 @@ class SizeReport:
         self.duplicate_code: list[tuple[str, str, Copies]] = []
         self.broken: list[tuple[tuple[Step, ...], CubinError]] = []
         self.files: dict[str, tuple[Step, ...]] = {}
+
+    def _repr_html_(self) -> str:
+        from cubinspec.model.frames import html_table
+
+        tables = []
+        for view in self.views:
+            rows = view.table(self.total)
+            more = f", the largest {_SHOWN} of {len(rows)}" if len(rows) > _SHOWN else ""
+            caption = f"{self.file}: {self.total:,} bytes by {view.title}{more}"
+            tables.append(html_table(caption, (view.title, "file bytes", "bytes"), rows[:_SHOWN]))
+        return "\n".join(tables)
 
     @property
     def faults(self) -> list[CubinError]:

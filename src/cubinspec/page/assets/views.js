@@ -500,7 +500,7 @@ function coverageView(data) {
   });
   return [
     el("p", { class: "dim" }, covered.length === cubins ? "Every byte of every cubin, by what the spec says of it."
-      : `Every byte of ${count(covered.length)} of ${count(cubins)} cubins, by what the spec says of it. The others are left out, as this takes long.`),
+      : `Every byte of ${count(covered.length)} of ${count(cubins)} cubins, by what the spec says of it. The others are left out, as this takes long; cubinspec report --coverage all counts them, too.`),
     el("div", { class: "cards" }, wideCard("All together", ...kindBar(pieces, pieces.map(([kind]) => kind)))),
     el("p", {}), grid.element,
   ];
