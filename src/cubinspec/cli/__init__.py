@@ -164,7 +164,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
 #: Package of the writing commands; an installation may lack it.
 _WRITER = "cubinspec_writer"
 
+EXIT_FAULT = 1
 EXIT_USAGE = 2
+#: A fault of the program itself, as `sysexits.h` has it.
+EXIT_CRASH = 70
 #: Status of a process that a signal ended, without the signal's number, as shells count.
 _SIGNALLED = 128
 
@@ -185,10 +188,16 @@ def main(argv: list[str] | None = None) -> int:
 
         _drop_output()
         complain(str(error))
-        return 1
+        return _fault_status(words)
     except KeyboardInterrupt:
         return 130
     return status
+
+
+def _fault_status(words: list[str]) -> int:
+    """The status of a fault; another than 1 for commands to which 1 means something."""
+    path = COMMANDS[words[0]][0] if words and words[0] in COMMANDS else ""
+    return getattr(sys.modules.get(path), "FAULT_STATUS", EXIT_FAULT)
 
 
 def _drop_output() -> None:
@@ -218,6 +227,11 @@ def entry() -> NoReturn:
         sys.stderr.flush()
     except _EndedError as ended:
         status = ended.status
+    except Exception:
+        import traceback
+
+        traceback.print_exc()
+        status = EXIT_CRASH  # Python's own would be 1
     os._exit(status)
 
 
@@ -313,7 +327,7 @@ def _run(command: str, module: ModuleType, words: list[str]) -> int:
         return EXIT_USAGE
     except CubinError as error:  # mostly an output that cannot be written
         report(error)
-        return 1
+        return _fault_status([command])
     return status
 
 

@@ -38,6 +38,8 @@ OPTIONS = (
 )
 _ACTIONS = ("init", "check", "update")
 _NOT_USABLE = 2
+#: 1 says that a kernel got worse.
+FAULT_STATUS = _NOT_USABLE
 
 
 def run(arguments: Arguments) -> int:

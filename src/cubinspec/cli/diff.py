@@ -57,6 +57,8 @@ OPTIONS = (
     JSONL,
 )
 _NOT_USABLE = 2
+#: 1 says that the files differ.
+FAULT_STATUS = _NOT_USABLE
 
 
 def run(arguments: Arguments) -> int:
