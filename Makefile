@@ -7,7 +7,7 @@ DEMO := $(addprefix $(SAMPLES)/,kernels.sm_75.exe.cubin cluster_sm90.sm_90.exe.c
   spills.sm_90.regs32exe.cubin tcgen05_sm100a.sm_100a.exe.cubin)
 WORKERS ?= auto
 
-.PHONY: site test-browser notebook fingerprint-proof help venv demo test test-corpus gen check-gen check-ide check-languages check-imhex dist-languages samples corpus link-cases link-stored link-sweep link-real link-sweep-ptx newuser fuzz fuzz-quick bench bench-quick lint types \
+.PHONY: site test-browser check-pages notebook test-fingerprint-proof help venv demo test test-corpus gen check-gen check-ide check-languages check-imhex dist-languages samples corpus link-cases link-stored link-sweep link-real link-sweep-ptx newuser fuzz fuzz-quick bench bench-quick lint types \
   bless clean
 
 help: ## what can be made here
@@ -51,6 +51,16 @@ test-browser: $(VENV)/.dev ## the pages of HTML in a headless Chromium, which ha
 site: $(VENV)/.dev ## the docs as a site that works from a disk, into site/ (needs node)
 	$(PY) -m pip install --quiet --group site
 	$(PY) -m tools.site
+
+check-pages: $(VENV)/.dev ## pages in a browser and the notebook; says what of it this machine cannot run
+	@if for name in chromium chromium-browser google-chrome google-chrome-stable; do \
+	  command -v $$name && break; done >/dev/null; then \
+	  $(MAKE) --no-print-directory test-browser; \
+	else \
+	  echo "SKIPPED test-browser: no Chromium is on this machine"; \
+	fi
+	$(PY) -m pip install --quiet --group notebook
+	$(PY) -m pytest -rs tests/unit/test_notebook.py
 
 notebook: $(VENV)/.dev ## run the cells of docs/notebook.ipynb and write it
 	$(PY) -m pip install --quiet --group notebook

@@ -7,10 +7,15 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import re
 import struct
+import subprocess
+import sys
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -20,7 +25,7 @@ import cubinspec
 from cubinspec import Cubin
 from cubinspec.cli import main
 from cubinspec.compare.builds import Question, compare_files
-from cubinspec.compare.changes import expanded, known_words
+from cubinspec.compare.changes import GROUPS, expanded, known_words
 from cubinspec.compare.diff import (
     IDENTICAL,
     NOISE,
@@ -48,7 +53,10 @@ from tools.corpus.samples import RECIPES, expand
 
 DATA = Path(__file__).parents[1] / "data" / "cubins"
 BUILDS = Path(__file__).parents[1] / "data" / "builds"
-SAMPLES = ["cluster_sm90.sm_90.exe", "calls.sm_80.rel.11.8.89", "data.sm_100.exe"]
+SAMPLES = [
+    *("cluster_sm90.sm_90.exe", "calls.sm_80.rel.11.8.89", "data.sm_100.exe"),
+    "kernels.sm_75.exe",
+]
 
 
 def changes_of(found: Difference) -> list[str]:
@@ -57,11 +65,13 @@ def changes_of(found: Difference) -> list[str]:
     return [f"{name} {text}".strip() for name, text in functions + images]
 
 
-@pytest.mark.parametrize("name", SAMPLES)
-def test_every_number_is_one_property(name):
+@lru_cache
+def swept(name: str) -> frozenset[str]:
+    """The properties that change when each number of a sample is changed: one at a time."""
     data = (DATA / f"{name}.cubin").read_bytes()
     base = facts_of(data)
     counts = {"one": 0, "noise": 0}
+    properties = set()
     for mutant in mutants(to_yaml(data)):
         try:
             found = difference([base], [facts_of(from_yaml(mutant.text))])
@@ -73,10 +83,66 @@ def test_every_number_is_one_property(name):
             counts["noise"] += 1
         elif not mutant.is_derived:
             assert len(changes) == 1, (mutant.section, mutant.line, changes)
-            assert of_image(base, "image") != of_image(found.matches.images[0][1], "image")
+            assert of_image(base, "image") != of_image(facts_of(from_yaml(mutant.text)), "image")
+            properties.update(properties_of(found))
             counts["one"] += 1
     assert counts["one"] > 60
     assert counts["noise"]
+    return frozenset(properties)
+
+
+def properties_of(found: Difference) -> list[str]:
+    changes = [change for function in found.functions for change in function.changes]
+    changes += [change for image in found.images for change in image.changes]
+    return [change.name.partition(".")[0] for change in changes]
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_every_number_is_one_property(name):
+    assert len(swept(name)) > 10
+
+
+_BANK = "- section: .nv.constant0.direct\n"
+_BANKS = {"direct": 536, "indirect": 540, "never_returns": 536}
+_LOCAL = (
+    "- section: .nv.local.direct\n  type: SHT_NOBITS\n  flags: [SHF_ALLOC, SHF_WRITE]\n"
+    "  info: .text.direct\n  size: "
+)
+_INFO = "  - EIATTR_EXIT_INSTR_OFFSETS: [0xf0]\n  - EIATTR_CBANK_PARAM_SIZE: "
+_DATA = f"{_BANK}  data: '{'00' * 535}"
+#: Properties that no single number of a sample stands for -> what the old and the new file have in
+#: place of a text of calls.sm_90.rel, in which sizes are written out that others follow from.
+EDITS = {
+    "calls": ("- [direct, leaf]", "- [direct, leaf]", "- [direct, local_leaf]"),
+    "code_size": ("- {symbol: leaf}", "- {symbol: leaf}", "- {symbol: leaf, size: 0x80}"),
+    "constants": (f"{_BANK}  zeros: 536", f"{_BANK}  zeros: 536", f"{_BANK}  zeros: 600"),
+    "data": (f"{_BANK}  zeros: 536", f"{_DATA}00'", f"{_DATA}01'"),
+    "e_flags": ("sm_90}", "sm_90, flags: 0x6005a04}", "sm_90, flags: 0x6005a05}"),
+    "e_version": ("sm_90}", "sm_90}", "sm_90, version: 7}"),
+    "local": (_BANK, f"{_LOCAL}16\n{_BANK}", f"{_LOCAL}32\n{_BANK}"),
+    "os_abi": ("sm_90}", "sm_90}", "sm_90, abi: 9}"),
+    "param_size": (f"{_INFO}8", f"{_INFO}8", f"{_INFO}12"),
+    "symbol": ("- {symbol: leaf}", "- {symbol: leaf}", "- {symbol: leaf, bind: STB_WEAK}"),
+    "type": ("type: ET_REL", "type: ET_REL", "type: ET_DYN"),
+}
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_every_other_property_is_reported_alone(name):
+    text = to_yaml((DATA / "calls.sm_90.rel.cubin").read_bytes())
+    for kernel, size in _BANKS.items():
+        section = f"- section: .nv.constant0.{kernel}\n"
+        text = text.replace(section, f"{section}  zeros: {size}\n", 1)
+    place, before, after = EDITS[name]
+    assert text.count(place) == 1
+    old, new = (facts_of(from_yaml(text.replace(place, edit))) for edit in (before, after))
+    assert properties_of(difference([old], [new])) == [name]
+    assert of_image(old, "image") != of_image(new, "image")
+
+
+def test_no_property_is_left_out():
+    found = set(EDITS).union(*map(swept, SAMPLES))
+    assert found == {word for words in GROUPS.values() for word in words}
 
 
 @pytest.mark.parametrize("path", sorted(DATA.glob("*.cubin"))[::3], ids=lambda path: path.name)
@@ -136,6 +202,38 @@ def test_statuses(tmp_path, capsys):
         assert main(["diff", *words]) == 2
     assert main(["diff", "--only", "registrs", str(sample), str(sample)]) == 2
     assert "registers" in capsys.readouterr().err
+
+
+def ended(code: str, words: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
+    """The command line as a process of its own, behind some code."""
+    program = f"import sys\n{code}\nsys.argv = {['cubinspec', *words]!r}\n"
+    program += "from cubinspec.cli import entry\nentry()\n"
+    words = [sys.executable, "-c", program]
+    return subprocess.run(words, text=True, stderr=subprocess.PIPE, check=False, **options)
+
+
+def test_a_crash_is_never_1(tmp_path):
+    """Python ends with 1 after an exception; 1 says here that something differs or is worse."""
+    sample = str(DATA / "spills.sm_90.regs32exe.cubin")
+    budget = tmp_path / "kernels.toml"
+    assert main(["budget", "init", sample, "--budget", str(budget)]) == 0
+    commands = (
+        (["diff", sample, sample], "cubinspec.cli.diff", "compare_files"),
+        (["budget", "check", sample, "--budget", str(budget)], "cubinspec.cli.budget", "_show"),
+    )
+    for words, module, name in commands:
+        for error in ("RuntimeError", "RecursionError", "MemoryError"):
+            code = f"import {module} as m\ndef broken(*a, **b): raise {error}\nm.{name} = broken"
+            done = ended(code, words, stdout=subprocess.DEVNULL)
+            assert done.returncode == 70, done.stderr
+            assert error in done.stderr
+        if os.path.exists("/dev/full"):
+            with open("/dev/full", "w") as full:
+                assert ended("", words, stdout=full).returncode == 2
+    gone = str(tmp_path / "no" / "folder.html")
+    assert main(["diff", "--html", gone, sample, sample]) == 2
+    for option in ("--sarif-out", "--junit-out"):
+        assert main(["budget", "check", sample, "--budget", str(budget), option, gone]) == 2
 
 
 @pytest.mark.parametrize(
@@ -295,7 +393,7 @@ def library(path, *cubins, **options):
 
 
 def test_what_both_files_have_is_not_read(tmp_path, monkeypatch, capsys):
-    same = [(DATA / f"{name}.cubin").read_bytes() for name in SAMPLES]
+    same = [(DATA / f"{name}.cubin").read_bytes() for name in SAMPLES[:3]]
     text = to_yaml((DATA / "spills.sm_90.regs32exe.cubin").read_bytes())
     before, after = from_yaml(text), from_yaml(text.replace("registers: 32", "registers: 40", 1))
     # one image twice, which the other file has once
@@ -461,7 +559,7 @@ def test_records_that_name_symbols_say_the_rest_too():
 @pytest.mark.oracle("ptxas", "nvlink")
 def test_builds_elsewhere_and_with_lines_have_the_same_fingerprints():
     """Capsules begin with the number of a section, lists of unified functions with that of a
-    symbol; both change with line tables. `make fingerprint-proof` does all samples."""
+    symbol; both change with line tables. `make test-fingerprint-proof` does all samples."""
     names = {
         *("small.sm_100.exe.cubin", "calls.sm_120.rel.cubin", "unified.sm_90.rel.cubin"),
         *("two_files.sm_90.link-exe.cubin", "spills.sm_75.regs32exe.cubin"),

@@ -1,4 +1,4 @@
-"""`make fingerprint-proof`: fingerprints stay when nothing matters, and change when anything does.
+"""`make test-fingerprint-proof`: fingerprints stay when nothing matters, and change when it does.
 
 Every recipe of `tests/data/recipes.yaml` is built in two folders, one after the other, with line
 tables and without: the fingerprints of the levels `code`, `kernel` and `image` have to be equal.
@@ -13,22 +13,31 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field, replace
+from itertools import repeat
 from pathlib import Path
+from unittest.mock import patch
 
 import yaml
 
 from cubinspec import Cubin, CubinError
 from cubinspec.compare.facts import ImageFacts, image_facts
-from cubinspec.compare.fingerprint import LEVELS, of_image
-from cubinspec_writer.yaml_form import from_yaml, to_yaml
+from cubinspec.compare.fingerprint import LEVELS, of_function, of_image
+from cubinspec_writer.yaml_form import from_yaml, load, to_yaml
 from tools.corpus.samples import CUBINS, RECIPES, Sample, Workshop, expand, side_by_side
 
 PROMISED = LEVELS[:3]
+PAGE = Path(__file__).parents[2] / "docs" / "compare.md"
+#: Between these the page has the figures.
+_START, _END = "<!-- fingerprint-proof -->\n", "<!-- end -->\n"
 LINES = "-lineinfo"
 #: Options that write debug data anyway; ptxas takes no line tables beside them.
 _DEBUG = frozenset(("-g", LINES))
 _NUMBER = re.compile(r"(?<![\w.$])(0x[0-9a-f]+|\d+)(?![\w.$'])")
+#: A line of bytes, and the first line of all bytes of a section.
+_HEX_LINE = re.compile("    ([0-9a-f]{2,})")
+_BODY = re.compile(r"\n  data: \|\n    ([0-9a-f]{2,})(?=\n)")
 #: Parts of lines whose numbers do not matter to who runs the code.
 #: The size of an entry follows from the type of its section. ", 0xfffffff" starts a list of
 #: calls; one that is empty says nothing.
@@ -46,11 +55,14 @@ class Mutant:
         section: name of the section that the number is in.
         line: with the number as it was.
         text: the whole form.
+        is_overridden: whether a later record of the same function and code says the same again,
+            which counts.
     """
 
     section: str
     line: str
     text: str
+    is_overridden: bool = False
 
     @property
     def is_noise(self) -> bool:
@@ -71,22 +83,33 @@ def mutants(text: str, every: int = 1) -> Iterator[Mutant]:
     Args:
         every: one number of so many.
     """
-    seen = set()
+    for match in _BODY.finditer(text):
+        at = match.start(1)
+        changed = f"{text[:at]}{int(text[at], 16) ^ 1:x}{text[at + 1 :]}"
+        yield Mutant(_section_at(text, at), match[1], changed)
     for place, match in enumerate(_NUMBER.finditer(text)):
         start = text.rfind("\n", 0, match.start()) + 1
         line = text[start : text.find("\n", match.end())]
-        head = text.rfind("\n- section: ", 0, match.end())
-        section = text[head:].split(None, 3)[2] if head >= 0 else ""
-        if line.startswith("    ") and re.fullmatch("[0-9a-f]+", line.strip()):
-            if section in seen:
-                continue
-            seen.add(section)
-        elif place % every:
+        if place % every or _HEX_LINE.fullmatch(line):
             continue
+        section = _section_at(text, match.end())
         number = int(match[1], 0) if not re.fullmatch("0[0-9]+", match[1]) else 0
         new = str(number * 2 if "align:" in line else number ^ 1)
         changed = text[: match.start()] + new + text[match.end() :]
-        yield Mutant(section, line.strip(), changed)
+        yield Mutant(section, line.strip(), changed, _is_overridden(text, match))
+
+
+def _section_at(text: str, place: int) -> str:
+    head = text.rfind("\n- section: ", 0, place)
+    return text[head:].split(None, 3)[2] if head >= 0 else ""
+
+
+def _is_overridden(text: str, match: re.Match[str]) -> bool:
+    line = text[text.rfind("\n", 0, match.start()) : match.start()]
+    if "{function: " not in line:
+        return False
+    end = text.find("\n- section: ", match.end())
+    return line in text[match.end() : end if end >= 0 else len(text)]
 
 
 def facts_of(data: bytes, name: str = "<bytes>") -> ImageFacts:
@@ -145,45 +168,137 @@ def _fingerprints(data: bytes, name: str) -> list[str]:
     return [of_image(facts, level) for level in PROMISED]
 
 
-def unseen_changes(data: bytes, name: str, every: int = 1) -> tuple[int, list[str]]:
-    """How many numbers were changed, and those that the fingerprint of the image does not see."""
-    base = of_image(facts_of(data, name), "image")
-    count = 0
-    found = []
+@dataclass(slots=True)
+class Count:
+    """What became of the numbers that were changed, one at a time.
+
+    Attributes:
+        numbers: changed numbers that matter, in files that can be read.
+        owned: those of them in sections of one function.
+        refused: changes that leave no file that can be read.
+        noise: changed numbers that do not matter by the definition in docs/compare.md.
+        counted: those of them that change the fingerprint all the same.
+        derived: numbers from which the YAML form derives a second one; they are not changed.
+        overridden: numbers of records that a later one overrides; they do not count.
+        unseen: numbers that matter and do not change the fingerprint.
+    """
+
+    numbers: int = 0
+    owned: int = 0
+    refused: int = 0
+    noise: int = 0
+    counted: int = 0
+    derived: int = 0
+    overridden: int = 0
+    unseen: list[str] = field(default_factory=list)
+
+    def add(self, other: Count) -> None:
+        """Count these, too."""
+        for name in self.__slots__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+
+def changed_numbers(data: bytes, name: str, every: int = 1) -> Count:
+    """Change numbers of a cubin, and look which the fingerprints see.
+
+    The image's has to see each number that matters, and the function's those in its own sections.
+    """
+    facts = facts_of(data, name)
+    base, functions = of_image(facts, "image"), _of_functions(facts)
+    count = Count()
     for mutant in mutants(to_yaml(data), every):
-        if mutant.is_noise or mutant.is_derived:
+        if mutant.is_derived or mutant.is_overridden:
+            count.derived += mutant.is_derived
+            count.overridden += mutant.is_overridden
             continue
         try:
-            changed = of_image(facts_of(from_yaml(mutant.text), name), "image")
-        except CubinError:  # what is no cubin any more has no fingerprint
+            with patch.object(
+                load, "_validate", lambda document: None
+            ):  # it takes most of the time
+                changed = facts_of(from_yaml(mutant.text), name)
+            image = of_image(changed, "image")
+            if image == base and not mutant.is_noise:
+                from_yaml(mutant.text)  # what the schema refuses is no change
+        except CubinError:
+            count.refused += 1
             continue
-        count += 1
-        if changed == base:
-            found.append(f"{name}: {mutant.section}: {mutant.line}")
-    return count, found
+        if mutant.is_noise:
+            count.noise += 1
+            count.counted += image != base
+            continue
+        count.numbers += 1
+        place = f"{name}: {mutant.section}: {mutant.line}"
+        if image == base:
+            count.unseen.append(place)
+        if mutant.line.startswith(("- {symbol:", "- symbol:")):  # the table follows the sections
+            continue
+        owner = next((f for f in functions if mutant.section.endswith(f".{f}")), None)
+        if owner is not None:
+            count.owned += 1
+            if _of_functions(changed).get(owner) == functions[owner]:
+                count.unseen.append(f"{place} (of the function)")
+    return count
+
+
+def _of_functions(facts: ImageFacts) -> dict[str, str]:
+    return {function.name: of_function(function, "kernel") for function in facts.functions}
+
+
+def _changed_in(name: str, every: int) -> Count:
+    return changed_numbers((CUBINS / name).read_bytes(), name, every)
+
+
+def table(count: Count, samples: int, every: int) -> str:
+    """What was counted, as the page shows it."""
+    rows = [
+        ("samples", samples),
+        ("numbers that matter, changed one at a time", count.numbers),
+        ("… that the fingerprint of the image did not see", len(count.unseen)),
+        ("… in sections of one function, whose own fingerprint saw each", count.owned),
+        ("numbers that are noise", count.noise),
+        ("… that changed the fingerprint all the same", count.counted),
+        ("changes after which the file cannot be read", count.refused),
+        ("numbers that are not changed, as a second one follows from them", count.derived),
+        ("… as a later record of the same function overrides theirs", count.overridden),
+    ]
+    lines = ["", "| numbers in the YAML form" + (f", one in {every}" if every > 1 else "") + " | |"]
+    return "\n".join([*lines, "|---|---|", *(f"| {word} | {n:,} |" for word, n in rows), "", ""])
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="make fingerprint-proof", description=__doc__)
+    parser = argparse.ArgumentParser(prog="make test-fingerprint-proof", description=__doc__)
     parser.add_argument("--only", metavar="TEXT", default="", help="samples whose name has TEXT")
     parser.add_argument("--every", type=int, default=1, help="change one number of so many")
+    parser.add_argument("--numbers", action="store_true", help="build nothing")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument(
+        "--page", action="store_true", help="write the figures into docs/compare.md"
+    )
     options = parser.parse_args()
-    samples = list(expand(yaml.safe_load(RECIPES.read_text(encoding="utf-8"))))
-    samples = [sample for sample in samples if options.only in sample.name]
-    compared, unequal = unequal_builds(samples)
-    for fault in unequal:
-        print(fault, file=sys.stderr)
-    print(f"{len(samples)} recipes, {compared} further builds: {len(unequal)} differ", flush=True)
-    numbers = unseen = 0
-    for sample in samples:
-        data = (CUBINS / sample.name).read_bytes()
-        count, found = unseen_changes(data, sample.name, options.every)
-        numbers += count
-        unseen += len(found)
-        for fault in found:
+    unequal: list[str] = []
+    if not options.numbers:
+        samples = list(expand(yaml.safe_load(RECIPES.read_text(encoding="utf-8"))))
+        samples = [sample for sample in samples if options.only in sample.name]
+        compared, unequal = unequal_builds(samples)
+        for fault in unequal:
             print(fault, file=sys.stderr)
-    print(f"{numbers} numbers changed by themselves: {unseen} not seen")
-    return 1 if unequal or unseen else 0
+        print(
+            f"{len(samples)} recipes, {compared} further builds: {len(unequal)} differ", flush=True
+        )
+    names = sorted(path.name for path in CUBINS.glob("*.cubin") if options.only in path.name)
+    total = Count()
+    with ProcessPoolExecutor(options.jobs) as pool:
+        for count in pool.map(_changed_in, names, repeat(options.every)):
+            total.add(count)
+            for fault in count.unseen:
+                print(fault, file=sys.stderr, flush=True)
+    text = table(total, len(names), options.every)
+    print(text)
+    if options.page:
+        head, start, rest = PAGE.read_text(encoding="utf-8").partition(_START)
+        _, end, tail = rest.partition(_END)
+        PAGE.write_text(head + start + text + end + tail, encoding="utf-8")
+    return 1 if unequal or total.unseen else 0
 
 
 if __name__ == "__main__":
