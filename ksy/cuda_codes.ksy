@@ -1,4 +1,4 @@
-# Generated from ksy/tables/*.yaml (sha256 61a239cb 35cee416 cfa4b2d4 5dca602f c9b82fa4 4d93a2a8 68274b34 0192a318 4585f83f 8b3aee00 c0d0f6e5 2671fd9e) by tools.gen; do not edit.
+# Generated from ksy/tables/*.yaml (sha256 61a239cb bdcf4eec cfa4b2d4 5dca602f c9b82fa4 4d93a2a8 68274b34 0192a318 4585f83f 8b3aee00 c0d0f6e5 2671fd9e) by tools.gen; do not edit.
 meta:
   id: cuda_codes
   title: Codes of NVIDIA CUDA device binaries
@@ -771,17 +771,17 @@ enums:
       id: r_cuda_tex_slot
       -orig-id: R_CUDA_TEX_SLOT
       doc: |
-        Bits 32 to 39 get addend.
+        Bits 32 to 39 get abs.
     0x14:
       id: r_cuda_samp_slot
       -orig-id: R_CUDA_SAMP_SLOT
       doc: |
-        Bits 40 to 44 get addend.
+        Bits 40 to 44 get abs.
     0x15:
       id: r_cuda_surf_slot
       -orig-id: R_CUDA_SURF_SLOT
       doc: |
-        Bits 26 to 31 get addend.
+        Bits 26 to 31 get abs.
     0x16:
       id: r_cuda_tex_bindlessoff13_32
       -orig-id: R_CUDA_TEX_BINDLESSOFF13_32
@@ -807,7 +807,7 @@ enums:
       id: r_cuda_tex_slot9_49
       -orig-id: R_CUDA_TEX_SLOT9_49
       doc: |
-        Bits 49 to 57 get addend.
+        Bits 49 to 57 get abs.
     0x1b:
       id: r_cuda_6_31
       -orig-id: R_CUDA_6_31

@@ -1,4 +1,4 @@
-"""Synthetic inputs do here what they do to nvlink: every attribute code, every section name."""
+"""Synthetic inputs do here what they do to nvlink: attributes, sections and relocations."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ SAME = {
     ("attributes", "80"): 332,
     ("attributes", "90"): 333,
     ("attributes", "100"): 310,
-    ("sections", "80"): 316,
-    ("sections", "90"): 310,
+    ("sections", "80"): 321,
+    ("sections", "90"): 315,
     ("sections", "100"): 35,
+    ("relocations", "80"): 1589,
 }
 
 

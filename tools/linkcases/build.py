@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from cubinspec.reader.elf import Elf
-from cubinspec_generated import records
+from cubinspec_generated import codes, records
 from tools import oracle
 from tools.linkcases import generated
 from tools.linkcases.index import index_file
@@ -271,6 +271,26 @@ def _set_in_section(data: bytearray, values: list[Any]) -> None:
     _set(data, [start + offset, new])
 
 
+def _set_in_relocation(data: bytearray, values: list[Any]) -> None:
+    """Change a relocation: its section, the row, and by name its place, type, symbol.
+
+    A symbol may be given by its name.
+    """
+    name, row, fields = values
+    elf = Elf(bytes(data), "input")
+    _, kind, _, _, start, _, link, *_ = elf.section_rows[elf.section_names.index(name)]
+    form = records.REL_64 if kind == codes.SHT_REL else records.RELA_64
+    if isinstance(fields.get("symbol"), str):
+        rows = elf.symbol_rows(link)
+        strings = elf.string_table(elf.section_rows[link][6])
+        names = [strings.get(symbol[0]) for symbol in rows]
+        fields = {**fields, "symbol": names.index(fields["symbol"])}
+    at = start + row * form.size
+    old = form.unpack_from(data, at)
+    new = [fields.get(key, old[i]) for i, key in enumerate(("offset", "type", "symbol"))]
+    form.pack_into(data, at, *new, *old[len(new) :])
+
+
 #: Fields of a section header that a case may change, and their number.
 _HEADER_FIELDS = {"sh_type": 1, "sh_flags": 2, "sh_info": 7}
 
@@ -281,6 +301,7 @@ _MUTATIONS: dict[str, Callable[[bytearray, list[Any]], None]] = {
     "append": _append,
     "section": _set_in_header,
     "inside": _set_in_section,
+    "relocation": _set_in_relocation,
 }
 #: What a step can do, by its key.
 STEPS: dict[str, Callable[[_Step, Any], None]] = {

@@ -33,6 +33,7 @@ def emit_columns(tables: Tables) -> dict[Path, str]:
     relocations = tables["relocations"].data
     types = relocations["relocations"]
     kept = {rule["name"]: tuple(rule.get("targets", ())) for rule in relocations["keep_rules"]}
+    failing = {rule["name"] for rule in relocations["keep_rules"] if rule.get("errors")}
     numbers = {entry["name"]: entry["type"] for entry in types}
     parts = [
         _mapping(
@@ -75,6 +76,12 @@ def emit_columns(tables: Tables) -> dict[Path, str]:
                 for target in dict.fromkeys(t for targets in kept.values() for t in targets)
             },
             "By kind of target: types of entries that a final link leaves in the executable.",
+        ),
+        _mapping(
+            "FAILS",
+            "str",
+            {entry["type"]: entry["keep"] for entry in types if entry["keep"] in failing},
+            "The rule of the types that end a final link where the entry does not stay.",
         ),
         _mapping(
             "RETYPE",

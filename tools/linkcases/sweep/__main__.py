@@ -20,11 +20,15 @@ from pathlib import Path
 
 from tools import oracle
 from tools.linkcases import build
-from tools.linkcases.sweep import attributes, exceptions, sections, stored
+from tools.linkcases.sweep import attributes, exceptions, relocations, sections, stored
 from tools.linkcases.sweep.programs import SOURCES, bases
 from tools.linkcases.sweep.variation import Nvlink, Variation, difference, link_here
 
-KINDS = {"attributes": attributes.variations, "sections": sections.variations}
+KINDS = {
+    "attributes": attributes.variations,
+    "sections": sections.variations,
+    "relocations": relocations.variations,
+}
 CRASHED, SAME, EXCEPTION, WRONG = "nvlink crashed", "the same", "exceptions", "wrong"
 
 

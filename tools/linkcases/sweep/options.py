@@ -1,12 +1,15 @@
 """Which option words nvlink knows, found by asking it.
 
-    python -m tools.linkcases.sweep.options [--pairs]
+    python -m tools.linkcases.sweep.options [--pairs] [--help-of PROGRAM ...] [--text FILE ...]
 
 nvlink reads its words in order and ends at the first that it does not know ("Unknown option"), so
 that one run tells of one word. The words come from the help texts of nvlink, ptxas, nvcc and the
 other tools beside them, and from `WORDS`: those of nvJitLink's API, and guesses. With `--pairs` all
 words of up to three letters come, too, and all pairs of the parts of known options: 35,000 runs,
 which found `-dot` (`--dot-file`).
+
+`--help-of` adds the words in the help text of other programs, such as ptxas and nvlink of other
+toolkits or the host's `ld`; `--text` those of a file, such as a header of nvJitLink.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import itertools
 import re
 import string
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from cubinspec_writer.linker.diagnostics import Diagnostics, LinkError
 from cubinspec_writer.linker.inputs.arguments import Line, read_line
@@ -95,10 +99,19 @@ def words() -> list[str]:
     """The words to ask about, without hyphens in front."""
     found = set(WORDS)
     for tool in _HELPS:
-        result = oracle.find(tool).run("--help")
-        found |= set(re.findall(r"(?<![\w-])--?([A-Za-z][\w-]+)", result.stdout + result.stderr))
+        found |= help_words(str(oracle.find(tool).path))
     found |= {name for option in OPTIONS for name in (option.name, option.short) if name}
     return sorted(found)
+
+
+def help_words(program: str) -> set[str]:
+    """The option words in the help text of a program."""
+    result = oracle.run([program, "--help"])
+    return text_words(result.stdout + result.stderr)
+
+
+def text_words(text: str) -> set[str]:
+    return set(re.findall(r"(?<![\w-])--?([A-Za-z][\w-]+)", text))
 
 
 def pairs() -> Iterator[str]:
@@ -134,10 +147,18 @@ def main() -> None:
     """Print every word that nvlink knows and this linker does not."""
     parser = argparse.ArgumentParser(description="Ask nvlink for its option words.")
     parser.add_argument("--pairs", action="store_true", help="35,000 words more")
-    asked = words()
-    if parser.parse_args().pairs:
-        asked += pairs()
-    for word in spellings(asked):
+    parser.add_argument("--help-of", nargs="*", default=[], help="other programs with options")
+    parser.add_argument("--text", nargs="*", default=[], type=Path, help="files with options")
+    given = parser.parse_args()
+    asked = set(words())
+    for program in given.help_of:
+        asked |= help_words(program)
+    for path in given.text:
+        asked |= text_words(path.read_text(encoding="utf-8", errors="replace"))
+    if given.pairs:
+        asked |= set(pairs())
+    print(f"{len(asked)} words", flush=True)
+    for word in spellings(sorted(asked)):
         if not known_here(word) and known_to_nvlink(word):
             print(word, flush=True)
 

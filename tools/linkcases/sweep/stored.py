@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tools.linkcases.stored import FOLDER, keep_inside, note_holder
-from tools.linkcases.sweep import attributes, exceptions, sections
+from tools.linkcases.sweep import attributes, exceptions, relocations, sections
 from tools.linkcases.sweep.programs import bases
 from tools.linkcases.sweep.variation import Nvlink, Outcome, Variation, link_here
 
@@ -28,8 +28,10 @@ PROGRAM = "two"
 KINDS = {
     "attributes": (attributes.variations, ("80", "90", "100")),
     "sections": (sections.variations, ("80", "90", "100")),
+    "relocations": (relocations.variations, ("80",)),
 }
-_FORM = " words2"
+#: What of a kind is stored: names of links, with these beginnings and endings.
+_PARTS = {"attributes": ("", " words2"), "relocations": (f"{PROGRAM} .rela.text.k1 t", "")}
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,9 @@ def read_row(line: str) -> Row:
 def links(kind: str, arch: str, folder: Path) -> Iterator[Variation]:
     """The stored links of a kind."""
     make, _ = KINDS[kind]
+    start, end = _PARTS.get(kind, ("", ""))
     for variation in make(PROGRAM, bases(arch, PROGRAM, folder)):
-        if kind != "attributes" or variation.name.endswith(_FORM):
+        if variation.name.startswith(start) and variation.name.endswith(end):
             yield variation
 
 

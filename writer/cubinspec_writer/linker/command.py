@@ -148,7 +148,13 @@ class _Command:
         _append_times(line, diagnostics)
         _print(line, diagnostics.take())
         line.program = line.last("tool-name") or line.program
-        result = link(line.inputs, _options(line, arch, index))
+        plain = line.last("dot-file")
+        try:
+            result = link(line.inputs, _options(line, arch, index))
+        except LinkError as error:
+            if plain is not None and error.plain_dot:
+                self._file(plain, _encoded(error.plain_dot))
+            raise
         _print(line, result.messages)
         if output is not None:
             self._file(output, result.parts)

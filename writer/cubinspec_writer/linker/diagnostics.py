@@ -18,12 +18,15 @@ class LinkError(CubinError):
     Attributes:
         messages: all lines in the order they arose, each as (level, text).
         exit_code: what a command has to end with.
+        plain_dot: the call graph in the form of ``-dot``; empty where the link ended before it was
+            known.
     """
 
     def __init__(self, messages: list[tuple[str, str]], exit_code: int) -> None:
         super().__init__("; ".join(text for _, text in messages))
         self.messages = messages
         self.exit_code = exit_code
+        self.plain_dot: str = ""
 
 
 class UnsupportedLinkError(LinkError):

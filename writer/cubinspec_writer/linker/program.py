@@ -5,7 +5,7 @@ from __future__ import annotations
 from cubinspec.format.targets import sass_family
 from cubinspec.values import listed
 from cubinspec_writer.gc_pause import GcPaused
-from cubinspec_writer.linker.diagnostics import Diagnostics, UnsupportedLinkError
+from cubinspec_writer.linker.diagnostics import Diagnostics, LinkError, UnsupportedLinkError
 from cubinspec_writer.linker.inputs.accept import target_of, toolkit_for
 from cubinspec_writer.linker.inputs.gather import Candidate, Gathered, gather
 from cubinspec_writer.linker.inputs.host import KernelFilter, named_by_host, named_by_options
@@ -79,7 +79,11 @@ def _link(inputs: Input | Iterable[Input], options: LinkOptions) -> LinkResult:
 
 
 def _report(half: LinkState) -> None:
-    """Tell what options ask for; then end if there were errors."""
+    """Tell what options ask for; then end if there were errors.
+
+    Raises:
+        LinkError: there were; it has the call graph, which `-dot` writes even so.
+    """
     options, diagnostics = half.job.options, half.diagnostics
     if options.dump_callgraph and not options.relocatable:
         from cubinspec_writer.linker.reports import usage
@@ -90,7 +94,13 @@ def _report(half: LinkState) -> None:
         from cubinspec_writer.linker.reports import usage
 
         diagnostics.report("usage", usage.resource_lines(half))
-    diagnostics.stop_on_errors()
+    try:
+        diagnostics.stop_on_errors()
+    except LinkError as error:
+        from cubinspec_writer.linker.reports import usage
+
+        error.plain_dot = usage.plain_dot(half)
+        raise
 
 
 def _kernel_filter(

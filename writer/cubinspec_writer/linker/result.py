@@ -88,9 +88,9 @@ class LinkResult(ValueObject):
     @property
     def plain_dot(self) -> str:
         """The same as nvlink writes it: who calls whom, and nothing else."""
-        from cubinspec_writer.linker.reports.usage import dot_lines
+        from cubinspec_writer.linker.reports import usage
 
-        return "\n".join(dot_lines(self.mercury or self.half)) + "\n"
+        return usage.plain_dot(self.mercury or self.half)
 
     @property
     def callgraph_svg(self) -> builtins.bytes:

@@ -1,4 +1,4 @@
-# Generated from ksy/tables/relocations.yaml (sha256 35cee416d09c055f) by tools.gen; do not edit.
+# Generated from ksy/tables/relocations.yaml (sha256 bdcf4eec419658fc) by tools.gen; do not edit.
 """Relocation types."""
 
 from cubinspec_generated.rows import (
@@ -212,14 +212,14 @@ TYPES: dict[int, RelocationType] = {
     0x10: RelocationType(16, 'R_CUDA_ABS24_23', (Action('field', 23, 24, 'abs', 0),), 'linker_or_driver', ('global', 'function'), (), 16, 'always', False),
     0x11: RelocationType(17, 'R_CUDA_ABS16_26', (Action('field', 26, 16, 'abs', 0),), 'linker_or_driver', ('global', 'function'), (), 17, 'always', True),
     0x12: RelocationType(18, 'R_CUDA_ABS16_23', (Action('field', 23, 16, 'abs', 0),), 'linker_or_driver', ('global', 'function'), (), 18, 'always', True),
-    0x13: RelocationType(19, 'R_CUDA_TEX_SLOT', (Action('field', 32, 8, 'addend', 0),), 'linker_or_driver', ('global', 'function'), (), 19, 'always', False),
-    0x14: RelocationType(20, 'R_CUDA_SAMP_SLOT', (Action('field', 40, 5, 'addend', 0),), 'linker_or_driver', ('global', 'function'), (), 20, 'always', False),
-    0x15: RelocationType(21, 'R_CUDA_SURF_SLOT', (Action('field', 26, 6, 'addend', 0),), 'linker_or_driver', ('global', 'function'), (), 21, 'always', False),
+    0x13: RelocationType(19, 'R_CUDA_TEX_SLOT', (Action('field', 32, 8, 'abs', 0),), 'linker_or_driver', ('global', 'function'), ('shared',), 19, 'always', False),
+    0x14: RelocationType(20, 'R_CUDA_SAMP_SLOT', (Action('field', 40, 5, 'abs', 0),), 'linker_or_driver', ('global', 'function'), ('shared',), 20, 'always', False),
+    0x15: RelocationType(21, 'R_CUDA_SURF_SLOT', (Action('field', 26, 6, 'abs', 0),), 'linker_or_driver', ('global', 'function'), ('shared',), 21, 'always', False),
     0x16: RelocationType(22, 'R_CUDA_TEX_BINDLESSOFF13_32', (Action('field', 32, 13, 'abs', 2),), 'linker_or_driver', ('global', 'function'), (), 22, 'always', True),
     0x17: RelocationType(23, 'R_CUDA_TEX_BINDLESSOFF13_47', (Action('field', 47, 13, 'abs', 2),), 'linker_or_driver', ('global', 'function'), (), 23, 'always', True),
     0x18: RelocationType(24, 'R_CUDA_CONST_FIELD19_28', (Action('field', 28, 14, 'abs', 2), Action('field', 42, 4, 'const_bank', 0), Action('field', 26, 1, 'const_bank', 4)), 'linker_or_driver', ('global', 'function'), (), 24, 'always', True),
     0x19: RelocationType(25, 'R_CUDA_CONST_FIELD19_23', (Action('field', 23, 14, 'abs', 2), Action('field', 37, 5, 'const_bank', 0)), 'linker_or_driver', ('global', 'function'), (), 25, 'always', True),
-    0x1a: RelocationType(26, 'R_CUDA_TEX_SLOT9_49', (Action('field', 49, 9, 'addend', 0),), 'linker_or_driver', ('global', 'function'), (), 26, 'always', False),
+    0x1a: RelocationType(26, 'R_CUDA_TEX_SLOT9_49', (Action('field', 49, 9, 'abs', 0),), 'linker_or_driver', ('global', 'function'), ('shared',), 26, 'always', False),
     0x1b: RelocationType(27, 'R_CUDA_6_31', (Action('field', 31, 6, 'abs', 0),), 'linker_or_driver', ('global', 'function'), (), 27, 'always', False),
     0x1c: RelocationType(28, 'R_CUDA_2_47', (Action('field', 47, 2, 'abs', 0),), 'linker_or_driver', ('global', 'function'), (), 28, 'always', False),
     0x1d: RelocationType(29, 'R_CUDA_TEX_BINDLESSOFF13_41', (Action('field', 41, 13, 'abs', 2),), 'linker_or_driver', ('global', 'function'), (), 29, 'always', True),
@@ -309,8 +309,8 @@ TYPES: dict[int, RelocationType] = {
     0x71: RelocationType(113, 'R_CUDA_UNIFIED32_HI_32', (Action('field', 32, 32, 'unified', 32),), 'linker_or_driver', ('global', 'function', 'handle'), (), 57, 'always', False),
     0x72: RelocationType(114, 'R_CUDA_ABS56_16_34', (Action('field', 16, 8, 'abs', 2), Action('field', 34, 48, 'abs', 10)), 'driver', ('global', 'function', 'constant', 'handle', 'none'), ('shared',), 114, 'always', False),
     0x73: RelocationType(115, 'R_CUDA_CONST_FIELD22_37', (Action('field', 37, 17, 'abs', 0), Action('field', 54, 5, 'const_bank', 0)), 'linker_or_driver', ('global', 'function'), (), 115, 'always', True),
-    0x74: RelocationType(116, 'R_CUDA_NONE_LAST', (), 'none', (), ('global', 'function', 'constant', 'shared', 'handle', 'none'), 116, 'always', False),
-    0x10000: RelocationType(65536, 'R_MERCURY_NONE', (), 'none', (), ('global', 'function', 'constant', 'shared', 'handle', 'none'), 65536, 'always', False),
+    0x74: RelocationType(116, 'R_CUDA_NONE_LAST', (), 'none', ('global', 'function'), ('constant', 'shared', 'handle', 'none'), 116, 'always', False),
+    0x10000: RelocationType(65536, 'R_MERCURY_NONE', (), 'none', ('global', 'function'), ('constant', 'shared', 'handle', 'none'), 65536, 'always', False),
     0x10001: RelocationType(65537, 'R_MERCURY_G64', (Action('data', 0, 64, 'global_generic', 0),), 'driver', ('global', 'function', 'constant', 'handle', 'none'), ('shared',), 65537, 'always', False),
     0x10002: RelocationType(65538, 'R_MERCURY_ABS64', (Action('data', 0, 64, 'abs', 0),), 'linker_or_driver', ('global', 'function', 'handle'), (), 65538, 'always', False),
     0x10003: RelocationType(65539, 'R_MERCURY_ABS32', (Action('data', 0, 32, 'abs', 0),), 'linker_or_driver', ('global', 'function'), (), 65539, 'always', True),
@@ -374,6 +374,6 @@ TYPES: dict[int, RelocationType] = {
     0x1003d: RelocationType(65597, 'R_MERCURY_ABS_PROG_REL64', (Action('data', 0, 64, 'abs_prog_rel', 0),), 'driver', ('global', 'function', 'constant', 'handle', 'none'), ('shared',), 65597, 'always', False),
     0x1003e: RelocationType(65598, 'R_MERCURY_UNIFIED32_LO', (Action('data', 0, 32, 'unified', 0),), 'driver', ('global', 'function', 'constant', 'handle', 'none'), ('shared',), 65541, 'always', False),
     0x1003f: RelocationType(65599, 'R_MERCURY_UNIFIED32_HI', (Action('data', 0, 32, 'unified', 32),), 'driver', ('global', 'function', 'constant', 'handle', 'none'), ('shared',), 65542, 'always', False),
-    0x10040: RelocationType(65600, 'R_MERCURY_NONE_LAST', (), 'none', (), ('global', 'function', 'constant', 'shared', 'handle', 'none'), 65600, 'always', False),
+    0x10040: RelocationType(65600, 'R_MERCURY_NONE_LAST', (), 'none', ('global', 'function'), ('constant', 'shared', 'handle', 'none'), 65600, 'always', False),
 }
 """The relocation types, by number."""

@@ -47,6 +47,10 @@ _FATBIN = FATBIN_MAGIC.to_bytes(4, "little")
 #: Of every file nvlink first reads so many bytes; an empty one it passes over.
 _LEAST_BYTES = 56  # not a spec number: a buffer of nvlink
 
+#: Names of files for link-time optimisation.
+_NVVM = "should only see nvvm files when -lto"
+_REFUSED = {".ltoir": _NVVM, ".nvvm": _NVVM, ".bc": "should never see bc files"}
+
 
 def target_of(options: LinkOptions, diagnostics: Diagnostics) -> Target:
     """The target of the link.
@@ -174,15 +178,40 @@ def check_mercury(elf: Elf, name: str, target: Target, diagnostics: Diagnostics)
             raise diagnostics.fatal(f"Internal FNLZR error '{name}'")
 
 
-def misnamed(name: str, data: bytes) -> str | None:
-    """What nvlink says of a file whose name promises something else than it holds (rule M21)."""
-    if data and len(data) < _LEAST_BYTES and not is_archive(data):
-        return f"Could not open input file '{name}'"
-    if name.endswith(".cubin") and data:
-        if not data.startswith(_ELF):
-            return "cubin not an elf?"
-        if data[_MACHINE] != _CUDA:
-            return "cubin not a device elf?"
-    if name.endswith(".fatbin") and data and not data.startswith(_FATBIN):
-        return "fatbin wrong format?"
-    return None
+def check_name(name: str, data: bytes, diagnostics: Diagnostics) -> None:
+    """Refuse a file whose name promises something else than it holds (rule M21).
+
+    Raises:
+        LinkError: nvlink refuses it.
+    """
+    if not data:
+        return
+    if len(data) < _LEAST_BYTES and not is_archive(data):
+        raise diagnostics.fatal(f"Could not open input file '{name}'")
+    kind = name[name.rfind(".") :]
+    text = _REFUSED.get(kind)
+    if kind == ".cubin" and not data.startswith(_ELF):
+        text = "cubin not an elf?"
+    elif kind == ".cubin" and data[_MACHINE] != _CUDA:
+        text = "cubin not a device elf?"
+    elif kind == ".fatbin" and not data.startswith(_FATBIN):
+        text = "fatbin wrong format?"
+    elif kind == ".ptx" and not _is_code(data):
+        diagnostics.error("Binary format for key='0', ident='' is not recognized")
+        text = "elfLink fatbinary error"
+    if text is not None:
+        raise diagnostics.fatal(text)
+
+
+def _is_code(data: bytes) -> bool:
+    """Whether a file is a cubin, a fatbin or PTX."""
+    from cubinspec.containers.sniff import SNIFF_BYTES, sniff
+
+    is_device = data.startswith(_ELF) and data[_MACHINE] == _CUDA
+    return is_device or sniff(data[:SNIFF_BYTES]) in ("fatbin", "ptx")
+
+
+def holds_nothing(name: str) -> bool:
+    """Whether nvlink passes over a broken cubin of this name (rules O3, M21)."""
+    base = name[name.rfind("/") + 1 :]
+    return "." not in base or base.endswith((".cubin", ".o", ".so"))

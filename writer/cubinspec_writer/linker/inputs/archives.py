@@ -10,13 +10,14 @@ from __future__ import annotations
 import os
 import stat
 
-from cubinspec_generated.codes import EI_CLASS, EI_NIDENT, ELFCLASS64
+from cubinspec_generated.codes import EI_CLASS, EI_DATA, EI_NIDENT, ELFCLASS64, ELFDATA2LSB
 from cubinspec_generated.records import ELF_HEADER_64, SECTION_HEADER_64
+from cubinspec_writer.linker.inputs.accept import holds_nothing
 from cubinspec_writer.linker.inputs.sources import MAGIC, THIN_MAGIC
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cubinspec_writer.linker.diagnostics import Diagnostics
+    from cubinspec_writer.linker.diagnostics import Diagnostics, LinkError
 
 _HEAD, _END = 60, b"`\n"
 _NAME, _SIZE = slice(0, 16), slice(48, 58)
@@ -92,8 +93,14 @@ def check_host(name: str, data: bytes, diagnostics: Diagnostics) -> None:
     """
     if len(data) < _LEN_ELF_HEADER:
         raise diagnostics.fatal(f"Could not open input file '{name}'")
-    if not _has_sections(data):
-        raise diagnostics.fatal(f"Could not find fatbin in '{name}'", _INTERNAL)
+    is_swapped = data[EI_DATA] != ELFDATA2LSB
+    if not _has_sections(data) or (is_swapped and not holds_nothing(name)):
+        raise no_fatbin(name, diagnostics)
+
+
+def no_fatbin(name: str, diagnostics: Diagnostics) -> LinkError:
+    """The error for an ELF file without a place for device code."""
+    return diagnostics.fatal(f"Could not find fatbin in '{name}'", _INTERNAL)
 
 
 def _has_sections(data: bytes) -> bool:

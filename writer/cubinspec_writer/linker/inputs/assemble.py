@@ -22,7 +22,7 @@ def assemble(name: str, data: bytes, options: LinkOptions, diagnostics: Diagnost
     """
     with tempfile.TemporaryDirectory() as folder:
         source, result = Path(folder) / "input.ptx", Path(folder) / "output.cubin"
-        source.write_bytes(data)
+        source.write_bytes(data.rstrip(b"\0"))  # a text may end as in C
         # Family variants are assembled as the base variant (rule T5).
         arch = options.arch.removesuffix("f")
         command = [options.ptxas, f"-arch={arch}", "-m64", "-c", str(source), "-o", str(result)]

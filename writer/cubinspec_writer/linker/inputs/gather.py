@@ -20,10 +20,11 @@ from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.inputs.accept import (
     HEAD_BYTES,
     check_mercury,
+    check_name,
     check_toolkit,
     fits,
+    holds_nothing,
     is_cubin,
-    misnamed,
     newest_input,
     target_of,
 )
@@ -210,9 +211,7 @@ class _Gatherer:
 
     def _file(self, name: str, data: bytes) -> None:
         """Take a file by its contents, if its name does not promise something else."""
-        wrong = misnamed(name, data)
-        if wrong is not None:
-            raise self.diagnostics.fatal(wrong)
+        check_name(name, data, self.diagnostics)
         if is_archive(data):
             data = self._readable(data)
         kind = "cubin" if is_cubin(data) else _sniffed(data)
@@ -269,6 +268,7 @@ class _Gatherer:
                 raise
             if self.target.family.strict_inputs:  # rule X2
                 raise self.diagnostics.fatal(str(error)) from error
+            self._break_off(name)
             self.diagnostics.note(f"ignored: {error}")
             return
         # The warning comes first (rule T7).
@@ -299,7 +299,15 @@ class _Gatherer:
             is_object = False
         if is_object:
             raise self.diagnostics.fatal(f"Input file '{name}' size does not match target '-m64'")
+        self._break_off(name)
         self._pass_over(name, f"'{name}' is not a 64-bit file")
+
+    def _break_off(self, name: str) -> None:
+        """End the link for a broken cubin whose name nvlink does not pass over (rule M21)."""
+        if not holds_nothing(name):
+            from cubinspec_writer.linker.inputs.archives import no_fatbin
+
+            raise no_fatbin(name, self.diagnostics)
 
     def _container(self, name: str, data: bytes) -> tuple[Content, bool]:
         """Take the best image of every fatbin in a container.

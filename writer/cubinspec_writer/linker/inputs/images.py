@@ -40,7 +40,11 @@ class Content:
 
 
 def read_container(name: str, data: bytes) -> Content:
-    """Read a container to its end."""
+    """Read a container to its end.
+
+    Raises:
+        CubinError: a part of it cannot be read.
+    """
     content = Content()
     objects: dict[tuple[str, ...], HostObject] = {}
 
@@ -54,6 +58,8 @@ def read_container(name: str, data: bytes) -> Content:
     groups: dict[tuple[str, ...], list[Image]] = {}
     with_code: set[tuple[str, ...]] = set()
     for image in images(data, name=name, visit=look):
+        if image.error is not None:
+            raise image.error
         if image.entry is None:
             continue
         with_code.add(tuple(step.name for step in image.provenance if step.kind in _FILES))

@@ -256,9 +256,8 @@ def _relocs(elf: Elf, obj: InputObject) -> list[InRelocs]:
     found: list[InRelocs] = []
     at, num_sections = 0, len(obj.sections)
     for section, number in zip(sections, counts, strict=True):
-        target = section.info
-        if target >= num_sections:
-            elf.section_row(target, f"sections[{section.index}].sh_info")  # says what is wrong
+        # Behind the table is no section, and the null section has no relocations (rule M16).
+        target = section.info if section.info < num_sections else SHN_UNDEF
         end = at + number
         found.append(InRelocs(section.index, target, _is_rela(section), rows[at:end]))
         at = end
@@ -273,7 +272,6 @@ def _refuse_relocs(elf: Elf, obj: InputObject, sections: list[InSection]) -> NoR
     """Say what is wrong with the first section of relocations that has something wrong."""
     for section in sections:
         record = records.RELA_64 if _is_rela(section) else records.REL_64
-        elf.section_row(section.info, f"sections[{section.index}].sh_info")
         rows = list(elf.rows_of(section.index, record, "relocations"))
         farthest = max([offset for offset, *_ in rows], default=0)
         if farthest > _LARGEST_OFFSET:

@@ -14,10 +14,12 @@ from cubinspec.format.targets import has_independent_threads
 from cubinspec_generated import columns
 from cubinspec_generated.codes import (
     R_CUDA_ABS16_32,
+    R_CUDA_NONE_LAST,
     SHF_EXECINSTR,
     SHT_CUDA_CONSTANT_B0,
     SHT_CUDA_GLOBAL,
     SHT_CUDA_GLOBAL_INIT,
+    SHT_CUDA_SHARED,
     SHT_NULL,
     STB_WEAK,
     STO_CUDA_CONSTANT,
@@ -34,6 +36,7 @@ from cubinspec_writer.linker.inputs.options import debugger_sees
 from cubinspec_writer.linker.library.fields import (
     CLEARING,
     actions_of,
+    clear,
     field_value,
     read_field,
     write_field,
@@ -61,6 +64,7 @@ if TYPE_CHECKING:
     from collections.abc import Container
 
     from cubinspec_writer.linker.diagnostics import Diagnostics
+    from cubinspec_writer.linker.graph import Graph
     from cubinspec_writer.linker.model import InputObject
     from cubinspec_writer.linker.state import (
         Handles,
@@ -78,8 +82,29 @@ _DRIVERS = "driver's"
 #: Kind of target -> types that stay with it.
 _STAYING = {kind: frozenset(types) for kind, types in columns.STAYING.items()}
 
+#: Types that code below sm_100 does not know, and kinds of target with which they stay there.
+_UNKNOWN = frozenset(t for t in columns.ACTIONS if t >= R_CUDA_NONE_LAST)
+_STAYING_BELOW = {kind: types - _UNKNOWN for kind, types in _STAYING.items()}
+_STAYING_BELOW |= {kind: _STAYING[kind] | _UNKNOWN for kind in ("function", "global")}
+#: Types of descriptors of functions, whose address is taken then.
+_DESCRIPTORS = frozenset(t for t, rule in columns.FAILS.items() if rule == "func_desc")
+#: Types that are applied wherever they do not stay.
+_APPLIED = frozenset(columns.ACTIONS) - columns.FAILS.keys() - CLEARING - _UNKNOWN
+#: What nvlink says where an entry of such a type does not stay (rule M22).
+_FAILURES = {
+    "always": "reference to deleted symbol",
+    "pcrel": "PC relative branch address should be in the same section",
+    "unsupported": "unexpected NVRS",
+}
+
+#: Bytes from the place of a relocation to the end of the farthest field, at most.
+_LONGEST = max(
+    (action[1] + action[2] + 7) // 8 for fields in columns.ACTIONS.values() for action in fields
+)
+
 READS = (
-    "handles.slots relocations.resolved relocations.sections section.flags section.info_section "
+    "graph.address_taken handles.slots relocations.resolved relocations.sections section.flags "
+    "section.info_section "
     "section.name section.owner section.sh_type sections.unowned shared.dynamic_start "
     "shared.instances shared.unreached symbol.bind symbol.definition symbol.internal symbol.kind "
     "symbol.live symbol.name symbol.other symbol.section symbol.size symbol.value "
@@ -99,46 +124,24 @@ def run(
     shared: SharedMemory,
     handles: Handles,
     unified: Unified,
+    graph: Graph,
 ) -> None:
     """Apply, retype or keep every relocation of every section (rule X12)."""
     _drop_aliases(symbols, relocations)
     values = _Values(job, objects, shared, handles)
     final = not job.options.relocatable
-    retype = columns.RETYPE if final and job.index is None else {}
-    slots: Container[Symbol] = () if final else handles.slots
-    stays: dict[Symbol, Container[int]] = {}
-    #: Types that stay as they are where they name a linked function, the most frequent case.
-    of_functions = _STAYING["function"] - retype.keys() - CLEARING if final else frozenset()
+    divider = _Divider(job, sections, shared, handles, unified, graph, values)
     for section in relocations.sections.values():
         if not section.relocs:
             continue
         target = section.info_section
         assert target is not None
-        kept: list[Reloc] = []
-        resolved: list[Reloc] = []
         farthest = max([reloc.offset for reloc in section.relocs])
-        for reloc in section.relocs:
-            r_type, symbol = reloc.r_type, reloc.symbol
-            if r_type in of_functions and symbol.kind == STT_FUNC and symbol.definition is not None:
-                kept.append(reloc)
-                continue
-            if r_type in CLEARING:
-                continue
-            stay = stays.get(symbol)
-            if stay is None:
-                if not final and _is_lost(symbol):
-                    raise UnsupportedLinkError(f"-r with '{symbol.name}', which no input defines")
-                stay = stays[symbol] = _types_kept(job, sections, shared, unified, symbol)
-            if r_type in stay:
-                if r_type in retype:
-                    reloc = reloc.of_type(retype[r_type])
-                elif symbol in slots:
-                    values.write(target, [reloc], from_field=False)
-                kept.append(reloc)
-            else:
-                resolved.append(reloc)
+        kept, resolved = divider.divide(section, target)
         section.relocs = kept
-        if farthest >= len(target.content):
+        if final and not _APPLIED.issuperset([reloc.r_type for reloc in resolved]):
+            resolved = _applicable(job, diagnostics, target, resolved)
+        if farthest > len(target.content) - _LONGEST:
             _check_places(job, diagnostics, unified, target, kept, resolved)
         if not resolved:
             continue
@@ -161,6 +164,148 @@ def _close_lists(relocations: Relocations) -> None:
         section.emitted = bool(section.relocs)
 
 
+class _Divider:
+    """Which entries stay, and which are applied.
+
+    Attributes:
+        retype: the types that others become where they stay.
+        slots: references whose number is written although the entry stays.
+        stays: the types that stay when they name a symbol.
+    """
+
+    __slots__ = (
+        "graph",
+        "job",
+        "of_functions",
+        "retype",
+        "sections",
+        "shared",
+        "slots",
+        "stays",
+        "unified",
+        "values",
+    )
+
+    def __init__(
+        self,
+        job: Job,
+        sections: Sections,
+        shared: SharedMemory,
+        handles: Handles,
+        unified: Unified,
+        graph: Graph,
+        values: _Values,
+    ) -> None:
+        final = not job.options.relocatable
+        self.job = job
+        self.sections = sections
+        self.shared = shared
+        self.unified = unified
+        self.graph = graph
+        self.values = values
+        self.retype = columns.RETYPE if final and job.index is None else {}
+        self.slots: Container[Symbol] = () if final else handles.slots
+        self.stays: dict[Symbol, Container[int]] = {}
+        #: Types that stay as they are where they name a linked function, the most frequent case.
+        self.of_functions: Container[int] = ()
+        if final:
+            self.of_functions = _STAYING["function"] - self.retype.keys() - CLEARING - _DESCRIPTORS
+
+    def divide(self, section: OutSection, target: OutSection) -> tuple[list[Reloc], list[Reloc]]:
+        """The entries of a section that stay, as they are then, and those that are applied."""
+        final, retype = not self.job.options.relocatable, self.retype
+        of_functions, stays, slots = self.of_functions, self.stays, self.slots
+        kept: list[Reloc] = []
+        resolved: list[Reloc] = []
+        for reloc in section.relocs:
+            r_type, symbol = reloc.r_type, reloc.symbol
+            if r_type in of_functions and symbol.kind == STT_FUNC and symbol.definition is not None:
+                kept.append(reloc)
+                continue
+            if r_type in CLEARING and (symbol.is_function or not final):
+                continue
+            stay = stays.get(symbol)
+            if stay is None:
+                stay = stays[symbol] = self._types_kept(symbol)
+            if r_type in stay:
+                if final and r_type in _DESCRIPTORS:
+                    _check_descriptor(self.job, self.graph, r_type, symbol)
+                if r_type in retype:
+                    reloc = reloc.of_type(retype[r_type])
+                elif symbol in slots:
+                    self.values.write(target, [reloc], from_field=False)
+                kept.append(reloc)
+            else:
+                resolved.append(reloc)
+        return kept, resolved
+
+    def _types_kept(self, symbol: Symbol) -> Container[int]:
+        """The relocation types that stay when they name a symbol."""
+        if self.job.options.relocatable and _is_lost(symbol):
+            raise UnsupportedLinkError(f"-r with '{symbol.name}', which no input defines")
+        staying = _STAYING if self.job.family.capsule else _STAYING_BELOW
+        if symbol.kind == STT_FUNC and symbol.is_defined:
+            return staying["function"]
+        kind = _kind_here(self.job, self.sections, self.shared, self.unified, symbol)
+        if kind == "constant" and _is_deleted(symbol):
+            return ()
+        return range(1 << 32) if kind == _DRIVERS else staying.get(kind, ())
+
+
+def _check_descriptor(job: Job, graph: Graph, r_type: int, symbol: Symbol) -> None:
+    """Refuse a descriptor of a function that the call graph of its input does not list.
+
+    nvlink lists it. Below sm_100 types of Mercury code mean nothing.
+    """
+    means_nothing = r_type >= R_CUDA_NONE_LAST and not job.family.capsule
+    if symbol.is_function and symbol not in graph.address_taken and not means_nothing:
+        what = f"a descriptor of '{symbol.name}', whose address no input takes"
+        raise UnsupportedLinkError(what)
+
+
+def _is_deleted(symbol: Symbol) -> bool:
+    """Whether an executable does not have a symbol: of parameters, or of the pool's section."""
+    if symbol.kind != STT_SECTION or symbol.section is None:
+        return symbol.internal
+    return symbol.section.sh_type == SHT_CUDA_SHARED
+
+
+def _applicable(
+    job: Job, diagnostics: Diagnostics, target: OutSection, relocs: list[Reloc]
+) -> list[Reloc]:
+    """What of entries that do not stay is applied.
+
+    Raises:
+        LinkError: one is of a type that has to stay (rule M22).
+        UnsupportedLinkError: nvlink crashes on one, or does what is not imitated.
+    """
+    found = []
+    for reloc in relocs:
+        r_type, symbol = reloc.r_type, reloc.symbol
+        is_shared = symbol.space == STO_CUDA_SHARED or _is_deleted(symbol)
+        is_unknown = r_type >= R_CUDA_NONE_LAST and not job.family.capsule
+        if r_type in CLEARING and not (is_shared and is_unknown):
+            if symbol.internal or symbol.space == STO_CUDA_SHARED:
+                clear(target, reloc.offset, r_type)
+            elif symbol.name and not symbol.is_defined:
+                raise UnsupportedLinkError(f"clearing what names '{symbol.name}'")
+            continue
+        rule = columns.FAILS.get(r_type)
+        if is_unknown:
+            rule = "unsupported"
+        elif rule == "func_desc" and is_shared:
+            rule = "always"
+        elif rule in ("slot", "always") and not is_shared:
+            rule = None
+        is_placed = _target_kind(symbol) not in ("function", "global")
+        if rule in _FAILURES and (is_placed or r_type in columns.ACTIONS):
+            raise diagnostics.fatal(f"Internal error: {_FAILURES[rule]}")
+        if rule is not None or r_type not in columns.ACTIONS:
+            raise UnsupportedLinkError(f"a relocation of type {r_type:#x} of '{symbol.name}'")
+        found.append(reloc)
+    return found
+
+
 def _check_places(
     job: Job,
     diagnostics: Diagnostics,
@@ -179,7 +324,11 @@ def _check_places(
     if job.family.keeps_symbols and target.flags & SHF_EXECINSTR:
         return  # places in Mercury code are not those of its bytes
     size = len(target.content)
-    if max([reloc.offset for reloc in resolved], default=-1) >= size:
+    farthest = max([reloc.offset for reloc in resolved], default=-1)
+    if size - _LONGEST < farthest < size and any(_end(reloc) > size for reloc in resolved):
+        # nvlink writes into whatever lies there.
+        raise UnsupportedLinkError(f"a relocation across the end of '{target.name}'")
+    if farthest >= size:
         text = "reloc address not found"
     elif max([reloc.offset for reloc in kept], default=-1) >= size:
         text = "relocation is past end of offset"
@@ -190,6 +339,12 @@ def _check_places(
     raise diagnostics.fatal(f"Internal error: {text}")
 
 
+def _end(reloc: Reloc) -> int:
+    """The end of the bytes that a relocation writes."""
+    bits = [action.bit + action.width for action in actions_of(reloc.r_type)]
+    return reloc.offset + (max(bits, default=0) + 7) // 8
+
+
 def _drop_aliases(symbols: Symbols, relocations: Relocations) -> None:
     """Relocations name a function itself, not its alias (rule A2)."""
     named = {alias: alias.section.owner for alias in symbols.aliases() if alias.section}
@@ -197,16 +352,6 @@ def _drop_aliases(symbols: Symbols, relocations: Relocations) -> None:
         section.relocs = [
             reloc.naming(named.get(reloc.symbol) or reloc.symbol) for reloc in section.relocs
         ]
-
-
-def _types_kept(
-    job: Job, sections: Sections, shared: SharedMemory, unified: Unified, symbol: Symbol
-) -> Container[int]:
-    """The relocation types that stay when they name a symbol."""
-    if symbol.kind == STT_FUNC and symbol.is_defined:
-        return _STAYING["function"]
-    kind = _kind_here(job, sections, shared, unified, symbol)
-    return range(1 << 32) if kind == _DRIVERS else _STAYING.get(kind, ())
 
 
 def _target_kind(symbol: Symbol) -> str:
@@ -231,9 +376,7 @@ def _target_kind(symbol: Symbol) -> str:
 
 
 def _section_kind(section: OutSection | None) -> str:
-    """A section symbol names code, global data, or a place that is known now."""
-    if section is not None and section.flags & SHF_EXECINSTR:
-        return "function"
+    """A section symbol names global data, or a place that is known now, of code too (rule B7)."""
     if section is not None and section.sh_type in (SHT_CUDA_GLOBAL, SHT_CUDA_GLOBAL_INIT):
         return "global"
     return "constant"
@@ -340,10 +483,6 @@ class _Values:
                     value = addend if action.value == "addend" else 0
                     write_field(data, offset, action, value)
                 continue
-            if from_field:
-                addend += sum(
-                    read_field(data, offset, a) << a.shift for a in actions if a.value == "abs"
-                )
             values = {"abs": address + addend, "unified": address + addend, "zero": 0}
             if symbol in self.handles.slots:
                 values["const_bank"] = 0
@@ -353,7 +492,12 @@ class _Values:
                 values["const_bank"] = sh_type - SHT_CUDA_CONSTANT_B0
             for action in actions:
                 if action.kind != "clear" and action.value in values:
-                    write_field(data, offset, action, field_value(action, values[action.value]))
+                    value = values[action.value]
+                    old = read_field(data, offset, action) if from_field else 0
+                    if action.kind == "byte":
+                        value += old
+                        old = 0
+                    write_field(data, offset, action, field_value(action, value) + old)
         del data[size:]
 
     def _address(self, target: OutSection, symbol: Symbol) -> int:

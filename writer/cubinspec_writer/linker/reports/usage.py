@@ -131,6 +131,11 @@ def _stacks(half: LinkState) -> dict[int, int]:
     return {number: 0 if size == _UNKNOWN else size for number, size in found.items()}
 
 
+def plain_dot(half: LinkState) -> str:
+    """The text of the file that `-dot` names."""
+    return "\n".join(dot_lines(half)) + "\n"
+
+
 def dot_lines(half: LinkState) -> Iterator[str]:
     """The lines of `-dot`: a line for every call (rule M15)."""
     yield "digraph callgraph {"

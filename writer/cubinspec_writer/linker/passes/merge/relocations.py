@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from cubinspec.format.sections import CONSTANT_BANK_TYPES
 from cubinspec_generated.codes import (
+    R_CUDA_NONE,
+    R_MERCURY_NONE,
     SHF_EXECINSTR,
     SHN_UNDEF,
     SHT_CUDA_CALLGRAPH,
@@ -32,6 +34,7 @@ from cubinspec_generated.codes import (
     STT_NOTYPE,
     STT_SECTION,
 )
+from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.library.copies import accepted_here, defined_here
 from cubinspec_writer.linker.library.fields import clear, is_clear
 from cubinspec_writer.linker.model import UFT, OutSection, Reloc, Symbol
@@ -72,6 +75,10 @@ _NEVER_RELOCATED = frozenset(
         SHT_SYMTAB_SHNDX,
     )
 )
+#: Types of sections that are made anew: what names the section of an input has no place there.
+_UNPLACED = frozenset(
+    (SHT_NOTE, SHT_CUDA_INFO, SHT_CUDA_CALLGRAPH, SHT_CUDA_PROTOTYPE, SHT_CUDA_COMPAT_INFO)
+)
 #: From this many relocations on, a look at all symbols first is worth it.
 _MANY = 32
 
@@ -80,7 +87,8 @@ def merge_relocations(one: OneInput, relocs: InRelocs, diagnostics: Diagnostics)
     """Merge one relocation section, if its target is in the output.
 
     Raises:
-        LinkError: the target is of a kind that has no relocations.
+        LinkError: the target is of a kind that has no relocations, or a type is none of Mercury
+            code, whose half this is (rule M22).
     """
     if one.obj.sections[relocs.target].sh_type in _NEVER_RELOCATED:
         raise diagnostics.fatal("Internal error: unexpected reloc section")
@@ -88,6 +96,10 @@ def merge_relocations(one: OneInput, relocs: InRelocs, diagnostics: Diagnostics)
     if place is None:
         return
     target, base = place
+    if one.job.family.keeps_symbols:
+        types = {r_type for _, r_type, _, _ in relocs.rows}
+        if any(R_CUDA_NONE < r_type <= R_MERCURY_NONE for r_type in types):
+            raise diagnostics.fatal("Internal error: unexpected reloc")
     if target.flags & SHF_EXECINSTR and target.name not in TABLES_OF_CODE:
         options = one.job.options
         if not (base or one.cut or options.preserve_relocs or options.relocatable):
@@ -283,6 +295,9 @@ def reloc_symbol(one: OneInput, index: int, foreign: Collection[int]) -> tuple[S
     row, symbol = one.obj.symbols[index], one.obj.bound[index]
     if row.kind == STT_SECTION:
         place = one.obj.place(row.shndx)
+        if place is None and one.obj.sections[row.shndx].sh_type in _UNPLACED:
+            name = one.obj.sections[row.shndx].name
+            raise UnsupportedLinkError(f"a relocation that names section '{name}'")
         return (place[0].symbol, place[1]) if place else (None, 0)
     if symbol is not None and symbol.is_function and not symbol.live:
         return None, 0
@@ -340,10 +355,9 @@ class _RelocNames:
         """The section, made with its own name only."""
         if self.section is None:
             source = self.obj.sections[self.relocs.section]
-            name = source.name
             is_stub = self.target.sh_type == SHT_CUDA_UFT and not self.maker.job.options.relocatable
-            if is_stub or self.target.name == UFT:
-                name = (".rela" if self.relocs.is_rela else ".rel") + UFT
+            name = UFT if is_stub else self.target.name
+            name = (".rela" if self.relocs.is_rela else ".rel") + name
             self.section = self.maker.create_reloc_section(
                 name, self.target, self.relocs.is_rela, source.align, source.entsize
             )
