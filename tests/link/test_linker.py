@@ -131,7 +131,7 @@ def test_equal_constants_stay_when_kernels_are_removed(ptxas: Tool, tmp_path: Pa
 
 def test_what_cannot_be_linked_right_is_refused() -> None:
     with pytest.raises(UnsupportedLinkError, match="link-time optimisation"):
-        link([Named("code.bc", b"BC\xc0\xde" + bytes(60))], arch="sm_100")
+        link([Named("code.o", b"BC\xc0\xde" + bytes(60))], arch="sm_100")
 
 
 @pytest.mark.parametrize("arch", ["80", "90", "100"])
