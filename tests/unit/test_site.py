@@ -16,13 +16,14 @@ from cubinspec.cli import COMMANDS, main
 from cubinspec.cli import explain as command
 from cubinspec.cli.help import HELP
 from cubinspec.report.anchors import page_of
-from cubinspec.report.explain import TABLES, _entries, load_table
+from cubinspec.report.explain import TABLES, entries_of, load_table
 from cubinspec.report.words import _all_words
 from cubinspec_generated import codes
+from cubinspec_generated.fields import BIT_FIELDS, OPAQUE, OWNED_INSTANCES
 from cubinspec_writer.checker import RULES
 from tools.gen.spec import load_specs
 from tools.linkcases.rules import load as linker_rules
-from tools.site import config, languages, specs, stage
+from tools.site import config, explorer, languages, specs, stage
 from tools.site.drawing import Box, svg
 from tools.site.links import faults
 
@@ -47,7 +48,7 @@ def anchors() -> dict[str, set[str]]:
 
 def tables() -> Iterator[dict[str, Any]]:
     for table, subject in TABLES.items():
-        for group, entry in _entries(load_table(table)):
+        for group, entry in entries_of(load_table(table)):
             yield {"table": table, "group": group, "subject": subject, "entry": entry}
 
 
@@ -195,3 +196,25 @@ def test_links_that_leave_the_site_become_text() -> None:
     text = sources()["architecture.md"].decode()
     assert "](../CONTRIBUTING.md)" not in text
     assert "CONTRIBUTING.md" in text
+
+
+def test_every_place_that_the_explorer_links_to_is_on_the_site() -> None:
+    known = explorer.knowledge()
+    pages = [told[1] for told in known["words"].values()]
+    pages += [page for _, _, page in known["patterns"]]
+    for told in known["types"].values():
+        pages += [told["page"], *(page for _, page, _ in told["fields"].values())]
+    assert len(pages) > 1500
+    assert sorted({page for page in pages if missing(page)}) == []
+
+
+def test_the_explorer_knows_which_fields_own_bytes() -> None:
+    """The same as the reader in Python, under the names of the JavaScript target."""
+    types = explorer.knowledge()["types"]
+    assert set(OWNED_INSTANCES) <= set(types)
+    for name, owned in OWNED_INSTANCES.items():
+        spelled = [explorer._js_name(field) for field in owned]
+        assert types[name]["own"][-len(spelled) :] == spelled
+    assert {name for name, told in types.items() if told.get("bits")} == set(BIT_FIELDS)
+    opaque = {name: list(kinds.values()) for name, kinds in OPAQUE.items()}
+    assert opaque == {n: list(t["opaque"].values()) for n, t in types.items() if "opaque" in t}

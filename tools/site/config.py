@@ -96,6 +96,7 @@ def nav(pages: list[str]) -> list[Any]:
         {"Codes and records": _folder("reference", pages)},
         {"Spec": ["spec/README.md", *spec, {"Files": _folder("spec", pages)[1:]}]},
         {"API": _folder("api", pages)},
+        {"Explorer": "explorer/index.html"},
     ]
 
 

@@ -19,7 +19,7 @@ class Language(NamedTuple):
         suffix: ending of its programs.
         lexer: what colours its code.
         opening: how a file is opened; ``{cls}`` is the class in the language's spelling, ``{mod}``
-            the file's name, ``{file}`` the file that is read.
+            its file, ``{file}`` the file that is read. Empty where there is no compiled spec.
     """
 
     suffix: str
@@ -41,6 +41,7 @@ LANGUAGES = {
         'const bytes = new Uint8Array(require("fs").readFileSync("{file}"));\n'
         "const read = new {cls}(new KaitaiStream(bytes.buffer));",
     ),
+    "C": Language(".c", "c", ""),
     "Java": Language(".java", "java", '{cls} read = {cls}.fromFile("{file}");'),
     "Go": Language(
         ".go",
@@ -80,6 +81,11 @@ def programs() -> dict[str, Path]:
     }
 
 
+def anchor(language: str) -> str:
+    """Where a language's program stands on the page of all."""
+    return slug(language.lower().replace("#", "-sharp"))
+
+
 def class_name(spec_id: str) -> str:
     """The class of a spec as most targets spell it."""
     return "".join(part.capitalize() for part in spec_id.split("_"))
@@ -94,6 +100,8 @@ def tabs(spec: Spec) -> list[str]:
     file = _FILES.get(name, _BODY)
     lines = [f"`{_BODY}` holds the contents of one section.", ""] if file == _BODY else []
     for language, told in LANGUAGES.items():
+        if not told.opening:
+            continue
         code = told.opening.format(cls=class_name(name), mod=name, file=file)
         lines += [f'=== "{language}"', "", f"    ```{told.lexer}"]
         lines += [f"    {line}".rstrip() for line in code.splitlines()]
@@ -108,7 +116,7 @@ def page() -> str:
     lines += ["What they print is held against Python's; see [targets](targets.md).", ""]
     for language, path in programs().items():
         lines += [
-            f"## {language} {{#{slug(language.lower())}}}",
+            f"## {language} {{#{anchor(language)}}}",
             "",
             f'```{LANGUAGES[language].lexer} title="{path.name}"',
         ]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from cubinspec.report.anchors import slug, spec_anchor
 from tools.gen.spec import Attr, Spec, Type, load_specs
 from tools.site.drawing import Box, svg
-from tools.site.languages import programs, tabs
+from tools.site.languages import anchor, programs, tabs
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = "spec"
@@ -270,7 +270,7 @@ def _enums(spec: Spec) -> list[str]:
 def _whole_programs(name: str) -> list[str]:
     """Programs that read whole files, for the specs of whole files."""
     links = ", ".join(
-        f"[{language}](../languages.md#{slug(language.lower())})" for language in programs()
+        f"[{language}](../languages.md#{anchor(language)})" for language in programs()
     )
     text = f"Whole programs that read cubins and fatbins: {links}."
     return ["", text, ""]

@@ -67,7 +67,7 @@ def sources(*, examples: bool = True) -> dict[str, bytes]:
     for path in (ROOT / "ksy").rglob("*.*"):
         if path.is_file():
             files[f"source/{path.relative_to(ROOT)}"] = path.read_bytes()
-    for path in languages.programs().values():
+    for path in sorted(languages.PROGRAMS.rglob("*.*")):
         files[str(path.relative_to(DOCS))] = path.read_bytes()
     return files
 
@@ -142,6 +142,7 @@ def _home(readme: str) -> str:
     title, _, rest = readme.partition("\n")
     ways = "\n".join(
         (
+            "[Open the explorer](docs/explorer/index.html){ .md-button .md-button--primary }",
             "[Commands](docs/commands/README.md){ .md-button }",
             "[Codes and records](docs/reference/README.md){ .md-button }",
             "[If you know cuobjdump](docs/cuobjdump.md){ .md-button }",

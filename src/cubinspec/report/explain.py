@@ -48,7 +48,7 @@ def explain(word: str) -> list[Entry]:
     found: list[tuple[int, Entry]] = []
     for table, subject in TABLES.items():
         document = load_table(table)
-        for group, entry in _entries(document):
+        for group, entry in entries_of(document):
             rank = _rank(word, number, table, entry)
             if rank is not None:
                 match = {"table": table, "group": group, "subject": subject, "entry": entry}
@@ -76,14 +76,14 @@ def similar(word: str) -> list[str]:
     names = {
         str(entry[key])
         for table in TABLES
-        for _, entry in _entries(load_table(table))
+        for _, entry in entries_of(load_table(table))
         for key in ("name", "pattern")
         if entry.get(key)
     }
     return get_close_matches(word, sorted(names), n=3, cutoff=0.6)
 
 
-def _entries(value: Any, path: str = "") -> Iterator[tuple[str, Entry]]:
+def entries_of(value: Any, path: str = "") -> Iterator[tuple[str, Entry]]:
     """Every object of a table that names something, with the path of the list it stands in."""
     if isinstance(value, dict):
         if not _NAMING_KEYS.isdisjoint(value):
@@ -91,10 +91,10 @@ def _entries(value: Any, path: str = "") -> Iterator[tuple[str, Entry]]:
         for key, item in value.items():
             # a payload's fields explain their attribute, not themselves
             if isinstance(item, (list, dict)) and key not in ("layout", "actions"):
-                yield from _entries(item, f"{path}.{key}" if path else key)
+                yield from entries_of(item, f"{path}.{key}" if path else key)
     elif isinstance(value, list):
         for item in value:
-            yield from _entries(item, path)
+            yield from entries_of(item, path)
 
 
 def _number(word: str) -> int | None:
