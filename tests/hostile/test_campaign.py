@@ -8,7 +8,9 @@ import pytest
 import yaml
 
 from cubinspec.errors import CubinError
-from tools.fuzz import report, run
+from cubinspec.format import attributes
+from tools.fuzz import report, run, streams
+from tools.fuzz.oracle import OracleError
 from tools.fuzz.seeds import seeds
 from tools.fuzz.targets import TARGETS
 
@@ -36,6 +38,32 @@ def test_a_planted_fault_is_found_once_and_its_run_can_be_repeated(
     number = int(next(s for s in stories if "planted" in s).split("run ")[1].split(":")[0])
     _, again = run.mutants("containers", 0, number, 1, 600, None)
     assert set(again.values()) <= set(found.values())
+
+
+def test_a_finding_shrinks_to_what_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(data: bytes) -> None:
+        if b"bad" in data:
+            raise IndexError("planted")
+        if b"worse" in data:
+            raise KeyError("another one")
+
+    monkeypatch.setitem(TARGETS, "containers", broken)
+    assert run.shrunk("containers", b"x" * 700 + b"bad" + b"worse" + b"y" * 90) == b"bad"
+    with pytest.raises(ValueError, match="no finding"):
+        run.shrunk("containers", b"good")
+
+
+def test_targets_of_streams_see_readers_that_differ(monkeypatch: pytest.MonkeyPatch) -> None:
+    body = streams.bodies("attribute_stream")[0]
+    streams.attribute_stream(body)
+    monkeypatch.setattr(attributes, "split_records", lambda data: [data])
+    with pytest.raises(OracleError):
+        streams.attribute_stream(body)
+
+
+def test_every_kind_of_stream_has_seeds() -> None:
+    for target in streams.STREAMS:
+        assert streams.bodies(target.__name__), target.__name__
 
 
 def test_mutants_are_the_same_each_time() -> None:

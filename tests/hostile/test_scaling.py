@@ -21,6 +21,6 @@ def test_quadratic_work_would_be_seen(tmp_path: Path, monkeypatch: pytest.Monkey
         return sum(len(str(at)) for at in range(number * number // 100))
 
     monkeypatch.setattr(scaling, "run_quietly", quadratic)
-    step, _ = scaling.growth(scaling.Case(bytes, 100, "{file}"), tmp_path)
+    step, _ = scaling.growth(scaling.Case(bytes, 1000, "{file}"), tmp_path)
     assert step["calls"] > scaling.MOST
     assert step["output"] > scaling.MOST

@@ -71,6 +71,14 @@ def test_code_stays_where_the_new_barriers_are_not_certain() -> None:
     )
 
 
+def test_code_with_a_barrier_that_does_not_exist_stays() -> None:
+    code = _kernel(_instruction(0x7919, write=6))
+    assert schedule.without_stack_load(code) == (
+        None,
+        "an instruction sets a barrier that does not exist",
+    )
+
+
 def test_a_wait_that_is_missing_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     assign = schedule.assign
 

@@ -17,6 +17,8 @@ SAME = {
     ("sections", "90"): 315,
     ("sections", "100"): 35,
     ("relocations", "80"): 1589,
+    ("symbols", "90"): 62,
+    ("symbols", "100"): 60,
 }
 
 

@@ -12,6 +12,8 @@ import pytest
 from cubinspec import Cubin
 from cubinspec.cli import main
 from cubinspec.reader.elf import Elf
+from cubinspec_generated import records
+from cubinspec_generated.codes import EI_NIDENT
 from cubinspec_writer.emitter import roundtrip
 from cubinspec_writer.yaml_form import YamlError, from_yaml, to_yaml
 from cubinspec_writer.yaml_form.load import load
@@ -297,3 +299,18 @@ def test_commands(tmp_path: Path, samples: list[Path]) -> None:
     assert main(["from-yaml", str(text), "-o", str(again)]) == 1
     assert again.read_bytes() == before
     assert sorted(p.name for p in tmp_path.iterdir()) == ["again.cubin", "s", "x.yaml"]
+
+
+def test_a_null_section_keeps_an_alignment_that_is_none() -> None:
+    """Guided runs found it: `to_yaml` took such a file, and `from_yaml` refused its text."""
+    text = BARE + "- {section: '', type: SHT_NULL, align: 0x100000000, size: 0, sh_offset: 0}\n"
+    with pytest.raises(YamlError, match="the file would have"):
+        from_yaml(text)
+    data = bytearray((ROOT / "tests/data/cubins/small.sm_90.exe.cubin").read_bytes())
+    header = records.ELF_HEADER_64.unpack_from(data, EI_NIDENT)
+    places = dict(zip(records.ELF_HEADER_64_FIELDS, header, strict=True))
+    place = places["e_shoff"] + (places["e_shnum"] - 1) * records.SECTION_HEADER_64.size
+    fields = records.SECTION_HEADER_64_FIELDS
+    row = dict.fromkeys(fields, 0) | {"sh_addralign": 1 << 32}
+    records.SECTION_HEADER_64.pack_into(data, place, *(row[name] for name in fields))
+    assert from_yaml(to_yaml(bytes(data))) == data

@@ -3,6 +3,7 @@
     python -m tools.fuzz --minutes 2                  every target, the same mutants each time
     python -m tools.fuzz --hours 8 --guided           also by coverage, with a kept corpus
     python -m tools.fuzz --target cubin --seed 3 --first 12 --runs 1      one run again
+    python -m tools.fuzz --target cubin --shrink FILE     as little of a finding as still shows it
     python -m tools.fuzz --page                       docs/robustness.md out of what was counted
 
 A damaged file that raises anything but a `CubinError`, breaks a promise or takes too long is stored
@@ -20,7 +21,7 @@ import time
 from pathlib import Path
 
 from tools.fuzz import report
-from tools.fuzz.run import STORE, mutants
+from tools.fuzz.run import STORE, mutants, shrunk
 from tools.fuzz.targets import TARGETS
 
 _UNITS = re.compile(r"stat::number_of_executed_units:\s+(\d+)")
@@ -69,6 +70,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="number of the first run")
     parser.add_argument("--target", choices=TARGETS, action="append", help="only these targets")
     parser.add_argument("--folder", type=Path, help="more files to damage: wheels, libraries")
+    parser.add_argument("--shrink", type=Path, help="write FILE.small, as small as it can be")
     parser.add_argument("--guided", action="store_true", help="half of the time with atheris")
     parser.add_argument("--count", action="store_true", help="add what was run to campaign.yaml")
     parser.add_argument("--page", action="store_true", help="write docs/robustness.md and stop")
@@ -77,6 +79,11 @@ def main() -> int:
         report.write_page()
         return 0
     names = options.target or list(TARGETS)
+    if options.shrink:
+        small = shrunk(names[0], options.shrink.read_bytes())
+        options.shrink.with_suffix(".small").write_bytes(small)
+        print(f"{len(small)} bytes show it, too")
+        return 0
     seconds = 60 * (60 * options.hours if options.hours else options.minutes) / len(names)
     findings = 0
     for name in names:

@@ -230,6 +230,11 @@ def elf_patched(sample: str, field: str, value: int) -> bytes:
     return bytes(data)
 
 
+def universal_head() -> bytes:
+    """The magic number of a universal file, or of a Java class, and nothing behind it."""
+    return b"\xca\xfe\xba\xbe"
+
+
 def elf_magics(n: int) -> bytes:
     """A host file full of beginnings of cubins."""
     return elf_header(EM_X86_64, 0, 0) + elf_header(EM_CUDA, 0, 0)[:20].ljust(24, b"\0") * n
@@ -273,7 +278,7 @@ GENERATORS: dict[str, Callable[..., bytes]] = {
         *(ar_label, ar_endless_name, elf_lazy_faults, elf_magics, elf_one_name, elf_patched),
         *(elf_shared_table, fatbin_containers, fatbin_entries, tar_chain, tar_global_path),
         *(tar_pax_digits, tar_pax_globals, tar_plain, tar_sparse_pax, yaml_file_size),
-        *(yaml_section, zip_fan),
+        *(universal_head, yaml_section, zip_fan),
     )
 }
 

@@ -11,7 +11,7 @@ from random import Random
 from types import FrameType
 
 from tools.fuzz.seeds import seeds
-from tools.fuzz.targets import TARGETS
+from tools.fuzz.targets import TARGETS, Target
 
 SECONDS_PER_RUN = 20
 STORE = Path(__file__).resolve().parents[2] / ".cache" / "fuzz"
@@ -45,6 +45,40 @@ def store(data: bytes, story: str, fault: BaseException, folder: Path) -> Path:
     trace = "".join(traceback.format_exception(fault))
     path.with_suffix(".txt").write_text(f"{story}\n\n{trace}", encoding="utf-8")
     return path
+
+
+def shrunk(name: str, data: bytes) -> bytes:
+    """A smaller file with the same finding: pieces are left out, then made zeros.
+
+    Raises:
+        ValueError: the file shows no finding.
+    """
+    target = TARGETS[name]
+    wanted = _finding(target, data)
+    if wanted is None:
+        raise ValueError(f"{name} has no finding in this file")
+    for filler in (b"", b"\0"):
+        size = len(data) // 2
+        while size:
+            at = 0
+            while at < len(data):
+                piece = data[at : at + size]
+                tried = data[:at] + filler * len(piece) + data[at + size :]
+                if tried != data and _finding(target, tried) == wanted:
+                    data = tried
+                    at += len(piece) * len(filler)
+                else:
+                    at += size
+            size //= 2
+    return data
+
+
+def _finding(target: Target, data: bytes) -> Signature | None:
+    try:
+        target(data)
+    except Exception as fault:
+        return signature(fault)
+    return None
 
 
 def mutants(

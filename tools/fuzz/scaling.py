@@ -19,7 +19,8 @@ from types import FrameType
 from typing import NamedTuple
 
 from cubinspec.cli import main
-from cubinspec_writer.builder import CubinBuilder
+from cubinspec_writer.builder import CubinBuilder, Relocation
+from cubinspec_writer.yaml_form import from_yaml
 from tools.fuzz import hostile
 
 #: Growth that is allowed where the thing doubles.
@@ -29,6 +30,8 @@ _NOP = bytes.fromhex("18790000000000000000000000c00f00")
 _EXIT = bytes.fromhex("4d790000000000000000800300ea0f00")
 #: What is there before the first thing: caches, tables, modules.
 _BASE_BYTES = 1 << 20
+#: One line more or less says nothing about growth.
+_BASE_OUTPUT = 1 << 10
 
 
 class Case(NamedTuple):
@@ -77,6 +80,43 @@ def call_chain(number: int) -> bytes:
     for at in range(1, number):
         builder.function(f"f{at}", _EXIT + 7 * _NOP, registers=8)
         builder.call(f"f{at - 1}", f"f{at}")
+    return builder.to_bytes()
+
+
+def variables(number: int) -> bytes:
+    """So many variables, and a kernel with a relocation to each."""
+    builder = CubinBuilder("sm_90", relocatable=True)
+    code = _NOP * number + _EXIT + 16 * _NOP
+    code += _NOP * (-(len(code) // len(_NOP)) % 8)
+    kernel = builder.kernel("k", code, registers=8, parameters=[8], exit_offsets=[16 * number])
+    for at in range(number):
+        builder.variable(f"v{at}", "global", bytes(4))
+        kernel.relocations.append(Relocation(16 * at, "R_CUDA_ABS32_LO_32", f"v{at}"))
+    return builder.to_bytes()
+
+
+def call_fan(number: int) -> bytes:
+    """A kernel that calls so many functions."""
+    builder = CubinBuilder("sm_90", relocatable=True)
+    builder.kernel("k", _EXIT + 15 * _NOP, registers=8, parameters=[8], exit_offsets=[0])
+    for at in range(number):
+        builder.function(f"f{at}", _EXIT + 7 * _NOP, registers=8)
+        builder.call("k", f"f{at}")
+    return builder.to_bytes()
+
+
+def notes(number: int) -> bytes:
+    """A section of so many notes of an owner that nobody knows."""
+    text = "".join(f"  - {{type: {at}, owner: x, data: '00000000'}}\n" for at in range(number))
+    head = f"{hostile.YAML_HEAD}contents:\n- section: .note.x\n  type: SHT_NOTE\n  notes:\n"
+    return from_yaml(head + text, "notes.yaml")
+
+
+def long_names(number: int) -> bytes:
+    """A kernel with so many letters."""
+    builder = CubinBuilder("sm_90")
+    name = "k" * number
+    builder.kernel(name, _EXIT + 15 * _NOP, registers=8, parameters=[8], exit_offsets=[0])
     return builder.to_bytes()
 
 
@@ -136,6 +176,18 @@ CASES: dict[str, Case] = {
     "kernels, linked": Case(linkable, 20, "link -arch=sm_90 --no-fsync {file} -o {out}/a"),
     "calls, linked": Case(call_chain, 20, "link -arch=sm_90 --no-fsync {file} -o {out}/a"),
     "calls, shown": Case(call_chain, 100, "callgraph {file}"),
+    "calls of one kernel, shown": Case(call_fan, 50, "callgraph {file}"),
+    "calls of one kernel, linked": Case(
+        call_fan, 20, "link -arch=sm_90 --no-fsync {file} -o {out}/a"
+    ),
+    "variables, dumped": Case(variables, 50, "dump {file}"),
+    "variables, checked": Case(variables, 50, "check {file}"),
+    "variables, as text": Case(variables, 50, "to-yaml {file}"),
+    "variables, linked": Case(variables, 50, "link -arch=sm_90 --no-fsync {file} -o {out}/a"),
+    "notes, dumped": Case(notes, 60, "dump {file}"),
+    "notes, as text": Case(notes, 60, "to-yaml {file}"),
+    "letters of a name": Case(long_names, 5000, "dump {file}"),
+    "letters of a name, listed": Case(long_names, 5000, "kernels {file}"),
     "words of an attribute": Case(exits, 200, "dump {file}"),
     "sections of a document": Case(
         document, 60, "from-yaml --no-check {file} --no-fsync -o {out}/a"
@@ -168,7 +220,7 @@ def cost(case: Case, number: int, folder: Path) -> Cost:
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    return Cost(calls, peak + _BASE_BYTES, printed)
+    return Cost(calls, peak + _BASE_BYTES, printed + _BASE_OUTPUT)
 
 
 def run_quietly(words: list[str], expected: int) -> int:

@@ -17,6 +17,7 @@ from cubinspec_writer.yaml_form import to_yaml
 from tools.corpus import samples
 from tools.fuzz import hostile
 from tools.fuzz.mutate import BytesMutator, Mutator, TextMutator
+from tools.fuzz.streams import STREAMS, bodies
 
 #: Larger files say little more and slow every run down.
 LARGEST = 30_000
@@ -90,6 +91,8 @@ def seeds(target: str, folder: Path | None = None) -> list[Seed]:
     """
     more = sorted(folder.iterdir()) if folder is not None else []
     files = [path.read_bytes() for path in more if path.is_file()]
+    if target in {stream.__name__ for stream in STREAMS}:
+        return [BytesMutator(body, dictionary()) for body in bodies(target)]
     if target == _CONTAINERS:
         return [BytesMutator(data, dictionary()) for data in (*_containers(), *files)]
     if target == _DOCUMENTS:

@@ -29,6 +29,8 @@ from cubinspec_writer.emitter.roundtrip import roundtrip
 from cubinspec_writer.linker import link
 from cubinspec_writer.yaml_form import from_yaml, to_yaml
 from tools.corpus import samples
+from tools.fuzz.oracle import OracleError
+from tools.fuzz.streams import STREAMS
 from tools.fuzz.walk import walk_everything
 
 #: Takes a file; what it raises is a finding.
@@ -40,10 +42,6 @@ _COMMANDS = (
     *("params", "check", "check --json", "roundtrip", "to-yaml", "scan --csv -j 1"),
 )
 _FILE = "fuzz.cubin"
-
-
-class OracleError(AssertionError):
-    """A promise does not hold."""
 
 
 def containers(data: bytes) -> None:
@@ -140,12 +138,20 @@ def edited(data: bytes) -> None:
 
 
 def linked(data: bytes) -> None:
-    """A link of the file alone and with another one."""
+    """A link of the file alone and with another one; a clean file gives a clean one or none."""
     with contextlib.suppress(CubinError):
         arch = Cubin.parse(data, _FILE).arch
+        is_clean = not _errors(data)
         for inputs in ([data], [data, _partner(arch)]):
             with contextlib.suppress(CubinError):
-                link(inputs, arch, ignore_unlinkable=True)
+                made = link(inputs, arch, ignore_unlinkable=True).bytes
+                if is_clean and (errors := _errors(made)):
+                    raise OracleError(f"a clean file was linked, but the output has: {errors}")
+
+
+def _errors(data: bytes) -> list[str]:
+    """The rules that a file breaks."""
+    return [str(found) for found in check(data, _FILE)]
 
 
 @cache
@@ -177,10 +183,24 @@ def commands(data: bytes) -> None:
         raise OracleError(f"{words}: control characters in {said[:300]!r}")
 
 
+def compared(data: bytes) -> None:
+    """A file beside another build and beside itself, from which it never differs."""
+    path = Path(_folder().name) / "new.cubin"
+    path.write_bytes(data)
+    for other, wanted in ((samples.CUBINS / _OTHER_BUILD, (0, 1, 2)), (path, (0, 2))):
+        err = io.StringIO()
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(err):
+            status = cubinspec(["diff", "--json", str(other), str(path)])
+        if status not in wanted or (status == 2) != bool(err.getvalue()):
+            raise OracleError(f"diff ends with {status}: {err.getvalue()[:300]!r}")
+
+
+_OTHER_BUILD = "small.sm_90.exe.cubin"
+
 TARGETS: dict[str, Target] = {
     target.__name__: target
     for target in (
         *(containers, cubin, readers, emitted, everything, text_form, documents, budgets),
-        *(checked, edited, linked, commands),
+        *(checked, edited, linked, commands, compared, *STREAMS),
     )
 }

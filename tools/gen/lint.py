@@ -228,9 +228,12 @@ def _representation(spec: Spec, specs: dict[str, Spec]) -> Found:
             if attr is None:
                 if name != "this":
                     yield kind.line or 1, f"{kind.name}: -webide-representation names no {name}"
-            elif attr.kind == "instance" and not attr.is_value:
-                if attr.raw.get("-webide-parse-mode") != "eager":
-                    yield attr.line, f"{kind.name}.{name} is shown: it needs parse mode eager"
+            elif attr.kind == "instance" and not attr.is_value and not _is_eager(attr):
+                yield attr.line, f"{kind.name}.{name} is shown: it needs parse mode eager"
+
+
+def _is_eager(attr: Attr) -> bool:
+    return bool(attr.raw.get("-webide-parse-mode") == "eager")
 
 
 def _is_value(attr: Attr) -> bool:

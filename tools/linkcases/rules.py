@@ -31,7 +31,7 @@ TEMPLATE = Path(__file__).with_name("linking.template.md")
 PAGE = Path("docs") / "linking.md"
 _PLACE = "{rules}\n"
 #: Sweeps (tools/linkcases/sweep, tools/linkcases/ptxsweep.py) that may show a rule.
-SWEEPS = frozenset(("attributes", "options", "ptx", "sections"))
+SWEEPS = frozenset(("attributes", "options", "ptx", "sections", "symbols"))
 #: How a comment cites rules: "rule W7", "(rules W7, C3)".
 CITATION = re.compile(r"\b[Rr]ules?\s+((?:#\s*)?[A-Z]\d+(?:,\s+(?:#\s*)?[A-Z]\d+)*)")
 ID = re.compile(r"[A-Z]\d+")

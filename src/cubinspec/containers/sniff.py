@@ -52,7 +52,8 @@ def sniff(head: bytes) -> str:
     for start, kind in _STARTS:
         if head.startswith(start):
             return kind
-    if head[:4] in _MACHO or (head[:4] == b"\xca\xfe\xba\xbe" and 0 < head[7] < 30):
+    universal = head[:4] == b"\xca\xfe\xba\xbe" and len(head) > 7
+    if head[:4] in _MACHO or (universal and 0 < head[7] < 30):
         return "macho"  # a universal file has few parts; a Java class has its version there
     if head[:3] == b"BZh" and head[4:10] == b"1AY&SY":
         return "bzip2"

@@ -116,9 +116,9 @@ def frame_entries(data: bytes, word: int, base: int, file: str, field: str) -> l
             start = at + (12 if size == 8 else 4)
             if start + length > len(data):
                 raise IndexError(at)
-            found.append(_entry(data[: start + length], at, start, size, word))
+            found.append(_entry(data[start : start + length], at, start, size, word))
             at = start + length
-    except (IndexError, KeyError, StructError) as error:
+    except (ValueError, IndexError, KeyError, StructError) as error:
         raise BadStructureError(
             "the frame table is cut off, or of another form",
             file=file,
@@ -129,19 +129,23 @@ def frame_entries(data: bytes, word: int, base: int, file: str, field: str) -> l
     return found
 
 
-def _entry(data: bytes, offset: int, at: int, size: int, word: int) -> FrameEntry:
-    """One entry, which ends where the data does."""
-    ofs_cie = at
-    cie = int.from_bytes(data[at : at + size], "little")
-    at += size
+def _entry(body: bytes, offset: int, start: int, size: int, word: int) -> FrameEntry:
+    """One entry.
+
+    Args:
+        body: what follows its length.
+        offset, start: where the entry and its body begin in the section.
+        size: bytes of its length and of its CIE's place.
+    """
+    cie = _number(body, 0, size)
     fields: dict[str, Any]
-    ofs_start = None
     if cie == (1 << 8 * size) - 1:
-        version, end = data[at], data.index(b"\0", at + 1)
-        augmentation = data[at + 1 : end].decode("latin-1")
-        code, at = uleb(data, end + 1)
-        factor, at = sleb(data, at)
-        back, at = uleb(data, at)
+        ofs_start = None
+        version, end = body[size], body.index(b"\0", size + 1)
+        augmentation = body[size + 1 : end].decode("latin-1")
+        code, at = uleb(body, end + 1)
+        factor, at = sleb(body, at)
+        back, at = uleb(body, at)
         fields = {
             "kind": "CIE",
             "version": version,
@@ -151,12 +155,22 @@ def _entry(data: bytes, offset: int, at: int, size: int, word: int) -> FrameEntr
             "return_register": _register(back),
         }
     else:
-        ofs_start = at
-        place = int.from_bytes(data[at : at + word], "little")
-        length = int.from_bytes(data[at + word : at + 2 * word], "little")
+        ofs_start = start + size
+        place, length = _number(body, size, word), _number(body, size + word, word)
         fields = {"kind": "FDE", "cie": cie, "start": place, "size": length}
-        at += 2 * word
-    return FrameEntry(offset, fields, ofs_cie, ofs_start, _instructions(data, at, word))
+        at = size + 2 * word
+    return FrameEntry(offset, fields, start, ofs_start, _instructions(body, at, word))
+
+
+def _number(data: bytes, at: int, size: int) -> int:
+    """A number of fixed size.
+
+    Raises:
+        IndexError: it does not end before the data does.
+    """
+    if at + size > len(data):
+        raise IndexError(at)
+    return int.from_bytes(data[at : at + size], "little")
 
 
 def _instructions(data: bytes, at: int, word: int) -> list[str]:
@@ -181,11 +195,13 @@ def _instructions(data: bytes, at: int, word: int) -> list[str]:
                 words.append(str(value))
             elif kind == "b":
                 value, at = uleb(data, at)
+                if at + value > len(data):
+                    raise IndexError(at)
                 words.append(data[at : at + value].hex())
                 at += value
             else:
                 size = word if kind == "a" else int(kind)
-                words.append(str(int.from_bytes(data[at : at + size], "little")))
+                words.append(str(_number(data, at, size)))
                 at += size
         found.append(" ".join([f"DW_CFA_{name}", *words]))
     return found

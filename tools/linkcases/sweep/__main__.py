@@ -20,7 +20,7 @@ from pathlib import Path
 
 from tools import oracle
 from tools.linkcases import build
-from tools.linkcases.sweep import attributes, exceptions, relocations, sections, stored
+from tools.linkcases.sweep import attributes, exceptions, relocations, sections, stored, symbols
 from tools.linkcases.sweep.programs import SOURCES, bases
 from tools.linkcases.sweep.variation import Nvlink, Variation, difference, link_here
 
@@ -28,6 +28,7 @@ KINDS = {
     "attributes": attributes.variations,
     "sections": sections.variations,
     "relocations": relocations.variations,
+    "symbols": symbols.variations,
 }
 CRASHED, SAME, EXCEPTION, WRONG = "nvlink crashed", "the same", "exceptions", "wrong"
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import io
 import lzma
+import re
 import tarfile
 import tempfile
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tools.linkcases.stored import FOLDER, keep_inside, note_holder
-from tools.linkcases.sweep import attributes, exceptions, relocations, sections
+from tools.linkcases.sweep import attributes, exceptions, relocations, sections, symbols
 from tools.linkcases.sweep.programs import bases
 from tools.linkcases.sweep.variation import Nvlink, Outcome, Variation, link_here
 
@@ -29,9 +30,14 @@ KINDS = {
     "attributes": (attributes.variations, ("80", "90", "100")),
     "sections": (sections.variations, ("80", "90", "100")),
     "relocations": (relocations.variations, ("80",)),
+    "symbols": (symbols.variations, ("90", "100")),
 }
-#: What of a kind is stored: names of links, with these beginnings and endings.
-_PARTS = {"attributes": ("", " words2"), "relocations": (f"{PROGRAM} .rela.text.k1 t", "")}
+#: What of a kind is stored: links whose name has a text.
+_PARTS = {
+    "attributes": re.compile(r" words2$"),
+    "relocations": re.compile(rf"^{PROGRAM} \.rela\.text\.k1 t"),
+    "symbols": re.compile(r" (local|weak) (0|2|13)$"),
+}
 
 
 @dataclass(frozen=True)
@@ -58,9 +64,8 @@ def read_row(line: str) -> Row:
 def links(kind: str, arch: str, folder: Path) -> Iterator[Variation]:
     """The stored links of a kind."""
     make, _ = KINDS[kind]
-    start, end = _PARTS.get(kind, ("", ""))
     for variation in make(PROGRAM, bases(arch, PROGRAM, folder)):
-        if variation.name.startswith(start) and variation.name.endswith(end):
+        if kind not in _PARTS or _PARTS[kind].search(variation.name):
             yield variation
 
 

@@ -27,6 +27,7 @@ from cubinspec_generated.codes import (
     STT_SECTION,
 )
 from cubinspec_writer.linker.inputs.rows import CallGraph, section_index
+from cubinspec_writer.linker.inputs.symbols import named_symbols
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class InputObject:
     """One relocatable cubin as read: rows only.
 
     Attributes:
-        named: rows of `symbols` that can be bound: not of sections, not without a name.
+        named: rows of `symbols` that can be bound.
         functions: those of functions.
         kinds: the types of symbols among them.
         barriers: the number of barriers in the flags of code of older toolkits, by section.
@@ -120,7 +121,7 @@ class InputObject:
         self.flags: int = flags
         self.sections: list[InSection] = sections
         self.symbols: list[InSymbol] = symbols
-        self.named = [row for row in symbols if row.kind != STT_SECTION and row.name]
+        self.named = named_symbols(symbols, sections)
         self.functions = [row for row in self.named if row.kind == STT_FUNC]
         self.kinds = {row.kind for row in self.named}
         self.strtab: bytes = strtab

@@ -13,6 +13,7 @@ from cubinspec_generated import records
 from cubinspec_generated.codes import (
     ELFCLASS32,
     ELFCLASS64,
+    SHT_NULL,
     SHT_PROGBITS,
     STB_GLOBAL,
     STB_LOCAL,
@@ -273,7 +274,7 @@ class _Loader:
         if "type" in entry:
             kind = self.lookup.number(names.SECTION_TYPES, entry["type"], (*path, "type"))
         align = entry.get("align", align)
-        is_placed = "offset" in entry or "shares" in entry
+        is_placed = "offset" in entry or "shares" in entry or kind == SHT_NULL
         if (align & (align - 1) or align > MAX_ALIGNMENT) and not is_placed:
             self.lookup.refuse(
                 (*path, "align"), f"{align} is no alignment", f"a power of two to {MAX_ALIGNMENT}"

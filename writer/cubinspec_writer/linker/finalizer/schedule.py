@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from cubinspec_writer.linker.finalizer.barriers import Assignment
 
+_BARRIERS = (*range(SASS_BARRIERS), SASS_NO_BARRIER)
 _LOAD = SASS_LOAD_STACK.to_bytes(4, "little")
 #: Bytes that can be a register that is read.
 _OPERANDS = (SASS_REGISTER_A_SHIFT // 8, SASS_REGISTER_B_SHIFT // 8, SASS_REGISTER_C_SHIFT // 8)
@@ -64,6 +65,9 @@ def without_stack_load(code: bytes | bytearray) -> tuple[bytes | None, str]:
     instructions = decode(code)
     if any(instruction.opcode in NAMES_BARRIER for instruction in instructions):
         return None, "an instruction names a barrier as an operand"
+    set_here = {one.read for one in instructions} | {one.write for one in instructions}
+    if not set_here.issubset(_BARRIERS):
+        return None, "an instruction sets a barrier that does not exist"
     assigned, doubt = assign(instructions)
     if doubt:
         return None, doubt

@@ -44,6 +44,7 @@ from cubinspec_generated.codes import (
 )
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.inputs.rows import CallGraph, InReloc, InRelocs, InSection, InSymbol
+from cubinspec_writer.linker.inputs.symbols import check_bindings
 from cubinspec_writer.linker.model import LARGEST_ALIGNMENT, SHARED_POOL, InputObject
 
 TYPE_CHECKING = False
@@ -92,6 +93,8 @@ def read_half(elf: Elf, *, mercury: bool) -> InputObject:
     strtab = elf.string_table(names)
     sections = _sections(elf, mercury)
     symbols = _symbols(elf, table, strtab, len(sections))
+    if has_mercury(elf):
+        check_bindings(symbols)
     #: Flags of code that hold a number of barriers, as they do up to CUDA 12.
     holding = {
         flags

@@ -149,7 +149,10 @@ def symbol_fields(job: Job, symbol: Symbol) -> tuple[int, int, int]:
         seen = symbol.space == STO_CUDA_SHARED and debugger_sees(job.options)
         if symbol.internal and not job.options.relocatable and not seen:
             other |= STV_INTERNAL
-        return symbol.bind << 4 | _reserved_kind(job, symbol), other, value
+        kind = _reserved_kind(job, symbol)
+        if kind == STT_OBJECT and symbol.is_defined:
+            kind = STT_CUDA_OBJECT
+        return symbol.bind << 4 | kind, other, value
     if not job.options.relocatable:
         if kind in (STT_OBJECT, STT_CUDA_OBJECT):
             # What is in no space of CUDA's, because nobody expects its section (rule E1).
