@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from tools.bench.__main__ import NotHere, resolve
-from tools.bench.comparisons import COMPARISONS, PEAK_LIMITS, Command
+from tools.bench.comparisons import COMPARISONS, PEAK_LIMITS, UNSYNCED, Command
 from tools.bench.inputs import ROOT
 from tools.bench.measure import CommandFailed, Stopwatch
 
@@ -31,6 +31,8 @@ def in_checkout(words: list[str], checkout: Path) -> list[str]:
     """The words of a command, run with the modules and scripts of a checkout."""
     path = ":".join(str(checkout / folder) for folder in _SOURCES)
     moved = [word.replace(str(ROOT / "tools"), str(checkout / "tools"), 1) for word in words]
+    if "def set_sync" not in (checkout / "src/cubinspec/files.py").read_text(encoding="utf-8"):
+        moved = [word for word in moved if word != UNSYNCED]  # older ones never wait for the disk
     return ["env", "-u", "PYTHONDONTWRITEBYTECODE", f"PYTHONPATH={path}", *moved]
 
 
