@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Iterator
 
 import pytest
 
 from tools.bench import __main__ as bench
-from tools.bench.comparisons import COMPARISONS, PEAK_LIMITS, Command, Comparison, PeakLimit
+from tools.bench.comparisons import (
+    COMPARISONS,
+    PEAK_LIMITS,
+    UNSYNCED,
+    Command,
+    Comparison,
+    PeakLimit,
+)
 from tools.bench.inputs import INPUTS, many_ptx
 from tools.bench.measure import CommandFailed, Run, Stopwatch, median
 
@@ -86,3 +94,11 @@ def test_the_data_refers_to_inputs_and_tools_that_exist() -> None:
 def test_the_generated_source_has_two_functions_per_pair() -> None:
     text = "".join(many_ptx(3))
     assert (text.count(".entry"), text.count(".func")) == (3, 3)
+
+
+def test_commands_that_are_told_not_to_wait_for_the_disk_know_how() -> None:
+    told = {command.argv[1] for pair in COMPARISONS if UNSYNCED in (command := pair.ours).argv}
+    assert told == {"link", "scan"}
+    for name in told:
+        words = [sys.executable, "-m", "cubinspec", name, "--help"]
+        assert UNSYNCED in subprocess.run(words, capture_output=True, text=True, check=True).stdout

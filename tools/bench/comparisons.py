@@ -97,7 +97,7 @@ MANGLED = Command("cubinspec kernels --mangled", ("{cubinspec}", "kernels", "--m
 _FOLDER = "{scratch}/extracted"
 EXTRACT = Command(
     "cubinspec extract --kind cubin",
-    ("{cubinspec}", "extract", "-q", UNSYNCED, "--kind", "cubin", "-o", _FOLDER),
+    ("{cubinspec}", "extract", "-q", "--kind", "cubin", "-o", _FOLDER),
 )
 EXTRACT_ELF = Command(
     "cuobjdump -xelf all", ("env", "-C", "{scratch}", "{cuobjdump}", "-xelf", "all")

@@ -43,6 +43,8 @@ class OneInput:
         named_ends: where what symbols name ends in every section; None: nobody asked.
         functions: symbols of functions.
         aliases: functions of which the code is that of another one.
+        linked: output symbol by symbol number, of those that relocations name and that are linked
+            as they stand in the input.
         cut: what stayed of debug tables, where entries of functions that are not linked go.
     """
 
@@ -56,6 +58,7 @@ class OneInput:
         "duplicates",
         "functions",
         "job",
+        "linked",
         "maker",
         "named_ends",
         "names",
@@ -107,6 +110,7 @@ class OneInput:
         self.named_ends: dict[int, int] | None = None
         self.functions: list[tuple[InSymbol, Symbol]] = []
         self.aliases: list[tuple[Symbol, InSymbol]] = []
+        self.linked: dict[int, Symbol] = {}
         self.cut: dict[int, Kept] = {}
 
 

@@ -79,8 +79,6 @@ _NEVER_RELOCATED = frozenset(
 _UNPLACED = frozenset(
     (SHT_NOTE, SHT_CUDA_INFO, SHT_CUDA_CALLGRAPH, SHT_CUDA_PROTOTYPE, SHT_CUDA_COMPAT_INFO)
 )
-#: From this many relocations on, a look at all symbols first is worth it.
-_MANY = 32
 
 
 def merge_relocations(one: OneInput, relocs: InRelocs, diagnostics: Diagnostics) -> None:
@@ -101,14 +99,17 @@ def merge_relocations(one: OneInput, relocs: InRelocs, diagnostics: Diagnostics)
         if any(R_CUDA_NONE < r_type <= R_MERCURY_NONE for r_type in types):
             raise diagnostics.fatal("Internal error: unexpected reloc")
     if target.flags & SHF_EXECINSTR and target.name not in TABLES_OF_CODE:
-        options = one.job.options
-        if not (base or one.cut or options.preserve_relocs or options.relocatable):
-            # The most frequent case: code whose relocations stay as they are.
-            symbols = _unchanged_symbols(one, relocs, ())
-            if symbols is not None:
-                _RelocNames(one, relocs, target).add_all(symbols)
-                return
+        # The most frequent case: relocations of code stay as they are.
+        is_plain = not (one.cut or is_counted(one)) and _take_unchanged(one, relocs, target, base)
+        if is_plain:
+            return
     _Relocations(one, relocs, target, base).run()
+
+
+def is_counted(one: OneInput) -> bool:
+    """Whether relocations are numbered in the order of merging."""
+    options = one.job.options
+    return options.preserve_relocs or options.relocatable
 
 
 class _Relocations:
@@ -164,20 +165,17 @@ class _Relocations:
     def run(self) -> None:
         """Merge the rows."""
         one, relocs, names, base = self.one, self.relocs, self.names, self.base
-        counted = one.job.options.preserve_relocs or one.job.options.relocatable
-        if len(relocs.rows) >= _MANY and not (self.is_odd or base or counted):
-            symbols = _unchanged_symbols(one, relocs, self.foreign)
-            if symbols is not None:
-                names.add_all(symbols)
-                return
+        is_odd, foreign, counted = self.is_odd, self.foreign, is_counted(one)
+        if not (is_odd or foreign or counted) and _take_unchanged(one, relocs, self.target, base):
+            return
         section, bound, target = names.section, self.obj.bound, self.target
+        linked, symbols = one.linked, self.obj.symbols
         serial = one.relocations.num_merged
-        is_odd = self.is_odd or self.of_code
         for row in relocs.rows:
             offset, r_type, index, addend = row
-            symbol = bound[index]
-            if is_odd or symbol is None or not symbol.live:
-                changed = self._changed(row, symbol)
+            symbol = None if is_odd else linked.get(index) or _linked_symbol(one, index)
+            if symbol is None or (foreign and symbols[index].shndx in foreign):
+                changed = self._changed(row, bound[index])
                 if changed is None:
                     continue
                 offset, symbol, addend = changed
@@ -242,28 +240,30 @@ class _Relocations:
         return offset, symbol, addend
 
 
-def _unchanged_symbols(
-    one: OneInput, relocs: InRelocs, foreign: Collection[int]
-) -> dict[int, Symbol] | None:
-    """What the rows name, by symbol number, if all of it is linked as it stands here.
+def _take_unchanged(one: OneInput, relocs: InRelocs, target: OutSection, base: int) -> bool:
+    """Merge the rows if all that they name is linked as it stands here; else do nothing."""
+    linked = one.linked
+    taken: list[Reloc] = []
+    for offset, r_type, index, addend in relocs.rows:
+        symbol = linked.get(index) or _linked_symbol(one, index)
+        if symbol is None:
+            return False
+        taken.append(Reloc(base + offset, r_type, symbol, addend, 0))
+    if taken:
+        _RelocNames(one, relocs, target).add_all(taken)
+    return True
 
-    Args:
-        foreign: code sections that the target must not describe.
-    """
-    obj, bound = one.obj, one.obj.bound
-    known: dict[int, Symbol] = {}
-    for index in {row[2] for row in relocs.rows}:
-        symbol = bound[index]
-        if symbol is None and obj.symbols[index].kind == STT_SECTION:
-            symbol, shift = reloc_symbol(one, index, foreign)
-            if shift:
-                return None
-        if symbol is None or not symbol.live or symbol.replaced:
-            return None
-        if foreign and obj.symbols[index].shndx in foreign:
-            return None
-        known[index] = symbol
-    return known
+
+def _linked_symbol(one: OneInput, index: int) -> Symbol | None:
+    """What a symbol number means, if that is linked as it stands here."""
+    row, symbol = one.obj.symbols[index], one.obj.bound[index]
+    if row.kind == STT_SECTION:
+        place = one.obj.place(row.shndx)
+        symbol = None if place is None or place[1] else place[0].symbol
+    if symbol is None or not symbol.live or symbol.replaced:
+        return None
+    one.linked[index] = symbol
+    return symbol
 
 
 def is_outdone(one: OneInput, index: int) -> bool:
@@ -337,19 +337,16 @@ class _RelocNames:
         if self.first is row:
             self.first = None
 
-    def add_all(self, known: dict[int, Symbol]) -> None:
-        """Take all rows over, none of which changes but for its symbol."""
+    def add_all(self, taken: list[Reloc]) -> None:
+        """Take over all rows, none of which changes but for its symbol and its place."""
         rows = self.relocs.rows
-        if not rows:
-            return
         section = self.section or self.section_for(rows[0])
         if self.without_rel:
-            second = next((row for row in rows[1:] if row[3] == 0), None)
-            if second is not None:
-                self.section_for(second)
-        section.relocs += [
-            Reloc(offset, r_type, known[index], addend, 0) for offset, r_type, index, addend in rows
-        ]
+            for row in rows[1:]:
+                if row[3] == 0:
+                    self.section_for(row)
+                    break
+        section.relocs += taken
 
     def ensure(self) -> OutSection:
         """The section, made with its own name only."""
