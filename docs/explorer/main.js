@@ -226,6 +226,7 @@ function fillTable(columns, rows) {
   // a list that was replaced may draw once more, so it keeps its own rows
   table.list = new VirtualList(body, ROW, (number) => tableRow(rows[number], number, columns, style));
   byId("table").replaceChildren(head, body);
+  body.addEventListener("scroll", () => { head.scrollLeft = body.scrollLeft; }, { passive: true });
   Object.assign(body.style, { overflow: "auto", height: `calc(100% - ${ROW}px)` });
   table.list.reset(rows.length);
 }
