@@ -30,14 +30,24 @@ from cubinspec_generated.codes import (
     SHN_COMMON,
     SHN_UNDEF,
     SHT_CUDA_CALLGRAPH,
+    SHT_CUDA_CAPMERC,
     SHT_CUDA_CONSTANT,
+    SHT_CUDA_MERC_CALLGRAPH,
+    SHT_CUDA_MERC_CONSTANT_OPTIMIZER,
+    SHT_CUDA_MERC_INFO,
+    SHT_CUDA_MERC_PROTOTYPE,
+    SHT_CUDA_MERC_RELA,
+    SHT_CUDA_MERC_RESOLVED_RELA,
     SHT_CUDA_MERC_SYMTAB,
     SHT_CUDA_PROTOTYPE,
+    SHT_CUDA_RESERVED_SHARED,
+    SHT_CUDA_UIDX,
     SHT_NULL,
     SHT_PROGBITS,
     SHT_REL,
     SHT_RELA,
     SHT_SYMTAB,
+    SHT_SYMTAB_SHNDX,
     ST_BIND_SHIFT,
     ST_TYPE_MASK,
     STT_SECTION,
@@ -57,6 +67,23 @@ if TYPE_CHECKING:
 #: Types that say of constants no bank, and the flags that tell data from code and debug tables.
 _UNTYPED = (SHT_PROGBITS, SHT_CUDA_CONSTANT)
 _DATA_MASK = SHF_ALLOC | SHF_EXECINSTR | SHF_CUDA_MERCURY
+#: Types of sections that a Mercury half may have and that count as any other below sm_100, and
+#: types that are passed over there, where no symbol is in the section.
+_OF_NO_HALF = (SHT_PROGBITS, SHT_CUDA_UIDX)
+_PASSED_OVER = frozenset(
+    (
+        SHT_SYMTAB_SHNDX,
+        SHT_CUDA_RESERVED_SHARED,
+        SHT_CUDA_CAPMERC,
+        SHT_CUDA_MERC_RELA,
+        SHT_CUDA_MERC_INFO,
+        SHT_CUDA_MERC_CONSTANT_OPTIMIZER,
+        SHT_CUDA_MERC_SYMTAB,
+        SHT_CUDA_MERC_RESOLVED_RELA,
+        SHT_CUDA_MERC_CALLGRAPH,
+        SHT_CUDA_MERC_PROTOTYPE,
+    )
+)
 #: Offsets in capsules count in Mercury code, so that the section's size is no limit.
 _LARGEST_OFFSET = (1 << 32) - 1
 #: Inputs up to this size are held a second time while their sections are cut out.
@@ -207,15 +234,22 @@ def _sections(elf: Elf, mercury: bool) -> list[InSection]:
 def _drop_mercury(elf: Elf, sections: list[InSection]) -> None:
     """Pass over the sections of the other half.
 
+    Code below sm_100 has no other half (rule E4).
+
     Raises:
-        UnsupportedLinkError: code of this architecture has no other half (rule E3).
+        UnsupportedLinkError: it has one section of it that nvlink keeps in a way not imitated.
     """
     _, _, _, _, _, _, e_flags, *_ = elf.ehdr
     sm = sm_of(elf.ident[EI_OSABI], e_flags)
+    is_twofold = family_of(sm).capsule
+    table = None if is_twofold else elf.find_section(SHT_SYMTAB)
+    named = {row[3] for row in elf.symbol_rows(table)} if table is not None else set()
     for section in sections:
         if not section.flags & SHF_CUDA_MERCURY:
             continue
-        if not family_of(sm).capsule:
+        if not is_twofold and section.sh_type in _OF_NO_HALF:
+            continue
+        if not is_twofold and (section.index in named or section.sh_type not in _PASSED_OVER):
             raise UnsupportedLinkError(f"section '{section.name}' of Mercury code for sm_{sm}")
         section.sh_type = SHT_NULL
 
