@@ -67,8 +67,9 @@ notebook: $(VENV)/.dev ## run the cells of docs/notebook.ipynb and write it
 	$(PY) -m tools.notebook
 	$(PY) -m pytest tests/unit/test_notebook.py
 
-test-fingerprint-proof: $(VENV)/.dev ## fingerprints of all samples, rebuilt elsewhere and with one number changed (EVERY=9: of so many)
-	$(PY) -m tools.corpus.fingerprints $(if $(EVERY),--every $(EVERY))
+test-fingerprint-proof: $(VENV)/.dev ## fingerprints of all samples, rebuilt elsewhere and with each number changed (EVERY=9: one of so many, JOBS=4, PAGE=1)
+	$(PY) -m tools.corpus.fingerprints $(if $(EVERY),--every $(EVERY)) $(if $(JOBS),--jobs $(JOBS)) \
+	  $(if $(PAGE),--page)
 
 test-corpus: $(VENV)/.dev ## the tests on the fetched corpus (make corpus first)
 	$(PY) -m pytest -n $(WORKERS) -m corpus
