@@ -7,7 +7,7 @@ DEMO := $(addprefix $(SAMPLES)/,kernels.sm_75.exe.cubin cluster_sm90.sm_90.exe.c
   spills.sm_90.regs32exe.cubin tcgen05_sm100a.sm_100a.exe.cubin)
 WORKERS ?= auto
 
-.PHONY: site test-browser check-pages notebook test-fingerprint-proof help venv demo test test-corpus gen check-gen check-ide check-languages check-imhex dist-languages samples corpus link-cases link-stored link-sweep link-real link-sweep-ptx newuser fuzz fuzz-quick bench bench-quick lint types \
+.PHONY: site test-browser check-pages notebook test-fingerprint-proof help venv demo test test-corpus gen check-gen check-ide check-languages check-imhex dist-languages samples corpus link-cases link-stored link-faults link-sweep link-real link-sweep-ptx newuser fuzz fuzz-quick bench bench-quick lint types \
   bless clean
 
 help: ## what can be made here
@@ -110,6 +110,9 @@ link-sweep: $(VENV)/.dev ## every attribute code and section name as synthetic i
 
 link-stored: $(VENV)/.dev ## the same from stored inputs and hashes: no tool of NVIDIA runs
 	$(PY) -m tools.linkcases --stored $(if $(ARCH),--arch $(ARCH))
+
+link-faults: $(VENV)/.dev ## plant a fault in the code of every rule of nvlink; a stored link must see each (RULE=W7,S2: only these)
+	$(PY) -m tools.linkcases.faults $(if $(RULE),--rule $(RULE))
 
 link-real: $(VENV)/.dev ## compile real programs with nvcc, link them with nvlink and here (ARCH=80,90a: only these)
 	$(PY) -m tools.linkcases.programs $(if $(ARCH),--arch $(ARCH))

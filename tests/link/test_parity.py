@@ -19,7 +19,7 @@ from cubinspec_writer.linker.model import Symbol
 from cubinspec_writer.linker.passes import attributes, callgraph, relocate, resolve, shared
 from cubinspec_writer.linker.passes.attributes import takeover
 from cubinspec_writer.linker.passes.merge import debug_tables
-from tools.linkcases import build, exceptions, outcomes, page, stored
+from tools.linkcases import build, exceptions, outcomes, page, rules, stored
 from tools.linkcases.__main__ import explained, run_case, run_stored
 from tools.linkcases.build import CASES, SEEDS, STEPS
 from tools.linkcases.compare import compare_built
@@ -215,9 +215,38 @@ def test_stored_inputs_are_linked_to_the_stored_hashes(arch: str, unpacked: Path
 
 def test_every_case_is_stored_for_every_target(unpacked: Path) -> None:
     cases = build.find([CASES, SEEDS])
-    assert stored.table().keys() == {(case.name, case.arch) for case in cases}
+    own = {link for link in stored.table() if stored.base(link[0]) == link[0]}
+    assert own == {(case.name, case.arch) for case in cases}
     held = {(path.parent.name, path.name) for path in unpacked.glob("*/*")}
-    assert held == {(c.name, c.arch) for c in cases if not stored.needs_libraries(c)}
+    others = stored.table().keys() - own
+    assert held == others | {(c.name, c.arch) for c in cases if not stored.needs_libraries(c)}
+
+
+def test_rules_about_other_toolkits_are_stored_as_these_link_them() -> None:
+    links = {
+        f"{name}@{version}"
+        for rule in rules.load()
+        for version in rule.toolkits
+        for name in (*rule.cases, *rule.seeds)
+    }
+    assert links == {case for case, _ in stored.table() if stored.base(case) != case}
+
+
+def test_what_is_stored_of_exceptions_belongs_to_exceptions() -> None:
+    named = {link for link, row in stored.table().items() if row.own}
+    held = {link for link in stored.table() if exceptions.find(*link)}
+    assert named <= held
+    assert {case for case, _ in held - named} <= {
+        case.name for case in build.find([CASES]) if stored.needs_libraries(case)
+    }
+
+
+def test_an_exception_has_to_be_the_stored_one(unpacked: Path) -> None:
+    expected = stored.table()["wide_62", "80"]
+    folder = unpacked / "wide_62" / "80"
+    assert stored.compare(folder, expected)[0] == outcomes.EXCEPTION
+    other = replace(expected, own="0" * 64)
+    assert stored.compare(folder, other)[0] == outcomes.DIFFERENT
 
 
 @pytest.mark.parametrize("fault", ["output", "messages", "input"])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tools.linkcases import faults, rules, stored
+from tools.linkcases import faults, rules
+from tools.linkcases.faults import Fault
 from tools.linkcases.rules import Evidence, Rule, RuleError
 
 RULES = rules.load()
@@ -98,32 +99,55 @@ def test_an_id_is_there_once() -> None:
         rules.load(_TOPIC % ("N1", ", cases: [a]") + _TOPIC % ("N1", ", cases: [a]"))
 
 
+# -- planted faults ------------------------------------------------------------------------------
+
+FAULTS = faults.load(RULES)
+
+
 @pytest.fixture(scope="module")
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("stored")
-    stored.unpack(folder, ["80"])
+    faults.unpack(folder)
     return folder
 
 
-@pytest.mark.parametrize("name", ["W7", "S2", "I1"])
-def test_a_fault_in_a_rule_is_seen_by_its_cases(name: str, unpacked: Path) -> None:
-    """`python -m tools.linkcases.faults` does the same for all rules."""
-    (rule,) = (rule for rule in RULES if rule.id == name)
-    assert faults.look(rule, unpacked, most=40).outcome == "seen"
+def test_every_rule_has_a_fault_that_can_be_planted() -> None:
+    assert list(faults.problems(RULES, FAULTS)) == []
 
 
-def test_cases_that_do_not_show_a_rule_see_no_fault_in_it(unpacked: Path) -> None:
-    (rule,) = (rule for rule in RULES if rule.id == "W7")
-    other = replace(rule, cases=("empty_kernel",), seeds=())
-    assert faults.look(other, unpacked, most=5).outcome == "not seen"
-    without = replace(rule, cases=("no_such_case",), seeds=())
-    assert faults.look(without, unpacked, most=5).outcome == "no stored case"
+@pytest.mark.parametrize("fault", FAULTS[::40], ids=lambda fault: fault.rule)
+def test_a_fault_in_a_rule_is_seen_by_its_case(fault: Fault, unpacked: Path) -> None:
+    """`make link-faults` does the same for all of them."""
+    assert faults.look(fault, unpacked)[0] == faults.SEEN
 
 
-def test_faults_are_planted_where_a_rule_is_cited() -> None:
-    (rule,) = (rule for rule in RULES if rule.id == "W7")
-    first = faults.sites(rule)[0]
-    assert first.path == rule.file
-    planted = [what for what, _ in itertools.islice(faults.faults(first), 3)]
-    assert planted[0].startswith(f"__init__.py:{first.line + 1}: ")
-    assert len(set(planted)) == 3
+def _first(name: str) -> Fault:
+    return next(fault for fault in FAULTS if fault.rule == name)
+
+
+@pytest.mark.parametrize(
+    ("changes", "outcome"),
+    [
+        ({"link": ("empty_kernel", "80")}, faults.NOT_SEEN),
+        ({"wrong": _first("W7").code}, faults.NOT_SEEN),
+        ({"wrong": "raise ValueError(at)"}, faults.EXCEPTION),
+    ],
+)
+def test_what_shows_no_fault(changes: dict[str, Any], outcome: str, unpacked: Path) -> None:
+    assert faults.look(_first("W7"), unpacked)[0] == faults.SEEN
+    assert faults.look(replace(_first("W7"), **changes), unpacked)[0] == outcome
+
+
+@pytest.mark.parametrize(
+    ("planted", "complaint"),
+    [
+        ([f for f in FAULTS if f.rule != "W9"], "W9: no fault was planted"),
+        ([*FAULTS, replace(_first("W7"), code="no such text")], "W7: passes.constants has 0 x"),
+        ([*FAULTS, replace(_first("W7"), wrong="if (")], "W7: "),
+        ([*FAULTS, replace(_first("W7"), link=("fatbin", "80"))], "W7: 'fatbin' is none of its"),
+        ([*FAULTS, replace(_first("W7"), link=("weak_late", "70"))], "W7: the link weak_late 70"),
+    ],
+)
+def test_check_of_faults_sees_what_does_not_fit(planted: list[Fault], complaint: str) -> None:
+    (line,) = faults.problems(RULES, planted)
+    assert line.startswith(complaint)

@@ -24,6 +24,7 @@ SAME = {
 
 @pytest.mark.parametrize(("kind", "arch"), SAME)
 def test_stored_links_are_those_of_nvlink(kind: str, arch: str, tmp_path: Path) -> None:
+    stored.unpack(tmp_path)
     wrong, num_same = stored.check(kind, arch, tmp_path)
     assert not wrong
     assert num_same == SAME[kind, arch]

@@ -10,7 +10,8 @@ A case is a folder of sources with a `case.json`:
     drop     built files that are removed before the link
 
 Building leaves `<case>/<arch>/inputs/`, `expected.cubin` if nvlink wrote one, and `cmd.json` with
-its words, exit status and output. What is there already is not built again.
+its words, exit status and output, and with the text of other files that it wrote. What is there
+already is not built again.
 """
 
 from __future__ import annotations
@@ -123,12 +124,18 @@ def _link(case: Case, inputs: Path) -> dict[str, Any]:
     for word in case.recipe["link"]:
         words.append(word.replace("{arch}", case.arch).replace("{LIBDIR}", str(_libraries())))
     words += ["-o", "../expected.cubin"]
+    before = set(inputs.iterdir())
     done = oracle.find("nvlink").run(*words, cwd=inputs)
+    files = {}
+    for path in sorted(set(inputs.iterdir()) - before):
+        files[path.name] = path.read_text(encoding="utf-8")
+        path.unlink()
     return {
         "argv": ["nvlink", *words],
         "exit": done.returncode,
         "stdout": done.stdout,
         "stderr": done.stderr,
+        "files": files,
     }
 
 

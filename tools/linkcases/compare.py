@@ -6,7 +6,7 @@ import contextlib
 import io
 import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from cubinspec.errors import CubinError
@@ -34,6 +34,9 @@ def compare_built(folder: Path, ptxas: Path | None = None) -> tuple[str, str]:
     if (status, messages) != (record["exit"], wanted):
         theirs_said = f"{record['exit']}, {wanted!r}"
         return outcomes.DIFFERENT, f"exit {status}, {messages!r}; nvlink {theirs_said}"
+    other = difference_of_files(folder / "inputs", record.get("files", {}))
+    if other:
+        return outcomes.DIFFERENT, other
     if not expected.exists():
         return outcomes.SAME_ERROR, ""
     theirs = expected.read_bytes()
@@ -63,6 +66,17 @@ def link(words: Sequence[str], folder: Path) -> tuple[int, str, bytes | None]:
             status = command.run(words)
         data = output.read_bytes() if output.exists() else None
     return status, said.getvalue(), data
+
+
+def difference_of_files(folder: Path, wanted: Mapping[str, str]) -> str:
+    """How files that a link left in a folder, and that go now, differ from nvlink's; empty: not."""
+    for name, text in wanted.items():
+        path = folder / name
+        found = path.read_text(encoding="utf-8") if path.exists() else None
+        path.unlink(missing_ok=True)
+        if found != text:
+            return f"{name}: {found!r}; nvlink {text!r}"
+    return ""
 
 
 def first_difference(expected: bytes, actual: bytes) -> str:

@@ -45,6 +45,7 @@ class Rule:
     Attributes:
         module: the module below `cubinspec_writer.linker` that follows it.
         measured: how often it was seen, if somebody counted.
+        toolkits: the toolkits whose linkers link the cases, too, as it is about these.
     """
 
     id: str
@@ -56,6 +57,7 @@ class Rule:
     cases: tuple[str, ...]
     seeds: tuple[str, ...]
     sweeps: tuple[str, ...] = ()
+    toolkits: tuple[str, ...] = ()
 
     @property
     def file(self) -> Path:
@@ -104,6 +106,7 @@ def _rule(topic: dict[str, Any], entry: dict[str, Any]) -> Rule:
         tuple(entry.get("cases", ())),
         tuple(entry.get("seeds", ())),
         tuple(entry.get("sweeps", ())),
+        tuple(entry.get("toolkits", ())),
     )
 
 

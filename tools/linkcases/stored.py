@@ -1,17 +1,21 @@
 """What is kept of nvlink's results, so that links can be checked where NVIDIA's tools cannot run.
 
 `tests/link/stored/expected.tsv` has one row for each case and target: the exit status, the number
-of bytes and SHA-256 of the linked file, and the SHA-256 of the messages. `inputs.tar.xz` has, under
-`<case>/<target>/`:
+of bytes and SHA-256 of the linked file, and the SHA-256 of the messages. Where this linker does
+something else (`exceptions.yaml`), a last column has the SHA-256 of that. `inputs.tar.xz` has,
+under `<case>/<target>/`:
 
     inputs/        the built inputs of the link
-    command.json   the words of the command line, and nvlink's messages
+    command.json   the words of the command line, nvlink's messages, and other files that it wrote
     tkinfo         nvlink's own note (`.note.nv.tkinfo`), without which no byte behind it can agree
     ptxas.cubin    what ptxas made of a PTX input during the link
 
-Cases that link libraries of NVIDIA have a row, but no inputs. A run of `make link-cases` over
-everything writes both files again. One archive for all targets is 2.5 times smaller than one for
-each, because most inputs differ little from target to target.
+Cases that link libraries of NVIDIA have a row, but no inputs. A case that shows a rule of another
+toolkit is there once more as that toolkit's linker links it (`weak_vars@13.4`). A run of `make
+link-cases` over everything writes both files again.
+
+One archive for all targets is 2.5 times smaller than one for each, because most inputs differ
+little from target to target.
 """
 
 from __future__ import annotations
@@ -23,19 +27,24 @@ import lzma
 import stat
 import tarfile
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+from cubinspec.reader.elf import Elf
 from cubinspec_generated import codes, records
 from cubinspec_writer.linker.command import linker_note
 from tools.linkcases import build, outcomes
-from tools.linkcases.compare import link, our_words
+from tools.linkcases.compare import difference_of_files, link, our_words
 
 FOLDER = Path(__file__).resolve().parents[2] / "tests" / "link" / "stored"
 TABLE = FOLDER / "expected.tsv"
 ARCHIVE = FOLDER / "inputs.tar.xz"
-_HEAD = "case\ttarget\texit\tsize\tsha256 of the output\tsha256 of the messages"
+_HEAD = (
+    "case\ttarget\texit\tsize\tsha256 of the output\tsha256 of the messages\t"
+    "sha256 of what this linker does"
+)
 #: In place of size and hash where nvlink wrote no file.
 _NONE = "-"
 #: Stands for the folder of NVIDIA's libraries in a recipe.
@@ -68,6 +77,7 @@ class Expected:
         size: bytes of the linked file; None: there is none.
         output: SHA-256 of the linked file, or "-".
         messages: SHA-256 of the messages, as this linker prints them.
+        own: SHA-256 of exit status, messages and file of this linker, where they are others; or "".
     """
 
     case: str
@@ -76,6 +86,7 @@ class Expected:
     size: int | None
     output: str
     messages: str
+    own: str = ""
 
 
 def keep_inside(archive: tarfile.TarFile) -> None:
@@ -97,25 +108,6 @@ def _script(path: Path, text: str) -> Path:
 
 
 # -- writing -----------------------------------------------------------------------------------
-
-
-def write(folder: Path, cases: Iterable[build.Case], cache: Path) -> None:
-    """Write the table and the archive from the built cases.
-
-    Args:
-        folder: where to.
-        cache: where the cases are built.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    cases = sorted(cases, key=lambda case: (case.name, case.arch))
-    rows = [row(case.name, case.arch, cache / case.name / case.arch) for case in cases]
-    members = (
-        (f"{case.name}/{case.arch}/{name}", data)
-        for case in cases
-        if not needs_libraries(case)
-        for name, data in _members(cache / case.name / case.arch)
-    )
-    _write(folder, rows, members)
 
 
 def renew(cases: Iterable[build.Case], cache: Path) -> None:
@@ -140,12 +132,17 @@ def renew(cases: Iterable[build.Case], cache: Path) -> None:
         rows[key] = row(*key, built)
         members[key] = [] if needs_libraries(case) else _members(built)
     present = {(case.name, case.arch) for case in build.find((build.CASES, build.SEEDS))}
-    keys = sorted(rows.keys() & present)
+    keys = sorted(key for key in rows if (base(key[0]), key[1]) in present)
     _write(
         FOLDER,
         [rows[key] for key in keys],
         ((f"{'/'.join(key)}/{file}", data) for key in keys for file, data in members.get(key, [])),
     )
+
+
+def base(name: str) -> str:
+    """The case of a stored link; behind an `@` stands the toolkit whose linker linked it."""
+    return name.partition("@")[0]
 
 
 def _write(folder: Path, rows: list[str], members: Iterable[tuple[str, bytes]]) -> None:
@@ -185,13 +182,15 @@ def _hash(data: bytes | None) -> str:
 def _members(folder: Path) -> list[tuple[str, bytes]]:
     record = json.loads((folder / "cmd.json").read_text(encoding="utf-8"))
     said = our_words(record["stdout"] + record["stderr"])
-    command = json.dumps({"words": record["argv"][1:], "messages": said})
+    command = {"words": record["argv"][1:], "messages": said}
+    if record.get("files"):
+        command["files"] = record["files"]
     members = [
         (f"inputs/{path.name}", path.read_bytes()) for path in sorted((folder / "inputs").iterdir())
     ]
-    members.append(("command.json", command.encode()))
+    members.append(("command.json", json.dumps(command).encode()))
     output = folder / "expected.cubin"
-    if output.exists():
+    if output.exists() and _NOTE_SECTION in Elf(output.read_bytes(), str(output)).section_names:
         members.append((_NOTE, linker_note(output.read_bytes(), str(output))))
     if (folder / PTXAS_OUTPUT).exists():
         members.append((PTXAS_OUTPUT, (folder / PTXAS_OUTPUT).read_bytes()))
@@ -209,10 +208,10 @@ def table() -> dict[tuple[str, str], Expected]:
 
 
 def parse(line: str) -> Expected:
-    """A row of a table, without what may follow behind its first six columns."""
-    case, arch, status, size, output, messages, *_ = line.split("\t")
+    """A row of a table, which may have no last column, or others behind that."""
+    case, arch, status, size, output, messages, *others = line.split("\t")
     length = None if size == _NONE else int(size)
-    return Expected(case, arch, int(status), length, output, messages)
+    return Expected(case, arch, int(status), length, output, messages, *others[:1])
 
 
 def unpack(folder: Path, arches: Iterable[str] | None = None) -> list[tuple[str, str]]:
@@ -251,12 +250,61 @@ def note_holder(note: bytes) -> bytes:
 
 
 def compare(folder: Path, expected: Expected) -> tuple[str, str]:
-    """(outcome, detail) of a link of unpacked inputs.
+    """(outcome, detail) of a link of unpacked inputs; an exception is the one that is stored.
 
     Args:
         folder: the case's own, `<where it was unpacked>/<case>/<target>`.
     """
-    command = json.loads((folder / "command.json").read_text(encoding="utf-8"))
+    status, messages, output = relink(folder)
+    other = difference_of_files(folder / "inputs", _command(folder).get("files", {}))
+    if (status, _hash(messages.encode())) != (expected.status, expected.messages):
+        detail = f"exit {status}, {messages!r}; nvlink {_command(folder)['messages']!r}"
+    elif other:
+        return outcomes.DIFFERENT, other
+    elif expected.size is None:
+        return outcomes.SAME_ERROR, ""
+    elif _hash(output) == expected.output:
+        return outcomes.IDENTICAL, ""
+    else:
+        detail = f"{len(output or b'')} bytes, nvlink's file has {expected.size}"
+    is_stored = own_hash(status, messages, output) == expected.own
+    return outcomes.EXCEPTION if is_stored else outcomes.DIFFERENT, detail
+
+
+def own_hash(status: int, messages: str, output: bytes | None) -> str:
+    """What is stored of a link of this linker that is not as nvlink's."""
+    return _hash(f"{status}\n{messages}\n{_hash(output)}".encode())
+
+
+def write_own(folder: Path, links: Iterable[tuple[str, str]]) -> None:
+    """Store what this linker makes of some links that nvlink links in another way.
+
+    Args:
+        folder: where the inputs are unpacked.
+    """
+    rows = dict(table())
+    for case, arch in links:
+        own = own_hash(*relink(folder / case / arch))
+        rows[case, arch] = replace(rows[case, arch], own=own)
+    lines = [_HEAD, *map(_line, rows.values())]
+    TABLE.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    table.cache_clear()
+
+
+def _line(row: Expected) -> str:
+    size = _NONE if row.size is None else str(row.size)
+    fields = (row.case, row.arch, str(row.status), size, row.output, row.messages, row.own)
+    return "\t".join(fields).rstrip("\t")
+
+
+def _command(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "command.json").read_text(encoding="utf-8"))
+    return found
+
+
+def relink(folder: Path) -> tuple[int, str, bytes | None]:
+    """Link unpacked inputs here: exit status, messages and file."""
+    command = _command(folder)
     words = list(command["words"])
     if (folder / _NOTE).exists():
         holder = folder / "tkinfo.cubin"
@@ -265,11 +313,4 @@ def compare(folder: Path, expected: Expected) -> tuple[str, str]:
     if (folder / PTXAS_OUTPUT).exists():
         replay = _REPLAY.format((folder / PTXAS_OUTPUT).resolve())
         words.append(f"--ptxas={_script(folder / 'ptxas', replay).resolve()}")
-    status, messages, output = link(words, folder / "inputs")
-    if (status, _hash(messages.encode())) != (expected.status, expected.messages):
-        return outcomes.DIFFERENT, f"exit {status}, {messages!r}; nvlink {command['messages']!r}"
-    if expected.size is None:
-        return outcomes.SAME_ERROR, ""
-    if _hash(output) == expected.output:
-        return outcomes.IDENTICAL, ""
-    return outcomes.DIFFERENT, f"{len(output or b'')} bytes, nvlink's file has {expected.size}"
+    return link(words, folder / "inputs")

@@ -1,13 +1,14 @@
 """The linkers of other toolkits on the cases, and this linker with `--toolkit`.
 
     python -m tools.linkcases.versions [--toolkit 13.1,13.4] [--arch 80,90] [--case NAME,...]
-        [--cache DIR] [--store]
+        [--cache DIR] [--store | --keep]
 
 Every case is linked by the nvlink of each toolkit (fetched as `tools.oracle.toolchains` says) from
 the inputs that `make link-cases` built, and here. No wheel of CUDA 12 has an nvlink: there
 nvJitLink stands for it, with inputs of the last ptxas up to that version, for the cases that nvlink
 13.0 links, that need no option and no nvcc. `--store` writes `tests/link/versions.tsv`, from which
-docs/link-parity.md has its columns: what is not the same, by name.
+docs/link-parity.md has its columns: what is not the same, by name. `--keep` stores the links that
+show rules of other toolkits (`toolkits` in rules.yaml) beside those of nvlink 13.0, as `case@13.4`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import argparse
 import json
 import os
 import re
+import shutil
 import sys
 import tempfile
 from collections import Counter
@@ -27,7 +29,7 @@ from pathlib import Path
 
 from cubinspec.format.targets import linker_toolkits, toolkit_number
 from tools import oracle
-from tools.linkcases import build, exceptions, outcomes, stored
+from tools.linkcases import build, exceptions, outcomes, rules, stored
 from tools.linkcases.compare import first_difference, link, our_words
 from tools.linkcases.outcomes import Outcome
 from tools.oracle import toolchains
@@ -35,6 +37,8 @@ from tools.oracle import toolchains
 TABLE = build.ROOT / "tests" / "link" / "versions.tsv"
 #: The targets for which other nvlinks are imitated.
 ARCHES = ("75", "80", "86", "89", "90", "90a")
+#: The targets of links that are kept.
+KEPT_ARCHES = ("80", "90")
 #: From 13.1 on `-v` tells a number of barriers that nobody set for kernels without any.
 _BARRIERS = re.compile(r"used -?\d+ barriers")
 GARBAGE = "numbers of barriers that nvlink takes from its memory"
@@ -150,13 +154,10 @@ def run_older(version: str, cache: Path, case: build.Case) -> Outcome | None:
     if folder is None or expected is None or expected.status:
         return None
     names = case.recipe["link"]
-    jit = toolchains.path(older()[version], "nvJitLink")
+    target = f"-arch=sm_{case.recipe.get('linkarch', case.arch)}"
     with tempfile.TemporaryDirectory() as temporary:
         output = Path(temporary) / "expected.cubin"
-        tool = [sys.executable, "-m", "tools.oracle.nvjitlink", str(jit), str(output)]
-        target = f"-arch=sm_{case.recipe.get('linkarch', case.arch)}"
-        inputs = [str(folder / name) for name in names]
-        oracle.run([*tool, target, *inputs], cwd=build.ROOT)
+        _link_older(version, [target, *names], folder, output)
         if not output.exists():
             return None
         theirs = output.read_bytes()
@@ -198,7 +199,65 @@ def run_jit(job: Job) -> Outcome | None:
     return Outcome(job.case, job.arch, kind, detail)
 
 
-def rows(version: str, found: Iterable[Outcome]) -> list[str]:
+def keep(cache: Path) -> None:
+    """Store the cases of rules about other toolkits as their linkers link them."""
+    links = {
+        (name, version)
+        for rule in rules.load()
+        for version in rule.toolkits
+        for name in (*rule.cases, *rule.seeds)
+    }
+    kept = []
+    for name, version in sorted(links):
+        for case in build.find((build.CASES, build.SEEDS), KEPT_ARCHES, [name]):
+            linked = build.Case(f"{name}@{version}", case.arch, case.folder, case.recipe)
+            if _link_kept(version, case, cache, cache / linked.name / linked.arch):
+                kept.append(linked)
+    stored.renew(kept, cache)
+
+
+def _link_kept(version: str, case: build.Case, cache: Path, target: Path) -> bool:
+    """Link one case with the linker of a toolkit, into the form of a built case."""
+    is_older = version in older()
+    source = rebuild(case, version, cache) if is_older else build.build(case, cache) / "inputs"
+    if source is None:
+        return False
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    output = target / "expected.cubin"
+    shutil.copytree(source, target / "inputs")
+    if is_older:
+        words = [f"-arch=sm_{case.recipe.get('linkarch', case.arch)}", *case.recipe["link"]]
+        said = _link_older(version, words, target / "inputs", output)
+    else:
+        record = json.loads((source.parent / "cmd.json").read_text(encoding="utf-8"))
+        words = record["argv"][1:-2]
+        nvlink = oracle.Tool("nvlink", version, toolchains.path(labels()[version], "nvlink"))
+        said = nvlink.run(*words, "-o", output, cwd=target / "inputs")
+    (target / "cmd.json").write_text(
+        json.dumps(
+            {
+                "argv": ["nvlink", *words, f"--toolkit={version}", "-o", "../expected.cubin"],
+                "exit": said.returncode,
+                "stdout": said.stdout,
+                "stderr": said.stderr,
+            }
+        ),
+        encoding="utf-8",
+    )
+    return output.exists() or not is_older
+
+
+def _link_older(version: str, words: list[str], folder: Path, output: Path) -> oracle.Result:
+    """Link with the nvJitLink of an older toolkit, in a process of its own."""
+    jit = toolchains.path(older()[version], "nvJitLink")
+    tool = [sys.executable, "-m", "tools.oracle.nvjitlink", str(jit), str(output.resolve())]
+    target, *names = words
+    inputs = [str((folder / name).resolve()) for name in names]
+    return oracle.run([*tool, target, *inputs], cwd=build.ROOT)
+
+
+def table_rows(version: str, found: Iterable[Outcome]) -> list[str]:
     """Rows of the table for one toolkit."""
     by_arch: dict[str, list[Outcome]] = {}
     for outcome in found:
@@ -231,7 +290,11 @@ def main() -> int:
     parser.add_argument("--cache", type=Path, default=build.ROOT / "build" / "linkcases")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--store", action="store_true")
+    parser.add_argument("--keep", action="store_true", help="store the links of rules.yaml")
     options = parser.parse_args()
+    if options.keep:
+        keep(options.cache)
+        return 0
     arches = options.arch.split(",") if options.arch else ARCHES
     names = options.case.split(",") if options.case else None
     versions = options.toolkit.split(",") if options.toolkit else [*older(), *labels(), JIT]
@@ -259,7 +322,7 @@ def main() -> int:
                 where = f"{version} {outcome.case} sm_{outcome.arch}"
                 print(f"{where}: {outcome.kind}: {outcome.detail[:240]}", flush=True)
         print(version, dict(Counter(outcome.kind for outcome in found)), flush=True)
-        lines += rows(version, found)
+        lines += table_rows(version, found)
     if options.store:
         kept = [] if options.toolkit is None else TABLE.read_text(encoding="utf-8").splitlines()[1:]
         lines += [line for line in kept if line.split("\t")[0] not in versions]

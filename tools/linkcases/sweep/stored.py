@@ -107,22 +107,27 @@ def write(cache: Path) -> None:
     ARCHIVE.write_bytes(lzma.compress(packed.getvalue(), preset=9))
 
 
-def check(kind: str, arch: str, folder: Path) -> tuple[list[str], int]:
-    """Links that are not what they should be, and how many are the same.
-
-    Args:
-        folder: empty; the archive is unpacked there.
-    """
+def unpack(folder: Path) -> None:
+    """Unpack the objects, notes and the table."""
     with tarfile.open(ARCHIVE, mode="r:xz") as archive:
         keep_inside(archive)
         archive.extractall(folder)
+
+
+def check(kind: str, arch: str, folder: Path, match: str = "") -> tuple[list[str], int]:
+    """Links that are not what they should be, and how many are the same.
+
+    Args:
+        folder: where the archive is unpacked.
+        match: only the link of this name.
+    """
     table = (folder / "expected.tsv").read_text(encoding="utf-8").splitlines()
     rows = {(row.kind, row.arch, row.name): row for row in map(read_row, table)}
     (folder / "note").write_bytes(note_holder((folder / f"note.sm_{arch}").read_bytes()))
     wrong, num_same = [], 0
     for variation in links(kind, arch, folder / "bases"):
         row = rows.get((kind, arch, variation.name))
-        if row is None:
+        if row is None or match not in ("", variation.name):
             continue
         variation.write(folder)
         found = digest(link_here(variation, arch, folder, folder / "note"))

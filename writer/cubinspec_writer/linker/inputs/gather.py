@@ -215,6 +215,8 @@ class _Gatherer:
         if is_archive(data):
             data = self._readable(data)
         kind = "cubin" if is_cubin(data) else _sniffed(data)
+        if kind == "ptx" and self.options.ignore_unlinkable and not name.endswith(".ptx"):
+            kind = "unknown"  # the name tells PTX, not the contents (rule T5)
         if kind == "empty":
             self._pass_over(name, f"'{name}' is empty")
         elif kind == "cubin":
@@ -236,7 +238,8 @@ class _Gatherer:
         elif kind == "bitcode":
             raise UnsupportedLinkError(f"link-time optimisation ('{name}' is NVVM bitcode)")
         else:
-            raise self.diagnostics.fatal(f"Could not open input file '{name}'")
+            # Other names would promise something (rules M12, M21).
+            self._pass_over(name, f"'{name}' is no object, fatbin, archive or PTX")
 
     def _pass_over(self, name: str, reason: str) -> None:
         """Ignore a file that cannot be linked, as nvlink does; or refuse it.

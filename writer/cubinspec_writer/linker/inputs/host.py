@@ -29,7 +29,7 @@ class HostObject(ValueObject):
     Attributes:
         register: the name under which its code is registered; empty when it has no device code.
         external: names of kernels with external linkage that host code uses; None when the input
-            does not say.
+            has no list of names.
         internal: the same for kernels that only this file knows.
         system: whether it belongs to the device runtime.
     """
@@ -61,7 +61,7 @@ def read_host_object(source: Source, path: str) -> HostObject:
     used = {linkage: names.used("kernel", linkage) for linkage in ("external", "internal")}
     return HostObject(
         register_name(path) if names.module is None else names.module,
-        used["external"] or None,
+        None if names.module is None else used["external"],
         used["internal"],
     )
 

@@ -154,9 +154,8 @@ def code_relocations(obj: InputObject) -> Iterator[InReloc]:
 def aliases(obj: InputObject) -> Iterator[tuple[Symbol, Symbol]]:
     """Functions of which the code is that of another one (`.alias`), and that one.
 
-    The first symbol of a code section is the function itself.
-
-    Rule A1.
+    The first symbol of a code section is the function itself (rule A1). Where one of them is
+    linked, the other one is, too (rule X16).
     """
     first: dict[int, Symbol] = {}
     for row in obj.functions:

@@ -32,7 +32,7 @@ def run(
     constants: Constants,
     maker: Maker,
 ) -> None:
-    """Drop sections that stayed empty, and add the one that only executables have (rule X8)."""
+    """Drop sections that stayed empty, and add the one that only executables have."""
     if constants.mixed:
         _cut_relocations(job, constants, maker)
     if sections.vacated:

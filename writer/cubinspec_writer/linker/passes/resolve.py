@@ -20,6 +20,7 @@ from cubinspec_generated.codes import (
     STB_GLOBAL,
     STB_LOCAL,
     STB_WEAK,
+    STO_CUDA_ENTRY,
     STO_CUDA_MANAGED,
     STO_CUDA_SHARED,
     STT_FUNC,
@@ -287,9 +288,10 @@ def _define(symbol: Symbol, obj: InputObject, row: InSymbol) -> None:
     bind, kind, other, shndx, size = row.bind, row.kind, row.other, row.shndx, row.size
     symbol.definition = (obj, row)
     symbol.bind = STB_WEAK if bind == STB_WEAK else STB_GLOBAL
-    if kind == STT_FUNC and other != symbol.other:
-        # The bit of a unified function stays as the first mention has it (rule U13).
-        other = other & ~STO_CUDA_MANAGED | symbol.other & STO_CUDA_MANAGED
+    if other != symbol.other:
+        # The mark of a unified name stays as the first mention has it (rule U13).
+        mark = STO_CUDA_MANAGED if kind == STT_FUNC else STO_CUDA_ENTRY
+        other = other & ~mark | symbol.other & mark
     symbol.kind, symbol.other, symbol.size = kind, other, size
     # In a file of more sections than that, the number is that of a section of code.
     symbol.common = shndx == SHN_COMMON and kind != STT_FUNC

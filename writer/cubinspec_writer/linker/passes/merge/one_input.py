@@ -115,6 +115,7 @@ class OneInput:
 
 
 def is_dead(one: OneInput, index: int) -> bool:
+    """Whether a symbol is a function that is not linked; what names it goes (rule X8)."""
     symbol = one.obj.bound[index]
     return symbol is not None and symbol.is_function and not symbol.live
 

@@ -1,0 +1,1 @@
+extern "C" __device__ int unneeded(int a) { return a + 1; }

@@ -1,0 +1,1 @@
+__global__ void unnamed2(int *p) { *p = 9; }
