@@ -49,8 +49,9 @@ def _link(folder: Path) -> None:
 def test_both_writers_agree_on_every_case(
     arch: str, unpacked: Path, results: list[LinkResult]
 ) -> None:
-    folders = sorted(unpacked.glob(f"*/{arch}"))
-    expected = [row for row in stored.table().values() if row.arch == arch]
+    # The other writer knows today's form of files only, not those of other toolkits.
+    folders = sorted(f for f in unpacked.glob(f"*/{arch}") if "@" not in f.parent.name)
+    expected = [r for r in stored.table().values() if r.arch == arch and "@" not in r.case]
     assert len(expected) * 0.9 <= len(folders) <= len(expected)
     for folder in folders:
         results.clear()
