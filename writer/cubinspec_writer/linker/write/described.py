@@ -14,6 +14,7 @@ from cubinspec.format.sections import SASS_RELOCATION_TYPES, SHNDX
 from cubinspec_generated.codes import (
     ET_EXEC,
     ET_REL,
+    SHF_BARRIERS_SHIFT,
     SHF_EXECINSTR,
     SHT_STRTAB,
     SHT_SYMTAB,
@@ -160,7 +161,7 @@ class DescribedHalf:
             section.name,
             output_type(self.state.job, section.sh_type),
             section_body(self.state, section),
-            section.flags,
+            section.flags | section.barriers << SHF_BARRIERS_SHIFT,
             0,
             section.align,
             section.entsize,
