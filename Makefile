@@ -84,7 +84,9 @@ check-gen: $(VENV)/.dev ## fail when `make gen` would change anything (needs nod
 	  echo "SKIPPED check-gen: node and npm are not on this machine"; \
 	fi
 
-check-ide: $(VENV)/.dev ## read the samples as the Kaitai Web IDE does (needs node)
+check-ide: $(VENV)/.dev ## open files in the Kaitai Web IDE (WEBIDE=its built folder), else as it does (needs node)
+	$(if $(WEBIDE),$(PY) -m pip install --quiet --group browser)
+	WEBIDE=$(WEBIDE) SHOT=$(SHOT) $(PY) -m tools.gen.ide
 	$(PY) -m pytest tests/unit/test_ksy_targets.py -k ide
 
 check-languages: $(VENV)/.dev ## run the readers in other languages on the samples (RUNTIMES=folder: more of them)

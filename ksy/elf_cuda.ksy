@@ -644,7 +644,7 @@ types:
     doc: |
       Contents of a section with what its header says about them. Section n
       belongs to `section_headers[n]`.
-    -webide-representation: '{name:str}'
+    -webide-representation: '{name:str} at {sh_offset:dec}, {sh_size:dec} bytes'
     params:
       - id: index
         type: s4

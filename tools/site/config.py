@@ -89,12 +89,13 @@ def nav(pages: list[str]) -> list[Any]:
     guide = [
         {title: [p for p in group if p in pages]} for title, group in chapters.items() if group
     ]
+    upstream = [p for p in pages if p.startswith("upstream/")]
     return [
         {"Home": "index.md"},
         {"Guide": ["guide.md", "cuobjdump.md", *guide]},
         {"Commands": ["commands/README.md", *(f"commands/{name}.md" for name in COMMANDS)]},
         {"Codes and records": _folder("reference", pages)},
-        {"Spec": ["spec/README.md", *spec, {"Files": _folder("spec", pages)[1:]}]},
+        {"Spec": ["spec/README.md", *spec, {"Files": _folder("spec", pages)[1:]}, *upstream]},
         {"API": _folder("api", pages)},
         {"Explorer": "explorer/index.html"},
     ]
