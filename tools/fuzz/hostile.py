@@ -230,6 +230,16 @@ def elf_patched(sample: str, field: str, value: int) -> bytes:
     return bytes(data)
 
 
+def elf_without_sections(sample: str) -> bytes:
+    """A sample whose header says that there are no sections."""
+    data = bytearray((samples.CUBINS / f"{sample}.cubin").read_bytes())
+    layout = records.ELF_HEADER_64
+    row = dict(zip(records.ELF_HEADER_64_FIELDS, layout.unpack_from(data, EI_NIDENT), strict=True))
+    row |= {"e_shoff": 0, "e_shnum": 0, "e_shstrndx": 0}
+    layout.pack_into(data, EI_NIDENT, *row.values())
+    return bytes(data)
+
+
 def universal_head() -> bytes:
     """The magic number of a universal file, or of a Java class, and nothing behind it."""
     return b"\xca\xfe\xba\xbe"
@@ -278,7 +288,7 @@ GENERATORS: dict[str, Callable[..., bytes]] = {
         *(ar_label, ar_endless_name, elf_lazy_faults, elf_magics, elf_one_name, elf_patched),
         *(elf_shared_table, fatbin_containers, fatbin_entries, tar_chain, tar_global_path),
         *(tar_pax_digits, tar_pax_globals, tar_plain, tar_sparse_pax, yaml_file_size),
-        *(universal_head, yaml_section, zip_fan),
+        *(elf_without_sections, universal_head, yaml_section, zip_fan),
     )
 }
 

@@ -115,6 +115,8 @@ def _symbol_place(view: View, number: int) -> tuple[int, str]:
 )
 def _symbol_names(view: View) -> Iterator[Found]:
     for table, symbols in view.symbol_tables():
+        if not symbols:
+            continue
         header, name = view.sections[table], view.names[table]
         for number, symbol in enumerate(symbols):
             if symbol.st_name > view.last_string:

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 _DEBUG_INFO = ".debug_info"
 #: Size of the record of `.nv.compat` that the finalizer adds.
 _LEN_FASTPATH_RECORD = 12
+#: A function takes at most so many times the bytes of its Mercury code; files have about three.
+_MOST_GROWTH = 64
 _SYMTAB_ALIGN = 8
 
 
@@ -199,6 +201,19 @@ def _stale_headers(mercury: LinkState, size: int) -> bytes:
     return stale[:size]
 
 
+def _code_size(section: OutSection, owner: Symbol) -> int:
+    """Bytes of a function as its symbol says.
+
+    Raises:
+        UnsupportedLinkError: that cannot be, next to its Mercury code.
+    """
+    if owner.size > _MOST_GROWTH * max(len(section.content), records.SECTION_HEADER_64.size):
+        raise UnsupportedLinkError(
+            f"'{owner.name}' with {owner.size} bytes, of {len(section.content)} of Mercury code"
+        )
+    return owner.size
+
+
 def _padding_behind_reserved(mercury: LinkState) -> int:
     """Bytes between reserved shared memory and the section headers of the Mercury file.
 
@@ -217,7 +232,7 @@ def _padding_behind_reserved(mercury: LinkState) -> int:
     half = DescribedHalf(mercury)
     for section, made in half.made.items():
         if section.flags & SHF_EXECINSTR and section.owner is not None:
-            made.body = bodies.Blob(bytes(section.owner.size))
+            made.body = bodies.Blob(bytes(_code_size(section, section.owner)))
         elif section.sh_type == SHT_CUDA_COMPAT_INFO:
             made.body = bodies.Blob(bytes(len(section.content) - _LEN_FASTPATH_RECORD))
     planned = plan(describe(half))
