@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from cubinspec.containers.host_names import Patterns
 from cubinspec_writer.linker import LinkOptions, UnsupportedLinkError, link
 from cubinspec_writer.linker.command import run
 from cubinspec_writer.linker.diagnostics import Diagnostics
 from cubinspec_writer.linker.inputs.arguments import Line, read_line, split_options
-from cubinspec_writer.linker.inputs.host import Patterns, register_name
+from cubinspec_writer.linker.inputs.host import register_name
 from cubinspec_writer.linker.write import host_script
 from tools import oracle
 from tools.linkcases.sweep import options

@@ -69,7 +69,9 @@ def missing(page: str | None) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("matches", "least"), [(tables, 700), (_all_words, 3000), (others, 100)], ids=str
+    ("matches", "least"),
+    [(tables, 700), (_all_words, 3000), (others, 100)],
+    ids=["tables", "words", "others"],
 )
 def test_every_place_that_explain_names_is_on_the_site(matches: Any, least: int) -> None:
     pages = [page_of(match) for match in matches()]
