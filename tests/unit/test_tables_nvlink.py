@@ -73,6 +73,10 @@ TARGETS = (
 )
 
 
+_UNSUPPORTED = {"constant", "shared", "handle", "none"}
+_SLOTS = ("R_CUDA_TEX_SLOT", "R_CUDA_SAMP_SLOT", "R_CUDA_SURF_SLOT", "R_CUDA_TEX_SLOT9_49")
+
+
 class Way(NamedTuple):
     """A place to try relocations in.
 
@@ -181,7 +185,11 @@ def expected(r_type: int, target: Target, address: int, fill: int) -> Linked | N
     """The same by the table: ``None`` for an error."""
     unchanged = bytes([fill]) * WIDTH
     kind = table.TYPES[r_type]
-    if target.kind in kind.errors:
+    # The table's rules `unsupported` and `slot`: in a Mercury half every target is an error, and a
+    # shared variable has its alignment in place of its address.
+    is_unsupported = r_type >= R_MERCURY_OFFSET and set(kind.errors) == _UNSUPPORTED
+    is_slot = table.NAMES[r_type] in _SLOTS and target.kind == "shared"
+    if is_unsupported or (target.kind in kind.errors and not is_slot):
         return None
     if target.kind in kind.keep:
         return Linked(unchanged, (kind.retype, ADDEND))
