@@ -14,7 +14,7 @@ from tools.oracle import OracleError, toolchains
 
 def test_a_tool_that_is_not_there_has_a_reason() -> None:
     why = oracle.missing("no-such-tool")
-    assert why == "no-such-tool is not in this environment (install the 'oracle' extra)"
+    assert why == "no-such-tool is not in this environment (pip install --group oracle)"
     with pytest.raises(OracleError, match="no-such-tool is not in this environment"):
         oracle.find("no-such-tool")
 

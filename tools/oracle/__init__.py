@@ -1,8 +1,9 @@
 """NVIDIA's own tools as black boxes: where they are, which version, and how they are run.
 
-The tools come from the `oracle` extra (PyPI wheels), so they are looked for in the running Python
-environment only: the same versions on every machine, whatever toolkit is installed beside it. A
-tool that is absent or that cannot run here is a reason to skip a test, never an error at import.
+The tools come from the dependency group `oracle` (PyPI wheels), so they are looked for in the
+running Python environment only: the same versions on every machine, whatever toolkit is installed
+beside it. A tool that is absent or that cannot run here is a reason to skip a test, never an error
+at import.
 """
 
 from __future__ import annotations
@@ -115,7 +116,7 @@ TOOLS = ("ptxas", "nvlink", "nvcc", "fatbinary", "cuobjdump", "nvdisasm")
 def _find(name: str) -> Tool | str:
     path = cuda_home() / "bin" / name
     if not path.is_file():
-        return f"{name} is not in this environment (install the 'oracle' extra)"
+        return f"{name} is not in this environment (pip install --group oracle)"
     try:
         result = run([str(path), "--version"], timeout=30)
     except OracleError as error:
