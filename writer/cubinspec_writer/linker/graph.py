@@ -14,8 +14,8 @@ class Graph:
 
     Attributes:
         calls, references: functions that a function calls, and that it names.
-        address_taken, indirect: signatures under which the address of a function is taken, and
-            under which it calls.
+        address_taken: the signature under which the address of a function was last taken.
+        indirect: signatures under which a function calls.
         prototypes: external functions of any input's `.nv.prototype`, with their signature.
         callees_of: callees of every function that was asked about.
         by_signature: address-taken functions by signature, made at the first indirect call.
@@ -34,7 +34,7 @@ class Graph:
     def __init__(self) -> None:
         self.calls: dict[Symbol, list[Symbol]] = {}
         self.references: dict[Symbol, list[Symbol]] = {}
-        self.address_taken: dict[Symbol, list[str]] = {}
+        self.address_taken: dict[Symbol, str] = {}
         self.indirect: dict[Symbol, list[str]] = {}
         self.prototypes: dict[Symbol, str] = {}
         self.callees_of: dict[Symbol, list[Symbol]] = {}
@@ -65,9 +65,8 @@ class Graph:
     def _taken(self, signatures: list[str]) -> list[Symbol]:
         if self.by_signature is None:
             self.by_signature = {}
-            for function, texts in self.address_taken.items():
-                for text in dict.fromkeys(texts):
-                    self.by_signature.setdefault(text, []).append(function)
+            for function, text in self.address_taken.items():
+                self.by_signature.setdefault(text, []).append(function)
         lists = [self.by_signature.get(text, []) for text in dict.fromkeys(signatures)]
         if len(lists) == 1:
             return lists[0]

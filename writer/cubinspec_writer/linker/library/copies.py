@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from cubinspec_writer.linker.inputs.rows import InReloc, InSymbol
     from cubinspec_writer.linker.model import InputObject
+    from cubinspec_writer.linker.state import Job
 
 
 Edges = dict[Symbol, list[Symbol]]
@@ -21,13 +22,18 @@ def reference_graph(objects: list[InputObject]) -> tuple[Edges, list[Symbol]]:
     """Function-to-function edges, and the functions whose address lies in data."""
     edges: Edges = {}
     roots: list[Symbol] = []
-    taken: dict[str, list[Symbol]] = {}
+    signatures: dict[Symbol, str] = {}
     for obj in objects:
         for a, b in obj.callgraph.address_taken:
             target = function_at(obj, a)
-            if target is not None and takes_address(obj, a):
-                taken.setdefault(obj.string(b), []).append(target)
-                roots.append(target)
+            if target is None or not takes_address(obj, a):
+                continue
+            if target not in signatures or states_signature(obj, a):
+                signatures[target] = obj.string(b)
+            roots.append(target)
+    taken: dict[str, list[Symbol]] = {}
+    for target, text in signatures.items():
+        taken.setdefault(text, []).append(target)
     for obj in objects:
         for a, b in obj.callgraph.indirect:
             source = function_at(obj, a)
@@ -110,15 +116,49 @@ def accepted_here(obj: InputObject, index: int) -> bool:
     return symbol.definition[1] is row or any(copy is row for _, copy in symbol.replaced)
 
 
+def states_signature(obj: InputObject, index: int) -> bool:
+    """Whether the signature of an address-taken function counts: not that of a copy too late."""
+    return obj.symbols[index].shndx == SHN_UNDEF or accepted_here(obj, index)
+
+
 def takes_address(obj: InputObject, index: int) -> bool:
     """Whether an entry of address-taken functions counts.
 
     That of a copy that came too late does only if code, linked or not, names it; data alone and
     code that came too late itself do not (rule W9).
     """
-    if obj.symbols[index].shndx == SHN_UNDEF or accepted_here(obj, index):
+    if states_signature(obj, index):
         return True
     return any(b == index and accepted_here(obj, a) for a, b in obj.callgraph.references)
+
+
+def add_edges(
+    job: Job,
+    edges: Edges,
+    obj: InputObject,
+    pairs: list[tuple[int, int]],
+    callers: dict[int, Symbol],
+    callees: dict[int, Symbol],
+) -> None:
+    """Add the edges of one input whose caller's copy there was linked for a time.
+
+    Args:
+        pairs: symbol numbers of caller and callee.
+        callers, callees: the functions that count, by their symbol number in the input.
+    """
+    listed: dict[Symbol, set[Symbol]] = {}
+    for a, b in pairs:
+        source, target = callers.get(a), callees.get(b)
+        if source is None or target is None or not accepted_here(obj, a):
+            continue
+        # Two copies of a caller list a common callee twice (rule W2), but not with `-r` (rule R11).
+        seen = listed.get(source)
+        if seen is None:
+            before = edges.get(source, ()) if job.options.relocatable else ()
+            seen = listed[source] = set(before)
+        if target not in seen:
+            seen.add(target)
+            edges.setdefault(source, []).append(target)
 
 
 def code_owners(obj: InputObject, *, replaced: bool = False) -> dict[int, Symbol]:

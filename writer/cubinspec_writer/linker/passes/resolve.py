@@ -25,7 +25,11 @@ from cubinspec_generated.codes import (
     STO_CUDA_SHARED,
     STT_FUNC,
 )
-from cubinspec_writer.linker.library.copies import checked_alignment
+from cubinspec_writer.linker.library.copies import (
+    checked_alignment,
+    function_at,
+    states_signature,
+)
 from cubinspec_writer.linker.library.demands import global_records, word
 from cubinspec_writer.linker.library.outsymbols import BANK_SIZE
 from cubinspec_writer.linker.model import HANDLE_KINDS, Symbol
@@ -166,6 +170,10 @@ def _check_tensor_memory(diagnostics: Diagnostics, obj: InputObject, met: set[st
 
 def _check_signatures(diagnostics: Diagnostics, obj: InputObject, texts: dict[Symbol, str]) -> None:
     """Compare parameters and results; what follows a `|` is about registers only (rule M4)."""
+    for index, offset in obj.callgraph.address_taken:
+        symbol = function_at(obj, index)
+        if symbol is not None and states_signature(obj, index):
+            texts[symbol] = obj.string(offset).partition("|")[0]
     for index, offset in obj.prototypes:
         symbol = obj.bound[index] if index < len(obj.bound) else None
         text = obj.string(offset).partition("|")[0]

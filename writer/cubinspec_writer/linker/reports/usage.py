@@ -16,6 +16,8 @@ from cubinspec_generated.codes import (
     STT_CUDA_SURFACE,
     STT_CUDA_TEXTURE,
 )
+from cubinspec_writer.linker.graph import Graph
+from cubinspec_writer.linker.library.copies import add_edges
 from cubinspec_writer.linker.library.demands import FunctionFacts, word
 from cubinspec_writer.linker.library.registers import (
     climbed_registers,
@@ -162,7 +164,7 @@ def callgraph_lines(half: LinkState, *, demangle: bool) -> Iterator[tuple[str, s
     Rule M9.
     """
     name = _demangled if demangle else _mangled
-    graph = half.graph
+    graph, listed = half.graph, _with_unlinked(half)
     registers = FunctionFacts(half.objects, half.unified, half.attributes).registers
     numbers = all_functions(half)
     yield "text", f"callgraph for {half.job.options.arch.rstrip('af')}:"
@@ -174,7 +176,7 @@ def callgraph_lines(half: LinkState, *, demangle: bool) -> Iterator[tuple[str, s
         marks = "^" if function.is_entry else ""
         marks += "&" if function in graph.address_taken else ""
         used = f" [{registers[function]}]" if function in registers else ""
-        callees = "".join(f" {numbers[c]}" for c in reversed(graph.edges(function)))
+        callees = "".join(f" {numbers[c]}" for c in reversed(listed.edges(function)))
         yield "text", f"{number}: {marks}{name(function.name)}{used} ->{callees}"
     told: list[tuple[str, str]] = []
     limits = register_limits(half.attributes, half.graph)
@@ -190,6 +192,16 @@ def callgraph_lines(half: LinkState, *, demangle: bool) -> Iterator[tuple[str, s
         half.job, half.objects, half.sections, half.unified, half.attributes, half.graph, tell
     )
     yield from told
+
+
+def _with_unlinked(half: LinkState) -> Graph:
+    """The call graph with the calls of what is not linked (rule M23)."""
+    found = Graph()
+    found.address_taken, found.indirect = half.graph.address_taken, half.graph.indirect
+    for obj in half.objects:
+        callers = {index: symbol for index, symbol in obj.called.items() if symbol.live}
+        add_edges(half.job, found.calls, obj, obj.callgraph.calls, callers, obj.called)
+    return found
 
 
 def _mangled(name: str) -> str:

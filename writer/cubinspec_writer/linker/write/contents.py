@@ -103,20 +103,20 @@ def callgraph_bytes(symbols: Symbols, graph: Graph, offset_of: OffsetOf) -> byte
             for other in reversed(by_function[function])
         ]
 
-    def signatures(by_function: dict[Symbol, list[str]]) -> list[bytes]:
-        return [
-            pack(function.index, offset_of(text))
-            for function in functions
-            if function in by_function
-            for text in reversed(by_function[function])
-        ]
-
     rows = [pack(0, CALLGRAPH_CALLS)]
     rows += edges(graph.calls) if graph.calls else ()
     rows.append(pack(0, CALLGRAPH_ADDRESS_TAKEN))
-    rows += signatures(graph.address_taken) if graph.address_taken else ()
+    taken = graph.address_taken
+    if taken:
+        rows += [pack(f.index, offset_of(taken[f])) for f in functions if f in taken]
     rows.append(pack(0, CALLGRAPH_INDIRECT_CALLS))
-    rows += signatures(graph.indirect) if graph.indirect else ()
+    if graph.indirect:
+        rows += [
+            pack(function.index, offset_of(text))
+            for function in functions
+            if function in graph.indirect
+            for text in reversed(graph.indirect[function])
+        ]
     rows.append(pack(0, CALLGRAPH_REFERENCES))
     rows += edges(graph.references) if graph.references else ()
     return b"".join(rows)
