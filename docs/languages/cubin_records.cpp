@@ -3,6 +3,9 @@
 #include <iostream>
 #include <string>
 #include <vector>
+#if __cplusplus >= 201103L
+#include <memory>
+#endif
 
 #include "elf_cuda.h"
 #include "fatbin.h"
@@ -15,23 +18,35 @@
 
 using std::cout;
 
+// A record of a list: the compiler writes bare pointers for C++98, smart ones for C++11.
+template <class T>
+static T* record(T* pointer) {
+    return pointer;
+}
+#if __cplusplus >= 201103L
+template <class T>
+static T* record(const std::unique_ptr<T>& pointer) {
+    return pointer.get();
+}
+#endif
+
 static void attributes(int index, eiattr_t* body) {
     for (size_t i = 0; i < body->records()->size(); i++) {
-        eiattr_t::info_record_t* record = body->records()->at(i);
-        cout << "A " << index << ' ' << int(record->format()) << ' ' << int(record->code()) << ' '
-             << record->value() << '\n';
-        if (record->_is_null_payload()) continue;  // then the pointer is not set
+        eiattr_t::info_record_t* info = record(body->records()->at(i));
+        cout << "A " << index << ' ' << int(info->format()) << ' ' << int(info->code()) << ' '
+             << info->value() << '\n';
+        if (info->_is_null_payload()) continue;  // then the pointer is not set
         eiattr_t::function_value_t* value =
-            dynamic_cast<eiattr_t::function_value_t*>(record->payload());
-        if (record->code() == cuda_codes_t::EIATTR_CODE_EIATTR_REGCOUNT && value)
+            dynamic_cast<eiattr_t::function_value_t*>(info->payload());
+        if (info->code() == cuda_codes_t::EIATTR_CODE_EIATTR_REGCOUNT && value)
             cout << "K " << value->symbol() << ' ' << value->number() << '\n';
     }
 }
 
-template <class Row>
-static void print_symbols(int index, const std::vector<Row*>* rows) {
+template <class Row, class Rows>
+static void print_symbols(int index, const Rows* rows) {
     for (size_t i = 0; i < rows->size(); i++) {
-        Row* row = rows->at(i);
+        Row* row = record(rows->at(i));
         cout << "Y " << index << ' ' << row->name() << ' ' << row->st_value() << ' '
              << row->st_size() << ' ' << row->st_shndx() << ' '
              << int(row->st_info()->symbol_type()) << ' ' << int(row->st_info()->binding()) << '\n';
@@ -40,9 +55,9 @@ static void print_symbols(int index, const std::vector<Row*>* rows) {
 
 static void symbols(int index, kaitai::kstruct* table) {
     if (symbol_table_64_t* wide = dynamic_cast<symbol_table_64_t*>(table))
-        print_symbols(index, wide->symbols());
+        print_symbols<symbol_table_64_t::symbol_64_t>(index, wide->symbols());
     else if (symbol_table_32_t* narrow = dynamic_cast<symbol_table_32_t*>(table))
-        print_symbols(index, narrow->symbols());
+        print_symbols<symbol_table_32_t::symbol_32_t>(index, narrow->symbols());
 }
 
 template <class Row>
@@ -54,23 +69,23 @@ static void relocation(int index, const Row* row, int type, unsigned symbol, lon
 static void relocations(int index, kaitai::kstruct* table) {
     if (rela_table_64_t* wide = dynamic_cast<rela_table_64_t*>(table)) {
         for (size_t i = 0; i < wide->relocations()->size(); i++) {
-            rela_table_64_t::rela_64_t* row = wide->relocations()->at(i);
+            rela_table_64_t::rela_64_t* row = record(wide->relocations()->at(i));
             relocation(index, row, row->r_type(), row->r_sym(), row->r_addend());
         }
     } else if (rel_table_64_t* bare = dynamic_cast<rel_table_64_t*>(table)) {
         for (size_t i = 0; i < bare->relocations()->size(); i++) {
-            rel_table_64_t::rel_64_t* row = bare->relocations()->at(i);
+            rel_table_64_t::rel_64_t* row = record(bare->relocations()->at(i));
             relocation(index, row, row->r_type(), row->r_sym(), 0);
         }
     } else if (rela_table_32_t* narrow = dynamic_cast<rela_table_32_t*>(table)) {
         for (size_t i = 0; i < narrow->relocations()->size(); i++) {
-            rela_table_32_t::rela_32_t* row = narrow->relocations()->at(i);
+            rela_table_32_t::rela_32_t* row = record(narrow->relocations()->at(i));
             relocation(index, row, row->r_info()->r_type(), row->r_info()->r_sym(),
                        row->r_addend());
         }
     } else if (rel_table_32_t* least = dynamic_cast<rel_table_32_t*>(table)) {
         for (size_t i = 0; i < least->relocations()->size(); i++) {
-            rel_table_32_t::rel_32_t* row = least->relocations()->at(i);
+            rel_table_32_t::rel_32_t* row = record(least->relocations()->at(i));
             relocation(index, row, row->r_info()->r_type(), row->r_info()->r_sym(), 0);
         }
     }
@@ -95,7 +110,7 @@ static void body(int index, kaitai::kstruct* content) {
 
 static void cubin(elf_cuda_t* elf) {
     for (size_t i = 0; i < elf->sections()->size(); i++) {
-        elf_cuda_t::section_t* section = elf->sections()->at(i);
+        elf_cuda_t::section_t* section = record(elf->sections()->at(i));
         cout << "S " << i << ' ' << section->name() << ' ' << int(section->sh_type()) << ' '
              << section->sh_offset() << ' ' << section->sh_size() << '\n';
         if (section->is_in_file()) body(int(i), section->body());
@@ -104,10 +119,10 @@ static void cubin(elf_cuda_t* elf) {
 
 static void fatbin(fatbin_t* file) {
     for (size_t i = 0; i < file->blocks()->size(); i++) {
-        fatbin_t::fat_block_t* block = file->blocks()->at(i);
+        fatbin_t::fat_block_t* block = record(file->blocks()->at(i));
         fatbin_t::container_t* container = dynamic_cast<fatbin_t::container_t*>(block->content());
         for (size_t j = 0; container && j < container->entries()->entries()->size(); j++) {
-            fatbin_t::entry_t* entry = container->entries()->entries()->at(j);
+            fatbin_t::entry_t* entry = record(container->entries()->entries()->at(j));
             cout << "E " << int(entry->head()->kind()) << ' ' << entry->head()->sm() << ' '
                  << entry->head()->len_payload() << '\n';
             if (elf_cuda_t* elf = dynamic_cast<elf_cuda_t*>(entry->payload())) cubin(elf);

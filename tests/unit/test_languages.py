@@ -70,3 +70,7 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     assert missing(unrun, tmp_path) == "no runtime: RUNTIMES has no folder rust"
     (tmp_path / "rust").mkdir()
     assert missing(unrun, tmp_path) == ""
+    (tmp_path / "cpp_stl").mkdir()
+    smart = Language("cpp_stl:c++11", "x.cpp", (), build)
+    assert missing(smart, tmp_path) == "no command-line compiler: KSC names none"
+    assert missing(smart, tmp_path, "kaitai-struct-compiler") == ""

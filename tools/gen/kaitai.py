@@ -121,6 +121,8 @@ def ksc_compile(command: str, folder: Path, targets: list[str]) -> dict[str, dic
 
     Args:
         command: how to call it, such as ``kaitai-struct-compiler``.
+        folder: where the specs stand.
+        targets: as for `npm_compile`; also ``cpp_stl:c++11``, which npm's compiler cannot write.
 
     Raises:
         CompileError: it cannot be run or refuses a spec.
@@ -133,6 +135,8 @@ def ksc_compile(command: str, folder: Path, targets: list[str]) -> dict[str, dic
             words = [*shlex.split(command), "-t", language, "-d", out, "-I", str(folder)]
             if mode == "debug":
                 words += ["--no-auto-read", "--read-pos"]
+            if mode == "c++11":
+                words += ["--cpp-standard", "11"]
             if language == "python":
                 words += ["--python-package", "."]
             try:

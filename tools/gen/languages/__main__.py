@@ -6,7 +6,7 @@ samples; each line must be that of the Python program.
 
 A language whose tools are not on this machine is skipped, and said so. Runtimes that are on no
 package registry are taken from ``RUNTIMES``, a folder with one checkout per target (``rust``,
-``cpp_stl``, …).
+``cpp_stl``, …). C++11 is written by the command-line compiler alone, which ``KSC`` names.
 """
 
 from __future__ import annotations
@@ -70,17 +70,29 @@ def differences(found: str, expected: str) -> list[str]:
     ]
 
 
-def missing(language: Language, runtimes: Path | None) -> str:
+def missing(language: Language, runtimes: Path | None, ksc: str = "") -> str:
     """Why a language cannot be checked here; empty when it can."""
     absent = [tool for tool in language.tools if not shutil.which(tool)]
     if absent:
         return f"{', '.join(absent)} not on this machine"
-    if not language.registry and not (runtimes and (runtimes / language.target).is_dir()):
-        return f"no runtime: RUNTIMES has no folder {language.target}"
+    if not language.registry and not (runtimes and (runtimes / language.runtime).is_dir()):
+        return f"no runtime: RUNTIMES has no folder {language.runtime}"
+    if language.needs_ksc and not ksc:
+        return "no command-line compiler: KSC names none"
     return ""
 
 
-def check(language: Language, files: list[str], expected: str, runtimes: Path | None) -> float:
+def _compile(language: Language, ksc: str) -> dict[str, str]:
+    """The classes of a language that has no package in ``generated``: path -> text."""
+    target = language.target
+    if language.needs_ksc:
+        return kaitai.ksc_compile(ksc, ROOT / "ksy", [target])[target]
+    return kaitai.npm_compile(ROOT / "ksy", [target])[target]
+
+
+def check(
+    language: Language, files: list[str], expected: str, runtimes: Path | None, ksc: str = ""
+) -> float:
     """Seconds that the program of a language takes.
 
     Raises:
@@ -93,10 +105,9 @@ def check(language: Language, files: list[str], expected: str, runtimes: Path | 
             shutil.copytree(ROOT / PACKAGES[target].FOLDER, folder / "spec")
         elif target:
             (folder / "spec").mkdir()
-            texts = kaitai.npm_compile(ROOT / "ksy", [target])[target]
-            for file, text in texts.items():
+            for file, text in _compile(language, ksc).items():
                 (folder / "spec" / Path(file).name).write_text(text, encoding="utf-8")
-        runtime = (runtimes or folder) / target
+        runtime = (runtimes or folder) / language.runtime
         command = language.build(folder, EXAMPLES / language.example, runtime)
         begin = time.monotonic()
         found = run([*command, *files], folder)
@@ -115,6 +126,7 @@ def main() -> int:
     options = parser.parse_args()
     given = os.environ.get("RUNTIMES")
     runtimes = Path(given).resolve() if given else None
+    ksc = os.environ.get("KSC", "")
     wanted = options.only.split(",") if options.only else list(LANGUAGES)
     cubins = sorted(SAMPLES.glob("*.cubin"))
     results: dict[str, str] = {}
@@ -124,12 +136,12 @@ def main() -> int:
         expected = run([sys.executable, str(EXAMPLES / "cubin_records.py"), *files], ROOT)
         lines = len(expected.splitlines())
         for language in wanted:
-            reason = missing(LANGUAGES[language], runtimes)
+            reason = missing(LANGUAGES[language], runtimes, ksc)
             if reason:
                 print(f"SKIPPED {language}: {reason}")
                 continue
             try:
-                seconds = check(LANGUAGES[language], files, expected, runtimes)
+                seconds = check(LANGUAGES[language], files, expected, runtimes, ksc)
             except BuildError as error:
                 status = 1
                 print(f"FAILED {language}: {error}")

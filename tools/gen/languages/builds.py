@@ -42,6 +42,7 @@ class Language:
 
     Attributes:
         target: what the compiler calls it; empty for a program that needs none of its classes.
+            After ``:`` stands a mode of the command-line compiler (`kaitai.ksc_compile`).
         example: file in ``docs/languages``.
         tools: programs that have to be on the machine.
         build: makes the program; ``folder / "spec"`` holds the package of ``generated``, or the
@@ -56,6 +57,16 @@ class Language:
     build: Build
     registry: str = ""
     note: str = ""
+
+    @property
+    def runtime(self) -> str:
+        """Name of the folder that holds the runtime."""
+        return self.target.partition(":")[0]
+
+    @property
+    def needs_ksc(self) -> bool:
+        """Whether only the command-line compiler writes these classes."""
+        return ":" in self.target
 
 
 def _javascript(folder: Path, example: Path, runtime: Path) -> list[str]:
@@ -86,6 +97,13 @@ def _cpp(folder: Path, example: Path, runtime: Path) -> list[str]:
     run(["cmake", "--build", "build"], folder)
     flags = ["-O1", f"-I{folder / 'spec'}", f"-I{runtime}", "-Lbuild", "-DKS_STR_ENCODING_NONE"]
     run(["g++", *flags, str(example), "-o", "records", "-lcubinspec"], folder)
+    return [str(folder / "records")]
+
+
+def _cpp11(folder: Path, example: Path, runtime: Path) -> list[str]:
+    sources = [*(folder / "spec").glob("*.cpp"), runtime / "kaitai" / "kaitaistream.cpp"]
+    flags = ["-std=c++11", "-O1", "-Ispec", f"-I{runtime}", "-DKS_STR_ENCODING_NONE"]
+    run(["g++", *flags, str(example), *map(str, sources), "-o", "records"], folder)
     return [str(folder / "records")]
 
 
@@ -159,6 +177,14 @@ LANGUAGES = {
         ("g++", "cmake"),
         _cpp,
         note="what the compiler writes is C++98",
+    ),
+    "C++11": Language(
+        "cpp_stl:c++11",
+        "cubin_records.cpp",
+        ("g++",),
+        _cpp11,
+        note="with smart pointers; asked for by `--cpp-standard 11`, so that `KSC` has to name the "
+        "command-line compiler",
     ),
     "Rust": Language("rust", "cubin_records.rs", ("cargo",), _rust),
     "C#": Language("csharp", "CubinRecords.cs", ("mcs", "mono"), _csharp, note="with Mono"),
