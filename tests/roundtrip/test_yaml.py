@@ -314,3 +314,13 @@ def test_a_null_section_keeps_an_alignment_that_is_none() -> None:
     row = dict.fromkeys(fields, 0) | {"sh_addralign": 1 << 32}
     records.SECTION_HEADER_64.pack_into(data, place, *(row[name] for name in fields))
     assert from_yaml(to_yaml(bytes(data))) == data
+
+
+def test_bytes_may_stand_where_a_table_of_no_rows_begins() -> None:
+    """Guided runs found it, too: `e_shoff` leads into the bytes that no section claims."""
+    data = bytearray((ROOT / "tests/data/cubins/small.sm_90.exe.cubin").read_bytes())
+    layout = records.ELF_HEADER_64
+    row = dict(zip(records.ELF_HEADER_64_FIELDS, layout.unpack_from(data, EI_NIDENT), strict=True))
+    layout.pack_into(data, EI_NIDENT, *(row | {"e_shnum": 0, "e_shstrndx": 0}).values())
+    assert row["e_shoff"]
+    assert from_yaml(to_yaml(bytes(data))) == data

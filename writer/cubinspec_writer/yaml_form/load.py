@@ -219,7 +219,8 @@ class _Loader:
                 reason = f"ends behind the file of {laid_out.size} bytes; file_size makes it longer"
                 self.lookup.refuse(("fills", at), reason)
             for start, end, what in spans:
-                if start < fill.offset + len(fill.data) and fill.offset < end:
+                # what has no bytes may stand anywhere
+                if start < end and start < fill.offset + len(fill.data) and fill.offset < end:
                     self.lookup.refuse(("fills", at), f"overlaps {what} ({start:#x}..{end:#x})")
 
     # -- entries ---------------------------------------------------------------------------------
