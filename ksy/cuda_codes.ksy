@@ -1,4 +1,4 @@
-# Generated from ksy/tables/*.yaml (sha256 61a239cb bdcf4eec cfa4b2d4 5dca602f c9b82fa4 4d93a2a8 68274b34 0192a318 4585f83f 8b3aee00 c0d0f6e5 2671fd9e) by tools.gen; do not edit.
+# Generated from ksy/tables/*.yaml (sha256 61a239cb bdcf4eec 9fa35ad1 be618fd5 c9b82fa4 4d93a2a8 68274b34 0192a318 4585f83f 88e4f395 88121c32 2671fd9e) by tools.gen; do not edit.
 meta:
   id: cuda_codes
   title: Codes of NVIDIA CUDA device binaries
@@ -1946,6 +1946,22 @@ enums:
       -orig-id: SHT_CUDA_MERC_PROTOTYPE
       doc: |
         Mercury signatures of external functions.
+  metadata_format:
+    1:
+      id: emfmt_word
+      -orig-id: EMFMT_WORD
+      doc: |
+        A number.
+    2:
+      id: emfmt_index
+      -orig-id: EMFMT_INDEX
+      doc: |
+        A number, perhaps that of another node.
+    3:
+      id: emfmt_string
+      -orig-id: EMFMT_STRING
+      doc: |
+        A text, as its offset in .strtab.
   st_type:
     0:
       id: stt_notype

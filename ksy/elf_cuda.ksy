@@ -862,8 +862,6 @@ types:
             : sh_type == cuda_codes::section_type::sht_cuda_resolved_rela
               ? 12
             : sh_type == cuda_codes::section_type::sht_cuda_metadata
-              or sh_type
-                == cuda_codes::section_type::sht_cuda_metadata_trace_mark
               ? 13
             : sh_type == cuda_codes::section_type::sht_cuda_relocinfo
               ? 11

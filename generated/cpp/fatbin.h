@@ -8,9 +8,9 @@ class fatbin_t;
 
 #include "kaitai/kaitaistruct.h"
 #include <stdint.h>
+#include "elf_cuda.h"
 #include "cuda_codes.h"
 #include "compat.h"
-#include "elf_cuda.h"
 #include <set>
 #include <vector>
 

@@ -417,6 +417,15 @@ const char* name(cuda_codes_t::section_type_t code) {
   }
 }
 
+const char* name(cuda_codes_t::metadata_format_t code) {
+  switch (static_cast<int>(code)) {
+    case 0x1: return "EMFMT_WORD";
+    case 0x2: return "EMFMT_INDEX";
+    case 0x3: return "EMFMT_STRING";
+    default: return 0;
+  }
+}
+
 const char* name(cuda_codes_t::st_type_t code) {
   switch (static_cast<int>(code)) {
     case 0x0: return "STT_NOTYPE";

@@ -16,6 +16,7 @@ const char* name(cuda_codes_t::eiattr_code_t code);
 const char* name(cuda_codes_t::compat_code_t code);
 const char* name(cuda_codes_t::relocation_type_t code);
 const char* name(cuda_codes_t::section_type_t code);
+const char* name(cuda_codes_t::metadata_format_t code);
 const char* name(cuda_codes_t::st_type_t code);
 const char* name(cuda_codes_t::st_bind_t code);
 const char* name(cuda_codes_t::symbol_visibility_t code);

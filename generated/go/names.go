@@ -436,6 +436,17 @@ func (v CudaCodes_SectionType) String() string {
 	return nameOf(namesCudaCodes_SectionType, "CudaCodes_SectionType", int(v))
 }
 
+var namesCudaCodes_MetadataFormat = map[int]string{
+	0x1: "EMFMT_WORD",
+	0x2: "EMFMT_INDEX",
+	0x3: "EMFMT_STRING",
+}
+
+// String gives the name of the code, or its number: CudaCodes_MetadataFormat(7).
+func (v CudaCodes_MetadataFormat) String() string {
+	return nameOf(namesCudaCodes_MetadataFormat, "CudaCodes_MetadataFormat", int(v))
+}
+
 var namesCudaCodes_StType = map[int]string{
 	0x0: "STT_NOTYPE",
 	0x1: "STT_OBJECT",

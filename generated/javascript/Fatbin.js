@@ -2,13 +2,13 @@
 
 (function (root, factory) {
   if (typeof define === 'function' && define.amd) {
-    define(['exports', 'kaitai-struct/KaitaiStream', './CudaCodes', './Compat', './ElfCuda'], factory);
+    define(['exports', 'kaitai-struct/KaitaiStream', './ElfCuda', './CudaCodes', './Compat'], factory);
   } else if (typeof exports === 'object' && exports !== null && typeof exports.nodeType !== 'number') {
-    factory(exports, require('kaitai-struct/KaitaiStream'), require('./CudaCodes'), require('./Compat'), require('./ElfCuda'));
+    factory(exports, require('kaitai-struct/KaitaiStream'), require('./ElfCuda'), require('./CudaCodes'), require('./Compat'));
   } else {
-    factory(root.Fatbin || (root.Fatbin = {}), root.KaitaiStream, root.CudaCodes || (root.CudaCodes = {}), root.Compat || (root.Compat = {}), root.ElfCuda || (root.ElfCuda = {}));
+    factory(root.Fatbin || (root.Fatbin = {}), root.KaitaiStream, root.ElfCuda || (root.ElfCuda = {}), root.CudaCodes || (root.CudaCodes = {}), root.Compat || (root.Compat = {}));
   }
-})(typeof self !== 'undefined' ? self : this, function (Fatbin_, KaitaiStream, CudaCodes_, Compat_, ElfCuda_) {
+})(typeof self !== 'undefined' ? self : this, function (Fatbin_, KaitaiStream, ElfCuda_, CudaCodes_, Compat_) {
 /**
  * Container for the device code of one translation unit: PTX, cubins and
  * NVVM IR for several GPUs, each plain or compressed. A `.fatbin` file and the

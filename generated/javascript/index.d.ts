@@ -546,6 +546,12 @@ export namespace CudaCodes {
     readonly SHT_CUDA_MERC_CALLGRAPH: 1879048330;
     readonly SHT_CUDA_MERC_PROTOTYPE: 1879048331;
   };
+  const MetadataFormat: {
+    readonly [number: number]: string | undefined;
+    readonly EMFMT_WORD: 1;
+    readonly EMFMT_INDEX: 2;
+    readonly EMFMT_STRING: 3;
+  };
   const StType: {
     readonly [number: number]: string | undefined;
     readonly STT_NOTYPE: 0;
@@ -1870,12 +1876,42 @@ export namespace Mercury {
   }
 }
 
-/** Section `.nv.metadata` (SHT_CUDA_METADATA, 0x70000004) and sections of type SHT_CUDA_METADATA_TRACE_MARK (0x70000089). cuobjdump names the types, but no tool of CUDA 8 to 13.5 that was tried wrote such a section and none occurs in 4,000 public cubins, so the contents stay opaque. */
+/** Section `.nv.metadata` (SHT_CUDA_METADATA, 0x70000004): what the PTX says in `.metadata_section`, as nodes with a number, a name and values. ptxas 11.8 to 13.5 writes it, with a last node that has the number 0xffffffff, an empty name and no values; nvlink writes the sections of its inputs one behind the other. cuobjdump prints the nodes. No public file has such a section. Sections of type SHT_CUDA_METADATA_TRACE_MARK (0x70000089), which no tool was seen to write, are given as bytes. Names and texts are offsets in `.strtab`; `sh_link` is 0. */
 export class Metadata {
   constructor(stream: object);
   readonly _io: Stream;
-  /** Contents of unknown layout. */
-  readonly data: Uint8Array;
+  /** In the order of the PTX, file by file. */
+  readonly nodes: Metadata.MetadataNode[] | undefined;
+  /** Bytes that are no whole node; empty in files seen. */
+  readonly trailing: Uint8Array;
+}
+export namespace Metadata {
+  /** One `.metadata` of the PTX, 12 bytes and 8 for each value. */
+  export class MetadataNode {
+    readonly _io: Stream;
+    /** Number in the PTX; 0xffffffff ends the nodes of one file. */
+    readonly number: number;
+    /** Offset of the name in `.strtab`. */
+    readonly ofsNodeName: number;
+    /** Values that follow. */
+    readonly numValues: number;
+    /** In the order of the PTX; no more than there is room for. */
+    readonly values: Metadata.MetadataValues;
+  }
+  /** The values of one node. */
+  export class MetadataValues {
+    readonly _io: Stream;
+    /** One after the other. */
+    readonly entries: Metadata.MetadataValue[];
+  }
+  /** One number or text, 8 bytes. */
+  export class MetadataValue {
+    readonly _io: Stream;
+    /** What the value is. */
+    readonly format: number;
+    /** The number, or the offset of the text in `.strtab`. */
+    readonly value: number;
+  }
 }
 
 /** Sections `.note.nv.tkinfo`, `.note.nv.cuinfo` and `.note.nv.cuver` of files with ABI version 8: the tools that made the file with their options, and the virtual SM and toolkit the code was made for. nvlink writes its own tkinfo note first and then copies those of its inputs. A `.note.nv.cuver` (CUDA 12.8 and 12.9) takes the place of the later `.note.nv.cuinfo`; both have note type 1000 and differ in size. */

@@ -31,6 +31,7 @@ FIELDS = {
 }
 SM75, SM90, SM100 = (f"calls.sm_{sm}.exe.cubin" for sm in (75, 90, 100))
 REL90, CALLS90 = "callee.sm_90.rel.cubin", "calls.sm_90.rel.cubin"
+METADATA = "metadata.sm_90.rel.cubin"
 
 
 def test_samples_are_good(sample: Path) -> None:
@@ -144,6 +145,14 @@ FAULTS: tuple[tuple[str, Callable[[], Patch]], ...] = (
     ("CUB014", lambda: Patch(CALLS90).edge(0xFFFFFFFE, 4, 2)),
     ("CUB015", lambda: Patch(REL90).body(".nv.prototype", 4, 0x7FFFFFF)),
     ("CUB015", lambda: Patch(REL90).body(".nv.prototype", 0, 1)),
+    ("CUB035", lambda: Patch(METADATA).body(".nv.metadata", 4, 0x7FFFFFF)),
+    ("CUB035", lambda: Patch(METADATA).body(".nv.metadata", 8, 0x7FFFFFF)),
+    ("CUB035", lambda: Patch(METADATA).body(".nv.metadata", 12, 9)),
+    ("CUB035", lambda: Patch(METADATA).body(".nv.metadata", 24, 0x7FFFFFF)),
+    (
+        "CUB035",
+        lambda: (p := Patch(METADATA)).body(".nv.metadata", p.row(".nv.metadata")[5] - 12, 1),
+    ),
     ("CUB016", lambda: Patch(SM90).body(".rela.debug_frame", 0, 0x100000)),
     ("CUB016", lambda: Patch(SM90).body(".rela.debug_frame", 12, 0x100000)),
     (

@@ -435,6 +435,7 @@ _PUBLIC = [
     bodies.Relocations(True, (1, 2, 3)),
     bodies.RelocActions(1, 0, [(1, 2)]),
     bodies.UftEntries([(1, 2, 3, 4, 5)]),
+    bodies.Metadata([(1, "a", [(1, 2), (3, "b")])]),
     bodies.Capsule(1, b"a"),
     bodies.MercurySymbols([bodies.MercurySymbol("a", 1, 2, 3, 4, 5)]),
     bodies.ToolNote(2, "a", "b", "c", "d", "e"),

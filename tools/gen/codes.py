@@ -119,6 +119,7 @@ def _of_tables(tables: Tables) -> Iterator[Group]:
     )
     yield "sh_type", _codes(sections["types"], "value")
     yield "sh_flags", _codes(sections["flags"], "mask")
+    yield "formats of values in .nv.metadata", _codes(sections["metadata_formats"], "value")
     yield "parts of sh_flags and sh_info", list(_header_parts(sections))
     yield "symbol types", _codes(symbols["types"], "value")
     yield "symbol binding", _codes(symbols["binds"], "value")

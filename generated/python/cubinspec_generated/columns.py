@@ -1,4 +1,4 @@
-# Generated from ksy/tables/eiattr.yaml (sha256 61a239cb7b011b05) and ksy/tables/relocations.yaml (sha256 bdcf4eec419658fc) and ksy/tables/sections.yaml (sha256 cfa4b2d45139681a) and ksy/tables/compat.yaml (sha256 c9b82fa489b8aef9) by tools.gen; do not edit.
+# Generated from ksy/tables/eiattr.yaml (sha256 61a239cb7b011b05) and ksy/tables/relocations.yaml (sha256 bdcf4eec419658fc) and ksy/tables/sections.yaml (sha256 9fa35ad1ea35a394) and ksy/tables/compat.yaml (sha256 c9b82fa489b8aef9) by tools.gen; do not edit.
 """Columns of the tables of attributes, relocation types, sections and compatibility records.
 
 They say what the rows in ``tables`` say, as literals: the linker imports them at start-up.
@@ -379,6 +379,7 @@ RANK_OF_TYPE: dict[int, int] = {
     0x7: 4,
     0x70000086: 6,
     0x70000000: 7,
+    0x70000004: 7,
     0x70000010: 7,
     0x70000011: 7,
     0x70000014: 7,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from math import isfinite
 
+from cubinspec.errors import CubinError
+from cubinspec.format.metadata import metadata_rows
 from cubinspec.format.packing import memory_space, words
 from cubinspec.format.sections import CALLGRAPH_TYPES, INFO_TYPES, PROTOTYPE_TYPES, RELOCATION_TYPES
 from cubinspec.model.symbol import SymbolList
@@ -18,7 +20,9 @@ from cubinspec_generated.codes import (
     CAPSULE_UNIT,
     CAPSULE_UNITS_MASK,
     CAPSULE_UNMARKED,
+    EMFMT_STRING,
     SHT_CUDA_MERC_SYMTAB,
+    SHT_CUDA_METADATA,
     SHT_NOTE,
     SHT_STRTAB,
     SHT_SYMTAB,
@@ -27,6 +31,7 @@ from cubinspec_generated.codes import (
 from cubinspec_generated.tables import eiattr as eiattr_table
 from cubinspec_generated.tables import elf_header as header_table
 from cubinspec_generated.tables import symbols as symbol_table
+from cubinspec_generated.tables.sections import METADATA_FORMATS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -168,7 +173,7 @@ def content(cubin: Cubin, section: Section) -> dict[str, Any]:
         return _dwarf(cubin, section)
     if sh_type == SHT_NOTE:
         return {"notes": [note_record(note) for note in cubin.notes_of(section.index)]}
-    fields = _fields(section)
+    fields = _fields(cubin, section)
     if fields is not None:
         return {"fields": fields}
     return {"bytes": section.data.hex()}
@@ -182,12 +187,14 @@ def _dwarf(cubin: Cubin, section: Section) -> dict[str, Any]:
     return dwarf_content(cubin, section)
 
 
-def _fields(section: Section) -> list[dict[str, Any]] | None:
+def _fields(cubin: Cubin, section: Section) -> list[dict[str, Any]] | None:
     """A body of fixed-size records, a head before entries; ``None`` for any other body."""
     if section.body == "capmerc":
         return _capsule(section.data)
     if section.body == "uidx":
         return _uidx(section.data)
+    if section.body == "metadata" and section.sh_type == SHT_CUDA_METADATA:
+        return _metadata(cubin, section.data)
     if section.body == "symtab_shndx":
         return [{"index": index} for index in words(section.data)]
     layouts = _RECORD_BODIES.get(section.body)
@@ -208,6 +215,29 @@ def _fields(section: Section) -> list[dict[str, Any]] | None:
     if at < len(data):
         found.append({"offset": at, "bytes": data[at:].hex()})
     return found
+
+
+def _metadata(cubin: Cubin, data: bytes) -> list[dict[str, Any]]:
+    """The nodes of ``.nv.metadata``, each followed by its values, and further bytes."""
+    found: list[dict[str, Any]] = []
+    end = 0
+    for number, ofs_name, values, at in metadata_rows(data):
+        end = at + records.METADATA_NODE.size + records.METADATA_VALUE.size * len(values)
+        found.append({"number": number, "name": _text_at(cubin, ofs_name)})
+        for form, value in values:
+            shown = _text_at(cubin, value) if form == EMFMT_STRING else value
+            found.append({"format": METADATA_FORMATS.get(form, form), "value": shown})
+    if end < len(data):
+        found.append({"offset": end, "bytes": data[end:].hex()})
+    return found
+
+
+def _text_at(cubin: Cubin, offset: int) -> str | int:
+    """The text at an offset of ``.strtab``; the offset where there is none."""
+    try:
+        return cubin.symbols.strings.get(offset)
+    except CubinError:
+        return offset
 
 
 def _uidx(data: bytes) -> list[dict[str, Any]] | None:

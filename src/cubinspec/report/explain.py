@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from fnmatch import fnmatchcase
 from importlib.resources import files
 
@@ -33,13 +34,16 @@ _ST_OTHER_PREFIX = "STO_CUDA_"
 _FLAGS_PREFIX = "EF_CUDA_SM"
 
 
+_HOLE = re.compile(r"[*<%\[]")
+
+
 def explain(word: str) -> list[Entry]:
     """Every table entry that a word names.
 
     Args:
         word: a name (``EIATTR_REGCOUNT``, with or without its prefix), a number (``0x2f``), a
-            section name (``.nv.info.k``), an architecture (``sm_90a``, ``EF_CUDA_SM90``) or a
-            generation (``Hopper``).
+            section name (``.nv.info.k``) or its start (``.nv.constant``), an architecture
+            (``sm_90a``, ``EF_CUDA_SM90``) or a generation (``Hopper``).
 
     Returns:
         Objects with ``table``, ``group``, ``subject`` and the ``entry`` itself, exact names first.
@@ -53,6 +57,8 @@ def explain(word: str) -> list[Entry]:
             if rank is not None:
                 match = {"table": table, "group": group, "subject": subject, "entry": entry}
                 found.append((rank, match))
+    if not found:
+        return list(_of_start(word))
     found.sort(key=lambda item: item[0])
     # of several patterns of section names the longest one is meant
     longest = max(
@@ -60,6 +66,25 @@ def explain(word: str) -> list[Entry]:
         default=0,
     )
     return [match for _, match in found if len(match["entry"].get("pattern", "")) in (0, longest)]
+
+
+def _of_start(word: str) -> Iterator[Entry]:
+    """The names that begin with a word, such as ``.nv.constant``; one for each kind of section.
+
+    What stands behind it in the pattern of a table or of ``printf`` does not count.
+    """
+    start = _HOLE.split(word)[0].rstrip("._")
+    if not start.startswith("."):
+        return
+    seen = set()
+    for table in ("sections", "symbols"):
+        for group, entry in entries_of(load_table(table)):
+            pattern = entry.get("pattern", "")
+            rest, kind = pattern.removeprefix(start), entry.get("kind", pattern)
+            if rest != pattern and not rest[:1].isalpha() and kind not in seen:
+                seen.add(kind)
+                subject = TABLES[table]
+                yield {"table": table, "group": group, "subject": subject, "entry": entry}
 
 
 def load_table(table: str) -> Entry:

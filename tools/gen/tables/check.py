@@ -288,6 +288,8 @@ def section_rules(tables: Tables) -> Iterator[Fault]:
     yield from duplicates(data["types"], "name", ("types",))
     yield from duplicates(data["flags"], "name", ("flags",))
     yield from duplicates(data["bodies"], "name", ("bodies",))
+    yield from duplicates(data["named_only"], "pattern", ("named_only",))
+    yield from _value_faults(data["metadata_formats"], ("metadata_formats",))
     kinds = data["kinds"]
     yield from duplicates(kinds, "kind", ("kinds",))
     yield from duplicates(kinds, "pattern", ("kinds",))

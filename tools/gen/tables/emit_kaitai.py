@@ -67,6 +67,7 @@ def kaitai_enums(tables: Tables) -> dict[str, list[Member]]:
             for e in tables["relocations"].data["relocations"]
         ],
         "section_type": _members(sections["types"], "value"),
+        "metadata_format": _members(sections["metadata_formats"], "value"),
         "st_type": _members(symbols["types"], "value"),
         "st_bind": _members(symbols["binds"], "value"),
         "symbol_visibility": _members(symbols["other"]["visibilities"], "value"),

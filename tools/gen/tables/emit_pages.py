@@ -301,6 +301,15 @@ def _sections(data: Mapping[str, Any]) -> list[str]:
         ),
         *_section("Numbers in sh_flags", _BITS, data["flag_fields"], ("sections", "flag_fields")),
         *_section("Numbers in sh_info", _BITS, data["info_fields"], ("sections", "info_fields")),
+        *_section(
+            "Names that no file has", _PATTERNS, data["named_only"], ("sections", "named_only")
+        ),
+        *_section(
+            "Formats of values in .nv.metadata",
+            _VALUES,
+            data["metadata_formats"],
+            ("sections", "metadata_formats"),
+        ),
         *_section("Order of the section header table", ranks, data["ranks"], ("sections", "ranks")),
         *_section(
             "When a rank is another one", _WORDS, data["rank_words"], ("sections", "rank_words")
@@ -573,6 +582,9 @@ def _fatbin(data: Mapping[str, Any]) -> list[str]:
             _REGISTRATIONS,
             data["registrations"],
             ("fatbin", "registrations"),
+        ),
+        *_section(
+            "Other names in host files", _PATTERNS, data["host_names"], ("fatbin", "host_names")
         ),
     ]
 

@@ -183,6 +183,12 @@ def _sections(table: Table, module: _Module) -> None:
     module.mapping(
         "FLAG_NAMES", "dict[int, str]", _names(data["flags"], "mask", 1), "Names of sh_flags bits."
     )
+    module.mapping(
+        "METADATA_FORMATS",
+        "dict[int, str]",
+        _names(data["metadata_formats"], "value", 1),
+        "Formats of the values in .nv.metadata.",
+    )
     module.rows(
         "KINDS",
         "tuple[SectionKind, ...]",

@@ -52,10 +52,10 @@ _RECORD_TYPES = (
     | CALLGRAPH_TYPES
     | PROTOTYPE_TYPES
     | UNIFIED_ENTRY_TYPES
-    | {SHT_CUDA_MERC_SYMTAB, SHT_SYMTAB}
+    | {SHT_CUDA_MERC_SYMTAB, SHT_CUDA_METADATA, SHT_SYMTAB}
 )
 #: Types of sections whose symbol numbers, if there are any, cannot be found.
-_OPAQUE_TYPES = frozenset((SHT_CUDA_METADATA, SHT_CUDA_UIDX))
+_OPAQUE_TYPES = frozenset((SHT_CUDA_UIDX,))
 #: Bytes of a symbol number.
 _WORD = 4
 
@@ -142,6 +142,16 @@ class SymbolTables:
                 section.info += (mapping[owner] or 0) - owner
 
 
+def metadata_texts(description: Description) -> frozenset[str]:
+    """Texts in ``.strtab`` that are of metadata, whatever else has them for a name."""
+    return frozenset(
+        text
+        for section in description.sections
+        if isinstance(section.body, bodies.Metadata)
+        for text in section.body.texts()
+    )
+
+
 def mercury_table(description: Description) -> bodies.MercurySymbols | None:
     """The contents of ``.nv.merc.symtab``."""
     for section in description.sections:
@@ -193,6 +203,10 @@ def _require_understood(description: Description) -> None:
             raise BadStructureError(
                 "no layout is known for this kind of section; it may hold symbol numbers",
                 field=section.name,
+            )
+        if isinstance(body, bodies.Metadata) and body.has_indices:
+            raise BadStructureError(
+                "what its values of format EMFMT_INDEX count is not known", field=section.name
             )
         if section.sh_type in _RECORD_TYPES and isinstance(body, bodies.Blob) and body.data:
             raise BadStructureError(

@@ -14,7 +14,7 @@ from cubinspec.format.sections import CALLGRAPH_TYPES, MERCURY_PREFIX, info_targ
 from cubinspec.values import listed
 from cubinspec_generated.codes import SHT_NOTE, ST_BIND_SHIFT, ST_TYPE_MASK, STB_GLOBAL, STT_SECTION
 from cubinspec_writer.editor import frame, functions
-from cubinspec_writer.editor.references import SymbolTables, mercury_table
+from cubinspec_writer.editor.references import SymbolTables, mercury_table, metadata_texts
 from cubinspec_writer.emitter import bodies
 from cubinspec_writer.emitter.model import Dropped, Section, Symbol
 
@@ -123,12 +123,13 @@ def remove_sections(
     if table is not None:
         table.symbols = _mercury_left(tables, gone, unused)
     _forget_order(description, tables, gone, dead)
+    texts = metadata_texts(description)
     description.history = [
         entry
         for entry in description.history
         if not (isinstance(entry, Section) and id(entry) in gone)
         and id(entry) not in dead
-        and not (isinstance(entry, Dropped) and drops_name(entry.name))
+        and not (isinstance(entry, Dropped) and entry.name not in texts and drops_name(entry.name))
     ]
     description.symbols = [
         entry

@@ -9,7 +9,7 @@ from cubinspec.errors import BadStructureError
 from cubinspec.format.sections import MERCURY_PREFIX
 from cubinspec_generated.codes import ST_TYPE_MASK, STT_SECTION
 from cubinspec_writer.editor import debug_names, functions
-from cubinspec_writer.editor.references import mercury_symbols
+from cubinspec_writer.editor.references import mercury_symbols, metadata_texts
 from cubinspec_writer.editor.removal import is_debug
 from cubinspec_writer.emitter import bodies
 from cubinspec_writer.emitter.model import Dropped, Section, Symbol
@@ -49,8 +49,9 @@ def rename(description: Description, old: str, new: str) -> list[str]:
     debug_names.rename(description, old, new)
     for other in functions.symbols(description):
         other.name = names.get(other.name, other.name)
+    texts = metadata_texts(description)
     for dropped in (*description.history, *description.symbols):
-        if isinstance(dropped, Dropped):
+        if isinstance(dropped, Dropped) and dropped.name not in texts:
             dropped.name = names.get(dropped.name, dropped.name)
     for twin in mercury_symbols(description):
         if twin.st_info & ST_TYPE_MASK != STT_SECTION:

@@ -16,6 +16,7 @@ from cubinspec_generated.codes import (
     CALLGRAPH_CALLS,
     CALLGRAPH_INDIRECT_CALLS,
     CALLGRAPH_REFERENCES,
+    EMFMT_INDEX,
 )
 from cubinspec_writer.emitter.notes import (
     CuinfoNote,
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
     #: One attribute: format, code, header word (value or payload size), payload.
     AttributeRecord = tuple[int, int, int, bytes]
+    #: One node of metadata: number, name, values of a format and a number or text.
+    MetadataNode = tuple[int, int | str, list[tuple[int, int | str]]]
 
 #: The first word of a row is 0 and the second one of these: a list of the call graph begins.
 CALLGRAPH_MARKERS = (
@@ -243,6 +246,50 @@ class UftEntries(ValueObject):
         return b"".join(starmap(records.UFT_ENTRY.pack, self.rows))
 
 
+class Metadata(ValueObject):
+    """``.nv.metadata``: nodes with a number, a name and values.
+
+    Attributes:
+        nodes: number, name and values of each; a value is its format and a number. A name and the
+            value of a text are a text, or its offset in ``.strtab``.
+    """
+
+    __match_args__ = ("nodes",)
+    __slots__ = __match_args__
+
+    def __init__(self, nodes: list[MetadataNode]) -> None:
+        self.nodes = nodes
+
+    @property
+    def size(self) -> int:
+        values = sum([len(values) for _, _, values in self.nodes])
+        return records.METADATA_NODE.size * len(self.nodes) + records.METADATA_VALUE.size * values
+
+    @property
+    def has_indices(self) -> bool:
+        """Whether a value has the format of an index; what it counts is not known."""
+        return any(form == EMFMT_INDEX for _, _, values in self.nodes for form, _ in values)
+
+    def texts(self) -> list[str]:
+        """All names and texts, in the order in which ptxas enters them into ``.strtab``."""
+        found: list[str | int] = []
+        for _, name, values in self.nodes:
+            found += [*(value for _, value in values), name]
+        return [text for text in found if isinstance(text, str)]
+
+    def encode(self, context: Context) -> bytes:
+        places = {text: context.signature_offset(text) for text in {*self.texts()}}
+        parts = []
+        for number, name, values in self.nodes:
+            place = places[name] if isinstance(name, str) else name
+            parts.append(records.METADATA_NODE.pack(number, place, len(values)))
+            parts += [
+                records.METADATA_VALUE.pack(form, places[v] if isinstance(v, str) else v)
+                for form, v in values
+            ]
+        return b"".join(parts)
+
+
 class Capsule(ValueObject):
     """``.nv.capmerc.*``: word 0 is the index of the text section; the rest is opaque."""
 
@@ -275,6 +322,7 @@ __all__ = [
     "InfoRecords",
     "MercurySymbol",
     "MercurySymbols",
+    "Metadata",
     "NoBytes",
     "Note",
     "Notes",

@@ -10,6 +10,7 @@ from struct import Struct, unpack, unpack_from
 
 from cubinspec.errors import CubinError
 from cubinspec.format.attributes import ShapeCache, info_rows, keyed_run
+from cubinspec.format.metadata import metadata_rows
 from cubinspec.format.notes import note_rows
 from cubinspec.format.sections import (
     CALLGRAPH_TYPES,
@@ -22,7 +23,9 @@ from cubinspec.format.strings import StringTable
 from cubinspec.reader.columns import split
 from cubinspec_generated import records
 from cubinspec_generated.codes import (
+    EMFMT_STRING,
     SHT_CUDA_CAPMERC,
+    SHT_CUDA_METADATA,
     SHT_CUDA_RELOCINFO,
     SHT_NOTE,
     SHT_REL,
@@ -211,9 +214,25 @@ def decoder(sh_type: int, strtab: StringTable, is_64: bool, info: InfoReader) ->
     if sh_type in UNIFIED_ENTRY_TYPES:
         rows = records.UFT_ENTRY.iter_unpack
         return "uft entries", lambda data, name: bodies.UftEntries([*rows(data)])
+    if sh_type == SHT_CUDA_METADATA:
+        return "metadata", lambda data, name: _metadata(data, strtab)
     if sh_type == SHT_CUDA_CAPMERC:
         return "records", _capsule
     return None
+
+
+def _metadata(data: bytes, strtab: StringTable) -> bodies.Metadata:
+    """The nodes of ``.nv.metadata``, with texts in place of their offsets."""
+    nodes: list[bodies.MetadataNode] = []
+    for number, ofs_name, pairs, _ in metadata_rows(data):
+        values: list[tuple[int, int | str]] = [
+            (form, strtab.get(value) if form == EMFMT_STRING else value) for form, value in pairs
+        ]
+        nodes.append((number, strtab.get(ofs_name), values))
+    result = bodies.Metadata(nodes)
+    if result.size != len(data):
+        raise CubinError("no whole number of nodes")
+    return result
 
 
 def _capsule(data: bytes, name: str) -> bodies.Capsule | bodies.Blob:

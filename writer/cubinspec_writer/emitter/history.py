@@ -62,6 +62,13 @@ class History:
         self.positions: Positions = Positions([], 0)
         #: Names that are those of sections, whatever else has them.
         self._of_sections = {"": 0} if draft.producer.table_first else section_places
+        #: Texts of metadata, which ptxas enters before it names anything (from CUDA 12.9 on).
+        self._texts: frozenset[str] = frozenset(
+            text
+            for body in map(draft.bodies.__getitem__, draft.singles)
+            if isinstance(body, bodies.Metadata)
+            for text in body.texts()
+        )
         #: Offset of the last name of a section.
         self._last_section = -1
 
@@ -105,6 +112,8 @@ class History:
         """The place of a symbol's name; ``None`` if the name was there before the symbol."""
         place = self.places.get(name)
         if place is None or name in self._of_sections or name in self.used:
+            return None
+        if name in self._texts and place < self.places.get(".shstrtab", 0):
             return None
         self.used.add(name)
         return place

@@ -27,6 +27,7 @@ from cubinspec_writer.yaml_form.text import Flow, Hex, quote_name, write
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from cubinspec_writer.emitter.bodies import MetadataNode
     from cubinspec_writer.emitter.model import Body
 
 FORMAT = 1
@@ -297,6 +298,8 @@ class _Dumper:
         if isinstance(body, bodies.UftEntries):
             rows = [[symbols.to_name(symbol), *others] for symbol, *others in body.rows]
             return {"unified": [Flow(row) for row in rows]}
+        if isinstance(body, bodies.Metadata):
+            return {"metadata": [_node(node) for node in body.nodes]}
         assert isinstance(body, bodies.MercurySymbols)
         return {"symbols": [self._mercury_symbol(symbol) for symbol in body.symbols]}
 
@@ -357,6 +360,25 @@ class _Dumper:
         if isinstance(callee, str):
             return Flow([symbols.to_name(caller), {"signature": quote_name(callee)}])
         return Flow([symbols.to_name(caller), symbols.to_name(callee)])
+
+
+def _node(node: MetadataNode) -> Flow:
+    number, name, values = node
+    shown: dict[str, Any] = {"node": number, "name": _text(name)}
+    if values:
+        shown["values"] = [_metadata_value(form, value) for form, value in values]
+    return Flow(shown)
+
+
+def _metadata_value(form: int, value: int | str) -> dict[str, Any]:
+    key = names.METADATA_KEYS.get(form)
+    if key is None or (key == names.METADATA_TEXT) != isinstance(value, str):
+        return {"format": form, "value": value}
+    return {key: _text(value)}
+
+
+def _text(value: int | str) -> int | str:
+    return quote_name(value) if isinstance(value, str) else value
 
 
 def _note(note: bodies.Note, section: str) -> Any:

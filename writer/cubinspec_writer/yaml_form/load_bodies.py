@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 #: Keys of a section that say what its contents are; exactly one stands in a section.
 _BODY_KEYS = (
     "table", "data", "zeros", "file", "size", "records", "relocations", "pairs", "notes",
-    "actions", "unified", "symbols", *defaults.GRAPH_LISTS,
+    "actions", "unified", "symbols", "metadata", *defaults.GRAPH_LISTS,
 )  # fmt: skip
 _GRAPH = frozenset(defaults.GRAPH_LISTS)
 
@@ -109,6 +109,9 @@ class BodyLoader:
             return bodies.RelocActions(base, entry.get("reserved", 0), [tuple(row) for row in rows])
         if key == "unified":
             return self._unified(rows, where, mercury)
+        if key == "metadata":
+            nodes = [self._node(node, (*where, at)) for at, node in enumerate(rows)]
+            return bodies.Metadata(nodes)
         return self._mercury_symbols(rows, where, is_64)
 
     def _implied(
@@ -265,6 +268,19 @@ class BodyLoader:
 
         self.lookup.after_symbols.append(resolve)
         return body
+
+    def _node(self, entry: dict[str, Any], path: Path_) -> bodies.MetadataNode:
+        """A node of metadata; its texts become strings of the file."""
+        values: list[tuple[int, int | str]] = []
+        for at, value in enumerate(entry.get("values", ())):
+            form, shown = next(
+                ((form, value[key]) for form, key in names.METADATA_KEYS.items() if key in value),
+                (value.get("format", 0), value.get("value", 0)),
+            )
+            if isinstance(shown, str):
+                shown = self.lookup.name(shown, (*path, "values", at))
+            values.append((form, shown))
+        return entry["node"], self.lookup.name(entry["name"], (*path, "name")), values
 
     def _mercury_symbols(
         self, entries: list[dict[str, Any]], path: Path_, is_64: bool

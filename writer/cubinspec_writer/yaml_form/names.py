@@ -13,6 +13,9 @@ from cubinspec_generated.codes import (
     EIFMT_HVAL,
     EIFMT_NVAL,
     EIFMT_SVAL,
+    EMFMT_INDEX,
+    EMFMT_STRING,
+    EMFMT_WORD,
     ET_EXEC,
     STO_CUDA_ENTRY,
     STO_CUDA_MANAGED,
@@ -40,6 +43,11 @@ SPECIAL_SECTIONS = symbols.SPECIAL_SECTIONS
 _VISIBILITY = symbols.VISIBILITY_NAMES
 _SPACES = {n: symbols.SPACE_NAMES.get(n, f"STO_CUDA_SPACE_{n}") for n in range(8)}
 _OTHER_BITS = {STO_CUDA_MANAGED: "MANAGED", STO_CUDA_OBSCURE: "OBSCURE", STO_CUDA_ENTRY: "ENTRY"}
+
+
+#: Key of a value of ``.nv.metadata``, by its format.
+METADATA_KEYS = {EMFMT_WORD: "word", EMFMT_INDEX: "index", EMFMT_STRING: "text"}
+METADATA_TEXT = METADATA_KEYS[EMFMT_STRING]
 
 
 def name_of(names: dict[int, str], value: int) -> str | int:

@@ -3,9 +3,9 @@
 
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+from . import elf_cuda
 from . import cuda_codes
 from . import compat
-from . import elf_cuda
 from enum import IntEnum
 import collections
 

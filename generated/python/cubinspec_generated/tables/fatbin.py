@@ -1,4 +1,4 @@
-# Generated from ksy/tables/fatbin.yaml (sha256 8b3aee004b6f8699) by tools.gen; do not edit.
+# Generated from ksy/tables/fatbin.yaml (sha256 88e4f395dc6b6ae0) by tools.gen; do not edit.
 """Fat binaries."""
 
 KINDS: dict[int, str] = {

@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sections.yaml (sha256 cfa4b2d45139681a) by tools.gen; do not edit.
+# Generated from ksy/tables/sections.yaml (sha256 9fa35ad1ea35a394) by tools.gen; do not edit.
 """Sections."""
 
 from cubinspec_generated.rows import (
@@ -97,6 +97,13 @@ FLAG_NAMES: dict[int, str] = {
     0x10000000: 'SHF_CUDA_MERCURY',
 }
 """Names of sh_flags bits."""
+
+METADATA_FORMATS: dict[int, str] = {
+    0x1: 'EMFMT_WORD',
+    0x2: 'EMFMT_INDEX',
+    0x3: 'EMFMT_STRING',
+}
+"""Formats of the values in .nv.metadata."""
 
 KINDS: tuple[SectionKind, ...] = (
     SectionKind('', 'undefined', 'none', False, 0, 0, 0, 'none', 'none', (0,), 0, ''),

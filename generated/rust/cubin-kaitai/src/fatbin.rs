@@ -11,9 +11,9 @@ use kaitai::*;
 use std::convert::{TryFrom, TryInto};
 use std::cell::{Ref, Cell, RefCell};
 use std::rc::{Rc, Weak};
+use super::elf_cuda::ElfCuda;
 use super::cuda_codes::CudaCodes_FatbinKind;
 use super::compat::Compat;
-use super::elf_cuda::ElfCuda;
 
 /**
  * Container for the device code of one translation unit: PTX, cubins and

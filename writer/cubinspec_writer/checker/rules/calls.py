@@ -1,14 +1,21 @@
-"""Rules about the call graph and the signatures of functions."""
+"""Rules about the call graph, the signatures of functions and metadata."""
 
 from __future__ import annotations
 
+from cubinspec.format.metadata import metadata_rows, metadata_size
 from cubinspec.format.sections import CALLGRAPH_TYPES
 from cubinspec_generated.codes import (
+    EMFMT_STRING,
+    METADATA_END,
+    SHT_CUDA_METADATA,
     SHT_CUDA_PROTOTYPE,
     SIZEOF_CALLGRAPH_ENTRY,
+    SIZEOF_METADATA_NODE,
+    SIZEOF_METADATA_VALUE,
     SIZEOF_PROTOTYPE_ENTRY,
     STT_FUNC,
 )
+from cubinspec_generated.tables.sections import METADATA_FORMATS
 from cubinspec_writer.checker.rules.base import CENSUS, rule
 from cubinspec_writer.emitter.bodies import CALLGRAPH_MARKERS, SIGNATURE_MARKERS
 
@@ -84,3 +91,32 @@ def _prototypes(view: View) -> Iterator[Found]:
                 yield where, path, f"symbol {symbol} is no function"
             if not _is_signature(view, ofs_signature):
                 yield where + _WORD, path, f"no signature at {ofs_signature:#x}"
+
+
+@rule(
+    "CUB035",
+    "Nodes of metadata are whole, have known formats, texts that are in .strtab, and a last node.",
+    "ptxas 11.8 to 13.5 and nvlink 13.0, of PTX with .metadata_section",
+    "End .nv.metadata with the node 0xffffffff, which has an empty name and no values.",
+)
+def _metadata(view: View) -> Iterator[Found]:
+    for index in view.of_type(SHT_CUDA_METADATA):
+        data, start, path = view.body(index), view.sections[index].sh_offset, view.path(index)
+        end, last = metadata_size(data), None
+        for number, ofs_name, values, at in metadata_rows(data):
+            last = number
+            place = f"{path}.nodes[{number:#x}]"
+            texts = [(ofs_name, at)]
+            for count, (form, value) in enumerate(values):
+                where = at + SIZEOF_METADATA_NODE + SIZEOF_METADATA_VALUE * count
+                if form not in METADATA_FORMATS:
+                    yield start + where, place, f"format {form:#x}"
+                elif form == EMFMT_STRING:
+                    texts.append((value, where))
+            for offset, where in texts:
+                if view.string(offset) is None:
+                    yield start + where, place, f"no text at {offset:#x}"
+        if end != len(data):
+            yield start + end, path, f"{len(data) - end} bytes behind the last whole node"
+        elif last != METADATA_END:
+            yield start + end, path, "the last node is missing"

@@ -7,7 +7,15 @@ order, and the callees of one caller in reverse input order.
 
 from __future__ import annotations
 
-from cubinspec_generated.codes import SHT_CUDA_CALLGRAPH, SHT_CUDA_PROTOTYPE
+from cubinspec.format.metadata import metadata_rows
+from cubinspec.format.strings import length
+from cubinspec_generated.codes import (
+    EMFMT_STRING,
+    SHT_CUDA_CALLGRAPH,
+    SHT_CUDA_METADATA,
+    SHT_CUDA_PROTOTYPE,
+)
+from cubinspec_generated.records import METADATA_NODE, METADATA_VALUE
 from cubinspec_writer.linker.library.copies import (
     accepted_here,
     add_edges,
@@ -19,14 +27,18 @@ from cubinspec_writer.linker.library.copies import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec_writer.linker.graph import Graph
+    from cubinspec_writer.linker.inputs.rows import InSection
     from cubinspec_writer.linker.model import InputObject
     from cubinspec_writer.linker.state import Job, Maker, Names, Sections
 
-READS = "object.bound object.called symbol.definition symbol.kind symbol.live symbol.replaced"
+READS = (
+    "object.bound object.called object.placed symbol.definition symbol.kind symbol.live "
+    "symbol.replaced"
+)
 WRITES = (
     "graph.address_taken graph.calls graph.indirect graph.prototypes graph.references "
-    "names.entries names.signatures section.emitted sections.by_type sections.callgraph "
-    "sections.made sections.prototype sections.unowned"
+    "names.entries names.signatures section.content section.emitted sections.by_type "
+    "sections.callgraph sections.made sections.prototype sections.unowned"
 )
 FREEZES = (
     "graph.address_taken graph.calls graph.indirect graph.prototypes graph.references "
@@ -49,7 +61,10 @@ def run(
 
 def _join(job: Job, objects: list[InputObject], names: Names, graph: Graph) -> None:
     """Join the call graphs of all inputs over live functions and collect the signatures."""
+    texts = _FirstTexts(names)
     for obj in objects:
+        for source in obj.of_types((SHT_CUDA_METADATA,)):
+            _place_texts(obj, source, texts)
         live = {index: symbol for index, symbol in obj.called.items() if symbol.live}
         add_edges(job, graph.calls, obj, obj.callgraph.calls, live, live)
         for a, b in obj.callgraph.address_taken:
@@ -76,6 +91,43 @@ def _take_address(names: Names, graph: Graph, obj: InputObject, index: int, text
         text = graph.address_taken.get(symbol) or graph.prototypes.get(symbol, text)
     if symbol is not None and symbol.live and takes_address(obj, index):
         graph.address_taken[symbol] = text
+
+
+class _FirstTexts:
+    """Texts that ``.strtab`` begins with, and where they stand.
+
+    Nothing is entered in front of them, so that a place is final at once.
+    """
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self._places: dict[str, int] = {}
+        self._end = 1
+
+    def enter(self, text: str) -> int:
+        """Enter a text; returns its offset."""
+        self._names.signatures.setdefault(text)
+        for entered in [*self._names.signatures][len(self._places) :]:
+            self._places[entered] = self._end
+            self._end += length(entered) + 1
+        return self._places[text]
+
+
+def _place_texts(obj: InputObject, source: InSection, texts: _FirstTexts) -> None:
+    """Let nodes of metadata, which are merged, name their texts at their new places (rule E6)."""
+    placed = obj.placed[source.index]
+    if placed is None:
+        return
+    section, base = placed
+    data = section.data
+    for number, ofs_name, values, at in metadata_rows(source.data):
+        start = base + at + METADATA_NODE.size
+        for index, (form, value) in enumerate(values):
+            if form == EMFMT_STRING:
+                pair = form, texts.enter(obj.string(value))
+                METADATA_VALUE.pack_into(data, start + METADATA_VALUE.size * index, *pair)
+        name = texts.enter(obj.string(ofs_name))
+        METADATA_NODE.pack_into(data, base + at, number, name, len(values))
 
 
 def _create_sections(sections: Sections, graph: Graph, maker: Maker) -> None:

@@ -7,7 +7,7 @@ input:
    name `.nv.shared.F`;
 2. all other symbols, in symbol order; a defined one first creates its section;
 3. the remaining sections with content (debug data, constant banks) in section order;
-4. `.nv.info.F` of device functions in section order;
+4. `.nv.info.F` of device functions in section order, and metadata;
 5. relocations in section order; `.rela.X` or `.rel.X` is created at its first relocation.
 
 Sections of a dropped function and of a duplicate weak function are skipped in every step.
@@ -16,6 +16,7 @@ Sections of a dropped function and of a duplicate weak function are skipped in e
 from __future__ import annotations
 
 from cubinspec.errors import BadStructureError
+from cubinspec.format.metadata import metadata_size
 from cubinspec.format.sections import CONSTANT_BANK_TYPES
 from cubinspec_generated.codes import (
     SHF_ALLOC,
@@ -31,6 +32,7 @@ from cubinspec_generated.codes import (
     SHT_CUDA_CONSTANT_B17,
     SHT_CUDA_GLOBAL_INIT,
     SHT_CUDA_INFO,
+    SHT_CUDA_METADATA,
     SHT_CUDA_RESERVED_SHARED,
     SHT_CUDA_SHARED,
     SHT_CUDA_UDT,
@@ -159,6 +161,8 @@ def run(
         _symbols(one)
         _content(one, diagnostics)
         _function_info(one)
+        for source in obj.of_types((SHT_CUDA_METADATA,)):
+            _metadata(one, source)
         for relocs in obj.relocs:
             merge_relocations(one, relocs, diagnostics)
         _notes(one)
@@ -432,6 +436,22 @@ def _function_info(one: OneInput) -> None:
         owner = one.owner.get(section.info)
         if owner is not None and one.obj.placed[section.index] is None:
             _info_section(one, section, owner, is_new=len(owner.parts) == 1)
+
+
+def _metadata(one: OneInput, source: InSection) -> None:
+    """Append nodes of metadata; the pass `callgraph` gives their texts places (rule E6).
+
+    Raises:
+        UnsupportedLinkError: the section is no whole number of nodes; nvlink crashes then.
+    """
+    if metadata_size(source.data) != source.size:
+        raise UnsupportedLinkError(f"section '{source.name}', which ends inside a node")
+    if not source.size:
+        return
+    section = one.sections.find(source.name) or one.maker.create_section(
+        source.name, source.sh_type, source.flags, source.align, entsize=source.entsize
+    )
+    one.obj.placed[source.index] = section, section.append(source.data, source.size, source.align)
 
 
 def _notes(one: OneInput) -> None:
