@@ -97,6 +97,7 @@ class Elf:
         "_shstrtab",
         "_strtabs",
         "_symbol_rows",
+        "_types",
         "data",
         "ehdr",
         "file",
@@ -121,7 +122,8 @@ class Elf:
         self._segment_rows: list[SegmentRow] | None = None
         self._shstrtab: StringTable | None = None
         self._strtabs: dict[int, StringTable] = {}
-        self._first: dict[int, int] | None = None
+        self._first: dict[int, int | None] = {}
+        self._types: list[int] | None = None
         self._shndx_tables: dict[int, int] | None = None
         self._symbol_rows: dict[int, list[SymbolRow]] = {}
         self.ident: bytes = bytes(data[:EI_NIDENT])
@@ -519,16 +521,17 @@ class Elf:
 
     def find_section(self, sh_type: int) -> int | None:
         """Index of the first section of a type."""
-        found = self._first
-        if found is None:
+        if sh_type in self._first:
+            return self._first[sh_type]
+        types = self._types
+        if types is None:
             if self._section_columns is None:
                 types = [row[1] for row in self.section_rows]
             else:
                 types = list(self._section_columns[1])
-            # the first of a type comes last, and stays
-            found = dict(zip(reversed(types), range(len(types) - 1, -1, -1), strict=True))
-            self._first = found
-        return found.get(sh_type)
+            self._types = types
+        found = self._first[sh_type] = types.index(sh_type) if sh_type in types else None
+        return found
 
     def symbol_rows(self, index: int) -> list[SymbolRow]:
         """The symbol table in section ``index``."""
