@@ -52,6 +52,13 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.diagnostics import Diagnostics
     from cubinspec_writer.linker.inputs.rows import InReloc, InRelocs
 
+    #: The output symbol of a row, what its addend grows by, and what becomes of the row.
+    _Meaning = tuple[Symbol | None, int, str]
+
+#: A row goes into the output; it clears a field; it only brings the name of its section; it counts
+#: as if the input did not have it; it leaves nothing.
+_TAKEN, _CLEARED, _NAMED, _PASSED_OVER, _GONE = "taken", "cleared", "named", "passed over", "gone"
+_WRITTEN = (_TAKEN, _CLEARED)
 #: Types of sections that have no relocations (rules M16, E2).
 _NEVER_RELOCATED = frozenset(
     (
@@ -128,6 +135,7 @@ class _Relocations:
         "is_bank",
         "is_odd",
         "is_staged",
+        "meanings",
         "names",
         "obj",
         "of_code",
@@ -136,7 +144,6 @@ class _Relocations:
         "repeats",
         "skips",
         "target",
-        "targets",
     )
 
     def __init__(self, one: OneInput, relocs: InRelocs, target: OutSection, base: int) -> None:
@@ -159,31 +166,45 @@ class _Relocations:
         is_initial = target.sh_type == SHT_CUDA_GLOBAL_INIT
         self.repeats = obj.repeats.get(relocs.target, ()) if is_initial else ()
         self.is_odd = bool(self.cut or one.cut or self.is_staged or self.is_bank or self.repeats)
-        #: What symbols mean that are not linked as they stand in this input, and a shift.
-        self.targets: dict[int, tuple[Symbol | None, int]] = {}
+        #: By symbol number of the input.
+        self.meanings: dict[int, _Meaning] = {}
 
     def run(self) -> None:
         """Merge the rows."""
         one, relocs, names, base = self.one, self.relocs, self.names, self.base
-        is_odd, foreign, counted = self.is_odd, self.foreign, is_counted(one)
-        if not (is_odd or foreign or counted) and _take_unchanged(one, relocs, self.target, base):
+        is_odd, counted = self.is_odd, is_counted(one)
+        unchanged = not (is_odd or self.foreign or counted)
+        if unchanged and _take_unchanged(one, relocs, self.target, base):
             return
-        section, bound, target = names.section, self.obj.bound, self.target
-        linked, symbols = one.linked, self.obj.symbols
+        section, meanings = names.section, self.meanings
         serial = one.relocations.num_merged
         for row in relocs.rows:
             offset, r_type, index, addend = row
-            symbol = None if is_odd else linked.get(index) or _linked_symbol(one, index)
-            if symbol is None or (foreign and symbols[index].shndx in foreign):
-                changed = self._changed(row, bound[index])
-                if changed is None:
+            if is_odd:
+                found = self._moved_to(offset, index)
+                if found is None:
                     continue
-                offset, symbol, addend = changed
+                offset = found
+            meaning = meanings.get(index)
+            if meaning is None:
+                meaning = meanings[index] = self._meaning(index)
+            symbol, shift, fate = meaning
+            if fate not in _WRITTEN:
+                if fate == _NAMED:
+                    names.section_for(row)
+                elif fate == _PASSED_OVER:
+                    names.skip(row)
+                continue
+            if shift or is_odd:
+                addend += shift + self._shift(index, addend)
+            if self.is_staged and symbol is not None:
+                self._stage(row, Reloc(base + offset, r_type, symbol, addend, 0))
+                continue
             if section is None or (row[3] == 0 and names.without_rel):
                 section = names.section_for(row)
             if symbol is None:
                 if is_clear(r_type):
-                    clear(target, base + offset, r_type)
+                    clear(self.target, base + offset, r_type)
                 continue
             serial += counted
             if base:
@@ -191,53 +212,50 @@ class _Relocations:
             section.relocs.append(Reloc(offset, r_type, symbol, addend, serial))
         one.relocations.num_merged = serial
 
-    def _changed(
-        self, row: InReloc, symbol: Symbol | None
-    ) -> tuple[int, Symbol | None, int] | None:
-        """Offset, symbol and addend of a row that may change; None: it is left out here.
-
-        A row without a symbol clears a field, or only brings the name of its section.
-        """
-        one, names = self.one, self.names
-        symbols, cut, foreign = self.obj.symbols, self.cut, self.foreign
-        offset, r_type, index, addend = row
+    def _moved_to(self, offset: int, index: int) -> int | None:
+        """The offset of a row whose entry may move; None: the entry is left out here."""
         if self.repeats and any(start <= offset < end for start, end in self.repeats):
             return None
-        if cut is not None:
-            moved_to = cut.new_offset(offset)
-            if moved_to is None or symbols[index].kind == STT_SECTION:
-                return None
-            offset = moved_to
+        if self.cut is None:
+            return offset
+        return None if self.obj.symbols[index].kind == STT_SECTION else self.cut.new_offset(offset)
+
+    def _shift(self, index: int, addend: int) -> int:
+        """How far the byte of a debug table moved that a row means by a section and an addend."""
+        row = self.obj.symbols[index]
+        is_table = self.one.cut and row.kind == STT_SECTION
+        return moved(self.one, row.shndx, addend) if is_table else 0
+
+    def _meaning(self, index: int) -> _Meaning:
+        """What all rows mean that name one symbol of the input."""
+        one, foreign = self.one, self.foreign
+        row, symbol = self.obj.symbols[index], self.obj.bound[index]
+        if not self.is_odd and row.shndx not in foreign:
+            linked = one.linked.get(index) or _linked_symbol(one, index)
+            if linked is not None:
+                return linked, 0, _TAKEN
         shift = 0
-        if symbol is None or not symbol.live or symbols[index].shndx in foreign:
-            found = self.targets.get(index)
-            if found is None:
-                found = self.targets[index] = reloc_symbol(one, index, foreign)
-            symbol, shift = found
-        if one.cut and symbols[index].kind == STT_SECTION:
-            shift += moved(one, symbols[index].shndx, addend)
-        addend += shift
+        if symbol is None or not symbol.live or row.shndx in foreign:
+            symbol, shift = reloc_symbol(one, index, foreign)
         if self.of_code and self.skips and self.relocs.is_rela and is_forgotten(one, index):
-            names.section_for(row)
-            return None
+            return None, 0, _NAMED
         if self.is_bank and is_outdone(one, index):
-            names.skip(row)
-            return None
-        clears = is_dead(one, index) and (accepted_here(self.obj, index) or not self.skips)
-        if symbol is None and not clears:
-            # A relocation to a dropped function goes; the section name it created stays in
-            # `.strtab` (rule N4).
-            if is_dead(one, index):
-                names.section_for(row)
-            return None
-        if self.is_staged and symbol is not None:
-            if one.job.options.preserve_relocs and row is self.relocs.rows[0]:
-                one.names.add(".nv.resolvedrela" + self.target.name)
-            one.relocations.staged.setdefault(self.target, []).append(
-                Reloc(self.base + offset, r_type, symbol, addend, 0)
-            )
-            return None
-        return offset, symbol, addend
+            return None, 0, _PASSED_OVER
+        if symbol is not None:
+            return symbol, shift, _TAKEN
+        if not is_dead(one, index):
+            return None, 0, _GONE
+        # A relocation to a dropped function goes; the section name it created stays in
+        # `.strtab` (rule N4).
+        clears = accepted_here(self.obj, index) or not self.skips
+        return None, 0, _CLEARED if clears else _NAMED
+
+    def _stage(self, row: InReloc, reloc: Reloc) -> None:
+        """Keep a row until the bytes of its section have moved."""
+        one, target = self.one, self.target
+        if one.job.options.preserve_relocs and row is self.relocs.rows[0]:
+            one.names.add(".nv.resolvedrela" + target.name)
+        one.relocations.staged.setdefault(target, []).append(reloc)
 
 
 def _take_unchanged(one: OneInput, relocs: InRelocs, target: OutSection, base: int) -> bool:
@@ -248,7 +266,7 @@ def _take_unchanged(one: OneInput, relocs: InRelocs, target: OutSection, base: i
         symbol = linked.get(index) or _linked_symbol(one, index)
         if symbol is None:
             return False
-        taken.append(Reloc(base + offset, r_type, symbol, addend, 0))
+        taken.append(Reloc(base + offset if base else offset, r_type, symbol, addend, 0))
     if taken:
         _RelocNames(one, relocs, target).add_all(taken)
     return True
