@@ -23,6 +23,7 @@ from cubinspec_generated.codes import (
     STO_CUDA_ENTRY,
     STO_CUDA_MANAGED,
     STO_CUDA_SHARED,
+    STO_CUDA_SPACE_MASK,
     STT_FUNC,
 )
 from cubinspec_writer.linker.library.copies import (
@@ -225,7 +226,7 @@ def _bind(
         else:
             _define(registered, obj, row)
         return registered
-    wrong = list(_conflicts(job, registered, obj, row))
+    wrong = _conflicts(job, registered, obj, row)
     if wrong:
         order = (row.kind != STT_FUNC, row.index)
         conflicts += [(order, text) for text in wrong]
@@ -307,8 +308,25 @@ def _define(symbol: Symbol, obj: InputObject, row: InSymbol) -> None:
         symbol.alignment = checked_alignment(obj, row)
 
 
-def _conflicts(job: Job, registered: Symbol, obj: InputObject, row: InSymbol) -> Iterator[str]:
-    """What speaks against taking two symbols of one name for the same thing.
+#: What two mentions of a function have alike in `st_other`.
+_COMPARED = STO_CUDA_ENTRY | STO_CUDA_SPACE_MASK
+
+
+def _conflicts(job: Job, registered: Symbol, obj: InputObject, row: InSymbol) -> list[str]:
+    """What speaks against taking two symbols of one name for the same thing."""
+    if (
+        row.kind == registered.kind == STT_FUNC
+        and not (row.other ^ registered.other) & _COMPARED
+        and (row.shndx == SHN_UNDEF or STB_WEAK in (row.bind, registered.bind))
+    ):
+        return []  # the most frequent case: a call of a function, or a weak copy of it
+    return list(_found_conflicts(job, registered, obj, row))
+
+
+def _found_conflicts(
+    job: Job, registered: Symbol, obj: InputObject, row: InSymbol
+) -> Iterator[str]:
+    """The same for all kinds of symbols.
 
     From a table of 34 kinds of declarations in the first file and in the second (rules
     M2, M3).
