@@ -116,6 +116,7 @@ class InputObject:
         sections: list[InSection],
         symbols: list[InSymbol],
         strtab: bytes,
+        splitter: RecordSplitter | None = None,
     ) -> None:
         self.name: str = name
         self.flags: int = flags
@@ -131,7 +132,7 @@ class InputObject:
         self._by_type: dict[int, list[InSection]] = {}
         self._texts: dict[int, str] = {}
         self._split: dict[bytes, list[RawRecord]] = {}
-        self._splitter = RecordSplitter()
+        self._splitter = splitter or RecordSplitter()
         self.callgraph: CallGraph = CallGraph()
         self.prototypes: list[tuple[int, int]] = []
         self.bound: list[Symbol | None] = []
@@ -182,11 +183,9 @@ class InputObject:
                 except KeyError:
                     by_type[section.sh_type] = [section]
         lists = [by_type[sh_type] for sh_type in types if sh_type in by_type]
-        return (
-            lists[0]
-            if len(lists) == 1
-            else sorted((s for part in lists for s in part), key=section_index)
-        )
+        if len(lists) < 2:
+            return lists[0] if lists else []
+        return sorted((s for part in lists for s in part), key=section_index)
 
     def find(self, sh_type: int, name: str) -> InSection | None:
         """The first section of a type and a name."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cubinspec.format.attributes import RecordSplitter
 from cubinspec.format.targets import sass_family
 from cubinspec.values import listed
 from cubinspec_writer.gc_pause import GcPaused
@@ -52,8 +53,11 @@ def _link(inputs: Input | Iterable[Input], options: LinkOptions) -> LinkResult:
     if options.debug and not options.reserve_shared and family.mercury_half is not None:
         raise UnsupportedLinkError("-g with --disable-smem-reservation")
     candidates = gathered.candidates
-    sass = [read_half(c.elf, mercury=False) for c in candidates]
-    code = [read_half(c.elf, mercury=True) for c in candidates] if family.mercury_half else []
+    splitter = RecordSplitter()
+    sass = [read_half(c.elf, splitter, mercury=False) for c in candidates]
+    code = []
+    if family.mercury_half is not None:
+        code = [read_half(c.elf, splitter, mercury=True) for c in candidates]
     candidates.clear()  # nobody needs the tables of the files any more
     if family.mercury_half is None:
         half = LinkState(Job(options, family, index, toolkit), sass, diagnostics, kernels)

@@ -61,6 +61,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
+    from cubinspec.format.attributes import RecordSplitter
     from cubinspec.format.strings import StringTable
     from cubinspec.reader.elf import Buffer
 
@@ -111,8 +112,12 @@ def has_mercury(elf: Elf) -> bool:
     return bool(e_flags & EF_CUDA_V2_CAPSULE) and elf.find_section(SHT_CUDA_MERC_SYMTAB) is not None
 
 
-def read_half(elf: Elf, *, mercury: bool) -> InputObject:
-    """Read one half of a cubin; cubins before sm_100 have the SASS half only."""
+def read_half(elf: Elf, splitter: RecordSplitter, *, mercury: bool) -> InputObject:
+    """Read one half of a cubin; cubins before sm_100 have the SASS half only.
+
+    Args:
+        splitter: takes the attributes of all inputs apart, as they are of the same few shapes.
+    """
     table = elf.find_section(SHT_CUDA_MERC_SYMTAB if mercury else SHT_SYMTAB)
     if table is None:
         raise BadStructureError("no symbol table", file=elf.file)
@@ -134,7 +139,7 @@ def read_half(elf: Elf, *, mercury: bool) -> InputObject:
 
         sections, barriers = without_barriers(sections, holding)
     _, _, _, _, _, _, e_flags, *_ = elf.ehdr
-    obj = InputObject(elf.file, e_flags, sections, symbols, strtab.data)
+    obj = InputObject(elf.file, e_flags, sections, symbols, strtab.data, splitter)
     obj.barriers = barriers
     obj.relocs = _relocs(elf, obj)
     for section in obj.of_types((SHT_CUDA_CALLGRAPH,)):

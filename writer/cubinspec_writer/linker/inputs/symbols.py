@@ -73,11 +73,15 @@ def named_symbols(symbols: list[InSymbol], sections: list[InSection]) -> list[In
     """
     found = []
     shapes: dict[tuple[int, int, int, int, bool], InSymbol] = {}
+    num_sections = len(sections)
     for row in symbols:
         kind, shndx = row.kind, row.shndx
         if not row.name:
             continue
-        if kind in _BOUND:
+        is_placed = shndx < num_sections and row.bind in _BINDINGS
+        if kind == STT_FUNC and is_placed and sections[shndx].flags & SHF_EXECINSTR:
+            pass  # the most frequent case, which is never refused: a function in code
+        elif kind in _BOUND:
             shapes[row.bind, kind, shndx, row.other, row.size > 0] = row
         elif kind != STT_NOTYPE or not _is_note(row, sections):
             continue
