@@ -419,12 +419,15 @@ enums:
     1:
       id: end_sequence
       -orig-id: DW_LNE_end_sequence
+      doc: Ends the rows of a function.
     2:
       id: set_address
       -orig-id: DW_LNE_set_address
+      doc: Sets the address; a relocation names the function.
     3:
       id: define_file
       -orig-id: DW_LNE_define_file
+      doc: Adds a file to the list; not seen in a file.
     0x90:
       id: inlined_call
       -orig-id: DW_LNE_NVIDIA_inlined_call
@@ -462,51 +465,68 @@ enums:
     0:
       id: b8
       -orig-id: .b8
+      doc: Untyped, 8 bits.
     1:
       id: b16
       -orig-id: .b16
+      doc: Untyped, 16 bits.
     2:
       id: b32
       -orig-id: .b32
+      doc: Untyped, 32 bits.
     3:
       id: b64
       -orig-id: .b64
+      doc: Untyped, 64 bits.
     4:
       id: u8
       -orig-id: .u8
+      doc: Unsigned integer of 8 bits.
     5:
       id: u16
       -orig-id: .u16
+      doc: Unsigned integer of 16 bits.
     6:
       id: u32
       -orig-id: .u32
+      doc: Unsigned integer of 32 bits.
     7:
       id: u64
       -orig-id: .u64
+      doc: Unsigned integer of 64 bits.
     8:
       id: s8
       -orig-id: .s8
+      doc: Signed integer of 8 bits.
     9:
       id: s16
       -orig-id: .s16
+      doc: Signed integer of 16 bits.
     10:
       id: s32
       -orig-id: .s32
+      doc: Signed integer of 32 bits.
     11:
       id: s64
       -orig-id: .s64
+      doc: Signed integer of 64 bits.
     12:
       id: f16
       -orig-id: .f16
+      doc: Floating point, 16 bits.
     13:
       id: f16x2
       -orig-id: .f16x2
+      doc: Two halves of 16 bits in a register of 32 bits.
     14:
       id: f32
       -orig-id: .f32
+      doc: Floating point, 32 bits.
     15:
       id: f64
       -orig-id: .f64
+      doc: Floating point, 64 bits.
     16:
       id: pred
       -orig-id: .pred
+      doc: A predicate of PTX.

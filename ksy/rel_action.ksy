@@ -77,30 +77,40 @@ enums:
     0:
       id: address
       -orig-id: EIVALUE_SYM_KIND_ADDR
+      doc: Address of the symbol.
     1:
       id: generic_address
       -orig-id: EIVALUE_SYM_KIND_GADDR
+      doc: Generic address of the symbol.
     2:
       id: function_descriptor
       -orig-id: EIVALUE_SYM_KIND_FDESC
+      doc: Descriptor of the function, which the driver makes.
     3:
       id: header_index
       -orig-id: EIVALUE_SYM_KIND_HEADER_INDEX
+      doc: Index of a texture, sampler or surface header.
     4:
       id: bindless_offset
       -orig-id: EIVALUE_SYM_KIND_BINDLESSOFF
+      doc: Offset of a bindless handle in its constant bank.
     5:
       id: pc_relative
       -orig-id: EIVALUE_SYM_KIND_PCREL
+      doc: Distance of the symbol from the instruction.
     6:
       id: constant_bank
       -orig-id: EIVALUE_SYM_KIND_CBANK
+      doc: Number of the constant bank of the symbol.
     7:
       id: instruction
       -orig-id: EIVALUE_SYM_KIND_INSTR
+      doc: A whole instruction that the driver writes.
     8:
       id: clear
       -orig-id: EIVALUE_SYM_KIND_CLEAR
+      doc: Nothing; the field becomes 0.
     9:
       id: unified_address
       -orig-id: EIVALUE_SYM_KIND_UADDR
+      doc: Address in the unified table of functions or data.

@@ -10,15 +10,15 @@ from . import shndx_table
 from . import resolved_rela
 from . import callgraph
 from . import mercury
+from . import rel_action
 from . import uft
 from . import note_nv
 from . import compat
 from . import rel_table_64
 from . import symbol_table_64
-from . import rel_action
+from . import nv_debug
 from . import string_table
 from . import capmerc
-from . import nv_debug
 from . import symbol_table_32
 from . import rel_table_32
 from . import eiattr
