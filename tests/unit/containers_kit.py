@@ -156,21 +156,22 @@ def linked_host(
     return bytes(body)
 
 
-def pe_host(fatbin_data: bytes) -> bytes:
-    """A 64-bit Windows library with a container and its wrapper."""
+def pe_host(fatbin_data: bytes, texts: bytes = b"") -> bytes:
+    """A 64-bit Windows library with a container and its wrapper, and texts in its data."""
     base, address = 0x180000000, 0x1000
     head = bytearray(b"MZ" + bytes(62))
     struct.pack_into("<I", head, 0x3C, 64)
-    head += b"PE\0\0" + struct.pack("<HHIIIHH", 0x8664, 2, 0, 0, 0, 112, 0x2022)
+    head += b"PE\0\0" + struct.pack("<HHIIIHH", 0x8664, 3, 0, 0, 0, 112, 0x2022)
     head += struct.pack("<H22xQ80x", 0x20B, base)
     wrapper = struct.pack("<IIQQ", 0x466243B1, 1, base + address, 0)
     start = 512
     for name, where, at, size in (
         (b".nv_fatb", address, start, len(fatbin_data)),
         (b".nvFatBi", 0x900000, start + len(fatbin_data), len(wrapper)),
+        (b".rdata", 0xA00000, start + len(fatbin_data) + len(wrapper), len(texts)),
     ):
         head += struct.pack("<8sIIII16x", name, size, where, size, at)
-    return bytes(head) + bytes(start - len(head)) + fatbin_data + wrapper
+    return bytes(head) + bytes(start - len(head)) + fatbin_data + wrapper + texts
 
 
 def zip_of(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:

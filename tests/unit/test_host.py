@@ -1,10 +1,11 @@
-"""`host`: which names a host object registers and uses. The files are made of builds/host.cu."""
+"""`host`: what a host file registers and uses. The files are those of tests/data/builds."""
 
 from __future__ import annotations
 
 import contextlib
 import gzip
 import json
+import operator
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ import pytest
 import cubinspec
 from cubinspec.cli import main
 from cubinspec.containers.host_names import Patterns, host_names, texts_among
+from cubinspec.containers.identify import identify
 from cubinspec.containers.source import BytesSource
 from cubinspec.errors import CubinError
+from tests.unit.containers_kit import pe_host
 
 BUILDS = Path(__file__).parents[1] / "data" / "builds"
 
@@ -28,7 +31,7 @@ MANAGED = {"shared_counter"}
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The host files, unpacked."""
     found = tmp_path_factory.mktemp("hosts")
-    for name in ("host.o", "host.rdc.o", "host.so"):
+    for name in ("host.o", "host.rdc.o", "host.so", "host_windows.obj"):
         (found / name).write_bytes(gzip.decompress((BUILDS / f"{name}.gz").read_bytes()))
     return found
 
@@ -105,6 +108,77 @@ def test_a_cut_host_file_is_refused_with_its_place(folder: Path) -> None:
         with contextlib.suppress(CubinError):
             host_names(BytesSource(damaged, "damaged.o"))
             texts_among(BytesSource(damaged, "damaged.o"), {"counter"})
+
+
+def test_an_object_of_windows_tells_what_the_other_tells(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    found, other = (record(capsys, folder / name) for name in ("host_windows.obj", "host.rdc.o"))
+    assert found["is_object"]
+    assert found["module"] == other["module"]
+    key = operator.itemgetter("kind", "linkage", "pattern")
+    assert sorted(map(key, found["uses"])) == sorted(map(key, other["uses"]))
+    unregistered = {item["name"] for item in found["names"] if not item["registered"]}
+    assert unregistered == {"idle", "shared_counter"}
+    for ours, theirs in zip(found["names"], other["names"], strict=True):
+        assert ours == theirs | {"registered": ours["name"] not in unregistered}
+
+
+def test_images_in_an_object_of_windows_have_section_module_and_wrapper(folder: Path) -> None:
+    (image, _) = cubinspec.images(str(folder / "host_windows.obj"))
+    *_, step, _ = image.provenance
+    assert step.section == "__nv_relfatbin"
+    assert step.wrapper is not None
+    assert step.wrapper.container == step.offset
+    assert image.module == "_4842af2b_7_host_cu_3040c4ba"
+    assert identify(str(folder / "host_windows.obj")).text == (
+        "a COFF object (Windows) with 2 images of device code"
+    )
+
+
+def test_a_cut_object_of_windows_is_refused_with_its_place(folder: Path) -> None:
+    data = (folder / "host_windows.obj").read_bytes()
+    with pytest.raises(CubinError) as caught:
+        host_names(BytesSource(data[:4000], "cut.obj"), "coff")
+    assert (caught.value.file, caught.value.offset) == ("cut.obj", 8)
+    for end in range(0, len(data), 97):
+        damaged = data[:end] + b"\xff" * 40 + data[end + 40 :]
+        with contextlib.suppress(CubinError):
+            host_names(BytesSource(damaged, "damaged.obj"), "coff")
+
+
+def test_names_in_a_library_of_windows_stand_in_its_data(
+    capsys: pytest.CaptureFixture[str], folder: Path, tmp_path: Path
+) -> None:
+    (image, _) = cubinspec.images(str(folder / "host.o"))
+    step = image.provenance[-2]
+    code = (folder / "host.o").read_bytes()[step.offset : step.offset + step.size]
+    library = tmp_path / "library.dll"
+    library.write_bytes(pe_host(code, b"\0_Z8launchedPi\0my idle\0counters\0"))
+    found = record(capsys, library)
+    assert not found["is_object"]
+    registered = {item["name"] for item in found["names"] if item["registered"]}
+    assert registered == {"_Z8launchedPi", "idle"}
+
+
+def test_code_in_the_data_of_a_library_does_not_count_as_its_texts(tmp_path: Path) -> None:
+    """Bare images name their kernels themselves (`curand64_10.dll` has some in `.data`)."""
+    library = pe_host(b"", b"\0kernel\0other\0")
+    start = library.index(b"\0kernel\0")
+    names = {"kernel", "other"}
+    assert texts_among(BytesSource(library, "a.dll"), names, "pe") == names
+    images = [(start, start + 8)]
+    assert texts_among(BytesSource(library, "a.dll"), names, "pe", images) == {"other"}
+
+
+def test_members_of_a_windows_library_have_their_names(folder: Path) -> None:
+    data = (folder / "host_windows.obj").read_bytes()
+    names = b"a_long_folder\\host_windows.obj\0another\0"
+    head = "{:16}{:12}{:6}{:6}{:8}{:<10}`\n"
+    library = b"!<arch>\n" + head.format("//", 0, 0, 0, 0, len(names)).encode() + names
+    library += bytes(len(names) & 1) + head.format("/0", 0, 0, 0, 0, len(data)).encode() + data
+    (image, *_) = cubinspec.images(library, name="x.lib")
+    assert image.provenance[1].name == "a_long_folder\\host_windows.obj"
 
 
 def test_a_file_without_device_code_is_an_error(

@@ -31,11 +31,13 @@ class _Host:
     Attributes:
         defined: names of device code.
         said: those of the names that stand in its data.
+        images: start and end of the device code in it.
     """
 
     def __init__(self, steps: tuple[Step, ...], names: HostNames) -> None:
         self.steps = steps
         self.names = names
+        self.images: set[tuple[int, int]] = set()
         self.defined: dict[str, DeviceName] = {}
         self.said: set[str] = set()
 
@@ -43,20 +45,24 @@ class _Host:
 def run(arguments: Arguments) -> int:
     """Print a table per host file, or the JSON list."""
     from cubinspec.containers.arena import Arena
-    from cubinspec.containers.host_names import host_names, texts_among
+    from cubinspec.containers.host_names import KINDS, host_names, texts_among
 
     hosts: dict[tuple[Step, ...], _Host] = {}
     arena = Arena()
 
     def meet(steps: tuple[Step, ...], source: Source, kind: str) -> None:
-        if kind == "elf":
-            hosts[steps] = _Host(steps, host_names(source))
+        if kind in KINDS:
+            hosts[steps] = _Host(steps, host_names(source, kind))
 
     def visit(image: Image) -> None:
         from cubinspec.report.host import add_names
 
         host = _around(hosts, image)
-        if host is None or image.kind != "cubin":
+        if host is None:
+            return
+        for part in image.provenance[len(host.steps) :][:1]:
+            host.images.add((part.offset, part.offset + part.size))
+        if image.kind != "cubin":
             return
         with image.cubin(arena) as cubin:
             add_names(cubin, host.defined)
@@ -64,7 +70,7 @@ def run(arguments: Arguments) -> int:
     def search(steps: tuple[Step, ...], source: Source, kind: str) -> None:
         host = hosts.get(steps)
         if host is not None and not host.names.is_object and host.defined:
-            host.said = texts_among(source, host.defined)
+            host.said = texts_among(source, host.defined, kind, host.images)
 
     files = arguments.files()
     status = for_each_image(files, visit, visit=meet, expected="host file with device code")

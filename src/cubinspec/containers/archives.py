@@ -261,8 +261,10 @@ def _ar(archive: Source) -> Iterator[Member]:
         elif label.startswith("/") and _is_number(label[1:]):  # GNU: an offset in the name table
             begin = int(label[1:])
             last = begin + MAX_MEMBER_NAME + 2
-            stop = names.find(b"\n", begin, last)
-            label = names[begin : stop if stop >= 0 else last].decode("utf-8", "replace")
+            # Windows ends a name with NUL, GNU with a slash and a new line.
+            label = (
+                names[begin:last].partition(b"\n")[0].partition(b"\0")[0].decode("utf-8", "replace")
+            )
         label = label.removesuffix("/")
         if leaves_archive(label):
             yield label, _escape_fault(archive, label)

@@ -7,13 +7,19 @@ their code (``__nv_module_id``). The names are separated by NUL, and ``*`` in a 
 text.
 
 Start-up code registers each name with the CUDA runtime. In an object the relocations around the
-call tell the name; in a linked file its text stands somewhere in the data.
+call tell the name; in a linked file its text stands somewhere in the data. Objects of Windows have
+the same sections and calls (``cudadevrt.lib`` of CUDA 12.9), libraries of Windows the same texts
+(``curand64_10.dll`` of CUDA 13.5).
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
+from cubinspec.containers.coff_host import CoffFrame
 from cubinspec.containers.elf_host import ElfFrame
-from cubinspec.containers.wrappers import MODULE_SECTION
+from cubinspec.containers.pe_host import PeFrame
+from cubinspec.containers.wrappers import FINAL_SECTION, INPUT_SECTION, MODULE_SECTION
 from cubinspec.limits import SEARCH_CHUNK_BYTES
 from cubinspec.values import FrozenValue
 from cubinspec_generated.codes import (
@@ -42,6 +48,8 @@ _MAX_RELOCATIONS = 1 << 20
 #: Bytes from the place of a relative address to the end of its instruction.
 _RELATIVE = frozenset((R_X86_64_PC32, R_X86_64_PLT32))
 _RELATIVE_BYTES = 4
+#: Names of texts in objects of Windows begin so; a constant variable may stand beside them.
+_TEXT_SYMBOL = "??_C@"
 #: Longest name of device code; templates make long ones.
 _MAX_NAME = 1 << 16
 
@@ -99,30 +107,74 @@ class HostNames(FrozenValue):
         return [use.pattern for use in self.uses if (use.kind, use.linkage) == (kind, linkage)]
 
 
-def host_names(source: Source) -> HostNames:
-    """The names in a host ELF file.
+#: Kinds of files that say names.
+KINDS = frozenset(("elf", "coff", "pe"))
+
+
+def host_names(source: Source, kind: str = "elf") -> HostNames:
+    """The names in a host file.
+
+    Args:
+        kind: ``elf``, ``coff`` (an object of Windows) or ``pe``.
 
     Raises:
-        CubinError: it is no ELF file, or its headers are broken.
+        CubinError: it is not of this kind, or its headers are broken.
     """
+    if kind == "coff":
+        coff = CoffFrame(source)
+        module, uses = _said(source, ((s.name, s.offset, s.size) for s in coff.sections))
+        return HostNames(module, uses, dict(_registered_in_coff(source, coff)), True)
+    if kind == "pe":
+        pe = PeFrame(source)
+        module, uses = _said(source, ((name, at, size) for name, _, at, size in pe.sections))
+        return HostNames(module, uses, {}, False)
     frame = ElfFrame(source)
+    parts = (
+        (frame.name(index), frame.base + offset, size)
+        for index, (_, sh_type, _, _, offset, size, *_) in enumerate(frame.sections)
+        if sh_type != SHT_NOBITS
+    )
+    module, uses = _said(source, parts)
+    is_object = frame.e_type == ET_REL
+    registered = dict(_registered(source, frame)) if is_object else {}
+    return HostNames(module, uses, registered, is_object)
+
+
+def _said(source: Source, sections: Iterable[tuple[str, int, int]]) -> tuple[str | None, list[Use]]:
+    """What sections with names say: the module, and what host code uses.
+
+    Args:
+        sections: name, offset and size of each.
+    """
     module = None
     uses: list[Use] = []
-    for index, header in enumerate(frame.sections):
-        name = frame.name(index)
-        _, sh_type, _, _, offset, size, *_ = header
+    for name, offset, size in sections:
         if (name != MODULE_SECTION and name not in HOST_USES) or size > _MAX_NAMES:
             continue
-        if sh_type == SHT_NOBITS:
-            continue
-        data = source.read(frame.base + offset, size)
+        data = source.read(offset, size)
         if name == MODULE_SECTION:
             module = _text(data.partition(b"\0")[0])
         else:
             uses += [Use(*HOST_USES[name], _text(text)) for text in data.split(b"\0") if text]
-    is_object = frame.e_type == ET_REL
-    registered = dict(_registered(source, frame)) if is_object else {}
-    return HostNames(module, uses, registered, is_object)
+    return module, uses
+
+
+def _registered_in_coff(source: Source, frame: CoffFrame) -> Iterator[tuple[str, str]]:
+    """The same as :func:`_registered` of an object of Windows."""
+    for section in frame.sections:
+        if not section.is_code:
+            continue
+        last = None
+        rows = sorted(frame.references(section, _MAX_RELOCATIONS), key=lambda row: row[0])
+        for place, symbol in rows:
+            target = frame.section_of(symbol)
+            if target is None:
+                what = REGISTRATIONS.get(frame.name_of(symbol))
+                if what is not None and last is not None:
+                    yield _text_at(source, last), what
+                last = None
+            elif target.is_read_only_data and frame.name_of(symbol).startswith(_TEXT_SYMBOL):
+                last = frame.target_of(section, place, symbol)
 
 
 def _registered(source: Source, frame: ElfFrame) -> Iterator[tuple[str, str]]:
@@ -154,30 +206,62 @@ def _text_at(source: Source, offset: int) -> str:
     return _text(source.read(offset, _MAX_NAME).partition(b"\0")[0])
 
 
-def texts_among(source: Source, names: Collection[str]) -> set[str]:
-    """Those of the names that stand in data that a host ELF file loads.
+def texts_among(
+    source: Source,
+    names: Collection[str],
+    kind: str = "elf",
+    images: Iterable[tuple[int, int]] = (),
+) -> set[str]:
+    """Those of the names that stand in data that a host file loads.
 
     A linker keeps a text that another one ends in only there, so the end of a text counts, too.
 
+    Args:
+        kind: as for :func:`host_names`.
+        images: start and end of device code, which names itself.
+
     Raises:
-        CubinError: it is no ELF file, or its headers are broken.
+        CubinError: it is not of this kind, or its headers are broken.
     """
-    frame = ElfFrame(source)
     wanted = {name.encode("utf-8", "surrogateescape") for name in names}
     found: set[bytes] = set()
+    code = sorted(images)
+    for start, end in _data_of(source, kind):
+        for begin, stop in _without(start, end, code):
+            for at in range(begin, stop, SEARCH_CHUNK_BYTES):
+                data = source.read(at, min(SEARCH_CHUNK_BYTES + _MAX_NAME, stop - at))
+                found |= wanted.intersection(data.split(b"\0"))
+                found |= {name for name in wanted - found if name + b"\0" in data}
+    return {_text(text) for text in found}
+
+
+def _data_of(source: Source, kind: str) -> Iterator[tuple[int, int]]:
+    """Start and end of the sections in which the data of a host program is."""
+    if kind == "pe":
+        pe = PeFrame(source)
+        for name, _, offset, size in pe.sections:
+            if name not in pe.code and not name.startswith((FINAL_SECTION, INPUT_SECTION)):
+                yield offset, offset + size
+        return
+    frame = ElfFrame(source)
     for index, (_, sh_type, flags, _, offset, size, *_) in enumerate(frame.sections):
         if sh_type != SHT_PROGBITS or not flags & SHF_ALLOC or flags & SHF_EXECINSTR:
             continue
         name = frame.name(index)
-        if "fatbin" in name.lower() or name in HOST_USES:
-            continue
-        for at in range(0, size, SEARCH_CHUNK_BYTES):
-            data = source.read(
-                frame.base + offset + at, min(SEARCH_CHUNK_BYTES + _MAX_NAME, size - at)
-            )
-            found |= wanted.intersection(data.split(b"\0"))
-            found |= {name for name in wanted - found if name + b"\0" in data}
-    return {_text(text) for text in found}
+        if "fatbin" not in name.lower() and name not in HOST_USES:
+            yield frame.base + offset, frame.base + offset + size
+
+
+def _without(start: int, end: int, parts: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """What is left of a run of bytes when parts are taken out; the parts are in order."""
+    for first, last in parts[bisect_left(parts, (start, start)) :]:
+        if first >= end:
+            break
+        if start < first:
+            yield start, first
+        start = max(start, last)
+    if start < end:
+        yield start, end
 
 
 def _text(data: bytes) -> str:

@@ -92,7 +92,7 @@ def _identify(source: Source) -> Identity:
         return _fatbin(source)
     if kind == "cubin":
         return _cubin(source)
-    if kind in ("elf", "pe", "macho"):
+    if kind in ("elf", "pe", "coff", "macho"):
         return _host(source, kind)
     if kind in ARCHIVES:
         return _archive(source, kind)
@@ -138,6 +138,8 @@ def _host(source: Source, kind: str) -> Identity:
     code = f"with {_images(count)} of device code" if count else "without device code"
     if kind == "pe":
         text = "a PE file (Windows executable or DLL)"
+    elif kind == "coff":
+        text = "a COFF object (Windows)"
     elif kind == "macho":
         text = "a Mach-O file (macOS)"
     else:

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 #: Machine, number of sections, time, symbol table, number of symbols, size of the optional header,
 #: characteristics.
 _HEADER = Struct("<HHIIIHH")
-#: Name, size in memory, address, size in the file, offset; the rest is of no use here.
-_SECTION = Struct("<8sIIII16x")
+#: Name, size in memory, address, size in the file, offset, characteristics.
+_SECTION = Struct("<8sIIII12xI")
+_EXECUTABLE = 0x20000000  # not a spec number: IMAGE_SCN_MEM_EXECUTE of PE
 _PE32, _PE32_PLUS = 0x10B, 0x20B
 
 
@@ -57,10 +58,14 @@ class PeFrame:
             at + 4 + _HEADER.size + size, count * _SECTION.size, "section_headers"
         )
         #: Name, address relative to ``image_base``, offset and size in the file.
-        self.sections: list[tuple[str, int, int, int]] = [
-            (name.rstrip(b"\0").decode("utf-8", "replace"), address, offset, min(stored, memory))
-            for name, memory, address, stored, offset in _SECTION.iter_unpack(table)
-        ]
+        self.sections: list[tuple[str, int, int, int]] = []
+        #: Names of sections with instructions.
+        self.code: set[str] = set()
+        for raw, memory, address, stored, offset, flags in _SECTION.iter_unpack(table):
+            name = raw.rstrip(b"\0").decode("utf-8", "replace")
+            self.sections.append((name, address, offset, min(stored, memory)))
+            if flags & _EXECUTABLE:
+                self.code.add(name)
 
     def regions(self) -> list[tuple[int, int, str]]:
         """Start, end and name of the sections with bytes, in file order."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cubinspec.containers.coff_host import is_coff_object
 from cubinspec.containers.elf_host import ELF_MAGIC, is_cubin_header
 from cubinspec.containers.fatbin import MAGIC_BYTES
 from cubinspec_generated.codes import FATBIN_WRAPPER_MAGIC
@@ -12,7 +13,7 @@ SNIFF_BYTES = 1024
 ARCHIVES = frozenset(("zip", "tar", "ar"))
 COMPRESSED = frozenset(("gzip", "bzip2", "xz", "zstd"))
 #: Kinds in which device code can lie anywhere.
-HOSTS = frozenset(("elf", "pe", "macho", "wrapper", "data"))
+HOSTS = frozenset(("elf", "pe", "coff", "macho", "wrapper", "data"))
 
 #: Letters of targets. What PTX says becomes a part of file names.
 _TARGET_LETTERS = frozenset("0123456789af")
@@ -42,8 +43,8 @@ def sniff(head: bytes) -> str:
     """The kind of a file whose first ``SNIFF_BYTES`` (or all, if fewer) are ``head``.
 
     ``empty``, ``cubin``, ``elf``, ``fatbin``, ``wrapper``, ``ptx``, ``bitcode``, ``pe``,
-    ``macho``, ``zip``, ``ar``, ``thin-ar``, ``tar``, ``gzip``, ``bzip2``, ``xz``, ``zstd``,
-    ``text`` or ``data``.
+    ``coff``, ``macho``, ``zip``, ``ar``, ``thin-ar``, ``tar``, ``gzip``, ``bzip2``, ``xz``,
+    ``zstd``, ``text`` or ``data``.
     """
     if not head:
         return "empty"
@@ -59,6 +60,8 @@ def sniff(head: bytes) -> str:
         return "bzip2"
     if is_tar_header(head):
         return "tar"
+    if is_coff_object(head):
+        return "coff"
     if b"\0" in head.rstrip(b"\0"):
         return "data"
     return "ptx" if is_ptx(head) else "text" if _is_text(head) else "data"

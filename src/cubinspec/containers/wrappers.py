@@ -6,13 +6,15 @@ of a device link. It holds an address: in an object file that of a relocation, i
 place or in the addend of a dynamic relocation (position-independent code of some linkers).
 
 Source of fact: ``ksy/fatbin.ksy``; places and relocations as seen in objects of nvcc 13.0, in
-programs linked with GNU ld, in libcusparse 12.5, libnccl 2.27 and nvjpeg 12.4 for Windows.
+programs linked with GNU ld, in libcusparse 12.5, libnccl 2.27, and, for Windows, nvjpeg 12.4 and
+cudadevrt 12.9.
 """
 
 from __future__ import annotations
 
 from struct import Struct
 
+from cubinspec.containers.coff_host import CoffFrame
 from cubinspec.containers.elf_host import ElfFrame
 from cubinspec.containers.fatbin import CONTAINER
 from cubinspec.containers.pe_host import PeFrame
@@ -107,6 +109,8 @@ class Host:
                 self._read_elf(source)
             elif kind == "pe":
                 self._read_pe(source)
+            elif kind == "coff":
+                self._read_coff(source)
         except SpentError:
             raise
         except CubinError:
@@ -167,10 +171,15 @@ class Host:
             name = frame.name(index)
             if name == SECTION:
                 self._search_section(source, frame, index)
-            elif name == MODULE_SECTION and size <= _MAX_MODULE:
-                modules = [text for text in source.read(offset, size).split(b"\0") if text]
-                if len(modules) == 1:
-                    self.module = modules[0].decode("utf-8", "replace")
+            elif name == MODULE_SECTION:
+                self._name_module(source, offset, size)
+
+    def _name_module(self, source: Source, offset: int, size: int) -> None:
+        if size > _MAX_MODULE:
+            return
+        modules = [text for text in source.read(offset, size).split(b"\0") if text]
+        if len(modules) == 1:
+            self.module = modules[0].decode("utf-8", "replace")
 
     def _search_segments(self, source: Source, frame: ElfFrame) -> None:
         for kind, flags, offset, address, size in frame.segments:
@@ -200,6 +209,19 @@ class Host:
             for wrapper in found:
                 wrapper.container = frame.offset_of(wrapper.address)
             self.wrappers += found
+
+    def _read_coff(self, source: Source) -> None:
+        frame = CoffFrame(source)
+        self.regions = frame.regions()
+        for section in frame.sections:
+            if section.name == MODULE_SECTION:
+                self._name_module(source, section.offset, section.size)
+            elif section.name == SECTION:
+                found = _records(source, section.offset, section.size, _ADDRESS)
+                places = frame.relocated(section, MAX_WRAPPERS)
+                for wrapper in found:
+                    wrapper.container = places.get(wrapper.offset - section.offset + _ADDRESS)
+                self.wrappers += found
 
 
 def _tables(frame: ElfFrame) -> list[tuple[int, int]]:
