@@ -88,7 +88,8 @@ def move_lines(data: bytes, moved: Callable[[int], Moved | None]) -> Kept:
 def with_heads(data: bytes, mercury: bytes) -> bytes:
     """The table of the SASS half with the heads of units as the Mercury half has them (rule D3).
 
-    They can differ in the bytes between the list of files and the first sequence.
+    A head says where in `.debug_str` the names of inlined functions begin, and only the Mercury
+    half has relocations for it.
     """
     units, twins = units_of(data), units_of(mercury)
     if not units or not twins or len(units) != len(twins):

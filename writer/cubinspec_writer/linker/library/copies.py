@@ -19,7 +19,7 @@ Edges = dict[Symbol, list[Symbol]]
 
 
 def reference_graph(objects: list[InputObject]) -> tuple[Edges, list[Symbol]]:
-    """Function-to-function edges, and the functions whose address lies in data."""
+    """Function-to-function edges, and the functions whose address the call graphs list as taken."""
     edges: Edges = {}
     roots: list[Symbol] = []
     signatures: dict[Symbol, str] = {}
@@ -44,7 +44,7 @@ def reference_graph(objects: list[InputObject]) -> tuple[Edges, list[Symbol]]:
             edges.setdefault(alias, []).append(function)
             edges.setdefault(function, []).append(alias)
         _add_calls(obj, edges)
-        roots += _add_references(obj, edges)
+        _add_references(obj, edges)
     return edges, roots
 
 
@@ -61,8 +61,8 @@ def _add_calls(obj: InputObject, edges: Edges) -> None:
                 targets.append(target)
 
 
-def _add_references(obj: InputObject, edges: Edges) -> list[Symbol]:
-    """Add what relocations of one input name; returns the functions that data names.
+def _add_references(obj: InputObject, edges: Edges) -> None:
+    """Add the functions that relocations of code, and of its constants, name.
 
     Code that only takes an address keeps the function, but not what that one calls (rule L2).
     """
@@ -71,23 +71,19 @@ def _add_references(obj: InputObject, edges: Edges) -> list[Symbol]:
     only_named = {
         (function_at(obj, a), b) for a, b in obj.callgraph.references if (a, b) not in calls
     }
-    in_data: list[Symbol] = []
     for relocs in obj.relocs:
         section = obj.sections[relocs.target]
         if not section.flags & SHF_ALLOC:
             continue
-        named = [index for _, _, index, _ in relocs.rows if index in functions]
-        if not named:
-            continue
         is_code = section.flags & SHF_EXECINSTR
         source = owner.get(relocs.target if is_code else section.info)
-        if source is not None:
-            if only_named:
-                named = [index for index in named if (source, index) not in only_named]
+        if source is None:
+            continue  # Data keeps only what the call graph lists (rule L1).
+        named = [index for _, _, index, _ in relocs.rows if index in functions]
+        if only_named:
+            named = [index for index in named if (source, index) not in only_named]
+        if named:
             edges.setdefault(source, []).extend([functions[index] for index in named])
-        elif not is_code:
-            in_data += [functions[index] for index in named if takes_address(obj, index)]
-    return in_data
 
 
 def function_at(obj: InputObject, index: int) -> Symbol | None:

@@ -1,9 +1,10 @@
 """Decides which functions are in the output.
 
-A device function stays when an entry reaches it over call-graph edges, matching indirect calls and
-relocations, or when a global's initialiser names it (rule L1). Data is never dropped. Dead
-functions are gone before anything is merged: they leave no symbol, section or string. With `-r`,
-`-g` and `--preserve-relocs` everything stays (rule L4).
+A device function stays when a kernel reaches it over call-graph edges, matching indirect calls and
+relocations, or when a call graph lists its address as taken, as it does for what data names (rule
+L1). Data is never dropped. Functions that do not stay are removed before anything is merged: they
+leave no symbol, section or string. With `-r`, `-g` and `--preserve-relocs` everything stays (rule
+L4).
 """
 
 from __future__ import annotations
@@ -52,8 +53,8 @@ def run(job: Job, objects: list[InputObject], reach: Reach) -> None:
         if function not in live:
             live.add(function)
             work += edges.get(function, ())
-    # What only data names stays, and names that the driver supplies to it, but nothing else that it
-    # calls in turn.
+    # A function whose address is taken stays, and so do the names that it takes from the driver.
+    # The other functions that it calls do not.
     live.update(held)
     live.update(t for f in held for t in edges.get(f, ()) if not t.is_defined)
     for function in functions:

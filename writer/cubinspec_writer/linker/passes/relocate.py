@@ -108,7 +108,7 @@ READS = (
     "section.name section.owner section.sh_type sections.unowned shared.dynamic_start "
     "shared.instances shared.unreached symbol.bind symbol.definition symbol.internal symbol.kind "
     "symbol.live symbol.name symbol.other symbol.section symbol.size symbol.value "
-    "symbols.functions unified.mismatch unified.rows unified.stubs"
+    "symbols.functions unified.mismatch"
 )
 WRITES = "relocations.applied section.content section.emitted section.relocs"
 FREEZES = "relocations.applied"
@@ -130,7 +130,7 @@ def run(
     _drop_aliases(symbols, relocations)
     values = _Values(job, objects, shared, handles)
     final = not job.options.relocatable
-    divider = _Divider(job, sections, shared, handles, unified, graph, values)
+    divider = _Divider(job, sections, shared, handles, graph, values)
     for section in relocations.sections.values():
         if not section.relocs:
             continue
@@ -182,7 +182,6 @@ class _Divider:
         "shared",
         "slots",
         "stays",
-        "unified",
         "values",
     )
 
@@ -192,7 +191,6 @@ class _Divider:
         sections: Sections,
         shared: SharedMemory,
         handles: Handles,
-        unified: Unified,
         graph: Graph,
         values: _Values,
     ) -> None:
@@ -200,7 +198,6 @@ class _Divider:
         self.job = job
         self.sections = sections
         self.shared = shared
-        self.unified = unified
         self.graph = graph
         self.values = values
         self.retype = columns.RETYPE if final and job.index is None else {}
@@ -246,7 +243,7 @@ class _Divider:
         staying = _STAYING if self.job.family.capsule else _STAYING_BELOW
         if symbol.kind == STT_FUNC and symbol.is_defined:
             return staying["function"]
-        kind = _kind_here(self.job, self.sections, self.shared, self.unified, symbol)
+        kind = _kind_here(self.job, self.sections, self.shared, symbol)
         if kind == "constant" and _is_deleted(symbol):
             return ()
         return range(1 << 32) if kind == _DRIVERS else staying.get(kind, ())
@@ -382,23 +379,17 @@ def _section_kind(section: OutSection | None) -> str:
     return "constant"
 
 
-def _has_table(job: Job, sections: Sections, symbol: Symbol) -> bool:
+def _has_table(sections: Sections, symbol: Symbol) -> bool:
     """Whether the output has the unified table of which a name stands for a part (rule U8)."""
     rows = UFT_ENTRY if symbol.name.startswith("__UFT") else UDT_ENTRY
-    is_named = job.index is not None or job.options.relocatable
-    return is_named and sections.find(rows) is not None
+    return sections.find(rows) is not None
 
 
-def _kind_here(
-    job: Job, sections: Sections, shared: SharedMemory, unified: Unified, symbol: Symbol
-) -> str:
+def _kind_here(job: Job, sections: Sections, shared: SharedMemory, symbol: Symbol) -> str:
+    """The kind of place that a symbol names in this link."""
     if symbol.space == STO_CUDA_RESERVED_SHARED and job.family.keeps_symbols:
         return _DRIVERS
-    if (
-        (unified.rows or unified.stubs)
-        and is_table_placeholder(symbol)
-        and _has_table(job, sections, symbol)
-    ):
+    if is_table_placeholder(symbol) and _has_table(sections, symbol):
         return _DRIVERS
     if symbol in shared.instances:
         return _DRIVERS
