@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 import cubinspec_writer.linker
-from cubinspec_writer.linker.pipeline import PASSES, Pass
+from cubinspec_generated.codes import SHT_CUDA_INFO
+from cubinspec_writer.linker.pipeline import PASSES, Pass, _has_mercury, _orders_lines
 from cubinspec_writer.linker.state import LinkState
-from tests.link.watch import PARTS, ROWS, PassError, Watch, declared
+from tests.link.watch import CONTENTS, PARTS, ROWS, PassError, Watch, declared
 from tools.linkcases import stored
 from tools.linkcases.__main__ import run_stored
 from tools.linkcases.compare import link
@@ -140,7 +141,7 @@ def test_no_pass_imports_another_one() -> None:
 def test_declarations_name_fields_and_fit_together() -> None:
     fields = {
         f"{prefix}.{name}" for cls, prefix in {**PARTS, **ROWS}.items() for name in cls.__slots__
-    }
+    }.union(CONTENTS.values())
     frozen: dict[str, str] = {}
     for module in MODULES:
         reads, writes, freezes = (declared(module, n) for n in ("READS", "WRITES", "FREEZES"))
@@ -154,6 +155,13 @@ def test_declarations_name_fields_and_fit_together() -> None:
         frozen |= dict.fromkeys(freezes, module)
     written = {name for module in MODULES for name in declared(module, "WRITES")}
     assert {name for name in written if not name.startswith("mercury.")} == frozen.keys()
+
+
+def test_behind_relocate_only_the_finalizer_changes_code_and_data() -> None:
+    later = MODULES[MODULES.index("passes.relocate") + 1 :]
+    changing = [module for module in later if "section.content" in declared(module, "WRITES")]
+    assert changing == ["finalizer.lines", "finalizer.join"]
+    assert [p.when for p in PASSES if p.module in changing] == [_orders_lines, _has_mercury]
 
 
 @pytest.mark.parametrize("arch", ["90", "100"])
@@ -210,6 +218,12 @@ def _change_code(state: LinkState) -> None:
             content[0] ^= 1
 
 
+def _change_attributes(state: LinkState) -> None:
+    for section in _of(state.sections, "made"):
+        if _of(section, "sh_type") == SHT_CUDA_INFO:
+            object.__setattr__(section, "content", b"")
+
+
 def _read_numbers(state: LinkState) -> None:
     assert state.symbols.numbered is not None
 
@@ -226,6 +240,7 @@ _FAULTS: dict[str, tuple[str, Callable[[LinkState], None], str]] = {
     "into a frozen list of an input": ("passes.merge", _bind, "writes object.bound"),
     "into a list of a frozen dict": ("passes.close", _grow_members, "writes sections.members"),
     "into bytes": ("passes.number", _change_code, "writes section.content"),
+    "into attributes": ("passes.notes", _change_attributes, "writes content.attributes"),
     "reads too early": ("passes.merge", _read_numbers, "reads symbols.numbered"),
     "reads a number too early": ("passes.relocate", _read_index, "reads symbol.index"),
 }
@@ -237,7 +252,7 @@ _FAULTS: dict[str, tuple[str, Callable[[LinkState], None], str]] = {
         (fault, is_declared)
         for fault in _FAULTS
         for is_declared in (False, True)
-        # Nothing freezes the contents of sections before the last pass.
+        # The last pass freezes code, as the finalizer changes it.
         if not (is_declared and fault == "into bytes")
     ],
 )

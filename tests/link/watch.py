@@ -14,6 +14,13 @@ from typing import Any
 
 import pytest
 
+from cubinspec_generated.codes import (
+    SHT_CUDA_COMPAT_INFO,
+    SHT_CUDA_INFO,
+    SHT_CUDA_UDT_ENTRY,
+    SHT_CUDA_UFT_ENTRY,
+    SHT_NOTE,
+)
 from cubinspec_writer.linker import graph, model, pipeline, program, state
 
 #: What is watched -> the name of its fields in declarations.
@@ -35,6 +42,15 @@ ROWS = {
     model.OutSection: "section",
     model.UnifiedRow: "row",
     model.InputObject: "object",
+}
+#: Contents of sections that tables are, by type: each kind has a pass that writes it last. All else
+#: is `section.content`.
+CONTENTS = {
+    SHT_CUDA_INFO: "content.attributes",
+    SHT_CUDA_UFT_ENTRY: "content.identifiers",
+    SHT_CUDA_UDT_ENTRY: "content.identifiers",
+    SHT_NOTE: "content.notes",
+    SHT_CUDA_COMPAT_INFO: "content.compat",
 }
 #: Of inputs, what passes fill; all else is given.
 _FILLED = {"bound", "called", "placed", "repeats"}
@@ -67,6 +83,13 @@ def frozen_copy(value: Any) -> Any:
     if isinstance(value, bytes | bytearray):
         return bytes(value)
     return None
+
+
+def _narrowed(item: Any, field: str) -> str:
+    """The field, with contents told apart by the type of their section."""
+    if field != "section.content":
+        return field
+    return CONTENTS.get(object.__getattribute__(item, "sh_type"), field)
 
 
 class Watch:
@@ -117,6 +140,7 @@ class Watch:
         """A pass reads a field."""
         if self.now is None or id(item) in self._fresh:
             return
+        field = _narrowed(item, field)
         if self._is_twin(item):
             field = "mercury." + field
         self.reads[self.now].add(field)
@@ -132,6 +156,7 @@ class Watch:
         """A pass, or what comes behind the passes, writes a field."""
         if id(item) in self._making:
             return
+        field = _narrowed(item, field)
         if self.now is None:
             if self.refuses and field not in _WRITERS and id(item) in self._owner:
                 raise PassError(f"{field} is written after all passes")

@@ -3,9 +3,13 @@
 A pass is one module with one public function, `run`. Its parameters name the parts of the state
 that it takes; it cannot reach any other. Beside it the module says what of these parts it reads,
 what it writes, and what nothing may change after it (`READS`, `WRITES`, `FREEZES`); a test runs all
-links with parts that refuse everything else. A link of sm_75 to sm_90 runs the
-passes once. From sm_100 on they run for the Mercury half and then for the SASS half (rule F1),
-which `write.both_halves` joins.
+links with parts that refuse everything else. Contents of sections are told apart there: those of
+tables that one pass writes (`content.attributes`, `content.notes` and so on) are frozen by that
+pass. All others (`section.content`) are final behind `passes.relocate` where there is one half; in
+the SASS half of two, the passes of `finalizer` change code, constants and debug tables after it.
+
+A link of sm_75 to sm_90 runs the passes once. From sm_100 on they run for the Mercury half and then
+for the SASS half (rule F1), which `write.both_halves` joins.
 """
 
 from __future__ import annotations
@@ -155,7 +159,11 @@ PASSES = (
     Pass("passes.notes", "it depends on nothing before, and nothing on it", _has_notes),
     Pass("passes.compat", "it depends on what is linked only", _has_compat),
     Pass("passes.limits", "limits are in the attributes of kernels", _has_limits),
-    Pass("finalizer.join", "both halves are linked", _has_mercury),
+    Pass(
+        "finalizer.join",
+        "both halves are linked; it alone changes code behind `relocate`",
+        _has_mercury,
+    ),
 )
 
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 _FORMATS = {1: EIFMT_BVAL, 2: EIFMT_HVAL}
 
 READS = "object.bound sections.fixed symbol.definition symbol.live"
-WRITES = "section.content"
-FREEZES = ""
+WRITES = "content.compat"
+FREEZES = "content.compat"
 
 
 def run(job: Job, objects: list[InputObject], sections: Sections) -> None:

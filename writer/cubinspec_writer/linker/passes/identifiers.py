@@ -13,8 +13,8 @@ READS = (
     "row.flags row.identifier row.offset row.symbol sections.unowned symbol.index symbol.value "
     "unified.rows unified.stubs"
 )
-WRITES = "section.content section.info_value"
-FREEZES = "section.info_value"
+WRITES = "content.identifiers section.info_value"
+FREEZES = "content.identifiers section.info_value"
 
 
 def run(sections: Sections, unified: Unified) -> None:

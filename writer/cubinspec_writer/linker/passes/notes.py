@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.state import Job, Sections
 
 READS = "sections.fixed sections.unowned"
-WRITES = "section.content section.info_section"
-FREEZES = ""
+WRITES = "content.notes section.info_section"
+FREEZES = "content.notes"
 
 
 def run(job: Job, objects: list[InputObject], sections: Sections) -> None:

@@ -40,9 +40,9 @@ _ROWS = (SHT_CUDA_UFT_ENTRY, SHT_CUDA_UDT_ENTRY)
 _MAYBE_EMPTY = MAYBE_EMPTY | {SHT_CUDA_SHARED}
 
 READS = (
-    "debug.emptied handles.kernels names.entries section.content section.emitted section.flags "
-    "section.has_symbol section.is_nobits section.name section.nobits_size section.owner "
-    "section.reserved section.sh_type sections.fixed sections.made sections.members "
+    "content.notes debug.emptied handles.kernels names.entries section.content section.emitted "
+    "section.flags section.has_symbol section.is_nobits section.name section.nobits_size "
+    "section.owner section.reserved section.sh_type sections.fixed sections.made sections.members "
     "shared.unreached symbol.definition symbol.internal symbol.live symbol.name symbol.other "
     "symbol.section symbols.functions symbols.globals unified.rows"
 )

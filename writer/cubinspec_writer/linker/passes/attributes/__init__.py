@@ -64,10 +64,13 @@ READS = (
     "symbol.name symbol.other symbol.section symbols.functions unified.stubs"
 )
 WRITES = (
-    "attributes.register_limits attributes.stated section.barriers section.content section.emitted "
+    "attributes.register_limits attributes.stated content.attributes section.barriers "
+    "section.emitted section.records"
+)
+FREEZES = (
+    "attributes.register_limits attributes.stated content.attributes section.barriers "
     "section.records"
 )
-FREEZES = "attributes.register_limits attributes.stated section.barriers section.records"
 
 
 def run(

@@ -108,8 +108,8 @@ READS = (
     "symbol.kind symbol.live symbol.other symbol.replaced"
 )
 WRITES = (
-    "attributes.order constants.lost constants.mixed constants.tables debug.emptied debug.framed "
-    "names.entries names.loose names.reserved object.placed relocations.listings "
+    "attributes.order constants.lost constants.mixed constants.tables content.notes debug.emptied "
+    "debug.framed names.entries names.loose names.reserved object.placed relocations.listings "
     "relocations.num_merged relocations.resolved relocations.sections relocations.staged "
     "section.align section.content section.emitted section.info_section section.info_value "
     "section.nobits_size section.records section.relocs sections.by_type sections.made "
