@@ -245,7 +245,7 @@ class NewFile:
             return None
 
     def _begin(self, mode: int | None) -> None:
-        """Make the temporary file; its name is not that of the file, which may be the longest."""
+        """Make the temporary file, with a short name, as the file's may be as long as allowed."""
         how = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
         name = f".cubinspec-{os.urandom(_RANDOM_BYTES).hex()}.tmp"
         self._temporary = os.path.join(os.path.dirname(self._path), name)

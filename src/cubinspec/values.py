@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def listed(given: PathName | Iterable[PathName] | None) -> list[str]:
-    """Names or paths as a list; one by itself is one, not its letters."""
+    """Names or paths as a list; a single text is one name."""
     if given is None:
         return []
     import os

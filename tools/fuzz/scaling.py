@@ -28,7 +28,7 @@ MOST = 2.5
 _STEPS = (1, 2, 4)
 _NOP = bytes.fromhex("18790000000000000000000000c00f00")
 _EXIT = bytes.fromhex("4d790000000000000000800300ea0f00")
-#: What is there before the first thing: caches, tables, modules.
+#: Costs that do not depend on the number of things: caches, tables, modules.
 _BASE_BYTES = 1 << 20
 #: One line more or less says nothing about growth.
 _BASE_OUTPUT = 1 << 10

@@ -30,7 +30,8 @@ REPORTS: dict[str, Callable[[Cubin], Any]] = {
 #: Objects that the cubin owns. Any other single object is a reference to somewhere else and is
 #: asked for its name only, or the walk would go round in circles.
 _OWNED = frozenset(("header", "callgraph", "sections", "symbols", "mercury_symbols"))
-#: Not asked for: ways back to the whole file, and what is not a question.
+#: Attributes that are not visited: references back to the whole file, and methods that change
+#: something.
 _SKIPPED = frozenset(("cubin", "elf", "data", "strings", "open", "parse", "close", "tree"))
 #: Methods that take the index of a section.
 _BY_SECTION = (

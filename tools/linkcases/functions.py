@@ -38,7 +38,7 @@ def code_of(data: bytes, name: str) -> dict[str, bytes]:
 
 
 def differing(expected: bytes, actual: bytes) -> tuple[int, dict[str, str]]:
-    """How many functions nvlink's file has, and those that are not the same here -> how."""
+    """How many functions nvlink's file has, and how those differ that are not the same here."""
     theirs, ours = code_of(expected, "nvlink's file"), code_of(actual, "ours")
     found = dict.fromkeys(ours.keys() ^ theirs.keys(), MISSING)
     for name in theirs.keys() & ours.keys():

@@ -78,7 +78,7 @@ class UnifiedProgram:
         identifier = (pick.getrandbits(64), pick.getrandbits(64)) if pick.random() < share else None
         kind = pick.choice(("visible", "visible", "visible", "static", "weak"))
         if identifier is not None and pick.random() < 0.1:
-            identifier = (pick.randrange(4), pick.randrange(4))  # keys meet
+            identifier = (pick.randrange(4), pick.randrange(4))  # two identifiers have one key
         return _Name(name, pick.randrange(self.num_files), kind, identifier, words)
 
     # -- text --------------------------------------------------------------------------------------

@@ -116,7 +116,7 @@ def _link_rules(word: str) -> list[dict[str, Any]]:
     text = files(str(package)).joinpath("rules.yaml").read_text("utf-8")
     loader = getattr(
         yaml, "CSafeLoader", yaml.SafeLoader
-    )  # not every installation has the fast one
+    )  # some installations of PyYAML lack the loader in C
     return [
         _match(
             "link",

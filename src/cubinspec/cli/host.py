@@ -82,7 +82,7 @@ def run(arguments: Arguments) -> int:
                 for _ in images(file, visit=search):
                     pass
             except CubinError:
-                continue  # the first walk has said so
+                continue  # the first walk has reported it
     found = [host for host in hosts.values() if host.defined or host.names.registered]
     _show(arguments, found)
     return status or int(not found)

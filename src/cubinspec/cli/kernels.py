@@ -464,7 +464,7 @@ def rows_of(cubin: Cubin, every_function: bool, arch: str) -> list[Row]:
     functions = cubin.functions if every_function else cubin.kernels
     word = cubin.header.type_word
     rows = [_row(arch, word, function) for function in functions]
-    # only before the device link may more be open than what the file itself calls unknown
+    # before the device link, more stacks can be unknown than those that the file calls unknown
     is_open = cubin.header.is_relocatable and not cubin.knows_all_stacks()
     if is_open or None in [row[_STACK] for row in rows]:
         from cubinspec.report.stack import reasons_of

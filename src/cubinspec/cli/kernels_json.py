@@ -55,7 +55,7 @@ def _with_reasons(
 ) -> list[tuple[str, Function, dict[str, Any] | None]]:
     """Name and function, kernels first, with the reason why a stack is not known."""
     reasons: dict[int, dict[str, Any]] = {}
-    # only before the device link may more be open than what the file itself calls unknown
+    # before the device link, more stacks can be unknown than those that the file calls unknown
     is_open = cubin.header.is_relocatable and not cubin.knows_all_stacks()
     if is_open or None in [function.stack for function in functions]:
         from cubinspec.report.stack import reason_record, reasons_of

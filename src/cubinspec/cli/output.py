@@ -93,7 +93,7 @@ def drop(stream: TextIO) -> None:
 
 
 def forget_complaints() -> None:
-    """Begin a new command line: what an earlier one complained about is said again."""
+    """Begin a new command line, in which complaints of earlier ones are printed again."""
     _complaints.clear()
     _reported.clear()
 

@@ -84,7 +84,7 @@ class _Tally:
         self._progress = Progress("images")
 
     def step(self, rows: list[dict[str, Any]]) -> None:
-        """Show that a file was read; it may be the turn of another one to be written."""
+        """Show that a file was read; the rows of another one may be written first."""
         if rows:
             self._progress.step(rows[0]["file"], sum(row["record"] == "image" for row in rows))
 

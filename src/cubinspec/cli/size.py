@@ -120,7 +120,7 @@ def _print_view(
 
 
 def _sums(rows: list[tuple[str, int, int]]) -> tuple[int, int]:
-    """File bytes and bytes of some rows together."""
+    """The sums of file bytes and of bytes of some rows."""
     return sum(file_bytes for _, file_bytes, _ in rows), sum(size for _, _, size in rows)
 
 

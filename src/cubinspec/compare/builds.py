@@ -1,8 +1,8 @@
-"""Two files are compared: image by image, so that no more than two are in memory at a time.
+"""Compares two files image by image, so that at most two images are in memory.
 
-Which image of the old file belongs to which of the new one is known when the names of all their
-functions are. Images that stand alike in both files are nearly always such a pair; so each is read
-once, beside its likely counterpart, and compared with it there and then. The others are read again.
+Which images belong together is certain only when the names of all functions are known. Images at
+the same place in both files are nearly always such a pair, so each is read beside its likely
+counterpart and compared at once. The others are read a second time.
 """
 
 from __future__ import annotations
@@ -222,7 +222,7 @@ class _Work:
         return found, old, new
 
     def _choose(self) -> list[list[int]]:
-        """The images of both files that have to be read; those that both have are known."""
+        """The images of both files that have to be read, without those that both files have."""
         wanted: list[list[int]] = [[], []]
         for side, numbers, faults in zip(self._sides, wanted, self._faults, strict=True):
             try:
@@ -466,8 +466,7 @@ def _are_alike(old: ImageReader, new: ImageReader) -> bool:
 def _text(
     question: Question, pair: tuple[Image | None, Image | None, Arena], arena: Arena
 ) -> tuple[str, str]:
-    """What tells images that are no cubins from others: a digest, or for two that only may be like
-    each other their places."""
+    """A digest of an image that is no cubin; of two, values that are equal if the texts are."""
     old, new, second = pair
     if old is not None and new is not None:
         place = f"old {old}"

@@ -149,7 +149,7 @@ class _Looks:
     def _same_bytes(self, at: int, at_too: int, size: int) -> bool:
         one, other = self._data
         body = bytes(one[at : at + size])
-        # who reads facts tells of a section that is cut off
+        # reading the facts reports a section that is cut off
         return len(body) == size and body == bytes(other[at_too : at_too + size])
 
     def _same_relocations(self, one: Function, other: Function) -> bool:

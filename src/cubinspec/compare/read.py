@@ -130,7 +130,7 @@ def read_facts(
 
 
 def file_size(path: str) -> int:
-    """Bytes of a file; 0 for one that cannot be opened, who reads it gets the error."""
+    """Bytes of a file; 0 for one that cannot be opened, which its reader reports."""
     try:
         return os.path.getsize(path)
     except OSError:

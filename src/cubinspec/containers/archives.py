@@ -71,7 +71,7 @@ def members(archive: Source, kind: str) -> Iterator[Member]:
     except CubinError as error:
         yield "", error
     except Exception as error:
-        # the reader of a format is a library: what it raises for damage is its own affair
+        # each library raises errors of its own for damaged data
         yield "", _damaged(archive, kind, error)
 
 

@@ -19,8 +19,7 @@ _RESERVED = 256 << 20
 
 
 class Arena:
-    """Memory that is handed out whole, again and again: one piece for images, one for their
-    compressed bytes."""
+    """Memory that is reused for every image: a piece for images, one for their compressed bytes."""
 
     __slots__ = ("_map", "_stored")
 

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     InfoRow = tuple[int, int, int, int, bytes]
     #: One record as it stands in the file.
     RawRecord = bytes
-    #: What picks the bits out of a stream as a number, what they are, and what is known of it.
+    #: A mask for a stream as a number, the bits that it must leave, and what is kept of such
+    #: streams.
     _Shape = tuple[int, int, Any]
 
 HEAD_BYTES = INFO_RECORD.size

@@ -27,8 +27,7 @@ def numbers_when_made(made: Iterable[tuple[str, int]], *, has_action: bool) -> d
     Args:
         made: name and key of every section in the order in which they were made, also of those that
             were dropped later, whose key is negative.
-        has_action: the file has `.nv.rel.action`, which was there from an earlier time on than its
-            name says.
+        has_action: the file has `.nv.rel.action`, which is made before its name is entered.
     """
     numbers: dict[int, int] = {}
     number = 0

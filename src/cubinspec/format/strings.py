@@ -129,8 +129,7 @@ class StringTable:
         return names
 
     def _cut(self, indices: list[int]) -> list[str | None]:
-        """What :meth:`get_many` gives, with the table cut at its NULs once; None where no name
-        starts or none ends."""
+        """Names by offset, None where no name starts or none ends; the table is cut only once."""
         from itertools import accumulate, count
         from operator import add
 

@@ -375,7 +375,8 @@ class Cubin:
     def knows_all_stacks(self) -> bool:
         """Whether no call leaves open which stack a function needs.
 
-        ``cubinspec.report.stack`` tells why, where this is false; a second look may find nothing.
+        ``cubinspec.report.stack`` tells why, where this is false, or finds that all stacks are
+        known.
         """
         index = self.elf.find_section(SHT_CUDA_CALLGRAPH)
         if index is None:
@@ -384,7 +385,7 @@ class Cubin:
 
         body = self.elf.section_bytes(index)
         if len(body) % CALLGRAPH_ENTRY.size:
-            return False  # who looks closer gets the error
+            return False  # reading the call graph itself raises the error
         numbers = words(body)
         return stacks_are_known(numbers[::2], numbers[1::2], self.linked_symbols(index).rows)
 

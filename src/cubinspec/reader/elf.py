@@ -358,7 +358,7 @@ class Elf:
         limit = MAX_SECTION_OVERLAP * self.size
         if sum(sizes) <= limit:
             return
-        # what is not in the file is refused where it is asked for
+        # sections outside the file are refused when they are read
         total = sum(
             max(min(size, self.size - offset), 0)
             for _, sh_type, flags, _, offset, size, *_ in rows

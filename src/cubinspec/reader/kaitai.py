@@ -121,7 +121,7 @@ def walk(root: Any, path: str = "") -> Iterator[Piece]:
         LimitError: sections share the same bytes too often.
     """
     data_size = root._io.size()
-    # what lies in no field is only known when every field is
+    # gaps between fields are known only after all fields were read
     wanted = "" if path.startswith(_GAPS) else path
     context = _Context(root, wanted)
     if context.wants("sections"):

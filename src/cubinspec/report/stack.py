@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cubinspec.model.function import Function
     from cubinspec.model.symbol import SymbolList
 
-    #: What it is, and the functions that show it.
+    #: The kind of the reason, and the functions that show it.
     Reason = tuple[str, tuple[str, ...]]
     #: The same, with numbers of symbols.
     NumberedReason = tuple[str, tuple[int, ...]]
@@ -176,7 +176,7 @@ def _number_in(symbols: SymbolList, function: Function) -> int | None:
     """The number of a function's symbol in the table that the call graph refers to."""
     if function.table.symbols is symbols:
         return function.symbol_index
-    twin = symbols.get(function.name)  # the function was read of the Mercury half
+    twin = symbols.get(function.name)  # the function was read from the Mercury half
     return None if twin is None else twin.index
 
 

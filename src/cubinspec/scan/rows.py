@@ -114,7 +114,7 @@ def rows_of_image(
 
 
 def unexpected(error: Exception, file: str) -> CubinError:
-    """What stands in a row for an exception that nobody thought of."""
+    """The text of a row for an unexpected exception."""
     return CubinError(f"cannot be read: {type(error).__name__}: {error}", file=file)
 
 

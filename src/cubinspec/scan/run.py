@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from cubinspec.scan.rows import Row
     from cubinspec.values import PathName
 
-#: How often a task is tried; a file whose workers died each time is taken to be the cause.
+#: How often a task is tried; after that its file is blamed for the death of the workers.
 MAX_ATTEMPTS = 3
 #: Time in which a Dask scheduler must answer.
 DASK_TIMEOUT = "30s"

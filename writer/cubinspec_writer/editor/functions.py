@@ -82,7 +82,7 @@ def find_function(
     """The function of that name.
 
     Args:
-        among: all symbols of that name, for who looks for many.
+        among: all symbols of that name, for callers that look up many names.
 
     Raises:
         CubinError: there is none, or there are several.

@@ -257,7 +257,7 @@ def _check_section_references(stays: list[Section], gone: set[int]) -> None:
 def _forget_order(
     description: Description, tables: SymbolTables, gone: set[int], dead: set[int]
 ) -> None:
-    """Reduce orders that no rule gives to the sections and symbols that are left."""
+    """Restrict pinned orders to the sections and symbols that are left."""
     pins = description.pins
     if pins.index_order is not None:
         creation = description.sections

@@ -167,7 +167,7 @@ class Contents:
         return [together] * len(sizes)
 
     def read_blobs(self) -> None:
-        """Read what is not decoded, once the memory that names took is free again."""
+        """Read the bytes that are not decoded, after the memory of names was freed."""
         source = self.source
         for what in self._unread:
             if isinstance(what, int):

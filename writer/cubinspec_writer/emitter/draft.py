@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     Content = Body | Packed | bytes | Run
 
 
-#: What stands in place of many bodies, or of a ``Blob``.
+#: Stands for the bodies of many sections, or for a ``Blob``.
 _BULK = frozenset((bytes, BlobRun, InfoRun, RelocationRun))
 
 

@@ -60,7 +60,7 @@ class History:
         self.symtab: list[Entry] = []
         self.used: set[str] = set()
         self.positions: Positions = Positions([], 0)
-        #: Names that are those of sections, whatever else has them.
+        #: Names of sections, even if something else has the same name.
         self._of_sections = {"": 0} if draft.producer.table_first else section_places
         #: Texts of metadata, which ptxas enters before it names anything (from CUDA 12.9 on).
         self._texts: frozenset[str] = frozenset(

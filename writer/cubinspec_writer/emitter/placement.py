@@ -185,8 +185,8 @@ class Placement:
     def _only_addresses(self) -> bool:
         """Whether ``.debug_info`` has no references to other debug sections (R_CUDA_32).
 
-        They are what keeps its Mercury twin apart; 22 of 22 files of ptxas and nvlink 13.0 and
-        13.2.
+        Its Mercury twin shares its bytes exactly when there are none (22 of 22 files of ptxas and
+        nvlink 13.0 and 13.2).
         """
         number = self.draft.number_of(".rela.debug_info")
         body = None if number is None else self.draft.body(number)

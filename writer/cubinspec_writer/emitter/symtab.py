@@ -193,8 +193,7 @@ class Symtab:
     def _made(self) -> Iterator[tuple[str, int]]:
         """Name and number of every section in creation order; -1: it was dropped.
 
-        Of the finalizer, a kernel's parameter bank was there from an earlier time on than its name
-        says.
+        The finalizer makes a kernel's parameter bank before it enters the name of the bank.
         """
         draft = self.draft
         index_of_name = draft.index_of_name

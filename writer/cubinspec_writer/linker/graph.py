@@ -53,7 +53,7 @@ class Graph:
         return found
 
     def edges(self, function: Symbol) -> list[Symbol]:
-        """As `callees`, but what several indirect calls may reach is there for each of them."""
+        """As `callees`, but with a function once for each indirect call that may reach it."""
         found = list(self.callees(function))
         wanted = self.indirect.get(function, [])
         if len(wanted) > 1:

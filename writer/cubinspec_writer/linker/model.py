@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 else:
 
     def final(cls):
-        """For type checkers: there are no classes below, so that `type(x) is C` is all of C."""
+        """Tell type checkers that a class has no subclasses, as `type(x) is C` assumes."""
         return cls
 
 
@@ -75,7 +75,7 @@ class InputObject:
         info: records of attribute sections that were asked for, by section; see `records`.
         bound: output symbol of every input symbol, filled by `resolve`; None for symbols without
             a place.
-        called: those of them that are functions, filled by `mark_live`.
+        called: those of them that are functions, filled by `liveness`.
         placed: where every input section went: output section and offset inside it, filled by
             `merge`.
         repeats: parts of sections, (start, end), that only repeat a weak variable, by section;
@@ -304,7 +304,7 @@ class Reloc:
         return Reloc(self.offset, r_type, self.symbol, self.addend, self.serial)
 
 
-#: In place of the list that few sections have; nothing can be added to it by mistake.
+#: Stands for an empty list, as most sections have no rows; nothing can be added to it by mistake.
 _NO_ROWS: Any = ()
 _WITHOUT_BYTES = frozenset((SHT_NOBITS, SHT_CUDA_GLOBAL, SHT_CUDA_SHARED, SHT_CUDA_RESERVED_SHARED))
 

@@ -58,7 +58,7 @@ def _link(inputs: Input | Iterable[Input], options: LinkOptions) -> LinkResult:
     code = []
     if family.mercury_half is not None:
         code = [read_half(c.elf, splitter, mercury=True) for c in candidates]
-    candidates.clear()  # nobody needs the tables of the files any more
+    candidates.clear()  # the tables of the files are not needed any more
     if family.mercury_half is None:
         half = LinkState(Job(options, family, index, toolkit), sass, diagnostics, kernels)
         run_passes(half)
@@ -75,7 +75,7 @@ def _link(inputs: Input | Iterable[Input], options: LinkOptions) -> LinkResult:
     # The SASS half has nothing to say that the Mercury half has not said.
     half = LinkState(whole_job, sass, Diagnostics(), kernels, mercury)
     run_passes(half)
-    # With the emitter, for which small links must not wait.
+    # Imported here, as it brings the emitter, which links of one half do not need.
     from cubinspec_writer.linker.write import both_halves
 
     whole = both_halves.write(half, mercury)

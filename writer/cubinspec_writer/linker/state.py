@@ -73,7 +73,7 @@ class Names:
         self.entries.append(name)
 
     def drop(self, gone: set[OutSection]) -> None:
-        """Take sections, and what was reserved for them, back as if they had not been made."""
+        """Remove sections and the names reserved for them, as if they had never been made."""
         entries = self.entries
         kept = [at for at, entry in enumerate(entries) if entry not in gone]
         moved = {old: new for new, old in enumerate(kept)}

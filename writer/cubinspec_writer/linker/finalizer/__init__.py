@@ -41,8 +41,8 @@ applied. The rest is imitated here:
 `join`
     runs what needs both linked halves, after the passes and before the file is written.
 
-Passes call the parts that concern a single section while they make that section; `join.finalize`
-does the rest. Renaming, and which sections have a Mercury copy, are in `write.mercury`. What only
+Passes call the parts that concern a single section while they make that section; `join.run` does
+the rest. Renaming, and which sections have a Mercury copy, are in `write.mercury`. What only
 depends on a table of the spec (relocation types, section kinds, attributes) is not here.
 
 **What is not imitated.** Where the finalizer changes code in another way, or code has a form that

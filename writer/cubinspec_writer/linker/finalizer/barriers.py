@@ -1,23 +1,23 @@
 """Assigning barriers as the finalizer does, when the first of them is not set any more.
 
 The finalizer goes through the blocks in an order of its own (`flow.visiting_order`). Each barrier
-takes the first of these numbers:
+takes the first of these numbers that applies:
 
-* for operands that are read when their block has ended, the one of others of this block;
-* 5 for a result that takes long and is used in another block; such results share it, and the rest
-  of the code leaves it alone in all blocks where one is pending;
-* one whose barriers all wait at the very instruction of the block where this one waits;
-* the lowest that no barrier has that is pending here, or in front of the next block on a way that
-  was gone before: from 2 on for a result that takes long, up to 4 for what is not waited for in its
-  block;
-* the one where sharing costs least: where two share, the first wait is for both, so it is as long
-  as the slower one takes. Of equal ones, the lowest.
+* for operands that are read after the end of their block: that of another such barrier of it;
+* for a result that takes long and is used in another block: 5. Such results share it, and other
+  barriers avoid it in all blocks where one of them is pending;
+* that of barriers that all end at the same instruction of the block as this one;
+* the lowest that no barrier has that is pending here, or in front of the next block on a path that
+  was visited before. The search begins at 2 for a result that takes long, and ends at 4 for what
+  nothing in the block waits for;
+* the one where sharing costs least. Where two barriers share a number, the first wait is for both,
+  so it takes as long as the slower one. Of equal costs, the lowest number.
 
 Latencies were fitted to 709 different places where code of two public libraries shares for want of
 numbers: the cost explains all but 4 of them.
 
-What is decided with the same barriers in use is decided alike, so the input tells most of it. The
-rest is certain only if the same steps find the numbers in the input, too.
+Where the same barriers are in use as in the input, the choice is that of the input. All other
+choices are certain only if the same steps find the numbers of the input, too.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 _FOR_LONG = tuple(range(SASS_FIRST_LONG_BARRIER, SASS_SHARED_BARRIER))
 _FOR_OTHERS = tuple(range(SASS_SHARED_BARRIER))
 _FAR, _NEVER = 10**5, 10**6
-#: Rounds in which waits that stand for nothing are dropped.
+#: Most rounds in which superfluous waits are removed.
 _ROUNDS = 8
 
 
@@ -93,7 +93,7 @@ class _Numbers:
             stops = sorted({at for other in (*pending, life) for at in other.waits})
             for other in (*pending, life):
                 code.measure(other, stops)
-        # Of those that nothing waits for the latest is enough.
+        # Of barriers that nothing waits for, only the latest is kept.
         self.active[number] = [
             other
             for other in others
@@ -110,7 +110,7 @@ class _Chooser:
 
     def __init__(self, code: Code, lives: list[Lifetime]) -> None:
         self._code = code
-        #: Last instructions of blocks that leave number 5 alone.
+        #: Last instructions of the blocks in which other barriers avoid number 5.
         self._kept: set[int] = set()
         for life in lives:
             if life.is_long and life.user < 0:
@@ -266,7 +266,7 @@ def assign(instructions: list[Instruction]) -> tuple[list[Assignment], str]:
 
 
 def _loses_waits(code: Code, gone: Lifetime, assigned: list[Assignment]) -> bool:
-    """Whether an instruction waits for less without having waited for the barrier that is gone."""
+    """Whether an instruction waits for fewer barriers and did not wait for the removed one."""
     return any(
         assigned[place][2].bit_count() < one.wait.bit_count() and at not in gone.waits
         for at, (place, one) in enumerate(zip(code.places, code.instructions, strict=True))
@@ -274,7 +274,7 @@ def _loses_waits(code: Code, gone: Lifetime, assigned: list[Assignment]) -> bool
 
 
 def _is_same(life: Lifetime, again: Lifetime, gone: Lifetime, old: _Numbers, new: _Numbers) -> bool:
-    """Whether the choice is made with the same barriers in use as in the input."""
+    """Whether the same barriers are in use as in the input, so that the choice is the same."""
     if life.meets(gone):
         return False
     for number in range(SASS_BARRIERS):
@@ -302,10 +302,10 @@ def _assignment(
 
 
 def _waits(code: Code, lives: list[Lifetime], given: dict[tuple[int, bool], int]) -> list[int]:
-    """The masks of waits: for what has to be waited for, where no earlier wait is enough.
+    """The mask of barriers that every instruction waits for.
 
-    At first every instruction waits for all that it needs. What another wait made superfluous goes,
-    and then others may be needed.
+    At first every instruction waits for all that it needs. A wait that an earlier one makes
+    superfluous is removed, which can make other waits necessary.
     """
     stops: list[set[int]] = [set() for _ in range(SASS_BARRIERS)]
     for life in lives:
@@ -325,7 +325,7 @@ def _waits(code: Code, lives: list[Lifetime], given: dict[tuple[int, bool], int]
         if found == stops:
             break
         stops = found
-    # A wait that is for nothing stays, and so does one for barriers that keep their number.
+    # A wait stays if nothing explains it, or if all barriers that explain it keep their number.
     for at, one in enumerate(code.instructions):
         for number in range(SASS_BARRIERS):
             if one.wait >> number & 1:

@@ -52,9 +52,9 @@ from cubinspec_writer.linker.finalizer.moved import Moved, UnknownCodeError
 
 #: Opcodes, with their forms, of all memory barriers and of EXIT.
 _MEMBAR, _EXIT = (word & SASS_OPERATION_MASK for word in (SASS_MEMBAR_OF_BLOCK, SASS_PLAIN_EXIT))
-#: Bits of an instruction that are not about when it runs, and not its guard.
+#: Bits of an instruction without its guard and without those that say when it runs.
 _MEANING = (1 << SASS_STALL_SHIFT) - 1 & ~SASS_GUARD_MASK
-#: The same as bytes, which a look at whole code finds: without opcode and guard, and when it runs.
+#: Some of these bits as bytes, by which a search of whole code finds the instructions.
 _SIGNS = tuple(
     meaning.to_bytes(SASS_BYTES, "little")[2 : SASS_STALL_SHIFT // 8]
     for meaning in (SASS_LOAD_NOTHING, SASS_MEMBAR_OF_BLOCK, SASS_MEMBAR_OF_ERRORS)

@@ -136,7 +136,8 @@ def with_target(word: int, number: int, target: int) -> int:
 def followers(instructions: list[Instruction]) -> list[list[int]]:
     """For every instruction the numbers of those that can follow it.
 
-    Every jump through a table is taken to lead to all places that no instruction falls into.
+    Every jump through a table is assumed to lead to all instructions that no other instruction
+    leads to.
     """
     count = len(instructions)
     apart = [at for at in range(1, count) if not instructions[at - 1].goes_on]
@@ -174,8 +175,8 @@ def blocks(instructions: list[Instruction], after: list[list[int]]) -> list[int]
 def visiting_order(heads: list[int], after: list[list[int]]) -> list[int]:
     """The blocks in the order in which the finalizer goes through them.
 
-    That is the reverse of the order in which a search in depth leaves them. What follows a block
-    is in a set, so that the search meets it in the order of `_place_in_set` (rule F8).
+    That is the reverse postorder of a depth-first search. The successors of a block are in a hash
+    set, so the search meets them in the order of `_place_in_set` (rule F8).
 
     Args:
         heads: the first instructions of the blocks.

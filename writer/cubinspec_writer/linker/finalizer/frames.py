@@ -52,7 +52,7 @@ _ID, _START = 12, 20
 _ADDRESS = 8
 #: A byte of a LEB128 number that is not its last has this bit.
 _LEB_MORE = 0x80
-#: Steps in Mercury code also go back, as numbers without a sign.
+#: Places in Mercury code can also go back: steps are unsigned numbers that wrap around.
 _PLACE_MASK = (1 << 32) - 1
 #: Length of an FDE without instructions: id, start, size, padding.
 _LEN_BARE = 28
@@ -230,7 +230,7 @@ def _rows(data: bytes, factor: int) -> list[tuple[int, bytes]]:
 
 
 def _behind(data: bytes | bytearray, at: int) -> int:
-    """Where an operation ends that is no step.
+    """The end of an operation that does not advance the place.
 
     Raises:
         UnknownCodeError: it is not known, or a short step.

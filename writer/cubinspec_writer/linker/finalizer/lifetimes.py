@@ -78,7 +78,7 @@ class Lifetime:
         self.shares = False
 
     def copy(self) -> Lifetime:
-        """Another one that is the same."""
+        """A copy that can be changed by itself."""
         other = Lifetime(self.at, self.opcode, self.number, self.is_result)
         for name in (
             "base",
@@ -197,7 +197,7 @@ class Code:
         return not life.is_long and at == self.last[at] and not self.names(life, at)
 
     def measure(self, life: Lifetime, stops: list[int]) -> list[int]:
-        """Fill in how long a barrier is in use when `stops` wait for it; which of them do.
+        """Set how long a barrier is in use if `stops` wait for it; returns those that are reached.
 
         One that has to be waited for in every round of a loop is in use up to its head.
         """
@@ -266,7 +266,7 @@ def set_barriers(code: Code) -> list[Lifetime]:
 
 
 def lifetimes(code: Code) -> list[Lifetime]:
-    """The same, with the waits that each would have by itself."""
+    """Every barrier that is set, with the waits that it would have with a number of its own."""
     found = set_barriers(code)
     _find_sharing(found)
     for life in found:
@@ -289,7 +289,7 @@ def lifetimes(code: Code) -> list[Lifetime]:
 
 
 def _keep_own_waits(code: Code, life: Lifetime) -> None:
-    """Leaves out waits that are for others, and puts in those that were hidden behind them."""
+    """Removes waits that are for other barriers, and adds those that these made superfluous."""
     seen = life.passed | life.ended
     base = life.base
     stops = {at for at in code.waits[life.number] if at == code.last[at] or code.names(life, at)}
@@ -313,7 +313,7 @@ def _is_inside(code: Code, at: int, end: int) -> bool:
 
 
 def _find_sharing(found: list[Lifetime]) -> None:
-    """Marks those that have a number that another one has at the same time."""
+    """Marks barriers whose number another one has at the same time."""
     active: list[list[Lifetime]] = [[] for _ in range(SASS_BARRIERS)]
     for life in found:
         others = [other for other in active[life.number] if other.end > life.at]

@@ -124,7 +124,7 @@ class _Mover:
         data, out = self._data, bytearray()
         line = address = 0
         row = at
-        #: What neither moves nor ends a row.
+        #: Operations that neither advance nor end a row.
         others = bytearray()
         while at < end:
             first, code = at, data[at]

@@ -169,7 +169,7 @@ class _Input:
         return addend
 
     def _named_in(self, section: InSection) -> Callable[[int], Moved | None]:
-        """Where the function went that a relocation in a debug table names, by its offset."""
+        """How the functions that a debug table names moved, by the offsets of its relocations."""
         found: dict[int, Moved] = {}
         for relocs in self.sass.relocs:
             if relocs.target == section.index:
@@ -220,7 +220,7 @@ class _Input:
                 self._data[twin] = bytes(table)
 
     def _set(self) -> None:
-        """Give the input what was found."""
+        """Put the new contents into the input."""
         for index, (capsule, code) in self._code.items():
             self._data[index] = code.sass
             for half in (self.mercury, self.sass):

@@ -103,7 +103,7 @@ def newest_input(options: LinkOptions) -> int:
     """The number of the newest toolkit whose cubins the link takes.
 
     Raises:
-        UnsupportedLinkError: the nvlink of the toolkit that was asked for is not known (so well).
+        UnsupportedLinkError: the nvlink of that toolkit is not imitated, or not for this target.
     """
     known = linker_toolkits()
     found = target(options.arch)

@@ -238,14 +238,14 @@ class _Gatherer:
         elif kind == "bitcode":
             raise UnsupportedLinkError(f"link-time optimisation ('{name}' is NVVM bitcode)")
         else:
-            # Other names would promise something (rules M12, M21).
+            # Names that promise a kind of file were handled above (rules M12, M21).
             self._pass_over(name, f"'{name}' is no object, fatbin, archive or PTX")
 
     def _pass_over(self, name: str, reason: str) -> None:
         """Ignore a file that cannot be linked, as nvlink does; or refuse it.
 
         Raises:
-            NotCubinError: the caller did not ask for nvlink's ways.
+            NotCubinError: `ignore_unlinkable` is not set.
         """
         if not self.options.ignore_unlinkable:
             raise NotCubinError(
@@ -352,7 +352,7 @@ class _Gatherer:
         return content, is_taken
 
     def _needs_system(self, name: str) -> bool:
-        """Whether the device runtime is linked, which its place decides, too (rules V3, V11)."""
+        """Whether the device runtime is linked, which also depends on its place (rules V3, V11)."""
         from cubinspec_writer.linker.inputs.system import lack_functions
 
         files = (candidate.elf for candidate in self.found.candidates)

@@ -51,7 +51,7 @@ class HostObject(ValueObject):
 
 
 def read_host_object(source: Source, path: str) -> HostObject:
-    """Reads the names in a host ELF file; a file that cannot be read counts as one without any."""
+    """Reads the names in a host ELF file; a file that cannot be read has none."""
     from cubinspec.containers.host_names import host_names
 
     try:

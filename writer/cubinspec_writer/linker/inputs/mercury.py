@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 #: Bytes of the first word of a capsule; what takes the place of the second one of CUDA 12.8.
 _INDEX, _MARK = 4, Struct("<II")
-#: Mercury types that stay as they are, as nothing of theirs is linked with what has the SASS type.
+#: Mercury types that are not replaced: such sections are never joined with those of the SASS type.
 _OWN_TYPES = (
     SHT_CUDA_MERC_CALLGRAPH,
     SHT_CUDA_MERC_CONSTANT_IMAGE_INDICES,

@@ -157,7 +157,7 @@ OPTIONS = (
                "draw the call graph into this file, as SVG", ours=True),
     LineOption("share-constants", "share-constants", Takes.FLAG,
                "equal constants of the compiler take their place once", ours=True),
-    # off by default: loading the rules takes longer than a small link
+    # off by default, as loading the rules takes longer than a small link
     LineOption("check-output", "check-output", Takes.FLAG,
                "write no cubin that breaks a rule of `cubinspec check`", ours=True),
     LineOption("no-fsync", "no-fsync", Takes.FLAG,

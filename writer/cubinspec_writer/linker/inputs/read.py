@@ -65,7 +65,8 @@ if TYPE_CHECKING:
     from cubinspec.format.strings import StringTable
     from cubinspec.reader.elf import Buffer
 
-#: Types that say of constants no bank, and the flags that tell data from code and debug tables.
+#: Section types of constants that name no bank, and flags that tell data from code and debug
+#: tables.
 _UNTYPED = (SHT_PROGBITS, SHT_CUDA_CONSTANT)
 _DATA_MASK = SHF_ALLOC | SHF_EXECINSTR | SHF_CUDA_MERCURY
 #: Types of sections that a Mercury half may have and that count as any other below sm_100, and
@@ -85,7 +86,7 @@ _PASSED_OVER = frozenset(
         SHT_CUDA_MERC_PROTOTYPE,
     )
 )
-#: Offsets in capsules count in Mercury code, so that the section's size is no limit.
+#: Offsets into a capsule count bytes of Mercury code, so the section's size is no limit.
 _LARGEST_OFFSET = (1 << 32) - 1
 #: Inputs up to this size are held a second time while their sections are cut out.
 _WHOLE_BYTES = 64 << 20
@@ -192,7 +193,7 @@ def _sections(elf: Elf, mercury: bool) -> list[InSection]:
     _check_alignments(elf, {align for _, _, align in kinds})
     if max([at + size for _, _, _, _, at, size, _, _, _, _ in rows]) > elf.size:
         elf.check_bodies()
-    # Nearly all bytes are asked for, so one read is enough unless they are too many.
+    # Nearly all bytes are needed, so a file is read at once unless it is too large.
     data: Any = bytes(elf.data) if elf.size <= _WHOLE_BYTES else elf.data
     # Sections that are not in the file, by type first: few are of such a type.
     empty = {(kind, flags) for kind, flags, _ in kinds if not occupies_file(kind, flags)}
@@ -242,7 +243,8 @@ def _drop_mercury(elf: Elf, sections: list[InSection]) -> None:
     Code below sm_100 has no other half (rule E4).
 
     Raises:
-        UnsupportedLinkError: it has one section of it that nvlink keeps in a way not imitated.
+        UnsupportedLinkError: it has a section of the Mercury half that nvlink keeps in a way that
+            is not imitated.
     """
     _, _, _, _, _, _, e_flags, *_ = elf.ehdr
     sm = sm_of(elf.ident[EI_OSABI], e_flags)

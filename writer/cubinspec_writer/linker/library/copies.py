@@ -120,8 +120,8 @@ def states_signature(obj: InputObject, index: int) -> bool:
 def takes_address(obj: InputObject, index: int) -> bool:
     """Whether an entry of address-taken functions counts.
 
-    That of a copy that came too late does only if code, linked or not, names it; data alone and
-    code that came too late itself do not (rule W9).
+    An entry for a copy that came too late counts only if code names it, linked or not. Data, and
+    code of copies that came too late, do not count (rule W9).
     """
     if states_signature(obj, index):
         return True

@@ -1,4 +1,6 @@
-"""Registers and stacks: what functions state, and what kernels need for all they reach."""
+"""Registers and stacks: what functions state, and what kernels need for all functions that they
+reach.
+"""
 
 from __future__ import annotations
 

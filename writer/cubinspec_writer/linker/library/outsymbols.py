@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 #: Size of the parameter bank of the kernel that runs; a final link has none (rule L3).
 BANK_SIZE = ".nv.ptx.const0.size"
 
-#: What stands for that, and for an array of dynamic size in a function that no kernel reaches.
+#: The value of this size, and the place of an array of dynamic size for code that no kernel
+#: reaches.
 NO_ADDRESS = -1
 
 #: Names of the unified function and data tables; without such tables their address is 0.
@@ -155,7 +156,7 @@ def symbol_fields(job: Job, symbol: Symbol) -> tuple[int, int, int]:
         return symbol.bind << 4 | kind, other, value
     if not job.options.relocatable:
         if kind in (STT_OBJECT, STT_CUDA_OBJECT):
-            # What is in no space of CUDA's, because nobody expects its section (rule E1).
+            # A symbol in no memory space of CUDA, as its section is of an unknown kind (rule E1).
             plain = symbol.is_defined and not symbol.other & STO_CUDA_SPACE_MASK
             kind = STT_CUDA_OBJECT if plain else STT_OBJECT
         if symbol.internal and not (symbol.space == STO_CUDA_SHARED and debugger_sees(job.options)):

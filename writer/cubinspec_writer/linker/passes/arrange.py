@@ -160,7 +160,7 @@ def _arrange_data(
     _check_all_placed(rows, places)
     _check_relocations(relocations, table, places)
     old = bytes(table.content)
-    # 0 in between, where nvlink leaves what its memory held.
+    # Between variables stands 0, where nvlink leaves what its memory held.
     data = bytearray(min(window.size, len(old)))
     end = 0
     for row, offset in sorted(places.items(), key=lambda item: item[1]):
@@ -177,7 +177,7 @@ def _arrange_data(
 def _check_relocations(
     relocations: Relocations, table: OutSection, places: dict[UnifiedRow, int]
 ) -> None:
-    """nvlink leaves relocations where they were, and writes addresses into other variables."""
+    """Refuse to move variables with relocations: nvlink leaves the relocations where they were."""
     moved = [row.symbol for row, offset in places.items() if row.symbol.value != offset]
     for is_rela in (False, True):
         relocs = relocations.sections.get((table, is_rela))
@@ -227,7 +227,7 @@ def _places(rows: list[UnifiedRow], window: Window) -> dict[UnifiedRow, int]:
 
 
 def _check_all_placed(rows: list[UnifiedRow], places: dict[UnifiedRow, int]) -> None:
-    """nvlink writes anything into the place of what the index does not name."""
+    """Refuse an index that lacks a row: nvlink writes arbitrary bytes there."""
     for row in rows:
         if row not in places:
             raise _MismatchError(f"The index file does not name '{row.symbol.name}'")

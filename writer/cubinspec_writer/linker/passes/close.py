@@ -1,4 +1,4 @@
-"""Closes the list of sections: what stayed empty goes, `.nv.rel.action` comes last."""
+"""Ends the list of sections: empty banks are removed, `.nv.rel.action` is added last."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def run(
 
 
 def _cut_relocations(job: Job, constants: Constants, maker: Maker) -> None:
-    """Relocations behind the end of constants, of a copy that gave way, go.
+    """Remove relocations of replaced copies that lie behind the end of the constants.
 
     nvlink refuses the link when the replaced copy had larger tables (rule X10).
     """
@@ -61,12 +61,12 @@ def _cut_relocations(job: Job, constants: Constants, maker: Maker) -> None:
 
 
 def _drop_empty(names: Names, sections: Sections, maker: Maker) -> None:
-    """Banks that stay empty leave no name either (rule W4)."""
+    """Remove banks that stayed empty, and their names (rule W4)."""
     for section in sections.vacated:
         section.emitted = bool(section.content)
     gone = {section for section in sections.vacated if not section.emitted}
     for section in list(gone):
-        # Relocations of the copy that gave way (rule F4).
+        # These are relocations of the replaced copy (rule F4).
         relocs = maker.reloc_section(section, is_rela=True)
         if relocs is not None:
             relocs.relocs.clear()

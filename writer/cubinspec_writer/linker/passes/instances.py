@@ -132,7 +132,7 @@ def _make_instance(
     assert section is not None
     instance.value = align_up(_static_size(sections.members.get(section, [])), _ALIGN)
     align = max(section.align, least if reach.is_wanted(kernel) else 0, _ALIGN)
-    # And a larger one of the pool that there are none.
+    # A larger alignment, which comes from the pool, says that there are none.
     section.emitted = section.emitted or align == _ALIGN
     if section.emitted:
         section.align = align

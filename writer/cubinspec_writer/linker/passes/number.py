@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         Unified,
     )
 
-#: Types of tables that are written later.
+#: Types of tables whose contents later passes write.
 _ROWS = (SHT_CUDA_UFT_ENTRY, SHT_CUDA_UDT_ENTRY)
 #: Types of sections that have no section symbol when they are empty.
 _MAYBE_EMPTY = MAYBE_EMPTY | {SHT_CUDA_SHARED}

@@ -270,7 +270,7 @@ def _is_deleted(symbol: Symbol) -> bool:
 def _applicable(
     job: Job, diagnostics: Diagnostics, target: OutSection, relocs: list[Reloc]
 ) -> list[Reloc]:
-    """What of entries that do not stay is applied.
+    """Those entries, of the ones that do not stay, that are applied.
 
     Raises:
         LinkError: one is of a type that has to stay (rule M22).

@@ -100,7 +100,7 @@ def _messages(objects: list[InputObject], *, variables: bool) -> list[str]:
 
 
 def _undefined(symbol: Symbol) -> str:
-    """The message names the first input that mentions the name, whether it is linked or not."""
+    """The message about a name, with the first input that mentions it, linked or not."""
     assert symbol.first is not None
     return f"Undefined reference to '{symbol.name}' in '{symbol.first.name}'"
 

@@ -54,7 +54,7 @@ def output_type(job: Job, sh_type: int) -> int:
 
 
 def entered(names: Names) -> Iterator[OutSection | Symbol | str]:
-    """What was entered, in order; a bare name only where its name comes first."""
+    """What was entered, in order; of equal bare names only the first."""
     reserved = set(names.reserved.values())
     seen: set[str] = set()
     for at, entry in enumerate(names.entries):

@@ -100,7 +100,7 @@ _TEXT, _BANK = ".text", ".nv.constant0."
 _EXECUTABLE_RANKS = {**RANK_OF_TYPE, SHT_CUDA_UFT_ENTRY: RANK_OF_UFT_ENTRY_WITH_TABLE}
 #: Types of sections that a function owns, which another section names.
 _OWNED_TYPES = CONSTANT_BANK_TYPES | {SHT_CUDA_LOCAL, SHT_CUDA_SHARED, SHT_NOBITS}
-#: Types of sections of which nvlink does not know that a function may own them.
+#: Types of sections that a function may own and that nvlink treats as if none did.
 _ANY_OWNER = (SHT_PROGBITS, SHT_NOTE, SHT_CUDA_UIDX)
 _ASKED = ".rel."
 #: Types of sections that link to the symbols when the link made their rows.
@@ -114,7 +114,8 @@ _TABLE_TYPES = (SHT_STRTAB, SHT_SYMTAB, SHT_SYMTAB_SHNDX)
 _MADE_TYPES = frozenset(
     (*_TABLE_TYPES, *SASS_RELOCATION_TYPES, SHT_CUDA_CALLGRAPH, SHT_CUDA_PROTOTYPE)
 )
-#: Sections that are looked at together: several looks at each find them in the cache.
+#: How many sections are handled at a time, so that repeated loops find them in the processor's
+#: cache.
 _RUN = 256
 
 
@@ -232,7 +233,7 @@ class _DirectWriter:
         state = self.state
         sections: dict[str, int] = {}
         strings = dict.fromkeys(state.names.signatures, 0)
-        #: A parameter bank whose name waits for that of its relocation section, which precedes it.
+        #: A parameter bank whose name comes behind that of its relocation section.
         bank: str | None = None
         for entry in state.names.entries:
             waiting: str | None = None
@@ -439,7 +440,7 @@ class _DirectWriter:
         if sh_type == SHT_CUDA_UFT_ENTRY and not self.state.job.options.relocatable:
             return 0  # nvlink makes these before there are symbols
         if sh_type in _LINKED_WITH_ROWS and section.content and not section.relocs:
-            return 0  # that of an input, which holds something else
+            return 0  # the section of an input, which holds something else
         if sh_type == SHT_CUDA_UFT and section.owner is None and section.name != UFT:
             return 0  # no stub of a function
         if sh_type == SHT_CUDA_UDT_ENTRY and not section.content:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _DEBUG_INFO = ".debug_info"
 #: Size of the record of `.nv.compat` that the finalizer adds.
 _LEN_FASTPATH_RECORD = 12
-#: A function takes at most so many times the bytes of its Mercury code; files have about three.
+#: The largest ratio of SASS bytes to Mercury bytes of a function; real files have about three.
 _MOST_GROWTH = 64
 _SYMTAB_ALIGN = 8
 

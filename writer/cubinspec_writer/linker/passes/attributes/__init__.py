@@ -201,7 +201,7 @@ def _registers_of(
 
 
 def _check_registers(diagnostics: Diagnostics, facts: FunctionFacts, demands: Demands) -> None:
-    """nvlink takes no function whose count is 0 (rule G4)."""
+    """Refuse functions that state 0 registers, as nvlink does (rule G4)."""
     if 0 in facts.registers.values() and any(
         not registers and not function.is_entry and function in demands.stacks
         for function, registers in facts.registers.items()
@@ -236,7 +236,8 @@ def _stack_rows(
     """
     rows: list[bytes] = []
     for kernel in measured:
-        # The finalizer knows code by its section, and of the stubs it knows the last one.
+        # The finalizer finds a function by its section; all stubs share one, so it finds the last
+        # stub.
         is_stub = mercury_sections is not None and kernel in unified.stubs
         size = demands.stacks[next(reversed(unified.stubs)) if is_stub else kernel]
         if size is None:

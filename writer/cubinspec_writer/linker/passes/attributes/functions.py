@@ -111,7 +111,7 @@ _UNKNOWN_CRS_STACK = 0xFFFFFFFF
 
 
 def takes_over(collected: Collected) -> bool:
-    """Whether kernels take records over; if not, their own names are settled."""
+    """Whether kernels take any records over; if not, no external name is left to be defined."""
     return any(collected.externs.values()) or any(
         r[1] != EIATTR_EXTERNS for rows in collected.asked.values() for r in rows
     )
@@ -142,7 +142,7 @@ def finish_kernels(
     demands: Demands,
     kernels: list[Symbol],
 ) -> None:
-    """Write into the records of kernels what has no place of its own among what they take over."""
+    """Write those records of kernels that `takeover` does not handle."""
     infos = collected.sections
     if not takes_over(collected):
         for kernel in kernels:
@@ -159,7 +159,7 @@ def finish_kernels(
 def _cache_modes(
     collected: Collected, facts: FunctionFacts, demands: Demands, kernels: list[Symbol]
 ) -> None:
-    """Mark kernels of which some code asks for a mode of the cache, the only one always.
+    """Mark kernels that reach code which asks for a cache mode; an only kernel is always marked.
 
     Rule G3.
     """
@@ -172,7 +172,7 @@ def _cache_modes(
 
 
 def _write_registers(collected: Collected, demands: Demands, kernels: list[Symbol]) -> None:
-    """Records of registers that stand among those of a function say what a kernel needs, too."""
+    """Raise the register counts of kernels in records that stand among those of a function."""
     numbers = {kernel.index: kernel for kernel in kernels}
     for section in collected.sections.values():
         for at, record in enumerate(section.records):

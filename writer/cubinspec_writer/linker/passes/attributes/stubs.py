@@ -55,9 +55,9 @@ def collect_stubs(
 class StubAttributes:
     """The attributes of all stubs, which share one section.
 
-    Unlike with kernels, each function in turn gives each of its records to all stubs that reach it,
-    the last one first. The section counts as that of the first stub: what the others take finds no
-    record there and is added (rule U12).
+    Kernels take records one kernel at a time. Here each function in turn gives each of its records
+    to all stubs that reach it, the last stub first. Only the first stub owns the records of the
+    section, so what the others take is added (rule U12).
 
     Rules X4, X5.
 

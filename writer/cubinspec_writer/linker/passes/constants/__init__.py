@@ -177,7 +177,7 @@ def _bank_of(sections: Sections, maker: Maker, kernel: Symbol, like: OutSection)
             name, like.sh_type, SHF_ALLOC | SHF_INFO_LINK, like.align, owner=kernel
         )
         section.info_section = kernel.section
-        # It goes again when nothing comes: the linked copy of the function may have no constants
+        # It is removed if nothing is copied: the linked copy of the function may have no constants
         # (rule W5).
         sections.vacated.append(section)
     return section

@@ -273,7 +273,7 @@ def _replace(one: OneInput, symbol: Symbol, row: InSymbol) -> None:
 
 
 def _dead_kernel(one: OneInput, kernel: Symbol) -> None:
-    """A kernel that the host does not name leaves a name (rule N2)."""
+    """Enter the name of a shared section that a removed kernel leaves behind (rule N2)."""
     wanted = one.reach.filter
     if kernel.is_entry and wanted is not None and wanted.by_host:
         one.names.add(".nv.shared." + kernel.name)
@@ -350,8 +350,8 @@ def _defined_symbol(one: OneInput, row: InSymbol, symbol: Symbol) -> None:
     if source.sh_type == _OPTIMIZER:
         one.constants.tables.setdefault(place[0], []).append((place[1] + row.value, row.size))
     if not defined_here(one.obj, row.index):
-        # Another one takes over later; this is where the name stands. In shared memory the
-        # variable takes up place twice (rule W14).
+        # A better definition comes later, but the name stands here. In shared memory the variable
+        # takes up space twice (rule W14).
         if symbol.space == STO_CUDA_SHARED:
             one.sections.members.setdefault(place[0], []).append(symbol)
         one.maker.enter(symbol)
@@ -392,7 +392,7 @@ def _content(one: OneInput, diagnostics: Diagnostics) -> None:
     code = obj.of_types((SHT_PROGBITS,))
     others = [section for section in code if not section.flags & SHF_EXECINSTR]
     if one.job.index is None:
-        # Nothing of an input is dropped because nobody knows it (rule E1).
+        # Sections of unknown kinds are kept (rule E1).
         others += obj.of_types(_KEPT)
     if one.job.options.relocatable:
         # Copies of weak variables that came too late stay there (rule R16).

@@ -125,7 +125,7 @@ def _known_section(one: OneInput, source: InSection, owner: Symbol | None) -> Ou
 
 
 def _append(one: OneInput, source: InSection, section: OutSection) -> int:
-    """Append a block; a second parameter bank of a kernel that is only weak so far goes."""
+    """Append a block, but no second parameter bank while all copies of the kernel are weak."""
     owner = section.owner
     if section.sh_type == SHT_CUDA_CONSTANT_B0 and section.content and owner is not None:
         # Where the finalizer makes these banks, it makes them from one copy (rule W12).

@@ -285,7 +285,7 @@ def _linked_symbol(one: OneInput, index: int) -> Symbol | None:
 
 
 def is_outdone(one: OneInput, index: int) -> bool:
-    """Whether constants that name a weak symbol lose it, as nvlink has it (rule W17).
+    """Whether relocations of constants lose the weak symbol that they name (rule W17).
 
     Of functions that happens to copies that came too late, of variables to all but the winner.
     """
