@@ -59,10 +59,10 @@ def build(names: dict[str, int]) -> bytes:
     texts: Iterable[str | bytes] = names
     if len(raw) != len(text):
         texts = [encode(name) for name in names]
-    places = [end + nth for nth, end in enumerate(accumulate(map(len, texts), initial=1))]
-    names.update(zip(names, places, strict=False))
+    sizes = [len(text) + 1 for text in texts]
+    names.update(zip(names, accumulate(sizes, initial=1), strict=False))
     names[""] = 0
-    return b"\0" + raw + b"\0" if len(places) > 1 else b"\0"
+    return b"\0" + raw + b"\0" if sizes else b"\0"
 
 
 def empty_name(table: bytes) -> int:
