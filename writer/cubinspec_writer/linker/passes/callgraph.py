@@ -7,7 +7,6 @@ order, and the callees of one caller in reverse input order.
 
 from __future__ import annotations
 
-from cubinspec.format.metadata import metadata_rows
 from cubinspec.format.strings import length
 from cubinspec_generated.codes import (
     EMFMT_STRING,
@@ -120,6 +119,8 @@ def _place_texts(obj: InputObject, source: InSection, texts: _FirstTexts) -> Non
         return
     section, base = placed
     data = section.data
+    from cubinspec.format.metadata import metadata_rows  # few inputs have any
+
     for number, ofs_name, values, at in metadata_rows(source.data):
         start = base + at + METADATA_NODE.size
         for index, (form, value) in enumerate(values):

@@ -87,8 +87,10 @@ def _create_function_rows(job: Job, objects: list[InputObject], maker: Maker) ->
 
     Rule U3.
     """
-    from cubinspec_writer.linker.library.unified import is_stub
-
     has_rows = any(obj.of_types((SHT_CUDA_UFT_ENTRY,)) for obj in objects)
-    if has_rows or (job.index is not None and any(is_stub(s) for o in objects for s in o.sections)):
+    if job.index is not None and not has_rows:
+        from cubinspec_writer.linker.library.unified import is_stub
+
+        has_rows = any(is_stub(s) for o in objects for s in o.sections)
+    if has_rows:
         maker.create_section(UFT_ENTRY, SHT_CUDA_UFT_ENTRY, 0, 32, entsize=records.UFT_ENTRY.size)

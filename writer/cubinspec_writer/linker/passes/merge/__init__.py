@@ -16,7 +16,6 @@ Sections of a dropped function and of a duplicate weak function are skipped in e
 from __future__ import annotations
 
 from cubinspec.errors import BadStructureError
-from cubinspec.format.metadata import metadata_size
 from cubinspec.format.sections import CONSTANT_BANK_TYPES
 from cubinspec_generated.codes import (
     SHF_ALLOC,
@@ -444,6 +443,8 @@ def _metadata(one: OneInput, source: InSection) -> None:
     Raises:
         UnsupportedLinkError: the section is no whole number of nodes; nvlink crashes then.
     """
+    from cubinspec.format.metadata import metadata_size  # few inputs have any
+
     if metadata_size(source.data) != source.size:
         raise UnsupportedLinkError(f"section '{source.name}', which ends inside a node")
     if not source.size:
