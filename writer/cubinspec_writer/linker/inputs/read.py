@@ -155,28 +155,21 @@ def _symbols(elf: Elf, table: int, strtab: StringTable, num_sections: int) -> li
     rows = elf.symbol_rows(table)
     if not rows:
         return []
-    if max([shndx for _, _, _, shndx, _, _ in rows]) >= num_sections:
+    ofs_names, infos, others, indices, values, sizes = zip(*rows, strict=True)
+    if max(indices) >= num_sections:
         for index, (_, _, _, shndx, _, _) in enumerate(rows):
             if shndx >= num_sections and shndx != SHN_COMMON:
                 raise BadStructureError(
                     f"symbol {index} is in section {shndx} of {num_sections}", file=elf.file
                 )
+    binds = [info >> ST_BIND_SHIFT for info in infos]
+    kinds = [info & ST_TYPE_MASK for info in infos]
     # Sections have their names in the other table.
-    named = [name for name, info, _, _, _, _ in rows if info & ST_TYPE_MASK != STT_SECTION]
+    named = [at for at, kind in zip(ofs_names, kinds, strict=True) if kind != STT_SECTION]
     texts = iter(strtab.get_many(named))
-    symbols = [
-        InSymbol(
-            index,
-            next(texts) if info & ST_TYPE_MASK != STT_SECTION else "",
-            info >> ST_BIND_SHIFT,
-            info & ST_TYPE_MASK,
-            other,
-            shndx,
-            value,
-            size,
-        )
-        for index, (_, info, other, shndx, value, size) in enumerate(rows)
-    ]
+    names = ["" if kind == STT_SECTION else next(texts) for kind in kinds]
+    fields = (range(len(rows)), names, binds, kinds, others, indices, values, sizes)
+    symbols = list(map(InSymbol, *fields))
     if SHARED_POOL in elf.section_names:
         # A link with `-r` puts arrays of dynamic size into the pool (rule R8).
         pool = elf.section_names.index(SHARED_POOL)
@@ -188,33 +181,25 @@ def _symbols(elf: Elf, table: int, strtab: StringTable, num_sections: int) -> li
 
 def _sections(elf: Elf, mercury: bool) -> list[InSection]:
     """The sections that belong to one half; others have the type NULL."""
-    rows = elf.section_rows
-    kinds = {(kind, flags, align) for _, kind, flags, _, _, _, _, _, align, _ in rows}
-    _check_alignments(elf, {align for _, _, align in kinds})
-    if max([at + size for _, _, _, _, at, size, _, _, _, _ in rows]) > elf.size:
+    columns = zip(*elf.section_rows, strict=True)
+    _, types, flags_of, _, offsets, sizes, links, infos, alignments, entsizes = columns
+    kinds = set(zip(types, flags_of, alignments, strict=True))
+    _check_alignments(elf, set(alignments))
+    ends = [at + size for at, size in zip(offsets, sizes, strict=True)]
+    if max(ends) > elf.size:
         elf.check_bodies()
     # Nearly all bytes are needed, so a file is read at once unless it is too large.
     data: Any = bytes(elf.data) if elf.size <= _WHOLE_BYTES else elf.data
     # Sections that are not in the file, by type first: few are of such a type.
     empty = {(kind, flags) for kind, flags, _ in kinds if not occupies_file(kind, flags)}
     empty_types = {kind for kind, _ in empty}
-    sections = [
-        InSection(
-            index,
-            name,
-            kind,
-            flags,
-            size,
-            link,
-            info,
-            align,
-            entsize,
-            b"" if kind in empty_types and (kind, flags) in empty else data[at : at + size],
-        )
-        for index, (name, (_, kind, flags, _, at, size, link, info, align, entsize)) in enumerate(
-            zip(elf.section_names, rows, strict=True)
-        )
+    bodies = [
+        b"" if kind in empty_types and (kind, flags) in empty else data[at:end]
+        for kind, flags, at, end in zip(types, flags_of, offsets, ends, strict=True)
     ]
+    numbers, names = range(len(types)), elf.section_names
+    fields = (numbers, names, types, flags_of, sizes, links, infos, alignments, entsizes, bodies)
+    sections = list(map(InSection, *fields))
     if mercury:
         from cubinspec_writer.linker.inputs.mercury import mercury_sections  # from sm_100 on only
 

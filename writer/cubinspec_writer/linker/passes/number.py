@@ -70,11 +70,11 @@ def run(
         if type(entry) is OutSection:
             if not entry.emitted or not entry.has_symbol:
                 continue
-            if entry.sh_type in _MAYBE_EMPTY and not (
-                entry.content or has_symbol(job, sections, debug, entry)
-            ):
-                continue
-            if entry.sh_type in _ROWS and not unified.rows.get(entry):
+            sh_type = entry.sh_type
+            if sh_type in _MAYBE_EMPTY:
+                if not (entry.content or has_symbol(job, sections, debug, entry)):
+                    continue
+            elif sh_type in _ROWS and not unified.rows.get(entry):
                 continue
             if not deferred or entry not in unnumbered:
                 numbered.append(entry)

@@ -359,7 +359,10 @@ class _DirectWriter:
             for first in range(start, end, _RUN):
                 run = self.sections[first : min(first + _RUN, end)]
                 names = [section.name for section in run]
-                flags = [s.flags | s.barriers << SHF_BARRIERS_SHIFT for s in run]
+                flags = [
+                    s.flags | s.barriers << SHF_BARRIERS_SHIFT if s.barriers else s.flags
+                    for s in run
+                ]
                 aligns = [section.align for section in run]
                 if run[0].is_nobits:
                     sizes = [section.nobits_size + section.reserved for section in run]
