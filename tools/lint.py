@@ -30,7 +30,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from cubinspec_generated import codes
+from cubinspec_generated import codes, codes_dwarf, codes_sass
 from tools.gen.tables.load import load_table
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -46,7 +46,10 @@ INSTRUCTIONS = "writer/cubinspec_writer/linker/finalizer/"
 _DWARF = (INSTRUCTIONS + "frames.py", INSTRUCTIONS + "line_tables.py")
 
 CODES: dict[str, int] = {
-    name: value for name, value in vars(codes).items() if name.isupper() and type(value) is int
+    name: value
+    for module in (codes, codes_dwarf, codes_sass)
+    for name, value in vars(module).items()
+    if name.isupper() and type(value) is int
 }
 SMS = frozenset(
     entry["sm"] for entry in load_table(ROOT, "arch").data["architectures"] if entry["sm"] >= 30

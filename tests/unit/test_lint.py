@@ -64,7 +64,7 @@ PLANTED_BITS = [
     "found = kind == 0x1b",
 ]
 SOUND_BITS = """
-from cubinspec_generated.codes import SASS_BRA, SASS_OPCODE_MASK, SASS_WAIT_SHIFT
+from cubinspec_generated.codes_sass import SASS_BRA, SASS_OPCODE_MASK, SASS_WAIT_SHIFT
 
 _WORD = 4
 _ROUNDS = 8

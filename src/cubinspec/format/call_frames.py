@@ -12,7 +12,7 @@ from cubinspec.errors import BadStructureError
 from cubinspec.format.debug_registers import register_name
 from cubinspec.format.leb128 import sleb, uleb
 from cubinspec.values import FrozenValue
-from cubinspec_generated import codes
+from cubinspec_generated import codes_dwarf
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 #: Operation -> name and operands: r register, u unsigned, s signed, a address, b a block of bytes,
 #: 1, 2 and 4 a number of so many bytes.
 _OPERATIONS = {
-    getattr(codes, f"DW_CFA_{name.upper()}"): (name, operands)
+    getattr(codes_dwarf, f"DW_CFA_{name.upper()}"): (name, operands)
     for name, operands in (
         ("nop", ""),
         ("set_loc", "a"),
@@ -50,11 +50,11 @@ _OPERATIONS = {
 }
 #: Operation whose operand stands in its low bits -> name and what follows.
 _SHORT_OPERATIONS = {
-    codes.DW_CFA_ADVANCE_LOC: ("advance_loc", ""),
-    codes.DW_CFA_OFFSET: ("offset", "u"),
-    codes.DW_CFA_RESTORE: ("restore", ""),
+    codes_dwarf.DW_CFA_ADVANCE_LOC: ("advance_loc", ""),
+    codes_dwarf.DW_CFA_OFFSET: ("offset", "u"),
+    codes_dwarf.DW_CFA_RESTORE: ("restore", ""),
 }
-_LOW_BITS = 0xFF ^ codes.DW_CFA_HIGH_MASK
+_LOW_BITS = 0xFF ^ codes_dwarf.DW_CFA_HIGH_MASK
 
 
 class FrameEntry(FrozenValue):
@@ -110,7 +110,7 @@ def frame_entries(data: bytes, word: int, base: int, file: str, field: str) -> l
         while at < len(data):
             (length,) = unpack_from("<I", data, at)
             size = 4
-            if length == codes.DWARF64_MARK:
+            if length == codes_dwarf.DWARF64_MARK:
                 (length,) = unpack_from("<Q", data, at + 4)
                 size = 8
             start = at + (12 if size == 8 else 4)
@@ -179,11 +179,11 @@ def _instructions(data: bytes, at: int, word: int) -> list[str]:
         code = data[at]
         at += 1
         words = []
-        if code & codes.DW_CFA_HIGH_MASK:
-            high = code & codes.DW_CFA_HIGH_MASK
+        if code & codes_dwarf.DW_CFA_HIGH_MASK:
+            high = code & codes_dwarf.DW_CFA_HIGH_MASK
             name, operands = _SHORT_OPERATIONS[high]
             low = code & _LOW_BITS
-            words.append(str(low) if high == codes.DW_CFA_ADVANCE_LOC else _register(low))
+            words.append(str(low) if high == codes_dwarf.DW_CFA_ADVANCE_LOC else _register(low))
         else:
             name, operands = _OPERATIONS[code]
         for kind in operands:

@@ -13,7 +13,7 @@ from struct import unpack_from
 from cubinspec.errors import BadStructureError
 from cubinspec.format.leb128 import sleb, uleb
 from cubinspec.values import FrozenValue
-from cubinspec_generated.codes import (
+from cubinspec_generated.codes_dwarf import (
     DW_LNE_END_SEQUENCE,
     DW_LNE_NVIDIA_INLINED_CALL,
     DW_LNE_NVIDIA_SET_FUNCTION_NAME,

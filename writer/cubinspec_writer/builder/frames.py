@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from struct import Struct, pack
 
-from cubinspec_generated.codes import DWARF64_MARK
+from cubinspec_generated.codes_dwarf import DWARF64_MARK
 from cubinspec_writer.builder.parts import Frame, Relocation
 
 TYPE_CHECKING = False

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 from cubinspec.errors import BadStructureError
 from cubinspec.format.sections import MERCURY_PREFIX
-from cubinspec_generated.codes import (
+from cubinspec_generated.codes import SHF_CUDA_MERCURY, ST_TYPE_MASK, STT_SECTION
+from cubinspec_generated.codes_dwarf import (
     DW_AT_EXTERNAL,
     DW_AT_LINKAGE_NAME,
     DW_AT_MIPS_LINKAGE_NAME,
@@ -45,9 +46,6 @@ from cubinspec_generated.codes import (
     DW_FORM_UDATA,
     DW_TAG_SUBPROGRAM,
     DW_TAG_VARIABLE,
-    SHF_CUDA_MERCURY,
-    ST_TYPE_MASK,
-    STT_SECTION,
 )
 from cubinspec_writer.editor.references import SymbolTables
 from cubinspec_writer.emitter import bodies

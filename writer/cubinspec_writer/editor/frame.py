@@ -14,7 +14,7 @@ from struct import Struct
 from typing import TYPE_CHECKING
 
 from cubinspec.errors import BadStructureError
-from cubinspec_generated.codes import DWARF64_MARK
+from cubinspec_generated.codes_dwarf import DWARF64_MARK
 from cubinspec_writer.emitter import bodies
 
 if TYPE_CHECKING:

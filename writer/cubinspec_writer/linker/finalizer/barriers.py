@@ -22,7 +22,7 @@ choices are certain only if the same steps find the numbers of the input, too.
 
 from __future__ import annotations
 
-from cubinspec_generated.codes import (
+from cubinspec_generated.codes_sass import (
     SASS_BARRIERS,
     SASS_FIRST_LONG_BARRIER,
     SASS_NO_BARRIER,

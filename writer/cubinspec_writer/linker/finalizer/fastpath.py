@@ -11,8 +11,8 @@ of integers or doubles, and a comparison of a float with an immediate (rule I12)
 
 from __future__ import annotations
 
-from cubinspec_generated.codes import (
-    FAST_PATH,
+from cubinspec_generated.codes import FAST_PATH
+from cubinspec_generated.codes_sass import (
     SASS_BYTES,
     SASS_OPCODE_MASK,
     SASS_OPERATION_MASK,

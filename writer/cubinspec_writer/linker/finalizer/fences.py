@@ -17,8 +17,8 @@ All that is in what the capsule tells: which SASS instructions come from one Mer
 
 from __future__ import annotations
 
-from cubinspec_generated.codes import (
-    CAPSULE_UNIT,
+from cubinspec_generated.codes import CAPSULE_UNIT
+from cubinspec_generated.codes_sass import (
     SASS_ALWAYS,
     SASS_BEHIND_EXIT,
     SASS_BYTES,

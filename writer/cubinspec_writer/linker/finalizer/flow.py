@@ -8,7 +8,7 @@ those that it waits for. The fields and the opcodes stand in `ksy/tables/sass.ya
 
 from __future__ import annotations
 
-from cubinspec_generated.codes import (
+from cubinspec_generated.codes_sass import (
     SASS_ALWAYS,
     SASS_BRA,
     SASS_BRANCH_CONDITION_MASK,

@@ -12,7 +12,8 @@ the place of the linked copy stay the CIE of the Mercury table and the head of i
 
 from __future__ import annotations
 
-from cubinspec_generated.codes import (
+from cubinspec_generated.codes import SHT_PROGBITS
+from cubinspec_generated.codes_dwarf import (
     DW_CFA_ADVANCE_LOC,
     DW_CFA_ADVANCE_LOC1,
     DW_CFA_ADVANCE_LOC2,
@@ -32,7 +33,6 @@ from cubinspec_generated.codes import (
     DW_CFA_SAME_VALUE,
     DW_CFA_UNDEFINED,
     DWARF64_MARK,
-    SHT_PROGBITS,
 )
 from cubinspec_writer.linker.finalizer.kept import Kept
 from cubinspec_writer.linker.finalizer.moved import UnknownCodeError

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from cubinspec_generated.codes import (
+from cubinspec_generated.codes_sass import (
     SASS_BARRIERS,
     SASS_EXIT,
     SASS_NO_BARRIER,

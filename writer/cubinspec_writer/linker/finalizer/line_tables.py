@@ -9,7 +9,7 @@ are removed (rules D3, X14).
 from __future__ import annotations
 
 from cubinspec.format.leb128 import sleb, uleb
-from cubinspec_generated.codes import (
+from cubinspec_generated.codes_dwarf import (
     DW_LNE_END_SEQUENCE,
     DW_LNE_SET_ADDRESS,
     DW_LNS_ADVANCE_LINE,
@@ -18,8 +18,8 @@ from cubinspec_generated.codes import (
     DW_LNS_COPY,
     DW_LNS_EXTENDED_OP,
     DW_LNS_FIXED_ADVANCE_PC,
-    SASS_BYTES,
 )
+from cubinspec_generated.codes_sass import SASS_BYTES
 from cubinspec_writer.linker.finalizer.kept import Kept
 from cubinspec_writer.linker.finalizer.moved import UnknownCodeError
 

@@ -9,7 +9,7 @@ instructions: at least 9, at most 16 of them (rule F12).
 
 from __future__ import annotations
 
-from cubinspec_generated.codes import SASS_BYTES, SASS_LEPC, SASS_LINE, SASS_OPCODE_MASK
+from cubinspec_generated.codes_sass import SASS_BYTES, SASS_LEPC, SASS_LINE, SASS_OPCODE_MASK
 from cubinspec_generated.tables.sass import RELATIVE
 from cubinspec_writer.linker.finalizer.flow import encode, target_of, with_target, words_of
 

@@ -12,14 +12,8 @@ from __future__ import annotations
 
 from cubinspec.format.sections import CAPSULE_PREFIX
 from cubinspec_generated import records
-from cubinspec_generated.codes import (
-    CAPSULE_UNIT,
-    CAPSULE_UNITS_MASK,
-    SASS_BYTES,
-    SASS_OPERATION_MASK,
-    ST_TYPE_MASK,
-    STT_FUNC,
-)
+from cubinspec_generated.codes import CAPSULE_UNIT, CAPSULE_UNITS_MASK, ST_TYPE_MASK, STT_FUNC
+from cubinspec_generated.codes_sass import SASS_BYTES, SASS_OPERATION_MASK
 from cubinspec_generated.tables.sass import MERCURY_LENGTHS, MERCURY_UNITS
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.finalizer import capsules

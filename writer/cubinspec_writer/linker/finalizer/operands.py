@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from cubinspec_generated.codes import (
+from cubinspec_generated.codes_sass import (
     SASS_FORM_MASK,
     SASS_FORM_SHIFT,
     SASS_NO_PREDICATE,

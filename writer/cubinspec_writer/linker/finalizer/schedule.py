@@ -14,7 +14,7 @@ check over all paths does not find every wait of the input in the new code. The 
 
 from __future__ import annotations
 
-from cubinspec_generated.codes import (
+from cubinspec_generated.codes_sass import (
     SASS_BARRIERS,
     SASS_BYTES,
     SASS_LOAD_STACK,

@@ -17,6 +17,8 @@ from cubinspec_generated.codes import (
     CAPSULE_COUNT_SHIFT,
     CAPSULE_SHORT,
     CAPSULE_UNIT,
+)
+from cubinspec_generated.codes_sass import (
     SASS_BYTES,
     SASS_STUB_BITMAP,
     SASS_STUB_BYTES,

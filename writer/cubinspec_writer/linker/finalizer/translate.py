@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from cubinspec.format.sections import final_name
 from cubinspec_generated.codes import (
-    SASS_BYTES,
     SHF_EXECINSTR,
     SHT_CUDA_CONSTANT_B2,
     SHT_CUDA_INFO,
     SHT_PROGBITS,
     STT_SECTION,
 )
+from cubinspec_generated.codes_sass import SASS_BYTES
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.finalizer.fences import Code, calls, finalized, may_change
 from cubinspec_writer.linker.finalizer.frames import move_frames

@@ -5,7 +5,7 @@ The rules were seen in links of made files (cases unified_*).
 
 from __future__ import annotations
 
-from cubinspec_generated.codes import SASS_STUB_BYTES
+from cubinspec_generated.codes_sass import SASS_STUB_BYTES
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.finalizer.stubs import MERCURY_SLOT
 from cubinspec_writer.linker.library.fields import is_clear

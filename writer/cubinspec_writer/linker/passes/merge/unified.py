@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cubinspec_generated.codes import SASS_STUB_BYTES, SHF_INFO_LINK, SHT_CUDA_INFO
+from cubinspec_generated.codes import SHF_INFO_LINK, SHT_CUDA_INFO
+from cubinspec_generated.codes_sass import SASS_STUB_BYTES
 from cubinspec_writer.linker.library.unified import STUB, STUB_ATTRIBUTES, identifier_rows
 from cubinspec_writer.linker.model import UFT, Symbol, UnifiedRow
 
