@@ -233,13 +233,14 @@ def _pair_like(
     groups: dict[Hashable, tuple[list[Placed], list[Placed]]] = {}
     for side, items in enumerate((gone, fresh)):
         for item in items:
-            key = item[1].kind, base_name(item[1].name)
+            _, function = item
+            key = function.kind, base_name(function.name)
             groups.setdefault(key, ([], []))[side].append(item)
     taken: set[int] = set()
     for olds, news in groups.values():
         olds, news = olds[:_MOST_COMPARED], news[:_MOST_COMPARED]
-        words = [words_of(item[1].name) for item in olds]
-        others = [words_of(item[1].name) for item in news]
+        words = [words_of(function.name) for _, function in olds]
+        others = [words_of(function.name) for _, function in news]
         scores = sorted(
             [
                 (-score, at, where)

@@ -132,12 +132,16 @@ class _Table:
         places = places_in(cubin, section)
         for unit in units:
             for sequence in unit.sequences:
-                place = places.get(-1 if sequence.ofs_address is None else sequence.ofs_address)
-                if place is None or place[0] != code:
+                at = -1 if sequence.ofs_address is None else sequence.ofs_address
+                placed_in, start = places.get(at, (None, 0))
+                if placed_in != code:
                     continue
-                *rows, last = sequence.rows
-                found += [(place[1] + row[0], (unit, sequence, row)) for row in rows]
-                found.append((place[1] + last[0], None))
+                *rows, (end, *_) = sequence.rows
+                found += [
+                    (start + address, (unit, sequence, row))
+                    for row, (address, *_) in zip(rows, rows, strict=True)
+                ]
+                found.append((start + end, None))
         # of rows with one address the last counts; the sort keeps their order
         found.sort(key=lambda item: item[0])
         self.starts = [address for address, _ in found]

@@ -56,11 +56,10 @@ class Tables:
         self.symbol_rows: dict[int, list[SymbolRow]] = {}
         self.relocation_rows: dict[int, list[RelocationRow]] = {}
         self.info_rows: dict[int, list[InfoRow]] = {}
-        for index, row in enumerate(elf.section_rows):
-            sh_type = row[1]
+        for index, (_, sh_type, _, _, sh_offset, *_) in enumerate(elf.section_rows):
             if sh_type in INFO_TYPES:
                 self.info_rows[index] = info_rows(
-                    elf.section_bytes(index), row[4], elf.file, f"sections[{index}]"
+                    elf.section_bytes(index), sh_offset, elf.file, f"sections[{index}]"
                 )
             elif sh_type in RELOCATION_TYPES:
                 self.relocation_rows[index] = file.relocation_rows(index)

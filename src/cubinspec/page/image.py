@@ -182,15 +182,13 @@ def _attributes(function: Function) -> tuple[tuple[str, str], ...]:
     """Name and text of each record, those of parameters left out."""
     from cubinspec.model.parameter import UNPACKERS
 
+    rows = function.info_rows
+    codes = [code for _, _, code, _, _ in rows]
     return tuple(
         [
             (name, _attribute_text(row))
-            for row, name in zip(
-                function.info_rows,
-                attribute_names([row[2] for row in function.info_rows]),
-                strict=True,
-            )
-            if row[2] not in UNPACKERS
+            for row, code, name in zip(rows, codes, attribute_names(codes), strict=True)
+            if code not in UNPACKERS
         ]
     )
 

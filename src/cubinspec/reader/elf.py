@@ -574,8 +574,8 @@ class Elf:
             tables = self._shndx_tables = {}
             for number in [
                 number
-                for number, row in enumerate(self.section_rows)
-                if row[1] == SHT_SYMTAB_SHNDX or row[2] & SHF_CUDA_MERCURY
+                for number, (_, sh_type, flags, *_) in enumerate(self.section_rows)
+                if sh_type == SHT_SYMTAB_SHNDX or flags & SHF_CUDA_MERCURY
             ]:
                 _, sh_type, _, _, _, _, sh_link, _, _, _ = self.section_rows[number]
                 # no real file has one in its Mercury half, so its type there is not known

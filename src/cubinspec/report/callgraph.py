@@ -307,11 +307,11 @@ def _hold(functions: Iterable[Function], found: _Resolver) -> None:
     inner: list[Function] = []
     for function in functions:
         if function.info_rows or function.is_kernel:
-            owners[function.row[3]] = function
+            owners[function.symbol.st_shndx] = function
         else:
             inner.append(function)
     for function in inner:
-        owner = owners.get(function.row[3])
+        owner = owners.get(function.symbol.st_shndx)
         # one at the same place is an alias, whose calls the file lists
         if owner is not None and owner.code_offset != function.code_offset:
             symbols = function.table.symbols

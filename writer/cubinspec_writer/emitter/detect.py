@@ -133,7 +133,7 @@ def first_global(source: Source, producer: Producer) -> int:
             table = source.elf.find_section(SHT_CUDA_MERC_SYMTAB) or 0
             return min(max(source.sh_info[table], 1), len(rows))
         if info == len(rows):
-            for at, row in enumerate(rows):
-                if row[1] >> ST_BIND_SHIFT == STB_GLOBAL:
+            for at, (_, st_info, *_) in enumerate(rows):
+                if st_info >> ST_BIND_SHIFT == STB_GLOBAL:
                     return at
     return min(max(info + producer.info_is_last_local, 1), len(rows))

@@ -205,19 +205,22 @@ class BodyLoader:
         for at, row in enumerate(entries):
             if len(row) != width:
                 self.lookup.refuse((*path, at), f"{len(row)} values", f"{width} values")
-            kinds.append(self.lookup.number(names.RELOCATION_TYPES, row[1], (*path, at, 1)))
+            _, kind, *_ = row
+            kinds.append(self.lookup.number(names.RELOCATION_TYPES, kind, (*path, at, 1)))
         words = len(entries) * (width - 1)
         body = bodies.Relocations(rela, (0,) * words, is_64)
 
         def resolve() -> None:
             rows: list[tuple[int, int, int, int | None]] = [
                 (
-                    entry[0],
-                    self.lookup.symbol(entry[2], mercury, (*path, at, 2)),
+                    offset,
+                    self.lookup.symbol(symbol, mercury, (*path, at, 2)),
                     kind,
-                    entry[3] if rela else None,
+                    addend[0] if addend else None,
                 )
-                for at, (kind, entry) in enumerate(zip(kinds, entries, strict=True))
+                for at, (kind, (offset, _, symbol, *addend)) in enumerate(
+                    zip(kinds, entries, strict=True)
+                )
             ]
             body.fields = bodies.Relocations.from_rows(rows, rela, is_64).fields
 

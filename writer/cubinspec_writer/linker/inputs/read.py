@@ -235,7 +235,8 @@ def _drop_mercury(elf: Elf, sections: list[InSection]) -> None:
     sm = sm_of(elf.ident[EI_OSABI], e_flags)
     is_twofold = family_of(sm).capsule
     table = None if is_twofold else elf.find_section(SHT_SYMTAB)
-    named = {row[3] for row in elf.symbol_rows(table)} if table is not None else set()
+    symbols = elf.symbol_rows(table) if table is not None else ()
+    named = {shndx for _, _, _, shndx, _, _ in symbols}
     for section in sections:
         if not section.flags & SHF_CUDA_MERCURY:
             continue
