@@ -90,7 +90,9 @@ def compare_images(
         if looks.same(one, other):
             continue
         # of code of another size nobody asks for a digest
-        code, parts = one.row[5] == other.row[5], not looks.same_parts(one, other)
+        _, _, _, _, _, size = one.row
+        _, _, _, _, _, size_too = other.row
+        code, parts = size == size_too, not looks.same_parts(one, other)
         before = old.facts_of(one, with_code=code, with_parts=parts)
         after = new.facts_of(other, with_code=code, with_parts=parts)
         changes = function_changes(before, after, properties)
@@ -154,10 +156,12 @@ class _Looks:
 
     def _same_relocations(self, one: Function, other: Function) -> bool:
         old, new = self._readers
-        tables, tables_too = old.relocations.get(one.row[3]), new.relocations.get(other.row[3])
+        _, _, _, code, at, _ = one.row
+        _, _, _, code_too, at_too, _ = other.row
+        tables, tables_too = old.relocations.get(code), new.relocations.get(code_too)
         if tables is None and tables_too is None:
             return True
-        if self._same_tables(tables, tables_too) and one.row[4] == other.row[4]:
+        if self._same_tables(tables, tables_too) and at == at_too:
             return True
         return old.code_relocations(one) == new.code_relocations(other)
 
@@ -185,7 +189,8 @@ class _Looks:
     def same_parts(self, one: Function, other: Function) -> bool:
         """Whether constants and the like are the same, and the headers of all other sections."""
         old, new = self._readers
-        code, code_too = one.row[3], other.row[3]
+        _, _, _, code, _, _ = one.row
+        _, _, _, code_too, _, _ = other.row
         parts, parts_too = old.parts.get(code, ()), new.parts.get(code_too, ())
         if one.owns_section != other.owns_section or len(parts) != len(parts_too):
             return False
@@ -210,7 +215,9 @@ class _Looks:
         return True
 
     def _same_attributes(self, one: Function, other: Function) -> bool:
-        index, index_too = one.table.info.get(one.row[3]), other.table.info.get(other.row[3])
+        _, _, _, code, _, _ = one.row
+        _, _, _, code_too, _, _ = other.row
+        index, index_too = one.table.info.get(code), other.table.info.get(code_too)
         if index is None or index_too is None:
             return index is index_too
         body, body_too = self._info(0, index), self._info(1, index_too)

@@ -179,7 +179,8 @@ class _Relocations:
         section, meanings = names.section, self.meanings
         serial = one.relocations.num_merged
         for row in relocs.rows:
-            offset, r_type, index, addend = row
+            offset, r_type, index, stated = row
+            addend = stated
             if is_odd:
                 found = self._moved_to(offset, index)
                 if found is None:
@@ -200,7 +201,7 @@ class _Relocations:
             if self.is_staged and symbol is not None:
                 self._stage(row, Reloc(base + offset, r_type, symbol, addend, 0))
                 continue
-            if section is None or (row[3] == 0 and names.without_rel):
+            if section is None or (names.without_rel and stated == 0):
                 section = names.section_for(row)
             if symbol is None:
                 if is_clear(r_type):
@@ -361,7 +362,8 @@ class _RelocNames:
         section = self.section or self.section_for(rows[0])
         if self.without_rel:
             for row in rows[1:]:
-                if row[3] == 0:
+                _, _, _, addend = row
+                if addend == 0:
                     self.section_for(row)
                     break
         section.relocs += taken
@@ -383,7 +385,8 @@ class _RelocNames:
         if self.first is None:
             self.first = row
         section = self.ensure()
-        if row[3] == 0 and self.without_rel and row is not self.first:
+        _, _, _, addend = row
+        if addend == 0 and self.without_rel and row is not self.first:
             # Such a row asks for the REL section by name first (the first row of an
             # input section does not, rules N3, K5).
             self.maker.ask_for_rel(self.target)
