@@ -7,7 +7,7 @@ trailing codes. What other toolkits do is in their rows (rule K2).
 
 from __future__ import annotations
 
-from cubinspec.format.attributes import immediate, raw_record, split_records
+from cubinspec.format.attributes import immediate, raw_record
 from cubinspec_generated import columns
 from cubinspec_generated.codes import (
     EICOMPAT_ATTR_CAN_FASTPATH_FINALIZE,
@@ -33,7 +33,9 @@ FREEZES = "content.compat"
 
 def run(job: Job, objects: list[InputObject], sections: Sections) -> None:
     """Write the section."""
-    tables = [table for obj in objects if (table := _records(obj)) is not None]
+    stated = [table for obj in objects if (table := _records(obj)) is not None]
+    # Inputs with the same records count once: no rule asks how many say something.
+    tables = list({tuple(table.values()): table for table in stated}.values())
     values: dict[int, list[int]] = {}
     merges = job.toolkit.merges
     missing: dict[int, int | None] = dict(columns.COMPAT_MISSING)
@@ -61,7 +63,7 @@ def run(job: Job, objects: list[InputObject], sections: Sections) -> None:
 def _records(obj: InputObject) -> dict[int, RawRecord] | None:
     """The records of an input; None when it has no such section, as sm_90 before CUDA 13."""
     section = next(iter(obj.of_types((SHT_CUDA_COMPAT_INFO,))), None)
-    return None if section is None else {r[1]: r for r in split_records(section.data)}
+    return None if section is None else {r[1]: r for r in obj.records(section.index)}
 
 
 def _value(record: RawRecord) -> int:

@@ -7,7 +7,6 @@ first (rule W1). Any of them beats a common one, and all beat references.
 
 from __future__ import annotations
 
-from cubinspec.format.attributes import split_records
 from cubinspec_generated.codes import (
     EIATTR_REGCOUNT,
     EICOMPAT_ATTR_ISA_CLASS,
@@ -128,7 +127,7 @@ class _Copies:
 def _check_class(job: Job, obj: InputObject, diagnostics: Diagnostics) -> None:
     """Warn of an input that does not say the class of its instructions (rule M20)."""
     for section in obj.of_types((SHT_CUDA_COMPAT_INFO,)):
-        if all(record[1] != EICOMPAT_ATTR_ISA_CLASS for record in split_records(section.data)):
+        if EICOMPAT_ATTR_ISA_CLASS not in [record[1] for record in obj.records(section.index)]:
             diagnostics.warning(
                 f"Output is limited to run on SM Arch '{job.target.sm}' only, due to missing "
                 f"attribute 'ISA_CLASS' in input file '{obj.name}'"
