@@ -126,12 +126,14 @@ class FunctionFacts:
             if others:
                 values = [row for row in values if row[3] in linked]
             self.values[obj] = values, linked
-            for code, column in (
-                (EIATTR_REGCOUNT, self.registers),
-                (EIATTR_FRAME_SIZE, self.frame),
-                (EIATTR_MAX_STACK_SIZE, self.stack_limits),
-            ):
-                column.update({linked[row[3]]: row[4] for row in values if row[1] == code})
+            columns = {
+                EIATTR_REGCOUNT: self.registers,
+                EIATTR_FRAME_SIZE: self.frame,
+                EIATTR_MAX_STACK_SIZE: self.stack_limits,
+            }
+            for _, code, _, number, value in values:
+                if code in columns:
+                    columns[code][linked[number]] = value
         for code, symbol, value in attributes.stated if attributes is not None else ():
             self.take(code, symbol, value)
 

@@ -191,22 +191,21 @@ class _DirectWriter:
         for entry in state.names.entries:
             if type(entry) is not OutSection or not entry.emitted:
                 continue
-            rank = rank_of(entry.sh_type)
+            sh_type = entry.sh_type
+            rank = rank_of(sh_type)
             if rank is None:
                 if entry.name.startswith(_TEXT):
                     rank = RANK_OF_TEXT
-                elif entry.sh_type == SHT_CUDA_CONSTANT_B0 and entry.name.startswith(_BANK):
+                elif sh_type == SHT_CUDA_CONSTANT_B0 and entry.name.startswith(_BANK):
                     rank = RANK_OF_BANK
-                elif entry.sh_type == SHT_SYMTAB_SHNDX:
+                elif sh_type == SHT_SYMTAB_SHNDX:
                     rank = _RANK_OF_NOTES  # that of an input, with a symbol in it
                 else:
-                    rank = index_rank(
-                        entry.name, output_type(state.job, entry.sh_type), entry.flags
-                    )
-            elif entry.sh_type in _LINKERS_OWN and not self._is_own(entry):
-                rank = _RANK_OF_INFO
+                    rank = index_rank(entry.name, output_type(state.job, sh_type), entry.flags)
             elif rank == _RANK_OF_INFO:
                 rank = RANK_OF_NAME.get(entry.name, rank)
+            elif sh_type in _LINKERS_OWN and not self._is_own(entry):
+                rank = _RANK_OF_INFO
             ranked[rank].append(entry)
         self.is_large = sum(map(len, ranked)) + 1 >= SHN_LORESERVE
         if self.is_large:

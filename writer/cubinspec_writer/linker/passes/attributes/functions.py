@@ -305,8 +305,10 @@ def _stated(
     Rules G1, G2, G5.
     """
     code = record[1]
-    if record[0] != EIFMT_SVAL or is_empty(record):
-        return None if is_empty(record) else record
+    if record[0] != EIFMT_SVAL:
+        return record
+    if len(record) == _HEAD:
+        return None  # nvlink does not write what is empty
     if code in SYNCS:
         attributes.stated.append((code, function, word(record, 0)))
         return record

@@ -108,10 +108,11 @@ def _named_part(one: OneInput, source: InSection) -> InSection:
     A link with `-r` keeps those of late copies without names; these go (rule R9).
     """
     if one.named_ends is None:
-        one.named_ends = {}
+        ends = one.named_ends = {}
         for row in one.obj.symbols:
-            end = max(row.value + row.size, one.named_ends.get(row.shndx, 0))
-            one.named_ends[row.shndx] = end
+            end = row.value + row.size
+            if end > ends.get(row.shndx, -1):
+                ends[row.shndx] = end
     end = min(one.named_ends.get(source.index, source.size), source.size)
     return source if end == source.size else source.cut(end)
 

@@ -264,7 +264,7 @@ def _take_unchanged(one: OneInput, relocs: InRelocs, target: OutSection, base: i
     linked = one.linked
     taken: list[Reloc] = []
     for offset, r_type, index, addend in relocs.rows:
-        symbol = linked.get(index) or _linked_symbol(one, index)
+        symbol = linked[index] if index in linked else _linked_symbol(one, index)
         if symbol is None:
             return False
         taken.append(Reloc(base + offset if base else offset, r_type, symbol, addend, 0))
