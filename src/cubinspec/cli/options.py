@@ -160,8 +160,8 @@ def _file_named(word: str) -> str:
 
     from cubinspec.format.escapes import unescaped
 
-    plain = unescaped(word)
-    return plain if not os.path.lexists(word) and os.path.lexists(plain) else word
+    path = unescaped(word)
+    return path if not os.path.lexists(word) and os.path.lexists(path) else word
 
 
 def cubin_targets(arguments: Arguments) -> frozenset[str] | None:

@@ -99,8 +99,8 @@ def host_record(names: HostNames, defined: dict[str, DeviceName], said: set[str]
         if device is not None and device.is_local and not registered:
             continue
         kind = names.registered.get(name, "") if device is None else device.kind
-        plain = kind.removeprefix("managed ")
-        used = patterns[plain].fits(name) if names.uses and plain in patterns else None
+        use = kind.removeprefix("managed ")
+        used = patterns[use].fits(name) if names.uses and use in patterns else None
         found.append(
             {
                 "name": name,

@@ -43,5 +43,5 @@ def matcher(pattern: str | None) -> Callable[[str], bool]:
 
         fits = compile(translate(pattern)).match
         return lambda name: bool(fits(name) or fits(readable(name)) or fits(escaped(name)))
-    plain = unescaped(pattern)
-    return lambda name: pattern in name or pattern in readable(name) or plain in name
+    part = unescaped(pattern)
+    return lambda name: pattern in name or pattern in readable(name) or part in name

@@ -148,12 +148,12 @@ class _Command:
         _append_times(line, diagnostics)
         _print(line, diagnostics.take())
         line.program = line.last("tool-name") or line.program
-        plain = line.last("dot-file")
+        dot_file = line.last("dot-file")
         try:
             result = link(line.inputs, _options(line, arch, index))
         except LinkError as error:
-            if plain is not None and error.plain_dot:
-                self._file(plain, _encoded(error.plain_dot))
+            if dot_file is not None and error.plain_dot:
+                self._file(dot_file, _encoded(error.plain_dot))
             raise
         _print(line, result.messages)
         if output is not None:
@@ -201,9 +201,9 @@ class _Command:
         dot = line.last("callgraph-dot")
         if dot is not None:
             self._file(dot, _encoded(result.callgraph_dot))
-        plain = line.last("dot-file")
-        if plain is not None:
-            self._file(plain, _encoded(result.plain_dot))
+        dot_file = line.last("dot-file")
+        if dot_file is not None:
+            self._file(dot_file, _encoded(result.plain_dot))
         svg = line.last("callgraph-svg")
         if svg is not None:
             self._file(svg, result.callgraph_svg)

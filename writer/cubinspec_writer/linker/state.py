@@ -232,8 +232,8 @@ class Constants:
 
     Attributes:
         copies: where the bytes of a staging section were copied to: bank and offset.
-        tables: offset and size of the tables in compiler constants; those of a copy of a function
-            that came too late count as one.
+        tables: offset and size of the tables in compiler constants; those of a duplicate function
+            count as one.
         lost: where in a staging section the constants of duplicate functions lie.
         mixed: compiler constants with parts or relocations of copies that are not linked.
         aliases: constants whose bytes are not written, as another one has the same: their section.

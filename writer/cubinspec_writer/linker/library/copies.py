@@ -101,7 +101,7 @@ def defined_here(obj: InputObject, index: int) -> bool:
 
 
 def accepted_here(obj: InputObject, index: int) -> bool:
-    """Whether this input's copy of the symbol was in the output at least until a better one came.
+    """Whether this input's copy of the symbol is linked, or was until a better one replaced it.
 
     Calls of such a copy stay in the call graph (rule W2).
     """
@@ -113,15 +113,15 @@ def accepted_here(obj: InputObject, index: int) -> bool:
 
 
 def states_signature(obj: InputObject, index: int) -> bool:
-    """Whether the signature of an address-taken function counts: not that of a copy too late."""
+    """Whether the signature of an address-taken function counts; that of a duplicate does not."""
     return obj.symbols[index].shndx == SHN_UNDEF or accepted_here(obj, index)
 
 
 def takes_address(obj: InputObject, index: int) -> bool:
     """Whether an entry of address-taken functions counts.
 
-    An entry for a copy that came too late counts only if code names it, linked or not. Data, and
-    code of copies that came too late, do not count (rule W9).
+    An entry for a duplicate counts only if code names it, linked or not. Data, and code of
+    duplicates, do not count (rule W9).
     """
     if states_signature(obj, index):
         return True
@@ -179,7 +179,7 @@ def code_owners(obj: InputObject, *, replaced: bool = False) -> dict[int, Symbol
 def code_relocations(obj: InputObject) -> Iterator[InReloc]:
     """What the code of an input names, linked or not.
 
-    Copies of weak functions that gave way or came too late do not count (rule W10).
+    Replaced copies and duplicates of weak functions do not count (rule W10).
     """
     outdone = {row.shndx for row in obj.functions if row.shndx and not defined_here(obj, row.index)}
     for relocs in obj.relocs:

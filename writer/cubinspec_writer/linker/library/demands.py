@@ -59,6 +59,8 @@ FUNCTION_VALUE = Struct("<BBHII")
 #: A row of the global section: attribute code, the symbol that it names, a number, the record.
 GlobalRow = tuple[int, "Symbol | None", int, bytes]
 _LEAST_RECORD = 4
+#: Bytes of a payload of two words.
+_PAIR_SIZE = 8
 
 
 class Collected:
@@ -191,9 +193,10 @@ def _function_values(obj: InputObject) -> list[tuple[int, ...]] | None:
     data = section.data if section is not None else b""
     if len(data) % size or not _OF_FUNCTION.issuperset(data[1::size]):
         return None
-    plain = data[::size].count(EIFMT_SVAL) == data[2::size].count(8) == data[3::size].count(0)
-    plain = plain and data[::size].count(EIFMT_SVAL) * size == len(data)
-    return list(FUNCTION_VALUE.iter_unpack(data)) if plain else None
+    num_sized, num_of_pairs = data[::size].count(EIFMT_SVAL), data[2::size].count(_PAIR_SIZE)
+    if not num_sized == num_of_pairs == data[3::size].count(0) or num_sized * size != len(data):
+        return None
+    return list(FUNCTION_VALUE.iter_unpack(data))
 
 
 #: The usual records of the global section, which name a function.

@@ -157,8 +157,8 @@ def symbol_fields(job: Job, symbol: Symbol) -> tuple[int, int, int]:
     if not job.options.relocatable:
         if kind in (STT_OBJECT, STT_CUDA_OBJECT):
             # A symbol in no memory space of CUDA, as its section is of an unknown kind (rule E1).
-            plain = symbol.is_defined and not symbol.other & STO_CUDA_SPACE_MASK
-            kind = STT_CUDA_OBJECT if plain else STT_OBJECT
+            is_spaceless = symbol.is_defined and not symbol.other & STO_CUDA_SPACE_MASK
+            kind = STT_CUDA_OBJECT if is_spaceless else STT_OBJECT
         if symbol.internal and not (symbol.space == STO_CUDA_SHARED and debugger_sees(job.options)):
             other = STV_INTERNAL
         else:

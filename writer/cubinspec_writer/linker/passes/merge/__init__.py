@@ -339,7 +339,7 @@ def _dynamic_array(one: OneInput, symbol: Symbol, alignment: int) -> None:
 
 def _defined_symbol(one: OneInput, row: InSymbol, symbol: Symbol) -> None:
     source = one.obj.sections[row.shndx]
-    # Those of copies that came too late count, too (rule R4).
+    # Those of duplicates count, too (rule R4).
     one.num_parts += source.sh_type == _OPTIMIZER
     place = place_section(one, source)
     if place is None:
@@ -394,7 +394,7 @@ def _content(one: OneInput, diagnostics: Diagnostics) -> None:
         # Sections of unknown kinds are kept (rule E1).
         others += obj.of_types(_KEPT)
     if one.job.options.relocatable:
-        # Copies of weak variables that came too late stay there (rule R16).
+        # Duplicates of weak variables stay there (rule R16).
         others += obj.of_types((SHT_CUDA_UDT,))
     for section in sorted(others + obj.of_types(_WITH_CONTENT), key=section_index):
         if section.sh_type == SHT_CUDA_UFT:

@@ -105,7 +105,7 @@ def _merge_bytes(one: OneInput, source: InSection, section: OutSection) -> int:
 def _named_part(one: OneInput, source: InSection) -> InSection:
     """Constants of a function as far as symbols name them.
 
-    A link with `-r` keeps those of late copies without names; these go (rule R9).
+    A link with `-r` keeps those of duplicates without names; they are left out here (rule R9).
     """
     if one.named_ends is None:
         ends = one.named_ends = {}

@@ -34,8 +34,7 @@ class OneInput:
 
     Attributes:
         owner: code section -> its function, for copies that are linked or were for a time.
-        duplicates: the same for copies that came too late; of these, constants and shared variables
-            stay.
+        duplicates: the same for duplicates; of these, constants and shared variables stay.
         seen_duplicates: sections of such copies that were merged.
         duplicate_places: where their constants went; only their relocations ask.
         num_parts: parts of banks of compiler constants so far.
@@ -121,7 +120,7 @@ def is_dead(one: OneInput, index: int) -> bool:
 
 
 def is_forgotten(one: OneInput, index: int) -> bool:
-    """Whether the entry of a copy that gave way loses its relocations.
+    """Whether the entry of a replaced copy loses its relocations.
 
     nvlink takes them from frame and line tables, of those with addends, when the code of any
     copy that gave way had relocations with addends (rule W3).

@@ -288,7 +288,7 @@ def _linked_symbol(one: OneInput, index: int) -> Symbol | None:
 def is_outdone(one: OneInput, index: int) -> bool:
     """Whether relocations of constants lose the weak symbol that they name (rule W17).
 
-    Of functions that happens to copies that came too late, of variables to all but the winner.
+    Of functions this happens to duplicates, of variables to all copies but the winning one.
     """
     row, symbol = one.obj.symbols[index], one.obj.bound[index]
     if symbol is None or row.bind != STB_WEAK or row.shndx == SHN_UNDEF:
