@@ -1,4 +1,4 @@
-"""What a target raises when the package broke a promise without raising anything itself."""
+"""The error of a target when the package broke a promise without raising an error itself."""
 
 
 class OracleError(AssertionError):

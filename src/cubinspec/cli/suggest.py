@@ -1,4 +1,4 @@
-"""What was probably meant by a word that nothing is called."""
+"""Suggests what an unknown word was meant to be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules for whole libraries: what should not be shipped."""
+"""Rules for whole libraries: code that should not be shipped."""
 
 from __future__ import annotations
 

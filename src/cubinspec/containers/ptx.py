@@ -1,4 +1,4 @@
-"""The little of PTX that an inventory needs."""
+"""Reads from PTX what an inventory needs: its version and the names of its kernels."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from cubinspec_writer.checker.view import View
 
 __all__ = ["RULES", "Finding", "Rule", "check", "require_good"]
 
-#: Further findings of one rule would say nothing new.
+#: Most findings of one rule that are reported; more would say nothing new.
 MAX_PER_RULE = 20
 
 

@@ -1,4 +1,4 @@
-"""Removing what no launch needs: debug data, line tables, the tool note."""
+"""Removes what no launch needs: debug data, line tables, the tool note."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class RoundtripResult(FrozenValue):
 
 
 def unwritable(file: str) -> BadStructureError:
-    """The refusal of a file that would become another one on its way through a description."""
+    """The error for a file that a description does not give back byte for byte."""
     return BadStructureError(
         "this file cannot be written back as it is",
         file=file,

@@ -43,7 +43,7 @@ else:
         return cls
 
 
-#: Kinds of references to what only the driver knows.
+#: Types of references to textures, samplers and surfaces, whose indices only the driver knows.
 HANDLE_KINDS = (STT_CUDA_TEXTURE, STT_CUDA_SAMPLER, STT_CUDA_SURFACE)
 #: No input has more; a larger value is a broken file, not a wish for gigabytes of padding.
 LARGEST_ALIGNMENT = 1 << 20

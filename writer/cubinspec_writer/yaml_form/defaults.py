@@ -1,4 +1,4 @@
-"""What absent keys stand for. The dumper leaves out exactly what these rules give back."""
+"""The values of absent keys. The dumper leaves out exactly the keys that these rules give back."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class Lookup:
         self.budget = Budget(document.file, len(document.text))
 
     def resolve(self, description: Description) -> None:
-        """Have everything refer to what the document names."""
+        """Replace all references of the document by what they name."""
         references = section_references(description.sections)
         self.sections = {references[id(s)]: s for s in description.sections}
         for section in description.sections:

@@ -120,7 +120,7 @@ def _patch_capsules(
 
 
 def _join_debug_tables(symbols: Symbols, twins: Twins) -> None:
-    """Takes over from debug tables of the Mercury half what is about no linked function."""
+    """Completes debug tables with what only those of the Mercury half have."""
     for code, twin in twins.items():
         if code.name in LINE_TABLES and twin.content:
             heads = with_heads(bytes(twin.content), bytes(code.content))
@@ -148,7 +148,7 @@ def _tell_untranslated(job: Job, sass: Sections) -> None:
 
 
 def _drop_stack_loads(sass: Sections) -> None:
-    """Assigns barriers again in kernels that load a stack pointer for nothing."""
+    """Assigns barriers again in kernels that load a stack pointer and never use it."""
     for section in sass.made:
         owner = section.owner
         if not section.flags & SHF_EXECINSTR or owner is None or not owner.is_entry:

@@ -1,4 +1,4 @@
-"""Code from which instructions were taken, or into which some were put, and what moves with it.
+"""Code with instructions removed or added, and the new places of all that refers to it.
 
 An instruction of Mercury code becomes a run of SASS instructions. When a run changes, everything
 behind it moves. What names a run as a whole (branches, jump tables, frames, lines, lives of
@@ -102,7 +102,7 @@ class Moved:
         return encode(new)
 
     def _led(self, word: int, number: int, new: int) -> int:
-        """An instruction that leads to where its old target is now."""
+        """A branch with the distance to the new place of its target."""
         target = target_of(word, number)
         if target == number + 1:
             return word

@@ -1,4 +1,4 @@
-"""Where the SASS of a Mercury instruction is: needed for what tells places of other copies.
+"""Finds the SASS of Mercury instructions, for debug data of copies that are not linked.
 
 Debug data of a copy that is not linked has places in that copy's Mercury code. The finalizer looks
 them up in the linked copy. A capsule tells the lengths of Mercury instructions that have records;

@@ -1,4 +1,4 @@
-"""Places in code that records of `.nv.info` hold."""
+"""Moves the places in code that records of `.nv.info` hold."""
 
 from __future__ import annotations
 

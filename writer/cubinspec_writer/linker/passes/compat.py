@@ -89,7 +89,7 @@ def _by_rule(
         case "architecture" | "architecture_or_and":
             known = job.target.compat_value(code)
             if code == EICOMPAT_ATTR_CAN_FASTPATH_FINALIZE and not job.family.capsule:
-                known = None  # no finalizer meets SASS alone (rule T8)
+                known = None  # the finalizer never sees programs of SASS alone (rule T8)
             if known is None and rule == "architecture_or_and":
                 return _common_bits(values)
             return (

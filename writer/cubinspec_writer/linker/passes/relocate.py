@@ -76,8 +76,8 @@ if TYPE_CHECKING:
         Unified,
     )
 
-#: Kind of what the driver fills in whatever the type: Mercury code leaves reserved shared memory
-#: to it (tcgen05).
+#: Kind of targets that the driver fills in, whatever the relocation type: Mercury code leaves
+#: reserved shared memory to it (tcgen05).
 _DRIVERS = "driver's"
 #: Kind of target -> types that stay with it.
 _STAYING = {kind: frozenset(types) for kind, types in columns.STAYING.items()}

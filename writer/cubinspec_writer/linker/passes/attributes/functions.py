@@ -72,7 +72,7 @@ _PROPAGATED = frozenset(
         EIATTR_MAX_STACK_SIZE,
     )
 )
-#: What the finalizer keeps to itself (rule G6).
+#: Attributes that the finalizer does not pass on (rule G6).
 _MERCURY_ONLY = frozenset(
     (
         EIATTR_GRAPHICS_GLOBAL_CBANK,

@@ -100,6 +100,6 @@ class StubAttributes:
         twin = mercury.find(STUB_ATTRIBUTES) if mercury is not None else None
         known = {record[1] for record in (twin or self.section).records}
         own = [record for record in every if record[1] in known]
-        # What the finalizer says of all stubs it says once.
+        # A record that the finalizer adds to all stubs stands there once.
         added = dict.fromkeys(record for record in every if record[1] not in known)
         self.section.content = b"".join((*own, *taken, _NO_MASK, *added))

@@ -39,7 +39,7 @@ class OneInput:
         duplicate_places: where their constants went; only their relocations ask.
         num_parts: parts of banks of compiler constants so far.
         skipped: code sections that are not linked.
-        named_ends: where what symbols name ends in every section; None: nobody asked.
+        named_ends: for every section the end of its last named part; None: not computed yet.
         functions: symbols of functions.
         aliases: functions of which the code is that of another one.
         linked: output symbol by symbol number, of those that relocations name and that are linked
