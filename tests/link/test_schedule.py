@@ -54,10 +54,11 @@ def test_other_loads_take_the_lowest_barrier() -> None:
         _kernel()[16:],
         _kernel(_instruction(_CALL)),
         _kernel(_instruction(0x01037210)),
+        _kernel(_instruction(0x0000000002027607)),
         _instruction(_LOAD, write=0, read=1) + _kernel()[16:],
         _kernel()[:-1],
     ],
-    ids=["no load", "call", "uses it", "not optimised", "cut"],
+    ids=["no load", "call", "uses it", "uses it in a pair", "not optimised", "cut"],
 )
 def test_other_code_stays(code: bytes) -> None:
     assert schedule.without_stack_load(code) == (None, "")
@@ -138,6 +139,14 @@ def test_a_block_ends_where_divergent_code_comes_together() -> None:
             0xC12E1080000000D0200798E, set(), {2, 3, 13, 14, 264, 265}, id="REDG [UR8][R2.64], R13"
         ),
         pytest.param(0xB72CC, {267}, {0}, id="CREDUX UR11, R0"),
+        pytest.param(0x2027607, {2, 3}, {0, 1, 2, 3}, id="SEL.64 R2, R2, R0, P0"),
+        pytest.param(
+            0x800001FFFFFFFF04047407, {4, 5}, {4, 5}, id="SEL.64 R4, R4, 0xffffffffffffffff, P1"
+        ),
+        pytest.param(0x10F000000001000027202, {2, 3}, {16, 17}, id="MOV.64 R2, R16"),
+        pytest.param(
+            0x3F140700000000E1000720C, set(), {14, 15, 16, 17}, id="ISETP.GT.U64 R16, R14"
+        ),
     ],
 )
 def test_registers_are_those_that_nvdisasm_names(

@@ -613,6 +613,7 @@ def _operand_list(entry: Mapping[str, Any]) -> str:
     words = [_operand(*item) for item in entry["operands"].items()] or ["none"]
     words += ["all uniform"] if "uniform" in entry else []
     words += ["by form"] if "by_form" in entry else []
+    words += [f"pairs in form {form}" for form in entry.get("wide", ())]
     return "; ".join(words)
 
 

@@ -434,6 +434,16 @@ def _sass(table: Table, module: _Module) -> None:
         [(str(form["form"]), repr((form["place_b"], form["place_c"]))) for form in data["forms"]],
         "What stands in the places of operands B and C, by form.",
     )
+    module.mapping(
+        "WIDE",
+        "dict[tuple[int, int], str]",
+        [
+            (f"({_hex(e['opcode'], 3)}, {form})", repr(place))
+            for e in opcodes
+            for form, place in e.get("wide", {}).items()
+        ],
+        "Opcodes and forms whose registers are pairs: what stands in the place of operand B.",
+    )
     for key, doc in (
         ("result_after", "Cycles until the result of an instruction is there, by opcode."),
         ("read_after", "Cycles until the operands of an instruction are read, by opcode."),

@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sass.yaml (sha256 2671fd9e2c34fd08) by tools.gen; do not edit.
+# Generated from ksy/tables/sass.yaml (sha256 667404e6ac4ab002) by tools.gen; do not edit.
 """SASS instructions."""
 
 from cubinspec_generated.rows import (
@@ -209,7 +209,7 @@ SLOW: frozenset[int] = frozenset((0x028, 0x029, 0x02a, 0x02b, 0x037, 0x03f,))
 """Opcodes: it forbids the fast path of the finalizer (rule I12)."""
 
 OPERANDS: dict[int, tuple[Operand, ...]] = {
-    0x002: (Operand('d', 1, None, False), Operand('b', 1, None, False)),
+    0x002: (Operand('d', 1, RegisterCount(80, 0x100000000000000000000, (1, 2)), False), Operand('b', 1, RegisterCount(80, 0x100000000000000000000, (1, 2)), False)),
     0x003: (Operand('d', 1, None, False),),
     0x004: (Operand('a', 1, None, False),),
     0x005: (Operand('d', 2, None, False),),
@@ -219,7 +219,7 @@ OPERANDS: dict[int, tuple[Operand, ...]] = {
     0x009: (Operand('d', 1, None, False), Operand('a', 1, None, False), Operand('b', 1, None, False)),
     0x00a: (Operand('d', 1, None, False), Operand('a', 1, None, False), Operand('b', 1, None, False)),
     0x00b: (Operand('a', 1, None, False), Operand('b', 1, None, False)),
-    0x00c: (Operand('a', 1, None, False), Operand('b', 1, None, False)),
+    0x00c: (Operand('a', 1, RegisterCount(80, 0x100000000000000000000, (1, 2)), False), Operand('b', 1, RegisterCount(80, 0x100000000000000000000, (1, 2)), False)),
     0x00f: (Operand('d', 1, None, False), Operand('a', 1, None, False), Operand('b', 1, None, False), Operand('c', 1, None, False)),
     0x010: (Operand('d', 1, None, False), Operand('a', 1, None, False), Operand('b', 1, None, False), Operand('c', 1, None, False)),
     0x011: (Operand('d', 1, None, False), Operand('a', 1, None, False), Operand('b', 1, None, False), Operand('c', 1, None, False)),
@@ -252,11 +252,11 @@ OPERANDS: dict[int, tuple[Operand, ...]] = {
     0x045: (Operand('d', 1, None, False), Operand('b', 1, None, False)),
     0x046: (Operand('d', 1, None, False), Operand('a', 1, None, False), Operand('b', 1, None, False), Operand('c', 1, None, False)),
     0x048: (Operand('d', 1, None, False), Operand('a', 1, None, False), Operand('b', 1, None, False)),
-    0x082: (Operand('d', 1, None, True), Operand('b', 1, None, True)),
+    0x082: (Operand('d', 1, RegisterCount(80, 0x100000000000000000000, (1, 2)), True), Operand('b', 1, RegisterCount(80, 0x100000000000000000000, (1, 2)), True)),
     0x083: (Operand('d', 1, None, True),),
     0x086: (Operand('d', 1, None, True),),
     0x087: (Operand('d', 1, None, True), Operand('a', 1, None, True), Operand('b', 1, None, True)),
-    0x08c: (Operand('a', 1, None, True), Operand('b', 1, None, True)),
+    0x08c: (Operand('a', 1, RegisterCount(80, 0x100000000000000000000, (1, 2)), True), Operand('b', 1, RegisterCount(80, 0x100000000000000000000, (1, 2)), True)),
     0x090: (Operand('d', 1, None, True), Operand('a', 1, None, True), Operand('b', 1, None, True), Operand('c', 1, None, True)),
     0x091: (Operand('d', 1, None, True), Operand('a', 1, None, True), Operand('b', 1, None, True), Operand('c', 1, None, True)),
     0x092: (Operand('d', 1, None, True), Operand('a', 1, None, True), Operand('b', 1, None, True), Operand('c', 1, None, True)),
@@ -356,6 +356,16 @@ PLACES: dict[int, tuple[str, str]] = {
     7: ('uniform', 'b'),
 }
 """What stands in the places of operands B and C, by form."""
+
+WIDE: dict[tuple[int, int], str] = {
+    (0x002, 2): 'no register',
+    (0x007, 2): 'no register',
+    (0x007, 3): 'b',
+    (0x082, 2): 'no register',
+    (0x087, 2): 'no register',
+    (0x087, 3): 'b',
+}
+"""Opcodes and forms whose registers are pairs: what stands in the place of operand B."""
 
 RESULT_AFTER: dict[int, int] = {
     0x105: 15,

@@ -253,7 +253,10 @@ def assign(instructions: list[Instruction]) -> tuple[list[Assignment], str]:
             leaves_short = life.is_result and life.user < 0 and not life.is_long
             if chooser.choose(life, old) != life.number:
                 doubts.append("a barrier in the input is not the expected one")
-            elif leaves_short and new.is_pending(again, number):
+            elif leaves_short and (
+                new.is_pending(again, number)
+                or code.walk(life.at, code.waits[life.number])[1] != life.waits
+            ):
                 doubts.append("a result that other blocks use shares its barrier")
             if number != life.number and code.is_collective(life):
                 doubts.append("other barriers are pending where threads wait for each other")

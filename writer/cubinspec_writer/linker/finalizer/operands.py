@@ -31,6 +31,7 @@ from cubinspec_generated.tables.sass import (
     PLACES,
     PREDICATE,
     UNIFORM,
+    WIDE,
 )
 
 TYPE_CHECKING = False
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.finalizer.flow import Instruction
 
 _RESULT = "d"
+#: Registers of an operand of 64 bits.
+_PAIR = 2
 #: Operand -> first bit of its register's number.
 _SHIFTS = {
     _RESULT: SASS_REGISTER_D_SHIFT,
@@ -86,14 +89,25 @@ def writes_predicate(instruction: Instruction) -> bool:
 def may_read(instruction: Instruction, register: int) -> bool:
     """Whether an instruction reads a register (not a uniform one), or may do so.
 
-    An opcode that is not known may read all of its bytes.
+    An opcode that is not known may read all of its bytes. Of an operand without an exact size only
+    the first register counts.
     """
     word = instruction.word
-    return any(
-        word >> shift & _NUMBER == register
-        for shift, operand in _places(word & SASS_OPERATION_MASK)
-        if operand.name != _RESULT and not operand.is_uniform
-    )
+    for shift, operand in _places(word & SASS_OPERATION_MASK):
+        if operand.name == _RESULT or operand.is_uniform:
+            continue
+        count = _exact_count(word, operand)
+        if word >> shift & _NUMBER in range(register - count + 1, register + 1):
+            return True
+    return False
+
+
+def _exact_count(word: int, operand: Operand) -> int:
+    size = operand.count
+    if size is not None:
+        return size.registers[(word & size.mask) >> size.shift]
+    form = (word & SASS_FORM_MASK) >> SASS_FORM_SHIFT
+    return _PAIR if (word & SASS_OPCODE_MASK, form) in WIDE else 1
 
 
 @cache
@@ -111,10 +125,14 @@ def _places(operation: int) -> tuple[tuple[int, Operand], ...]:
         )
     if opcode not in BY_FORM:
         return tuple((_SHIFTS[o.name], o) for o in operands if not o.forms or form in o.forms)
+    in_b, in_c = PLACES[form]
+    wide = WIDE.get((opcode, form))
+    if wide is not None:
+        in_b = wide
+        operands = tuple(Operand(o.name, _PAIR, None, o.is_uniform) for o in operands)
     found = [(_SHIFTS[o.name], o) for o in operands if o.name in (_RESULT, "a")]
     named = {o.name: o for o in operands}
     b, c = named.get("b"), named.get("c")
-    in_b, in_c = PLACES[form]
     if in_b == "uniform":
         widest = max((o for o in (b, c) if o is not None), key=_registers, default=None)
         count = widest.count if widest is not None else None

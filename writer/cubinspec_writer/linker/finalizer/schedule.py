@@ -14,6 +14,8 @@ check over all paths does not find every wait of the input in the new code. The 
 
 from __future__ import annotations
 
+from itertools import product
+
 from cubinspec_generated.codes_sass import (
     SASS_BARRIERS,
     SASS_BYTES,
@@ -46,6 +48,8 @@ _BARRIERS = (*range(SASS_BARRIERS), SASS_NO_BARRIER)
 _LOAD = SASS_LOAD_STACK.to_bytes(4, "little")
 #: Bytes that can be a register that is read.
 _OPERANDS = (SASS_REGISTER_A_SHIFT // 8, SASS_REGISTER_B_SHIFT // 8, SASS_REGISTER_C_SHIFT // 8)
+#: The register, and that of a pair with it (`SEL.64` names such pairs).
+_NAMING_STACK = (SASS_STACK_REGISTER, SASS_STACK_REGISTER - 1)
 #: Bits of an opcode that are in the second byte of an instruction.
 _, _SECOND_BYTE = SASS_OPCODE_MASK.to_bytes(2, "little")
 
@@ -124,8 +128,8 @@ def _uses_stack(code: bytes | bytearray) -> bool:
         for at in _with_byte(code, 0, first):
             if code[at + 1] & _SECOND_BYTE == second:
                 return True
-    for place in _OPERANDS:
-        for at in _with_byte(code, place, SASS_STACK_REGISTER):
+    for place, number in product(_OPERANDS, _NAMING_STACK):
+        for at in _with_byte(code, place, number):
             word = int.from_bytes(code[at : at + SASS_BYTES], "little")
             if at and may_read(Instruction(word, at // SASS_BYTES), SASS_STACK_REGISTER):
                 return True
