@@ -94,8 +94,14 @@ class Contents:
                     self.runs.append(together)
                     found += [together] * len(some)
                     continue
+                base = starts[at]
+                group = file[base : ends[stop - 1]]  # one read for all of them
                 found += [
-                    self._body(decoder, file[starts[of_one] : ends[of_one]], names[first + of_one])
+                    self._body(
+                        decoder,
+                        group[starts[of_one] - base : ends[of_one] - base],
+                        names[first + of_one],
+                    )
                     for of_one in range(at, stop)
                 ]
 

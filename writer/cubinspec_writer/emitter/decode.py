@@ -306,10 +306,12 @@ def _read_info(
 ) -> runs.InfoRun | None:
     if max(sizes) > _MAX_STREAM_BYTES:
         return None
+    group = bytes(data[start : start + sum(sizes)])  # one read for all of them
     contents: dict[int, list[bytes]] = {size: [] for size in sizes}
+    at = 0
     for size in sizes:
-        contents[size].append(bytes(data[start : start + size]))
-        start += size
+        contents[size].append(group[at : at + size])
+        at += size
     shapes: dict[int, tuple[InfoShape, Sequence[Sequence[int]]]] = {}
     single: dict[int, list[bodies.InfoRecords | PackedInfo]] = {}
     for size, found in contents.items():
