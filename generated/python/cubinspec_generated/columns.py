@@ -1,4 +1,4 @@
-# Generated from ksy/tables/eiattr.yaml (sha256 61a239cb7b011b05) and ksy/tables/relocations.yaml (sha256 bdcf4eec419658fc) and ksy/tables/sections.yaml (sha256 9fa35ad1ea35a394) and ksy/tables/compat.yaml (sha256 c9b82fa489b8aef9) by tools.gen; do not edit.
+# Generated from ksy/tables/eiattr.yaml (sha256 61a239cb7b011b05) and ksy/tables/relocations.yaml (sha256 bdcf4eec419658fc) and ksy/tables/sections.yaml (sha256 2c2090ae86008c93) and ksy/tables/compat.yaml (sha256 c9b82fa489b8aef9) by tools.gen; do not edit.
 """Columns of the tables of attributes, relocation types, sections and compatibility records.
 
 They say what the rows in ``tables`` say, as literals: the linker imports them at start-up.
@@ -417,16 +417,17 @@ MERCURY_RANK_OF_TYPE: dict[int, int] = {
     0x70000016: 30,
     0x70000011: 34,
     0x70000083: 34,
+    0x70000004: 34,
     0x70000014: 34,
     0x70000010: 34,
     0x7000008a: 35,
     0x7000008b: 36,
     0x70000082: 37,
     0x70000088: 37,
-    0x70000079: 39,
-    0x7000007c: 39,
-    0x7000007d: 39,
-    0x70000084: 39,
+    0x70000079: 38,
+    0x7000007c: 38,
+    0x7000007d: 38,
+    0x70000084: 38,
     0x70000085: 41,
 }
 """Rank by type, of the mercury half."""
@@ -439,7 +440,7 @@ MERCURY_RANK_OF_OTHERS: int = 40
 
 MERCURY_RANKS_WHEN: dict[str, dict[int | str, int]] = {
     'slot_table': {1879048209: 32},
-    'capsules_last': {1879048325: 30, 1879048214: 38},
+    'capsules_last': {1879048325: 30, 1879048214: 39},
 }
 """By word: types or beginnings of names that then have another rank, of the mercury half."""
 

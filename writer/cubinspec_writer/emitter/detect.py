@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 #: Bytes behind .shstrtab where only this name was dropped.
 _HOLE_SHNDX = len(".symtab_shndx") + 1
+_WORD = 8
 _BANK = ".nv.constant0."
 
 
@@ -33,7 +34,7 @@ def producer_name(source: Source) -> str:
         hole = source.sh_offset[2] - source.sh_offset[1] - source.sh_size[1]
     if SHT_CUDA_MERC_SYMTAB in source.types:
         return _mercury(source, hole)
-    if hole > 0 or _constants_follow_code(source):
+    if hole > 0 or _keeps_hole(source) or _constants_follow_code(source):
         return _finalizer(source, hole)
     return _classic(source)
 
@@ -50,15 +51,15 @@ def _mercury(source: Source, hole: int) -> str:
     if hole == _HOLE_SHNDX:
         return "mercury_12_0"
     if not hole:
-        return "mercury_13_4"
+        return "mercury_13_5" if source.shoff % _WORD else "mercury_13_4"
     if ".note.nv.cuver" in source.names:
         return "mercury_12"
     return "mercury" if _counts_all(source) else "mercury_12_9"
 
 
 def _finalizer(source: Source, hole: int) -> str:
-    if not hole and source.elf.shstrtab.data.endswith(bytes(_HOLE_SHNDX)):
-        return "finalizer_13_4"
+    if not hole and _keeps_hole(source):
+        return "finalizer_13_5" if source.shoff % _WORD else "finalizer_13_4"
     small = hole <= _HOLE_SHNDX and any(name.startswith(TEXT) for name in source.names)
     if toolkit_of(source.e_version).stale_links:
         return "finalizer_12_0" if small else "finalizer_12_3"
@@ -112,6 +113,11 @@ def _has_banks(source: Source) -> bool:
         name.startswith(_BANK) and kind not in RELOCATION_TYPES
         for name, kind in zip(source.names, source.sh_type, strict=True)
     )
+
+
+def _keeps_hole(source: Source) -> bool:
+    """Whether ``.shstrtab`` ends with the room of the dropped name."""
+    return bytes(source.elf.shstrtab.data[-_HOLE_SHNDX:]) == bytes(_HOLE_SHNDX)
 
 
 def _constants_follow_code(source: Source) -> bool:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
+    from cubinspec_generated.producers import Producer
     from cubinspec_writer.emitter.draft import Draft
     from cubinspec_writer.emitter.model import Exceptions
     from cubinspec_writer.emitter.symtab import Symtab
@@ -66,8 +67,10 @@ class Headers:
             segment.size,
         )
         count = len(draft.names) + 1
-        is_table_first = draft.producer.table_first
-        shoff = header.pins.get("e_shoff", ehsize if is_table_first else _table_start(end, is_64))
+        shoff = header.pins.get(
+            "e_shoff",
+            ehsize if draft.producer.table_first else _table_start(end, is_64, draft.producer),
+        )
         after_sections = shoff + count * shentsize
         self.segment_rows = (
             self._segments(columns, after_sections, phentsize, is_64)
@@ -139,9 +142,9 @@ class Headers:
         return header.e_flags
 
 
-def _table_start(end: int, is_64: bool) -> int:
-    """Where section headers stand behind the last section: at a multiple of a word."""
-    return align_up(end, 8 if is_64 else 4)
+def _table_start(end: int, is_64: bool, producer: Producer) -> int:
+    """Where section headers stand behind the last section."""
+    return align_up(end, 8 if is_64 else 4) if producer.headers_aligned else end
 
 
 def _loadable(columns: Columns) -> Iterator[segments.Loaded]:

@@ -79,6 +79,8 @@ class History:
             split: index in ``.symtab`` of the first symbol of the global list.
         """
         draft, producer = self.draft, self.draft.producer
+        if producer.names_by_index:
+            self._find_early_banks()
         self._find_section_symbols()
         entries = self._place_sections()
         self._place_locals(split, entries)
@@ -262,7 +264,7 @@ class History:
                     last = max(last, *found)
                     continue
                 special += [number for number in range(start, stop) if offsets[number] is None]
-            elif kind.is_deferred and not no_place and not has_texture_banks:
+            elif kind.is_deferred and not (no_place or has_texture_banks or draft.deferred):
                 offsets += [DEFERRED + self.section_places[name] for name in names[start:stop]]
             else:
                 offsets += [None] * (stop - start)
@@ -311,12 +313,20 @@ class History:
             place = places.get(self._with_bank(lookup) if ".nv.constant" in lookup else lookup)
             predecessors = predecessors or self._predecessors(names)
             before = (BEFORE_ALL, 0)
-            if entry in predecessors:
-                before = positions.of(predecessors[entry])
+            predecessor = predecessors.get(entry)
+            if predecessor is not None and not self._begins_rank(entry, predecessor):
+                before = positions.of(predecessor)
             if place is None or place == before[0]:
                 positions.put(entry, behind(before))
             else:
                 positions.put(entry, (place, 0))
+
+    def _begins_rank(self, entry: Entry, predecessor: Entry) -> bool:
+        """Whether names by index say nothing about when a section was made."""
+        draft = self.draft
+        if not draft.producer.names_by_index or max(entry, predecessor) >= len(draft.names):
+            return False
+        return draft.kinds[entry].rank != draft.kinds[predecessor].rank
 
     def _predecessors(self, names: list[str]) -> dict[Entry, Entry]:
         """What is named before each section or dropped name in ``.shstrtab``.
@@ -344,6 +354,16 @@ class History:
         ):
             return bank
         return lookup
+
+    def _find_early_banks(self) -> None:
+        """``.nv.constant0`` of a kernel with texture references is there before the global symbols.
+
+        Its relocations tell, as its first name is gone.
+        """
+        draft = self.draft
+        for number, name in enumerate(draft.names):
+            if name.startswith(_BANK) and ".rela" + name in draft.index_of_name:
+                draft.deferred[number] = False
 
     def _find_texture_bank(self, number: int) -> None:
         """``.nv.constant0`` of a kernel with texture references was made under another name."""

@@ -51,10 +51,10 @@ class References:
         return offset
 
     def signature_offset(self, text: str) -> int:
-        """Offset of a signature; an empty one has a place of its own in ``.strtab``."""
+        """Offset of a text; an empty one may have a place of its own in ``.strtab``."""
         if text:
             return self.string_offset(text)
-        return empty_name(self.strtab)
+        return empty_name(self.strtab) if b"\0\0" in self.strtab else 0
 
 
 class Plan:

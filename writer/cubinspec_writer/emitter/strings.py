@@ -340,17 +340,31 @@ def _add_relocations_of(
         return
 
 
+#: Symbols of the driver's shared memory, which stay in the table without their names.
+_LOST = ".nv.reservedSmem."
+
+
 def _names_by_index(draft: Draft) -> _TableBuilder:
-    """``.strtab`` of a writer that makes it after everything else."""
+    """``.strtab`` of a writer that makes it after everything else.
+
+    Names without a symbol, such as signatures, stand where they were, and behind all others when no
+    symbol follows.
+    """
     table = _TableBuilder()
     deferred: list[str] = []
     dropped: list[str] = []
     mercury: list[str] = []
     for entry in (*draft.history, *draft.symbols):
         if is_symbol(entry):
+            table.add_all(dropped)
+            dropped.clear()
             table.add(draft.symbol_names[symbol_number(entry)])
         elif draft.is_dropped(entry):
-            dropped.append(draft.dropped_row(entry)[0])
+            name = draft.dropped_row(entry)[0]
+            if name.startswith(_LOST):
+                table.add(name)
+            else:
+                dropped.append(name)
         else:
             body = draft.bodies[entry]
             if isinstance(body, bodies.MercurySymbols):

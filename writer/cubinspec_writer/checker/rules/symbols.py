@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from cubinspec.format.sections import mercury_name
 from cubinspec_generated.codes import (
     SHN_UNDEF,
     STB_GLOBAL,
     STB_LOCAL,
     STT_CUDA_OBJECT,
     STT_FUNC,
+    STT_NOTYPE,
     STT_OBJECT,
     STT_SECTION,
 )
@@ -31,7 +33,8 @@ _SHARED_KINDS = ("shared", "debug_shared", "reserved_shared", "merc_reserved_sha
     "CUB018",
     "A symbol table begins with the null symbol; locals stand before sh_info, globals behind it, "
     "and behind these only the section symbols that were made last.",
-    CENSUS + " (weak symbols stand among the locals; CUDA 13 counts all symbols in sh_info)",
+    CENSUS + " (weak symbols stand among the locals; CUDA 13 counts all symbols in sh_info; one "
+    "that ptxas 13.4 dropped stays behind the globals, without a name)",
     "Put locals and weak symbols first and set sh_info to the first global.",
 )
 def _symbol_order(view: View) -> Iterator[Found]:
@@ -61,7 +64,9 @@ def _misplaced(symbols: list[SymbolEntry], first_global: int) -> Iterator[tuple[
             yield number, "a global among the locals"
     for number in range(max(first_global, 1), len(symbols)):
         symbol = symbols[number]
-        if symbol.st_bind == STB_LOCAL and symbol.st_type != STT_SECTION:
+        # a symbol that ptxas 13.4 and later dropped keeps its place, without a name
+        is_dropped = not symbol.st_name and symbol.st_type == STT_NOTYPE
+        if symbol.st_bind == STB_LOCAL and symbol.st_type != STT_SECTION and not is_dropped:
             yield number, "a local among the globals"
 
 
@@ -87,7 +92,7 @@ def _functions(view: View) -> Iterator[Found]:
 @rule(
     "CUB020",
     "Section symbols are local, have no value, and carry the name of their section or none.",
-    CENSUS,
+    CENSUS + " (ptxas 13.5 keeps the names under which the Mercury half made some)",
     "Renumber st_shndx; section symbols are made from the section list.",
 )
 def _section_symbols(view: View) -> Iterator[Found]:
@@ -97,7 +102,7 @@ def _section_symbols(view: View) -> Iterator[Found]:
         name, section = view.string(symbol.st_name), view.names[symbol.st_shndx]
         if symbol.st_bind != STB_LOCAL or symbol.st_value:
             yield *_symbol_place(view, number), "a section symbol is local and has value 0"
-        elif name and name != section:
+        elif name and name not in (section, mercury_name(section)):
             yield *_symbol_place(view, number), f"{name} names section {section}"
 
 
