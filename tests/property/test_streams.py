@@ -14,7 +14,7 @@ from cubinspec.format.attributes import info_rows
 from cubinspec.format.notes import note_rows
 from cubinspec.format.strings import StringTable
 from cubinspec.model.info import InfoRecord, decode
-from cubinspec.reader.streams import keyed_rows, pair_rows
+from cubinspec.reader.streams import keyed_values, pair_rows
 from cubinspec_generated.rows import Layout
 from cubinspec_generated.tables import compat, eiattr
 from tools.fuzz.walk import check_error
@@ -66,16 +66,18 @@ def test_attribute_rows_tile_any_bytes(body: bytes) -> None:
 @given(st.one_of(st.lists(record).map(packed), st.binary(max_size=100)))
 def test_the_fast_scan_of_the_module_agrees_with_the_general_one(body: bytes) -> None:
     try:
-        expected = [
-            (code, *struct.unpack("<II", payload))
-            for _, form, code, value, payload in info_rows(body, *WHERE)
-            if form == 4 and value == 8
-        ]
+        rows = info_rows(body, *WHERE)
     except TruncatedError:
         with pytest.raises(TruncatedError):
-            keyed_rows(body, *WHERE)
+            keyed_values(body, range(256), *WHERE)
         return
-    assert keyed_rows(body, *WHERE) == expected
+    expected: dict[int, dict[int, int]] = {code: {} for code in range(256)}
+    for _, form, code, value, payload in rows:
+        if form == 4 and value == 8:
+            symbol, number = struct.unpack("<II", payload)
+            expected[code][symbol] = number
+    assert keyed_values(body, range(256), *WHERE) == expected
+    assert keyed_values(body, [1, 4], *WHERE) == {code: expected[code] for code in (1, 4)}
 
 
 @given(

@@ -160,17 +160,37 @@ def test_texts_of_kernels_are_their_records(stem: str, capsys: pytest.CaptureFix
     found: list[dict[str, Any]] = json.loads(output(capsys, "kernels", "--all", "--json", path))
     with Cubin.open(path) as opened:
         expected = kernel_records(opened, every_function=True)
-        lists = KernelTexts(encode)
+        texts = KernelTexts(encode)
         for function, record in zip(
             sorted(opened.functions, key=lambda f: (not f.is_kernel, f.name)), expected, strict=True
         ):
-            texts = lists.lists_of(function)
-            assert json.loads(texts["params"]) == record["params"]
-            assert json.loads(texts["attributes"]) == record["attributes"]
+            said = json.loads("{" + texts.text_of(function, "null") + "}")
+            assert said == {**{key: record[key] for key in said}, "stack_unknown": None}
+            words = list(said)
+            assert (words[0], words[-1]) == ("registers", "attributes")
     for record in found:
         for key in ("schema", "provenance", "demangled"):
             del record[key]
     assert found == expected
+
+
+def test_the_encoder_writes_what_the_json_module_writes() -> None:
+    values = (0, -7, 1.5, True, None, 'a"\\\n\u00e9\U0001f600\udce9', [], {}, (1, "b"), {"k": [{}]})
+    for value in (*values, list(values)):
+        assert encode(value) == json.dumps(value, separators=(",", ":"))
+    with pytest.raises(TypeError):
+        encode(object())
+
+
+def test_functions_with_unknown_stacks_are_sorted_by_the_reason(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    paths = [str(path) for path in sorted(SAMPLES.glob("calls.*.cubin"))]
+    words = ("kernels", "--all", "--json", "--sort", "stack_unknown", *paths)
+    found = [record["stack_unknown"] for record in json.loads(output(capsys, *words))]
+    reasons = [(each["kind"], *each["functions"]) for each in found if each is not None]
+    assert len(reasons) > 1
+    assert reasons == sorted(reasons, reverse=True)
 
 
 def test_a_table_can_be_sorted_in_json(capsys: pytest.CaptureFixture[str]) -> None:

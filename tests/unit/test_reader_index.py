@@ -11,9 +11,17 @@ from cubinspec import Cubin
 from cubinspec.errors import CubinError
 from cubinspec.format.attributes import ShapeCache, info_rows
 from cubinspec.format.sections import INFO_TYPES
+from cubinspec.model.function import Launch
 from cubinspec.reader import streams
 from cubinspec.reader.streams import InfoIndex
-from cubinspec_generated.codes import EIATTR_KPARAM_INFO, EIATTR_KPARAM_INFO_V2, EIFMT_SVAL
+from cubinspec_generated.codes import (
+    EIATTR_CBANK_PARAM_SIZE,
+    EIATTR_EXIT_INSTR_OFFSETS,
+    EIATTR_KPARAM_INFO,
+    EIATTR_KPARAM_INFO_V2,
+    EIATTR_MAXREG_COUNT,
+    EIFMT_SVAL,
+)
 
 PARAMETERS = (EIATTR_KPARAM_INFO, EIATTR_KPARAM_INFO_V2)
 
@@ -21,7 +29,7 @@ PARAMETERS = (EIATTR_KPARAM_INFO, EIATTR_KPARAM_INFO_V2)
 def agree(body: bytes) -> None:
     rows = info_rows(body, 0, "x", "f")
     index = InfoIndex(body, 0, "x", "f")
-    assert index.num_params == sum(row[2] in PARAMETERS for row in rows)
+    assert index.shape.num_params == sum(row[2] in PARAMETERS for row in rows)
     last = {row[2]: row for row in rows}
     for code in range(256):
         row = last.get(code)
@@ -57,6 +65,37 @@ def test_random_streams(monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(2000):
         agree(any_stream(chance))
     assert max(map(len, shapes._shapes.values())) == 5
+
+
+def test_streams_that_say_the_same_of_a_launch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is kept of one stream is right for every other that is told to be like it."""
+    forget(monkeypatch, per_size=4000)
+    chance = random.Random(5)
+    codes = (0x0A, 0x05, 0x10, 0x17, 0x19, 0x1B, 0x1C, 0x38, 0x3D, 0x3E, 0x45, 0x4C)
+    kept: dict[object, list[object]] = {}
+    shared = 0
+    for _ in range(4000):
+        records = []
+        for code in sorted(chance.sample(codes, 2)):
+            size = 12 if code in PARAMETERS else chance.choice((0, 4, 8, 12))
+            form = chance.choice((3, 4))
+            first, rest = chance.choice(((0, 0), (1, 0), (0, 1), (2, 1)))
+            words = (first, *[rest] * (size // 4 - 1)) if form == 4 and size else ()
+            payload = b"".join(word.to_bytes(4, "little") for word in words)
+            records.append(record(form, code, len(payload) if form == 4 else first, payload))
+        body = b"".join(records)
+        index = InfoIndex(body, 0, "x", "f")
+        shape = index.shape
+        launch = Launch(shape, body)
+        assert list(launch.codes) == list(index.codes)
+        assert launch.max_registers == index.value(EIATTR_MAXREG_COUNT)
+        assert launch.param_size == index.value(EIATTR_CBANK_PARAM_SIZE)
+        assert body[slice(*launch.exits)] == (index.payload(EIATTR_EXIT_INSTR_OFFSETS) or b"")
+        said = [launch.as_dict(), launch.barriers, launch.num_params, launch.codes, launch.exits]
+        key = shape, int.from_bytes(body, "little") & shape.launch_mask(body)
+        shared += key in kept
+        assert kept.setdefault(key, said) == said
+    assert shared > 400
 
 
 def test_a_stream_of_a_known_size_with_other_records(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,20 +17,21 @@ from cubinspec.format.line_tables import line_units
 from cubinspec.format.sections import CALLGRAPH_TYPES, INFO_TYPES, PROTOTYPE_TYPES
 from cubinspec.format.strings import StringTable, decode, encode
 from cubinspec.model.cubin import Cubin
-from cubinspec.reader.streams import InfoIndex, keyed_rows, pair_rows
+from cubinspec.reader.streams import InfoIndex, keyed_values, pair_rows
 from cubinspec_generated.codes import SHT_NOTE, SHT_STRTAB
 from tools.corpus import samples
 from tools.fuzz.oracle import OracleError
 
 _FILE, _FIELD = "fuzz.cubin", "sections[1]"
 _KEYED_PAYLOAD = 8
+_CODES = range(256)
 
 
 def attribute_stream(body: bytes) -> None:
     """An attribute stream, read by all who read one: they agree."""
     raw = attributes.split_records(body)
     with contextlib.suppress(CubinError):
-        keyed_rows(body, 0, _FILE, _FIELD)
+        keyed_values(body, _CODES, 0, _FILE, _FIELD)
     try:
         rows = attributes.info_rows(body, 0, _FILE, _FIELD)
     except CubinError:
@@ -44,13 +45,13 @@ def attribute_stream(body: bytes) -> None:
     for code, (at, _, _, value, payload) in last.items():
         if (index.place(code), index.value(code), index.payload(code)) != (at, value, payload):
             raise OracleError(f"InfoIndex and info_rows differ in code {code:#x}")
-    keyed = [
-        (row[2], *(int.from_bytes(row[4][at : at + 4], "little") for at in (0, 4)))
-        for row in rows
-        if len(row[4]) == _KEYED_PAYLOAD
-    ]
-    if keyed_rows(body, 0, _FILE, _FIELD) != keyed:
-        raise OracleError("keyed_rows and info_rows differ")
+    keyed: dict[int, dict[int, int]] = {code: {} for code in _CODES}
+    for row in rows:
+        if len(row[4]) == _KEYED_PAYLOAD:
+            symbol, value = (int.from_bytes(row[4][at : at + 4], "little") for at in (0, 4))
+            keyed[row[2]][symbol] = value
+    if keyed_values(body, _CODES, 0, _FILE, _FIELD) != keyed:
+        raise OracleError("keyed_values and info_rows differ")
 
 
 def note_section(body: bytes) -> None:

@@ -8,13 +8,10 @@ and commas. Every record begins with the name and version of its schema, such as
 from __future__ import annotations
 
 import sys
-from json import JSONEncoder
-
-from cubinspec.format.escapes import escape_stray_bytes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Any, Self
 
     from cubinspec.cli.options import Arguments
@@ -24,8 +21,30 @@ if TYPE_CHECKING:
 #: Version of the schemas: it grows when a key changes its meaning or goes.
 _VERSION = 1
 #: Characters that are gathered before they are written.
-_PIECE = 1 << 16
-encode = JSONEncoder(separators=(",", ":"), check_circular=False).encode
+CHUNK = 1 << 16
+
+
+def _encoder() -> Callable[[Any], str]:
+    """What ``json.dumps`` does, without spaces."""
+    try:
+        # `json` imports the modules of regular expressions, which takes longer than most commands
+        from _json import encode_basestring_ascii, make_encoder
+
+        pieces = make_encoder(None, _refuse, encode_basestring_ascii, None, ":", ",", *_FLAGS)
+    except (ImportError, TypeError):  # they belong to CPython, and another one may differ
+        from json import JSONEncoder
+
+        return JSONEncoder(separators=(",", ":"), check_circular=False).encode
+    return lambda value: "".join(pieces(value, 0))
+
+
+def _refuse(value: object) -> None:
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+#: Of that encoder: keys are not sorted, all keys are text, numbers may be infinite.
+_FLAGS = (False, False, True)
+encode = _encoder()
 
 
 def head_of(command: str, first: Record | None = None) -> str:
@@ -37,16 +56,14 @@ def head_of(command: str, first: Record | None = None) -> str:
     return _text({"schema": f"cubinspec.{command}/{_VERSION}", **(first or {})})[:-1] + ","
 
 
-def text_of(head: str, record: Record, more: dict[str, str] | None = None) -> str:
-    """The text of a record with at least one key.
+def text_of(head: str, record: Record) -> str:
+    """The text of a record with at least one key."""
+    return head + _text(record)[1:]
 
-    Args:
-        more: further keys and the texts of their values.
-    """
-    text = head + _text(record)[1:]
-    if more is None:
-        return text
-    return f"{text[:-1]},{','.join([f'{chr(34)}{key}{chr(34)}:{more[key]}' for key in more])}}}"
+
+def inner_text(record: Record) -> str:
+    """The text of some keys of a record, without the brackets around them."""
+    return _text(record)[1:-1]
 
 
 def _text(record: Record) -> str:
@@ -56,6 +73,8 @@ def _text(record: Record) -> str:
 
 
 def _clean(value: Any) -> Any:
+    from cubinspec.format.escapes import escape_stray_bytes
+
     if isinstance(value, str):
         return escape_stray_bytes(value)
     if isinstance(value, dict):
@@ -70,13 +89,17 @@ class Records:
 
     Args:
         command: whose schema the records follow.
+
+    Attributes:
+        separator: stands between two records.
     """
 
-    __slots__ = ("_head", "_lines", "_parts", "_size", "_started")
+    __slots__ = ("_head", "_lines", "_parts", "_size", "_started", "separator")
 
     def __init__(self, command: str, arguments: Arguments) -> None:
         self._head = head_of(command)
         self._lines = arguments.flag("--jsonl")
+        self.separator: str = "\n" if self._lines else ",\n"
         self._parts: list[str] = []
         self._size = 0
         self._started = False
@@ -93,18 +116,17 @@ class Records:
         self.add_texts((text_of(self._head, record),))
 
     def add_texts(self, texts: Iterable[str]) -> None:
-        """Print records whose texts :func:`text_of` made."""
+        """Print records whose texts :func:`text_of` made, or several with a separator between."""
         for text in texts:
-            if self._lines:
-                self._parts.append(text)
-                self._parts.append("\n")
-            else:
-                self._parts.append(",\n" if self._started else "[\n")
-                self._parts.append(text)
+            if self._started:
+                self._parts.append(self.separator)
+            elif not self._lines:
+                self._parts.append("[\n")
             self._started = True
+            self._parts.append(text)
             self._size += len(text)
-        if self._size > _PIECE:
-            self._write()
+            if self._size > CHUNK:
+                self._write()
 
     def _write(self) -> None:
         sys.stdout.write("".join(self._parts))
@@ -113,8 +135,10 @@ class Records:
 
     def close(self) -> None:
         """Print what is left and the end of the array."""
-        if not self._lines:
-            self._parts.append("\n]\n" if self._started else "[]\n")
+        if self._started:
+            self._parts.append("\n" if self._lines else "\n]\n")
+        elif not self._lines:
+            self._parts.append("[]\n")
         self._write()
 
 

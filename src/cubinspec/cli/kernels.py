@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from cubinspec.containers import Step
     from cubinspec.model.cubin import Cubin
-    from cubinspec.model.function import Function
+    from cubinspec.model.function import FunctionList
 
     Steps = tuple[Step, ...]
     #: One line of the table, unformatted: the values of ``_CSV_HEAD`` up to the mangled name.
@@ -96,11 +96,13 @@ class Reading:
     It is sent to other processes, so that the work is done where the cubin is.
 
     Args:
-        form: ``rows`` for unformatted lines, ``json`` for pairs of what ``--sort`` asks for and
-            JSON text, ``text`` for the table.
+        form: ``rows`` for unformatted lines, ``json`` for JSON texts (with ``--sort`` behind what
+            they are sorted by), ``text`` for the table.
     """
 
-    __slots__ = ("_every_function", "_form", "_mangled", "_pattern", "_sort", "_width")
+    __slots__ = (
+        *("_every_function", "_form", "_mangled", "_pattern", "_separator", "_sort", "_width"),
+    )
 
     def __init__(self, form: str, arguments: Arguments) -> None:
         self._form = form
@@ -109,6 +111,7 @@ class Reading:
         self._width = table_width(arguments)
         self._pattern = pattern_of(arguments)
         self._sort = arguments.value("--sort")
+        self._separator = "\n" if arguments.flag("--jsonl") else ",\n"
 
     def __call__(self, file: str, cubin: Cubin, arch: str, steps: Steps | None = None) -> Any:
         """Read a cubin; the result is empty when nothing matches.
@@ -124,11 +127,13 @@ class Reading:
 
             matches = matcher(self._pattern)
         if self._form == "json":
-            from cubinspec.cli.kernels_json import texts_of
+            from cubinspec.cli.kernels_json import Texts
 
             functions = cubin.functions if self._every_function else cubin.kernels
-            key = None if self._sort is None else _json_key(self._sort)
-            return texts_of(cubin, functions, file, arch, steps, matches, key)
+            texts = Texts(cubin, functions, file, arch, steps, matches)
+            if self._sort is None:
+                return texts.chunks(self._separator)
+            return texts.keyed(_json_key(self._sort))
         rows = rows_of(cubin, self._every_function, arch)
         if matches is not None:
             rows = [row for row in rows if matches(row[_NAME])]
@@ -247,9 +252,9 @@ def _json(arguments: Arguments, files: list[str]) -> int:
     kept: list[tuple[Any, str]] = []
     with Records("kernels", arguments) as out:
 
-        def take(file: str, path: str, found: list[tuple[Any, str]]) -> None:
+        def take(file: str, path: str, found: Any) -> None:
             if key is None:
-                out.add_texts(text for _, text in found)
+                out.add_texts(found)
             else:
                 kept.extend(found)
 
@@ -462,8 +467,8 @@ def _shown(name: str, mangled: bool) -> str:
 def rows_of(cubin: Cubin, every_function: bool, arch: str) -> list[Row]:
     """The unformatted table rows of a cubin for the target ``arch``."""
     functions = cubin.functions if every_function else cubin.kernels
-    word = cubin.header.type_word
-    rows = [_row(arch, word, function) for function in functions]
+    kind = "" if every_function else "kernel"
+    rows = _rows(functions, kind, arch, cubin.header.type_word)
     # before the device link, more stacks can be unknown than those that the file calls unknown
     is_open = cubin.header.is_relocatable and not cubin.knows_all_stacks()
     if is_open or None in [row[_STACK] for row in rows]:
@@ -474,20 +479,30 @@ def rows_of(cubin: Cubin, every_function: bool, arch: str) -> list[Row]:
     return rows
 
 
-def _row(arch: str, word: str, function: Function) -> Row:
-    return (
-        function.kind,
-        arch,
-        word,
-        function.registers,
-        function.stack,
-        function.shared,
-        function.local,
-        function.constant_size(0),
-        function.barriers,
-        function.max_threads,
-        function.num_params,
-        function.param_size,
-        None,
-        function.name,
-    )
+def _rows(functions: FunctionList, kind: str, arch: str, word: str) -> list[Row]:
+    """The rows of functions, all of them of one kind or of any (empty)."""
+    from cubinspec.model.function import stack_of
+
+    rows: list[Row] = []
+    for function, name in zip(functions, functions.names, strict=True):
+        registers, frame, minimum, _, shared, local, banks, barriers = function.numbers
+        launch = function.launch
+        rows.append(
+            (
+                kind or function.kind,
+                arch,
+                word,
+                registers,
+                stack_of(minimum, frame),
+                shared,
+                local,
+                banks[0][1] if banks and not banks[0][0] else None,
+                barriers,
+                launch.max_threads,
+                launch.num_params,
+                launch.param_size,
+                None,
+                name,
+            )
+        )
+    return rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cubinspec.cli.json_output import encode, head_of, text_of
+from cubinspec.cli.json_output import CHUNK, encode, head_of, inner_text
 from cubinspec.cli.picking import only_step
 from cubinspec.report.kernels import KernelTexts
 from cubinspec.report.names import readable
@@ -14,59 +14,111 @@ if TYPE_CHECKING:
 
     from cubinspec.containers import Step
     from cubinspec.model.cubin import Cubin
-    from cubinspec.model.function import Function
+    from cubinspec.model.function import Function, FunctionList
 
-_lists = KernelTexts(encode)
+_texts = KernelTexts(encode)
+#: Name -> text of both its forms; a library holds the same names once per architecture.
+_names: dict[str, str] = {}
+_MAX_NAMES = 1 << 12
 
 
-def texts_of(
-    cubin: Cubin,
-    functions: list[Function],
-    file: str,
-    arch: str,
-    steps: tuple[Step, ...] | None,
-    matches: Callable[[str], bool] | None,
-    key: str | None,
-) -> list[tuple[Any, str]]:
-    """Texts of the records of a cubin's functions, each behind its value of ``key``.
+class Texts:
+    """The texts of the records of a cubin's functions, kernels first, by name.
 
     Args:
         file: as it was named on the command line.
         arch: the target, which only a fatbin knows in full.
         steps: the way from the file to the cubin; ``None`` when the file is the cubin.
         matches: tells which mangled names are wanted; ``None`` for all.
-        key: of the records, by which they will be sorted; ``None`` if they will not be.
     """
-    way = only_step(file, cubin.size) if steps is None else [step.as_dict() for step in steps]
-    head = head_of("kernels", {"file": file, "provenance": way})
-    found = []
-    for name, function, reason in _with_reasons(cubin, functions):
-        if matches is None or matches(name):
-            # the name comes first
-            record = {"name": name, "demangled": readable(name), **function.figures(), "arch": arch}
-            record["stack_unknown"] = reason
-            text = text_of(head, record, _lists.lists_of(function))
-            found.append((None if key is None else _value(record, function, key), text))
+
+    def __init__(
+        self,
+        cubin: Cubin,
+        functions: FunctionList,
+        file: str,
+        arch: str,
+        steps: tuple[Step, ...] | None,
+        matches: Callable[[str], bool] | None,
+    ) -> None:
+        self._arch = arch
+        self._reasons = _reasons(cubin, functions)
+        way = only_step(file, cubin.size) if steps is None else [step.as_dict() for step in steps]
+        head = head_of("kernels", {"file": file, "provenance": way})
+        word = cubin.header.type_word
+        kinds = {
+            kind: inner_text({"kind": kind, "arch": arch, "type": word})
+            for kind in ("kernel", "function")
+        }
+        found = []
+        # in the order of the file, of which a large one is read piece by piece
+        for place, (function, name) in enumerate(zip(functions, functions.names, strict=True)):
+            if matches is None or matches(name):
+                kind = function.kind
+                reason = self._reasons.get(place)
+                rest = _texts.text_of(function, "null" if reason is None else encode(reason))
+                text = f"{head}{_name_text(name)},{kinds[kind]},{rest}}}"
+                found.append((kind != "kernel", name, place, function, text))
+        found.sort()
+        self._found = found
+
+    def chunks(self, separator: str) -> list[str]:
+        """The texts, many in one; they are given away, as they may take much memory.
+
+        Args:
+            separator: stands between two.
+        """
+        chunks: list[str] = []
+        gathered: list[str] = []
+        size = 0
+        found = self._found
+        found.reverse()
+        while found:
+            *_, text = found.pop()
+            gathered.append(text)
+            size += len(text)
+            if size > CHUNK:
+                chunks.append(separator.join(gathered))
+                gathered.clear()
+                size = 0
+        if gathered:
+            chunks.append(separator.join(gathered))
+        return chunks
+
+    def keyed(self, key: str) -> list[tuple[Any, str]]:
+        """Each text behind the value of a key by which the records will be sorted."""
+        return [
+            (self._value(function, place, key), text) for _, _, place, function, text in self._found
+        ]
+
+    def _value(self, function: Function, place: int, key: str) -> Any:
+        if key == "const0":
+            return function.const0
+        if key == "params":
+            return function.num_params
+        if key == "stack_unknown":
+            reason = self._reasons.get(place)
+            return None if reason is None else tuple(reason.values())
+        return self._arch if key == "arch" else function.figures()[key]
+
+
+def _name_text(name: str) -> str:
+    found = _names.get(name)
+    if found is None:
+        if len(_names) >= _MAX_NAMES:
+            _names.clear()
+        # the name comes first
+        found = _names[name] = inner_text({"name": name, "demangled": readable(name)})
     return found
 
 
-def _with_reasons(
-    cubin: Cubin, functions: list[Function]
-) -> list[tuple[str, Function, dict[str, Any] | None]]:
-    """Name and function, kernels first, with the reason why a stack is not known."""
-    reasons: dict[int, dict[str, Any]] = {}
+def _reasons(cubin: Cubin, functions: FunctionList) -> dict[int, dict[str, Any]]:
+    """The reasons why stacks are not known, by the places of the functions."""
     # before the device link, more stacks can be unknown than those that the file calls unknown
     is_open = cubin.header.is_relocatable and not cubin.knows_all_stacks()
-    if is_open or None in [function.stack for function in functions]:
-        from cubinspec.report.stack import reason_record, reasons_of
+    if not is_open and None not in [function.stack for function in functions]:
+        return {}
+    from cubinspec.report.stack import reason_record, reasons_of
 
-        found = reasons_of(cubin, functions)
-        reasons = {place: reason_record(reason) for place, reason in found.items()}
-    order = sorted([(not each.is_kernel, each.name, place) for place, each in enumerate(functions)])
-    return [(name, functions[place], reasons.get(place)) for _, name, place in order]
-
-
-def _value(record: dict[str, Any], function: Function, key: str) -> Any:
-    if key == "const0":
-        return function.const0
-    return function.num_params if key == "params" else record[key]
+    found = reasons_of(cubin, functions)
+    return {place: reason_record(reason) for place, reason in found.items()}

@@ -212,14 +212,21 @@ def table_text(
 ) -> str:
     """The lines of :func:`print_table`, from columns of cells."""
     last = len(head) - 1
-    form = []
     sizes = []
+    shown = []
     for column, (word, cells) in enumerate(zip(head, columns, strict=True)):
         # a last column of text is not padded: lines would end in spaces
-        size = 0 if column == last and column in left else max(map(len, (word, *cells)))
+        if column == last and column in left:
+            sizes.append(0)
+            shown.append([word, *cells])
+            continue
+        distinct = {word, *cells}  # in most columns few
+        size = max(map(len, distinct))
+        pad = str.ljust if column in left else str.rjust
+        padded = {cell: pad(cell, size) for cell in distinct}
         sizes.append(size)
-        form.append(f"%{'-' if column in left else ''}{size}s")
-    line = _SPACE.join(form) + "\n"
+        shown.append([padded[cell] for cell in (word, *cells)])
+    split = last + 1
     if width is not None and last in left:
         room = width - sum(sizes) - len(_SPACE) * last
         if max(map(len, columns[last]), default=0) > room:
@@ -230,8 +237,12 @@ def table_text(
                 split = last
                 while split > 1 and split - 1 in left:
                     split -= 1
-                line = f"{_SPACE.join(form[:split])}\n{_INDENT}{_SPACE.join(form[split:])}\n"
                 room = width - len(_INDENT) - sum(sizes[split:]) - len(_SPACE) * (last - split)
-            columns = [*columns[:-1], fit(columns[last], room)]
-    first = heading(line[:-1] % tuple(head))
-    return f"{first}\n{''.join([line % row for row in zip(*columns, strict=True)])}"
+            shown[last] = [head[last], *fit(columns[last], room)]
+    lines = list(map(_SPACE.join, zip(*shown[:split], strict=True)))
+    if split <= last:
+        rest = map(_SPACE.join, zip(*shown[split:], strict=True))
+        lines = [f"{line}\n{_INDENT}{more}" for line, more in zip(lines, rest, strict=True)]
+    lines[0] = heading(lines[0])
+    lines.append("")
+    return "\n".join(lines)

@@ -182,9 +182,13 @@ class ShapeCache:
 
     def find(self, body: bytes) -> Any:
         """What was added with a stream of this shape; ``None`` if there was none."""
+        return self.find_number(body)[0]
+
+    def find_number(self, body: bytes) -> tuple[Any, int]:
+        """:meth:`find`, and the stream as one number, for who looks at more of its bits."""
         shapes = self._shapes.get(len(body))
         if shapes is None:
-            return None
+            return None, 0
         number = int.from_bytes(body, "little")
         for nth, shape in enumerate(shapes):
             mask, bits, found = shape
@@ -192,8 +196,8 @@ class ShapeCache:
                 if nth:  # the next stream is likely to be of the same shape
                     shapes[nth] = shapes[0]
                     shapes[0] = shape
-                return found
-        return None
+                return found, number
+        return None, 0
 
     def add(self, body: bytes, heads: Iterable[tuple[int, int]], found: Any) -> None:
         """Keep what was found out about streams of this shape, if there is room.

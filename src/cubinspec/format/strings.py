@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: From this many names on, cutting a table whole is faster than finding each one's end.
 _MANY = 64
+#: How many names a table has is told by its first bytes.
+_SAMPLE = 1 << 12
 
 
 def encode(text: str) -> bytes:
@@ -111,7 +113,10 @@ class StringTable:
     def get_many(self, indices: list[int]) -> list[str]:
         """The strings at many indices; raises as :meth:`get` does."""
         data = self.data
-        is_most = len(indices) > _MANY and data.count(0) < 2 * len(indices)
+        # counting all names would take longer than finding a few of them
+        is_most = len(indices) > _MANY and data.count(0, 0, _SAMPLE) * len(data) < 2 * len(
+            indices
+        ) * min(len(data), _SAMPLE)
         if is_most and len(data) < 1024 * len(indices) and data.isascii():
             cut = self._cut(indices)
             if None not in cut:

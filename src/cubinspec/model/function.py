@@ -8,7 +8,7 @@ all name the code section in ``sh_info``; that, not the name, is what joins them
 
 from __future__ import annotations
 
-from cubinspec.format.attributes import info_rows
+from cubinspec.format.attributes import HEAD_BYTES, info_rows, record_end
 from cubinspec.format.packing import barriers_of, registers_of, words
 from cubinspec.format.sections import (
     CONSTANT_BANK_TYPES,
@@ -16,7 +16,14 @@ from cubinspec.format.sections import (
     MERCURY_PREFIX,
     RELOCATION_TYPES,
 )
-from cubinspec.reader.streams import InfoIndex, keyed_rows
+from cubinspec.reader.streams import (
+    InfoIndex,
+    find_shape,
+    keyed_values,
+    payload_at,
+    read_shape,
+    value_at,
+)
 from cubinspec_generated.codes import (
     EIATTR_CBANK_PARAM_SIZE,
     EIATTR_CTA_PER_CLUSTER,
@@ -52,7 +59,7 @@ from cubinspec_generated.records import DIM3, PARAM_CBANK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Collection, Iterable
     from typing import Any, Protocol
 
     from cubinspec.format.attributes import InfoRow
@@ -62,8 +69,14 @@ if TYPE_CHECKING:
     from cubinspec.model.section import Section, SectionList
     from cubinspec.model.symbol import Symbol, SymbolList
     from cubinspec.reader.elf import Elf, SectionRow, SymbolRow
+    from cubinspec.reader.streams import Shape
 
     Triple = tuple[int, int, int]
+    #: registers, frame_size, min_stack_size, max_stack_size, shared, local, constant banks with
+    #: sizes, barriers; see :class:`Function`.
+    Numbers = tuple[int | None, int | None, int | None, int | None, int, int, "Banks", int | None]
+    #: Bank -> bytes, in pairs, by bank.
+    Banks = tuple[tuple[int, int], ...]
 
     class FunctionOwner(Protocol):
         """A cubin as its functions see it."""
@@ -96,14 +109,12 @@ if TYPE_CHECKING:
 #: Types of sections that never describe a function.
 _TABLE_TYPES = RELOCATION_TYPES | {SHT_STRTAB, SHT_SYMTAB, SHT_SYMTAB_SHNDX, SHT_NOTE}
 #: Attributes of the whole module, one record for each function.
-_KEYED = frozenset(
-    (EIATTR_REGCOUNT, EIATTR_FRAME_SIZE, EIATTR_MIN_STACK_SIZE, EIATTR_MAX_STACK_SIZE)
-)
+_KEYED = (EIATTR_REGCOUNT, EIATTR_FRAME_SIZE, EIATTR_MIN_STACK_SIZE, EIATTR_MAX_STACK_SIZE)
 
 
-def _triple(payload: bytes) -> tuple[int, int, int] | None:
-    """A shape in x, y, z; ``None`` when the payload is shorter."""
-    return DIM3.unpack_from(payload) if len(payload) >= DIM3.size else None
+def _triple(payload: bytes | None) -> Triple | None:
+    """A shape in x, y, z; ``None`` when there is no payload or a shorter one."""
+    return None if payload is None or len(payload) < DIM3.size else DIM3.unpack_from(payload)
 
 
 def _list(triple: tuple[int, int, int] | None) -> list[int] | None:
@@ -114,20 +125,36 @@ def _threads(shape: Triple | None) -> int | None:
     return None if shape is None else shape[0] * shape[1] * shape[2]
 
 
-def _stack(min_stack_size: int | None, frame_size: int | None) -> int | None:
+def stack_of(min_stack_size: int | None, frame_size: int | None) -> int | None:
     """The stack of the whole call tree; before the device link the function's own frame."""
     if min_stack_size is None:
         return frame_size
     return None if min_stack_size == STACK_SIZE_UNKNOWN else min_stack_size
 
 
-def _param_offset(payload: bytes) -> int | None:
+def _param_offset(payload: bytes | None) -> int | None:
     """``EIATTR_PARAM_CBANK``: where parameters start in constant bank 0."""
-    if len(payload) < PARAM_CBANK.size:
+    if payload is None or len(payload) < PARAM_CBANK.size:
         return None
     _, offset, _ = PARAM_CBANK.unpack_from(payload)
     found: int = offset
     return found
+
+
+def numbers_dict(numbers: Numbers) -> dict[str, Any]:
+    """:attr:`Function.numbers` by name, ready for JSON."""
+    registers, frame_size, min_stack_size, max_stack_size, shared, local, banks, barriers = numbers
+    return {
+        "registers": registers,
+        "stack": stack_of(min_stack_size, frame_size),
+        "frame_size": frame_size,
+        "min_stack_size": min_stack_size,
+        "max_stack_size": max_stack_size,
+        "shared": shared,
+        "local": local,
+        "constant": {str(bank): size for bank, size in banks},
+        "barriers": barriers,
+    }
 
 
 def attribute_names(codes: Iterable[int]) -> list[str]:
@@ -137,6 +164,71 @@ def attribute_names(codes: Iterable[int]) -> list[str]:
     return [eiattr.NAMES.get(code) or f"{code:#x}" for code in codes]
 
 
+class Launch:
+    """What the attributes of a function say of a launch; many functions of a library share one.
+
+    Attributes:
+        codes: the attributes that occur, in file order.
+        exits: where the stream holds the offsets of EXIT instructions, from byte to byte.
+        num_params: how many parameters there are.
+        barriers: named barriers, where an attribute states them.
+        mbarriers, max_ntid, reqntid, max_threads, cluster, max_cluster_rank, max_registers,
+        param_size, param_offset: see :class:`Function`.
+    """
+
+    __slots__ = (
+        *("barriers", "cluster", "codes", "exits", "max_cluster_rank", "max_ntid"),
+        *("max_registers", "max_threads", "mbarriers", "num_params", "param_offset"),
+        *("param_size", "reqntid"),
+    )
+
+    def __init__(self, shape: Shape, body: bytes) -> None:
+        get = shape.places.get
+        self.codes: Collection[int] = shape.places
+        self.num_params: int = shape.num_params
+        exits = get(EIATTR_EXIT_INSTR_OFFSETS)
+        self.exits: tuple[int, int] = (
+            (0, 0) if exits is None else (exits + HEAD_BYTES, record_end(body, exits))
+        )
+        barriers = value_at(body, get(EIATTR_NUM_BARRIERS))
+        self.barriers: int | None = None if barriers is None else barriers & 0xFF
+        self.mbarriers: int | None = value_at(body, get(EIATTR_NUM_MBARRIERS))
+        self.max_ntid: Triple | None = _triple(payload_at(body, get(EIATTR_MAX_THREADS)))
+        self.reqntid: Triple | None = _triple(payload_at(body, get(EIATTR_REQNTID)))
+        self.max_threads: int | None = _threads(self.max_ntid or self.reqntid)
+        self.cluster: Triple | None = _triple(payload_at(body, get(EIATTR_CTA_PER_CLUSTER)))
+        rank = get(EIATTR_MAX_CLUSTER_RANK)
+        payload = payload_at(body, rank)
+        self.max_cluster_rank: int | None = (
+            int.from_bytes(payload[:4], "little") if payload else value_at(body, rank)
+        )
+        self.max_registers: int | None = value_at(body, get(EIATTR_MAXREG_COUNT))
+        self.param_size: int | None = value_at(body, get(EIATTR_CBANK_PARAM_SIZE))
+        self.param_offset: int | None = _param_offset(payload_at(body, get(EIATTR_PARAM_CBANK)))
+
+    def __repr__(self) -> str:
+        return f"<Launch: {self.num_params} parameters, {len(self.codes)} attributes>"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Its part of :meth:`Function.figures`."""
+        return {
+            "mbarriers": self.mbarriers,
+            "max_threads": self.max_threads,
+            "max_ntid": _list(self.max_ntid),
+            "reqntid": _list(self.reqntid),
+            "cluster": _list(self.cluster),
+            "max_cluster_rank": self.max_cluster_rank,
+            "max_registers": self.max_registers,
+            "param_size": self.param_size,
+            "param_offset": self.param_offset,
+        }
+
+
+#: By what their streams have alike.
+_launches: dict[tuple[Shape, int], Launch] = {}
+_MAX_LAUNCHES = 1 << 13
+
+
 class FunctionTable:
     """What one half of a file (SASS or Mercury) says about functions, by what it is keyed with.
 
@@ -144,14 +236,15 @@ class FunctionTable:
         section_rows: all section headers.
         info: code section -> section with the attributes of its function.
         shared, local: code section -> bytes.
-        constants: bank -> code section -> bytes.
+        banks: code section -> constant banks and their bytes, by bank.
         sizes: attribute code -> function symbol -> value.
+        getters: of the values that :attr:`Function.numbers` begins with.
         first: code section that names no owner -> the first function met in it.
     """
 
     __slots__ = (
-        *("constants", "file", "first", "info", "local", "section_rows", "shared", "sizes"),
-        "symbols",
+        *("banks", "file", "first", "getters", "info", "local", "section_rows", "shared"),
+        *("sizes", "symbols"),
     )
 
     def __init__(self, file: FunctionOwner, symbols: SymbolList, *, mercury: bool) -> None:
@@ -162,8 +255,11 @@ class FunctionTable:
         self.first: dict[int, int] = {}
         self.shared: dict[int, int] = {}
         self.local: dict[int, int] = {}
-        self.constants: dict[int, dict[int, int]] = {}
+        self.banks: dict[int, Banks] = {}
         self.sizes: dict[int, dict[int, int]] = {code: {} for code in _KEYED}
+        self.getters: tuple[Callable[[int], int | None], ...] = tuple(
+            [self.sizes[code].get for code in _KEYED]
+        )
         self._collect(mercury)
 
     def __repr__(self) -> str:
@@ -178,6 +274,9 @@ class FunctionTable:
         prefix = MERCURY_PREFIX.encode() if mercury else b""
         constant, shared, local = prefix + b".nv.constant", b".nv.shared.", b".nv.local."
         names = elf.shstrtab.data
+        banks_by_name = {b"%b%d." % (constant, bank): bank for bank in range(10)}
+        length = len(constant) + 2
+        constants: dict[int, dict[int, int]] = {}
         for index, (sh_name, sh_type, flags, _, _, size, _, code, _, _) in enumerate(rows):
             if sh_type == info_type:
                 if 0 < code < count:
@@ -191,23 +290,29 @@ class FunctionTable:
             if flags & SHF_CUDA_MERCURY != half:
                 continue
             if sh_type in CONSTANT_BANK_TYPES:
-                self.constants.setdefault(sh_type - SHT_CUDA_CONSTANT_B0, {})[code] = size
-            elif names.startswith(constant, sh_name):
-                bank = _named_bank(names, sh_name + len(constant))
-                if bank is not None:
-                    self.constants.setdefault(bank, {})[code] = size
-            elif names.startswith(shared, sh_name):
+                constants.setdefault(sh_type - SHT_CUDA_CONSTANT_B0, {})[code] = size
+                continue
+            name = names[sh_name : sh_name + length]
+            named = banks_by_name.get(name)
+            if named is None and name.startswith(constant):
+                named = _named_bank(names, sh_name + len(constant))
+            if named is not None:
+                constants.setdefault(named, {})[code] = size
+            elif name.startswith(shared):
                 self.shared[code] = size
-            elif names.startswith(local, sh_name):
+            elif name.startswith(local):
                 self.local[code] = size
+        banks = self.banks
+        for bank, sizes in sorted(constants.items()):
+            for code, size in sizes.items():
+                banks[code] = (*banks.get(code, ()), (bank, size))
 
     def _collect_sizes(self, index: int) -> None:
         elf = self.file.elf
         body, base = elf.section_bytes(index), elf.section_rows[index][4]
-        sizes = self.sizes
-        for code, symbol, value in keyed_rows(body, base, elf.file, f"sections[{index}]"):
-            if code in sizes:
-                sizes[code][symbol] = value
+        found = keyed_values(body, _KEYED, base, elf.file, f"sections[{index}]")
+        for code, values in found.items():
+            self.sizes[code].update(values)
 
 
 def _named_bank(names: bytes, at: int) -> int | None:
@@ -219,7 +324,7 @@ def _named_bank(names: bytes, at: int) -> int | None:
 class Function:
     """A kernel or a device function that this cubin defines. All sizes are bytes."""
 
-    __slots__ = ("_by_code", "_code", "_rows", "row", "symbol_index", "table")
+    __slots__ = ("_by_code", "_code", "_launch", "_rows", "row", "symbol_index", "table")
 
     def __init__(self, table: FunctionTable, symbol_index: int, row: SymbolRow) -> None:
         #: What its half of the file says about functions.
@@ -236,6 +341,7 @@ class Function:
         self._code = section if owner == symbol_index else 0
         self._rows: list[InfoRow] | None = None
         self._by_code: InfoIndex | None = None
+        self._launch: Launch | None = None
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.name}>"
@@ -253,47 +359,48 @@ class Function:
             "file": self.file,
             **self.figures(),
             "params": [parameter.as_dict() for parameter in self.params],
-            "attributes": self._attribute_names(),
+            "attributes": attribute_names(self.launch.codes),
         }
 
     def figures(self) -> dict[str, Any]:
-        """What :meth:`as_dict` says, without the file, the parameters and the attributes.
-
-        A library has tens of thousands of functions, so each thing is looked up once.
-        """
-        sizes, number = self.table.sizes, self.symbol_index
-        min_stack_size = sizes[EIATTR_MIN_STACK_SIZE].get(number)
-        frame_size = sizes[EIATTR_FRAME_SIZE].get(number)
-        index = self.info_index
-        value, payload = index.value, index.payload
-        max_ntid, reqntid = self.max_ntid, self.reqntid
-        exits = payload(EIATTR_EXIT_INSTR_OFFSETS)
+        """What :meth:`as_dict` says, without the file, the parameters and the attributes."""
         return {
             "name": self.name,
             "kind": self.kind,
             "arch": self.arch,
             "type": self.table.file.header.type_word,
-            "registers": self.registers,
-            "stack": _stack(min_stack_size, frame_size),
-            "frame_size": frame_size,
-            "min_stack_size": min_stack_size,
-            "max_stack_size": sizes[EIATTR_MAX_STACK_SIZE].get(number),
-            "shared": self.table.shared.get(self._code, 0),
-            "local": self.table.local.get(self._code, 0),
-            "constant": {str(bank): size for bank, size in sorted(self.constant.items())},
-            "barriers": self.barriers,
-            "mbarriers": value(EIATTR_NUM_MBARRIERS),
-            "max_threads": _threads(max_ntid or reqntid),
-            "max_ntid": _list(max_ntid),
-            "reqntid": _list(reqntid),
-            "cluster": _list(self.cluster),
-            "max_cluster_rank": self.max_cluster_rank,
-            "max_registers": value(EIATTR_MAXREG_COUNT),
-            "param_size": value(EIATTR_CBANK_PARAM_SIZE),
-            "param_offset": self.param_offset,
+            **numbers_dict(self.numbers),
+            **self.launch.as_dict(),
             "code_size": self.row[5],
-            "exit_offsets": [] if exits is None else words(exits),
+            "exit_offsets": self.exit_offsets,
         }
+
+    @property
+    def numbers(self) -> Numbers:
+        """Registers, the three stack figures, shared, local, constant banks, barriers: a tuple.
+
+        A library has tens of thousands of functions, so each thing is looked up once.
+        """
+        table, number, code = self.table, self.symbol_index, self._code
+        get_registers, get_frame, get_min, get_max = table.getters
+        registers = get_registers(number)
+        barriers = (self._launch or self.launch).barriers
+        if code:
+            _, _, flags, _, _, _, _, info, _, _ = table.section_rows[code]
+            if registers is None:
+                registers = registers_of(info) or None
+            if barriers is None:
+                barriers = barriers_of(flags)
+        return (
+            registers,
+            get_frame(number),
+            get_min(number),
+            get_max(number),
+            table.shared.get(code, 0),
+            table.local.get(code, 0),
+            table.banks.get(code, ()),
+            barriers,
+        )
 
     @property
     def name(self) -> str:
@@ -391,7 +498,7 @@ class Function:
         that link, where only the function's own frame is known, that frame.
         """
         sizes, number = self.table.sizes, self.symbol_index
-        return _stack(
+        return stack_of(
             sizes[EIATTR_MIN_STACK_SIZE].get(number), sizes[EIATTR_FRAME_SIZE].get(number)
         )
 
@@ -414,14 +521,12 @@ class Function:
 
     def constant_size(self, bank: int) -> int | None:
         """Size of the function's own part of one constant bank."""
-        sizes = self.table.constants.get(bank)
-        return None if sizes is None else sizes.get(self._code)
+        return self.constant.get(bank)
 
     @property
     def constant(self) -> dict[int, int]:
         """Size of the function's own part of each constant bank, by bank number."""
-        code = self._code
-        return {bank: sizes[code] for bank, sizes in self.table.constants.items() if code in sizes}
+        return dict(self.table.banks.get(self._code, ()))
 
     # -- attributes of the function -------------------------------------------------------------
 
@@ -450,105 +555,119 @@ class Function:
         index = self.table.info.get(self._code)
         return [] if index is None else self.table.file.info_records_of(index)
 
-    def _attribute_names(self) -> list[str]:
-        return attribute_names(self.info_index.codes)
-
     @property
     def info_index(self) -> InfoIndex:
         """Where the records of its ``.nv.info.<f>`` are."""
-        return self._by_code or self._index()
-
-    def _index(self) -> InfoIndex:
-        elf = self.table.file.elf
-        index = self.table.info.get(self._code)
-        if index is None:
-            found = InfoIndex(b"", 0, elf.file, "")
-        else:
-            field = f"sections[{index}]"
-            _, _, _, _, offset, size, _, _, _, _ = self.table.section_rows[index]
-            found = InfoIndex(elf.bytes_at(offset, size, field), offset, elf.file, field)
-        self._by_code = found
+        found = self._by_code
+        if found is None:
+            found = self._by_code = InfoIndex(self._info(), *self._place_of_info())
         return found
 
-    def _inline(self, code: int) -> int | None:
-        return (self._by_code or self._index()).value(code)
+    def _info(self) -> bytes:
+        """Its ``.nv.info.<f>``."""
+        table = self.table
+        index = table.info.get(self._code)
+        if index is None:
+            return b""
+        _, _, _, _, offset, size, _, _, _, _ = table.section_rows[index]
+        elf = table.file.elf
+        if offset + size > elf.size:
+            elf.bytes_at(offset, size, f"sections[{index}]")  # raises
+        return bytes(elf.data[offset : offset + size])
 
-    def _payload(self, code: int) -> bytes | None:
-        return (self._by_code or self._index()).payload(code)
+    def _place_of_info(self) -> tuple[int, str, str]:
+        """Where :meth:`_info` is, for messages."""
+        table = self.table
+        index = table.info.get(self._code, 0)
+        _, _, _, _, offset, _, _, _, _, _ = table.section_rows[index]
+        return offset, table.file.elf.file, f"sections[{index}]"
 
-    def _triple(self, code: int) -> Triple | None:
-        payload = (self._by_code or self._index()).payload(code)
-        return None if payload is None else _triple(payload)
+    @property
+    def launch(self) -> Launch:
+        """What its attributes say of a launch.
+
+        Raises:
+            CubinError: they are cut off.
+        """
+        found = self._launch
+        if found is None:
+            body = self._info()
+            shape, number = find_shape(body)
+            if shape is None:
+                found = Launch(read_shape(body, *self._place_of_info()), body)
+            else:
+                key = shape, number & shape.launch_mask(body)
+                found = _launches.get(key)
+                if found is None:
+                    if len(_launches) >= _MAX_LAUNCHES:
+                        _launches.clear()
+                    found = _launches[key] = Launch(shape, body)
+            self._launch = found
+        return found
 
     @property
     def barriers(self) -> int | None:
         """Named barriers: the attribute of ABI 8, bits 20-26 of the code's flags before."""
-        count = (self._by_code or self._index()).value(EIATTR_NUM_BARRIERS)
-        if count is not None:
-            return count & 0xFF
-        if not self._code:
-            return None
+        count = self.launch.barriers
+        if count is not None or not self._code:
+            return count
         return barriers_of(self.table.section_rows[self._code][2])
 
     @property
     def mbarriers(self) -> int | None:
         """Number of mbarrier objects, where stated."""
-        return self._inline(EIATTR_NUM_MBARRIERS)
+        return self.launch.mbarriers
 
     @property
     def max_registers(self) -> int | None:
         """Register cap given on compilation; 255 when none was given."""
-        return self._inline(EIATTR_MAXREG_COUNT)
+        return self.launch.max_registers
 
     @property
     def max_ntid(self) -> Triple | None:
         """``.maxntid``: upper bounds of the block's shape."""
-        return self._triple(EIATTR_MAX_THREADS)
+        return self.launch.max_ntid
 
     @property
     def reqntid(self) -> Triple | None:
         """``.reqntid``: the required block shape."""
-        return self._triple(EIATTR_REQNTID)
+        return self.launch.reqntid
 
     @property
     def max_threads(self) -> int | None:
         """Largest number of threads per block, from ``.maxntid`` or ``.reqntid``."""
-        return _threads(self._triple(EIATTR_MAX_THREADS) or self._triple(EIATTR_REQNTID))
+        return self.launch.max_threads
 
     @property
     def cluster(self) -> Triple | None:
         """Blocks per cluster in x, y, z."""
-        return self._triple(EIATTR_CTA_PER_CLUSTER)
+        return self.launch.cluster
 
     @property
     def max_cluster_rank(self) -> int | None:
         """Upper bound of blocks per cluster."""
-        payload = self._payload(EIATTR_MAX_CLUSTER_RANK)
-        if payload:
-            return int.from_bytes(payload[:4], "little")
-        return self._inline(EIATTR_MAX_CLUSTER_RANK)
+        return self.launch.max_cluster_rank
 
     @property
     def param_size(self) -> int | None:
         """Bytes of the parameter block."""
-        return self._inline(EIATTR_CBANK_PARAM_SIZE)
+        return self.launch.param_size
 
     @property
     def param_offset(self) -> int | None:
         """Where parameters start in constant bank 0."""
-        payload = self._payload(EIATTR_PARAM_CBANK)
-        return None if payload is None else _param_offset(payload)
+        return self.launch.param_offset
 
     @property
     def exit_offsets(self) -> list[int]:
         """Byte offsets of the EXIT instructions in the code."""
-        payload = self._payload(EIATTR_EXIT_INSTR_OFFSETS)
-        return [] if payload is None else words(payload)
+        start, stop = self.launch.exits
+        return words(self._info()[start:stop]) if stop else []
 
     @property
     def num_params(self) -> int:
         """How many parameters there are."""
-        return (self._by_code or self._index()).num_params
+        return self.launch.num_params
 
     @property
     def params(self) -> list[Parameter]:
@@ -562,6 +681,14 @@ class FunctionList(list[Function]):
     """Functions of a cubin: a list that notebooks show as a table and Arrow takes as one."""
 
     __slots__ = ()
+
+    @property
+    def names(self) -> list[str]:
+        """Their mangled names."""
+        if not self:
+            return []
+        # all are of one half of one file
+        return self[0].table.symbols.strings.get_many([function.row[0] for function in self])
 
     def rows(self) -> list[dict[str, Any]]:
         """One flat dictionary per function: integers, text, or ``None``."""

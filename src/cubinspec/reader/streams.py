@@ -5,24 +5,111 @@
 
 from __future__ import annotations
 
+from struct import unpack_from
+
 from cubinspec.errors import BadStructureError
 from cubinspec.format.attributes import (
+    HEAD_BYTES,
     KEYED_RECORD,
     ShapeCache,
     info_rows,
     keyed_run,
     record_end,
+    scan,
 )
 from cubinspec_generated import records
-from cubinspec_generated.codes import EIATTR_KPARAM_INFO, EIATTR_KPARAM_INFO_V2, EIFMT_SVAL
+from cubinspec_generated.codes import (
+    EIATTR_CBANK_PARAM_SIZE,
+    EIATTR_CTA_PER_CLUSTER,
+    EIATTR_KPARAM_INFO,
+    EIATTR_KPARAM_INFO_V2,
+    EIATTR_MAX_CLUSTER_RANK,
+    EIATTR_MAX_THREADS,
+    EIATTR_MAXREG_COUNT,
+    EIATTR_NUM_BARRIERS,
+    EIATTR_NUM_MBARRIERS,
+    EIATTR_PARAM_CBANK,
+    EIATTR_REQNTID,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from cubinspec.format.attributes import InfoRow
+
 _PARAMETERS = frozenset((EIATTR_KPARAM_INFO, EIATTR_KPARAM_INFO_V2))
+#: What matters for a launch: the same few numbers in most kernels.
+_LAUNCH = _PARAMETERS | {
+    EIATTR_NUM_BARRIERS,
+    EIATTR_NUM_MBARRIERS,
+    EIATTR_MAX_THREADS,
+    EIATTR_REQNTID,
+    EIATTR_CTA_PER_CLUSTER,
+    EIATTR_MAX_CLUSTER_RANK,
+    EIATTR_MAXREG_COUNT,
+    EIATTR_CBANK_PARAM_SIZE,
+    EIATTR_PARAM_CBANK,
+}
+_SYMBOL_MASK = b"\xff" * HEAD_BYTES + bytes(4)
 #: Of most streams the records stand where they stood in an earlier one.
 _shapes = ShapeCache(with_codes=True, per_size=32, in_all=8192, longest=2048)
+
+
+class Shape:
+    """Where the records of streams of one shape are.
+
+    Attributes:
+        places: code -> offset of the record.
+        num_params: how many parameter records there are, of both forms.
+    """
+
+    __slots__ = ("_launch_mask", "num_params", "places")
+
+    def __init__(self, rows: list[InfoRow]) -> None:
+        codes = [row[2] for row in rows]
+        self.places: dict[int, int] = dict(zip(codes, [row[0] for row in rows], strict=True))
+        self.num_params: int = sum(map(codes.count, _PARAMETERS))
+        self._launch_mask: int | None = None
+
+    def launch_mask(self, body: bytes) -> int:
+        """Picks the bits that say what matters for a launch.
+
+        Offsets of instructions and numbers of symbols are left out, in which kernels differ that
+        are else alike.
+
+        Args:
+            body: a stream of this shape.
+        """
+        if self._launch_mask is None:
+            masks = []
+            for _, _, code, _, payload in scan(body)[0]:
+                size = HEAD_BYTES + len(payload)
+                if code not in _LAUNCH:
+                    masks.append(bytes(size))
+                elif code == EIATTR_PARAM_CBANK:  # its first word is a symbol
+                    masks.append((_SYMBOL_MASK + b"\xff" * size)[:size])
+                else:
+                    masks.append(b"\xff" * size)
+            self._launch_mask = int.from_bytes(b"".join(masks), "little")
+        return self._launch_mask
+
+
+def find_shape(body: bytes) -> tuple[Shape | None, int]:
+    """The shape of a stream, if one like it was read before; and the stream as one number."""
+    return _shapes.find_number(body)
+
+
+def read_shape(body: bytes, base: int, file: str, field: str) -> Shape:
+    """The shape of a stream that :func:`find_shape` does not know.
+
+    Raises:
+        TruncatedError: as :func:`info_rows` does.
+    """
+    rows = info_rows(body, base, file, field)
+    shape = Shape(rows)
+    _shapes.add(body, [(form, word) for _, form, _, word, _ in rows], shape)
+    return shape
 
 
 class InfoIndex:
@@ -35,80 +122,77 @@ class InfoIndex:
         TruncatedError: as :func:`info_rows` does.
     """
 
-    __slots__ = ("_places", "_run", "body", "num_params")
+    __slots__ = ("body", "shape")
     body: bytes
-    num_params: int
+    shape: Shape
 
     def __init__(self, body: bytes, base: int, file: str, field: str) -> None:
         self.body = body
-        found: tuple[dict[int, int], int, tuple[int, int]] | None = _shapes.find(body)
-        if found is None:
-            rows = info_rows(body, base, file, field)
-            codes = [row[2] for row in rows]
-            places = dict(zip(codes, [row[0] for row in rows], strict=True))
-            stated = [row for row in rows if row[2] in _PARAMETERS]
-            run = (stated[0][0], record_end(body, stated[-1][0])) if stated else (0, 0)
-            found = places, len(stated), run
-            _shapes.add(body, [(form, word) for _, form, _, word, _ in rows], found)
-        #: Code -> offset of the record; how many parameter records there are, of both forms.
-        self._places, self.num_params, self._run = found
+        found, _ = find_shape(body)
+        self.shape = found or read_shape(body, base, file, field)
 
     @property
     def codes(self) -> Iterable[int]:
         """The attributes that occur, in file order."""
-        return self._places
-
-    @property
-    def parameter_run(self) -> bytes:
-        """All records from the first parameter's to the last one's."""
-        start, stop = self._run
-        return self.body[start:stop]
+        return self.shape.places
 
     def place(self, code: int) -> int | None:
         """Where a record begins in the stream."""
-        return self._places.get(code)
+        return self.shape.places.get(code)
 
     def value(self, code: int) -> int | None:
         """The value in the record's header; the payload's size for a record with one."""
-        at = self._places.get(code)
-        return None if at is None else int.from_bytes(self.body[at + 2 : at + 4], "little")
+        return value_at(self.body, self.shape.places.get(code))
 
     def payload(self, code: int) -> bytes | None:
         """The record's payload, empty for records without one."""
-        at = self._places.get(code)
-        if at is None:
-            return None
-        body = self.body
-        if body[at] != EIFMT_SVAL:
-            return b""
-        return body[at + 4 : at + 4 + int.from_bytes(body[at + 2 : at + 4], "little")]
+        return payload_at(self.body, self.shape.places.get(code))
 
 
-def keyed_rows(body: bytes, base: int, file: str, field: str) -> list[tuple[int, int, int]]:
-    """The two-word records of a module's ``.nv.info``: code, symbol index, value.
+def value_at(body: bytes, at: int | None) -> int | None:
+    """The value of a record, or the size of its payload; ``None`` for no record."""
+    return None if at is None else int.from_bytes(body[at + 2 : at + 4], "little")
+
+
+def payload_at(body: bytes, at: int | None) -> bytes | None:
+    """The payload of a record; ``None`` for no record."""
+    return None if at is None else body[at + HEAD_BYTES : record_end(body, at)]
+
+
+def keyed_values(
+    body: bytes, codes: Iterable[int], base: int, file: str, field: str
+) -> dict[int, dict[int, int]]:
+    """Of the two-word records of a module's ``.nv.info``: code -> symbol index -> value.
 
     They are nearly all there is in that section, tens of thousands in a large file, so that one
     look at header and payload together is worth a function of its own.
 
+    Args:
+        codes: the attributes that are asked for; of several values of a symbol the last counts.
+
     Raises:
         TruncatedError: a record or its payload runs over the end of the section.
     """
-    rows: list[tuple[int, int, int]] = []
+    found: dict[int, dict[int, int]] = {code: {} for code in codes}
+    tables = [found.get(code, {}) for code in range(256)]
     size = KEYED_RECORD.size
     at, last = 0, len(body) - size
     while at <= last:
         count = keyed_run(body, at)
-        if count:
-            run = KEYED_RECORD.iter_unpack(body[at : at + count * size])
-            rows += [(code, symbol, number) for _, code, _, symbol, number in run]
-            at += count * size
-        else:
+        if not count:
             at = record_end(body, at)
+            continue
+        stop = at + count * size
+        numbers = unpack_from(f"<{count * size // 4}I", body, at)
+        seen = body[at + 1 : stop : size]
+        for code, symbol, value in zip(seen, numbers[1::3], numbers[2::3], strict=True):
+            tables[code][symbol] = value
+        at = stop
     if at > len(body):
         info_rows(body, base, file, field)  # raises: a payload runs over the end
     # what is left is too short for a record with two words, but must be whole records
     info_rows(body[at:], base + at, file, field)
-    return rows
+    return found
 
 
 def pair_rows(body: bytes, base: int, file: str, field: str) -> list[tuple[int, int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cubinspec.model.function import attribute_names
+from cubinspec.model.function import attribute_names, numbers_dict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -10,13 +10,14 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from cubinspec.model.cubin import Cubin
-    from cubinspec.model.function import Function
+    from cubinspec.model.function import Function, Launch, Numbers
     from cubinspec.model.parameter import Parameter
 
     Key = TypeVar("Key")
+    Text = TypeVar("Text")
 
-#: Texts that are kept of parameters, and of lists of attributes.
-_MAX_KEPT = 1 << 14
+#: Texts that are kept of resources, and of attributes with parameters.
+_MAX_KEPT = 1 << 13
 
 
 def kernel_records(cubin: Cubin, *, every_function: bool = False) -> list[dict[str, Any]]:
@@ -50,8 +51,8 @@ def parameter_record(parameter: Parameter) -> dict[str, Any]:
 class KernelTexts:
     """Makes the JSON texts of functions: the records of :func:`kernel_records`, much faster.
 
-    A library has tens of thousands of kernels with the same few parameters and attributes, whose
-    texts are kept.
+    A library has tens of thousands of kernels with the same few parameters, attributes and
+    resources, whose texts are kept.
 
     Args:
         encode: makes the JSON text of a value.
@@ -59,26 +60,41 @@ class KernelTexts:
 
     def __init__(self, encode: Callable[[Any], str]) -> None:
         self._encode = encode
-        self._parameters: dict[bytes, str] = {}
-        self._attributes: dict[tuple[int, ...], str] = {}
+        self._numbers: dict[Numbers, str] = {}
+        self._launches: dict[Launch, tuple[str, str]] = {}
 
-    def lists_of(self, function: Function) -> dict[str, str]:
-        """Texts of the lists in a function's record."""
-        index = function.info_index
-        run = index.parameter_run
-        parameters = self._parameters.get(run)
-        if parameters is None:
-            found = [parameter_record(parameter) for parameter in function.params]
-            parameters = _keep(self._parameters, run, self._encode(found))
-        codes = tuple(index.codes)
-        attributes = self._attributes.get(codes)
-        if attributes is None:
-            text = self._encode(attribute_names(codes))
-            attributes = _keep(self._attributes, codes, text)
-        return {"params": parameters, "attributes": attributes}
+    def text_of(self, function: Function, reason: str) -> str:
+        """The keys of a function's record from ``registers`` on, without brackets.
+
+        Args:
+            reason: text of ``stack_unknown``.
+        """
+        numbers = function.numbers
+        first = self._numbers.get(numbers)
+        if first is None:
+            text = self._encode(numbers_dict(numbers))[1:-1]
+            first = _keep(self._numbers, numbers, text)
+        launch = function.launch
+        texts = self._launches.get(launch)
+        if texts is None:
+            texts = _keep(self._launches, launch, self._launch_texts(function))
+        middle, last = texts
+        exits = str(function.exit_offsets).replace(" ", "")
+        return (
+            f'{first},{middle},"code_size":{function.code_size},"exit_offsets":{exits},'
+            f'"stack_unknown":{reason},{last}'
+        )
+
+    def _launch_texts(self, function: Function) -> tuple[str, str]:
+        launch = function.launch
+        lists = {
+            "params": [parameter_record(parameter) for parameter in function.params],
+            "attributes": attribute_names(launch.codes),
+        }
+        return self._encode(launch.as_dict())[1:-1], self._encode(lists)[1:-1]
 
 
-def _keep(texts: dict[Key, str], key: Key, text: str) -> str:
+def _keep(texts: dict[Key, Text], key: Key, text: Text) -> Text:
     if len(texts) >= _MAX_KEPT:
         texts.clear()
     texts[key] = text
