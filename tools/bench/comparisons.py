@@ -64,6 +64,7 @@ VERSION = Command("cubinspec --version", ("{cubinspec}", "--version"))
 KERNELS = Command("cubinspec kernels", ("{cubinspec}", "kernels"))
 #: As JSON, which has every figure and every parameter; it costs at most twice the table.
 JSON = Command("cubinspec kernels --json", ("{cubinspec}", "kernels", "--json"))
+JSON_LIMIT = 1.6
 DECODE = Command("cubinspec, everything decoded:", ("{python}", "{peers}/ours_decode.py"))
 RES_USAGE = Command("cuobjdump -res-usage", ("{cuobjdump}", "-res-usage"))
 DUMP_ELF = Command("cuobjdump -elf", ("{cuobjdump}", "-elf"))
@@ -94,6 +95,9 @@ MANGLED_1 = Command(
     "cubinspec kernels --mangled --jobs 1", ("{cubinspec}", "kernels", "--mangled", "--jobs", "1")
 )
 MANGLED = Command("cubinspec kernels --mangled", ("{cubinspec}", "kernels", "--mangled"))
+MANGLED_JSON = Command(
+    "cubinspec kernels --mangled --json", ("{cubinspec}", "kernels", "--mangled", "--json")
+)
 _FOLDER = "{scratch}/extracted"
 EXTRACT = Command(
     "cubinspec extract --kind cubin",
@@ -132,7 +136,9 @@ COMPARISONS = (
     Comparison(TABLE, KERNELS.on("sections_30k"), RES_USAGE.on("sections_30k"), 0.4),
     Comparison(TABLE, KERNELS.on("sections_66k"), RES_USAGE.on("sections_66k"), 0.2),
     Comparison(TABLE, KERNELS.on("big"), RES_USAGE.on("big"), 0.5),
-    Comparison(TABLE, JSON.on("many"), KERNELS.on("many"), 2.0),
+    Comparison(TABLE, JSON.on("small"), KERNELS.on("small"), JSON_LIMIT),
+    Comparison(TABLE, JSON.on("many"), KERNELS.on("many"), JSON_LIMIT),
+    Comparison(TABLE, JSON.on("sections_66k"), KERNELS.on("sections_66k"), JSON_LIMIT),
     Comparison(ALL, DECODE.on("many"), LIEF.on("many"), 0.2),
     Comparison(ALL, DECODE.on("many"), ELFTOOLS.on("many"), 0.2),
     Comparison(ALL, DECODE.on("many"), GALLERY.on("many"), 0.2),
@@ -153,7 +159,8 @@ COMPARISONS = (
     Comparison(CONTAINERS, MANGLED_1.on("library"), RES_USAGE.on("library"), 1.0),
     Comparison(CONTAINERS, MANGLED.on("library"), RES_USAGE.on("library"), 0.6),
     Comparison(CONTAINERS, KERNELS.on("library"), RES_USAGE.on("library"), None),
-    Comparison(CONTAINERS, JSON.on("library"), KERNELS.on("library"), 2.0),
+    Comparison(CONTAINERS, JSON.on("library"), KERNELS.on("library"), JSON_LIMIT),
+    Comparison(CONTAINERS, MANGLED_JSON.on("library"), MANGLED.on("library"), JSON_LIMIT),
     Comparison(CONTAINERS, EXTRACT.on("library"), EXTRACT_ELF.on("library"), 1.0),
     Comparison(CONTAINERS, DIFF_SAME, LIST_SAME, 1.5),
     Comparison(CONTAINERS, DIFF_VERSIONS, LIST_VERSIONS, None),
