@@ -275,7 +275,7 @@ class Cubin:
     def relocations(self) -> list[Relocation]:
         """All relocations of the file, resolved and Mercury ones too, in file order."""
         found: list[Relocation] = []
-        for index, (_, sh_type, *_) in enumerate(self.elf.section_rows):
+        for index, (_, sh_type, _, _, _, _, _, _, _, _) in enumerate(self.elf.section_rows):
             if sh_type in RELOCATION_TYPES:
                 found += self.relocations_of(index)
         return found
@@ -340,7 +340,7 @@ class Cubin:
     def notes(self) -> list[Note]:
         """All notes, in section order."""
         found: list[Note] = []
-        for index, (_, sh_type, *_) in enumerate(self.elf.section_rows):
+        for index, (_, sh_type, _, _, _, _, _, _, _, _) in enumerate(self.elf.section_rows):
             if sh_type == SHT_NOTE:
                 found += self.notes_of(index)
         return found

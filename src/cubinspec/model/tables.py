@@ -56,7 +56,7 @@ class Tables:
         self.symbol_rows: dict[int, list[SymbolRow]] = {}
         self.relocation_rows: dict[int, list[RelocationRow]] = {}
         self.info_rows: dict[int, list[InfoRow]] = {}
-        for index, (_, sh_type, _, _, sh_offset, *_) in enumerate(elf.section_rows):
+        for index, (_, sh_type, _, _, sh_offset, _, _, _, _, _) in enumerate(elf.section_rows):
             if sh_type in INFO_TYPES:
                 self.info_rows[index] = info_rows(
                     elf.section_bytes(index), sh_offset, elf.file, f"sections[{index}]"

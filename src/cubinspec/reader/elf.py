@@ -574,7 +574,7 @@ class Elf:
             tables = self._shndx_tables = {}
             for number in [
                 number
-                for number, (_, sh_type, flags, *_) in enumerate(self.section_rows)
+                for number, (_, sh_type, flags, _, _, _, _, _, _, _) in enumerate(self.section_rows)
                 if sh_type == SHT_SYMTAB_SHNDX or flags & SHF_CUDA_MERCURY
             ]:
                 _, sh_type, _, _, _, _, sh_link, _, _, _ = self.section_rows[number]

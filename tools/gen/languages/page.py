@@ -25,7 +25,7 @@ def write(results: dict[str, str], files: int, lines: int) -> None:
     """Put what was measured into the page.
 
     Args:
-        results: language -> seconds for all files.
+        results: language -> how long it took for all files, such as `1.2 s of CPU`.
         files: samples that each language read, beside two fatbins.
         lines: records that each language printed.
     """
@@ -39,7 +39,7 @@ def write(results: dict[str, str], files: int, lines: int) -> None:
     said = {}
     for name, language in LANGUAGES.items():
         note = f"; {language.note}" if language.note else ""
-        done = f"all lines as in Python, {results[name]} s" if name in results else "not run"
+        done = f"all lines as in Python, {results[name]}" if name in results else "not run"
         said[language.target] = (
             f"{name}, [{language.example}](languages/{language.example}): {done}{note}"
         )
