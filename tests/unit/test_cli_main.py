@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cubinspec import __version__
+from cubinspec import __version__, cli
 from cubinspec.cli import COMMANDS, main
 from tests.malformed.recipe import SAMPLES
 
@@ -158,3 +158,14 @@ def test_names_of_a_file_cannot_control_the_terminal(
     out = capsys.readouterr().out
     assert "\x1b" not in out
     assert "f\\x1b[2J\\n" in out
+
+
+def test_only_a_process_of_its_own_leaves_memory_to_its_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    result = object()
+    cli.outlive(result)
+    assert cli._kept is None
+    monkeypatch.setattr(cli, "_kept", [])
+    cli.outlive(result)
+    assert cli._kept == [result]

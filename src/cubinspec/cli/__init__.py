@@ -207,6 +207,16 @@ def _drop_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+#: What `outlive` was given; none while `main` runs inside of another program.
+_kept: list[object] | None = None
+
+
+def outlive(thing: object) -> None:
+    """Do not free an object when its command returns: :func:`entry` ends the process anyway."""
+    if _kept is not None:
+        _kept.append(thing)
+
+
 def entry() -> NoReturn:
     """The console script: :func:`main`, then end the process without freeing its memory.
 
@@ -214,6 +224,8 @@ def entry() -> NoReturn:
     """
     import os
 
+    global _kept
+    _kept = []
     # a large file becomes many tuples without cycles; searching them for cycles costs a third
     gc.disable()
     if sys.stdout is None:  # started with stdout closed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from cubinspec.cli import outlive
 from cubinspec.errors import CubinError, FileAccessError
 from cubinspec.files import set_sync
 from cubinspec.format.notes import split_notes
@@ -151,6 +152,7 @@ class _Command:
         dot_file = line.last("dot-file")
         try:
             result = link(line.inputs, _options(line, arch, index))
+            outlive(result)
         except LinkError as error:
             if dot_file is not None and error.plain_dot:
                 self._file(dot_file, _encoded(error.plain_dot))
