@@ -64,7 +64,7 @@ VERSION = Command("cubinspec --version", ("{cubinspec}", "--version"))
 KERNELS = Command("cubinspec kernels", ("{cubinspec}", "kernels"))
 #: As JSON, which has every figure and every parameter; it costs at most twice the table.
 JSON = Command("cubinspec kernels --json", ("{cubinspec}", "kernels", "--json"))
-JSON_LIMIT = 1.6
+JSON_LIMIT = 2.0
 DECODE = Command("cubinspec, everything decoded:", ("{python}", "{peers}/ours_decode.py"))
 RES_USAGE = Command("cuobjdump -res-usage", ("{cuobjdump}", "-res-usage"))
 DUMP_ELF = Command("cuobjdump -elf", ("{cuobjdump}", "-elf"))
