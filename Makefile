@@ -45,7 +45,7 @@ test: $(VENV)/.dev ## all tests that need no fetched corpus
 	$(PY) -m pytest -n $(WORKERS) -m "not corpus and not browser"
 
 test-browser: $(VENV)/.dev ## the pages of HTML in a headless Chromium, which has to be installed
-	$(PY) -m pip install --quiet --group browser
+	$(PY) -m pip install --quiet --group browser --group site
 	$(PY) -m pytest -m browser tests/browser
 
 site: $(VENV)/.dev ## the docs as a site that works from a disk, into site/ (needs node)

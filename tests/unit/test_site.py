@@ -106,6 +106,16 @@ def test_an_anchor_stands_once_on_a_page() -> None:
             assert len(flat) == len(set(flat)), name
 
 
+def test_an_anchor_that_markdown_would_change_stays_outside_the_heading() -> None:
+    text = '<a id="{0}"></a>\n\n### `{0}`\n'
+    for name in ("_start", "CUB003"):
+        assert stage._finished("x.md", text.format(name), set()) == (
+            f"\n\n### `{name}` {{#{name}}}\n".encode()
+        )
+    for name in ("__CNPRT_VERSION_NUMBER__", "_x_", "*.text"):
+        assert stage._finished("x.md", text.format(name), set()).decode() == text.format(name)
+
+
 def test_every_page_stands_in_the_contents() -> None:
     def flat(value: Any) -> Iterator[str]:
         if isinstance(value, str):

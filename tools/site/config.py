@@ -24,6 +24,9 @@ _GUIDE = {
     ),
 }
 _SPEC = ("spec-guide", "tables", "targets", "languages")
+#: What parts words for the search: `REGCOUNT` finds `EIATTR_REGCOUNT`, `sm_90` and `.nv.info` are
+#: found in any spelling.
+_WORD_ENDS = r"[\s\-_,:;!=\[\]()<>`\"/.]+"
 STYLE = "assets/site.css"
 #: Lets the search run in a page that was opened from a disk.
 SHIM = "assets/iframe-worker.js"
@@ -57,7 +60,7 @@ def config(pages: Iterable[str], sources: str, site: str) -> dict[str, Any]:
                 _palette("slate", "dark", "material/weather-sunny", "light"),
             ],
         },
-        "plugins": ["search", "offline"],
+        "plugins": [{"search": {"separator": _WORD_ENDS}}, "offline"],
         "extra": {"polyfills": [SHIM], "generator": False},
         "extra_css": [STYLE],
         "markdown_extensions": [

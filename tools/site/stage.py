@@ -20,8 +20,9 @@ GUIDE = "guide.md"
 _SOURCES = ("ksy/",)
 _LINK = re.compile(r"\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(([^()\s]+)\)")
 _FENCE = re.compile(r"(?ms)^ *(```+).*?^ *\1 *$")
-#: An anchor that becomes that of the heading below it; Markdown would take a star for emphasis.
-_MARKED_HEADING = re.compile(r'(?m)<a id="([^"*]+)"></a>\n\n(#+ .*)$')
+#: An anchor that becomes that of the heading below it; Markdown would take a star, or underscores
+#: around the name, for emphasis.
+_MARKED_HEADING = re.compile(r'(?m)<a id="(?!_[^"]*_")([^"*]+)"></a>\n\n(#+ .*)$')
 _COMMENT = re.compile(r"\A<!--.*?-->\s*", re.DOTALL)
 _MARK = re.compile(r'<a id="([^"]+)"></a>')
 _TERM = re.compile(r"(?m)^- \*\*(.+?)\*\*")
