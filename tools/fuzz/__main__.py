@@ -4,6 +4,7 @@
     python -m tools.fuzz --hours 8 --guided           also by coverage, with a kept corpus
     python -m tools.fuzz --target cubin --seed 3 --first 12 --runs 1      one run again
     python -m tools.fuzz --target cubin --shrink FILE     as little of a finding as still shows it
+    python -m tools.fuzz --minimise                   of the kept corpus what reaches something new
     python -m tools.fuzz --page                       docs/robustness.md out of what was counted
 
 A damaged file that raises anything but a `CubinError`, breaks a promise or takes too long is stored
@@ -14,7 +15,10 @@ which the page is written.
 from __future__ import annotations
 
 import argparse
+import os
 import re
+import resource
+import shutil
 import subprocess
 import sys
 import time
@@ -28,13 +32,12 @@ _UNITS = re.compile(r"stat::number_of_executed_units:\s+(\d+)")
 _EDGES = re.compile(r"cov: (\d+)")
 
 
-def guided(name: str, seconds: int) -> report.Count:
+def guided(name: str, seconds: int, folder: Path | None) -> report.Count:
     """Runs of a target in a process of their own, guided by coverage; the corpus is kept."""
     corpus = STORE / "corpus" / name
     options = [f"-max_total_time={seconds}", "-print_final_stats=1", "-max_len=65536"]
-    command = [sys.executable, "-m", "tools.fuzz.guided", name, str(corpus), *options]
-    begun = time.monotonic()
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    begun = _cpu_seconds()
+    done = _run_guided(name, corpus, options, folder)
     units, edges = _UNITS.search(done.stderr), _EDGES.findall(done.stderr)
     findings = [line for line in done.stdout.splitlines() if str(STORE) in line]
     for line in findings:
@@ -44,17 +47,54 @@ def guided(name: str, seconds: int) -> report.Count:
         return report.Count(findings=1)
     return report.Count(
         guided_runs=int(units[1]),
-        guided_seconds=round(time.monotonic() - begun),
+        guided_seconds=round(_cpu_seconds() - begun),
         edges=max(map(int, edges), default=0),
         findings=len(findings),
     )
 
 
+def minimise(name: str) -> tuple[int, int]:
+    """Keep of a target's corpus the fewest and smallest files that reach the same branches.
+
+    Returns:
+        how many files there were, and how many are left.
+
+    Raises:
+        RuntimeError: libFuzzer did not end its merge; the corpus is as it was.
+    """
+    corpus = STORE / "corpus" / name
+    small = corpus.with_name(f"{name}.small")
+    shutil.rmtree(small, ignore_errors=True)
+    small.mkdir(parents=True)
+    before = len(list(corpus.iterdir()))
+    done = _run_guided(name, small, [str(corpus), "-merge=1"], None)
+    after = len(list(small.iterdir()))
+    if done.returncode or not after:
+        raise RuntimeError(f"{name}: {done.stderr[-2000:]}")
+    shutil.rmtree(corpus)
+    small.rename(corpus)
+    return before, after
+
+
+def _run_guided(
+    name: str, corpus: Path, options: list[str], folder: Path | None
+) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tools.fuzz.guided", name, str(corpus), *options]
+    environment = os.environ | ({"SEEDS": str(folder)} if folder else {})
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+
+
+def _cpu_seconds() -> float:
+    """Of all processes that were waited for. Time in which a campaign stood still is not work."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def seeded(name: str, options: argparse.Namespace, seconds: float) -> report.Count:
     """Runs of a target in this process."""
-    begun = time.monotonic()
+    begun = time.process_time()
     runs, found = mutants(name, options.seed, options.first, options.runs, seconds, options.folder)
-    return report.Count(runs=runs, seconds=round(time.monotonic() - begun), findings=len(found))
+    return report.Count(runs=runs, seconds=round(time.process_time() - begun), findings=len(found))
 
 
 def main() -> int:
@@ -73,12 +113,18 @@ def main() -> int:
     parser.add_argument("--shrink", type=Path, help="write FILE.small, as small as it can be")
     parser.add_argument("--guided", action="store_true", help="half of the time with atheris")
     parser.add_argument("--count", action="store_true", help="add what was run to campaign.yaml")
+    parser.add_argument("--minimise", action="store_true", help="the kept corpus, and stop")
     parser.add_argument("--page", action="store_true", help="write docs/robustness.md and stop")
     options = parser.parse_args()
     if options.page:
         report.write_page()
         return 0
     names = options.target or list(TARGETS)
+    if options.minimise:
+        for name in names:
+            before, after = minimise(name)
+            print(f"{name}: {before} files, {after} of them kept", flush=True)
+        return 0
     if options.shrink:
         small = shrunk(names[0], options.shrink.read_bytes())
         options.shrink.with_suffix(".small").write_bytes(small)
@@ -89,7 +135,7 @@ def main() -> int:
     for name in names:
         counts = [seeded(name, options, seconds / 2 if options.guided else seconds)]
         if options.guided:
-            counts.append(guided(name, max(int(seconds / 2), 1)))
+            counts.append(guided(name, max(int(seconds / 2), 1), options.folder))
         for count in counts:
             findings += count.findings
             if options.count:

@@ -1,5 +1,7 @@
 """`python -m tools.fuzz.guided TARGET CORPUS [libFuzzer options]`: runs that new code guides.
 
+SEEDS=FOLDER in the environment adds the files of a folder, such as wheels and libraries.
+
 Atheris (libFuzzer for Python) sees which branches of the package an input reaches, and keeps and
 damages those inputs that reach new ones. Half of the new inputs come from the mutators that know
 the format. The campaign starts one such process for each target; alone it helps to look at one.
@@ -7,6 +9,8 @@ the format. The campaign starts one such process for each target; alone it helps
 
 from __future__ import annotations
 
+import os
+import shlex
 import sys
 from pathlib import Path
 from random import Random
@@ -26,8 +30,10 @@ def main() -> None:
     target = TARGETS[name]
     folder = Path(corpus)
     folder.mkdir(parents=True, exist_ok=True)
-    if not any(folder.iterdir()):
-        for number, seed in enumerate(seeds(name)):
+    more = Path(os.environ["SEEDS"]) if "SEEDS" in os.environ else None
+    is_merge = any(option.startswith("-merge") for option in options)
+    if not is_merge and (more or not any(folder.iterdir())):
+        for number, seed in enumerate(seeds(name, more)):
             (folder / f"seed{number}").write_bytes(seed.data)
     seen: set[object] = set()
 
@@ -45,7 +51,9 @@ def main() -> None:
         made, _ = BytesMutator(data, dictionary()).mutate(Random(seed))
         return made[:most]
 
-    atheris.Setup([sys.argv[0], str(folder), *options], run, custom_mutator=mutate)
+    # libFuzzer's merge starts this program again, with the first word as a line for the shell.
+    again = shlex.join([sys.executable, "-m", "tools.fuzz.guided", name])
+    atheris.Setup([again, str(folder), *options], run, custom_mutator=mutate)
     atheris.Fuzz()
 
 
