@@ -7,7 +7,7 @@ DEMO := $(addprefix $(SAMPLES)/,kernels.sm_75.exe.cubin cluster_sm90.sm_90.exe.c
   spills.sm_90.regs32exe.cubin tcgen05_sm100a.sm_100a.exe.cubin)
 WORKERS ?= auto
 
-.PHONY: site test-browser check-pages notebook test-fingerprint-proof help venv demo test test-corpus gen check-gen check-ide check-languages check-imhex dist-languages samples corpus link-cases link-stored link-faults link-sweep link-real link-sweep-ptx newuser fuzz fuzz-quick bench bench-quick lint types \
+.PHONY: site test-browser check-pages notebook test-fingerprint-proof help venv demo test test-corpus gen check-gen check-ide check-languages check-imhex dist-languages samples corpus link-cases link-stored link-faults link-sweep link-real link-sweep-ptx newuser fuzz fuzz-small fuzz-quick bench bench-quick lint types \
   bless clean
 
 help: ## what can be made here
@@ -132,6 +132,9 @@ $(VENV)/.fuzz: $(VENV)/.dev
 fuzz: $(VENV)/.fuzz ## damage files for hours, half of them guided by coverage (HOURS=8), and count them
 	$(PY) -m tools.fuzz --hours $(or $(HOURS),1) --seed $$(date +%s) --guided --count; \
 	  status=$$?; $(PY) -m tools.fuzz --page; exit $$status
+
+fuzz-small: $(VENV)/.fuzz ## of the kept corpora the fewest files that reach the same branches
+	$(PY) -m tools.fuzz --minimise
 
 fuzz-quick: $(VENV)/.dev ## hostile files, growth of the work, two minutes of the same mutants each time
 	$(PY) -m pytest -n $(WORKERS) tests/hostile

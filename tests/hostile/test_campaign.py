@@ -9,7 +9,9 @@ import yaml
 
 from cubinspec.errors import CubinError
 from cubinspec.format import attributes
-from tools.fuzz import report, run, streams
+from tools import oracle
+from tools.corpus import samples
+from tools.fuzz import agreement, report, run, streams
 from tools.fuzz.oracle import OracleError
 from tools.fuzz.seeds import seeds
 from tools.fuzz.targets import TARGETS
@@ -104,3 +106,18 @@ def test_programs_are_never_run_through_a_shell() -> None:
             assert "shell=True" not in text
             assert "os.system" not in text
     assert all(f"`{program}`" in told for program in ("ptxas", "gcc", "dot"))
+
+
+@pytest.mark.skipif(bool(oracle.missing("nvlink")), reason="nvlink is not here")
+def test_agreement_sees_a_difference_a_refusal_and_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nvlink = oracle.find("nvlink")
+    data = (samples.CUBINS / "callee.sm_90.rel.cubin").read_bytes()
+    assert agreement.compare(data, "sm_90", nvlink, tmp_path) == (agreement.SAME, "")
+    assert agreement.compare(data[:40], "sm_90", nvlink, tmp_path)[0] == agreement.BOTH_REFUSE
+    monkeypatch.setattr(agreement, "link", lambda words, folder: (0, "", data))
+    outcome, detail = agreement.compare(data, "sm_90", nvlink, tmp_path)
+    assert outcome == agreement.DIFFERENT
+    assert agreement.kind_of(detail) != detail
+    assert agreement.compare(data[:40], "sm_90", nvlink, tmp_path)[0] == agreement.NVLINK_REFUSES

@@ -9,6 +9,7 @@ import yaml
 
 from cubinspec.files import write_file
 from cubinspec.limits import LIMITS
+from tools.fuzz import agreement
 from tools.fuzz.targets import TARGETS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,12 +70,15 @@ def page() -> str:
     ]
     stories = [f"* `{case['make']}`: {case['story']}" for case in cases]
     total = sum(count.runs + count.guided_runs for count in found.values())
+    beside = agreement.counts()
+    outcomes = [f"| {outcome} | {beside[outcome]:,} |" for outcome in agreement.OUTCOMES]
     hours = sum(count.guided_seconds for count in found.values()) / 3600
     return TEMPLATE.read_text(encoding="utf-8").format(
         total=f"{total:,}",
         hours=f"{hours:.2f}",
         rows="\n".join(rows),
         limits="\n".join(limits),
+        outcomes="\n".join(outcomes),
         cases=len(cases),
         stories="\n".join(stories),
     )

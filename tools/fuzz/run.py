@@ -43,7 +43,9 @@ def store(data: bytes, story: str, fault: BaseException, folder: Path) -> Path:
     path = folder / f"{hashlib.sha256(data).hexdigest()[:12]}.bin"
     path.write_bytes(data)
     trace = "".join(traceback.format_exception(fault))
-    path.with_suffix(".txt").write_text(f"{story}\n\n{trace}", encoding="utf-8")
+    path.with_suffix(".txt").write_text(
+        f"{story}\n\n{trace}", encoding="utf-8", errors="backslashreplace"
+    )
     return path
 
 
