@@ -55,28 +55,31 @@ seq:
     if: not is_marked and not is_unmarked
     doc: Contents of unknown layout.
 instances:
-  second_word:
-    pos: 4
-    type: u4
-    -alias: true
-    doc: The mark, or the number of items of CUDA 12.8.
   is_marked:
     value: second_word == 0xc0000001.as<u4>
     doc: The section has the form of CUDA 12.9 and later.
   is_unmarked:
     value: (second_word >> 30) == 1
     doc: The section has the form of CUDA 12.8.
-  len_header:
-    value: 'is_marked ? 12.as<s8> : 8.as<s8>'
-    doc: Size of the fixed start.
   num_items:
     value: |
       is_marked ? header.num_items.as<s8>
         : is_unmarked ? (unmarked_header.marked_count & 0x3fffffff).as<s8>
         : 0.as<s8>
     doc: Number of items.
+  second_word:
+    pos: 4
+    type: u4
+    -alias: true
+    -webide-parse-mode: lazy
+    doc: The mark, or the number of items of CUDA 12.8.
+  len_header:
+    value: 'is_marked ? 12.as<s8> : 8.as<s8>'
+    -webide-parse-mode: lazy
+    doc: Size of the fixed start.
   num_flag_words:
     value: ((num_items + 31) / 32).as<s8>
+    -webide-parse-mode: lazy
     doc: Number of words that the bits of all items need.
 types:
   capsule_header:
@@ -139,4 +142,5 @@ types:
             : (head & 0x40) != 0 ? 3.as<s8>
             : (head & 0x0f) > 0 ? ((head & 0x0f).as<s8> * 16 - 1).as<s8>
             : 0.as<s8>
+        -webide-parse-mode: lazy
         doc: Bytes behind the first one.

@@ -162,6 +162,7 @@ types:
             ? 4.as<s8> :
           0.as<s8>
         # </generated>
+        -webide-parse-mode: lazy
         doc: Least size of a payload of this code, 0 when any will do.
   # <generated: types>
   dim3:
@@ -777,6 +778,7 @@ types:
           kind == cuda_codes::annotation_kind::annotation_kind_instruction_info
             or kind
               == cuda_codes::annotation_kind::annotation_kind_function_info
+        -webide-parse-mode: lazy
         doc: True for the kinds that carry a text.
   finalizer_options:
     -orig-id: EIATTR_MERCURY_FINALIZER_OPTIONS

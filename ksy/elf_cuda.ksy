@@ -70,9 +70,6 @@ instances:
   is_64:
     value: ident.ei_class == 2
     doc: True for an ELF64 file.
-  ofs_flags:
-    value: 'is_64 ? 48 : 36'
-    doc: File offset of `e_flags`.
   flags_abi_7:
     pos: ofs_flags
     type: e_flags_abi_7
@@ -85,93 +82,6 @@ instances:
     if: ident.ei_osabi == 0x41
     -alias: true
     doc: Fields of `e_flags` in the newer layout.
-  e_phoff:
-    value: |
-      header.e_phoff.as<s8>
-    doc: File offset of the program headers.
-  e_shoff:
-    value: |
-      header.e_shoff.as<s8>
-    doc: File offset of the section headers.
-  e_phnum:
-    value: |
-      header.e_phnum.as<s8>
-    doc: Number of program headers as the ELF header has it.
-  e_shnum:
-    value: |
-      header.e_shnum.as<s8>
-    doc: Number of section headers as the ELF header has it.
-  e_shstrndx:
-    value: |
-      header.e_shstrndx.as<s8>
-    doc: Index of the section names as the ELF header has it.
-  len_program_header:
-    value: 'is_64 ? 56.as<s8> : 32.as<s8>'
-    doc: Size of a program header.
-  len_section_header:
-    value: 'is_64 ? 64.as<s8> : 40.as<s8>'
-    doc: Size of a section header.
-  max_program_headers:
-    value: |
-      e_phoff > 0 and e_phoff < _io.size.as<s8>
-        ? ((_io.size.as<s8> - e_phoff) / len_program_header).as<s8>
-        : 0.as<s8>
-    doc: Number of program headers for which the file has room.
-  max_section_headers:
-    value: |
-      e_shoff > 0 and e_shoff < _io.size.as<s8>
-        ? ((_io.size.as<s8> - e_shoff) / len_section_header).as<s8>
-        : 0.as<s8>
-    doc: Number of section headers for which the file has room.
-  extension:
-    pos: e_shoff
-    type: section_header(is_64)
-    if: max_section_headers > 0
-    -alias: true
-    doc: |
-      The first section header, which describes no section. It holds the
-      counts that do not fit into the ELF header.
-  extended_size:
-    value: |
-      extension.sh_size.as<s8>
-    if: max_section_headers > 0
-    doc: Number of section headers when `e_shnum` is 0.
-  extended_link:
-    value: |
-      extension.link
-    if: max_section_headers > 0
-    doc: Index of the section names when `e_shstrndx` is 0xffff.
-  extended_info:
-    value: |
-      extension.info
-    if: max_section_headers > 0
-    doc: Number of program headers when `e_phnum` is 0xffff.
-  num_section_headers:
-    value: |
-      max_section_headers == 0
-        ? 0.as<s8>
-        : e_shnum != 0
-        ? (e_shnum <= max_section_headers ? e_shnum : max_section_headers)
-        : extended_size >= 0 and extended_size <= max_section_headers
-        ? extended_size
-        : max_section_headers
-    doc: Number of section headers, cut to what the file has room for.
-  num_program_headers:
-    value: |
-      e_phnum == 0xffff and max_section_headers > 0
-        ? (extended_info <= max_program_headers
-          ? extended_info
-          : max_program_headers)
-        : e_phnum <= max_program_headers
-        ? e_phnum
-        : max_program_headers
-    doc: Number of program headers, cut to what the file has room for.
-  names_index:
-    value: |
-      e_shstrndx == 0xffff and max_section_headers > 0
-        ? extended_link
-        : e_shstrndx
-    doc: Index of the section with the section names.
   program_headers:
     pos: e_phoff
     type: program_header(is_64)
@@ -194,11 +104,119 @@ instances:
     repeat: expr
     repeat-expr: num_section_headers
     doc: Contents of the sections in index order.
+  ofs_flags:
+    value: 'is_64 ? 48 : 36'
+    -webide-parse-mode: lazy
+    doc: File offset of `e_flags`.
+  e_phoff:
+    value: |
+      header.e_phoff.as<s8>
+    -webide-parse-mode: lazy
+    doc: File offset of the program headers.
+  e_shoff:
+    value: |
+      header.e_shoff.as<s8>
+    -webide-parse-mode: lazy
+    doc: File offset of the section headers.
+  e_phnum:
+    value: |
+      header.e_phnum.as<s8>
+    -webide-parse-mode: lazy
+    doc: Number of program headers as the ELF header has it.
+  e_shnum:
+    value: |
+      header.e_shnum.as<s8>
+    -webide-parse-mode: lazy
+    doc: Number of section headers as the ELF header has it.
+  e_shstrndx:
+    value: |
+      header.e_shstrndx.as<s8>
+    -webide-parse-mode: lazy
+    doc: Index of the section names as the ELF header has it.
+  len_program_header:
+    value: 'is_64 ? 56.as<s8> : 32.as<s8>'
+    -webide-parse-mode: lazy
+    doc: Size of a program header.
+  len_section_header:
+    value: 'is_64 ? 64.as<s8> : 40.as<s8>'
+    -webide-parse-mode: lazy
+    doc: Size of a section header.
+  max_program_headers:
+    value: |
+      e_phoff > 0 and e_phoff < _io.size.as<s8>
+        ? ((_io.size.as<s8> - e_phoff) / len_program_header).as<s8>
+        : 0.as<s8>
+    -webide-parse-mode: lazy
+    doc: Number of program headers for which the file has room.
+  max_section_headers:
+    value: |
+      e_shoff > 0 and e_shoff < _io.size.as<s8>
+        ? ((_io.size.as<s8> - e_shoff) / len_section_header).as<s8>
+        : 0.as<s8>
+    -webide-parse-mode: lazy
+    doc: Number of section headers for which the file has room.
+  extension:
+    pos: e_shoff
+    type: section_header(is_64)
+    if: max_section_headers > 0
+    -alias: true
+    -webide-parse-mode: lazy
+    doc: |
+      The first section header, which describes no section. It holds the
+      counts that do not fit into the ELF header.
+  extended_size:
+    value: |
+      extension.sh_size.as<s8>
+    if: max_section_headers > 0
+    -webide-parse-mode: lazy
+    doc: Number of section headers when `e_shnum` is 0.
+  extended_link:
+    value: |
+      extension.link
+    if: max_section_headers > 0
+    -webide-parse-mode: lazy
+    doc: Index of the section names when `e_shstrndx` is 0xffff.
+  extended_info:
+    value: |
+      extension.info
+    if: max_section_headers > 0
+    -webide-parse-mode: lazy
+    doc: Number of program headers when `e_phnum` is 0xffff.
+  num_section_headers:
+    value: |
+      max_section_headers == 0
+        ? 0.as<s8>
+        : e_shnum != 0
+        ? (e_shnum <= max_section_headers ? e_shnum : max_section_headers)
+        : extended_size >= 0 and extended_size <= max_section_headers
+        ? extended_size
+        : max_section_headers
+    -webide-parse-mode: lazy
+    doc: Number of section headers, cut to what the file has room for.
+  num_program_headers:
+    value: |
+      e_phnum == 0xffff and max_section_headers > 0
+        ? (extended_info <= max_program_headers
+          ? extended_info
+          : max_program_headers)
+        : e_phnum <= max_program_headers
+        ? e_phnum
+        : max_program_headers
+    -webide-parse-mode: lazy
+    doc: Number of program headers, cut to what the file has room for.
+  names_index:
+    value: |
+      e_shstrndx == 0xffff and max_section_headers > 0
+        ? extended_link
+        : e_shstrndx
+    -webide-parse-mode: lazy
+    doc: Index of the section with the section names.
   names_header:
     pos: e_shoff + names_index * len_section_header
     type: section_header(is_64)
     if: names_index < num_section_headers
     -alias: true
+    -webide-parse-mode: lazy
     doc: Header of the section with the section names.
   has_section_names:
     value: |
@@ -206,6 +224,7 @@ instances:
         ? names_header.sh_type
           == cuda_codes::section_type::sht_strtab
         : false
+    -webide-parse-mode: lazy
     doc: False when the section names cannot be found.
   section_names:
     pos: |
@@ -214,6 +233,7 @@ instances:
       has_section_names ? sections[names_index.as<s4>].len_body : 0.as<s8>
     type: string_pool
     -alias: true
+    -webide-parse-mode: lazy
     doc: Names of the sections; empty when they cannot be found.
 types:
   elf_ident:
@@ -613,15 +633,6 @@ types:
         if: not is_64
         doc: The same in an ELF32 file.
     instances:
-      ofs_name:
-        value: sh_name.as<s8>
-        doc: The field as a signed number, which all languages compare alike.
-      link:
-        value: sh_link.as<s8>
-        doc: The field as a signed number.
-      info:
-        value: sh_info.as<s8>
-        doc: The field as a signed number.
       sh_flags:
         value: 'is_64 ? sh_flags_64.as<s8> : sh_flags_32.as<s8>'
         doc: The field of either class.
@@ -640,6 +651,18 @@ types:
       sh_entsize:
         value: 'is_64 ? sh_entsize_64.as<s8> : sh_entsize_32.as<s8>'
         doc: The field of either class.
+      ofs_name:
+        value: sh_name.as<s8>
+        -webide-parse-mode: lazy
+        doc: The field as a signed number, which all languages compare alike.
+      link:
+        value: sh_link.as<s8>
+        -webide-parse-mode: lazy
+        doc: The field as a signed number.
+      info:
+        value: sh_info.as<s8>
+        -webide-parse-mode: lazy
+        doc: The field as a signed number.
   section:
     doc: |
       Contents of a section with what its header says about them. Section n
@@ -654,13 +677,6 @@ types:
         enum: cuda_codes::section_type
         doc: What the section holds.
     instances:
-      is_64:
-        value: _parent.is_64
-        doc: True in an ELF64 file.
-      sh_name:
-        value: |
-          _parent.section_headers[index].ofs_name
-        doc: Offset of the name in the table of section names.
       sh_flags:
         value: |
           _parent.section_headers[index].sh_flags.as<s8>
@@ -709,6 +725,47 @@ types:
         value: sh_info & 0xffffff
         if: is_code
         doc: Index of the symbol of the function.
+      body:
+        pos: ofs_body
+        size: len_body
+        type:
+          switch-on: body_kind
+          cases:
+            1: string_table
+            2: symbols(is_64, names)
+            3: rel(is_64)
+            4: rela(is_64)
+            5: shndx_table
+            6: note_nv
+            7: eiattr
+            8: compat
+            9: callgraph(names)
+            10: prototype(names)
+            11: rel_action
+            12: resolved_rela(is_64)
+            13: metadata
+            14: uft
+            15: mercury(mercury_kind.as<u1>, is_64, names)
+            16: capmerc
+            17: nv_debug(nv_debug_kind.as<u1>)
+            18: code_body
+            19: constant_body
+            20: dwarf_body
+            21: data_body
+            22: mercury(mercury_kind.as<u1>, is_64, names)
+            23: uidx
+            _: unknown_body
+        if: is_in_file
+        doc: The contents, absent when they take no room in the file.
+      is_64:
+        value: _parent.is_64
+        -webide-parse-mode: lazy
+        doc: True in an ELF64 file.
+      sh_name:
+        value: |
+          _parent.section_headers[index].ofs_name
+        -webide-parse-mode: lazy
+        doc: Offset of the name in the table of section names.
       is_in_file:
         value: |
           sh_type != cuda_codes::section_type::sht_null
@@ -719,6 +776,7 @@ types:
             and (sh_type
               != cuda_codes::section_type::sht_cuda_reserved_shared
               or is_mercury)
+        -webide-parse-mode: lazy
         doc: |
           False for memory that starts zeroed and takes no room in the file.
           The Mercury copy of the reserved shared memory does take room.
@@ -727,6 +785,7 @@ types:
           is_in_file and sh_offset >= 0 and sh_offset <= _io.size.as<s8>
             ? sh_offset
             : 0.as<s8>
+        -webide-parse-mode: lazy
         doc: Where the contents start, cut to the size of the file.
       len_body:
         value: |
@@ -735,12 +794,14 @@ types:
               ? sh_size
               : (_io.size.as<s8> - sh_offset).as<s8>)
             : 0.as<s8>
+        -webide-parse-mode: lazy
         doc: Size of the contents, cut to the size of the file.
       ofs_plain_name:
         value: |
           is_mercury and sh_name + 9 <= _parent.section_names._io.size.as<s8>
             ? (sh_name + 8).as<s8>
             : sh_name
+        -webide-parse-mode: lazy
         doc: Offset of the name without `.nv.merc`.
       plain_name:
         io: _parent.section_names._io
@@ -748,46 +809,54 @@ types:
         type: strz
         eos-error: false
         if: ofs_plain_name < _parent.section_names._io.size.as<s8>
+        -webide-parse-mode: lazy
         doc: Name without `.nv.merc`, of which Mercury copies are made.
       head_5:
         io: _parent.section_names._io
         pos: ofs_plain_name
         size: 5
         if: ofs_plain_name + 5 <= _parent.section_names._io.size.as<s8>
+        -webide-parse-mode: lazy
         doc: First 5 bytes of the plain name, to tell `.text`.
       head_7:
         io: _parent.section_names._io
         pos: ofs_plain_name
         size: 7
         if: ofs_plain_name + 7 <= _parent.section_names._io.size.as<s8>
+        -webide-parse-mode: lazy
         doc: First 7 bytes of the plain name, to tell `.debug_`.
       head_10:
         io: _parent.section_names._io
         pos: ofs_plain_name
         size: 10
         if: ofs_plain_name + 10 <= _parent.section_names._io.size.as<s8>
+        -webide-parse-mode: lazy
         doc: First 10 bytes of the plain name, to tell `.nv_debug_`.
       head_12:
         io: _parent.section_names._io
         pos: ofs_plain_name
         size: 12
         if: ofs_plain_name + 12 <= _parent.section_names._io.size.as<s8>
+        -webide-parse-mode: lazy
         doc: First 12 bytes of the plain name, to tell `.nv.constant`.
       head_17:
         io: _parent.section_names._io
         pos: ofs_plain_name
         size: 17
         if: ofs_plain_name + 17 <= _parent.section_names._io.size.as<s8>
+        -webide-parse-mode: lazy
         doc: First 17 bytes of the plain name, to tell `.nv_debug_ptx_txt`.
       is_text_name:
         value: |
           ofs_plain_name + 5 <= _parent.section_names._io.size.as<s8>
             and head_5 == [0x2e, 0x74, 0x65, 0x78, 0x74]
+        -webide-parse-mode: lazy
         doc: True when the name starts with `.text`.
       is_dwarf_name:
         value: |
           ofs_plain_name + 7 <= _parent.section_names._io.size.as<s8>
             and head_7 == [0x2e, 0x64, 0x65, 0x62, 0x75, 0x67, 0x5f]
+        -webide-parse-mode: lazy
         doc: True when the name starts with `.debug_`.
       is_nv_debug_name:
         value: |
@@ -795,6 +864,7 @@ types:
             and head_10 == [
               0x2e, 0x6e, 0x76, 0x5f, 0x64, 0x65, 0x62, 0x75, 0x67, 0x5f
             ]
+        -webide-parse-mode: lazy
         doc: True when the name starts with `.nv_debug_`.
       is_constant_name:
         value: |
@@ -803,6 +873,7 @@ types:
               0x2e, 0x6e, 0x76, 0x2e, 0x63, 0x6f,
               0x6e, 0x73, 0x74, 0x61, 0x6e, 0x74
             ]
+        -webide-parse-mode: lazy
         doc: True when the name starts with `.nv.constant`.
       is_ptx_name:
         value: |
@@ -811,6 +882,7 @@ types:
               0x2e, 0x6e, 0x76, 0x5f, 0x64, 0x65, 0x62, 0x75, 0x67,
               0x5f, 0x70, 0x74, 0x78, 0x5f, 0x74, 0x78, 0x74
             ]
+        -webide-parse-mode: lazy
         doc: True when the name starts with `.nv_debug_ptx_txt`.
       nv_debug_kind:
         value: |
@@ -826,6 +898,7 @@ types:
             ? 5
             : 0
         if: is_nv_debug_name or is_dwarf_name
+        -webide-parse-mode: lazy
         doc: Which of NVIDIA's debug sections it is.
       plain_kind:
         value: |
@@ -836,6 +909,7 @@ types:
             : ofs_plain_name < _parent.section_names._io.size.as<s8>
               and plain_name == ".nv.compat" ? 8
             : 21
+        -webide-parse-mode: lazy
         doc: What a PROGBITS section of this name holds.
       body_kind:
         value: |
@@ -899,6 +973,7 @@ types:
             : is_constant_name
               ? 19
             : 0
+        -webide-parse-mode: lazy
         doc: |
           What the contents are, from the type and, for PROGBITS, the name:
           0 a section of unknown type; 1 a string table; 2 symbols; 3
@@ -931,11 +1006,13 @@ types:
             : sh_type
               == cuda_codes::section_type::sht_cuda_reserved_shared
             ? 8 : 0
+        -webide-parse-mode: lazy
         doc: Which table of the Mercury half it is, as in `mercury`.
       uses_names:
         value: |
           body_kind == 2 or body_kind == 9 or body_kind == 10
             or body_kind == 22
+        -webide-parse-mode: lazy
         doc: True when the contents refer to a string table.
       names_section:
         value: |
@@ -945,6 +1022,7 @@ types:
             : sh_link < _parent.num_section_headers
             ? _parent.sections[sh_link.as<s4>].sh_link
             : 0.as<s8>
+        -webide-parse-mode: lazy
         doc: |
           Section with the strings that the contents refer to: the one named
           by a symbol table, or by the symbol table that is named.
@@ -954,6 +1032,7 @@ types:
             ? _parent.sections[names_section.as<s4>].sh_type
               == cuda_codes::section_type::sht_strtab
             : false
+        -webide-parse-mode: lazy
         doc: False when no string table belongs to the section.
       names:
         pos: |
@@ -966,39 +1045,8 @@ types:
             : 0.as<s8>
         type: string_pool
         -alias: true
+        -webide-parse-mode: lazy
         doc: Strings that the contents refer to; empty when there are none.
-      body:
-        pos: ofs_body
-        size: len_body
-        type:
-          switch-on: body_kind
-          cases:
-            1: string_table
-            2: symbols(is_64, names)
-            3: rel(is_64)
-            4: rela(is_64)
-            5: shndx_table
-            6: note_nv
-            7: eiattr
-            8: compat
-            9: callgraph(names)
-            10: prototype(names)
-            11: rel_action
-            12: resolved_rela(is_64)
-            13: metadata
-            14: uft
-            15: mercury(mercury_kind.as<u1>, is_64, names)
-            16: capmerc
-            17: nv_debug(nv_debug_kind.as<u1>)
-            18: code_body
-            19: constant_body
-            20: dwarf_body
-            21: data_body
-            22: mercury(mercury_kind.as<u1>, is_64, names)
-            23: uidx
-            _: unknown_body
-        if: is_in_file
-        doc: The contents, absent when they take no room in the file.
   symbols:
     doc: Symbols of the file, `.symtab`.
     params:

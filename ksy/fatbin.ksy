@@ -54,6 +54,7 @@ types:
           magic == 0xba55ed50.as<u4> ? 1
             : magic == 0x466243b1 ? 2
             : magic == 0 ? 0 : 3
+        -webide-parse-mode: lazy
         doc: 1 container, 2 wrapper, 0 filler, 3 anything else.
   container:
     doc: A container after its magic.
@@ -137,9 +138,11 @@ types:
         doc: True when the payload is compressed.
       has_extension:
         value: head.ofs_extension != 0
+        -webide-parse-mode: lazy
         doc: True when the header ends in an extension.
       has_compat:
         value: head.flags.has_compat
+        -webide-parse-mode: lazy
         doc: True when the extension holds a copy of `.nv.compat`.
       payload_kind:
         value: |
@@ -147,6 +150,7 @@ types:
             : head.kind == cuda_codes::fatbin_kind::fatbin_kind_ptx ? 1
             : head.kind == cuda_codes::fatbin_kind::fatbin_kind_elf ? 2
             : 0
+        -webide-parse-mode: lazy
         doc: How to read the payload.
   entry_head:
     doc: Fixed part of the header of an entry, 64 bytes.
@@ -301,6 +305,7 @@ types:
         value: |
           ofs_extension >= 64
             and ofs_extension.as<s8> - 56 <= _io.size.as<s8>
+        -webide-parse-mode: lazy
         doc: True when there is an extension inside the header.
       has_compat_copy:
         value: |
@@ -308,6 +313,7 @@ types:
             and extension.ofs_data == ofs_extension + 8
             and extension.len_data.as<s8> + ofs_extension.as<s8> - 55
               <= _io.size.as<s8>
+        -webide-parse-mode: lazy
         doc: True when the copy lies inside the header, after the extension.
   extension_head:
     doc: Place and size of the data of an extension.

@@ -63,6 +63,7 @@ types:
     instances:
       len_padding:
         value: ((4 - header.len_description % 4) % 4).as<s8>
+        -webide-parse-mode: lazy
         doc: Zeros that the description needs behind it.
       description_kind:
         value: |
@@ -72,6 +73,7 @@ types:
               : header.len_description == 12 ? 2 : 0)
             : header.note_type == note_types::toolkit_info
               and header.len_description >= 24 ? 3 : 0
+        -webide-parse-mode: lazy
         doc: Layout of the description, 0 when it is not known.
   note_header:
     -orig-id: Elf64_Nhdr

@@ -242,6 +242,7 @@ types:
             or code.as<s8> > num_operands.length.as<s8>
             ? 0.as<s8>
             : num_operands[code - 1].as<s8>
+        -webide-parse-mode: lazy
         doc: Number of operands of the code.
   extended_operation:
     doc: Operation with a size.

@@ -53,16 +53,16 @@ export class Capmerc {
   readonly records: Capmerc.Record[] | undefined;
   /** Contents of unknown layout. */
   readonly otherRecords: Uint8Array | undefined;
-  /** The mark, or the number of items of CUDA 12.8. */
-  readonly secondWord: number;
   /** The section has the form of CUDA 12.9 and later. */
   readonly isMarked: boolean;
   /** The section has the form of CUDA 12.8. */
   readonly isUnmarked: boolean;
-  /** Size of the fixed start. */
-  readonly lenHeader: number;
   /** Number of items. */
   readonly numItems: number;
+  /** The mark, or the number of items of CUDA 12.8. */
+  readonly secondWord: number;
+  /** Size of the fixed start. */
+  readonly lenHeader: number;
   /** Number of words that the bits of all items need. */
   readonly numFlagWords: number;
 }
@@ -1221,12 +1221,18 @@ export class ElfCuda {
   readonly header: ElfCuda.ElfHeader;
   /** True for an ELF64 file. */
   readonly is64: boolean;
-  /** File offset of `e_flags`. */
-  readonly ofsFlags: number;
   /** Fields of `e_flags` in the older layout. */
   readonly flagsAbi7: ElfCuda.EFlagsAbi7 | undefined;
   /** Fields of `e_flags` in the newer layout. */
   readonly flagsAbi8: ElfCuda.EFlagsAbi8 | undefined;
+  /** Segments; absent in relocatable files. */
+  readonly programHeaders: ElfCuda.ProgramHeader[] | undefined;
+  /** Section headers in index order. */
+  readonly sectionHeaders: ElfCuda.SectionHeader[];
+  /** Contents of the sections in index order. */
+  readonly sections: ElfCuda.Section[];
+  /** File offset of `e_flags`. */
+  readonly ofsFlags: number;
   /** File offset of the program headers. */
   readonly ePhoff: number;
   /** File offset of the section headers. */
@@ -1259,12 +1265,6 @@ export class ElfCuda {
   readonly numProgramHeaders: number;
   /** Index of the section with the section names. */
   readonly namesIndex: number;
-  /** Segments; absent in relocatable files. */
-  readonly programHeaders: ElfCuda.ProgramHeader[] | undefined;
-  /** Section headers in index order. */
-  readonly sectionHeaders: ElfCuda.SectionHeader[];
-  /** Contents of the sections in index order. */
-  readonly sections: ElfCuda.Section[];
   /** Header of the section with the section names. */
   readonly namesHeader: ElfCuda.SectionHeader | undefined;
   /** False when the section names cannot be found. */
@@ -1461,12 +1461,6 @@ export namespace ElfCuda {
     readonly shEntsize64: number | undefined;
     /** The same in an ELF32 file. */
     readonly shEntsize32: number | undefined;
-    /** The field as a signed number, which all languages compare alike. */
-    readonly ofsName: number;
-    /** The field as a signed number. */
-    readonly link: number;
-    /** The field as a signed number. */
-    readonly info: number;
     /** The field of either class. */
     readonly shFlags: number;
     /** The field of either class. */
@@ -1479,6 +1473,12 @@ export namespace ElfCuda {
     readonly shAddralign: number;
     /** The field of either class. */
     readonly shEntsize: number;
+    /** The field as a signed number, which all languages compare alike. */
+    readonly ofsName: number;
+    /** The field as a signed number. */
+    readonly link: number;
+    /** The field as a signed number. */
+    readonly info: number;
   }
   /** Contents of a section with what its header says about them. Section n belongs to `section_headers[n]`. */
   export class Section {
@@ -1487,10 +1487,6 @@ export namespace ElfCuda {
     readonly index: number;
     /** What the section holds. */
     readonly shType: number;
-    /** True in an ELF64 file. */
-    readonly is64: boolean;
-    /** Offset of the name in the table of section names. */
-    readonly shName: number;
     /** Flags of the section. */
     readonly shFlags: number;
     /** File offset of the contents. */
@@ -1513,6 +1509,12 @@ export namespace ElfCuda {
     readonly numRegisters: number | undefined;
     /** Index of the symbol of the function. */
     readonly functionSymbol: number | undefined;
+    /** The contents, absent when they take no room in the file. */
+    readonly body: StringTable | ElfCuda.Symbols | ElfCuda.Rel | ElfCuda.Rela | ShndxTable | NoteNv | Eiattr | Compat | Callgraph | Prototype | RelAction | ResolvedRela | Metadata | Uft | Mercury | Capmerc | NvDebug | ElfCuda.CodeBody | ElfCuda.ConstantBody | ElfCuda.DwarfBody | ElfCuda.DataBody | Uidx | ElfCuda.UnknownBody | undefined;
+    /** True in an ELF64 file. */
+    readonly is64: boolean;
+    /** Offset of the name in the table of section names. */
+    readonly shName: number;
     /** False for memory that starts zeroed and takes no room in the file. The Mercury copy of the reserved shared memory does take room. */
     readonly isInFile: boolean;
     /** Where the contents start, cut to the size of the file. */
@@ -1559,8 +1561,6 @@ export namespace ElfCuda {
     readonly hasNames: boolean;
     /** Strings that the contents refer to; empty when there are none. */
     readonly names: StringPool;
-    /** The contents, absent when they take no room in the file. */
-    readonly body: StringTable | ElfCuda.Symbols | ElfCuda.Rel | ElfCuda.Rela | ShndxTable | NoteNv | Eiattr | Compat | Callgraph | Prototype | RelAction | ResolvedRela | Metadata | Uft | Mercury | Capmerc | NvDebug | ElfCuda.CodeBody | ElfCuda.ConstantBody | ElfCuda.DwarfBody | ElfCuda.DataBody | Uidx | ElfCuda.UnknownBody | undefined;
   }
   /** Symbols of the file, `.symtab`. */
   export class Symbols {
@@ -2610,12 +2610,12 @@ export class Uidx {
   readonly trailing: Uint8Array;
   /** Places that the file has room for. */
   readonly numPlaces: number;
+  /** Bytes behind the places. */
+  readonly lenRest: number;
   /** Places of functions that are in the file. */
   readonly numUftEntries: number;
   /** Places of variables that are in the file. */
   readonly numUdtEntries: number;
-  /** Bytes behind the places. */
-  readonly lenRest: number;
   /** Bytes of the extension that are in the file. */
   readonly lenExtension: number;
 }

@@ -44,6 +44,7 @@ instances:
     doc: First byte.
   num_fitting:
     value: 'num_rows <= _io.size / 4 ? num_rows : _io.size / 4'
+    -webide-parse-mode: lazy
     doc: Number of rows for which there is room.
 types:
   row:
@@ -77,7 +78,12 @@ enums:
   kinds:
     1:
       id: first
+      -orig-id: KIND_FIRST
       doc: The first kind.
+    2:
+      id: second
+      -orig-id: KIND_SECOND
+      doc: The second kind.
 """
 SOUND = SOUND.replace(
     """        -orig-id: ROW_BODY
@@ -97,6 +103,9 @@ FAULTS = [
     ("representation", "    -webide-representation: '{st_kind}'\n", ""),
     ("representation", "'{st_kind}'", "'{no_such_field}'"),
     ("representation", "    -webide-parse-mode: eager\n", ""),
+    ("representation", "rows {mark}", "rows {num_fitting}"),
+    ("helpers", "    -webide-parse-mode: lazy\n", ""),
+    ("helpers", "types:\n", "  second:\n    value: num_rows + 1\n    doc: One more.\ntypes:\n"),
     ("meta", "  ks-version: 0.9\n", "  ks-version: 0.9\n  ks-debug: true\n"),
     ("key-order", "  encoding: UTF-8\n  endian: le\n", "  endian: le\n  encoding: UTF-8\n"),
     (
@@ -118,12 +127,13 @@ FAULTS = [
     ("form", "doc: The words.", "doc: The words. "),
     ("doc", "    doc: Number of rows.\n", ""),
     ("doc", "  words:\n    doc: Words up to the end.\n", "  words:\n"),
-    ("doc", "      id: first\n      doc: The first kind.", "      id: first"),
+    ("doc", "      -orig-id: KIND_FIRST\n      doc: The first kind.", "      -orig-id: KIND_FIRST"),
     ("doc-escapes", "doc: The words.", "doc: The end */ of a comment."),
     ("doc-escapes", "doc: The words.", 'doc: The """ of a text.'),
     ("doc-escapes", "doc: The words.", "doc: 'The \"words\"'"),
     ("doc-escapes", "doc: The first kind.", "doc: A back\\slash."),
     ("orig-id", "id: st_kind", "id: kind"),
+    ("orig-id", "      -orig-id: KIND_SECOND\n", ""),
     ("reserved-word", "id: words_list", "id: lambda"),
     ("reserved-word", "id: first\n", "id: yield\n"),
     ("name-clash", "id: words_list", "id: words"),

@@ -43,6 +43,10 @@ MANY_SECTIONS = 12_000
 #: A tree with fewer nodes was not unfolded.
 _LEAST_NODES = 50
 
+#: Seconds of CPU in which a file opens and the list of its sections unfolds, in all threads of the
+#: page: what a person waits for on a machine that does nothing else is less.
+_MOST_SECONDS = 3.0
+
 #: Milliseconds that one step in the browser may take; a broken spec ends the run, not the day.
 _PATIENCE = 120_000
 
@@ -133,7 +137,14 @@ async ({ specs, file, main }) => {
   app.formatReady = Promise.resolve();
   await app.recompile();
   const root = kaitaiIde.root && kaitaiIde.root.object;
-  if (!root) return { read: false };
+  return { read: !!root };
+}
+"""
+
+#: Reads the file and unfolds the list of its sections or blocks.
+_OPEN = """
+async () => {
+  const app = kaitaiIde.app;
   const begin = performance.now();
   await app.reparse();
   const parsed = performance.now();
@@ -235,25 +246,40 @@ def silent(texts: list[str], types: set[str]) -> list[str]:
     return found
 
 
+def page_seconds(page: Any) -> float:
+    """Seconds of CPU that the processes of pages have used so far."""
+    session = page.context.browser.new_browser_cdp_session()
+    processes = session.send("SystemInfo.getProcessInfo")["processInfo"]
+    session.detach()
+    return float(sum(each["cpuTime"] for each in processes if each["type"] == "renderer"))
+
+
 def opened(page: Any, case: Case) -> str:
     """What the IDE says about a file.
 
     Raises:
-        BuildError: it does not open, a value cannot be read, or a record shows nothing.
+        BuildError: it does not open or takes too long, a value cannot be read, or a record shows
+            nothing.
     """
     specs = [{"name": f.name, "text": f.read_text(encoding="utf-8")} for f in KSY.glob("*.ksy")]
     file = {"name": case.file.name, "data": base64.b64encode(case.file.read_bytes()).decode()}
     arguments = {"specs": specs, "file": file, "main": f"{case.spec}.ksy"}
-    result = page.evaluate(_DROP, arguments)
+    compiled = page.evaluate(_DROP, arguments)
+    before = page_seconds(page)
+    result = page.evaluate(_OPEN) if compiled["read"] else compiled
     if not result["read"]:
         raise BuildError(f"{case.name}: {page.evaluate('window.complaints')}")
+    used = page_seconds(page) - before
+    if used > _MOST_SECONDS:
+        raise BuildError(f"{case.name}: {used:.1f} s of CPU to open, over {_MOST_SECONDS} s")
     texts = page.evaluate(_UNFOLD, {"levels": 8, "width": 25})
     quiet = silent(texts, shown_types())
     if quiet or len(texts) < _LEAST_NODES:
         raise BuildError(f"{case.name}: {len(texts)} nodes, without a value: {quiet[:5]}")
     parsed, unfolded = result["seconds"]
     said = (
-        f"read in {parsed:.1f} s, list unfolded in {unfolded:.1f} s, {len(texts)} nodes looked at"
+        f"read in {parsed:.1f} s, list unfolded in {unfolded:.1f} s ({used:.1f} s of CPU), "
+        f"{len(texts)} nodes looked at"
     )
     if not case.is_whole:
         return said

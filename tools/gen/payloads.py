@@ -417,6 +417,7 @@ def _tagged(fields: Sequence[Entry], layout: Entry, enums: Sequence[Entry]) -> I
         yield "        value: |"
         for line in _any_of(tag["id"], [named(n) for n in text_tags]):
             yield f"          {line}"
+        yield "        -webide-parse-mode: lazy"
         yield "        doc: True for the kinds that carry a text."
 
 
