@@ -21,11 +21,11 @@ Signature = tuple[str, str, int]
 
 
 class TooSlowError(Exception):
-    """One run took longer than `SECONDS_PER_RUN`."""
+    """One run took longer than `SECONDS_PER_RUN` of the processor."""
 
 
 def too_slow(_signal: int, _frame: FrameType | None) -> None:
-    """Handles the alarm that ends a run."""
+    """Handles the timer that ends a run."""
     raise TooSlowError(f"more than {SECONDS_PER_RUN} s")
 
 
@@ -95,23 +95,23 @@ def mutants(
     """
     target, sources = TARGETS[name], seeds(name, folder)
     found: dict[Signature, Path] = {}
-    signal.signal(signal.SIGALRM, too_slow)
+    signal.signal(signal.SIGPROF, too_slow)
     end = time.monotonic() + seconds
     number = first
     while time.monotonic() < end and number - first != runs:
         chance = Random(f"{name}:{seed}:{number}")
         data, story = chance.choice(sources).mutate(chance)
-        signal.alarm(SECONDS_PER_RUN)
+        signal.setitimer(signal.ITIMER_PROF, SECONDS_PER_RUN)
         try:
             target(data)
         except Exception as fault:
-            signal.alarm(0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
             key = signature(fault)
             if key not in found:
                 told = f"{name}, seed {seed}, run {number}: {story}"
                 found[key] = store(data, told, fault, STORE / name)
                 print(f"{found[key]}: {told}\n  {type(fault).__name__}: {fault}", flush=True)
         finally:
-            signal.alarm(0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
         number += 1
     return number - first, found

@@ -26,6 +26,7 @@ from cubinspec_generated.codes import (
     EM_CUDA,
     FATBIN_MAGIC,
     SHT_CUDA_COMPAT_INFO,
+    SHT_NOTE,
 )
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.inputs.sources import is_archive
@@ -139,7 +140,8 @@ def check_toolkit(
 ) -> int:
     """The number of the toolkit that made a cubin; 0 when it does not say.
 
-    Before CUDA 13 the version of the file format is that of the toolkit.
+    Before CUDA 13 the version in the ELF header is that of the toolkit. From sm_100 on a later one
+    there is refused in any object.
 
     Args:
         newest: the number of the newest toolkit that may have made it.
@@ -147,22 +149,29 @@ def check_toolkit(
     Raises:
         LinkError: a newer toolkit made it, or one that is too old for the target (rule O5).
     """
-    is_older = elf.ident[EI_OSABI] != ELFOSABI_CUDA_V2
-    if is_older:
-        _, _, made_by, *_ = elf.ehdr
-    elif CUINFO in elf.section_names:
-        made_by = toolkit_of(elf.section_bytes(elf.section_names.index(CUINFO)))
-    else:
-        return 0
-    if made_by > newest:
-        raise diagnostics.fatal(f"Input file '{name}' newer than toolkit ({made_by} vs {newest})")
+    _, _, version, *_ = elf.ehdr
+    made_by = version
+    if elf.ident[EI_OSABI] == ELFOSABI_CUDA_V2:
+        made_by = _version_in_note(elf)
+    for number in (made_by, version if target.family.capsule else 0):
+        if number > newest:
+            shown = number - (number >> 31 << 32)  # nvlink shows a signed number
+            raise diagnostics.fatal(f"Input file '{name}' newer than toolkit ({shown} vs {newest})")
     oldest = target.family.oldest_toolkit
-    if is_older and made_by < oldest:
-        version = f"{oldest // 10}.{oldest % 10}"
+    if made_by < oldest:
         raise diagnostics.fatal(
-            f"Input file '{name}' must be recompiled with toolkit >= Cuda {version}"
+            f"Input file '{name}' must be recompiled with toolkit >= Cuda "
+            f"{oldest // 10}.{oldest % 10}"
         )
     return made_by
+
+
+def _version_in_note(elf: Elf) -> int:
+    """The toolkit in the CUDA note; 0 without one."""
+    names = elf.section_names
+    index = names.index(CUINFO) if CUINFO in names else 0
+    _, sh_type, *_ = elf.section_rows[index]
+    return toolkit_of(elf.section_bytes(index)) if sh_type == SHT_NOTE else 0
 
 
 def check_mercury(elf: Elf, name: str, target: Target, diagnostics: Diagnostics) -> None:
