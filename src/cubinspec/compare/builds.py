@@ -27,6 +27,7 @@ from cubinspec.compare.read import (
 from cubinspec.containers import images
 from cubinspec.containers.arena import Arena
 from cubinspec.errors import CubinError
+from cubinspec.model.function import function_names
 from cubinspec.report.names import matcher
 from cubinspec.scan.parallel import MIN_PARALLEL_BYTES, usable_cores, work_on
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from cubinspec.compare.facts import FunctionFacts
     from cubinspec.containers import Image
+    from cubinspec.model.cubin import Cubin
 
     #: Numbers of an image in the old file and of one in the new file; ``None`` for none.
     Pair = tuple[int | None, int | None]
@@ -435,7 +437,8 @@ def _first(
     """The names in one or two images, and what differs between them if they seem to be a pair."""
     old, new, second = pair
     readings: list[Reading | CubinError | None] = []
-    readers: list[ImageReader] = []
+    cubins: list[Cubin] = []
+    names: list[list[str]] = []
     with ExitStack() as opened:
         for image, memory in ((old, arena), (new, second)):
             try:
@@ -445,21 +448,22 @@ def _first(
                     readings.append(head_digest(image, memory))
                 else:
                     cubin = opened.enter_context(image.cubin(memory))
-                    reader = ImageReader(cubin)
-                    readings.append((cubin.header.type_word, cubin.size, reader.names))
-                    readers.append(reader)
+                    found = function_names(cubin)
+                    readings.append((cubin.header.type_word, cubin.size, found))
+                    names.append(found)
+                    cubins.append(cubin)
             except CubinError as error:
                 readings.append(error)
-        if len(readers) != 2 or not _are_alike(*readers):
+        if len(cubins) != 2 or not _are_alike(*names):
             return readings, None
         try:
-            return readings, question.compare(*readers)
+            return readings, question.compare(*map(ImageReader, cubins))
         except CubinError:  # the second pass finds out which of them is broken
             return readings, None
 
 
-def _are_alike(old: ImageReader, new: ImageReader) -> bool:
-    one, other = set(old.names), set(new.names)
+def _are_alike(old: list[str], new: list[str]) -> bool:
+    one, other = set(old), set(new)
     return len(one & other) >= _LEAST_COMMON * max(len(one), len(other))
 
 

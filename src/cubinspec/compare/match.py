@@ -192,29 +192,32 @@ def _match_rest(gone: list[Placed], fresh: list[Placed], found: Matches) -> None
     ):
         pairs, gone, fresh = pair_up(gone, fresh, key)
         found.functions += [FunctionPair(old, new, how) for old, new in pairs]
-    pairs = []
-    gone, fresh = _pair_single(gone, fresh, pairs)
-    found.functions += [FunctionPair(old, new, SAME_CODE) for old, new in pairs]
-    pairs = []
-    gone, fresh = _pair_like(gone, fresh, pairs)
-    found.functions += [FunctionPair(old, new, LIKE_NAME) for old, new in pairs]
+    for pair_renamed, how in ((_pair_single, SAME_CODE), (_pair_like, LIKE_NAME)):
+        if gone and fresh:
+            pairs = []
+            gone, fresh = pair_renamed(gone, fresh, pairs)
+            found.functions += [FunctionPair(old, new, how) for old, new in pairs]
     found.gone += gone
     found.new += fresh
 
 
-def _body(placed: Placed) -> Hashable:
-    function = placed[1]
-    return function.kind, function["code"], function["code_size"], function.params
+def _code(placed: Placed) -> Hashable:
+    _, function = placed
+    return function.kind, function["code"], function["code_size"]
 
 
 def _pair_single(
     gone: list[Placed], fresh: list[Placed], pairs: list[tuple[Placed, Placed]]
 ) -> tuple[list[Placed], list[Placed]]:
     """Pair what has code that no other leftover has."""
+    codes = list(map(_code, gone)), list(map(_code, fresh))
+    both = {*codes[0]} & {*codes[1]}
     homes: dict[Hashable, tuple[list[Placed], list[Placed]]] = {}
     for side, items in enumerate((gone, fresh)):
-        for item in items:
-            homes.setdefault(_body(item), ([], []))[side].append(item)
+        for code, item in zip(codes[side], items, strict=True):
+            if code in both:  # taking parameters out of the others would be in vain
+                _, function = item
+                homes.setdefault((code, function.params), ([], []))[side].append(item)
     taken: set[int] = set()
     for olds, news in homes.values():
         if len(olds) == len(news) == 1:
@@ -238,6 +241,8 @@ def _pair_like(
             groups.setdefault(key, ([], []))[side].append(item)
     taken: set[int] = set()
     for olds, news in groups.values():
+        if not olds or not news:
+            continue
         olds, news = olds[:_MOST_COMPARED], news[:_MOST_COMPARED]
         words = [words_of(function.name) for _, function in olds]
         others = [words_of(function.name) for _, function in news]

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from cubinspec.format.demangle import readable
 
-#: How many names are kept without their hashes.
+#: Names of which is kept what was found out; a library has each once per architecture.
 _KEPT = 1 << 16
 # nvcc puts a hash of the path and time of a source file into names of things that only this file
 # sees: `_GLOBAL__N__c844b41b_7_anon_cu__Z2goPi` (anonymous namespaces), `__nv_static_27__…`,
@@ -44,6 +44,7 @@ def stable_name(name: str) -> str:
     return "".join(parts) + name[at:]
 
 
+@lru_cache(maxsize=_KEPT)
 def base_name(name: str) -> str:
     """The demangled name without template arguments and parameters: ``thrust::scan`` of all of
     its instances."""

@@ -727,19 +727,40 @@ def read_functions(file: FunctionOwner, *, only_kernels: bool = False) -> Functi
     )
 
 
+def function_names(file: FunctionOwner) -> list[str]:
+    """The mangled names of what :func:`read_functions` finds; nothing else of them is read."""
+    for mercury in (False, True):
+        symbols, defined = _defined(file, 0, mercury)
+        if symbols is not None and defined:
+            return symbols.strings.get_many([row[0] for _, row in defined])
+    return []
+
+
 def _read_half(file: FunctionOwner, only_kernels: bool, *, mercury: bool) -> FunctionList:
-    index = file.elf.find_section(SHT_CUDA_MERC_SYMTAB if mercury else SHT_SYMTAB)
-    if index is None:
-        return FunctionList()
-    symbols = file.symbol_table(index)
-    count = len(file.elf.section_rows)
-    mask = STO_CUDA_ENTRY if only_kernels else 0
-    defined: list[tuple[int, SymbolRow]] = []
-    for number, row in enumerate(symbols.rows):
-        _, info, other, section, _, _ = row
-        if info & ST_TYPE_MASK == STT_FUNC and 0 < section < count and other & mask == mask:
-            defined.append((number, row))
-    if not defined:
+    symbols, defined = _defined(file, STO_CUDA_ENTRY if only_kernels else 0, mercury)
+    if symbols is None or not defined:
         return FunctionList()
     table = FunctionTable(file, symbols, mercury=mercury)
     return FunctionList([Function(table, number, row) for number, row in defined])
+
+
+def _defined(
+    file: FunctionOwner, mask: int, mercury: bool
+) -> tuple[SymbolList | None, list[tuple[int, SymbolRow]]]:
+    """The symbols of a half of the file, and those among them that are functions defined there.
+
+    Args:
+        mask: bits that their ``st_other`` must have.
+    """
+    index = file.elf.find_section(SHT_CUDA_MERC_SYMTAB if mercury else SHT_SYMTAB)
+    if index is None:
+        return None, []
+    symbols = file.symbol_table(index)
+    count = len(file.elf.section_rows)
+    defined = [
+        (number, row)
+        for number, row in enumerate(symbols.rows)
+        for _, info, other, section, _, _ in [row]
+        if info & ST_TYPE_MASK == STT_FUNC and 0 < section < count and other & mask == mask
+    ]
+    return symbols, defined

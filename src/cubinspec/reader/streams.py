@@ -174,7 +174,9 @@ def keyed_values(
         TruncatedError: a record or its payload runs over the end of the section.
     """
     found: dict[int, dict[int, int]] = {code: {} for code in codes}
-    tables = [found.get(code, {}) for code in range(256)]
+    tables: list[dict[int, int]] = [{}] * 256
+    for code, values in found.items():
+        tables[code] = values
     size = KEYED_RECORD.size
     at, last = 0, len(body) - size
     while at <= last:
