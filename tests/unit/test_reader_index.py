@@ -28,7 +28,7 @@ PARAMETERS = (EIATTR_KPARAM_INFO, EIATTR_KPARAM_INFO_V2)
 
 def agree(body: bytes) -> None:
     rows = info_rows(body, 0, "x", "f")
-    index = InfoIndex(body, 0, "x", "f")
+    index = InfoIndex.read(body, 0, "x", "f")
     assert index.shape.num_params == sum(row[2] in PARAMETERS for row in rows)
     last = {row[2]: row for row in rows}
     for code in range(256):
@@ -84,7 +84,7 @@ def test_streams_that_say_the_same_of_a_launch(monkeypatch: pytest.MonkeyPatch) 
             payload = b"".join(word.to_bytes(4, "little") for word in words)
             records.append(record(form, code, len(payload) if form == 4 else first, payload))
         body = b"".join(records)
-        index = InfoIndex(body, 0, "x", "f")
+        index = InfoIndex.read(body, 0, "x", "f")
         shape = index.shape
         launch = Launch(shape, body)
         assert list(launch.codes) == list(index.codes)
@@ -106,7 +106,7 @@ def test_a_stream_of_a_known_size_with_other_records(monkeypatch: pytest.MonkeyP
     agree(record(4, 0x05, 8, bytes(8)) + record(4, 0x19, 4, bytes(4)))
     agree(record(3, 0x19, 1, b"") * 5)
     with pytest.raises(CubinError):
-        InfoIndex(record(4, 0x05, 99, bytes(12)) + record(3, 0x19, 7, b""), 0, "x", "f")
+        InfoIndex.read(record(4, 0x05, 99, bytes(12)) + record(3, 0x19, 7, b""), 0, "x", "f")
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

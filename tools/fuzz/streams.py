@@ -38,7 +38,7 @@ def attribute_stream(body: bytes) -> None:
         return
     if raw != [attributes.raw_record(*row[1:]) for row in rows if row[1]]:
         raise OracleError("split_records and info_rows differ")
-    index = InfoIndex(body, 0, _FILE, _FIELD)
+    index = InfoIndex.read(body, 0, _FILE, _FIELD)
     last = {row[2]: row for row in rows}
     if set(index.codes) != set(last):
         raise OracleError("InfoIndex and info_rows know other codes")

@@ -195,7 +195,6 @@ class ImageReader:
         cubin: what is read.
         functions: its functions, in the order of the file.
         names: their mangled names.
-        symbol_names: all names in the symbol table of the functions.
         parts: code section -> all other sections of its function.
         relocations: section -> sections with relocations for it.
         capsules: name of a section with Mercury code -> the section.
@@ -205,13 +204,10 @@ class ImageReader:
         self.cubin: Cubin = cubin
         self.functions: list[Function] = list(cubin.functions)
         self._elf = cubin.elf
-        self.symbol_names: list[str] = []
-        if self.functions:
-            self.symbol_names = self.functions[0].table.symbols.names
-        self.names: list[str] = [self.symbol_names[f.symbol_index] for f in self.functions]
+        self.names: list[str] = cubin.functions.names
         self._names = self._elf.section_names
         self._code = {f.row[3] for f in self.functions}
-        rows = self._elf.section_rows
+        rows = self._rows = self._elf.section_rows
         #: Code sections of the Mercury half: those of a file that has no SASS.
         self._mercury = {c for c in self._code if rows[c][2] & codes.SHF_CUDA_MERCURY}
         self.relocations: dict[int, list[int]] = {}
@@ -226,7 +222,7 @@ class ImageReader:
 
     def _sort_sections(self) -> None:
         """Say of every section which function it belongs to, if any."""
-        rows = self._elf.section_rows
+        rows = self._rows
         code, count, parts = self._code, len(rows), self.parts
         for index, (_, kind, flags, _, _, _, _, info, _, _) in enumerate(rows):
             if kind in RELOCATION_TYPES and info < count:
@@ -257,31 +253,34 @@ class ImageReader:
         _, info, other, index, start, size = function.row
         owns = function.owns_section
         index_of_info = function.info_index
+        launch = function.launch
+        registers, frame_size, stack, max_stack, shared, local, banks, barriers = function.numbers
+        data, headers = self._parts_of(index, name) if with_parts and owns else ({}, {})
         read = (
-            function.registers,
-            _stack(function.min_stack_size),
-            function.frame_size,
-            _stack(function.max_stack_size),
-            function.shared,
-            function.local,
-            function.constant,
-            function.barriers,
-            function.mbarriers,
-            function.max_ntid,
-            function.reqntid,
-            function.cluster,
-            function.max_cluster_rank,
-            function.max_registers,
-            function.param_size,
+            registers,
+            _stack(stack),
+            frame_size,
+            _stack(max_stack),
+            shared,
+            local,
+            dict(banks),
+            barriers,
+            launch.mbarriers,
+            launch.max_ntid,
+            launch.reqntid,
+            launch.cluster,
+            launch.max_cluster_rank,
+            launch.max_registers,
+            launch.param_size,
             _param_bank(index_of_info.payload(codes.EIATTR_PARAM_CBANK)),
             size,
             digest(self._elf.section_view(index)[start : start + size]) if with_code else None,
-            self._data(index, name) if with_parts and owns else {},
+            data,
             self._relocations_of(index, start, start + size, name),
             self._capsule(name) if self.capsules else None,
             (info, other),
-            registers_of(self._elf.section_rows[index][7]) if owns else None,
-            self._headers(index, name) if with_parts and owns else {},
+            registers_of(self._rows[index][7]) if owns else None,
+            headers,
         )
         stream = stream_of(index_of_info, function.table.symbols)
         return FunctionFacts(name, function.kind, read, stream)
@@ -294,31 +293,26 @@ class ImageReader:
         entries = [entry for index in tables for entry in self._entries(index, start, stop, owner)]
         return tuple(sorted(entries))
 
-    def _data(self, code: int, owner: str) -> dict[str, str]:
-        """Digests of what belongs to a function beside its code."""
-        found = {}
-        for index in self.parts.get(code, ()):
-            _, kind, flags, *_ = self._elf.section_rows[index]
-            if kind not in INFO_TYPES and occupies_file(kind, flags):
-                body = digest(self._elf.section_view(index), *self._moved(index))
-                found[self._names[index].removesuffix(f".{owner}")] = body
-        return found
+    def _parts_of(self, code: int, owner: str) -> tuple[dict[str, str], dict[str, tuple[int, ...]]]:
+        """What belongs to a function beside its code: digests, and headers of sections.
 
-    def _headers(self, code: int, owner: str) -> dict[str, tuple[int, ...]]:
-        """Type, flags and alignment of the sections of a function.
-
-        Sizes are properties of their own, and so are barriers that stand in flags.
+        Headers are type, flags and alignment. Sizes are properties of their own, and so are
+        barriers that stand in flags.
         """
-        names = self._names
+        names, rows = self._names, self._rows
         tail = f".{owner}"
-        _, kind, flags, _, _, _, _, _, align, _ = self._elf.section_rows[code]
-        found: dict[str, tuple[int, ...]] = {
+        _, kind, flags, _, _, _, _, _, align, _ = rows[code]
+        data: dict[str, str] = {}
+        headers: dict[str, tuple[int, ...]] = {
             names[code].removesuffix(tail): (kind, flags & ~codes.SHF_BARRIERS_MASK, align)
         }
         for index in self.parts.get(code, ()):
-            _, kind, flags, _, _, _, _, _, align, _ = self._elf.section_rows[index]
-            found[names[index].removesuffix(tail)] = (kind, flags, align)
-        return self._shared.setdefault(tuple(found.items()), found)
+            _, kind, flags, _, _, _, _, _, align, _ = rows[index]
+            name = names[index].removesuffix(tail)
+            headers[name] = (kind, flags, align)
+            if kind not in INFO_TYPES and occupies_file(kind, flags):
+                data[name] = digest(self._elf.section_view(index), *self._moved(index))
+        return data, self._shared.setdefault(tuple(headers.items()), headers)
 
     def _capsule(self, name: str) -> str | None:
         """Digest of the Mercury code of a function, which the driver may finish again."""

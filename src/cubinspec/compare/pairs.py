@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cubinspec.compare.changes import Change
     from cubinspec.compare.facts import FunctionFacts, ImageReader
     from cubinspec.model.function import Function
+    from cubinspec.model.symbol import SymbolList
 
     #: Tells by the mangled name whether a function is wanted.
     Wants = Callable[[str], bool]
@@ -118,7 +119,7 @@ class _Looks:
         self._rows = old.cubin.elf.section_rows, new.cubin.elf.section_rows
         self._data = old.cubin.elf.data, new.cubin.elf.data
         #: Whether a number means the same symbol in both.
-        self._same_symbols = _symbol_names(old) == _symbol_names(new)
+        self._same_symbols = _have_same_symbols(old, new)
         self._sizes: list[tuple[dict[int, int], dict[int, int]]] = []
         if old.functions and new.functions:
             mine, theirs = old.functions[0].table.sizes, new.functions[0].table.sizes
@@ -245,15 +246,24 @@ class _Looks:
         return len(one) == len(other) and bytes(one) == bytes(other)
 
 
-def _symbol_names(reader: ImageReader) -> list[list[str]]:
+def _have_same_symbols(old: ImageReader, new: ImageReader) -> bool:
+    """Whether two images have the same names of symbols in the same order."""
+    tables, tables_too = (
+        (reader.cubin.symbols, reader.cubin.mercury_symbols) for reader in (old, new)
+    )
+    for symbols, symbols_too in zip(tables, tables_too, strict=True):
+        if len(symbols.rows) != len(symbols_too.rows):
+            return False
+    return list(map(_symbol_names, (old, old), tables)) == list(
+        map(_symbol_names, (new, new), tables_too)
+    )
+
+
+def _symbol_names(reader: ImageReader, symbols: SymbolList) -> list[str]:
     """The names of all symbols; those of sections stand for them."""
     sections = reader.cubin.elf.section_names
-    own = reader.functions[0].table.symbols if reader.functions else None
-    found = []
-    for symbols in (reader.cubin.symbols, reader.cubin.mercury_symbols):
-        names = list(reader.symbol_names) if symbols is own else symbols.names
-        for number, (at, info, _, section, _, _) in enumerate(symbols.rows):
-            if not at and info & codes.ST_TYPE_MASK == codes.STT_SECTION:
-                names[number] = sections[section] if section < len(sections) else ""
-        found.append(names)
-    return found
+    names = symbols.names
+    for number, (at, info, _, section, _, _) in enumerate(symbols.rows):
+        if not at and info & codes.ST_TYPE_MASK == codes.STT_SECTION:
+            names[number] = sections[section] if section < len(sections) else ""
+    return names

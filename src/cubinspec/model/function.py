@@ -168,6 +168,7 @@ class Launch:
     """What the attributes of a function say of a launch; many functions of a library share one.
 
     Attributes:
+        shape: where the records of the streams are.
         codes: the attributes that occur, in file order.
         exits: where the stream holds the offsets of EXIT instructions, from byte to byte.
         num_params: how many parameters there are.
@@ -179,11 +180,12 @@ class Launch:
     __slots__ = (
         *("barriers", "cluster", "codes", "exits", "max_cluster_rank", "max_ntid"),
         *("max_registers", "max_threads", "mbarriers", "num_params", "param_offset"),
-        *("param_size", "reqntid"),
+        *("param_size", "reqntid", "shape"),
     )
 
     def __init__(self, shape: Shape, body: bytes) -> None:
         get = shape.places.get
+        self.shape: Shape = shape
         self.codes: Collection[int] = shape.places
         self.num_params: int = shape.num_params
         exits = get(EIATTR_EXIT_INSTR_OFFSETS)
@@ -560,7 +562,7 @@ class Function:
         """Where the records of its ``.nv.info.<f>`` are."""
         found = self._by_code
         if found is None:
-            found = self._by_code = InfoIndex(self._info(), *self._place_of_info())
+            found = self._by_code = InfoIndex(self._info(), self.launch.shape)
         return found
 
     def _info(self) -> bytes:

@@ -118,18 +118,26 @@ class InfoIndex:
     Reads the few records that are asked for. Of several records with one code the last one counts.
     Most streams have their records where an earlier one had them, and are not scanned again.
 
-    Raises:
-        TruncatedError: as :func:`info_rows` does.
+    Args:
+        body: the stream.
+        shape: where its records are.
     """
 
     __slots__ = ("body", "shape")
-    body: bytes
-    shape: Shape
 
-    def __init__(self, body: bytes, base: int, file: str, field: str) -> None:
-        self.body = body
+    def __init__(self, body: bytes, shape: Shape) -> None:
+        self.body: bytes = body
+        self.shape: Shape = shape
+
+    @classmethod
+    def read(cls, body: bytes, base: int, file: str, field: str) -> InfoIndex:
+        """The index of any stream.
+
+        Raises:
+            TruncatedError: as :func:`info_rows` does.
+        """
         found, _ = find_shape(body)
-        self.shape = found or read_shape(body, base, file, field)
+        return cls(body, found or read_shape(body, base, file, field))
 
     @property
     def codes(self) -> Iterable[int]:
