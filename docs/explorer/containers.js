@@ -4,12 +4,15 @@ import { decompress as unzstd } from "fzstd";
 import { decompress as unlz4Frame, decompressBlock } from "lz4js";
 import knowledge from "./knowledge.json";
 import { classes, endOf, KaitaiStream, parse, placeOf, startOf } from "./fields.js";
+import { hostOf, sectionAt } from "./hosts.js";
 
 const { FATBIN_MAGIC, EM_CUDA } = knowledge.numbers;
 /** The four bytes that start every ELF file, as one little-endian word. */
 const ELF_MAGIC = 0x464c457f;
 /** Where an ELF header has its machine. */
 const MACHINE_AT = 18;
+/** Version and size of a container's header, behind its magic. */
+const CONTAINER_START = "1,0,16,0";
 /** Bytes that one image may have when decompressed. */
 const MOST_BYTES = 512 * 1024 * 1024;
 const SCHEMES = { isZstd: "zstd", isLz4: "lz4", isLz4Frame: "lz4-frame", isZlib: "zlib" };
@@ -21,23 +24,52 @@ export function isCubin(bytes, at = 0) {
   return view.getUint32(0, true) === ELF_MAGIC && view.getUint16(MACHINE_AT, true) === EM_CUDA;
 }
 
+/** Finds a word at any byte: members of archives begin anywhere. */
+class Finder {
+  /** `rare`: which byte of the word is looked for, one that few files are full of. */
+  constructor(bytes, word, rare) {
+    this.bytes = bytes;
+    this.rare = rare;
+    this.parts = [0, 8, 16, 24].map((shift) => (word >>> shift) & 0xff);
+    this.place = -1;
+  }
+
+  /** The first place from `at` on; the length of the file when there is none. */
+  from(at) {
+    while (this.place < at) {
+      const next = this.bytes.indexOf(this.parts[this.rare], Math.max(at, this.place + 1) + this.rare);
+      if (next < 0) this.place = this.bytes.length;
+      else {
+        this.place = next - this.rare;
+        if (!this.parts.every((part, number) => this.bytes[this.place + number] === part)) at = this.place + 1;
+      }
+    }
+    return this.place;
+  }
+}
+
 /** Everything of device code in a file that is no cubin itself. */
 export function findImages(bytes) {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const found = { containers: [], images: [], faults: [] };
-  let at = 0;
-  while (at + 4 <= bytes.length) {
-    const word = view.getUint32(at, true);
+  const found = { containers: [], images: [], faults: [], host: hostOf(bytes) };
+  const fatbins = new Finder(bytes, FATBIN_MAGIC, 1);
+  const elves = new Finder(bytes, ELF_MAGIC, 0);
+  for (let at = 0; ;) {
+    at = Math.min(fatbins.from(at), elves.from(at));
+    if (at >= bytes.length) break;
     let end = 0;
-    if (word === FATBIN_MAGIC) end = addContainer(bytes, at, found);
-    else if (word === ELF_MAGIC && isCubin(bytes, at)) end = addCubin(bytes, at, found);
-    at = end > at ? end + (-end & 3) : at + 4;
+    if (at === fatbins.place) end = addContainer(bytes, at, found);
+    else if (isCubin(bytes, at)) end = addCubin(bytes, at, found);
+    at = end > at ? end : at + 1;
   }
+  for (const image of found.images) image.section = sectionAt(found.host, image.start);
   return found;
 }
 
 /** A container with its entries; the end of what it has, or 0 when it is none. */
 function addContainer(bytes, at, found) {
+  // code holds the magic as a number, too
+  const isHeader = bytes.slice(at + 4, at + 8).join() === CONTAINER_START;
+  if (at > 0 && !isHeader) return 0;
   const stream = new KaitaiStream(bytes.buffer);
   const content = new classes.Fatbin.Container(stream, null, null);
   let fault = null;
@@ -75,7 +107,7 @@ function imageOf(bytes, entry, label) {
   return {
     label,
     kind: kind.startsWith("elf") ? "cubin" : kind,
-    arch: `sm_${head.sm}${variant}`,
+    arch: `${kind === "ptx" ? "compute" : "sm"}_${head.sm}${variant}`,
     start,
     stored,
     size: schemes.length ? head.lenUncompressed : stored,

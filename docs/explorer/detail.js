@@ -68,6 +68,7 @@ function fits(name, pattern) {
 /** The whole file: size, what its bytes are, faults. */
 export function aboutFile(file) {
   const rows = [["size", `${count(file.bytes.length)} bytes`]];
+  if (file.format) rows.push(["format", file.format]);
   if (file.arch) rows.push(["target", file.arch]);
   if (file.root) rows.push(["sections", count(file.root.sections.length)]);
   if (file.root) rows.push(["kernels", count(file.kernels.length)]);

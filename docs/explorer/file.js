@@ -42,8 +42,9 @@ export class OpenFile {
   }
 
   openContainer() {
-    const { containers, images, faults } = findImages(this.bytes);
+    const { containers, images, faults, host } = findImages(this.bytes);
     this.images = images;
+    this.format = host.format;
     this.faults.push(...faults);
     if (images.length === 0) {
       throw new Error(faults[0] ?? "no cubin, no fatbin, and no device code in it");

@@ -18,6 +18,7 @@ const KERNEL_COLUMNS = {
 };
 const IMAGE_COLUMNS = {
   label: "image", kind: "kind", arch: "arch", size: "size", stored: "stored", scheme: "compression",
+  section: "section",
 };
 const ROW = 22;
 const byId = (id) => document.getElementById(id);

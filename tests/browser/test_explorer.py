@@ -16,7 +16,15 @@ import pytest
 import cubinspec
 from cubinspec.containers.fatbin_write import container, entry_for
 from cubinspec.report.coverage import coverage_record
-from tests.unit.containers_kit import elf_host
+from tests.unit.containers_kit import (
+    ar_of,
+    elf_host,
+    linked_host,
+    macho_host,
+    pe_host,
+    simple_fatbin,
+    universal_host,
+)
 from tests.unit.page_kit import HOSTILE, SAMPLES, hostile_cubin
 from tools.gen.kaitai import CompileError
 from tools.site.bundle import explorer_files
@@ -297,6 +305,91 @@ def test_a_library_shows_its_images(explorer: Explorer, tmp_path: Path) -> None:
     explorer.done()
     assert explorer.page.inner_text("#tree .on").startswith("e_machine")
     assert explorer.page.evaluate("location.hash") == f"#{cubins[0]}:0x12"
+
+
+def unpacked(name: str) -> bytes:
+    return decompress((BUILDS / f"{name}.gz").read_bytes())
+
+
+#: A file around device code, its format, and the sections that hold its images.
+HOSTS = {
+    "elf": (lambda: elf_host({".nv_fatbin": simple_fatbin()}), "ELF", {".nv_fatbin"}),
+    "elf32": (lambda: linked_host([simple_fatbin()], [1], bits=32), "ELF", {".nv_fatbin"}),
+    "stripped": (
+        lambda: elf_host({".nv_fatbin": simple_fatbin()}, with_table=False),
+        "ELF",
+        {""},
+    ),
+    "odd": (lambda: elf_host({".rodata": b"abc" + simple_fatbin()}), "ELF", {".rodata"}),
+    "code": (
+        lambda: elf_host({".text": b"\xb8\x50\xed\x55\xba\xc3" * 3, ".nv_fatbin": simple_fatbin()}),
+        "ELF",
+        {".nv_fatbin"},
+    ),
+    "pe": (lambda: pe_host(simple_fatbin()), "PE", {".nv_fatb"}),
+    "coff": (lambda: unpacked("host_windows.obj"), "COFF", {"__nv_relfatbin"}),
+    "macho": (lambda: macho_host(simple_fatbin()), "Mach-O", {"__NV_CUDA,__nv_fatbin"}),
+    "macho32": (
+        lambda: macho_host(simple_fatbin(), wide=False),
+        "Mach-O",
+        {"__NV_CUDA,__nv_fatbin"},
+    ),
+    "universal": (
+        lambda: universal_host([macho_host(simple_fatbin()), macho_host(simple_fatbin())]),
+        "universal Mach-O",
+        {"__NV_CUDA,__nv_fatbin"},
+    ),
+    "archive": (
+        lambda: ar_of(
+            {
+                "odd.txt": b"x",
+                "a_name_that_is_long.o": unpacked("host.o"),
+                "w.obj": unpacked("host_windows.obj"),
+            }
+        ),
+        "archive",
+        {"a_name_that_is_long.o: .nv_fatbin", "w.obj: __nv_relfatbin"},
+    ),
+    "unknown": (lambda: b"\1\2\0unknown" + bytes(77) + simple_fatbin(), "", {""}),
+}
+
+
+@pytest.mark.parametrize("name", HOSTS)
+def test_device_code_is_found_in_every_host(explorer: Explorer, tmp_path: Path, name: str) -> None:
+    build, form, sections = HOSTS[name]
+    path = tmp_path / "host"
+    path.write_bytes(build())
+    images = list(cubinspec.images(path))
+    explorer.open(path)
+    shown = explorer.rows()
+    assert [(row[1], row[2], number(row[3])) for row in shown] == [
+        (image.kind, image.arch, image.size) for image in images
+    ]
+    assert {row[6] for row in shown} == sections
+    assert {image.section for image in images} - {""} <= {name.split(": ")[-1] for name in sections}
+    assert explorer.facts().get("format", "") == form
+
+
+def test_a_host_of_nothing_but_promises_ends(explorer: Explorer, tmp_path: Path) -> None:
+    """Headers whose tables reach beyond the file, again and again, and magic numbers alone."""
+    segment = struct.pack("<II16s32xIIII", 0x19, 72, b"x", 0, 0, 0xFFFFFFFF, 0)
+    macho = struct.pack("<IIIIIIII", 0xFEEDFACF, 7, 3, 6, 0xFFFFFFFF, 0, 0, 0) + segment * 40_000
+    magics = b"\x50\xed\x55\xba\1\0\x10\0" * 300_000
+    archive = b"!<arch>\n" + b"x/".ljust(48) + b"0".ljust(10) + b"`\n"
+    elf = bytearray(elf_host({".nv_fatbin": b"x"}, with_table=False))
+    struct.pack_into("<Q", elf, 40, 1)
+    struct.pack_into("<H", elf, 60, 0xFFFF)
+    for data in (
+        macho,
+        magics,
+        archive * 40_000,
+        bytes(elf),
+        b"MZ" + b"\xff" * 70,
+        b"\x64\x86\xff\xff" * 20_000,
+    ):
+        path = tmp_path / "promises"
+        path.write_bytes(data)
+        assert explorer.open(path)
 
 
 def test_a_bare_cubin_in_a_library_is_found(explorer: Explorer, tmp_path: Path) -> None:

@@ -174,6 +174,32 @@ def pe_host(fatbin_data: bytes, texts: bytes = b"") -> bytes:
     return bytes(head) + bytes(start - len(head)) + fatbin_data + wrapper + texts
 
 
+def macho_host(data: bytes, *, wide: bool = True) -> bytes:
+    """A Mach-O library with one section, ``__NV_CUDA,__nv_fatbin``."""
+    segment, section, form = (72, 80, "QQQQ") if wide else (56, 68, "IIII")
+    start = 512
+    head = struct.pack("<IIIIIII", 0xFEEDFACF if wide else 0xFEEDFACE, 7, 3, 6, 2, 0, 0)
+    head += bytes(4) if wide else b""
+    head += struct.pack("<II16x", 0x1B, 24)  # LC_UUID, which holds no sections
+    size = segment + section
+    head += struct.pack(
+        f"<II16s{form}IIII", 0x19 if wide else 1, size, b"__NV_CUDA", 0, 0, 0, 0, 7, 7, 1, 0
+    )
+    head += struct.pack(
+        f"<16s16s{form[:2]}II", b"__nv_fatbin", b"__NV_CUDA", 0x1000, len(data), start, 4
+    )
+    return head.ljust(start, b"\0") + data
+
+
+def universal_host(parts: list[bytes]) -> bytes:
+    """A universal Mach-O file, which holds one file per machine."""
+    at, rows, body = 4096, b"", b""
+    for number, part in enumerate(parts):
+        rows += struct.pack(">IIIII", 7 + number, 3, at + len(body), len(part), 12)
+        body += part + bytes(-len(part) % 4096)
+    return (struct.pack(">II", 0xCAFEBABE, len(parts)) + rows).ljust(at, b"\0") + body
+
+
 def zip_of(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
     """A zip archive."""
     out = io.BytesIO()
