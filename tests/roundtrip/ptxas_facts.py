@@ -9,6 +9,7 @@ from struct import unpack
 
 from cubinspec.format.sections import mercury_name
 from cubinspec.model.info import CODE
+from cubinspec_generated.codes import ET_EWP, ET_REL
 from cubinspec_writer.builder import (
     Capsule,
     CubinBuilder,
@@ -52,7 +53,9 @@ class _Facts:
     def __init__(self, data: bytes, arch: str) -> None:
         self.file: Description = describe(data)
         self.goal: Target = target(arch)
-        self.relocatable = self.file.header.e_type == 1
+        self.relocatable = self.file.header.e_type == ET_REL
+        self.extensible = self.file.header.e_type == ET_EWP
+        self.dropped = {entry.name for entry in self.file.history if isinstance(entry, Dropped)}
         planner = Planner(self.file)
         planner.number_symbols()
         self.entries = planner.symbol_entries
@@ -97,9 +100,36 @@ class _Facts:
 
     def had_relocations(self, data: Section) -> bool:
         """Whether all relocations of some data were applied: their section was then dropped."""
-        dropped = {entry.name for entry in self.file.history if isinstance(entry, Dropped)}
         made = mercury_name(data.name) if self.goal.family.finalizer else None
-        return not self.relocatable and f".rel{made or data.name}" in dropped
+        return not self.relocatable and f".rel{made or data.name}" in self.dropped
+
+    def dropped_symbols(self, function: str) -> list[str]:
+        """Symbols of a function that were made and not written (extensible programs)."""
+        names: list[str] = []
+        here = False
+        for entry in self.file.history:
+            if isinstance(entry, Section) and entry.name.startswith((".text.", ".debug_frame")):
+                here = entry.name == f".text.{function}"
+            elif here and isinstance(entry, Dropped) and entry.name and not entry.in_shstrtab:
+                names.append(entry.name)
+        return names
+
+    def function_ids(self, data: Section) -> list[str]:
+        """Functions whose numbers some data holds: their names stand around its own."""
+        prefix = "$funcID$"
+        made = (mercury_name(data.name) if self.goal.family.finalizer else None) or data.name
+        dropped = [entry for entry in self.file.history if isinstance(entry, Dropped)]
+        names = [entry.name for entry in dropped]
+        ids = [name for name in names if name.startswith(prefix)]
+        at = names.index(f".rel{made}")
+        # the first one is named before, here or with other data; the rest behind
+        found = [name for name in names[:at] if name in ids][-1:]
+        behind = at + (2 if self.goal.family.finalizer else 1)
+        for name, following in zip(names[behind:], [*names[behind + 1 :], ""], strict=True):
+            if name not in ids or following == ".rel.nv.global.init":
+                break
+            found.append(name)
+        return [name.removeprefix(prefix) for name in found]
 
     def code_relocations(self, function: str) -> list[Relocation]:
         rows = self.relocations(f".rel.text.{function}", f".rela.text.{function}")
@@ -113,7 +143,7 @@ def builder_of(data: bytes, arch: str, *, frames: bool = True) -> CubinBuilder:
         frames: hand over the frame data too, which only a compiler can make.
     """
     facts = _Facts(data, arch)
-    builder = CubinBuilder(arch, relocatable=facts.relocatable)
+    builder = CubinBuilder(arch, relocatable=facts.relocatable, extensible=facts.extensible)
     notes = facts.sections[".note.nv.tkinfo"].body.notes[0].descriptor
     builder.tool = Tool(notes.tool_name, notes.tool_version, notes.tool_branch, notes.arguments)
     builder.virtual_sm = facts.sections[".note.nv.cuinfo"].body.notes[0].descriptor.virtual_sm
@@ -176,18 +206,20 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
     shared = facts.sections.get(f".nv.shared.{name}")
     if shared is not None:
         function.shared = shared.body.size
-        if facts.goal.family.finalizer and not facts.relocatable:
+        if facts.goal.family.finalizer and not (facts.relocatable or facts.extensible):
             function.shared -= facts.goal.family.reserved_shared
         function.shared_align = shared.sh_addralign
         function.shared_variables = [
             SharedVariable(part.name, part.st_value, part.st_size)
             for part in facts.symbols
             if part.section is shared
-        ]
+        ] + [SharedVariable(name, 0, 0) for name in facts.dropped_symbols(name) if name[0] == "$"]
     constants = facts.sections.get(f".nv.constant2.{name}")
     if constants is not None:
         function.constants = constants.body.data
         function.constants_align = constants.sh_addralign
+        if "__ocg_const" in facts.dropped_symbols(name):
+            function.constants_symbol = "__ocg_const"
         for part in facts.symbols:
             if part.section is constants:
                 function.constants_symbol = part.name
@@ -195,7 +227,9 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
             f".rel.nv.constant2.{name}", f".rela.nv.constant2.{name}"
         )
         function.constants_resolved = (
-            f".rela.nv.constant2.{name}" in facts.sections or facts.had_relocations(constants)
+            f".rela.nv.constant2.{name}" in facts.sections
+            or facts.had_relocations(constants)
+            or f".rela.nv.constant2.{name}" in facts.dropped
         )
     function.relocations = facts.code_relocations(name)
     function.resolved = f".rela.text.{name}" in facts.sections
@@ -280,6 +314,8 @@ def _variables(facts: _Facts, builder: CubinBuilder) -> None:
         variable.offset = start
         variable.binding = _BINDING[part.st_info >> 4]
         variable.resolved = facts.had_relocations(section)
+        if variable.resolved and start == 0:
+            variable.function_ids = facts.function_ids(section)
         variable.managed = bool(part.st_other & 0x04)
         variable.relocations = [
             Relocation(row.offset - start, row.kind, row.symbol, row.addend)

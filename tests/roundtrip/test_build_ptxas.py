@@ -17,10 +17,13 @@ from tools.oracle import Tool
 
 SOURCES = Path(__file__).parents[1] / "data" / "src"
 ARCHES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_120")
-MODES = {"exe": [], "rel": ["-c"]}
+MODES = {"exe": [], "rel": ["-c"], "ewp": ["-ewp"]}
 #: Sources of PTX that every target takes and that cover what the builder offers.
 NAMES = ("small", "kernels", "params", "calls", "data")
-MORE = ("warp", "spills", "jump_tables", "managed", "extern_calls")
+MORE = (
+    *("warp", "spills", "jump_tables", "managed", "extern_calls"),
+    *("data_only", "empty_module"),
+)
 #: sm_110 has a reserved variable of its own, which is not among the builder's facts.
 SKIPPED = "*.sm_110*"
 
@@ -103,7 +106,7 @@ def test_vendor_tools_take_a_file_with_the_builders_own_frames(
     assert ".debug_frame" in dump.stdout
     assert not dump.stderr
     assert "EXIT" in nvdisasm.run(built).check().stdout
-    if mode == "rel":
+    if mode != "exe":
         linked = [file.with_suffix(".linked") for file in (original, built)]
         for file, output in zip((original, built), linked, strict=True):
             nvlink.run(f"-arch={arch}", file, "-o", output).check()

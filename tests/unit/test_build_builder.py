@@ -7,7 +7,13 @@ import pytest
 from cubinspec import Cubin
 from cubinspec.errors import BadStructureError
 from cubinspec.format import targets
-from cubinspec_writer.builder import Capsule, CubinBuilder, Parameter, Relocation
+from cubinspec_generated.codes import (
+    ET_EWP,
+    SHT_CUDA_CONSTANT_B0,
+    STO_CUDA_CONSTANT,
+    STO_CUDA_SPACE_SHIFT,
+)
+from cubinspec_writer.builder import Capsule, CubinBuilder, Parameter, Relocation, SharedVariable
 from cubinspec_writer.emitter import describe, roundtrip
 
 CODE = bytes(range(128))
@@ -115,6 +121,20 @@ def test_a_module_without_functions() -> None:
     assert bytes(cubin.sections[".nv.global.init"].data) == b"1234"
 
 
+def test_an_extensible_program_says_which_memory_its_symbols_are_in() -> None:
+    builder = smallest("sm_90")
+    builder.extensible = True
+    builder.functions[0].shared = 512
+    builder.functions[0].shared_variables.append(SharedVariable("tile", 0, 512))
+    builder.variable("v", "constant", b"1234")
+    cubin = Cubin.parse(builder.to_bytes())
+    assert cubin.header.e_type == ET_EWP
+    assert cubin.sections[".nv.shared.k"].sh_size == 512
+    assert cubin.sections[".nv.constant3"].sh_type == SHT_CUDA_CONSTANT_B0 + 3
+    assert cubin.symbols["v"].st_other == STO_CUDA_CONSTANT << STO_CUDA_SPACE_SHIFT
+    assert "tile" not in [symbol.name for symbol in cubin.symbols]
+
+
 def test_attributes_given_replace_those_computed() -> None:
     builder = smallest()
     builder.functions[0].attributes = [(3, 0x5F, 0x0202, b"")]
@@ -129,6 +149,7 @@ def test_attributes_given_replace_those_computed() -> None:
     ("spoil", "message"),
     [
         (lambda b: setattr(b, "arch", "sm_42"), "no cubin can be built for 'sm_42'"),
+        (lambda b: (setattr(b, "relocatable", True), setattr(b, "extensible", True)), "one of the"),
         (lambda b: setattr(b, "arch", "sm_70"), "no cubin can be built for 'sm_70'"),
         (lambda b: b.kernel("k", CODE, registers=8), "two parts are named 'k'"),
         (lambda b: b.kernel("", CODE, registers=8), "'' is no name"),

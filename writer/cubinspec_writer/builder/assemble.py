@@ -18,6 +18,7 @@ from cubinspec_generated.codes import (
     EF_CUDA_V2_CAPSULE,
     EF_CUDA_V2_SASS_ONLY,
     EIATTR_PARAM_CBANK,
+    ET_EWP,
     ET_EXEC,
     ET_REL,
     NT_NV_CUINFO,
@@ -41,7 +42,7 @@ from cubinspec_writer.builder.frames import default_frame
 from cubinspec_writer.builder.functions import add_function
 from cubinspec_writer.builder.mercury import Mercury
 from cubinspec_writer.builder.parts import ADDRESS_TAKEN, BINDINGS, INDIRECT_CALLS
-from cubinspec_writer.builder.records import module_rows
+from cubinspec_writer.builder.records import module_rows, records_without_functions
 from cubinspec_writer.builder.refusals import check_parts
 from cubinspec_writer.builder.tables import (
     add_call_graph,
@@ -82,7 +83,7 @@ def assemble(parts: CubinParts) -> Description:
     frame = parts.frame or default_frame(parts.functions, relocatable=parts.relocatable)
     add_frames(assembly, frame)
     add_call_graph(assembly)
-    if not parts.relocatable and not assembly.finalizer:
+    if assembly.final and not assembly.finalizer:
         add_relocation_actions(assembly)
     assembly.history += assembly.deferred
     assembly.data_sections.sort(key=data_rank)
@@ -110,7 +111,13 @@ def _check(assembly: Assembly) -> None:
         if name in names:
             raise BadStructureError(f"two parts are named {name!r}")
         names.add(name)
-    if assembly.has_capsule and not target.family.capsule:
+    if parts.extensible and parts.relocatable:
+        raise BadStructureError(
+            "a file is both relocatable and extensible",
+            expected="one of the two; a whole program is not relocatable",
+        )
+    given = any(function.capsule is not None for function in parts.functions)
+    if given and not target.family.capsule:
         raise BadStructureError(f"{target.name} has no Mercury capsules")
     for function in parts.functions:
         if (function.capsule is not None) != assembly.has_capsule:
@@ -126,9 +133,15 @@ def _check(assembly: Assembly) -> None:
 def _header(assembly: Assembly) -> Header:
     kind = EF_CUDA_V2_CAPSULE if assembly.has_capsule else EF_CUDA_V2_SASS_ONLY
     return Header(
-        e_type=ET_REL if assembly.relocatable else ET_EXEC,
+        e_type=_file_type(assembly),
         e_flags=abi_8_flags(kind, assembly.target.sm),
     )
+
+
+def _file_type(assembly: Assembly) -> int:
+    if assembly.parts.extensible:
+        return ET_EWP
+    return ET_REL if assembly.relocatable else ET_EXEC
 
 
 def _profile(assembly: Assembly) -> str:
@@ -152,6 +165,8 @@ def _add_head(assembly: Assembly) -> None:
     assembly.add_section(".symtab", SHT_SYMTAB, symtab, align=8, entry_size=SIZEOF_SYMBOL_64)
     assembly.drop_section(".symtab_shndx")
     _add_notes(assembly)
+    if parts.extensible:
+        assembly.drop_section(".nv.uft.entry")
     records = _module_records(assembly, with_numbers=False)
     assembly.add_section(".nv.info", SHT_CUDA_INFO, bodies.InfoRecords(records), align=4)
     if assembly.finalizer:
@@ -177,6 +192,8 @@ def _add_notes(assembly: Assembly) -> None:
 
 def _module_records(assembly: Assembly, *, with_numbers: bool) -> list[AttributeRecord]:
     """``.nv.info``; without symbol numbers as long as they are not known."""
+    if not assembly.parts.functions:
+        return records_without_functions(assembly.target)
     return [
         attributes.sized(
             code, FUNCTION_VALUE.pack(assembly.index(function) if with_numbers else 0, value)

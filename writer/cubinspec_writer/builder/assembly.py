@@ -55,6 +55,8 @@ class Assembly:
         data_sections: sections of data with their relocations.
         parameter_banks: name of a kernel -> its constant bank 0.
         resolved: ids of data sections whose relocations were all applied.
+        named_ids: names of functions' numbers that were made.
+        function_ids: id of such a section -> functions that it names by number.
         prototypes: name of a function -> its signature in ``.nv.prototype``.
         numbers: id of a section or symbol -> its symbol number; filled when all is made.
     """
@@ -66,7 +68,10 @@ class Assembly:
     def __init__(self, parts: CubinParts) -> None:
         self.parts = parts
         self.target = facts.target(parts.arch)
-        self.has_capsule = any(function.capsule is not None for function in parts.functions)
+        # ptxas writes the Mercury half of a module without functions, too
+        self.has_capsule = self.target.family.capsule and all(
+            function.capsule is not None for function in parts.functions
+        )
         self.history: list[Section | Symbol | Dropped] = []
         self.globals: list[Symbol | Dropped] = []
         self.deferred: list[Section] = []
@@ -78,6 +83,8 @@ class Assembly:
         self.data_sections: list[tuple[Section, list[Relocation]]] = []
         self.parameter_banks: dict[str, Section] = {}
         self.resolved: set[int] = set()
+        self.named_ids: set[str] = set()
+        self.function_ids: dict[int, list[str]] = {}
         self.prototypes: dict[str, str] = {}
         self.numbers: dict[int, int] = {}
         self._function_symbols: dict[str, Symbol] = {}
@@ -86,6 +93,16 @@ class Assembly:
     def relocatable(self) -> bool:
         """Whether it is an input for nvlink."""
         return self.parts.relocatable
+
+    @property
+    def keeps_memory(self) -> bool:
+        """Whether sections and symbols still say which memory they are of, for a linker."""
+        return self.parts.relocatable or self.parts.extensible
+
+    @property
+    def final(self) -> bool:
+        """Whether it is an executable that nothing is added to."""
+        return not self.keeps_memory
 
     @property
     def finalizer(self) -> bool:
@@ -109,13 +126,17 @@ class Assembly:
         self.by_name[name] = section
         return section
 
+    def drop_name(self, name: str) -> None:
+        """Leave the name of a symbol that ptxas makes and does not write."""
+        self.history.append(Dropped(name))
+
     def drop_section(self, name: str) -> None:
         """Leave the name of a section that ptxas makes and does not write."""
         self.history.append(Dropped(name, in_shstrtab=True))
 
-    def type_of(self, relocatable: int, executable: int) -> int:
-        """The type of a section, of two the one for this kind of file."""
-        return relocatable if self.relocatable else executable
+    def type_of(self, linked: int, executable: int) -> int:
+        """The type of a section: for files that may still be linked, or for executables."""
+        return linked if self.keeps_memory else executable
 
     def add_relocations(self, prefix: str, of: Section, rows: list[Relocation]) -> None:
         """Make a relocation section, ``.rel`` or ``.rela``.

@@ -43,6 +43,7 @@ class CubinBuilder(CubinParts):
 
     def __repr__(self) -> str:
         kind = "relocatable" if self.relocatable else "executable"
+        kind = "extensible" if self.extensible else kind
         counts = f"{len(self.functions)} functions, {len(self.variables)} variables"
         return f"<CubinBuilder {self.arch} {kind}: {counts}>"
 

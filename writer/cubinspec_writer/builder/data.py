@@ -12,6 +12,7 @@ from cubinspec_generated.codes import (
     SHT_CUDA_CONSTANT_B3,
     SHT_CUDA_GLOBAL,
     SHT_CUDA_GLOBAL_INIT,
+    SHT_CUDA_RESERVED_SHARED,
     SHT_CUDA_SHARED,
     SHT_NOBITS,
     SHT_PROGBITS,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from cubinspec_writer.emitter.model import Section
 
 _MODULE_SHARED = ".nv_debug.shared"
-#: Sections of variables: type in relocatable files, in executables, flags.
+#: Sections of variables: type in files that may be linked, in executables, flags.
 _DATA_SECTIONS = {
     ".nv.global": (SHT_CUDA_GLOBAL, SHT_NOBITS, SHF_WRITE | SHF_ALLOC),
     ".nv.global.init": (SHT_CUDA_GLOBAL_INIT, SHT_PROGBITS, SHF_WRITE | SHF_ALLOC),
@@ -54,6 +55,8 @@ _UNIFIED_SYMBOLS = (
 #: Symbols for the reserved shared memory, and the offset that they have from sm_100 on.
 _RESERVED_OFFSET = ".nv.reservedSmem.offset0"
 _RESERVED_ALIAS = "__nv_reservedSMEM_offset_0_alias"
+#: Its value where the size is the linker's to say.
+_RESERVED_ALIAS_MARK = 1
 _RESERVED_SPACE = STO_CUDA_RESERVED_SHARED << STO_CUDA_SPACE_SHIFT
 
 
@@ -73,9 +76,15 @@ def _add_driver_symbols(assembly: Assembly) -> None:
     value = assembly.target.family.reserved_start
     assembly.add_helper(_RESERVED_OFFSET, value, 4)
     if not assembly.relocatable:
+        # an extensible program leaves its size to the linker
+        value = value if assembly.final else 0
         reserved = assembly.add_section(
-            ".nv.shared.reserved.0", SHT_NOBITS, bodies.NoBytes(value), SHF_WRITE | SHF_ALLOC
+            ".nv.shared.reserved.0",
+            assembly.type_of(SHT_CUDA_RESERVED_SHARED, SHT_NOBITS),
+            bodies.NoBytes(value),
+            SHF_WRITE | SHF_ALLOC,
         )
+        value = value if assembly.final else _RESERVED_ALIAS_MARK
         info = symbol_info(STB_WEAK, STT_NOTYPE)
         assembly.history.append(Symbol(_RESERVED_ALIAS, info, _RESERVED_SPACE, reserved, value, 0))
 
@@ -120,7 +129,7 @@ def _add_variable_symbol(
 ) -> None:
     other = STO_CUDA_MANAGED if variable.managed else 0
     kind = STT_OBJECT
-    if assembly.relocatable:
+    if assembly.keeps_memory:
         kind = STT_CUDA_OBJECT
         other |= space_of(variable.space)
     info = symbol_info(BINDINGS[variable.binding], kind)
@@ -174,6 +183,8 @@ def _add_variable_section(assembly: Assembly, name: str, variables: list[Variabl
     assembly.data_sections.append((section, relocations))
     if any(variable.resolved for variable in variables):
         assembly.resolved.add(id(section))
+        named = [name for variable in reversed(variables) for name in variable.function_ids]
+        assembly.function_ids[id(section)] = named
 
 
 def _size(variable: Variable) -> int:

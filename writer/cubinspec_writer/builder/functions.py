@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from cubinspec_writer.builder.parts import Function
 
 _TEXT_ALIGN = 128
+#: Names of the two parts of the bank of parameters.
+_PARAMETERS, _SPECIAL = "_param", "_SREG"
 #: st_other of the symbols that stand for parts of constant banks.
 _BANK_PART = STO_CUDA_CONSTANT << STO_CUDA_SPACE_SHIFT | STV_INTERNAL
 
@@ -80,7 +82,7 @@ def _add_shared(assembly: Assembly, function: Function) -> Section | None:
         assembly.drop_section(name)
         return None
     size = function.shared
-    if not assembly.relocatable:
+    if assembly.final:
         size += assembly.target.family.reserved_shared
     section = assembly.add_section(
         name,
@@ -110,6 +112,9 @@ def _add_constants(assembly: Assembly, function: Function) -> None:
     if function.constants_symbol is not None:
         size = len(function.constants)
         name = function.constants_symbol
+        if not assembly.relocatable:
+            assembly.drop_name(name)
+            return
         part = Symbol(name, STT_CUDA_OBJECT, _BANK_PART, section, 0, size)
         assembly.add_symbol(part, LOCAL)
 
@@ -137,12 +142,17 @@ class _Relocations:
             self._name_variable(relocation.symbol)
             assembly.mention(relocation.symbol)
             self._add_section(".rel" if not relocation.addend else ".rela")
-        for name in list(self.unnamed):
-            self._name_variable(name)
+        if assembly.relocatable:
+            self._name_variables()
         if function.resolved and not self.made and assembly.finalizer:
             self._add_section(".rel")
         if assembly.finalizer and self.made == [".rel"]:
             self._add_section(".rela")
+        self._name_variables()
+
+    def _name_variables(self) -> None:
+        for name in list(self.unnamed):
+            self._name_variable(name)
 
     def _name_variable(self, name: str) -> None:
         part = self.unnamed.pop(name, None)
@@ -151,6 +161,9 @@ class _Relocations:
         if self.shared is None:
             raise BadStructureError(f"{name!r} has no shared memory", field=self.function.name)
         space = SPACES["shared"]
+        if not self.assembly.relocatable:
+            self.assembly.drop_name(name)
+            return
         symbol = Symbol(name, STT_CUDA_OBJECT, space, self.shared, part.value, part.size)
         self.assembly.add_symbol(symbol, LOCAL)
 
@@ -177,8 +190,10 @@ def _add_parameters(assembly: Assembly, function: Function) -> None:
     assembly.history.append(section)
     if not assembly.relocatable:
         assembly.drop_section(f".rel.nv.constant0.{function.name}")
+        if assembly.parts.extensible:
+            assembly.drop_name(_PARAMETERS if function.parameters else _SPECIAL)
         return
-    part = Symbol("_param", STT_CUDA_OBJECT, _BANK_PART, section, base, size)
+    part = Symbol(_PARAMETERS, STT_CUDA_OBJECT, _BANK_PART, section, base, size)
     if not function.parameters:
-        part = Symbol("_SREG", STT_CUDA_OBJECT, _BANK_PART, section, 0, base)
+        part = Symbol(_SPECIAL, STT_CUDA_OBJECT, _BANK_PART, section, 0, base)
     assembly.history.append(part)

@@ -41,7 +41,11 @@ from cubinspec_writer.builder.assembly import RELOCATION_TYPES
 from cubinspec_writer.builder.attributes import record_code
 from cubinspec_writer.builder.frames import default_frame
 from cubinspec_writer.builder.parts import SPACES
-from cubinspec_writer.builder.records import function_records, module_rows
+from cubinspec_writer.builder.records import (
+    function_records,
+    module_rows,
+    records_without_functions,
+)
 from cubinspec_writer.emitter import bodies
 from cubinspec_writer.emitter.layout import Planner
 from cubinspec_writer.emitter.model import Section, Symbol
@@ -180,6 +184,8 @@ class Mercury:
 
     def _module_records(self, *, with_numbers: bool) -> list[AttributeRecord]:
         """``.nv.merc.nv.info``; without symbol numbers as long as they are not known."""
+        if not self.assembly.functions:
+            return records_without_functions(self.assembly.target)
         index = self.assembly.index
         return [
             attributes.sized(
@@ -244,7 +250,7 @@ class Mercury:
             if info & ST_TYPE_MASK == STT_OBJECT:
                 info = symbol_info(info >> ST_BIND_SHIFT, STT_CUDA_OBJECT)
                 other |= _SPACES.get(section.name, 0)
-            if section.name == ".nv.shared.reserved.0":
+            if section.name == ".nv.shared.reserved.0" and self.assembly.final:
                 value = 0
             section = self._twin(section)
         elif symbol.name.startswith(".nv.reservedSmem."):

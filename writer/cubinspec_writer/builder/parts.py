@@ -36,6 +36,8 @@ SPACES = {
 CALLS, ADDRESS_TAKEN, INDIRECT_CALLS, REFERENCES = range(4)
 #: ``EIATTR_MAXREG_COUNT`` of a kernel that was compiled without a limit.
 NO_LIMIT = 0xFF
+#: The stack of a call tree that has no bound.
+UNKNOWN_STACK = 0xFFFFFFFF
 #: ``cbank`` of a parameter that states no constant bank.
 NO_BANK = 0x1F
 
@@ -140,7 +142,8 @@ class Function:
         parameters: of a kernel.
         exit_offsets: of the EXIT instructions in the code.
         frame: own stack frame.
-        stack: stack of the call tree, ``EIATTR_MIN_STACK_SIZE`` of executables.
+        stack: stack of the call tree, ``EIATTR_MIN_STACK_SIZE`` of executables; extensible
+            programs say only that it is not known (:data:`UNKNOWN_STACK`).
         stack_limit: ``EIATTR_MAX_STACK_SIZE`` of relocatable files; nvlink refuses a function
             that needs more, 0 sets no limit.
         barriers: named barriers.
@@ -210,6 +213,7 @@ class Variable:
         common: whether the linker merges it with others of its name (``.common``).
         relocations: of the initial contents.
         resolved: executables: the contents had relocations, all of them applied.
+        function_ids: extensible programs: functions that the contents name, relocated by number.
     """
 
     name: str
@@ -223,6 +227,7 @@ class Variable:
     common: bool = False
     relocations: list[Relocation] = field(default_factory=list)
     resolved: bool = False
+    function_ids: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -262,6 +267,7 @@ class CubinParts:
     Attributes:
         arch: such as ``sm_90a``; sm_75 and later.
         relocatable: input for nvlink instead of an executable.
+        extensible: a whole program that may be linked with more (``ptxas -ewp``).
         toolkit: 10 * major + minor of the toolkit version that the notes state.
         virtual_sm: architecture of the PTX; by default that of the code.
         tool: what the tool note says.
@@ -275,6 +281,7 @@ class CubinParts:
 
     arch: str
     relocatable: bool = False
+    extensible: bool = False
     toolkit: int = WRITTEN.number
     virtual_sm: int | None = None
     tool: Tool = field(default_factory=Tool)

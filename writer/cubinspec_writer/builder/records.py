@@ -31,6 +31,7 @@ from cubinspec_generated.codes import (
 from cubinspec_generated.records import DIM3, KPARAM_INFO, PARAM_CBANK, SINGLE_WORD
 from cubinspec_writer.builder import attributes, facts
 from cubinspec_writer.builder.attributes import record_code
+from cubinspec_writer.builder.parts import UNKNOWN_STACK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,22 +94,37 @@ def _parameter_records(goal: Target, function: Function) -> list[AttributeRecord
     return records
 
 
+def records_without_functions(goal: Target) -> list[AttributeRecord]:
+    """``.nv.info`` of a module without functions: what else stands with each of them."""
+    return [attributes.half(EIATTR_MERCURY_ISA_VERSION, goal.family.mercury_isa)]
+
+
 def module_rows(parts: CubinParts) -> list[tuple[int, str, int]]:
     """``.nv.info``: attribute, function and value, in the order in which ptxas writes them."""
     rows: list[tuple[int, str, int]] = []
     functions = parts.functions
     for function in reversed(functions):
         rows.append((EIATTR_REGCOUNT, function.name, function.registers))
-        if parts.relocatable:
-            rows.append((EIATTR_MAX_STACK_SIZE, function.name, function.stack_limit))
-        rows += [
-            (EIATTR_FRAME_SIZE, part.name, part.frame)
-            for part in sorted(function.inner, key=lambda part: -part.value)
-            if part.frame is not None
-        ]
+        for part in sorted(function.inner, key=lambda part: -part.value):
+            if part.frame is not None:
+                rows += _stack_rows(parts, function, part.name, 0)
+                rows.append((EIATTR_FRAME_SIZE, part.name, part.frame))
+        rows += _stack_rows(parts, function, function.name, function.stack_limit)
         rows.append((EIATTR_FRAME_SIZE, function.name, function.frame))
-    if not parts.relocatable:
+    if not parts.relocatable and not parts.extensible:
         rows += [(EIATTR_MIN_STACK_SIZE, f.name, f.stack) for f in functions if f.kernel]
+    return rows
+
+
+def _stack_rows(
+    parts: CubinParts, function: Function, name: str, limit: int
+) -> list[tuple[int, str, int]]:
+    """What files that may be linked say about the stack of a function or of a part of one."""
+    rows = []
+    if parts.extensible or (parts.relocatable and name == function.name):
+        rows.append((EIATTR_MAX_STACK_SIZE, name, limit))
+    if parts.extensible and function.stack == UNKNOWN_STACK:
+        rows.append((EIATTR_MIN_STACK_SIZE, name, UNKNOWN_STACK))
     return rows
 
 

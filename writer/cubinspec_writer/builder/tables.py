@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from cubinspec.format.sections import mercury_name
 from cubinspec_generated.codes import (
     R_CUDA_CONST_FIELD22_37,
@@ -18,10 +20,14 @@ from cubinspec_writer.emitter import bodies
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from cubinspec_writer.builder.assembly import Assembly
     from cubinspec_writer.builder.parts import Frame, Relocation
     from cubinspec_writer.emitter.model import Section
 
+#: In extensible programs a function whose address is taken has a number, a symbol of this prefix.
+_FUNCTION_ID = "$funcID$"
 #: How older drivers apply R_CUDA_CONST_FIELD22_37.
 _REL_ACTION = (0, 0, 0, 17, 37, 0, 5, 54)
 #: Sections of data in the order of their relocation sections; those of functions follow.
@@ -31,9 +37,12 @@ _DATA_ORDER = (".nv.constant4", ".nv.constant3", ".nv.global.init")
 def add_frames(assembly: Assembly, frame: Frame) -> None:
     """Make ``.debug_frame``, and the relocation sections of data and frames."""
     section = assembly.add_section(".debug_frame", SHT_PROGBITS, bodies.Blob(frame.data))
+    section.has_symbol = bool(frame.data)
     for data, relocations in sorted(assembly.data_sections, key=data_rank):
         if id(data) in assembly.resolved and not relocations:
             _name_resolved(assembly, data)
+        elif _has_applied_addends(assembly, data, relocations):
+            assembly.drop_section(".rela" + data.name)
         _add_both(assembly, data, relocations, keep_empty=False)
     _add_both(assembly, section, frame.relocations, keep_empty=not assembly.relocatable)
 
@@ -58,8 +67,26 @@ def _name_resolved(assembly: Assembly, data: Section) -> None:
     else:
         prefixes = (".rela", ".rel")
     name = (mercury_name(data.name) if assembly.finalizer else None) or data.name
+    ids = iter(assembly.function_ids.get(id(data), ()))
+    _name_ids(assembly, islice(ids, 1))
     for prefix in prefixes:
         assembly.drop_section(prefix + name)
+    _name_ids(assembly, ids)
+
+
+def _has_applied_addends(assembly: Assembly, data: Section, rows: list[Relocation]) -> bool:
+    """Whether a classic file keeps only the name of the relocations with addends."""
+    is_applied = id(data) in assembly.resolved and not assembly.finalizer
+    return is_applied and all(row.addend is None for row in rows)
+
+
+def _name_ids(assembly: Assembly, functions: Iterator[str]) -> None:
+    """Leave the names of the symbols that stand for numbers of functions."""
+    for function in functions:
+        name = _FUNCTION_ID + function
+        if name not in assembly.named_ids:
+            assembly.named_ids.add(name)
+            assembly.drop_name(name)
 
 
 def _add_both(assembly: Assembly, of: Section, rows: list[Relocation], *, keep_empty: bool) -> None:
