@@ -191,13 +191,13 @@ types:
     seq:
       - id: index
         type: u4
-        doc: 0 in files seen.
+        doc: Symbol of a reference to a texture, sampler or surface; else 0.
       - id: ordinal
         type: u2
         doc: Position in the parameter list, from 0.
       - id: offset
         type: u2
-        doc: Byte offset in the parameter block.
+        doc: Byte offset in the parameter block, 0xffff for such a reference.
       - id: bits
         type: kparam_bits
         doc: Size and place.
@@ -214,7 +214,8 @@ types:
         doc: Power of two of an alignment; 0 in files seen.
       - id: space
         type: b4
-        doc: Memory space; 0 in files seen.
+        doc: |
+          Memory space; 6 to 8 for a reference to a texture, surface or sampler.
       - id: constant_bank
         type: b5
         doc: Constant bank, 31 in files seen.

@@ -13,9 +13,9 @@ class mercury_t;
 #include "resolved_rela.h"
 #include "symbol_table_32.h"
 #include "callgraph.h"
-#include "eiattr.h"
 #include "string_pool.h"
 #include "prototype.h"
+#include "eiattr.h"
 #include "rela_table_64.h"
 #include "symbol_table_64.h"
 

@@ -2,13 +2,13 @@
 
 (function (root, factory) {
   if (typeof define === 'function' && define.amd) {
-    define(['exports', 'kaitai-struct/KaitaiStream', './RelaTable32', './ShndxTable', './ResolvedRela', './SymbolTable32', './Callgraph', './Eiattr', './StringPool', './Prototype', './RelaTable64', './SymbolTable64'], factory);
+    define(['exports', 'kaitai-struct/KaitaiStream', './RelaTable32', './ShndxTable', './ResolvedRela', './SymbolTable32', './Callgraph', './StringPool', './Prototype', './Eiattr', './RelaTable64', './SymbolTable64'], factory);
   } else if (typeof exports === 'object' && exports !== null && typeof exports.nodeType !== 'number') {
-    factory(exports, require('kaitai-struct/KaitaiStream'), require('./RelaTable32'), require('./ShndxTable'), require('./ResolvedRela'), require('./SymbolTable32'), require('./Callgraph'), require('./Eiattr'), require('./StringPool'), require('./Prototype'), require('./RelaTable64'), require('./SymbolTable64'));
+    factory(exports, require('kaitai-struct/KaitaiStream'), require('./RelaTable32'), require('./ShndxTable'), require('./ResolvedRela'), require('./SymbolTable32'), require('./Callgraph'), require('./StringPool'), require('./Prototype'), require('./Eiattr'), require('./RelaTable64'), require('./SymbolTable64'));
   } else {
-    factory(root.Mercury || (root.Mercury = {}), root.KaitaiStream, root.RelaTable32 || (root.RelaTable32 = {}), root.ShndxTable || (root.ShndxTable = {}), root.ResolvedRela || (root.ResolvedRela = {}), root.SymbolTable32 || (root.SymbolTable32 = {}), root.Callgraph || (root.Callgraph = {}), root.Eiattr || (root.Eiattr = {}), root.StringPool || (root.StringPool = {}), root.Prototype || (root.Prototype = {}), root.RelaTable64 || (root.RelaTable64 = {}), root.SymbolTable64 || (root.SymbolTable64 = {}));
+    factory(root.Mercury || (root.Mercury = {}), root.KaitaiStream, root.RelaTable32 || (root.RelaTable32 = {}), root.ShndxTable || (root.ShndxTable = {}), root.ResolvedRela || (root.ResolvedRela = {}), root.SymbolTable32 || (root.SymbolTable32 = {}), root.Callgraph || (root.Callgraph = {}), root.StringPool || (root.StringPool = {}), root.Prototype || (root.Prototype = {}), root.Eiattr || (root.Eiattr = {}), root.RelaTable64 || (root.RelaTable64 = {}), root.SymbolTable64 || (root.SymbolTable64 = {}));
   }
-})(typeof self !== 'undefined' ? self : this, function (Mercury_, KaitaiStream, RelaTable32_, ShndxTable_, ResolvedRela_, SymbolTable32_, Callgraph_, Eiattr_, StringPool_, Prototype_, RelaTable64_, SymbolTable64_) {
+})(typeof self !== 'undefined' ? self : this, function (Mercury_, KaitaiStream, RelaTable32_, ShndxTable_, ResolvedRela_, SymbolTable32_, Callgraph_, StringPool_, Prototype_, Eiattr_, RelaTable64_, SymbolTable64_) {
 /**
  * Sections `.nv.merc.*`, which describe the Mercury capsules of a file for
  * sm_100 and later as `.symtab`, `.nv.info` and so on describe its machine

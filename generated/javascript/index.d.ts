@@ -772,11 +772,11 @@ export namespace Eiattr {
   /** One kernel parameter. The records of a kernel stand in descending order of `ordinal`. */
   export class KparamInfo {
     readonly _io: Stream;
-    /** 0 in files seen. */
+    /** Symbol of a reference to a texture, sampler or surface; else 0. */
     readonly index: number;
     /** Position in the parameter list, from 0. */
     readonly ordinal: number;
-    /** Byte offset in the parameter block. */
+    /** Byte offset in the parameter block, 0xffff for such a reference. */
     readonly offset: number;
     /** Size and place. */
     readonly bits: Eiattr.KparamBits;
@@ -788,7 +788,7 @@ export namespace Eiattr {
     readonly _io: Stream;
     /** Power of two of an alignment; 0 in files seen. */
     readonly logAlignment: number;
-    /** Memory space; 0 in files seen. */
+    /** Memory space; 6 to 8 for a reference to a texture, surface or sampler. */
     readonly space: number;
     /** Constant bank, 31 in files seen. */
     readonly constantBank: number;

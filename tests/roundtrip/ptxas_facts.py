@@ -15,11 +15,14 @@ from cubinspec_writer.builder import (
     CubinBuilder,
     Frame,
     Function,
+    ImageSlot,
     Inner,
     Parameter,
     Relocation,
+    Sampler,
     SharedVariable,
     Tool,
+    Variable,
 )
 from cubinspec_writer.builder.facts import Target, target
 from cubinspec_writer.builder.parts import BINDINGS
@@ -28,6 +31,9 @@ from cubinspec_writer.emitter.layout import Planner
 from cubinspec_writer.emitter.model import Description, Dropped, Section, Symbol
 
 STT_FUNC, STO_ENTRY, SHN_COMMON = 2, 0x10, 0xFFF2
+#: Images by the types of their symbols, and by the spaces of parameters.
+IMAGE_TYPES = {10: "texture", 11: "sampler", 12: "surface"}
+IMAGE_SPACES = {6: "texture", 7: "surface", 8: "sampler"}
 _BINDING = {number: name for name, number in BINDINGS.items()}
 #: What the builder computes; everything else of .nv.info.<f> is a fact about the code.
 _COMPUTED = frozenset(
@@ -159,6 +165,7 @@ def builder_of(data: bytes, arch: str, *, frames: bool = True) -> CubinBuilder:
             builder.functions.append(_function(facts, owned[id(section)], section))
     _reserved_cap(facts, builder)
     _variables(facts, builder)
+    _samplers(facts, builder)
     _call_graph(facts, builder)
     if frames:
         builder.frame = Frame(
@@ -199,7 +206,7 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
         function.required_threads = unpack("<III", found[3])
     function.attributes = [record for record in records if record[1] not in _COMPUTED]
     function.parameters = [
-        _parameter(record[3])
+        _parameter(facts, record[3])
         for record in reversed(records)
         if record[1] == CODE["EIATTR_KPARAM_INFO"]
     ]
@@ -213,7 +220,11 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
             SharedVariable(part.name, part.st_value, part.st_size)
             for part in facts.symbols
             if part.section is shared
-        ] + [SharedVariable(name, 0, 0) for name in facts.dropped_symbols(name) if name[0] == "$"]
+        ] + [
+            SharedVariable(name, 0, 0)
+            for name in facts.dropped_symbols(name)
+            if name[0] == "$" and "$BINDLESS$" not in name
+        ]
     constants = facts.sections.get(f".nv.constant2.{name}")
     if constants is not None:
         function.constants = constants.body.data
@@ -231,6 +242,11 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
             or facts.had_relocations(constants)
             or f".rela.nv.constant2.{name}" in facts.dropped
         )
+    bank = f".nv.constant0.{name}"
+    if bank in facts.sections and not facts.relocatable:
+        rows = facts.relocations(f".rel{bank}", f".rela{bank}")
+        start = min((row.offset for row in rows), default=0)
+        function.images = [ImageSlot(row.symbol, row.offset - start) for row in rows]
     function.relocations = facts.code_relocations(name)
     function.resolved = f".rela.text.{name}" in facts.sections
     function.inner = [
@@ -244,7 +260,7 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
             facts.keyed("FRAME_SIZE", part.name, ".nv.merc.nv.info") or 0,
         )
         for part in facts.symbols
-        if part.section is text and part is not symbol
+        if part.section is text and part is not symbol and part.st_info & 15 == STT_FUNC
     ]
     capsule = facts.sections.get(f".nv.capmerc.text.{name}")
     if capsule is not None:
@@ -281,8 +297,10 @@ def _reserved_cap(facts: _Facts, builder: CubinBuilder) -> None:
             current.reserved_cap |= unnamed or entry.name == ".nv.reservedSmem.cap"
 
 
-def _parameter(payload: bytes) -> Parameter:
-    _, _, offset, bits = unpack("<IHHI", payload)
+def _parameter(facts: _Facts, payload: bytes) -> Parameter:
+    index, _, offset, bits = unpack("<IHHI", payload)
+    if image := IMAGE_SPACES.get(bits >> 8 & 15):
+        return Parameter(0, image=image, name=facts.name(index))
     return Parameter(
         bits >> 18, None, offset, bits & 0xFF, bits >> 8 & 15, bits >> 12 & 31, bool(bits >> 17 & 1)
     )
@@ -301,6 +319,9 @@ def _variables(facts: _Facts, builder: CubinBuilder) -> None:
         rows = facts.relocations(".rel.nv.constant4", ".rela.nv.constant4")
         builder.bank(4, bank.body.data, align=bank.sh_addralign, relocations=rows)
     for part in _declared(facts, spaces):
+        if part.st_info & 15 in IMAGE_TYPES:
+            builder.variables.append(Variable(part.name, IMAGE_TYPES[part.st_info & 15]))
+            continue
         if not isinstance(part.section, Section):
             common = builder.variable(part.name, "global", size=part.st_size, align=part.st_value)
             common.common = True
@@ -323,12 +344,27 @@ def _variables(facts: _Facts, builder: CubinBuilder) -> None:
             if start <= row.offset < end
         ]
     for symbol in facts.symbols:
-        if symbol.section == 0 and symbol.st_info >> 4 == 1:
+        if (
+            symbol.section == 0
+            and symbol.st_info >> 4 == 1
+            and symbol.st_info & 15 not in IMAGE_TYPES
+        ):
             space = {0x20: "global", 0x40: "shared", 0x80: "constant"}.get(symbol.st_other & 0xE0)
             if space is None:
                 builder.extern(symbol.name, signature=_signatures(facts).get(symbol.name))
             else:
                 builder.extern_variable(symbol.name, space, size=symbol.st_size)
+
+
+def _samplers(facts: _Facts, builder: CubinBuilder) -> None:
+    for _, code, _, payload in reversed(facts.records(".nv.info")):
+        if code == CODE["EIATTR_SAMPLER_INIT"]:
+            index, *modes, filter_mode = unpack("<I4B", payload)
+            builder.samplers.append(Sampler(facts.name(index), tuple(modes), filter_mode))
+        elif code == CODE["EIATTR_SAMPLER_FORCE_UNNORMALIZED"]:
+            builder.samplers[-1].unnormalized = True
+        elif code == CODE["EIATTR_TEXMODE_INDEPENDENT"]:
+            builder.independent_samplers = True
 
 
 def _declared(facts: _Facts, spaces: dict[str, str]) -> list[Symbol]:
@@ -342,6 +378,8 @@ def _declared(facts: _Facts, spaces: dict[str, str]) -> list[Symbol]:
             return False
         if isinstance(entry.section, Section):
             return entry.section.name in spaces
+        if entry.st_info & 15 in IMAGE_TYPES:
+            return True
         return entry.section == SHN_COMMON
 
     declared = [symbol for symbol in facts.file.symbols if is_variable(symbol)]

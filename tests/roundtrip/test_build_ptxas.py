@@ -19,10 +19,10 @@ SOURCES = Path(__file__).parents[1] / "data" / "src"
 ARCHES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_120")
 MODES = {"exe": [], "rel": ["-c"], "ewp": ["-ewp"]}
 #: Sources of PTX that every target takes and that cover what the builder offers.
-NAMES = ("small", "kernels", "params", "calls", "data")
+NAMES = ("small", "kernels", "params", "calls", "data", "samplers")
 MORE = (
     *("warp", "spills", "jump_tables", "managed", "extern_calls"),
-    *("data_only", "empty_module"),
+    *("data_only", "empty_module", "textures", "samplers", "bindless"),
 )
 #: sm_110 has a reserved variable of its own, which is not among the builder's facts.
 SKIPPED = "*.sm_110*"

@@ -13,7 +13,15 @@ from cubinspec_generated.codes import (
     STO_CUDA_CONSTANT,
     STO_CUDA_SPACE_SHIFT,
 )
-from cubinspec_writer.builder import Capsule, CubinBuilder, Parameter, Relocation, SharedVariable
+from cubinspec_writer.builder import (
+    Capsule,
+    CubinBuilder,
+    ImageSlot,
+    Parameter,
+    Relocation,
+    Sampler,
+    SharedVariable,
+)
 from cubinspec_writer.emitter import describe, roundtrip
 
 CODE = bytes(range(128))
@@ -135,6 +143,35 @@ def test_an_extensible_program_says_which_memory_its_symbols_are_in() -> None:
     assert "tile" not in [symbol.name for symbol in cubin.symbols]
 
 
+@pytest.mark.parametrize(("arch", "start"), [("sm_75", 0x16C), ("sm_90", 0x21C), ("sm_100", 0x390)])
+def test_indices_of_images_stand_behind_the_parameters(arch: str, start: int) -> None:
+    builder = smallest(arch)
+    builder.functions[0].parameters.append(Parameter(0, image="surface", name="own"))
+    builder.texture("picture")
+    builder.sampler("nearest", address_modes=(0, 3), filter_mode=0, unnormalized=True)
+    builder.functions[0].images += [ImageSlot("picture"), ImageSlot("nearest"), ImageSlot("own")]
+    data = builder.to_bytes()
+    cubin = Cubin.parse(data)
+    assert cubin.sections[".nv.constant0.k"].sh_size == start + 12
+    rows = [row for row in cubin.relocations if row.target.name == ".nv.constant0.k"]
+    found = {(row.r_offset - start, row.symbol.name, row.name.split("_")[2]) for row in rows}
+    assert found == {(0, "picture", "TEX"), (4, "nearest", "SAMP"), (8, "own", "SURF")}
+    assert cubin.symbols["own"].section.name == ".text.k"
+    assert roundtrip(data).layout == "computed"
+
+
+def test_two_kernels_may_have_image_parameters_of_one_name() -> None:
+    builder = CubinBuilder("sm_80")
+    for name in ("a", "b"):
+        kernel = builder.kernel(name, CODE, registers=8)
+        kernel.parameters.append(Parameter(0, image="texture", name="t"))
+        kernel.images.append(ImageSlot("t"))
+    cubin = Cubin.parse(builder.to_bytes())
+    rows = {row.target.name: row.symbol.section.name for row in cubin.relocations if row.target}
+    assert rows[".nv.constant0.a"] == ".text.a"
+    assert rows[".nv.constant0.b"] == ".text.b"
+
+
 def test_attributes_given_replace_those_computed() -> None:
     builder = smallest()
     builder.functions[0].attributes = [(3, 0x5F, 0x0202, b"")]
@@ -194,6 +231,35 @@ def test_attributes_given_replace_those_computed() -> None:
             ),
             "a relocation at 0x4",
         ),
+        (
+            lambda b: b.functions[0].parameters.append(Parameter(0, image="photo", name="t")),
+            r"parameter 2 is an image 'photo' .*texture, sampler, surface",
+        ),
+        (
+            lambda b: b.functions[0].parameters.append(Parameter(0, image="texture")),
+            "parameter 2 is named ''",
+        ),
+        (
+            lambda b: b.functions[0].parameters.append(Parameter(8, image="texture", name="t")),
+            "parameter 2 has 8 bytes",
+        ),
+        (lambda b: b.functions[0].images.append(ImageSlot("t")), "no image is named 't'"),
+        (
+            lambda b: (b.texture("t"), b.functions[0].images.append(ImageSlot("t", 2))),
+            "index of 't' at 2",
+        ),
+        (
+            lambda b: (
+                setattr(b, "relocatable", True),
+                b.texture("t"),
+                b.functions[0].images.append(ImageSlot("t")),
+            ),
+            "indices of images .*not relocatable",
+        ),
+        (lambda b: b.samplers.append(Sampler("t")), "t: the state of no sampler"),
+        (lambda b: b.sampler("s", address_modes=(0, 0, 0, 0)), "4 address modes"),
+        (lambda b: b.sampler("s", filter_mode=256), "mode 256"),
+        (lambda b: setattr(b.texture("t"), "size", 4), "a texture with a place"),
         (lambda b: setattr(b, "virtual_sm", 1 << 40), "does not fit"),
         (lambda b: setattr(b, "toolkit", 1 << 20), "does not fit"),
     ],

@@ -17,7 +17,6 @@ from cubinspec.format.targets import FINALIZER, WRITTEN
 from cubinspec_generated.codes import (
     EF_CUDA_V2_CAPSULE,
     EF_CUDA_V2_SASS_ONLY,
-    EIATTR_PARAM_CBANK,
     ET_EWP,
     ET_EXEC,
     ET_REL,
@@ -34,7 +33,6 @@ from cubinspec_generated.codes import (
     SHT_SYMTAB,
     SIZEOF_SYMBOL_64,
 )
-from cubinspec_generated.records import FUNCTION_VALUE, PARAM_CBANK
 from cubinspec_writer.builder import attributes
 from cubinspec_writer.builder.assembly import Assembly
 from cubinspec_writer.builder.data import add_module
@@ -42,7 +40,13 @@ from cubinspec_writer.builder.frames import default_frame
 from cubinspec_writer.builder.functions import add_function
 from cubinspec_writer.builder.mercury import Mercury
 from cubinspec_writer.builder.parts import ADDRESS_TAKEN, BINDINGS, INDIRECT_CALLS
-from cubinspec_writer.builder.records import module_rows, records_without_functions
+from cubinspec_writer.builder.records import (
+    module_records,
+    module_rows,
+    no_index,
+    numbered,
+    records_without_functions,
+)
 from cubinspec_writer.builder.refusals import check_parts
 from cubinspec_writer.builder.tables import (
     add_call_graph,
@@ -58,7 +62,7 @@ from cubinspec_writer.emitter.model import Description, Dropped, Header, Section
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cubinspec_writer.builder.parts import CubinParts, Function
+    from cubinspec_writer.builder.parts import CubinParts
     from cubinspec_writer.emitter.bodies import AttributeRecord
 
 _OWNER = OWNER.rstrip(b"\0").decode()
@@ -194,12 +198,8 @@ def _module_records(assembly: Assembly, *, with_numbers: bool) -> list[Attribute
     """``.nv.info``; without symbol numbers as long as they are not known."""
     if not assembly.parts.functions:
         return records_without_functions(assembly.target)
-    return [
-        attributes.sized(
-            code, FUNCTION_VALUE.pack(assembly.index(function) if with_numbers else 0, value)
-        )
-        for code, function, value in module_rows(assembly.parts)
-    ]
+    index = assembly.index if with_numbers else no_index
+    return module_records(module_rows(assembly.parts), index)
 
 
 def _resolve(assembly: Assembly, description: Description) -> None:
@@ -212,12 +212,12 @@ def _resolve(assembly: Assembly, description: Description) -> None:
     )
     for section, rows in assembly.relocated:
         is_rela = section.sh_type == SHT_RELA
-        numbered = assembly.relocation_rows(rows, rela=is_rela)
-        section.body = bodies.Relocations.from_rows(numbered, is_rela)
+        with_numbers = assembly.relocation_rows(rows, rela=is_rela)
+        section.body = bodies.Relocations.from_rows(with_numbers, is_rela)
     for function, section in assembly.infos:
         body = section.body
         assert isinstance(body, bodies.InfoRecords)
-        body.records = [_with_bank(assembly, function, record) for record in body.records]
+        body.records = [numbered(assembly, function, record) for record in body.records]
     _section(assembly, ".nv.callgraph").body = bodies.Pairs(graph_rows(assembly))
     prototypes = assembly.by_name.get(".nv.prototype")
     if isinstance(prototypes, Section):
@@ -228,14 +228,3 @@ def _section(assembly: Assembly, name: str) -> Section:
     section = assembly.by_name[name]
     assert isinstance(section, Section)
     return section
-
-
-def _with_bank(assembly: Assembly, function: Function, record: AttributeRecord) -> AttributeRecord:
-    """A record with the number of the parameter bank, if it is the one that names it."""
-    form, code, value, payload = record
-    is_given = code in map(attributes.record_code, function.attributes)
-    if code != EIATTR_PARAM_CBANK or is_given:
-        return record
-    _, start, size = PARAM_CBANK.unpack(payload)
-    number = assembly.numbers[id(assembly.parameter_banks[function.name])]
-    return form, code, value, PARAM_CBANK.pack(number, start, size)

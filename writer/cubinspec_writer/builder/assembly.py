@@ -7,6 +7,8 @@ are known and the bodies that hold them are encoded again.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from cubinspec.errors import BadStructureError
 from cubinspec.format.packing import symbol_info
 from cubinspec.format.sections import mercury_name
@@ -37,6 +39,21 @@ if TYPE_CHECKING:
 RESERVED_CAP = ".nv.reservedSmem.cap"
 
 
+@dataclass(slots=True)
+class ImageBank:
+    """The bank of a kernel with indices of images.
+
+    Attributes:
+        start: where the indices begin.
+        relocations: those of the indices.
+    """
+
+    function: Function
+    section: Section
+    start: int
+    relocations: list[Relocation]
+
+
 class Assembly:
     """What has been made so far.
 
@@ -53,6 +70,7 @@ class Assembly:
         relocated: relocation sections with their contents.
         places: name of a variable -> its section and its offset there.
         data_sections: sections of data with their relocations.
+        image_banks: kernels with images, in the order in which they were made.
         parameter_banks: name of a kernel -> its constant bank 0.
         resolved: ids of data sections whose relocations were all applied.
         named_ids: names of functions' numbers that were made.
@@ -81,6 +99,7 @@ class Assembly:
         self.relocated: list[tuple[Section, list[Relocation]]] = []
         self.places: dict[str, tuple[Section, int]] = {}
         self.data_sections: list[tuple[Section, list[Relocation]]] = []
+        self.image_banks: list[ImageBank] = []
         self.parameter_banks: dict[str, Section] = {}
         self.resolved: set[int] = set()
         self.named_ids: set[str] = set()
@@ -130,9 +149,9 @@ class Assembly:
         """Leave the name of a symbol that ptxas makes and does not write."""
         self.history.append(Dropped(name))
 
-    def drop_section(self, name: str) -> None:
+    def drop_section(self, name: str, made_as: str | None = None) -> None:
         """Leave the name of a section that ptxas makes and does not write."""
-        self.history.append(Dropped(name, in_shstrtab=True))
+        self.history.append(Dropped(name, in_shstrtab=True, made_as=made_as))
 
     def type_of(self, linked: int, executable: int) -> int:
         """The type of a section: for files that may still be linked, or for executables."""
@@ -145,7 +164,7 @@ class Assembly:
         """
         name = prefix + of.name
         if self.finalizer and prefix == ".rel":
-            self.drop_section(mercury_name(name) or name)
+            self.drop_section(prefix + of.made_as if of.made_as else mercury_name(name) or name)
             return
         if not self.finalizer:
             rows = [row for row in rows if (row.addend is None) == (prefix == ".rel")]
@@ -159,6 +178,7 @@ class Assembly:
             8,
             SIZEOF_RELA_64 if is_rela else SIZEOF_REL_64,
         )
+        section.made_as = prefix + of.made_as if of.made_as else None
         self.relocated.append((section, rows))
 
     # -- symbols ---------------------------------------------------------------------------------

@@ -2,7 +2,8 @@
 
 Two orders were found in the output of ptxas 8 to 13.2: one for sm_20 to sm_89, one for sm_90 and
 later. No pair of attributes in any attribute section of the samples contradicts them. The Mercury
-copy of a section has the second order. nvlink copies most records in reverse.
+copy of a section has the second order. nvlink copies most records in reverse. Two names with ``=``
+have one place: their records stand as they were made.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 _CLASSIC = """
 LANGUAGE SW_WAR CUDA_API_VERSION SW2393858_WAR SW1850030_WAR SW2861232_WAR PARAM_CBANK
 CBANK_PARAM_SIZE KPARAM_INFO EXPLICIT_CACHING WMMA_USED KPARAM_INFO_V2 MAXREG_COUNT EXTERNS
-BINDLESS_SURFACE_BANK BINDLESS_TEXTURE_BANK S2RCTAID_INSTR_OFFSETS LD_CACHEMOD_INSTR_OFFSETS
+BINDLESS_TEXTURE_BANK=BINDLESS_SURFACE_BANK S2RCTAID_INSTR_OFFSETS LD_CACHEMOD_INSTR_OFFSETS
 TOOLS_PATCH_FUNC NUM_BARRIERS ANNOTATIONS SANITIZE MERCURY_ISA_VERSION INT_WARP_WIDE_INSTR_OFFSETS
 ATOM_SYS_INSTR_OFFSETS COOP_GROUP_MASK_REGIDS COOP_GROUP_INSTR_OFFSETS ATOM16_EMUL_INSTR_REG_MAP
 INSTR_REG_MAP MBARRIER_INSTR_OFFSETS NUM_MBARRIERS SYSCALL_OFFSETS EXIT_INSTR_OFFSETS CTAIDZ_USED
@@ -32,12 +33,16 @@ CLUSTER_LAUNCH_CONTROL_USED MAXREG_COUNT EXTERNS NUM_BARRIERS ANNOTATIONS SANITI
 MERCURY_ISA_VERSION ATOM16_EMUL_INSTR_REG_MAP INT_WARP_WIDE_INSTR_OFFSETS COOP_GROUP_MASK_REGIDS
 COOP_GROUP_INSTR_OFFSETS VRC_CTA_INIT_COUNT SYSCALL_OFFSETS MBARRIER_INSTR_OFFSETS NUM_MBARRIERS
 REG_RECONFIG EXIT_INSTR_OFFSETS MAX_THREADS REQNTID INDIRECT_BRANCH_TARGETS CRS_STACK_SIZE
-CBANK_PARAM_SIZE PARAM_CBANK SW_WAR BINDLESS_TEXTURE_BANK BINDLESS_SURFACE_BANK NVSAL_SW_WAR
+CBANK_PARAM_SIZE PARAM_CBANK SW_WAR BINDLESS_TEXTURE_BANK=BINDLESS_SURFACE_BANK NVSAL_SW_WAR
 """
 
 
 def _ranks(names: str) -> dict[int, int]:
-    return {getattr(codes, f"EIATTR_{name}"): rank for rank, name in enumerate(names.split())}
+    return {
+        getattr(codes, f"EIATTR_{name}"): rank
+        for rank, same in enumerate(names.split())
+        for name in same.split("=")
+    }
 
 
 _RANKS = {False: _ranks(_CLASSIC), True: _ranks(_FINALIZER)}
@@ -91,5 +96,11 @@ def sized(code: int, payload: bytes) -> AttributeRecord:
 
 #: Attributes that the Mercury copy of a function's section never has.
 SASS_ONLY = frozenset(
-    (codes.EIATTR_PARAM_CBANK, codes.EIATTR_CBANK_PARAM_SIZE, codes.EIATTR_SW_WAR)
+    (
+        codes.EIATTR_PARAM_CBANK,
+        codes.EIATTR_CBANK_PARAM_SIZE,
+        codes.EIATTR_SW_WAR,
+        codes.EIATTR_BINDLESS_TEXTURE_BANK,
+        codes.EIATTR_BINDLESS_SURFACE_BANK,
+    )
 )

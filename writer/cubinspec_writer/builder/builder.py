@@ -19,11 +19,15 @@ from cubinspec_writer.builder.parts import (
     CALLS,
     INDIRECT_CALLS,
     REFERENCES,
+    SAMPLER,
+    SURFACE,
+    TEXTURE,
     Bank,
     CubinParts,
     Function,
     Parameter,
     Relocation,
+    Sampler,
     Variable,
     space_of,
 )
@@ -74,6 +78,38 @@ class CubinBuilder(CubinParts):
     ) -> Variable:
         """Add a variable in ``global`` or ``constant`` memory."""
         variable = Variable(name, space, data, size, align)
+        self.variables.append(variable)
+        return variable
+
+    def texture(self, name: str) -> Variable:
+        """Add a texture reference."""
+        return self._image(name, TEXTURE)
+
+    def surface(self, name: str) -> Variable:
+        """Add a surface reference."""
+        return self._image(name, SURFACE)
+
+    def sampler(
+        self,
+        name: str,
+        *,
+        address_modes: tuple[int, ...] = (),
+        filter_mode: int | None = None,
+        unnormalized: bool = False,
+    ) -> Variable:
+        """Add a sampler, with which textures are read that have none of their own.
+
+        Args:
+            address_modes: of up to three dimensions, numbers of ``sampler_addr_mode``.
+            filter_mode: a number of ``sampler_filter_mode``.
+            unnormalized: whether it forces coordinates that are not normalised.
+        """
+        self.independent_samplers = True
+        self.samplers.append(Sampler(name, address_modes, filter_mode, unnormalized))
+        return self._image(name, SAMPLER)
+
+    def _image(self, name: str, kind: str) -> Variable:
+        variable = Variable(name, kind)
         self.variables.append(variable)
         return variable
 

@@ -24,6 +24,7 @@ from cubinspec_generated.codes import (
     STT_NOTYPE,
     STT_OBJECT,
 )
+from cubinspec_writer.builder.images import SYMBOL_TYPES
 from cubinspec_writer.builder.parts import BINDINGS, GLOBAL, Relocation, Variable, space_of
 from cubinspec_writer.emitter import bodies
 from cubinspec_writer.emitter.model import Symbol
@@ -102,24 +103,28 @@ def _add_banks(assembly: Assembly) -> None:
 
 
 def _add_variables(assembly: Assembly) -> None:
-    """Make each section with its first variable, and the banks behind the first section."""
+    """Make each section with its first variable, and the banks behind the first variable."""
     grouped: dict[str, list[Variable]] = {}
     for variable in assembly.parts.variables:
-        if not variable.common:
+        if not variable.common and variable.space not in SYMBOL_TYPES:
             grouped.setdefault(_section_of(assembly, variable), []).append(variable)
     made = False
     for variable in assembly.parts.variables:
+        if variable.space in SYMBOL_TYPES:
+            info = symbol_info(BINDINGS[variable.binding], SYMBOL_TYPES[variable.space])
+            assembly.add_symbol(Symbol(variable.name, info), variable.binding)
+            continue
         if variable.common:
             _add_variable_symbol(assembly, variable, SHN_COMMON, variable.align)
             continue
         if variable.name not in assembly.places:
             name = _section_of(assembly, variable)
             _add_variable_section(assembly, name, grouped[name])
-            if not made:
-                _add_banks(assembly)
-            made = True
         section, offset = assembly.places[variable.name]
         _add_variable_symbol(assembly, variable, section, offset)
+        if not made:
+            _add_banks(assembly)
+        made = True
     if not made:
         _add_banks(assembly)
 
@@ -147,7 +152,7 @@ def _section_of(assembly: Assembly, variable: Variable) -> str:
     raise BadStructureError(
         f"no such variable can stand in {variable.space!r}",
         field=variable.name,
-        expected="global, constant; shared in relocatable files",
+        expected="global, constant, texture, sampler, surface; shared in relocatable files",
     )
 
 

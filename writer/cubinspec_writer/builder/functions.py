@@ -21,19 +21,30 @@ from cubinspec_generated.codes import (
     STT_FUNC,
     STV_INTERNAL,
 )
-from cubinspec_writer.builder.assembly import RESERVED_CAP
+from cubinspec_writer.builder.assembly import RESERVED_CAP, ImageBank
 from cubinspec_writer.builder.data import add_module
-from cubinspec_writer.builder.parts import BINDINGS, LOCAL, SPACES
-from cubinspec_writer.builder.records import function_records, placed
+from cubinspec_writer.builder.images import (
+    SYMBOL_TYPES,
+    handle_names,
+    index_relocations,
+    scoped,
+    scoped_rows,
+    table_size,
+    table_start,
+)
+from cubinspec_writer.builder.parts import BINDINGS, LOCAL, SPACES, Parameter, placed
+from cubinspec_writer.builder.records import function_records
 from cubinspec_writer.emitter import bodies
 from cubinspec_writer.emitter.model import Section, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec_writer.builder.assembly import Assembly
-    from cubinspec_writer.builder.parts import Function
+    from cubinspec_writer.builder.parts import Function, SharedVariable
 
 _TEXT_ALIGN = 128
+#: The finalizer makes the bank of a kernel with images under this name.
+IMAGE_INDICES = ".nv.constant.entry_image_header_indices."
 #: Names of the two parts of the bank of parameters.
 _PARAMETERS, _SPECIAL = "_param", "_SREG"
 #: st_other of the symbols that stand for parts of constant banks.
@@ -130,7 +141,16 @@ class _Relocations:
         self.text = text
         self.shared = shared
         #: Variables in shared memory that have no symbol yet.
-        self.unnamed = {variable.name: variable for variable in function.shared_variables}
+        self.unnamed: dict[str, SharedVariable | Parameter] = {
+            variable.name: variable for variable in function.shared_variables
+        }
+        self.unnamed |= {
+            scoped(function.name, parameter.name): parameter
+            for parameter in function.parameters
+            if parameter.image
+        }
+        self.images = {scoped(function.name, one.name) for one in function.parameters if one.image}
+        self.relocations = scoped_rows(function, function.relocations)
         #: ``.rel`` and ``.rela``, in the order in which they were made.
         self.made: list[str] = []
 
@@ -138,10 +158,13 @@ class _Relocations:
         assembly, function = self.assembly, self.function
         if function.reserved_cap:
             assembly.mention(RESERVED_CAP)
-        for relocation in function.relocations:
+        for relocation in self.relocations:
             self._name_variable(relocation.symbol)
             assembly.mention(relocation.symbol)
             self._add_section(".rel" if not relocation.addend else ".rela")
+            if assembly.finalizer and relocation.symbol in self.images:
+                # one is of the place in the bank, which the finalizer takes back
+                self._add_section(".rela")
         if assembly.relocatable:
             self._name_variables()
         if function.resolved and not self.made and assembly.finalizer:
@@ -158,6 +181,11 @@ class _Relocations:
         part = self.unnamed.pop(name, None)
         if part is None:
             return
+        if isinstance(part, Parameter):
+            symbol = Symbol(part.name, SYMBOL_TYPES[part.image], 0, self.text)
+            self.assembly.history.append(symbol)
+            self.assembly.by_name[name] = symbol
+            return
         if self.shared is None:
             raise BadStructureError(f"{name!r} has no shared memory", field=self.function.name)
         space = SPACES["shared"]
@@ -170,30 +198,47 @@ class _Relocations:
     def _add_section(self, prefix: str) -> None:
         if prefix not in self.made:
             self.made.append(prefix)
-            self.assembly.add_relocations(prefix, self.text, self.function.relocations)
+            self.assembly.add_relocations(prefix, self.text, self.relocations)
 
 
 def _add_parameters(assembly: Assembly, function: Function) -> None:
     base = assembly.target.architecture.param_base
     _, size = placed(function)
+    start = table_start(assembly, function) if function.images else base + size
     section = Section(
         f".nv.constant0.{function.name}",
         assembly.type_of(SHT_CUDA_CONSTANT_B0, SHT_PROGBITS),
-        bodies.Blob(bytes(base + size)),
+        bodies.Blob(bytes(start + table_size(function))),
         SHF_ALLOC | SHF_INFO_LINK,
         sh_addralign=4,
     )
     assembly.parameter_banks[function.name] = section
+    if function.images:
+        rows = index_relocations(assembly, function, start, assembly.target.family)
+        assembly.image_banks.append(ImageBank(function, section, start, rows))
     if assembly.finalizer:
-        assembly.deferred.append(section)
+        if function.images:
+            section.made_as = IMAGE_INDICES + function.name
+            assembly.history.append(section)
+            assembly.drop_section(f".rela{section.name}", ".rela" + section.made_as)
+            _name_handles(assembly, function)
+        else:
+            assembly.deferred.append(section)
         return
     assembly.history.append(section)
     if not assembly.relocatable:
         assembly.drop_section(f".rel.nv.constant0.{function.name}")
         if assembly.parts.extensible:
             assembly.drop_name(_PARAMETERS if function.parameters else _SPECIAL)
+            _name_handles(assembly, function)
         return
     part = Symbol(_PARAMETERS, STT_CUDA_OBJECT, _BANK_PART, section, base, size)
     if not function.parameters:
         part = Symbol(_SPECIAL, STT_CUDA_OBJECT, _BANK_PART, section, 0, base)
     assembly.history.append(part)
+
+
+def _name_handles(assembly: Assembly, function: Function) -> None:
+    if assembly.parts.extensible:
+        for name in handle_names(function):
+            assembly.drop_name(name)

@@ -18,6 +18,7 @@ from cubinspec_generated.codes import (
     SHF_INFO_LINK,
     SHT_CUDA_CAPMERC,
     SHT_CUDA_GLOBAL_INIT,
+    SHT_CUDA_MERC_CONSTANT_IMAGE_INDICES,
     SHT_CUDA_MERC_CONSTANT_OPTIMIZER,
     SHT_CUDA_MERC_CONSTANT_PIC,
     SHT_CUDA_MERC_CONSTANT_USER,
@@ -34,16 +35,20 @@ from cubinspec_generated.codes import (
     STT_OBJECT,
     STT_SECTION,
 )
-from cubinspec_generated.records import FUNCTION_VALUE
 from cubinspec_generated.tables import relocations as relocation_table
 from cubinspec_writer.builder import attributes
 from cubinspec_writer.builder.assembly import RELOCATION_TYPES
 from cubinspec_writer.builder.attributes import record_code
 from cubinspec_writer.builder.frames import default_frame
+from cubinspec_writer.builder.functions import IMAGE_INDICES
+from cubinspec_writer.builder.images import index_relocations, scoped_rows, table_size
 from cubinspec_writer.builder.parts import SPACES
 from cubinspec_writer.builder.records import (
     function_records,
+    module_records,
     module_rows,
+    no_index,
+    numbered,
     records_without_functions,
 )
 from cubinspec_writer.emitter import bodies
@@ -56,6 +61,9 @@ if TYPE_CHECKING:
     from cubinspec_writer.builder.parts import Function, Relocation
     from cubinspec_writer.emitter.bodies import AttributeRecord
     from cubinspec_writer.emitter.model import Body, Description
+
+    #: Name of a section, and its relocations.
+    _Rows = tuple[str, list[Relocation]]
 
 #: Types of data sections; any other section of data has no Mercury twin.
 _DATA_TYPES = {
@@ -121,7 +129,8 @@ class Mercury:
             )
         for function in functions:
             assert function.capsule is not None
-            self._relocations(f".text.{function.name}", function.capsule.relocations)
+            rows = scoped_rows(function, function.capsule.relocations)
+            self._relocations(f".text.{function.name}", rows)
         given = {
             f".nv.constant2.{function.name}": function.capsule.constants_relocations
             for function in functions
@@ -132,13 +141,30 @@ class Mercury:
             if twins is None:
                 twins = [replace(row, kind=_mercury_type(row.kind)) for row in rows]
             self._relocations(mercury_name(section.name) or section.name, twins)
+        first, others = self._image_banks()
+        for bank, rows in first:
+            self._relocations(bank, rows)
         self._relocations(".debug_frame", frame.relocations)
+        for bank, rows in others:
+            self._relocations(bank, rows)
         self._data()
         table = bodies.MercurySymbols([])
         self.symtab = self._section(
             ".nv.merc.symtab", SHT_CUDA_MERC_SYMTAB, table, align=8, entry_size=SIZEOF_SYMBOL_64
         )
         return list(self.made.values())
+
+    def _image_banks(self) -> tuple[list[_Rows], list[_Rows]]:
+        """Relocations of the indices of images: of the first function, and of the others."""
+        functions = self.assembly.parts.functions
+        half = self.assembly.target.family.mercury_half
+        assert half is not None
+        found: tuple[list[_Rows], list[_Rows]] = ([], [])
+        for bank in self.assembly.image_banks:
+            rows = index_relocations(self.assembly, bank.function, 0, half)
+            is_other = bank.function is not functions[0]
+            found[is_other].append((IMAGE_INDICES + bank.function.name, rows))
+        return found
 
     def _relocations(self, of: str, rows: list[Relocation]) -> None:
         if not rows:
@@ -152,22 +178,38 @@ class Mercury:
     def _data(self) -> None:
         # constants first, as in the index order of the SASS half
         sections = [section for section, _ in self.assembly.data_sections]
-        for section in sorted(sections, key=lambda section: section.name == ".nv.global.init"):
-            name = mercury_name(section.name) or section.name
-            kind = _DATA_TYPES.get(name)
-            data = None
-            if name.startswith(_OPTIMIZER):
-                kind = SHT_CUDA_MERC_CONSTANT_OPTIMIZER
-                capsule = self.assembly.functions[name.removeprefix(_OPTIMIZER)].capsule
-                data = None if capsule is None else capsule.constants
-            if kind is None or not isinstance(section.body, bodies.Blob):
-                continue
-            body = bodies.Blob(section.body.data if data is None else data)
-            self._section(".nv.merc" + name, kind, body, section.sh_flags, section.sh_addralign)
+        for section in sections:
+            if section.name != ".nv.global.init":
+                self._twin_of(section)
+        for bank in self.assembly.image_banks:
+            self._section(
+                f".nv.merc{IMAGE_INDICES}{bank.function.name}",
+                SHT_CUDA_MERC_CONSTANT_IMAGE_INDICES,
+                bodies.Blob(bytes(table_size(bank.function))),
+                bank.section.sh_flags,
+                bank.section.sh_addralign,
+            )
+        for section in sections:
+            if section.name == ".nv.global.init":
+                self._twin_of(section)
         reserved = self.assembly.by_name.get(".nv.shared.reserved.0")
         if isinstance(reserved, Section):
             name = ".nv.merc.nv.shared.reserved.0"
             self._section(name, SHT_CUDA_RESERVED_SHARED, bodies.Blob(b""), reserved.sh_flags)
+
+    def _twin_of(self, section: Section) -> None:
+        """Make the Mercury form of a section of data, if it has one."""
+        name = mercury_name(section.name) or section.name
+        kind = _DATA_TYPES.get(name)
+        data = None
+        if name.startswith(_OPTIMIZER):
+            kind = SHT_CUDA_MERC_CONSTANT_OPTIMIZER
+            capsule = self.assembly.functions[name.removeprefix(_OPTIMIZER)].capsule
+            data = None if capsule is None else capsule.constants
+        if kind is None or not isinstance(section.body, bodies.Blob):
+            return
+        body = bodies.Blob(section.body.data if data is None else data)
+        self._section(".nv.merc" + name, kind, body, section.sh_flags, section.sh_addralign)
 
     def _records(self, function: Function) -> list[AttributeRecord]:
         assert function.capsule is not None
@@ -186,13 +228,8 @@ class Mercury:
         """``.nv.merc.nv.info``; without symbol numbers as long as they are not known."""
         if not self.assembly.functions:
             return records_without_functions(self.assembly.target)
-        index = self.assembly.index
-        return [
-            attributes.sized(
-                code, FUNCTION_VALUE.pack(index(function) if with_numbers else 0, value)
-            )
-            for code, function, value in self._module_rows()
-        ]
+        index = self.assembly.index if with_numbers else no_index
+        return module_records(self._module_rows(), index)
 
     def _module_rows(self) -> list[tuple[int, str, int]]:
         parts = self.assembly.parts
@@ -220,19 +257,23 @@ class Mercury:
         self.made[".nv.merc.nv.info"].body = bodies.InfoRecords(
             self._module_records(with_numbers=True)
         )
+        for function in assembly.parts.functions:
+            records = self.made[f".nv.merc.nv.info.{function.name}"].body
+            assert isinstance(records, bodies.InfoRecords)
+            records.records = [numbered(assembly, function, record) for record in records.records]
         for section, rows in self.relocated:
             section.body = bodies.Relocations.from_rows(
                 assembly.relocation_rows(rows, rela=True), True
             )
 
     def _twin(self, section: Section) -> Section:
-        name = mercury_name(section.name) or section.name
+        name = section.made_as or mercury_name(section.name) or section.name
         if name.startswith(TEXT):
             return self.made[CAPMERC_TEXT + name.removeprefix(TEXT)]
         return self.made.get(MERCURY_PREFIX + name, section)
 
     def _section_symbol(self, section: Section) -> bodies.MercurySymbol:
-        name = mercury_name(section.name) or section.name
+        name = section.made_as or mercury_name(section.name) or section.name
         return bodies.MercurySymbol(name, STT_SECTION, 0, self._twin(section), 0, 0)
 
     def _symbol(self, symbol: Symbol) -> bodies.MercurySymbol:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cubinspec.errors import BadStructureError
+from cubinspec.format.packing import align_up
 from cubinspec.format.targets import WRITTEN
 from cubinspec_generated.codes import (
     STB_GLOBAL,
@@ -32,6 +33,8 @@ SPACES = {
     "shared": STO_CUDA_SHARED << STO_CUDA_SPACE_SHIFT,
     "constant": STO_CUDA_CONSTANT << STO_CUDA_SPACE_SHIFT,
 }
+#: Images, which are in no memory of the module.
+TEXTURE, SAMPLER, SURFACE = "texture", "sampler", "surface"
 #: The lists of a call graph.
 CALLS, ADDRESS_TAKEN, INDIRECT_CALLS, REFERENCES = range(4)
 #: ``EIATTR_MAXREG_COUNT`` of a kernel that was compiled without a limit.
@@ -51,6 +54,8 @@ class Parameter:
         align: power of two; by default the size rounded down to one, at most 8.
         offset: in the parameter block; by default behind the previous one, aligned.
         log_alignment, space, cbank, is_smem: further fields of ``EIATTR_KPARAM_INFO``.
+        image: ``texture``, ``sampler`` or ``surface`` where it refers to one (size 0).
+        name: of such a parameter.
     """
 
     size: int
@@ -60,6 +65,38 @@ class Parameter:
     space: int = 0
     cbank: int = NO_BANK
     is_smem: bool = False
+    image: str = ""
+    name: str = ""
+
+
+@dataclass(slots=True)
+class ImageSlot:
+    """An index of an image behind the parameters of a kernel; the driver fills it in.
+
+    Attributes:
+        image: name of a texture, sampler or surface, or of a parameter that refers to one.
+        offset: from the first index on; by default the next word. Before sm_90 a texture and the
+            sampler that it is read with have the same place.
+    """
+
+    image: str
+    offset: int | None = None
+
+
+@dataclass(slots=True)
+class Sampler:
+    """The state that the declaration of a sampler gives (``texmode_independent``).
+
+    Attributes:
+        address_modes: of up to three dimensions, numbers of ``sampler_addr_mode``.
+        filter_mode: a number of ``sampler_filter_mode``; ``None``: not given.
+        unnormalized: whether it forces coordinates that are not normalised.
+    """
+
+    name: str
+    address_modes: tuple[int, ...] = ()
+    filter_mode: int | None = None
+    unnormalized: bool = False
 
 
 @dataclass(slots=True)
@@ -151,6 +188,8 @@ class Function:
         max_registers: ``EIATTR_MAXREG_COUNT``, 255 without a limit.
         shared: static shared memory; ``None``: no section is made.
         shared_variables: names for parts of it.
+        images: what a kernel reads and writes as images; not of relocatable files, whose code has
+            relocations for them.
         binding: ``global``, ``weak`` or ``local``.
         signature: of a device function that others may call, such as ``#ii``.
         attributes: further records of ``.nv.info.<f>``; they replace computed ones by code.
@@ -180,6 +219,7 @@ class Function:
     shared: int | None = None
     shared_align: int = 16
     shared_variables: list[SharedVariable] = field(default_factory=list)
+    images: list[ImageSlot] = field(default_factory=list)
     binding: str = GLOBAL
     signature: str | None = None
     attributes: list[AttributeRecord] = field(default_factory=list)
@@ -204,7 +244,8 @@ class Variable:
     """A variable of the module.
 
     Attributes:
-        space: ``global``, ``constant``, or in relocatable files ``shared``.
+        space: ``global``, ``constant``, or in relocatable files ``shared``; for images ``texture``,
+            ``sampler`` or ``surface``.
         data: initial contents; ``None``: zeros (global memory only).
         size: without ``data``: its size.
         align: alignment.
@@ -275,6 +316,8 @@ class CubinParts:
         frame, mercury_frame: ``.debug_frame`` of both halves; by default simple ones are made.
         undefined: symbols of other files: name, ``st_info``, ``st_other``, size.
         signatures: undefined function -> its signature.
+        samplers: states of samplers in the order of their declarations.
+        independent_samplers: whether textures and samplers are apart (``texmode_independent``).
         banks: constant banks that are not made of variables.
         edges: rows of the call graph: which list, function, function or signature.
     """
@@ -292,6 +335,8 @@ class CubinParts:
     variables: list[Variable] = field(default_factory=list)
     undefined: list[tuple[str, int, int, int]] = field(default_factory=list)
     signatures: dict[str, str] = field(default_factory=dict)
+    samplers: list[Sampler] = field(default_factory=list)
+    independent_samplers: bool = False
     banks: list[Bank] = field(default_factory=list)
     edges: list[tuple[int, str, str]] = field(default_factory=list)
 
@@ -306,3 +351,20 @@ def space_of(space: str) -> int:
     if number is None:
         raise BadStructureError(f"no such memory {space!r}", expected=", ".join(SPACES))
     return number
+
+
+def placed(function: Function) -> tuple[list[int], int]:
+    """Offset of every parameter, and the size of them all."""
+    offsets = []
+    end = 0
+    for parameter in function.parameters:
+        if parameter.image:
+            offsets.append(end)
+            continue
+        align = parameter.align
+        if align is None:
+            align = min(1 << max(parameter.size.bit_length() - 1, 0), 8)
+        at = align_up(end, align) if parameter.offset is None else parameter.offset
+        offsets.append(at)
+        end = max(end, at + parameter.size)
+    return offsets, end

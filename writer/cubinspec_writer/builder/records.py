@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from struct import pack
 
-from cubinspec.format.packing import align_up
 from cubinspec_generated.codes import (
     EIATTR_CBANK_PARAM_SIZE,
     EIATTR_CUDA_API_VERSION,
@@ -21,21 +20,27 @@ from cubinspec_generated.codes import (
     EIATTR_REGCOUNT,
     EIATTR_REQNTID,
     EIATTR_SPARSE_MMA_MASK,
+    EIATTR_TEXMODE_INDEPENDENT,
     EIATTR_VRC_CTA_INIT_COUNT,
     KPARAM_INFO_CBANK_SHIFT,
     KPARAM_INFO_IS_SMEM,
     KPARAM_INFO_LOG_ALIGNMENT_SHIFT,
     KPARAM_INFO_SIZE_SHIFT,
     KPARAM_INFO_SPACE_SHIFT,
+    KPARAM_NO_OFFSET,
 )
-from cubinspec_generated.records import DIM3, KPARAM_INFO, PARAM_CBANK, SINGLE_WORD
+from cubinspec_generated.records import DIM3, FUNCTION_VALUE, KPARAM_INFO, PARAM_CBANK, SINGLE_WORD
 from cubinspec_writer.builder import attributes, facts
 from cubinspec_writer.builder.attributes import record_code
-from cubinspec_writer.builder.parts import UNKNOWN_STACK
+from cubinspec_writer.builder.images import PARAMETER_SPACES, sampler_rows, scoped
+from cubinspec_writer.builder.parts import UNKNOWN_STACK, placed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from cubinspec.format.targets import Target
+    from cubinspec_writer.builder.assembly import Assembly
     from cubinspec_writer.builder.parts import CubinParts, Function
     from cubinspec_writer.emitter.bodies import AttributeRecord
 
@@ -86,10 +91,12 @@ def _parameter_records(goal: Target, function: Function) -> list[AttributeRecord
             parameter.size << KPARAM_INFO_SIZE_SHIFT
             | (KPARAM_INFO_IS_SMEM if parameter.is_smem else 0)
             | parameter.cbank << KPARAM_INFO_CBANK_SHIFT
-            | parameter.space << KPARAM_INFO_SPACE_SHIFT
+            | (PARAMETER_SPACES[parameter.image] if parameter.image else parameter.space)
+            << KPARAM_INFO_SPACE_SHIFT
             | parameter.log_alignment << KPARAM_INFO_LOG_ALIGNMENT_SHIFT
         )
-        payload = KPARAM_INFO.pack(0, ordinal, offsets[ordinal], bits)
+        offset = KPARAM_NO_OFFSET if parameter.image else offsets[ordinal]
+        payload = KPARAM_INFO.pack(0, ordinal, offset, bits)
         records.append(attributes.sized(EIATTR_KPARAM_INFO, payload))
     return records
 
@@ -105,15 +112,58 @@ def module_rows(parts: CubinParts) -> list[tuple[int, str, int]]:
     functions = parts.functions
     for function in reversed(functions):
         rows.append((EIATTR_REGCOUNT, function.name, function.registers))
+        if function is functions[0]:
+            # the module's own rows, made behind the stack of its first function
+            rows += reversed(sampler_rows(parts.samplers))
         for part in sorted(function.inner, key=lambda part: -part.value):
             if part.frame is not None:
                 rows += _stack_rows(parts, function, part.name, 0)
                 rows.append((EIATTR_FRAME_SIZE, part.name, part.frame))
         rows += _stack_rows(parts, function, function.name, function.stack_limit)
         rows.append((EIATTR_FRAME_SIZE, function.name, function.frame))
+    if parts.independent_samplers:
+        rows.append((EIATTR_TEXMODE_INDEPENDENT, "", 0))
     if not parts.relocatable and not parts.extensible:
         rows += [(EIATTR_MIN_STACK_SIZE, f.name, f.stack) for f in functions if f.kernel]
     return rows
+
+
+def no_index(name: str) -> int:
+    """Stands for the number of a symbol as long as none is known."""
+    return 0
+
+
+def module_records(
+    rows: list[tuple[int, str, int]], index: Callable[[str], int]
+) -> list[AttributeRecord]:
+    """``.nv.info`` of rows with names.
+
+    Args:
+        index: number of a symbol.
+    """
+    return [
+        attributes.sized(code, FUNCTION_VALUE.pack(index(name), value))
+        if name
+        else attributes.flag(code)
+        for code, name, value in rows
+    ]
+
+
+def numbered(assembly: Assembly, function: Function, record: AttributeRecord) -> AttributeRecord:
+    """A record with the symbol numbers that it needs, if the caller did not give it as it is."""
+    form, code, value, payload = record
+    if code in map(record_code, function.attributes):
+        return record
+    if code == EIATTR_PARAM_CBANK:
+        _, start, size = PARAM_CBANK.unpack(payload)
+        number = assembly.numbers[id(assembly.parameter_banks[function.name])]
+        return form, code, value, PARAM_CBANK.pack(number, start, size)
+    if code == EIATTR_KPARAM_INFO:
+        _, ordinal, offset, bits = KPARAM_INFO.unpack(payload)
+        parameter = function.parameters[ordinal]
+        number = assembly.index(scoped(function.name, parameter.name)) if parameter.image else 0
+        return form, code, value, KPARAM_INFO.pack(number, ordinal, offset, bits)
+    return record
 
 
 def _stack_rows(
@@ -126,17 +176,3 @@ def _stack_rows(
     if parts.extensible and function.stack == UNKNOWN_STACK:
         rows.append((EIATTR_MIN_STACK_SIZE, name, UNKNOWN_STACK))
     return rows
-
-
-def placed(function: Function) -> tuple[list[int], int]:
-    """Offset of every parameter, and the size of them all."""
-    offsets = []
-    end = 0
-    for parameter in function.parameters:
-        align = parameter.align
-        if align is None:
-            align = min(1 << max(parameter.size.bit_length() - 1, 0), 8)
-        at = align_up(end, align) if parameter.offset is None else parameter.offset
-        offsets.append(at)
-        end = max(end, at + parameter.size)
-    return offsets, end

@@ -7,16 +7,24 @@ from __future__ import annotations
 
 from cubinspec.errors import BadStructureError
 from cubinspec.format import targets
-from cubinspec_writer.builder.parts import NO_LIMIT
-from cubinspec_writer.builder.records import placed
+from cubinspec_writer.builder.images import (
+    DIMENSIONS,
+    INDEX_SIZE,
+    SYMBOL_TYPES,
+    kinds,
+    offsets,
+)
+from cubinspec_writer.builder.parts import NO_LIMIT, SAMPLER, placed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec.format.targets import Target
-    from cubinspec_writer.builder.parts import CubinParts, Function, Variable
+    from cubinspec_writer.builder.parts import CubinParts, Function, Parameter, Variable
 
 #: Shapes of blocks are in x, y, z.
 _DIMENSIONS = 3
+#: Modes of samplers are bytes.
+_BYTE = 0xFF
 
 
 def check_parts(parts: CubinParts, goal: Target) -> None:
@@ -30,8 +38,10 @@ def check_parts(parts: CubinParts, goal: Target) -> None:
         _check_resources(function, goal, relocatable=parts.relocatable)
         _check_threads(function)
         _check_parameters(function)
+        _check_images(parts, function)
     for variable in parts.variables:
         _check_variable(variable)
+    _check_samplers(parts)
 
 
 def _refuse(name: str, what: str, expected: str) -> BadStructureError:
@@ -123,8 +133,11 @@ def _check_parameters(function: Function) -> None:
     if function.parameters and not function.kernel:
         raise _refuse(function.name, "parameters of a device function", "none")
     end = 0
-    offsets, _ = placed(function)
-    for number, (parameter, offset) in enumerate(zip(function.parameters, offsets, strict=True)):
+    places, _ = placed(function)
+    for number, (parameter, offset) in enumerate(zip(function.parameters, places, strict=True)):
+        if parameter.image:
+            _check_image_parameter(function, number, parameter)
+            continue
         if parameter.size < 1:
             raise _refuse(
                 function.name, f"parameter {number} of {parameter.size} bytes", "1 or more"
@@ -140,9 +153,61 @@ def _check_parameters(function: Function) -> None:
         end = offset + parameter.size
 
 
+def _check_image_parameter(function: Function, number: int, parameter: Parameter) -> None:
+    if parameter.image not in SYMBOL_TYPES:
+        raise _refuse(
+            function.name,
+            f"parameter {number} is an image {parameter.image!r}",
+            ", ".join(SYMBOL_TYPES),
+        )
+    if not parameter.name or "\0" in parameter.name:
+        raise _refuse(function.name, f"parameter {number} is named {parameter.name!r}", "a name")
+    if parameter.size:
+        raise _refuse(function.name, f"parameter {number} has {parameter.size} bytes", "0")
+
+
+def _check_images(parts: CubinParts, function: Function) -> None:
+    if not function.images:
+        return
+    if parts.relocatable or not function.kernel:
+        raise _refuse(
+            function.name,
+            "indices of images",
+            "kernels of files that are not relocatable; other code has relocations",
+        )
+    known = kinds(parts, function)
+    for slot, at in zip(function.images, offsets(function), strict=True):
+        if slot.image not in known:
+            raise _refuse(
+                function.name, f"no image is named {slot.image!r}", ", ".join(known) or "an image"
+            )
+        if at < 0 or at % INDEX_SIZE:
+            raise _refuse(
+                function.name, f"index of {slot.image!r} at {at}", f"multiples of {INDEX_SIZE}"
+            )
+
+
+def _check_samplers(parts: CubinParts) -> None:
+    known = [one.name for one in parts.variables if one.space == SAMPLER]
+    for sampler in parts.samplers:
+        if sampler.name not in known:
+            raise _refuse(sampler.name, "the state of no sampler", ", ".join(known) or "a sampler")
+        if len(sampler.address_modes) > DIMENSIONS:
+            raise _refuse(
+                sampler.name,
+                f"{len(sampler.address_modes)} address modes",
+                f"{DIMENSIONS} at most",
+            )
+        for number in (*sampler.address_modes, sampler.filter_mode or 0):
+            if not 0 <= number <= _BYTE:
+                raise _refuse(sampler.name, f"mode {number}", f"0 to {_BYTE}")
+
+
 def _check_variable(variable: Variable) -> None:
     _check_alignment(variable.name, "align", variable.align)
     size = variable.size if variable.data is None else len(variable.data)
+    if variable.space in SYMBOL_TYPES and (size or variable.common or variable.offset is not None):
+        raise _refuse(variable.name, f"a {variable.space} with a place", "a name alone")
     if size < 0 or (variable.offset is not None and variable.offset < 0):
         raise _refuse(variable.name, f"size {size}, offset {variable.offset}", "0 or more")
     for relocation in variable.relocations:

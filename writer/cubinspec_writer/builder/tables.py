@@ -22,7 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cubinspec_writer.builder.assembly import Assembly
+    from cubinspec_writer.builder.assembly import Assembly, ImageBank
     from cubinspec_writer.builder.parts import Frame, Relocation
     from cubinspec_writer.emitter.model import Section
 
@@ -43,8 +43,21 @@ def add_frames(assembly: Assembly, frame: Frame) -> None:
             _name_resolved(assembly, data)
         elif _has_applied_addends(assembly, data, relocations):
             assembly.drop_section(".rela" + data.name)
-        _add_both(assembly, data, relocations, keep_empty=False)
-    _add_both(assembly, section, frame.relocations, keep_empty=not assembly.relocatable)
+        _add_both(assembly, data, relocations)
+    mixed = any(bank.function is assembly.parts.functions[0] for bank in assembly.image_banks)
+    first, others = assembly.image_banks[:mixed], assembly.image_banks[mixed:]
+    _add_indices(assembly, first)
+    _add_both(assembly, section, frame.relocations)
+    _add_indices(assembly, others)
+    if frame.relocations and not assembly.relocatable and not assembly.finalizer:
+        assembly.drop_section(".rela" + section.name)
+
+
+def _add_indices(assembly: Assembly, banks: list[ImageBank]) -> None:
+    for bank in banks:
+        if assembly.finalizer:
+            assembly.add_relocations(".rela", bank.section, bank.relocations)
+        assembly.add_relocations(".rel", bank.section, bank.relocations)
 
 
 def data_rank(data: tuple[Section, list[Relocation]]) -> int:
@@ -89,20 +102,14 @@ def _name_ids(assembly: Assembly, functions: Iterator[str]) -> None:
             assembly.drop_name(name)
 
 
-def _add_both(assembly: Assembly, of: Section, rows: list[Relocation], *, keep_empty: bool) -> None:
-    """Make the relocation sections of both kinds.
-
-    Args:
-        keep_empty: leave the name of an empty one.
-    """
+def _add_both(assembly: Assembly, of: Section, rows: list[Relocation]) -> None:
+    """Make the relocation sections of both kinds."""
     if not rows:
         return
     for prefix in (".rel", ".rela"):
         wanted = [row for row in rows if (row.addend is None) == (prefix == ".rel")]
         if wanted or assembly.finalizer:
             assembly.add_relocations(prefix, of, rows)
-        elif keep_empty:
-            assembly.drop_section(prefix + of.name)
 
 
 def add_call_graph(assembly: Assembly) -> None:

@@ -8,9 +8,9 @@ from . import shndx_table
 from . import resolved_rela
 from . import symbol_table_32
 from . import callgraph
-from . import eiattr
 from . import string_pool
 from . import prototype
+from . import eiattr
 from . import rela_table_64
 from . import symbol_table_64
 

@@ -12,6 +12,7 @@ from . import callgraph
 from . import mercury
 from . import rel_action
 from . import uft
+from . import eiattr
 from . import note_nv
 from . import compat
 from . import rel_table_64
@@ -21,7 +22,6 @@ from . import string_table
 from . import capmerc
 from . import symbol_table_32
 from . import rel_table_32
-from . import eiattr
 from . import string_pool
 from . import prototype
 from . import rela_table_64

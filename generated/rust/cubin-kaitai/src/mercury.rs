@@ -16,9 +16,9 @@ use super::shndx_table::ShndxTable;
 use super::resolved_rela::ResolvedRela;
 use super::symbol_table_32::SymbolTable32;
 use super::callgraph::Callgraph;
-use super::eiattr::Eiattr;
 use super::string_pool::StringPool;
 use super::prototype::Prototype;
+use super::eiattr::Eiattr;
 use super::rela_table_64::RelaTable64;
 use super::symbol_table_64::SymbolTable64;
 
