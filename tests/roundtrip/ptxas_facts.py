@@ -150,6 +150,11 @@ def builder_of(data: bytes, arch: str, *, frames: bool = True) -> CubinBuilder:
     """
     facts = _Facts(data, arch)
     builder = CubinBuilder(arch, relocatable=facts.relocatable, extensible=facts.extensible)
+    names = {symbol.name for symbol in facts.symbols}
+    is_usual = {"__UFT", "__UDT"} <= names or not facts.goal.family.finalizer
+    builder.position_independent = facts.relocatable and (
+        ".nv.constant4" in facts.sections or not is_usual
+    )
     notes = facts.sections[".note.nv.tkinfo"].body.notes[0].descriptor
     builder.tool = Tool(notes.tool_name, notes.tool_version, notes.tool_branch, notes.arguments)
     builder.virtual_sm = facts.sections[".note.nv.cuinfo"].body.notes[0].descriptor.virtual_sm
@@ -315,10 +320,13 @@ def _variables(facts: _Facts, builder: CubinBuilder) -> None:
     }
     relocations = {name: facts.relocations(f".rel{name}", f".rela{name}") for name in spaces}
     bank = facts.sections.get(".nv.constant4")
-    if bank is not None:
+    if bank is not None and facts.relocatable:
+        spaces[".nv.constant4"] = "address"
+        relocations[".nv.constant4"] = facts.relocations(".rel.nv.constant4", ".rela.nv.constant4")
+    elif bank is not None:
         rows = facts.relocations(".rel.nv.constant4", ".rela.nv.constant4")
         builder.bank(4, bank.body.data, align=bank.sh_addralign, relocations=rows)
-    for part in _declared(facts, spaces):
+    for part in _in_order(_declared(facts, spaces), relocations):
         if part.st_info & 15 in IMAGE_TYPES:
             builder.variables.append(Variable(part.name, IMAGE_TYPES[part.st_info & 15]))
             continue
@@ -365,6 +373,30 @@ def _samplers(facts: _Facts, builder: CubinBuilder) -> None:
             builder.samplers[-1].unnormalized = True
         elif code == CODE["EIATTR_TEXMODE_INDEPENDENT"]:
             builder.independent_samplers = True
+
+
+def _in_order(declared: list[Symbol], relocations: dict[str, list[Relocation]]) -> list[Symbol]:
+    """With constants of addresses in the order of their relocations, each behind what it names."""
+    rows = relocations.get(".nv.constant4")
+    if rows is None:
+        return declared
+    named = {one.name: one for one in declared}
+    ordered: list[Symbol] = []
+    for row in rows:
+        target = named.get(row.symbol)
+        ordered += [] if target is None else [target]
+        ordered.append(named[f"$ADDRESS${row.symbol}"])
+    before: dict[bool, Symbol] = {}
+    for one in declared:
+        # only global ones stand in their order
+        is_global = one.st_info >> 4 == 1
+        if one not in ordered:
+            at = ordered.index(before[is_global]) + 1 if is_global in before else 0
+            ordered.insert(at, one)
+        before[False] = named.get(f"$ADDRESS${one.name}", one)
+        if is_global:
+            before[True] = before[False]
+    return ordered
 
 
 def _declared(facts: _Facts, spaces: dict[str, str]) -> list[Symbol]:

@@ -143,6 +143,31 @@ def test_an_extensible_program_says_which_memory_its_symbols_are_in() -> None:
     assert "tile" not in [symbol.name for symbol in cubin.symbols]
 
 
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
+def test_position_independent_code_has_its_addresses_in_constants(arch: str) -> None:
+    builder = smallest(arch, relocatable=True)
+    builder.position_independent = True
+    builder.variable("v", "global", b"1234")
+    builder.address("v")
+    builder.address("__UFT_OFFSET", binding="local")
+    builder.functions[0].relocations += [
+        Relocation(0x10, "R_CUDA_CONST_FIELD19_40", "$ADDRESS$v"),
+        Relocation(0x20, "R_CUDA_CONST_FIELD19_40", "$ADDRESS$__UFT_OFFSET"),
+    ]
+    data = builder.to_bytes()
+    cubin = Cubin.parse(data)
+    assert cubin.sections[".nv.constant4"].sh_type == SHT_CUDA_CONSTANT_B0 + 4
+    rows = [row for row in cubin.relocations if row.target and row.target.name == ".nv.constant4"]
+    assert {(row.r_offset, row.symbol.name) for row in rows if row.symbol} == {
+        (0, "v"),
+        (8, "__UFT_OFFSET"),
+    }
+    names = [symbol.name for symbol in cubin.symbols]
+    assert "__UDT" not in names
+    assert names.index("$ADDRESS$__UFT_OFFSET") == names.index("__UFT_OFFSET") + 1
+    assert roundtrip(data).layout == "computed"
+
+
 @pytest.mark.parametrize(("arch", "start"), [("sm_75", 0x16C), ("sm_90", 0x21C), ("sm_100", 0x390)])
 def test_indices_of_images_stand_behind_the_parameters(arch: str, start: int) -> None:
     builder = smallest(arch)
@@ -260,6 +285,7 @@ def test_attributes_given_replace_those_computed() -> None:
         (lambda b: b.sampler("s", address_modes=(0, 0, 0, 0)), "4 address modes"),
         (lambda b: b.sampler("s", filter_mode=256), "mode 256"),
         (lambda b: setattr(b.texture("t"), "size", 4), "a texture with a place"),
+        (lambda b: b.address("k"), r"can stand in 'address' .*if relocatable"),
         (lambda b: setattr(b, "virtual_sm", 1 << 40), "does not fit"),
         (lambda b: setattr(b, "toolkit", 1 << 20), "does not fit"),
     ],

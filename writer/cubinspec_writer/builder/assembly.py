@@ -32,7 +32,7 @@ from cubinspec_writer.emitter.model import Dropped, Section, Symbol
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec.format.targets import Target
-    from cubinspec_writer.builder.parts import CubinParts
+    from cubinspec_writer.builder.parts import CubinParts, Variable
     from cubinspec_writer.emitter.model import Body
 
 #: Symbol for the end of the reserved shared memory.
@@ -72,6 +72,7 @@ class Assembly:
         data_sections: sections of data with their relocations.
         image_banks: kernels with images, in the order in which they were made.
         parameter_banks: name of a kernel -> its constant bank 0.
+        late: name of a variable without a symbol yet -> the variable, its section and offset.
         resolved: ids of data sections whose relocations were all applied.
         named_ids: names of functions' numbers that were made.
         function_ids: id of such a section -> functions that it names by number.
@@ -101,6 +102,7 @@ class Assembly:
         self.data_sections: list[tuple[Section, list[Relocation]]] = []
         self.image_banks: list[ImageBank] = []
         self.parameter_banks: dict[str, Section] = {}
+        self.late: dict[str, tuple[Variable, Section, int]] = {}
         self.resolved: set[int] = set()
         self.named_ids: set[str] = set()
         self.function_ids: dict[int, list[str]] = {}

@@ -15,8 +15,11 @@ from cubinspec.format.packing import symbol_info
 from cubinspec_generated.codes import STB_GLOBAL, STT_CUDA_OBJECT, STT_FUNC
 from cubinspec_writer.builder.assemble import assemble
 from cubinspec_writer.builder.parts import (
+    ADDRESS,
+    ADDRESS_PREFIX,
     ADDRESS_TAKEN,
     CALLS,
+    GLOBAL,
     INDIRECT_CALLS,
     REFERENCES,
     SAMPLER,
@@ -78,6 +81,17 @@ class CubinBuilder(CubinParts):
     ) -> Variable:
         """Add a variable in ``global`` or ``constant`` memory."""
         variable = Variable(name, space, data, size, align)
+        self.variables.append(variable)
+        return variable
+
+    def address(self, symbol: str, *, binding: str = GLOBAL, offset: int | None = None) -> Variable:
+        """Add the constant with the address of a symbol, for position-independent code.
+
+        Its name, which relocations of the code need, is ``$ADDRESS$`` and that of the symbol.
+        """
+        variable = Variable(ADDRESS_PREFIX + symbol, ADDRESS, bytes(8), align=8, offset=offset)
+        variable.binding = binding
+        variable.relocations.append(Relocation(0, "R_CUDA_64", symbol))
         self.variables.append(variable)
         return variable
 

@@ -10,6 +10,7 @@ from cubinspec_generated.codes import (
     SHN_COMMON,
     SHT_CUDA_CONSTANT_B0,
     SHT_CUDA_CONSTANT_B3,
+    SHT_CUDA_CONSTANT_B4,
     SHT_CUDA_GLOBAL,
     SHT_CUDA_GLOBAL_INIT,
     SHT_CUDA_RESERVED_SHARED,
@@ -23,9 +24,10 @@ from cubinspec_generated.codes import (
     STT_CUDA_OBJECT,
     STT_NOTYPE,
     STT_OBJECT,
+    STV_INTERNAL,
 )
 from cubinspec_writer.builder.images import SYMBOL_TYPES
-from cubinspec_writer.builder.parts import BINDINGS, GLOBAL, Relocation, Variable, space_of
+from cubinspec_writer.builder.parts import ADDRESS, BINDINGS, GLOBAL, Relocation, Variable, space_of
 from cubinspec_writer.emitter import bodies
 from cubinspec_writer.emitter.model import Symbol
 
@@ -35,15 +37,18 @@ if TYPE_CHECKING:
     from cubinspec_writer.emitter.model import Section
 
 _MODULE_SHARED = ".nv_debug.shared"
+_ADDRESSES = ".nv.constant4"
 #: Sections of variables: type in files that may be linked, in executables, flags.
 _DATA_SECTIONS = {
     ".nv.global": (SHT_CUDA_GLOBAL, SHT_NOBITS, SHF_WRITE | SHF_ALLOC),
     ".nv.global.init": (SHT_CUDA_GLOBAL_INIT, SHT_PROGBITS, SHF_WRITE | SHF_ALLOC),
     ".nv.constant3": (SHT_CUDA_CONSTANT_B3, SHT_PROGBITS, SHF_ALLOC),
+    _ADDRESSES: (SHT_CUDA_CONSTANT_B4, SHT_PROGBITS, SHF_ALLOC),
     _MODULE_SHARED: (SHT_CUDA_SHARED, SHT_NOBITS, SHF_WRITE | SHF_ALLOC),
 }
 _WITHOUT_BYTES = frozenset((".nv.global", _MODULE_SHARED))
-_UNIFIED_SYMBOLS = (
+#: Weak symbols that relocatable files have for the tables of unified functions and data.
+UNIFIED_SYMBOLS = (
     "__UDT_OFFSET",
     "__UFT_OFFSET",
     "__UFT_CANONICAL",
@@ -71,8 +76,8 @@ def add_module(assembly: Assembly) -> None:
 
 
 def _add_driver_symbols(assembly: Assembly) -> None:
-    if assembly.relocatable:
-        for name in _UNIFIED_SYMBOLS:
+    if assembly.relocatable and not assembly.parts.position_independent:
+        for name in UNIFIED_SYMBOLS:
             assembly.add_helper(name, 0, 8)
     value = assembly.target.family.reserved_start
     assembly.add_helper(_RESERVED_OFFSET, value, 4)
@@ -88,6 +93,12 @@ def _add_driver_symbols(assembly: Assembly) -> None:
         value = value if assembly.final else _RESERVED_ALIAS_MARK
         info = symbol_info(STB_WEAK, STT_NOTYPE)
         assembly.history.append(Symbol(_RESERVED_ALIAS, info, _RESERVED_SPACE, reserved, value, 0))
+
+
+def add_unified(assembly: Assembly, name: str) -> None:
+    """Make a symbol of the unified tables, if it is not there."""
+    if name not in assembly.by_name:
+        assembly.add_helper(name, 0, 8)
 
 
 def _add_banks(assembly: Assembly) -> None:
@@ -115,13 +126,16 @@ def _add_variables(assembly: Assembly) -> None:
             assembly.add_symbol(Symbol(variable.name, info), variable.binding)
             continue
         if variable.common:
-            _add_variable_symbol(assembly, variable, SHN_COMMON, variable.align)
+            add_variable_symbol(assembly, variable, SHN_COMMON, variable.align)
             continue
         if variable.name not in assembly.places:
             name = _section_of(assembly, variable)
             _add_variable_section(assembly, name, grouped[name])
         section, offset = assembly.places[variable.name]
-        _add_variable_symbol(assembly, variable, section, offset)
+        if is_late(variable):
+            assembly.late[variable.name] = (variable, section, offset)
+        else:
+            add_variable_symbol(assembly, variable, section, offset)
         if not made:
             _add_banks(assembly)
         made = True
@@ -129,20 +143,29 @@ def _add_variables(assembly: Assembly) -> None:
         _add_banks(assembly)
 
 
-def _add_variable_symbol(
+def is_late(variable: Variable) -> bool:
+    """Whether its symbol is made where code first needs it: it holds a helper symbol's address."""
+    return variable.space == ADDRESS and variable.relocations[0].symbol in UNIFIED_SYMBOLS
+
+
+def add_variable_symbol(
     assembly: Assembly, variable: Variable, section: Section | int, offset: int
 ) -> None:
+    """Make the symbol of a variable."""
     other = STO_CUDA_MANAGED if variable.managed else 0
     kind = STT_OBJECT
     if assembly.keeps_memory:
         kind = STT_CUDA_OBJECT
-        other |= space_of(variable.space)
+        is_address = variable.space == ADDRESS
+        other |= STV_INTERNAL | space_of("constant") if is_address else space_of(variable.space)
     info = symbol_info(BINDINGS[variable.binding], kind)
     symbol = Symbol(variable.name, info, other, section, offset, _size(variable))
     assembly.add_symbol(symbol, variable.binding)
 
 
 def _section_of(assembly: Assembly, variable: Variable) -> str:
+    if variable.space == ADDRESS and assembly.relocatable:
+        return _ADDRESSES
     if variable.space == "constant":
         return ".nv.constant3"
     if variable.space == "global":
@@ -152,7 +175,7 @@ def _section_of(assembly: Assembly, variable: Variable) -> str:
     raise BadStructureError(
         f"no such variable can stand in {variable.space!r}",
         field=variable.name,
-        expected="global, constant, texture, sampler, surface; shared in relocatable files",
+        expected="global, constant, texture, sampler, surface; shared, address if relocatable",
     )
 
 
@@ -170,7 +193,8 @@ def _add_variable_section(assembly: Assembly, name: str, variables: list[Variabl
             data[at : at + size] = bytes(size) if variable.data is None else variable.data
         places.append((variable.name, at))
         # ptxas goes through initial contents from the last variable to the first
-        relocations[:0] = [
+        at_place = 0 if name != _ADDRESSES else len(relocations)
+        relocations[at_place:at_place] = [
             Relocation(at + r.offset, r.kind, r.symbol, r.addend) for r in variable.relocations
         ]
     if name == _MODULE_SHARED:

@@ -22,7 +22,12 @@ from cubinspec_generated.codes import (
     STV_INTERNAL,
 )
 from cubinspec_writer.builder.assembly import RESERVED_CAP, ImageBank
-from cubinspec_writer.builder.data import add_module
+from cubinspec_writer.builder.data import (
+    UNIFIED_SYMBOLS,
+    add_module,
+    add_unified,
+    add_variable_symbol,
+)
 from cubinspec_writer.builder.images import (
     SYMBOL_TYPES,
     handle_names,
@@ -32,7 +37,14 @@ from cubinspec_writer.builder.images import (
     table_size,
     table_start,
 )
-from cubinspec_writer.builder.parts import BINDINGS, LOCAL, SPACES, Parameter, placed
+from cubinspec_writer.builder.parts import (
+    ADDRESS_PREFIX,
+    BINDINGS,
+    LOCAL,
+    SPACES,
+    Parameter,
+    placed,
+)
 from cubinspec_writer.builder.records import function_records
 from cubinspec_writer.emitter import bodies
 from cubinspec_writer.emitter.model import Section, Symbol
@@ -161,9 +173,11 @@ class _Relocations:
         for relocation in self.relocations:
             self._name_variable(relocation.symbol)
             assembly.mention(relocation.symbol)
+            self._name_late(relocation.symbol)
             self._add_section(".rel" if not relocation.addend else ".rela")
-            if assembly.finalizer and relocation.symbol in self.images:
-                # one is of the place in the bank, which the finalizer takes back
+            is_of_bank = relocation.symbol.startswith(ADDRESS_PREFIX)
+            if assembly.finalizer and (is_of_bank or relocation.symbol in self.images):
+                # one has an addend until the finalizer has read it
                 self._add_section(".rela")
         if assembly.relocatable:
             self._name_variables()
@@ -176,6 +190,17 @@ class _Relocations:
     def _name_variables(self) -> None:
         for name in list(self.unnamed):
             self._name_variable(name)
+
+    def _name_late(self, name: str) -> None:
+        """Make the symbols of a constant with the address of a helper symbol."""
+        assembly = self.assembly
+        if assembly.parts.position_independent and name in UNIFIED_SYMBOLS:
+            add_unified(assembly, name)
+        found = assembly.late.pop(name, None)
+        if found is not None:
+            variable, section, offset = found
+            add_unified(assembly, variable.relocations[0].symbol)
+            add_variable_symbol(assembly, variable, section, offset)
 
     def _name_variable(self, name: str) -> None:
         part = self.unnamed.pop(name, None)

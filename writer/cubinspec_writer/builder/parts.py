@@ -35,6 +35,10 @@ SPACES = {
 }
 #: Images, which are in no memory of the module.
 TEXTURE, SAMPLER, SURFACE = "texture", "sampler", "surface"
+#: Constants with addresses, which position-independent code reads.
+ADDRESS = "address"
+#: Name of the constant with the address of a symbol.
+ADDRESS_PREFIX = "$ADDRESS$"
 #: The lists of a call graph.
 CALLS, ADDRESS_TAKEN, INDIRECT_CALLS, REFERENCES = range(4)
 #: ``EIATTR_MAXREG_COUNT`` of a kernel that was compiled without a limit.
@@ -245,7 +249,7 @@ class Variable:
 
     Attributes:
         space: ``global``, ``constant``, or in relocatable files ``shared``; for images ``texture``,
-            ``sampler`` or ``surface``.
+            ``sampler`` or ``surface``, for constants with an address ``address``.
         data: initial contents; ``None``: zeros (global memory only).
         size: without ``data``: its size.
         align: alignment.
@@ -308,6 +312,8 @@ class CubinParts:
     Attributes:
         arch: such as ``sm_90a``; sm_75 and later.
         relocatable: input for nvlink instead of an executable.
+        position_independent: what ``ptxas -pic true`` makes: code finds all addresses in constants,
+            and symbols of unified tables are made where code first needs them.
         extensible: a whole program that may be linked with more (``ptxas -ewp``).
         toolkit: 10 * major + minor of the toolkit version that the notes state.
         virtual_sm: architecture of the PTX; by default that of the code.
@@ -325,6 +331,7 @@ class CubinParts:
     arch: str
     relocatable: bool = False
     extensible: bool = False
+    position_independent: bool = False
     toolkit: int = WRITTEN.number
     virtual_sm: int | None = None
     tool: Tool = field(default_factory=Tool)
