@@ -10,8 +10,6 @@ p_align)``. Neighbours of one style, type and flags may be given as one section.
 
 from __future__ import annotations
 
-from itertools import groupby
-
 from cubinspec.format.packing import align_up
 from cubinspec_generated.codes import (
     PF_R,
@@ -57,7 +55,13 @@ def _runs(sections: Iterable[Loaded], *, split: bool) -> list[tuple[int, list[Lo
             return _DATA
         return _CODE if flags & SHF_EXECINSTR or not split else PF_R
 
-    return [(permissions, list(run)) for permissions, run in groupby(loaded, access)]
+    runs: list[tuple[int, list[Loaded]]] = []
+    for section in loaded:
+        permissions = access(section)
+        if not runs or runs[-1][0] != permissions:
+            runs.append((permissions, []))
+        runs[-1][1].append(section)
+    return runs
 
 
 def _load(access: int, sections: list[Loaded]) -> SegmentRow:

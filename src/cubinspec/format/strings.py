@@ -54,17 +54,15 @@ def build(names: dict[str, int]) -> bytes:
     Args:
         names: gets the offset of every name.
     """
-    from itertools import accumulate  # readers never need it
-
     text = "\0".join(names)
     raw = encode(text)
-    texts: Iterable[str | bytes] = names
-    if len(raw) != len(text):
-        texts = [encode(name) for name in names]
-    sizes = [len(text) + 1 for text in texts]
-    names.update(zip(names, accumulate(sizes, initial=1), strict=False))
+    at = 1
+    size_of = len if len(raw) == len(text) else length
+    for name in names:
+        names[name] = at
+        at += size_of(name) + 1
     names[""] = 0
-    return b"\0" + raw + b"\0" if sizes else b"\0"
+    return b"\0%b\0" % raw if at > 1 else b"\0"
 
 
 def empty_name(table: bytes) -> int:

@@ -7,8 +7,6 @@ is brought into today's form by `older`.
 
 from __future__ import annotations
 
-from itertools import groupby
-
 from cubinspec.errors import BadStructureError, NotCubinError
 from cubinspec.format.packing import sm_of
 from cubinspec.format.sections import occupies_file
@@ -155,21 +153,25 @@ def _symbols(elf: Elf, table: int, strtab: StringTable, num_sections: int) -> li
     rows = elf.symbol_rows(table)
     if not rows:
         return []
-    ofs_names, infos, others, indices, values, sizes = zip(*rows, strict=True)
-    if max(indices) >= num_sections:
+    if max([shndx for _, _, _, shndx, _, _ in rows]) >= num_sections:
         for index, (_, _, _, shndx, _, _) in enumerate(rows):
             if shndx >= num_sections and shndx != SHN_COMMON:
                 raise BadStructureError(
                     f"symbol {index} is in section {shndx} of {num_sections}", file=elf.file
                 )
-    binds = [info >> ST_BIND_SHIFT for info in infos]
-    kinds = [info & ST_TYPE_MASK for info in infos]
     # Sections have their names in the other table.
-    named = [at for at, kind in zip(ofs_names, kinds, strict=True) if kind != STT_SECTION]
+    named = [at for at, info, _, _, _, _ in rows if info & ST_TYPE_MASK != STT_SECTION]
     texts = iter(strtab.get_many(named))
-    names = ["" if kind == STT_SECTION else next(texts) for kind in kinds]
-    fields = (range(len(rows)), names, binds, kinds, others, indices, values, sizes)
-    symbols = list(map(InSymbol, *fields))
+    new = InSymbol.__new__  # half the time of the constructor
+    symbols: list[InSymbol] = []
+    for index, (_, info, other, shndx, value, size) in enumerate(rows):
+        symbol = new(InSymbol)
+        symbol.index = index
+        symbol.kind = kind = info & ST_TYPE_MASK
+        symbol.name = "" if kind == STT_SECTION else next(texts)
+        symbol.bind, symbol.other, symbol.shndx = info >> ST_BIND_SHIFT, other, shndx
+        symbol.value, symbol.size = value, size
+        symbols.append(symbol)
     if SHARED_POOL in elf.section_names:
         # A link with `-r` puts arrays of dynamic size into the pool (rule R8).
         pool = elf.section_names.index(SHARED_POOL)
@@ -181,25 +183,28 @@ def _symbols(elf: Elf, table: int, strtab: StringTable, num_sections: int) -> li
 
 def _sections(elf: Elf, mercury: bool) -> list[InSection]:
     """The sections that belong to one half; others have the type NULL."""
-    columns = zip(*elf.section_rows, strict=True)
-    _, types, flags_of, _, offsets, sizes, links, infos, alignments, entsizes = columns
-    kinds = set(zip(types, flags_of, alignments, strict=True))
-    _check_alignments(elf, set(alignments))
-    ends = [at + size for at, size in zip(offsets, sizes, strict=True)]
-    if max(ends) > elf.size:
+    rows = elf.section_rows
+    kinds = {(kind, flags, align) for _, kind, flags, _, _, _, _, _, align, _ in rows}
+    _check_alignments(elf, {align for _, _, align in kinds})
+    if max([at + size for _, _, _, _, at, size, _, _, _, _ in rows]) > elf.size:
         elf.check_bodies()
     # Nearly all bytes are needed, so a file is read at once unless it is too large.
     data: Any = bytes(elf.data) if elf.size <= _WHOLE_BYTES else elf.data
     # Sections that are not in the file, by type first: few are of such a type.
     empty = {(kind, flags) for kind, flags, _ in kinds if not occupies_file(kind, flags)}
     empty_types = {kind for kind, _ in empty}
-    bodies = [
-        b"" if kind in empty_types and (kind, flags) in empty else data[at:end]
-        for kind, flags, at, end in zip(types, flags_of, offsets, ends, strict=True)
-    ]
-    numbers, names = range(len(types)), elf.section_names
-    fields = (numbers, names, types, flags_of, sizes, links, infos, alignments, entsizes, bodies)
-    sections = list(map(InSection, *fields))
+    new = InSection.__new__  # half the time of the constructor
+    sections: list[InSection] = []
+    for name, row in zip(elf.section_names, rows, strict=True):
+        _, kind, flags, _, at, size, link, info, align, entsize = row
+        section = new(InSection)
+        section.index, section.name = len(sections), name
+        section.sh_type, section.flags = kind, flags
+        section.size, section.link, section.info = size, link, info
+        section.align, section.entsize = align, entsize
+        is_empty = kind in empty_types and (kind, flags) in empty
+        section.data = b"" if is_empty else data[at : at + size]
+        sections.append(section)
     if mercury:
         from cubinspec_writer.linker.inputs.mercury import mercury_sections  # from sm_100 on only
 
@@ -264,44 +269,40 @@ def _check_alignments(elf: Elf, alignments: set[int]) -> None:
 
 
 def _relocs(elf: Elf, obj: InputObject) -> list[InRelocs]:
-    """All relocations, in section order; the rows of all sections are split at once."""
-    sections = obj.of_types((SHT_RELA, SHT_REL))
-    rows: list[InReloc] = []
-    #: Rows of each section.
-    counts = []
-    for is_rela, run in groupby(sections, _is_rela):
-        record = records.RELA_64 if is_rela else records.REL_64
-        bodies = [section.data for section in run]
-        sizes = list(map(len, bodies))
-        if any(map(record.size.__rmod__, sizes)):
-            break
-        split = record.iter_unpack(b"".join(bodies))
-        rows += split if is_rela else ((*row, 0) for row in split)
-        counts += [size // record.size for size in sizes]
-    farthest = max([offset for offset, _, _, _ in rows], default=0)
-    highest = max([symbol for _, _, symbol, _ in rows], default=-1)
-    wrong = farthest > _LARGEST_OFFSET or highest >= len(obj.symbols)
-    if wrong or len(counts) < len(sections):
-        _refuse_relocs(elf, obj, sections)
+    """All relocations, in section order; the rows of all sections of a type are split at once."""
     found: list[InRelocs] = []
-    at, num_sections = 0, len(obj.sections)
-    for section, number in zip(sections, counts, strict=True):
-        # Behind the table is no section, and the null section has no relocations (rule M16).
-        target = section.info if section.info < num_sections else SHN_UNDEF
-        end = at + number
-        found.append(InRelocs(section.index, target, _is_rela(section), rows[at:end]))
-        at = end
+    num_sections = len(obj.sections)
+    for is_rela, sh_type in ((True, SHT_RELA), (False, SHT_REL)):
+        sections = obj.of_types((sh_type,))
+        record = records.RELA_64 if is_rela else records.REL_64
+        bodies = [section.data for section in sections]
+        if any(map(record.size.__rmod__, map(len, bodies))):
+            _refuse_relocs(elf, obj)
+        split = record.iter_unpack(b"".join(bodies))
+        rows: list[InReloc] = [*split] if is_rela else [(*row, 0) for row in split]
+        farthest = max([offset for offset, _, _, _ in rows], default=0)
+        highest = max([symbol for _, _, symbol, _ in rows], default=-1)
+        if farthest > _LARGEST_OFFSET or highest >= len(obj.symbols):
+            _refuse_relocs(elf, obj)
+        at = 0
+        for section, body in zip(sections, bodies, strict=True):
+            # Behind the table is no section, and the null section has no relocations (rule M16).
+            target = section.info if section.info < num_sections else SHN_UNDEF
+            end = at + len(body) // record.size
+            found.append(InRelocs(section.index, target, is_rela, rows[at:end]))
+            at = end
+    found.sort(key=_number)
     return found
 
 
-def _is_rela(section: InSection) -> bool:
-    return section.sh_type == SHT_RELA
+def _number(relocs: InRelocs) -> int:
+    return relocs.section
 
 
-def _refuse_relocs(elf: Elf, obj: InputObject, sections: list[InSection]) -> NoReturn:
+def _refuse_relocs(elf: Elf, obj: InputObject) -> NoReturn:
     """Say what is wrong with the first section of relocations that has something wrong."""
-    for section in sections:
-        record = records.RELA_64 if _is_rela(section) else records.REL_64
+    for section in obj.of_types((SHT_RELA, SHT_REL)):
+        record = records.RELA_64 if section.sh_type == SHT_RELA else records.REL_64
         rows = list(elf.rows_of(section.index, record, "relocations"))
         farthest = max([offset for offset, *_ in rows], default=0)
         if farthest > _LARGEST_OFFSET:

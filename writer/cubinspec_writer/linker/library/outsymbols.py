@@ -137,13 +137,19 @@ def is_dropped(job: Job, shared: SharedMemory, symbol: Symbol) -> bool:
     return is_idle or is_nameless(job, shared, symbol)
 
 
+def bits_of_functions(job: Job) -> int | None:
+    """What a function keeps of `st_other`; None: `symbol_fields` says it."""
+    if job.family.keeps_symbols or job.options.relocatable:
+        return None
+    return STO_CUDA_ENTRY | STO_CUDA_MANAGED | _VISIBILITY
+
+
 def symbol_fields(job: Job, symbol: Symbol) -> tuple[int, int, int]:
     """`st_info`, `st_other` and `st_value` as the output has them."""
     kind, other, value = symbol.kind, symbol.other, symbol.value
     if kind == STT_FUNC and not job.family.keeps_symbols:
-        if not job.options.relocatable:
-            other &= STO_CUDA_ENTRY | STO_CUDA_MANAGED | _VISIBILITY
-        return symbol.bind << 4 | kind, other, value
+        bits = bits_of_functions(job)
+        return symbol.bind << 4 | kind, other if bits is None else other & bits, value
     if job.options.relocatable and _is_wanted(symbol):
         value = _UNKNOWN_ADDRESS
     if job.family.keeps_symbols:

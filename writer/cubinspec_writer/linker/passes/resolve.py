@@ -209,7 +209,8 @@ def _bind(
         symbols.commons.setdefault(name)
     registered = symbols.by_name.get(name)
     if registered is None:
-        registered = symbols.by_name[name] = Symbol(name, STB_GLOBAL, kind, other, size, first=obj)
+        registered = Symbol(name, STB_GLOBAL, kind, other, size, 0, None, obj)
+        symbols.by_name[name] = registered
         strong = bind == STB_GLOBAL or job.toolkit.weak_globals  # rule K3
         registered.in_globals = shndx == SHN_UNDEF or strong
         if shndx == SHN_UNDEF:

@@ -7,7 +7,6 @@ fields mean is read from `cubinspec.format`, as the emitter does for its produce
 
 from __future__ import annotations
 
-from itertools import accumulate, groupby, repeat
 from struct import Struct
 from struct import error as StructError
 
@@ -69,12 +68,18 @@ from cubinspec_generated.codes import (
     SHT_STRTAB,
     SHT_SYMTAB,
     SHT_SYMTAB_SHNDX,
+    ST_BIND_SHIFT,
+    STT_FUNC,
     STT_SECTION,
 )
 from cubinspec_generated.columns import RANK_OF_NAME, RANK_OF_OTHERS, RANK_OF_TYPE
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.library.notes import lowest_virtual
-from cubinspec_writer.linker.library.outsymbols import is_nameless, symbol_fields
+from cubinspec_writer.linker.library.outsymbols import (
+    bits_of_functions,
+    is_nameless,
+    symbol_fields,
+)
 from cubinspec_writer.linker.model import UFT, OutSection, Symbol
 from cubinspec_writer.linker.state import OWNED_BANKS
 from cubinspec_writer.linker.write.contents import (
@@ -87,7 +92,7 @@ from cubinspec_writer.linker.write.contents import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterator, Sequence
 
     from cubinspec.format.segments import Loaded
     from cubinspec_writer.linker.model import InputObject
@@ -169,10 +174,10 @@ class _DirectWriter:
         self.shstrtab: dict[str, int] = {}
         self.strtab: dict[str, int] = {}
         self.tables: dict[str, bytes] = {}
-        made = {section.name for section in state.sections.made if section.emitted}
-        self.num_asked = sum(
-            name.startswith(_ASKED) and name not in made for name in state.names.loose
-        )
+        asked = {name for name in state.names.loose if name.startswith(_ASKED)}
+        if asked:
+            asked -= {section.name for section in state.sections.made if section.emitted}
+        self.num_asked = len(asked)
         self._by_name: dict[str, int] = {}
 
     def run(self) -> list[bytes | bytearray]:
@@ -292,11 +297,14 @@ class _DirectWriter:
         pack = records.SYMBOL_64.pack
         rows = [pack(0, 0, 0, 0, state.symbols.null_value, 0)]
         far = self._far() if self.is_large else []
+        function_bits = bits_of_functions(state.job)
         #: Section of every symbol, also where it does not fit into 16 bits.
         indices = [0]
         in_globals = 0
-        for kind, items in groupby(state.symbols.numbered, type):
-            if kind is OutSection:
+        numbered = state.symbols.numbered
+        for start, end in _runs([*map(type, numbered)]):
+            items = numbered[start:end]
+            if type(items[0]) is OutSection:
                 run = [item for item in items if type(item) is OutSection]
                 found = [section.index for section in run]
                 indices += found
@@ -304,8 +312,9 @@ class _DirectWriter:
                     raise _not_linked(run[found.index(0)])
                 stored = [far[index][0] for index in found] if far else found
                 names = map(place_of, [section.name for section in run])
-                zeros = repeat(0)
-                rows += map(pack, names, repeat(STT_SECTION), zeros, stored, zeros, zeros)
+                zeros = [0] * len(run)
+                types = [STT_SECTION] * len(run)
+                rows += map(pack, names, types, zeros, stored, zeros, zeros)
                 continue
             for symbol in items:
                 assert isinstance(symbol, Symbol)
@@ -314,7 +323,11 @@ class _DirectWriter:
                 if section is not None and not index:
                     raise _not_linked(section, symbol.name)
                 in_globals += symbol.in_globals
-                info, other, value = symbol_fields(state.job, symbol)
+                if symbol.kind == STT_FUNC and function_bits is not None:
+                    info = symbol.bind << ST_BIND_SHIFT | STT_FUNC
+                    other, value = symbol.other & function_bits, symbol.value
+                else:
+                    info, other, value = symbol_fields(state.job, symbol)
                 indices.append(index)
                 if index >= SHN_LORESERVE:
                     index = far[index][0]
@@ -348,9 +361,8 @@ class _DirectWriter:
         bodies = _Bodies()
         place_of = self.shstrtab.__getitem__
         pack = records.SECTION_HEADER_64.pack
-        end = 0
-        for sh_type, same in groupby([section.sh_type for section in self.sections]):
-            start, end = end, end + len(list(same))
+        for start, end in _runs([section.sh_type for section in self.sections]):
+            sh_type = self.sections[start].sh_type
             final = output_type(self.state.job, sh_type)
             link = self._link_of_type(self.sections[start])
             is_stored = occupies_file(sh_type, 0)
@@ -371,18 +383,17 @@ class _DirectWriter:
                     sizes = list(map(len, contents))
                 offsets = _stack(contents if is_stored else [b""] * len(run), aligns, bodies)
                 infos = self._infos(run, num_local)
-                if link:
-                    run_links: Iterable[int] = repeat(link)
-                else:
+                run_links = [link] * len(run)
+                if not link:
                     run_links = [
                         symtab if name.startswith(_TEXT) else links.get(name, 0) for name in names
                     ]
                 bodies.headers += map(
                     pack,
                     map(place_of, names),
-                    repeat(final),
+                    [final] * len(run),
                     flags,
-                    repeat(0),
+                    [0] * len(run),
                     offsets,
                     sizes,
                     run_links,
@@ -405,6 +416,8 @@ class _DirectWriter:
         infos = [
             section.info_section.index
             if section.info_section is not None
+            else section.info_value
+            if section.flags & SHF_EXECINSTR
             else self._info(section, num_local)
             for section in run
         ]
@@ -416,9 +429,7 @@ class _DirectWriter:
         return infos
 
     def _info(self, section: OutSection, num_local: int) -> int:
-        """`sh_info` of a section that names no other one."""
-        if section.flags & SHF_EXECINSTR:
-            return section.info_value
+        """`sh_info` of a section that is no code and names no other one."""
         if section.sh_type == SHT_SYMTAB:
             return num_local
         if section.sh_type in _OWNED_TYPES and section.owner is None:
@@ -518,17 +529,20 @@ def _stack(contents: Sequence[bytes | bytearray], aligns: list[int], bodies: _Bo
     """Put contents behind each other; returns their offsets."""
     parts, at = bodies.parts, bodies.end
     sizes = list(map(len, contents))
+    offsets: list[int] = []
     align = aligns[0] or 1
     is_even = aligns.count(align) == len(aligns) and not any(map((align - 1).__and__, sizes))
     if is_even:
         # Padding in front of the first one only, the most frequent case.
         padding = -at % align
         parts.append(bytes(padding))
-        offsets = list(accumulate(sizes, initial=at + padding))
         parts += contents
-        bodies.end = offsets.pop()
+        at += padding
+        for size in sizes:
+            offsets.append(at)
+            at += size
+        bodies.end = at
         return offsets
-    offsets = []
     for align, size, data in zip(aligns, sizes, contents, strict=True):
         padding = -at % align if align > 1 else 0
         if padding:
@@ -539,6 +553,20 @@ def _stack(contents: Sequence[bytes | bytearray], aligns: list[int], bodies: _Bo
         at += size
     bodies.end = at
     return offsets
+
+
+def _runs(values: Sequence[object]) -> Iterator[tuple[int, int]]:
+    """Where equal neighbours start and end.
+
+    `itertools.groupby` is faster by less than its import takes.
+    """
+    start = 0
+    for at, value in enumerate(values):
+        if value != values[start]:
+            yield start, at
+            start = at
+    if values:
+        yield start, len(values)
 
 
 def _not_linked(section: OutSection, name: str | None = None) -> UnsupportedLinkError:

@@ -45,6 +45,7 @@ class OneInput:
         linked: output symbol by symbol number, of those that relocations name and that are linked
             as they stand in the input.
         cut: what stayed of debug tables, where entries of functions that are not linked go.
+        is_counted: whether relocations are numbered in the order of merging.
     """
 
     __slots__ = (
@@ -56,6 +57,7 @@ class OneInput:
         "duplicate_places",
         "duplicates",
         "functions",
+        "is_counted",
         "job",
         "linked",
         "maker",
@@ -111,6 +113,7 @@ class OneInput:
         self.aliases: list[tuple[Symbol, InSymbol]] = []
         self.linked: dict[int, Symbol] = {}
         self.cut: dict[int, Kept] = {}
+        self.is_counted: bool = job.options.preserve_relocs or job.options.relocatable
 
 
 def is_dead(one: OneInput, index: int) -> bool:

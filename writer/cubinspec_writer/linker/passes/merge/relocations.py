@@ -105,18 +105,10 @@ def merge_relocations(one: OneInput, relocs: InRelocs, diagnostics: Diagnostics)
         types = {r_type for _, r_type, _, _ in relocs.rows}
         if any(R_CUDA_NONE < r_type <= R_MERCURY_NONE for r_type in types):
             raise diagnostics.fatal("Internal error: unexpected reloc")
-    if target.flags & SHF_EXECINSTR and target.name not in TABLES_OF_CODE:
-        # The most frequent case: relocations of code stay as they are.
-        is_plain = not (one.cut or is_counted(one)) and _take_unchanged(one, relocs, target, base)
-        if is_plain:
-            return
+    is_code = target.flags & SHF_EXECINSTR and target.name not in TABLES_OF_CODE
+    if is_code and not (one.cut or one.is_counted) and _take_unchanged(one, relocs, target, base):
+        return  # the most frequent case: relocations of code stay as they are
     _Relocations(one, relocs, target, base).run()
-
-
-def is_counted(one: OneInput) -> bool:
-    """Whether relocations are numbered in the order of merging."""
-    options = one.job.options
-    return options.preserve_relocs or options.relocatable
 
 
 class _Relocations:
@@ -172,7 +164,7 @@ class _Relocations:
     def run(self) -> None:
         """Merge the rows."""
         one, relocs, names, base = self.one, self.relocs, self.names, self.base
-        is_odd, counted = self.is_odd, is_counted(one)
+        is_odd, counted = self.is_odd, one.is_counted
         unchanged = not (is_odd or self.foreign or counted)
         if unchanged and _take_unchanged(one, relocs, self.target, base):
             return
@@ -261,13 +253,17 @@ class _Relocations:
 
 def _take_unchanged(one: OneInput, relocs: InRelocs, target: OutSection, base: int) -> bool:
     """Merge the rows if all that they name is linked as it stands here; else do nothing."""
-    linked = one.linked
+    find = one.linked.get
+    new = Reloc.__new__  # half the time of the constructor
     taken: list[Reloc] = []
     for offset, r_type, index, addend in relocs.rows:
-        symbol = linked[index] if index in linked else _linked_symbol(one, index)
+        symbol = find(index) or _linked_symbol(one, index)
         if symbol is None:
             return False
-        taken.append(Reloc(base + offset if base else offset, r_type, symbol, addend, 0))
+        reloc = new(Reloc)
+        reloc.offset = base + offset if base else offset
+        reloc.r_type, reloc.symbol, reloc.addend, reloc.serial = r_type, symbol, addend, 0
+        taken.append(reloc)
     if taken:
         _RelocNames(one, relocs, target).add_all(taken)
     return True
