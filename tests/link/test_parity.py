@@ -174,8 +174,8 @@ def test_recipes_use_steps_that_exist_and_exceptions_name_cases() -> None:
 
 def test_exceptions_have_a_cause_and_explain_only_what_they_name() -> None:
     assert all(len(exception.cause) > 20 for exception in exceptions.load())
-    assert explained("devrt_query", "100", outcomes.DIFFERENT, "").kind == outcomes.EXCEPTION
-    assert explained("devrt_query", "90", outcomes.DIFFERENT, "").kind == outcomes.DIFFERENT
+    assert explained("barrier_operand", "100", outcomes.DIFFERENT, "").kind == outcomes.EXCEPTION
+    assert explained("barrier_operand", "90", outcomes.DIFFERENT, "").kind == outcomes.DIFFERENT
     assert explained("truncated", "75", outcomes.DIFFERENT, "").kind == outcomes.REFUSED
     assert explained("wide_674", "100", outcomes.DIFFERENT, "").kind == outcomes.EXCEPTION
     assert explained("wide_674", "80", outcomes.DIFFERENT, "").kind == outcomes.DIFFERENT

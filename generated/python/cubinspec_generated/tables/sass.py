@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sass.yaml (sha256 667404e6ac4ab002) by tools.gen; do not edit.
+# Generated from ksy/tables/sass.yaml (sha256 dfb66b1465efca17) by tools.gen; do not edit.
 """SASS instructions."""
 
 from cubinspec_generated.rows import (
@@ -368,22 +368,25 @@ WIDE: dict[tuple[int, int], str] = {
 """Opcodes and forms whose registers are pairs: what stands in the place of operand B."""
 
 RESULT_AFTER: dict[int, int] = {
-    0x105: 15,
-    0x119: 93,
-    0x180: 500,
-    0x181: 500,
-    0x182: 110,
-    0x183: 500,
-    0x184: 40,
-    0x189: 33,
-    0x1ac: 80,
-    0x1c3: 93,
+    0x100: 25,
+    0x105: 27,
+    0x109: 28,
+    0x119: 44,
+    0x180: 214,
+    0x181: 214,
+    0x182: 60,
+    0x183: 214,
+    0x184: 52,
+    0x189: 36,
+    0x1ac: 30,
+    0x1c3: 36,
 }
 """Cycles until the result of an instruction is there, by opcode."""
 
 READ_AFTER: dict[int, int] = {
-    0x181: 60,
-    0x189: 18,
+    0x181: 28,
+    0x186: 24,
+    0x189: 20,
 }
 """Cycles until the operands of an instruction are read, by opcode."""
 

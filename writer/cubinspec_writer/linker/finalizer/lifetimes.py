@@ -12,6 +12,7 @@ from bisect import bisect_left
 
 from cubinspec_generated.codes_sass import (
     SASS_BARRIERS,
+    SASS_ENDCOLLECTIVE,
     SASS_EXIT,
     SASS_NO_BARRIER,
     SASS_STALL_MASK,
@@ -25,6 +26,10 @@ from cubinspec_writer.linker.finalizer.operands import registers, writes_predica
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec_writer.linker.finalizer.flow import Instruction
+
+
+#: From WARPSYNC.COLLECTIVE to ENDCOLLECTIVE; one instruction is between them.
+_COLLECTIVE = 2
 
 
 class Lifetime:
@@ -101,6 +106,10 @@ class Lifetime:
         """Whether it is pending in front of an instruction."""
         return self.base <= at and bool((self.passed | self.ended) >> at - self.base & 1)
 
+    def ends_at(self, at: int) -> bool:
+        """Whether an instruction waits for it."""
+        return self.base <= at and bool(self.ended >> at - self.base & 1)
+
     def meets(self, other: Lifetime) -> bool:
         """Whether both are pending in front of an instruction that does not wait for both."""
         passed, ended, distance = other.passed, other.ended, self.base - other.base
@@ -123,7 +132,10 @@ class Code:
         instructions: all of them.
         after: for every instruction those that can follow.
         last: for every instruction the last one of its block.
-        waits: for every barrier the instructions that wait for it.
+        waits: for every barrier the instructions that wait for it. WARPSYNC.COLLECTIVE waits for
+            what ENDCOLLECTIVE waits for again; only that counts.
+        collective: every WARPSYNC.COLLECTIVE.
+        ends: every ENDCOLLECTIVE.
         registers: for every instruction what it writes and reads.
         explained: instruction and barrier that it waits for -> what set it: the instruction, and
             whether for its result.
@@ -131,9 +143,10 @@ class Code:
     """
 
     __slots__ = (
-        "_collective",
         "after",
         "clock",
+        "collective",
+        "ends",
         "explained",
         "instructions",
         "last",
@@ -157,9 +170,13 @@ class Code:
         self.last = [
             new[ends[block] - 1] for block in order for _ in range(heads[block], ends[block])
         ]
-        self._collective = [
-            at for at, one in enumerate(instructions) if one.opcode == SASS_WARPSYNC_COLLECTIVE
-        ]
+        self.collective = {
+            at
+            for at, one in enumerate(instructions[:-_COLLECTIVE])
+            if one.opcode == SASS_WARPSYNC_COLLECTIVE
+            and instructions[at + _COLLECTIVE].opcode == SASS_ENDCOLLECTIVE
+        }
+        self.ends = {at + _COLLECTIVE for at in self.collective}
         self.waits: list[list[int]] = [[] for _ in range(SASS_BARRIERS)]
         self.clock: list[int] = []
         self.explained: dict[tuple[int, int], list[tuple[int, bool]]] = {}
@@ -167,16 +184,13 @@ class Code:
         for at, instruction in enumerate(instructions):
             self.clock.append(cycles)
             cycles += max(1, (instruction.word & SASS_STALL_MASK) >> SASS_STALL_SHIFT)
-            if instruction.wait:
+            wait = instruction.wait
+            if at in self.collective:
+                wait &= ~instructions[at + _COLLECTIVE].wait
+            if wait:
                 for number in range(SASS_BARRIERS):
-                    if instruction.wait >> number & 1:
+                    if wait >> number & 1:
                         self.waits[number].append(at)
-
-    def is_collective(self, life: Lifetime) -> bool:
-        """Whether a barrier is pending where threads of other blocks are waited for."""
-        return any(
-            life.is_there(at) for first in self._collective for at in range(first, first + 3)
-        )
 
     def names(self, life: Lifetime, at: int) -> bool:
         """Whether an instruction has to wait for the registers of a lifetime."""
