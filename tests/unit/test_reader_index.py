@@ -92,7 +92,7 @@ def test_streams_that_say_the_same_of_a_launch(monkeypatch: pytest.MonkeyPatch) 
         assert launch.param_size == index.value(EIATTR_CBANK_PARAM_SIZE)
         assert body[slice(*launch.exits)] == (index.payload(EIATTR_EXIT_INSTR_OFFSETS) or b"")
         said = [launch.as_dict(), launch.barriers, launch.num_params, launch.codes, launch.exits]
-        key = shape, int.from_bytes(body, "little") & shape.launch_mask(body)
+        key = shape, int.from_bytes(body, "little") & shape.launch_mask
         shared += key in kept
         assert kept.setdefault(key, said) == said
     assert shared > 400
@@ -114,7 +114,7 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     agree(record(4, 0x1C, 8192, bytes(8192)))
     for count in range(9):
         agree(record(1, 4, 0, b"") * count)
-    assert len(shapes._shapes) == 3
+    assert len(shapes._shapes) <= 3
     assert 8196 not in shapes._shapes
 
 

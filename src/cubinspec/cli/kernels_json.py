@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _texts = KernelTexts(encode)
 #: Name -> text of both its forms; a library holds the same names once per architecture.
 _names: dict[str, str] = {}
-_MAX_NAMES = 1 << 12
+_MAX_NAMES = 1 << 10
 
 
 class Texts:

@@ -159,15 +159,14 @@ class ShapeCache:
     Args:
         with_codes: streams of one shape also have the same attributes in the same order.
         per_size: shapes kept for each size of a stream.
-        in_all: shapes kept in all.
+        in_all: shapes kept at once; of more, all are forgotten, as those of one image are alike.
         longest: bytes of the longest stream that is kept.
     """
 
-    __slots__ = ("_heads", "_shapes", "in_all", "longest", "per_size")
-    in_all: int
+    __slots__ = ("_count", "_heads", "_shapes", "in_all", "longest", "per_size")
 
     def __init__(
-        self, *, with_codes: bool, per_size: int, in_all: int = 8192, longest: int = 1 << 16
+        self, *, with_codes: bool, per_size: int, in_all: int = 2048, longest: int = 1 << 16
     ) -> None:
         #: The bits of a record's head that belong to the shape: without payload, and with one.
         self._heads = (
@@ -177,7 +176,8 @@ class ShapeCache:
         )
         self._shapes: dict[int, list[_Shape]] = {}
         self.per_size: int = per_size
-        self.in_all = in_all
+        self.in_all: int = in_all
+        self._count = 0
         self.longest: int = longest
 
     def find(self, body: bytes) -> Any:
@@ -206,12 +206,15 @@ class ShapeCache:
             heads: format and word of each record of ``body``, which is well formed.
         """
         size = len(body)
-        if size > self.longest or not self.in_all:
+        if size > self.longest:
             return
+        if self._count >= self.in_all:
+            self._shapes.clear()
+            self._count = 0
         shapes = self._shapes.setdefault(size, [])
         if len(shapes) >= self.per_size:
             return
-        self.in_all -= 1
+        self._count += 1
         short, sized = self._heads
         masks = [sized + bytes(word) if form == EIFMT_SVAL else short for form, word in heads]
         mask = int.from_bytes(b"".join(masks), "little")

@@ -228,7 +228,7 @@ class Launch:
 
 #: By what their streams have alike.
 _launches: dict[tuple[Shape, int], Launch] = {}
-_MAX_LAUNCHES = 1 << 13
+_MAX_LAUNCHES = 1 << 10
 
 
 class FunctionTable:
@@ -596,14 +596,14 @@ class Function:
             body = self._info()
             shape, number = find_shape(body)
             if shape is None:
-                found = Launch(read_shape(body, *self._place_of_info()), body)
-            else:
-                key = shape, number & shape.launch_mask(body)
-                found = _launches.get(key)
-                if found is None:
-                    if len(_launches) >= _MAX_LAUNCHES:
-                        _launches.clear()
-                    found = _launches[key] = Launch(shape, body)
+                shape = read_shape(body, *self._place_of_info())
+                number = int.from_bytes(body, "little")
+            key = shape, number & shape.launch_mask
+            found = _launches.get(key)
+            if found is None:
+                if len(_launches) >= _MAX_LAUNCHES:
+                    _launches.clear()
+                found = _launches[key] = Launch(shape, body)
             self._launch = found
         return found
 

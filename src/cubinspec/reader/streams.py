@@ -15,7 +15,6 @@ from cubinspec.format.attributes import (
     info_rows,
     keyed_run,
     record_end,
-    scan,
 )
 from cubinspec_generated import records
 from cubinspec_generated.codes import (
@@ -53,7 +52,7 @@ _LAUNCH = _PARAMETERS | {
 }
 _SYMBOL_MASK = b"\xff" * HEAD_BYTES + bytes(4)
 #: Of most streams the records stand where they stood in an earlier one.
-_shapes = ShapeCache(with_codes=True, per_size=32, in_all=8192, longest=2048)
+_shapes = ShapeCache(with_codes=True, per_size=32, in_all=2048, longest=2048)
 
 
 class Shape:
@@ -62,37 +61,27 @@ class Shape:
     Attributes:
         places: code -> offset of the record.
         num_params: how many parameter records there are, of both forms.
+        launch_mask: picks the bits of a stream, as a number, that say what matters for a launch.
+            Offsets of instructions and numbers of symbols are left out, in which kernels differ
+            that are else alike.
     """
 
-    __slots__ = ("_launch_mask", "num_params", "places")
+    __slots__ = ("launch_mask", "num_params", "places")
 
     def __init__(self, rows: list[InfoRow]) -> None:
         codes = [row[2] for row in rows]
         self.places: dict[int, int] = dict(zip(codes, [row[0] for row in rows], strict=True))
         self.num_params: int = sum(map(codes.count, _PARAMETERS))
-        self._launch_mask: int | None = None
-
-    def launch_mask(self, body: bytes) -> int:
-        """Picks the bits that say what matters for a launch.
-
-        Offsets of instructions and numbers of symbols are left out, in which kernels differ that
-        are else alike.
-
-        Args:
-            body: a stream of this shape.
-        """
-        if self._launch_mask is None:
-            masks = []
-            for _, _, code, _, payload in scan(body)[0]:
-                size = HEAD_BYTES + len(payload)
-                if code not in _LAUNCH:
-                    masks.append(bytes(size))
-                elif code == EIATTR_PARAM_CBANK:  # its first word is a symbol
-                    masks.append((_SYMBOL_MASK + b"\xff" * size)[:size])
-                else:
-                    masks.append(b"\xff" * size)
-            self._launch_mask = int.from_bytes(b"".join(masks), "little")
-        return self._launch_mask
+        masks = []
+        for _, _, code, _, payload in rows:
+            size = HEAD_BYTES + len(payload)
+            if code not in _LAUNCH:
+                masks.append(bytes(size))
+            elif code == EIATTR_PARAM_CBANK:  # its first word is a symbol
+                masks.append((_SYMBOL_MASK + b"\xff" * size)[:size])
+            else:
+                masks.append(b"\xff" * size)
+        self.launch_mask: int = int.from_bytes(b"".join(masks), "little")
 
 
 def find_shape(body: bytes) -> tuple[Shape | None, int]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Text = TypeVar("Text")
 
 #: Texts that are kept of resources, and of attributes with parameters.
-_MAX_KEPT = 1 << 13
+_MAX_KEPT = 1 << 10
 
 
 def kernel_records(cubin: Cubin, *, every_function: bool = False) -> list[dict[str, Any]]:

@@ -7,6 +7,8 @@ from cubinspec.containers.arena import Arena
 from cubinspec.containers.source import FileSource, PathSource, Source
 from cubinspec.containers.walk import images_of
 from cubinspec.errors import CubinError, FileAccessError, MissingPackageError
+from cubinspec.model.cubin import Cubin
+from cubinspec.model.function import stack_of
 from cubinspec.report.archs import split_arch
 from cubinspec.report.names import readable
 from cubinspec.scan.parallel import share_of, stored_size
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cubinspec.containers import Step
-    from cubinspec.model.cubin import Cubin
 
     Row = dict[str, Any]
 
@@ -175,30 +176,12 @@ def _rows(file: str, number: int, image: Image, arena: Arena, relocatable: bool)
     if image.kind != "cubin":
         yield {**common, **_target(image.arch)}
         return
-    with image.cubin(arena) as cubin:
+    with Cubin(data, str(image)) as cubin:
         # Only the fatbin entry says that a cubin is for a family (sm_100f).
         arch = image.arch if image.entry is not None else cubin.arch
         common.update(_target(arch))
         common["type"] = cubin.header.type_word
-        kernels = [
-            {
-                **common,
-                "record": "kernel",
-                "name": kernel.name,
-                "demangled": readable(kernel.name),
-                "registers": kernel.registers,
-                "stack": kernel.stack,
-                "shared": kernel.shared,
-                "local": kernel.local,
-                "const0": kernel.constant_size(0),
-                "barriers": kernel.barriers,
-                "max_threads": kernel.max_threads,
-                "num_params": kernel.num_params,
-                "param_size": kernel.param_size,
-                "code_size": kernel.code_size,
-            }
-            for kernel in cubin.kernels
-        ]
+        kernels = list(_kernels(cubin, common))
         yield {
             **common,
             "elf_type": cubin.header.type_name or f"{cubin.header.e_type:#x}",
@@ -207,6 +190,33 @@ def _rows(file: str, number: int, image: Image, arena: Arena, relocatable: bool)
         }
     if relocatable or not image.superseded:
         yield from kernels
+
+
+def _kernels(cubin: Cubin, common: Row) -> Iterator[Row]:
+    """The rows of the kernels of a cubin.
+
+    Args:
+        common: what they share with the row of the image.
+    """
+    for kernel, name in zip(cubin.kernels, cubin.kernels.names, strict=True):
+        registers, frame_size, minimum, _, shared, local, banks, barriers = kernel.numbers
+        launch = kernel.launch
+        yield {
+            **common,
+            "record": "kernel",
+            "name": name,
+            "demangled": readable(name),
+            "registers": registers,
+            "stack": stack_of(minimum, frame_size),
+            "shared": shared,
+            "local": local,
+            "const0": dict(banks).get(0),
+            "barriers": barriers,
+            "max_threads": launch.max_threads,
+            "num_params": launch.num_params,
+            "param_size": launch.param_size,
+            "code_size": kernel.code_size,
+        }
 
 
 def _target(arch: str) -> Row:

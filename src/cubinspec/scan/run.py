@@ -246,9 +246,12 @@ def scan_on_dask(
 def clean(rows: list[Row]) -> list[Row]:
     """Rows whose text can be written as UTF-8: stray bytes of names become escapes."""
     for row in rows:
-        for key, value in row.items():
-            if type(value) is str and not value.isascii():
-                row[key] = value.encode("utf-8", "backslashreplace").decode()
+        try:
+            "".join([value for value in row.values() if type(value) is str]).encode()
+        except UnicodeEncodeError:
+            for key, value in row.items():
+                if type(value) is str:
+                    row[key] = value.encode("utf-8", "backslashreplace").decode()
     return rows
 
 
