@@ -25,12 +25,14 @@ from cubinspec_generated.codes import (
     SHF_INFO_LINK,
     SHF_NOTE_NV_CUINFO,
     SHF_NOTE_NV_TKINFO,
+    SHN_LORESERVE,
     SHT_CUDA_COMPAT_INFO,
     SHT_CUDA_INFO,
     SHT_NOTE,
     SHT_RELA,
     SHT_STRTAB,
     SHT_SYMTAB,
+    SHT_SYMTAB_SHNDX,
     SIZEOF_SYMBOL_64,
 )
 from cubinspec_writer.builder import attributes
@@ -66,6 +68,7 @@ if TYPE_CHECKING:
     from cubinspec_writer.emitter.bodies import AttributeRecord
 
 _OWNER = OWNER.rstrip(b"\0").decode()
+_INDICES = ".symtab_shndx"
 #: Version of the layout of both notes.
 _NOTE_VERSION = 2
 
@@ -94,6 +97,7 @@ def assemble(parts: CubinParts) -> Description:
     mercury = Mercury(assembly) if assembly.has_capsule else None
     if mercury is not None:
         assembly.history += mercury.sections()
+    _extend_indices(assembly)
     description = Description(
         _header(assembly), assembly.history, assembly.globals, _profile(assembly)
     )
@@ -101,6 +105,26 @@ def assemble(parts: CubinParts) -> Description:
     if mercury is not None:
         mercury.resolve(description)
     return description
+
+
+def _extend_indices(assembly: Assembly) -> None:
+    """Write the table of section indices where those of symbols are too small.
+
+    ptxas makes it at once, and drops it from all other files.
+    """
+    made = sum(isinstance(entry, Section) for entry in assembly.history)
+    if made + 1 < SHN_LORESERVE:
+        return
+    words = bodies.Computed("symtab_shndx")
+    table = Section(
+        _INDICES,
+        SHT_SYMTAB_SHNDX,
+        words,
+        sh_addralign=bodies.WORD.size,
+        sh_entsize=bodies.WORD.size,
+    )
+    names = [getattr(entry, "name", "") for entry in assembly.history]
+    assembly.history[names.index(_INDICES)] = table
 
 
 def _check(assembly: Assembly) -> None:
@@ -167,7 +191,7 @@ def _add_head(assembly: Assembly) -> None:
     assembly.add_section(".strtab", SHT_STRTAB, bodies.Computed("strtab"))
     symtab = bodies.Computed("symtab")
     assembly.add_section(".symtab", SHT_SYMTAB, symtab, align=8, entry_size=SIZEOF_SYMBOL_64)
-    assembly.drop_section(".symtab_shndx")
+    assembly.drop_section(_INDICES)
     _add_notes(assembly)
     if parts.extensible:
         assembly.drop_section(".nv.uft.entry")
