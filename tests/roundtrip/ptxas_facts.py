@@ -13,6 +13,7 @@ from cubinspec_generated.codes import ET_EWP, ET_REL
 from cubinspec_writer.builder import (
     Capsule,
     CubinBuilder,
+    DebugSection,
     Frame,
     Function,
     ImageSlot,
@@ -156,7 +157,9 @@ def builder_of(data: bytes, arch: str, *, frames: bool = True) -> CubinBuilder:
         ".nv.constant4" in facts.sections or not is_usual
     )
     notes = facts.sections[".note.nv.tkinfo"].body.notes[0].descriptor
-    builder.tool = Tool(notes.tool_name, notes.tool_version, notes.tool_branch, notes.arguments)
+    builder.tool = Tool(
+        notes.tool_name, notes.tool_version, notes.tool_branch, notes.arguments, notes.object_file
+    )
     builder.virtual_sm = facts.sections[".note.nv.cuinfo"].body.notes[0].descriptor.virtual_sm
     compat = facts.sections.get(".nv.compat")
     builder.compat = list(compat.body.records) if compat is not None else []
@@ -172,6 +175,11 @@ def builder_of(data: bytes, arch: str, *, frames: bool = True) -> CubinBuilder:
     _variables(facts, builder)
     _samplers(facts, builder)
     _call_graph(facts, builder)
+    _debug(facts, builder)
+    builder.for_debugger = ".nv_debug_info_reg_sass" in facts.sections
+    builder.errors_at_exit = any(
+        record[1] == CODE["EIATTR_GEN_ERRBAR_AT_EXIT"] for record in facts.records(".nv.info")
+    )
     if frames:
         builder.frame = Frame(
             facts.sections[".debug_frame"].body.data,
@@ -218,11 +226,12 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
     shared = facts.sections.get(f".nv.shared.{name}")
     if shared is not None:
         function.shared = shared.body.size
-        if facts.goal.family.finalizer and not (facts.relocatable or facts.extensible):
-            function.shared -= facts.goal.family.reserved_shared
+        is_final = not (facts.relocatable or facts.extensible)
+        reserved = facts.goal.family.reserved_shared if is_final else 0
+        function.shared -= reserved
         function.shared_align = shared.sh_addralign
         function.shared_variables = [
-            SharedVariable(part.name, part.st_value, part.st_size)
+            SharedVariable(part.name, part.st_value - reserved, part.st_size)
             for part in facts.symbols
             if part.section is shared
         ] + [
@@ -253,7 +262,9 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
         start = min((row.offset for row in rows), default=0)
         function.images = [ImageSlot(row.symbol, row.offset - start) for row in rows]
     function.relocations = facts.code_relocations(name)
-    function.resolved = f".rela.text.{name}" in facts.sections
+    function.resolved = f".rela.text.{name}" in facts.sections or (
+        not kernel and not facts.relocatable and f".rel.text.{name}" in facts.dropped
+    )
     function.inner = [
         Inner(
             part.name,
@@ -362,6 +373,28 @@ def _variables(facts: _Facts, builder: CubinBuilder) -> None:
                 builder.extern(symbol.name, signature=_signatures(facts).get(symbol.name))
             else:
                 builder.extern_variable(symbol.name, space, size=symbol.st_size)
+
+
+def _debug(facts: _Facts, builder: CubinBuilder) -> None:
+    names = [getattr(entry, "name", "") for entry in facts.file.history]
+    for name in names:
+        if not name.startswith((".debug_", ".nv_debug_")) or name not in facts.sections:
+            continue
+        if name in (".debug_frame", ".nv_debug.shared"):
+            continue
+        rows = facts.relocations(f".rel{name}", f".rela{name}")
+        both = [one for one in names if one in (f".rel{name}", f".rela{name}")]
+        is_finalized = facts.goal.family.finalizer
+        builder.debug.append(
+            DebugSection(
+                name,
+                facts.sections[name].body.data,
+                rows,
+                both[:1] == [f".rela{name}"] and (is_finalized or len(both) > 1),
+                _bytes(facts, f".nv.merc{name}"),
+                facts.relocations(f".nv.merc.rela{name}"),
+            )
+        )
 
 
 def _samplers(facts: _Facts, builder: CubinBuilder) -> None:

@@ -17,14 +17,26 @@ from tools.oracle import Tool
 
 SOURCES = Path(__file__).parents[1] / "data" / "src"
 ARCHES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_120")
-MODES = {"exe": [], "rel": ["-c"], "ewp": ["-ewp"], "pic": ["-c", "-pic", "true"]}
+MODES = {
+    "exe": [],
+    "rel": ["-c"],
+    "ewp": ["-ewp"],
+    "pic": ["-c", "-pic", "true"],
+    "line": ["-c", "-lineinfo"],
+    "debug": ["-c", "-g"],
+    "lineexe": ["-lineinfo"],
+    "debugexe": ["-g"],
+    "visible": ["-c", "-make-errors-visible-at-exit"],
+}
+#: Modes that are built for every target, and for one of each family; the rest are carried.
+EVERYWHERE, SOMEWHERE = ("exe", "rel"), ("ewp", "pic", "line", "debug")
 #: One target of each family, for the modes that few files have.
 FAMILIES = ("sm_80", "sm_90", "sm_100")
 #: Sources of PTX that every target takes and that cover what the builder offers.
 NAMES = ("small", "kernels", "params", "calls", "data", "samplers")
 MORE = (
     *("warp", "spills", "jump_tables", "managed", "extern_calls"),
-    *("data_only", "empty_module", "textures", "samplers", "bindless"),
+    *("data_only", "empty_module", "textures", "samplers", "bindless", "inlined"),
 )
 #: sm_110 has a reserved variable of its own, which is not among the builder's facts.
 SKIPPED = "*.sm_110*"
@@ -63,7 +75,10 @@ def carried() -> list[Path]:
 
 def builds() -> list[tuple[str, str]]:
     return [
-        (arch, mode) for mode in MODES for arch in (ARCHES if mode in ("exe", "rel") else FAMILIES)
+        (arch, mode)
+        for modes, arches in ((EVERYWHERE, ARCHES), (SOMEWHERE, FAMILIES))
+        for mode in modes
+        for arch in arches
     ]
 
 
@@ -112,7 +127,8 @@ def test_vendor_tools_take_a_file_with_the_builders_own_frames(
     assert ".debug_frame" in dump.stdout
     assert not dump.stderr
     assert "EXIT" in nvdisasm.run(built).check().stdout
-    if mode != "exe":
+    if mode not in ("exe", "debug"):
+        # of debug files nvlink reads the frames
         linked = [file.with_suffix(".linked") for file in (original, built)]
         for file, output in zip((original, built), linked, strict=True):
             nvlink.run(f"-arch={arch}", file, "-o", output).check()

@@ -21,6 +21,7 @@ from cubinspec_writer.builder import (
     Relocation,
     Sampler,
     SharedVariable,
+    Tool,
 )
 from cubinspec_writer.emitter import describe, roundtrip
 
@@ -141,6 +142,23 @@ def test_an_extensible_program_says_which_memory_its_symbols_are_in() -> None:
     assert cubin.sections[".nv.constant3"].sh_type == SHT_CUDA_CONSTANT_B0 + 3
     assert cubin.symbols["v"].st_other == STO_CUDA_CONSTANT << STO_CUDA_SPACE_SHIFT
     assert "tile" not in [symbol.name for symbol in cubin.symbols]
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
+def test_line_sections_stand_behind_the_frames_with_their_relocations(arch: str) -> None:
+    builder = smallest(arch, relocatable=True)
+    builder.tool = Tool(object_file="k.cubin")
+    line = Relocation(4, "R_CUDA_32", ".debug_str", 0), Relocation(8, "R_CUDA_64", "k")
+    builder.debug_section(".debug_line", bytes(16), relocations=line, names_strings=True)
+    builder.debug_section(".debug_str", b"text\0")
+    data = builder.to_bytes()
+    assert roundtrip(data).layout == "computed"
+    cubin = Cubin.parse(data)
+    rows = [row for row in cubin.relocations if row.target and row.target.name == ".debug_line"]
+    assert {row.r_offset: row.symbol.name for row in rows if row.symbol} == {
+        4: ".debug_str",
+        8: "k",
+    }
 
 
 def test_more_sections_than_a_symbol_can_name() -> None:
@@ -301,6 +319,22 @@ def test_attributes_given_replace_those_computed() -> None:
         (lambda b: b.sampler("s", filter_mode=256), "mode 256"),
         (lambda b: setattr(b.texture("t"), "size", 4), "a texture with a place"),
         (lambda b: b.address("k"), r"can stand in 'address' .*if relocatable"),
+        (lambda b: b.debug_section(".text", b""), "no line or debug section has this name"),
+        (lambda b: b.debug_section(".debug_frame", b""), r"\.debug_frame is the frame"),
+        (
+            lambda b: (b.debug_section(".debug_line", b""), b.debug_section(".debug_line", b"")),
+            "two sections of this name",
+        ),
+        (
+            lambda b: b.debug_section(
+                ".debug_line", b"", relocations=[Relocation(0, "R_CUDA_64", "k")]
+            ),
+            r"a relocation at 0x0 .*inside the 0x0 bytes",
+        ),
+        (
+            lambda b: setattr(b.debug_section(".debug_line", b""), "mercury", b""),
+            "a Mercury copy on sm_90",
+        ),
         (lambda b: setattr(b, "virtual_sm", 1 << 40), "does not fit"),
         (lambda b: setattr(b, "toolkit", 1 << 20), "does not fit"),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cubinspec_writer.builder.builder import CubinBuilder
 from cubinspec_writer.builder.parts import (
     Capsule,
+    DebugSection,
     Frame,
     Function,
     ImageSlot,
@@ -20,6 +21,7 @@ from cubinspec_writer.builder.parts import (
 __all__ = [
     "Capsule",
     "CubinBuilder",
+    "DebugSection",
     "Frame",
     "Function",
     "ImageSlot",

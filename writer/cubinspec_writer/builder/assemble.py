@@ -208,7 +208,9 @@ def _add_head(assembly: Assembly) -> None:
 def _add_notes(assembly: Assembly) -> None:
     parts = assembly.parts
     tool = parts.tool
-    said = bodies.ToolNote(_NOTE_VERSION, "", tool.name, tool.version, tool.branch, tool.arguments)
+    said = bodies.ToolNote(
+        _NOTE_VERSION, tool.object_file, tool.name, tool.version, tool.branch, tool.arguments
+    )
     note = bodies.Note(NT_NV_TKINFO, _OWNER, said)
     assembly.add_section(".note.nv.tkinfo", SHT_NOTE, bodies.Notes([note]), SHF_NOTE_NV_TKINFO, 4)
     virtual_sm = assembly.target.sm if parts.virtual_sm is None else parts.virtual_sm

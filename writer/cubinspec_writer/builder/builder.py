@@ -27,6 +27,7 @@ from cubinspec_writer.builder.parts import (
     TEXTURE,
     Bank,
     CubinParts,
+    DebugSection,
     Function,
     Parameter,
     Relocation,
@@ -143,6 +144,19 @@ class CubinBuilder(CubinParts):
     ) -> None:
         """Add the module's constant bank ``number``, such as bank 4 with addresses."""
         self.banks.append(Bank(number, data, align, list(relocations)))
+
+    def debug_section(
+        self,
+        name: str,
+        data: bytes,
+        *,
+        relocations: Sequence[Relocation] = (),
+        names_strings: bool = False,
+    ) -> DebugSection:
+        """Add a section of line or debug data; ``DebugSection`` says what the arguments mean."""
+        section = DebugSection(name, data, list(relocations), names_strings)
+        self.debug.append(section)
+        return section
 
     def call(self, caller: str, callee: str) -> None:
         """Record a direct call."""

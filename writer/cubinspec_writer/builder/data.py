@@ -81,7 +81,7 @@ def _add_driver_symbols(assembly: Assembly) -> None:
             assembly.add_helper(name, 0, 8)
     value = assembly.target.family.reserved_start
     assembly.add_helper(_RESERVED_OFFSET, value, 4)
-    if not assembly.relocatable:
+    if not assembly.relocatable and not assembly.parts.for_debugger:
         # an extensible program leaves its size to the linker
         value = value if assembly.final else 0
         reserved = assembly.add_section(

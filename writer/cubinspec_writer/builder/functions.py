@@ -19,6 +19,7 @@ from cubinspec_generated.codes import (
     STO_CUDA_SPACE_SHIFT,
     STT_CUDA_OBJECT,
     STT_FUNC,
+    STT_OBJECT,
     STV_INTERNAL,
 )
 from cubinspec_writer.builder.assembly import RESERVED_CAP, ImageBank
@@ -181,7 +182,10 @@ class _Relocations:
                 self._add_section(".rela")
         if assembly.relocatable:
             self._name_variables()
-        if function.resolved and not self.made and assembly.finalizer:
+        if function.resolved and not self.made and not function.kernel:
+            for prefix in (".rel", ".rela") if assembly.finalizer else (".rel",):
+                assembly.drop_section(prefix + self.text.name)
+        elif function.resolved and not self.made and assembly.finalizer:
             self._add_section(".rel")
         if assembly.finalizer and self.made == [".rel"]:
             self._add_section(".rela")
@@ -214,10 +218,14 @@ class _Relocations:
         if self.shared is None:
             raise BadStructureError(f"{name!r} has no shared memory", field=self.function.name)
         space = SPACES["shared"]
-        if not self.assembly.relocatable:
+        kind, value = STT_CUDA_OBJECT, part.value
+        if self.assembly.final and self.assembly.parts.for_debugger:
+            kind, space = STT_OBJECT, 0
+            value += self.assembly.target.family.reserved_shared
+        elif not self.assembly.relocatable:
             self.assembly.drop_name(name)
             return
-        symbol = Symbol(name, STT_CUDA_OBJECT, space, self.shared, part.value, part.size)
+        symbol = Symbol(name, kind, space, self.shared, value, part.size)
         self.assembly.add_symbol(symbol, LOCAL)
 
     def _add_section(self, prefix: str) -> None:

@@ -77,6 +77,7 @@ _SPACES = {
     ".nv.global": SPACES["global"],
     ".nv.constant3": SPACES["constant"],
 }
+_SHARED = ".nv.shared."
 _OPTIMIZER = ".nv.constant.optimizer."
 
 
@@ -117,6 +118,9 @@ class Mercury:
             functions, relocatable=assembly.relocatable, mercury=True
         )
         self._section(".nv.merc.debug_frame", SHT_PROGBITS, bodies.Blob(frame.data))
+        for part in assembly.parts.debug:
+            data = part.data if part.mercury is None else part.mercury
+            self._section(".nv.merc" + part.name, SHT_PROGBITS, bodies.Blob(data))
         info = bodies.InfoRecords(self._module_records(with_numbers=False))
         self._section(".nv.merc.nv.info", SHT_CUDA_MERC_INFO, info, align=4)
         for function in functions:
@@ -136,6 +140,8 @@ class Mercury:
             for function in functions
             if function.capsule is not None
         }
+        for part in assembly.parts.debug:
+            self._relocations(part.name, part.mercury_relocations)
         for section, rows in assembly.data_sections:
             twins = given.get(section.name)
             if twins is None:
@@ -291,6 +297,10 @@ class Mercury:
             if info & ST_TYPE_MASK == STT_OBJECT:
                 info = symbol_info(info >> ST_BIND_SHIFT, STT_CUDA_OBJECT)
                 other |= _SPACES.get(section.name, 0)
+                if section.name.removeprefix(_SHARED) in self.assembly.functions:
+                    # here it is counted from the kernel's own memory on
+                    other |= SPACES["shared"]
+                    value -= self.assembly.target.family.reserved_shared
             if section.name == ".nv.shared.reserved.0" and self.assembly.final:
                 value = 0
             section = self._twin(section)

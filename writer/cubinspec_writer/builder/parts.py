@@ -198,7 +198,8 @@ class Function:
         signature: of a device function that others may call, such as ``#ii``.
         attributes: further records of ``.nv.info.<f>``; they replace computed ones by code.
         relocations: of the code, in ascending order.
-        resolved: executables of sm_90 and up: the code had relocations, all of them applied.
+        resolved: executables: the code had relocations, all of them applied. Before sm_90 only
+            device functions show it.
         reserved_cap: whether the code asks for the end of the reserved shared memory
             (``.nv.reservedSmem.cap``, sm_90 and up) by a relocation that is applied already.
         inner: functions inside the code.
@@ -283,6 +284,26 @@ class Frame:
     relocations: list[Relocation] = field(default_factory=list)
 
 
+@dataclass(slots=True)
+class DebugSection:
+    """A section of line or debug data; it is taken as it is.
+
+    Attributes:
+        name: such as ``.debug_line`` or ``.nv_debug_line_sass``.
+        relocations: those that are left.
+        names_strings: whether it had relocations of offsets in ``.debug_str``; in executables
+            they are applied.
+        mercury, mercury_relocations: its Mercury copy, sm_100 and up; by default the same bytes.
+    """
+
+    name: str
+    data: bytes
+    relocations: list[Relocation] = field(default_factory=list)
+    names_strings: bool = False
+    mercury: bytes | None = None
+    mercury_relocations: list[Relocation] = field(default_factory=list)
+
+
 @dataclass(frozen=True, slots=True)
 class Tool:
     """What the tool note says."""
@@ -291,6 +312,7 @@ class Tool:
     version: str = ""
     branch: str = ""
     arguments: str = ""
+    object_file: str = ""
 
 
 @dataclass(slots=True)
@@ -320,6 +342,11 @@ class CubinParts:
         tool: what the tool note says.
         compat: further records of ``.nv.compat``; they replace computed ones by code.
         frame, mercury_frame: ``.debug_frame`` of both halves; by default simple ones are made.
+        debug: line and debug sections, in the order in which they stand.
+        for_debugger: ``ptxas -g``: executables keep the symbols of shared variables, and have no
+            shared memory of the system.
+        errors_at_exit: functions wait for errors before they end (``EIATTR_GEN_ERRBAR_AT_EXIT``),
+            as with ``-g`` and ``-make-errors-visible-at-exit``.
         undefined: symbols of other files: name, ``st_info``, ``st_other``, size.
         signatures: undefined function -> its signature.
         samplers: states of samplers in the order of their declarations.
@@ -340,6 +367,9 @@ class CubinParts:
     mercury_frame: Frame | None = None
     functions: list[Function] = field(default_factory=list)
     variables: list[Variable] = field(default_factory=list)
+    for_debugger: bool = False
+    errors_at_exit: bool = False
+    debug: list[DebugSection] = field(default_factory=list)
     undefined: list[tuple[str, int, int, int]] = field(default_factory=list)
     signatures: dict[str, str] = field(default_factory=dict)
     samplers: list[Sampler] = field(default_factory=list)

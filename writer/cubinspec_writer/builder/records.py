@@ -9,6 +9,7 @@ from cubinspec_generated.codes import (
     EIATTR_CUDA_API_VERSION,
     EIATTR_EXIT_INSTR_OFFSETS,
     EIATTR_FRAME_SIZE,
+    EIATTR_GEN_ERRBAR_AT_EXIT,
     EIATTR_KPARAM_INFO,
     EIATTR_MAX_STACK_SIZE,
     EIATTR_MAX_THREADS,
@@ -121,6 +122,8 @@ def module_rows(parts: CubinParts) -> list[tuple[int, str, int]]:
                 rows.append((EIATTR_FRAME_SIZE, part.name, part.frame))
         rows += _stack_rows(parts, function, function.name, function.stack_limit)
         rows.append((EIATTR_FRAME_SIZE, function.name, function.frame))
+        if parts.errors_at_exit:
+            rows.append((EIATTR_GEN_ERRBAR_AT_EXIT, "", 0))
     if parts.independent_samplers:
         rows.append((EIATTR_TEXMODE_INDEPENDENT, "", 0))
     if not parts.relocatable and not parts.extensible:

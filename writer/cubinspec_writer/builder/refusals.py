@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: Shapes of blocks are in x, y, z.
 _DIMENSIONS = 3
+#: What names of line and debug sections begin with; the one of frames is a part of its own.
+_DEBUG, _FRAMES = (".debug_", ".nv_debug_"), ".debug_frame"
 #: Modes of samplers are bytes.
 _BYTE = 0xFF
 
@@ -42,6 +44,7 @@ def check_parts(parts: CubinParts, goal: Target) -> None:
     for variable in parts.variables:
         _check_variable(variable)
     _check_samplers(parts)
+    _check_debug(parts, goal)
 
 
 def _refuse(name: str, what: str, expected: str) -> BadStructureError:
@@ -151,6 +154,31 @@ def _check_parameters(function: Function) -> None:
                 f"an offset from {end:#x} on, behind the one before",
             )
         end = offset + parameter.size
+
+
+def _check_debug(parts: CubinParts, goal: Target) -> None:
+    seen: set[str] = set()
+    for section in parts.debug:
+        if not section.name.startswith(_DEBUG) or section.name == _FRAMES:
+            expected = f"names that begin with {' or '.join(_DEBUG)}; {_FRAMES} is the frame"
+            raise _refuse(section.name, "no line or debug section has this name", expected)
+        if section.name in seen:
+            raise _refuse(section.name, "two sections of this name", "one")
+        seen.add(section.name)
+        twin = section.mercury
+        if (twin is not None or section.mercury_relocations) and not goal.family.capsule:
+            raise _refuse(section.name, f"a Mercury copy on {goal.name}", "none before sm_100")
+        for data, rows in (
+            (section.data, section.relocations),
+            (section.data if twin is None else twin, section.mercury_relocations),
+        ):
+            for row in rows:
+                if not 0 <= row.offset < len(data):
+                    raise _refuse(
+                        section.name,
+                        f"a relocation at {row.offset:#x}",
+                        f"offsets inside the {len(data):#x} bytes of it",
+                    )
 
 
 def _check_image_parameter(function: Function, number: int, parameter: Parameter) -> None:

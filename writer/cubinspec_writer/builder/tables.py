@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cubinspec_writer.builder.assembly import Assembly, ImageBank
-    from cubinspec_writer.builder.parts import Frame, Relocation
+    from cubinspec_writer.builder.parts import DebugSection, Frame, Relocation
     from cubinspec_writer.emitter.model import Section
 
 #: In extensible programs a function whose address is taken has a number, a symbol of this prefix.
 _FUNCTION_ID = "$funcID$"
+#: Texts of line and debug data.
+_STRINGS = ".debug_str"
 #: How older drivers apply R_CUDA_CONST_FIELD22_37.
 _REL_ACTION = (0, 0, 0, 17, 37, 0, 5, 54)
 #: Sections of data in the order of their relocation sections; those of functions follow.
@@ -38,6 +40,7 @@ def add_frames(assembly: Assembly, frame: Frame) -> None:
     """Make ``.debug_frame``, and the relocation sections of data and frames."""
     section = assembly.add_section(".debug_frame", SHT_PROGBITS, bodies.Blob(frame.data))
     section.has_symbol = bool(frame.data)
+    _add_debug(assembly)
     for data, relocations in sorted(assembly.data_sections, key=data_rank):
         if id(data) in assembly.resolved and not relocations:
             _name_resolved(assembly, data)
@@ -51,6 +54,34 @@ def add_frames(assembly: Assembly, frame: Frame) -> None:
     _add_indices(assembly, others)
     if frame.relocations and not assembly.relocatable and not assembly.finalizer:
         assembly.drop_section(".rela" + section.name)
+
+
+def _add_debug(assembly: Assembly) -> None:
+    """Make line and debug sections, each with its relocations behind it."""
+    parts = assembly.parts.debug
+    waiting: list[tuple[Section, DebugSection]] = []
+    for at, part in enumerate(parts):
+        section = assembly.add_section(part.name, SHT_PROGBITS, bodies.Blob(part.data))
+        waiting.append((section, part))
+        if [one.name for one in parts[at + 1 : at + 2]] == [_STRINGS]:
+            # made with the first relocation that names it
+            continue
+        for made, described in waiting:
+            _add_debug_relocations(assembly, made, described)
+        waiting = []
+
+
+def _add_debug_relocations(assembly: Assembly, section: Section, part: DebugSection) -> None:
+    rows = part.relocations
+    if not part.names_strings:
+        _add_both(assembly, section, rows)
+        return
+    if assembly.finalizer or any(row.addend is not None for row in rows):
+        assembly.add_relocations(".rela", section, rows)
+    else:
+        assembly.drop_section(".rela" + section.name)
+    if assembly.finalizer or any(row.addend is None for row in rows):
+        assembly.add_relocations(".rel", section, rows)
 
 
 def _add_indices(assembly: Assembly, banks: list[ImageBank]) -> None:

@@ -55,7 +55,8 @@ class ToolNote(ValueObject):
 
     def encode(self) -> bytes:
         """The bytes."""
-        pool = bytearray(b"\0")
+        # without an object file the pool begins with the empty string
+        pool = bytearray(b"" if self.object_file else b"\0")
         offsets = []
         for text in (
             self.object_file,
@@ -67,6 +68,9 @@ class ToolNote(ValueObject):
             if text:
                 offsets.append(len(pool))
                 pool += text.encode("utf-8", "surrogateescape") + b"\0"
+            elif self.object_file:
+                offsets.append(len(pool))
+                pool += b"\0"
             else:
                 offsets.append(0)
         padding = _padding(len(pool)) if self.padding is None else bytes(self.padding)
