@@ -311,10 +311,13 @@ types:
         value: |
           has_extension and has_compat
             and extension.ofs_data == ofs_extension + 8
+            and (extension.len_data & 3) == 0
             and extension.len_data.as<s8> + ofs_extension.as<s8> - 55
               <= _io.size.as<s8>
         -webide-parse-mode: lazy
-        doc: True when the copy lies inside the header, after the extension.
+        doc: |
+          True when whole records lie inside the header, after the extension.
+          Older entries for sm_100 have two numbers of 2 bytes there.
   extension_head:
     doc: Place and size of the data of an extension.
     -webide-representation: '{len_data:dec} bytes at {ofs_data:dec}'

@@ -82,7 +82,9 @@ function addContainer(bytes, at, found) {
   const entries = content.entries?.entries ?? [];
   if (entries.length === 0) return 0;
   const number = found.containers.length;
-  const end = Math.min(bytes.length, endOf(placeOf(content, "entries")) || bytes.length);
+  // a broken entry ends the list, and what follows the container is looked through as well
+  const told = content.head.lenHeader + content.head.lenEntries;
+  const end = Math.min(bytes.length, endOf(placeOf(content, "entries")) || at + told);
   found.containers.push({ content, start: at, end });
   if (fault) found.faults.push(`fatbin ${number} at 0x${at.toString(16)}: ${fault.message ?? fault}`);
   entries.forEach((entry, index) => {

@@ -1780,7 +1780,7 @@ export namespace Fatbin {
     readonly rest: Uint8Array;
     /** True when there is an extension inside the header. */
     readonly hasExtension: boolean;
-    /** True when the copy lies inside the header, after the extension. */
+    /** True when whole records lie inside the header, after the extension. Older entries for sm_100 have two numbers of 2 bytes there. */
     readonly hasCompatCopy: boolean;
   }
   /** Place and size of the data of an extension. */

@@ -370,6 +370,20 @@ def test_device_code_is_found_in_every_host(explorer: Explorer, tmp_path: Path, 
     assert explorer.facts().get("format", "") == form
 
 
+def test_what_follows_a_broken_fatbin_is_found(explorer: Explorer, tmp_path: Path) -> None:
+    cubin = sample("calls.sm_100.exe").read_bytes()
+    broken = bytearray(container([entry_for(cubin, mode="none"), entry_for(cubin, mode="none")]))
+    # the first record of the copy of .nv.compat in the header promises 65,535 bytes
+    copy = 16 + 64 + 8 + 1
+    assert broken[copy] == 2
+    broken[copy : copy + 4] = b"\4\2\xff\xff"
+    path = tmp_path / "host.so"
+    path.write_bytes(elf_host({".nv_fatbin": bytes(broken) + simple_fatbin()}))
+    said = explorer.open(path)
+    assert "fatbin 0" in said
+    assert [row[2] for row in explorer.rows()][-3:] == ["sm_90", "sm_100", "compute_80"]
+
+
 def test_a_host_of_nothing_but_promises_ends(explorer: Explorer, tmp_path: Path) -> None:
     """Headers whose tables reach beyond the file, again and again, and magic numbers alone."""
     segment = struct.pack("<II16s32xIIII", 0x19, 72, b"x", 0, 0, 0xFFFFFFFF, 0)

@@ -98,6 +98,16 @@ def test_extensions_that_lie_are_left_alone(
     assert not block.content.entries.entries[0].header_rest.has_compat_copy
 
 
+def test_an_older_extension_holds_two_numbers() -> None:
+    """As entries for sm_100 in libcusparse 12.9.4 have it."""
+    rest = struct.pack("<IIHHI", 72, 3, 1, 5, 0)
+    data = container(entry(2, b"\x28\xb5\x2f\xfd", flags=0x1002011, rest=rest, ofs_extension=64))
+    (block,) = Fatbin.from_bytes(data).blocks
+    header = block.content.entries.entries[0].header_rest
+    assert not header.has_compat_copy
+    assert header.rest == b"\1\0\5\0" + bytes(4)
+
+
 def test_options_of_ptx_follow_the_extension() -> None:
     text = b".version 8.0\n.target sm_80\n.address_size 64\n"
     data = fatbin_of([entry_for(text, options=b"-O1 ", ident=b"x", mode="none")])
