@@ -68,8 +68,8 @@ def generate(root: Path, ksc: str | None = None) -> dict[Path, str]:
         files.update(packages.emit(compiled, specs))
         files[kaitai.PACKAGE / "records.py"] = records.emit(specs)
         files[kaitai.PACKAGE / "fields.py"] = fields.emit(specs)
-        for module, text in codes.emit(tables, specs).items():
-            files[kaitai.PACKAGE / f"{module}.py"] = text
+        for name, text in codes.emit(tables, specs).items():
+            files[kaitai.PACKAGE / name] = text
         files.update(native.emit(tables, specs))
         groups = codes.constants(tables, specs)
         names = {code.name: code.value for _, group in groups for code in group}
