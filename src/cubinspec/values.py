@@ -14,9 +14,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from dataclasses import Field
     from typing import Any, ClassVar, Self
+    from typing import final as final
 
     #: A path of a file; where contents are taken as well, bytes are the contents.
     PathName = str | os.PathLike[str]
+else:
+
+    def final(cls):
+        """Tell type checkers and mypyc that a class has no subclasses; `typing` costs start-up."""
+        return cls
 
 
 def listed(given: PathName | Iterable[PathName] | None) -> list[str]:

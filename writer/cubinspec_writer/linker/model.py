@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from cubinspec.format.attributes import RecordSplitter
 from cubinspec.format.packing import align_up
+from cubinspec.values import final
 from cubinspec_generated.codes import (
     EF_CUDA_V2_SM_MASK,
     EF_CUDA_V2_SM_SHIFT,
@@ -32,16 +33,10 @@ from cubinspec_writer.linker.inputs.symbols import named_symbols
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from typing import Any, final
+    from typing import Any
 
     from cubinspec.format.attributes import RawRecord
     from cubinspec_writer.linker.inputs.rows import InRelocs, InSection, InSymbol
-else:
-
-    def final(cls):
-        """Tell type checkers that a class has no subclasses, as `type(x) is C` assumes."""
-        return cls
-
 
 #: Types of references to textures, samplers and surfaces, whose indices only the driver knows.
 HANDLE_KINDS = (STT_CUDA_TEXTURE, STT_CUDA_SAMPLER, STT_CUDA_SURFACE)
@@ -304,8 +299,8 @@ class Reloc:
         return Reloc(self.offset, r_type, self.symbol, self.addend, self.serial)
 
 
-#: Stands for an empty list, as most sections have no rows; nothing can be added to it by mistake.
-_NO_ROWS: Any = ()
+#: The rows of a section without any, as most are; a test sees to it that nobody adds to it.
+NO_ROWS: list[Any] = []
 _WITHOUT_BYTES = frozenset((SHT_NOBITS, SHT_CUDA_GLOBAL, SHT_CUDA_SHARED, SHT_CUDA_RESERVED_SHARED))
 
 
@@ -375,8 +370,8 @@ class OutSection:
         self.made_symbol: Symbol | None = None
         self.info_section: OutSection | None = None
         self.info_value: int = 0
-        self.relocs: list[Reloc] = _NO_ROWS
-        self.records: list[RawRecord] = _NO_ROWS
+        self.relocs: list[Reloc] = NO_ROWS
+        self.records: list[RawRecord] = NO_ROWS
         self.emitted: bool = emitted
         self.index: int = 0
         self.is_nobits: bool = sh_type in _WITHOUT_BYTES

@@ -29,7 +29,7 @@ from cubinspec_writer.linker.model import HANDLE_KINDS, UDT, UFT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from cubinspec_writer.linker.model import InputObject
@@ -181,6 +181,10 @@ def call(function: Callable[..., Any], state: LinkState) -> Any:
 
     A test compares the annotations with what these parts are.
     """
-    code = function.__code__
-    names = code.co_varnames[: code.co_argcount]
+    try:
+        code = function.__code__
+        names: Sequence[str] = code.co_varnames[: code.co_argcount]
+    except AttributeError:  # a compiled function tells its parameters in another way
+        signature: str = function.__text_signature__  # type: ignore[attr-defined]
+        names = signature[1:-1].split(", ")
     return function(*[state.part(name) for name in names])

@@ -89,7 +89,7 @@ _STAYING_BELOW |= {kind: _STAYING[kind] | _UNKNOWN for kind in ("function", "glo
 #: Types of descriptors of functions, whose address is taken then.
 _DESCRIPTORS = frozenset(t for t, rule in columns.FAILS.items() if rule == "func_desc")
 #: Types that are applied wherever they do not stay.
-_APPLIED = frozenset(columns.ACTIONS) - columns.FAILS.keys() - CLEARING - _UNKNOWN
+_APPLIED = frozenset(columns.ACTIONS).difference(columns.FAILS, CLEARING, _UNKNOWN)
 #: What nvlink says where an entry of such a type does not stay (rule M22).
 _FAILURES = {
     "always": "reference to deleted symbol",
@@ -206,7 +206,7 @@ class _Divider:
         #: Types that stay as they are where they name a linked function, the most frequent case.
         self.of_functions: Container[int] = ()
         if final:
-            self.of_functions = _STAYING["function"] - self.retype.keys() - CLEARING - _DESCRIPTORS
+            self.of_functions = _STAYING["function"].difference(self.retype, CLEARING, _DESCRIPTORS)
 
     def divide(self, section: OutSection, target: OutSection) -> tuple[list[Reloc], list[Reloc]]:
         """The entries of a section that stay, as they are then, and those that are applied."""

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from cubinspec_writer.linker.diagnostics import Diagnostics
-    from cubinspec_writer.linker.inputs.rows import InReloc, InRelocs
+    from cubinspec_writer.linker.inputs.rows import InRelocs
 
     #: The output symbol of a row, what its addend grows by, and what becomes of the row.
     _Meaning = tuple[Symbol | None, int, str]
@@ -170,8 +170,7 @@ class _Relocations:
             return
         section, meanings = names.section, self.meanings
         serial = one.relocations.num_merged
-        for row in relocs.rows:
-            offset, r_type, index, stated = row
+        for number, (offset, r_type, index, stated) in enumerate(relocs.rows):
             addend = stated
             if is_odd:
                 found = self._moved_to(offset, index)
@@ -184,17 +183,17 @@ class _Relocations:
             symbol, shift, fate = meaning
             if fate not in _WRITTEN:
                 if fate == _NAMED:
-                    names.section_for(row)
+                    names.section_for(number, stated)
                 elif fate == _PASSED_OVER:
-                    names.skip(row)
+                    names.skip(number)
                 continue
             if shift or is_odd:
                 addend += shift + self._shift(index, addend)
             if self.is_staged and symbol is not None:
-                self._stage(row, Reloc(base + offset, r_type, symbol, addend, 0))
+                self._stage(number, Reloc(base + offset, r_type, symbol, addend, 0))
                 continue
             if section is None or (names.without_rel and stated == 0):
-                section = names.section_for(row)
+                section = names.section_for(number, stated)
             if symbol is None:
                 if is_clear(r_type):
                     clear(self.target, base + offset, r_type)
@@ -243,10 +242,10 @@ class _Relocations:
         clears = accepted_here(self.obj, index) or not self.skips
         return None, 0, _CLEARED if clears else _NAMED
 
-    def _stage(self, row: InReloc, reloc: Reloc) -> None:
+    def _stage(self, number: int, reloc: Reloc) -> None:
         """Keep a row until the bytes of its section have moved."""
         one, target = self.one, self.target
-        if one.job.options.preserve_relocs and row is self.relocs.rows[0]:
+        if one.job.options.preserve_relocs and number == 0:
             one.names.add(".nv.resolvedrela" + target.name)
         one.relocations.staged.setdefault(target, []).append(reloc)
 
@@ -344,23 +343,23 @@ class _RelocNames:
         self.target = target
         self.section = one.maker.reloc_section(target, relocs.is_rela)
         self.without_rel = relocs.is_rela and one.job.toolkit.names_both_relocations
-        #: The row that does not bring the second name; None: the next one.
-        self.first = relocs.rows[0] if relocs.rows else None
+        #: Number of the row that does not bring the second name; None: the next one.
+        self.first: int | None = 0
 
-    def skip(self, row: InReloc) -> None:
+    def skip(self, number: int) -> None:
         """Pass over a row as if the input did not have it."""
-        if self.first is row:
+        if self.first == number:
             self.first = None
 
     def add_all(self, taken: list[Reloc]) -> None:
         """Take over all rows, none of which changes but for its symbol and its place."""
         rows = self.relocs.rows
-        section = self.section or self.section_for(rows[0])
+        _, _, _, first_addend = rows[0]
+        section = self.section or self.section_for(0, first_addend)
         if self.without_rel:
-            for row in rows[1:]:
-                _, _, _, addend = row
+            for number, (_, _, _, addend) in enumerate(rows[1:], 1):
                 if addend == 0:
-                    self.section_for(row)
+                    self.section_for(number, addend)
                     break
         section.relocs += taken
 
@@ -376,13 +375,12 @@ class _RelocNames:
             )
         return self.section
 
-    def section_for(self, row: InReloc) -> OutSection:
+    def section_for(self, number: int, addend: int) -> OutSection:
         """The section; names are entered when a row first needs them."""
         if self.first is None:
-            self.first = row
+            self.first = number
         section = self.ensure()
-        _, _, _, addend = row
-        if addend == 0 and self.without_rel and row is not self.first:
+        if addend == 0 and self.without_rel and number != self.first:
             # Such a row asks for the REL section by name first (the first row of an
             # input section does not, rules N3, K5).
             self.maker.ask_for_rel(self.target)
