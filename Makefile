@@ -7,7 +7,7 @@ DEMO := $(addprefix $(SAMPLES)/,kernels.sm_75.exe.cubin cluster_sm90.sm_90.exe.c
   spills.sm_90.regs32exe.cubin tcgen05_sm100a.sm_100a.exe.cubin)
 WORKERS ?= auto
 
-.PHONY: site test-browser check-pages notebook test-fingerprint-proof help venv demo test test-corpus gen check-gen check-ide check-languages check-imhex dist-languages samples corpus link-cases link-stored link-faults link-sweep link-real link-sweep-ptx newuser fuzz fuzz-small fuzz-quick bench bench-quick lint types \
+.PHONY: wheels test-compiled site test-browser check-pages notebook test-fingerprint-proof help venv demo test test-corpus gen check-gen check-ide check-languages check-imhex dist-languages samples corpus link-cases link-stored link-faults link-sweep link-real link-sweep-ptx newuser fuzz fuzz-small fuzz-quick bench bench-quick lint types \
   bless clean
 
 help: ## what can be made here
@@ -43,6 +43,13 @@ demo: $(VENV)/.base ## the kernel table and the byte coverage of carried samples
 
 test: $(VENV)/.dev ## all tests that need no fetched corpus
 	$(PY) -m pytest -n $(WORKERS) -m "not corpus and not browser"
+
+test-compiled: $(VENV)/.dev ## the tests on a wheel with compiled modules, installed elsewhere (QUICK=1: those of what is compiled)
+	$(PY) -m tools.package.compiled $(if $(QUICK),--quick) -n $(WORKERS)
+
+wheels: $(VENV)/.dev ## the pure wheel and one with compiled modules for this Python and platform, into dist/
+	$(PY) -m build --wheel --no-isolation --outdir dist
+	CUBINSPEC_COMPILE=1 $(PY) -m build --wheel --no-isolation --outdir dist
 
 test-browser: $(VENV)/.dev ## the pages of HTML in a headless Chromium, which has to be installed
 	$(PY) -m pip install --quiet --group browser --group site
@@ -140,11 +147,12 @@ fuzz-quick: $(VENV)/.dev ## hostile files, growth of the work, two minutes of th
 	$(PY) -m pytest -n $(WORKERS) tests/hostile
 	$(PY) -m tools.fuzz --minutes 2
 
-bench: $(VENV)/.bench ## measure against the peers and write docs/performance.md
+bench: $(VENV)/.bench ## measure pure and compiled against the peers and write docs/performance.md
+	$(PY) -m tools.package.compiled --no-tests
 	$(PY) -m tools.bench
 
-bench-quick: $(VENV)/.bench ## the same in a few minutes; prints the page and leaves the file
-	$(PY) -m tools.bench --seconds 2 --print
+bench-quick: $(VENV)/.bench ## some rounds of all but large inputs, in three minutes; prints the page and leaves the file
+	$(PY) -m tools.bench --quick --seconds 1
 
 lint: $(VENV)/.dev ## ruff: rules and format; numbers of the spec stand by name
 	$(VENV)/bin/ruff check .

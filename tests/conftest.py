@@ -2,11 +2,13 @@
 
 A test that needs a tool says so with `@pytest.mark.oracle("cuobjdump", …)` and is skipped, with the
 reason in the summary, where that tool cannot run. The same holds for `@pytest.mark.corpus` and a
-corpus that has not been fetched.
+corpus that has not been fetched, and for `@pytest.mark.pure` and an installed wheel with compiled
+modules (`make test-compiled`).
 """
 
 from __future__ import annotations
 
+import os
 import signal
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ import pytest
 from tools import oracle
 from tools.corpus import fetch
 from tools.corpus import samples as recipes
+from tools.package import COMPILED_TESTS
 
 # A shell has its background jobs ignore Ctrl-C, and so would the programs that tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -49,6 +52,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             pytest.skip(why)
     if item.get_closest_marker("corpus") and not fetch.files():
         pytest.skip(NO_CORPUS)
+    if item.get_closest_marker("pure") and os.environ.get(COMPILED_TESTS):
+        pytest.skip("takes apart what is compiled here")
 
 
 @pytest.fixture(scope="session")

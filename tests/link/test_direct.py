@@ -90,6 +90,7 @@ def test_both_writers_agree_on_cases_with_libraries(
 _FEW = 12
 
 
+@pytest.mark.pure
 @pytest.mark.parametrize("more", [(), ("-r",), ("--preserve-relocs",)])
 @pytest.mark.parametrize("arch", ["80", "90"])
 def test_both_writers_agree_where_section_indices_are_far(

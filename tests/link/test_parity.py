@@ -141,6 +141,7 @@ _UNIFIED_FAULTS = {
 }
 
 
+@pytest.mark.pure
 @pytest.mark.oracle("ptxas", "nvlink")
 @pytest.mark.parametrize(
     ("kind", "arch", "fault"),

@@ -22,6 +22,8 @@ from tools.linkcases.__main__ import run_stored
 from tools.linkcases.compare import link
 from tools.linkcases.outcomes import ACCEPTED
 
+pytestmark = pytest.mark.pure
+
 LINKER = Path(cubinspec_writer.linker.__file__).parent
 MODULES = [step.module for step in PASSES]
 #: Options that make passes and reports do more; what they read counts as well.
@@ -232,6 +234,10 @@ def _read_index(state: LinkState) -> None:
     assert _of(state.symbols, "functions")[0].index is not None
 
 
+def _add_to_none(state: LinkState) -> None:
+    next(s for s in _of(state.sections, "made") if not _of(s, "relocs")).relocs.append(None)
+
+
 #: What a pass does beside its work: its module, the work, and what the message says.
 _FAULTS: dict[str, tuple[str, Callable[[LinkState], None], str]] = {
     "a frozen field of a symbol": ("passes.constants", _rename, "writes symbol.name"),
@@ -269,6 +275,13 @@ def test_a_fault_in_a_pass_is_seen(
     late = "which is frozen" if message.startswith("writes") else "before it is written"
     message += f".*{late if is_declared else 'which it does not declare'}"
     with Watch(also={module: also}).active(), pytest.raises(PassError, match=message):
+        run_stored("const_compiler", "80", folder)
+
+
+def test_a_row_for_all_sections_without_rows_is_seen(folder: Path) -> None:
+    """They share one empty list."""
+    watched = Watch(refuses=False, also={"passes.relocate": _add_to_none}).active()
+    with watched, pytest.raises(PassError, match="all sections that have none"):
         run_stored("const_compiler", "80", folder)
 
 

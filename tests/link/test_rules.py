@@ -115,6 +115,7 @@ def test_every_rule_has_a_fault_that_can_be_planted() -> None:
     assert list(faults.problems(RULES, FAULTS)) == []
 
 
+@pytest.mark.pure
 @pytest.mark.parametrize("fault", FAULTS[::40], ids=lambda fault: fault.rule)
 def test_a_fault_in_a_rule_is_seen_by_its_case(fault: Fault, unpacked: Path) -> None:
     """`make link-faults` does the same for all of them."""

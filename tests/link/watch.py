@@ -202,6 +202,9 @@ class Watch:
             pipeline.call(run, self.half)
             if module in self.also:
                 self.also[module](self.half)
+            if model.NO_ROWS:
+                model.NO_ROWS.clear()
+                raise PassError(f"{module} adds a row to all sections that have none")
             changed = [key for key, value in self._contents(before).items() if before[key] != value]
             for key, name in changed:
                 item = next(x for x in self._kept if id(x) == key)

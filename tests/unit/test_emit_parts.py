@@ -487,6 +487,7 @@ def test_collector_is_as_it_was(before: bool) -> None:
         (gc.enable if was else gc.disable)()
 
 
+@pytest.mark.pure
 def test_slow_modules_are_not_loaded_to_emit() -> None:
     """A round trip of a small file would wait longer for them than for its own work."""
     slow = ("dataclasses", "inspect", "typing", "re", "collections", "operator", "enum")

@@ -216,6 +216,7 @@ def test_one_long_name_may_be_shared_by_all() -> None:
     assert len({id(text) for text in found[2:]}) == 1
 
 
+@pytest.mark.pure
 @pytest.mark.parametrize("count", [1000, 8000])
 def test_looking_for_a_section_type_scans_once(count: int) -> None:
     elf = Elf(forged([{"type": SHT_PROGBITS} for _ in range(count)]), "f")

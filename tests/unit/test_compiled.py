@@ -1,0 +1,80 @@
+"""Compiled wheels: the build hook, and that the tests run on the modules that they are to test."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.machinery
+import os
+import shutil
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("hatchling")
+
+from tools.package import COMPILED_TESTS
+from tools.package.compile_hook import WISH, CompileError, CompileHook, chosen
+
+ROOT = Path(__file__).parents[2]
+#: Of several suffixes the one that every platform has in common.
+EXTENSION = importlib.machinery.EXTENSION_SUFFIXES[-1]
+
+
+def hook() -> dict[str, Any]:
+    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]
+    return dict(wheel["targets"]["wheel"]["hooks"]["custom"])
+
+
+def packages(folder: Path) -> Path:
+    for package in (
+        "src/cubinspec",
+        "writer/cubinspec_writer",
+        "generated/python/cubinspec_generated",
+    ):
+        shutil.copytree(ROOT / package, folder / Path(package).name)
+    return folder
+
+
+def names(tmp_path: Path) -> list[str]:
+    paths = chosen(packages(tmp_path), hook()["compile"])
+    return [path.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for path in paths]
+
+
+def test_what_runs_here_is_compiled_when_it_should_be(tmp_path: Path) -> None:
+    expected = bool(os.environ.get(COMPILED_TESTS))
+    listed = names(tmp_path)
+    assert len(listed) > 20
+    for name in listed:
+        file = importlib.import_module(name).__file__
+        assert file is not None
+        assert file.endswith(EXTENSION) == expected, file
+
+
+def test_every_group_of_compiled_modules_has_a_reason() -> None:
+    for row in hook()["compile"]:
+        assert row["why"]
+
+
+def test_a_module_that_is_gone_is_named(tmp_path: Path) -> None:
+    (tmp_path / "one.py").touch()
+    assert chosen(tmp_path, [{"modules": ["*.py"]}]) == ["one.py"]
+    with pytest.raises(CompileError, match=r"there is no module gone\.py"):
+        chosen(tmp_path, [{"modules": ["gone.py"]}])
+    with pytest.raises(CompileError, match=r"two\.py is not among the modules"):
+        chosen(tmp_path, [{"modules": ["*.py"], "except": ["two.py"]}])
+
+
+def test_only_who_asks_for_it_needs_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    def made() -> CompileHook:
+        return CompileHook(str(ROOT), hook(), None, None, "", "wheel")  # type: ignore[arg-type]
+
+    data: dict[str, Any] = {"force_include": {}}
+    monkeypatch.delenv(WISH, raising=False)
+    assert made().dependencies() == []
+    made().initialize("standard", data)
+    monkeypatch.setenv(WISH, "1")
+    assert made().dependencies() == hook()["requires"]
+    made().initialize("editable", data)
+    assert data == {"force_include": {}}

@@ -1,0 +1,106 @@
+"""Build hook: with CUBINSPEC_COMPILE=1 a wheel also has its hot modules compiled by mypyc.
+
+Which modules, and why, says ``[tool.hatch.build.targets.wheel.hooks.custom]`` in pyproject.toml.
+The sources stay in the wheel, beside the extension modules that Python prefers to them. Without
+the variable, and in editable installations, nothing is compiled and the wheel fits every platform.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+WISH = "CUBINSPEC_COMPILE"
+#: How hard the C compiler tries, 0 to 3; 1 takes half as long as 3.
+LEVEL = "CUBINSPEC_COMPILE_LEVEL"
+#: Run in a folder with the packages and nothing else that setuptools could take for its own.
+_SCRIPT = """\
+import sys
+from setuptools import setup
+from mypyc.build import mypycify
+level, *words = sys.argv[1:]
+made = mypycify(words, opt_level=level, debug_level="0", group_name="cubinspec")
+setup(
+    name="compiled", packages=[], py_modules=[], ext_modules=made,
+    script_args=["--quiet", "build_ext", "--build-lib", "lib"],
+)
+"""
+#: `make types` checks the types, strictly; here they only guide the compiler.
+_TYPES = ("--config-file=", "--ignore-missing-imports", "--follow-imports=silent")
+
+
+class CompileError(Exception):
+    """pyproject.toml names no module, or a compiler refused."""
+
+
+def chosen(folder: Path, rows: list[Mapping[str, Any]]) -> list[str]:
+    """The modules to compile, as paths below the folder that holds the packages.
+
+    Args:
+        rows: `compile` of the hook in pyproject.toml.
+    """
+    files: dict[str, None] = {}
+    for row in rows:
+        for pattern in row["modules"]:
+            found = [str(path.relative_to(folder)) for path in sorted(folder.glob(pattern))]
+            if not found:
+                raise CompileError(f"pyproject.toml: there is no module {pattern}")
+            files.update(dict.fromkeys(found))
+        for path in row.get("except", ()):
+            if path not in files:
+                raise CompileError(f"pyproject.toml: {path} is not among the modules")
+            del files[path]
+    return list(files)
+
+
+def compiled(root: Path, packages: list[str], rows: list[Mapping[str, Any]], folder: Path) -> Path:
+    """Compile in an empty folder; the folder below it that has the extension modules."""
+    for package in packages:
+        left_out = shutil.ignore_patterns("*.so", "__pycache__", "kaitai*")
+        shutil.copytree(root / package, folder / Path(package).name, ignore=left_out)
+    words = [os.environ.get(LEVEL, "3"), *_TYPES, *chosen(folder, rows)]
+    command = [sys.executable, "-c", _SCRIPT, *words]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise CompileError(done.stdout + done.stderr)
+    return folder / "lib"
+
+
+class CompileHook(BuildHookInterface[Any]):
+    """Called by hatchling when it builds a wheel."""
+
+    PLUGIN_NAME = "custom"
+    _folder: tempfile.TemporaryDirectory[str] | None = None
+
+    def _is_wanted(self) -> bool:
+        return os.environ.get(WISH, "") not in ("", "0")
+
+    def dependencies(self) -> list[str]:
+        """What the build needs beside hatchling."""
+        return list(self.config["requires"]) if self._is_wanted() else []
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Compile, and tell hatchling which files to add and for which platform the wheel is."""
+        if version == "editable" or not self._is_wanted():
+            return
+        self._folder = tempfile.TemporaryDirectory()
+        packages = list(self.build_config.packages)
+        rows = self.config["compile"]
+        lib = compiled(Path(self.root), packages, rows, Path(self._folder.name))
+        for path in sorted(lib.rglob("*.so")):
+            build_data["force_include"][str(path)] = str(path.relative_to(lib))
+        build_data["pure_python"] = False
+        build_data["infer_tag"] = True
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """Remove what was compiled; the wheel has it."""
+        if self._folder is not None:
+            self._folder.cleanup()
