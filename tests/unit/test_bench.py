@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -19,6 +20,7 @@ from tools.bench.comparisons import (
 )
 from tools.bench.inputs import INPUTS, many_ptx
 from tools.bench.measure import CommandFailed, Run, Stopwatch, median
+from tools.bench.modes import COMPILED, PURE, output
 
 
 @pytest.fixture
@@ -59,11 +61,11 @@ def test_the_median_is_taken_figure_by_figure() -> None:
 def test_a_missed_limit_is_seen(stopwatch: Stopwatch) -> None:
     slow = Command("slow", tuple(python("import time; time.sleep(0.1)")))
     fast = Command("fast", tuple(python("pass")))
-    assert bench.compare(stopwatch, Comparison("g", slow, fast, 0.5), 0).met is False
-    assert bench.compare(stopwatch, Comparison("g", fast, slow, 1.0), 0).met is True
+    assert bench.compare(stopwatch, Comparison("g", slow, fast, 0.5), 0)[0].met is False
+    assert bench.compare(stopwatch, Comparison("g", fast, slow, 1.0), 0)[0].met is True
     assert bench.peak(stopwatch, PeakLimit("g", fast, bytes=1 << 20)).met is False
     page = bench.page(
-        [bench.compare(stopwatch, Comparison("g", slow, fast, 0.5), 0)], [], ["a machine"]
+        bench.compare(stopwatch, Comparison("g", slow, fast, 0.5), 0), [], ["a machine"]
     )
     assert "1 promises: 1 missed, 0 not measured" in page
 
@@ -74,9 +76,36 @@ def test_a_peer_that_is_not_here_is_named(stopwatch: Stopwatch) -> None:
     with pytest.raises(KeyError):
         bench.resolve(absent)  # a wrong name in the data is a mistake, not an absent peer
     broken = Command("broken", tuple(python("raise SystemExit(1)")))
-    row = bench.compare(stopwatch, Comparison("g", bare, broken, 1.0), 0)
+    (row,) = bench.compare(stopwatch, Comparison("g", bare, broken, 1.0), 0)
     assert row.met is None
-    assert "not measured" in row.cells[4]
+    assert "not measured" in row.cells[5]
+
+
+def test_modes_are_measured_together_and_must_write_the_same(
+    stopwatch: Stopwatch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = [PURE, COMPILED]
+    monkeypatch.setattr(bench, "modes", lambda: both)
+    monkeypatch.setattr(bench, "resolve", lambda command, mode: [*command.argv, mode.name])
+    one = Command("one", tuple(python("import time; time.sleep(0.1)")))
+    quick = Command("quick", tuple(python("pass")))
+    rows = bench.compare(stopwatch, Comparison("g", one, quick, None, compiled=0.5), 0, least=1)
+    assert [row.met for row in rows] == [True, False]
+    assert [row.cells[2].partition(",")[0] for row in rows] == ["pure", "compiled"]
+    telling = Command("telling", tuple(python("import sys; print(sys.argv[1])")))
+    rows = bench.compare(stopwatch, Comparison("g", telling, one, None), 0, least=1)
+    assert [row.met for row in rows] == [False, False]
+    assert all("different bytes" in row.cells[5] for row in rows)
+
+
+def test_everything_that_a_command_writes_counts(tmp_path: Path) -> None:
+    def of(text: str, shown: str, status: int = 0) -> str:
+        code = "import sys; open(sys.argv[2], 'w').write(sys.argv[3]); print(sys.argv[4])"
+        code += f"; sys.exit({status})"
+        return output([*python(code), "-o", str(tmp_path / "file"), text, shown])
+
+    assert of("a", "b") == of("a", "b")
+    assert len({of("a", "b"), of("c", "b"), of("a", "c"), of("a", "b", 1)}) == 4
 
 
 def test_the_data_refers_to_inputs_and_tools_that_exist() -> None:

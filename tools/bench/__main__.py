@@ -27,16 +27,15 @@ from tools.bench.comparisons import (
     PeakLimit,
 )
 from tools.bench.inputs import CACHE, INPUTS, ROOT
-from tools.bench.measure import CommandFailed, Pair, Run, Stopwatch
+from tools.bench.measure import LEAST_ROUNDS, CommandFailed, Run, Stopwatch
+from tools.bench.modes import COMPILED, PACKAGES, PURE, Mode, modes, output, why_not_compiled
 from tools.oracle import OracleError
 
 PAGE = ROOT / "docs" / "performance.md"
 PEERS = Path(__file__).with_name("peers")
-PACKAGES = (
-    ROOT / "src" / "cubinspec",
-    ROOT / "writer" / "cubinspec_writer",
-    ROOT / "generated" / "python" / "cubinspec_generated",
-)
+#: `--quick` takes no input that commands need seconds for, and fewer rounds.
+NOT_QUICK = frozenset(("library", "library_before", "big", "sections_66k"))
+QUICK_ROUNDS = 3
 
 
 class NotHere(Exception):
@@ -79,7 +78,7 @@ def _input(name: str) -> str:
 
 PLACES: dict[str, Callable[[], str]] = {
     "python": lambda: sys.executable,
-    "cubinspec": lambda: str(Path(sys.executable).with_name("cubinspec")),
+    "cubinspec": lambda: str(PURE.cubinspec),
     "peers": lambda: str(PEERS),
     "cuobjdump": lambda: _oracle("cuobjdump"),
     "nvlink": lambda: _oracle("nvlink"),
@@ -90,8 +89,11 @@ PLACES: dict[str, Callable[[], str]] = {
 MODULES = {"lief_decode.py": "lief", "lief_write.py": "lief", "elftools_decode.py": "elftools"}
 
 
-def resolve(command: Command) -> list[str]:
+def resolve(command: Command, mode: Mode = PURE) -> list[str]:
     """The words of a command with everything filled in.
+
+    Args:
+        mode: whose Python and console script it is run with.
 
     Raises:
         NotHere: something it needs is not on this machine.
@@ -103,7 +105,10 @@ def resolve(command: Command) -> list[str]:
             words.append(word)
             continue
         name = head.removeprefix("{")
-        place = PLACES[name]() if name in PLACES else _input(name)
+        if name in ("python", "cubinspec"):
+            place = str(getattr(mode, name))
+        else:
+            place = PLACES[name]() if name in PLACES else _input(name)
         module = MODULES.get(rest.lstrip("/"))
         if module is not None and importlib.util.find_spec(module) is None:
             raise NotHere(f"{module} is not installed (the dependency group 'bench'; make bench)")
@@ -123,28 +128,42 @@ class Row:
     met: bool | None
 
 
-def compare(stopwatch: Stopwatch, comparison: Comparison, seconds: float) -> Row:
-    """Measure one comparison."""
-    labels = (comparison.ours.label, comparison.theirs.label)
-    limit = "" if comparison.limit is None else f"≤ {comparison.limit:g}"
+def compare(
+    stopwatch: Stopwatch, comparison: Comparison, seconds: float, least: int = LEAST_ROUNDS
+) -> list[Row]:
+    """Measure one comparison; one row for each mode of ours, measured in the same rounds."""
+    group, theirs = comparison.group, comparison.theirs
+    limits = {PURE: comparison.limit, COMPILED: comparison.compiled or comparison.limit}
+    load = os.getloadavg()[0]
     try:
-        pair = stopwatch.pair(resolve(comparison.ours), resolve(comparison.theirs), seconds)
+        chosen = modes()
+        commands = [resolve(comparison.ours, mode) for mode in chosen]
+        peers = [resolve(theirs, mode if theirs.has_modes else PURE) for mode in chosen]
+        written = {output(command) for command in commands} if len(chosen) > 1 else set()
+        # A peer without modes is run once per round.
+        every = [*commands, *(peers if theirs.has_modes else peers[:1])]
+        medians, rounds = stopwatch.in_turn(every, seconds, least)
     except (NotHere, CommandFailed) as error:
-        return Row(comparison.group, (*labels, "", "", f"not measured: {error}", limit), None)
-    ratio = pair.ours.wall / pair.theirs.wall
-    met = comparison.limit is None or ratio <= comparison.limit
-    return Row(
-        comparison.group,
-        (
-            *labels,
-            _side(pair.ours),
-            _side(pair.theirs),
-            f"{'' if met else '**'}{ratio:.2f}{'' if met else '**'} ({_cpu_ratio(pair)})",
-            limit,
-            str(pair.rounds),
-        ),
-        met,
-    )
+        failed = (comparison.ours.label, theirs.label, "", "", "", f"not measured: {error}")
+        return [Row(group, (*failed, _limit(comparison.limit), "", ""), None)]
+    rows = []
+    for at, mode in enumerate(chosen):
+        mine, peer = medians[at], medians[len(chosen) + at * theirs.has_modes]
+        limit = limits[mode]
+        ratio = mine.wall / peer.wall
+        met = limit is None or ratio <= limit
+        cell = f"{'' if met else '**'}{ratio:.2f}{'' if met else '**'} ({_cpu_ratio(mine, peer)})"
+        if len(written) > 1:
+            met, cell = False, "**the modes write different bytes**"
+        sides = (mode.label, _side(mine), _side(peer))
+        labels = (comparison.ours.label, theirs.label)
+        cells = (*labels, *sides, cell, _limit(limit), str(rounds), f"{load:.1f}")
+        rows.append(Row(group, cells, met))
+    return rows
+
+
+def _limit(limit: float | None) -> str:
+    return "" if limit is None else f"≤ {limit:g}"
 
 
 def _side(run: Run) -> str:
@@ -155,14 +174,14 @@ def _seconds(value: float) -> str:
     return f"{value * 1000:.0f} ms" if value < 1 else f"{value:.2f} s"
 
 
-def _cpu_ratio(pair: Pair) -> str:
-    return f"{pair.ours.cpu / pair.theirs.cpu:.2f}" if pair.theirs.cpu else "-"
+def _cpu_ratio(ours: Run, theirs: Run) -> str:
+    return f"{ours.cpu / theirs.cpu:.2f}" if theirs.cpu else "-"
 
 
-def peak(stopwatch: Stopwatch, limit: PeakLimit) -> Row:
+def peak(stopwatch: Stopwatch, limit: PeakLimit, mode: Mode = PURE) -> Row:
     """Measure one limit on memory."""
     try:
-        argv = resolve(limit.ours)
+        argv = resolve(limit.ours, mode)
         stopwatch.run(argv)
         found = stopwatch.run(argv).peak
         bare = stopwatch.run([sys.executable, "-c", "pass"]).peak
@@ -180,11 +199,12 @@ def peak(stopwatch: Stopwatch, limit: PeakLimit) -> Row:
             allowed = limit.bytes
             text = f"≤ {allowed / 2**20:.0f} MiB"
     except (NotHere, CommandFailed) as error:
-        return Row(limit.group, (limit.ours.label, f"not measured: {error}", ""), None)
+        return Row(limit.group, (limit.ours.label, "", f"not measured: {error}", ""), None)
     return Row(
         limit.group,
         (
             limit.ours.label,
+            mode.label,
             f"{found / 2**20:.1f} MiB (bare Python {bare / 2**20:.1f} MiB)",
             text,
         ),
@@ -192,28 +212,31 @@ def peak(stopwatch: Stopwatch, limit: PeakLimit) -> Row:
     )
 
 
-def inside(wanted: Inside, seconds: float) -> Row:
+def inside(wanted: Inside, seconds: float, mode: Mode = PURE) -> Row:
     """Measure two functions in one process: their ratio, and ours alone where that has a limit."""
     labels = (f"link {wanted.name}, in-process", f"nvJitLink {wanted.name}, in-process")
-    limit = "" if wanted.limit is None else f"≤ {wanted.limit:g}"
+    bound = wanted.compiled or wanted.limit if mode is COMPILED else wanted.limit
+    limit, load = _limit(bound), os.getloadavg()[0]
     try:
         files = resolve(Command("", (f"{{{wanted.name}}}",)))
-        command = [sys.executable, "-m", "tools.bench.inside", str(seconds), *files]
+        home = str(oracle.cuda_home())
+        command = [str(mode.python), "-m", "tools.bench.inside", home, str(seconds), *files]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         if done.returncode:
             last = done.stderr.strip().splitlines()[-1:]
             raise CommandFailed(" ".join(last))
     except (NotHere, CommandFailed) as error:
-        return Row(wanted.group, (*labels, "", "", f"not measured: {error}", limit), None)
+        cells = (*labels, mode.label, "", "", f"not measured: {error}", limit, "", "")
+        return Row(wanted.group, cells, None)
     ours, theirs, rounds = done.stdout.split()
     ratio = float(ours) / float(theirs)
-    met = wanted.limit is None or ratio <= wanted.limit
+    met = bound is None or ratio <= bound
     if wanted.seconds is not None:
         met = met and float(ours) <= wanted.seconds
         limit = f"{limit} ours ≤ {_seconds(wanted.seconds)}".strip()
     cell = f"{'' if met else '**'}{ratio:.2f}{'' if met else '**'}"
-    sides = (_precise(float(ours)), _precise(float(theirs)))
-    return Row(wanted.group, (*labels, *sides, cell, limit, rounds), met)
+    sides = (mode.label, _precise(float(ours)), _precise(float(theirs)))
+    return Row(wanted.group, (*labels, *sides, cell, limit, rounds, f"{load:.1f}"), met)
 
 
 def _precise(seconds: float) -> str:
@@ -244,6 +267,7 @@ def machine() -> list[str]:
         f"{model}, {os.cpu_count()} cores, {memory:.0f} GiB, {platform.system()}; "
         f"load average at the start {load:.1f}",
         ", ".join(tools),
+        *([f"no compiled mode: {why}"] if (why := why_not_compiled()) else []),
     ]
 
 
@@ -260,6 +284,11 @@ def page(rows: list[Row], peaks: list[Row], about: list[str]) -> str:
         "parentheses that of CPU time; a ratio in bold misses its limit. What of ours writes files",
         "runs with `--no-fsync`, as no peer waits for the disk.",
         "",
+        "Mode `pure` is the checkout, `compiled` an installed wheel with those modules compiled",
+        "that pyproject.toml lists (`make test-compiled`), in the same rounds. What commands write",
+        "and print is compared byte for byte between the two. Beside the mode stands the version",
+        "of Python, in the last column the load average when the row began.",
+        "",
         *(f"- {line}" for line in about),
         f"- {len(rows) + len(peaks)} promises: {missed} missed, {absent} not measured",
         "",
@@ -274,17 +303,18 @@ def page(rows: list[Row], peaks: list[Row], about: list[str]) -> str:
         chosen = [row for row in rows if row.group == group]
         if chosen:
             out += [
-                "| ours | peer | ours: wall, CPU, peak | peer: wall, CPU, peak | ratio (CPU) "
-                "| limit | rounds |",
-                "|---|---|---|---|---|---|---|",
+                "| ours | peer | mode | ours: wall, CPU, peak | peer: wall, CPU, peak "
+                "| ratio (CPU) | limit | rounds | load |",
+                "|---|---|---|---|---|---|---|---|---|",
             ]
             out += ["| " + " | ".join(row.cells) + " |" for row in chosen]
         chosen = [row for row in peaks if row.group == group]
         if chosen:
-            out += ["", "| ours | peak memory | limit |", "|---|---|---|"]
+            out += ["", "| ours | mode | peak memory | limit |", "|---|---|---|---|"]
             for row in chosen:
-                label, value, limit = row.cells
-                out.append(f"| {label} | {value if row.met else f'**{value}**'} | {limit} |")
+                label, mode, value, limit = row.cells
+                shown = value if row.met else f"**{value}**"
+                out.append(f"| {label} | {mode} | {shown} | {limit} |")
     return "\n".join(out) + "\n"
 
 
@@ -297,35 +327,59 @@ def main() -> int:
     parser.add_argument(
         "--print", action="store_true", help="print the page instead of writing docs/"
     )
+    parser.add_argument(
+        "--quick", action="store_true", help="some rounds of what needs no large input"
+    )
     options = parser.parse_args()
 
     # As pip leaves an installation; without it every start of ours would compile what was edited.
     for folder in PACKAGES:
         compileall.compile_dir(str(folder), quiet=2)
     about = machine()
-    rows: list[Row] = []
     stopwatch = Stopwatch()
-    for comparison in COMPARISONS:
-        label = f"{comparison.ours.label} | {comparison.theirs.label}"
-        if options.only not in label:
-            continue
-        rows.append(compare(stopwatch, comparison, options.seconds))
-        print(f"{label} | {rows[-1].cells[4]} {rows[-1].cells[5]}", file=sys.stderr, flush=True)
-    for wanted in INSIDE:
-        if options.only not in f"link {wanted.name}, in-process":
-            continue
-        rows.append(inside(wanted, options.seconds))
-        cells = rows[-1].cells
-        print(f"{cells[0]} | {cells[1]} | {cells[4]} {cells[5]}", file=sys.stderr, flush=True)
-    peaks = [peak(stopwatch, limit) for limit in PEAK_LIMITS if options.only in limit.ours.label]
+    rows, peaks = measured(stopwatch, options.seconds, options.only, options.quick)
     stopwatch.close()
     text = page(rows, peaks, about)
-    if options.print or options.only:
+    if options.print or options.only or options.quick:
         print(text)
     else:
         PAGE.write_text(text, encoding="utf-8")
         print(f"wrote {PAGE.relative_to(ROOT)}")
     return 1 if any(row.met is False for row in (*rows, *peaks)) else 0
+
+
+def measured(
+    stopwatch: Stopwatch, seconds: float, only: str, is_quick: bool
+) -> tuple[list[Row], list[Row]]:
+    """The rows of times and those of memory, as far as they are wanted."""
+
+    def is_wanted(label: str, *commands: Command) -> bool:
+        words = {word.strip("{}") for command in commands for word in command.argv}
+        return only in label and not (is_quick and words & NOT_QUICK)
+
+    rows: list[Row] = []
+    for comparison in COMPARISONS:
+        label = f"{comparison.ours.label} | {comparison.theirs.label}"
+        if not is_wanted(label, comparison.ours, comparison.theirs):
+            continue
+        least = QUICK_ROUNDS if is_quick else LEAST_ROUNDS
+        for row in compare(stopwatch, comparison, seconds, least):
+            rows.append(row)
+            print(f"{label} | {row.cells[2]} | {row.cells[5]} {row.cells[6]}", file=sys.stderr)
+    for wanted in INSIDE:
+        if not is_wanted(f"link {wanted.name}, in-process"):
+            continue
+        for mode in modes():
+            rows.append(inside(wanted, seconds, mode))
+            cells = rows[-1].cells
+            print(f"{cells[0]} | {cells[2]} | {cells[5]} {cells[6]}", file=sys.stderr)
+    peaks = [
+        peak(stopwatch, limit, mode)
+        for limit in PEAK_LIMITS
+        if is_wanted(limit.ours.label, limit.ours)
+        for mode in modes()
+    ]
+    return rows, peaks
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 """Our linker and nvJitLink as functions in one process: no start-up, no files.
 
-    python -m tools.bench.inside SECONDS CUBIN ...
+    python -m tools.bench.inside TOOLKIT SECONDS CUBIN ...
+
+TOOLKIT is the folder with NVIDIA's library, as the Python with compiled modules has none.
 
 Prints the medians of both in seconds and the number of rounds; the two take turns.
 """
@@ -14,21 +16,20 @@ from collections.abc import Callable
 from pathlib import Path
 
 from cubinspec_writer.linker import LinkOptions, Named, link
-from tools import oracle
 from tools.oracle import nvjitlink
 
-LIBRARY = oracle.cuda_home() / "lib" / "libnvJitLink.so.13"
+_LIBRARY = "lib/libnvJitLink.so.13"
 _ARCH = "sm_90"
 _MOST_ROUNDS = 101
 
 
-def measure(paths: list[Path], seconds: float) -> tuple[float, float, int]:
+def measure(library: Path, paths: list[Path], seconds: float) -> tuple[float, float, int]:
     """Medians of ours and of nvJitLink, and the number of rounds."""
     inputs = [Named(str(path), path.read_bytes()) for path in paths]
     blobs = [named.data for named in inputs]
     sides: tuple[Callable[[], object], Callable[[], object]] = (
         lambda: link(inputs, LinkOptions(_ARCH)),
-        lambda: nvjitlink.link_bytes(LIBRARY, [f"-arch={_ARCH}"], blobs),
+        lambda: nvjitlink.link_bytes(library, [f"-arch={_ARCH}"], blobs),
     )
     times: tuple[list[float], list[float]] = ([], [])
     for side in sides:
@@ -46,4 +47,5 @@ def measure(paths: list[Path], seconds: float) -> tuple[float, float, int]:
 
 
 if __name__ == "__main__":
-    print(*measure([Path(word) for word in sys.argv[2:]], float(sys.argv[1])))
+    toolkit, duration, *words = sys.argv[1:]
+    print(*measure(Path(toolkit, _LIBRARY), [Path(word) for word in words], float(duration)))

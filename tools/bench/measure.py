@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-MOST_ROUNDS = 101
+LEAST_ROUNDS, MOST_ROUNDS = 5, 101
 
 
 class CommandFailed(Exception):
@@ -72,21 +72,32 @@ class Stopwatch:
         return Run(float(wall), float(cpu), int(peak))
 
     def pair(self, ours: Sequence[str], theirs: Sequence[str], seconds: float) -> Pair:
-        """Run both in turn until `seconds` have passed, at least five times each.
+        """Run both in turn until `seconds` have passed; see `in_turn`."""
+        (mine, other), rounds = self.in_turn((ours, theirs), seconds)
+        return Pair(mine, other, rounds)
 
-        A round before the first fills the caches and is not counted. Which of the two goes first
-        alternates.
+    def in_turn(
+        self, commands: Sequence[Sequence[str]], seconds: float, least: int = LEAST_ROUNDS
+    ) -> tuple[list[Run], int]:
+        """Run commands in turn until `seconds` have passed; their medians, and the rounds.
+
+        A round before the first fills the caches and is not counted. Every other round goes through
+        them backwards.
+
+        Args:
+            least: fewest rounds, however long they take.
         """
-        self.run(ours)
-        self.run(theirs)
-        sides: tuple[list[Run], list[Run]] = ([], [])
+        runs: list[list[Run]] = [[] for _ in commands]
+        for command in commands:
+            self.run(command)
         end = time.perf_counter() + seconds
         rounds = 0
-        while rounds < 5 or (time.perf_counter() < end and rounds < MOST_ROUNDS):
-            for side in (0, 1) if rounds % 2 == 0 else (1, 0):
-                sides[side].append(self.run((ours, theirs)[side]))
+        while rounds < least or (time.perf_counter() < end and rounds < MOST_ROUNDS):
+            order = range(len(commands))
+            for side in order if rounds % 2 == 0 else order[::-1]:
+                runs[side].append(self.run(commands[side]))
             rounds += 1
-        return Pair(median(sides[0]), median(sides[1]), rounds)
+        return [median(of_one) for of_one in runs], rounds
 
 
 def median(runs: Sequence[Run]) -> Run:
