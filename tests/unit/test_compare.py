@@ -24,7 +24,7 @@ from jsonschema import Draft202012Validator
 import cubinspec
 from cubinspec import Cubin
 from cubinspec.cli import main
-from cubinspec.compare.builds import Question, compare_files
+from cubinspec.compare.builds import Question, _second, compare_files
 from cubinspec.compare.changes import GROUPS, expanded, known_words
 from cubinspec.compare.diff import (
     IDENTICAL,
@@ -470,6 +470,44 @@ def test_libraries_are_compared_image_by_image(tmp_path, jobs):
     only = expanded(frozenset(("registers",)))
     found, _, _ = compare_files(old, new, Question(only), jobs=jobs)
     assert record(found) == by_facts(old, new, frozenset(("registers",)))
+
+
+def test_images_beside_two_that_belong_together_are_read_once(tmp_path, monkeypatch):
+    """The images of one target tell which files of two folders belong together."""
+    programs = [
+        ("kernels.sm_90.exe", "async_sm80.sm_80.exe"),
+        ("calls.sm_90.rel", "data.sm_80.rel.12.4.131"),
+        ("cluster_sm90.sm_90.exe", "callee.sm_80.rel"),
+    ]
+
+    def folder(name: str, chosen: list[int], more: int) -> str:
+        home = tmp_path / name
+        home.mkdir()
+        for place, number in enumerate(chosen):
+            texts = [to_yaml((DATA / f"{each}.cubin").read_bytes()) for each in programs[number]]
+            cubins = [
+                from_yaml(
+                    re.sub(r"registers: (\d+)", lambda m: f"registers: {int(m[1]) + more}", text)
+                )
+                for text in texts
+            ]
+            library(home / f"{place}.fatbin", *cubins)
+        return str(home)
+
+    old, new = folder("old", [0, 1], 0), folder("new", [2, 1, 0], 8)
+    second = []
+
+    def noted(question, pair, arena):
+        second.append([image for image in pair[:2] if image is not None])
+        return _second(question, pair, arena)
+
+    monkeypatch.setattr("cubinspec.compare.builds._second", noted)
+    found = compare_files(old, new, jobs=1)[0]
+    assert record(found) == by_facts(old, new)
+    assert len(found.matches.images) == 4
+    pairs = [images for images in second if len(images) == 2]
+    assert len(pairs) == 2
+    assert len({image.arch for images in pairs for image in images}) == 1
 
 
 def test_an_image_that_is_broken_late_is_one_no_more(tmp_path):

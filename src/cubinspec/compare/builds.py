@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import os
+from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
@@ -253,18 +254,48 @@ class _Work:
         return wanted
 
     def _read(self, wanted: list[list[int]]) -> None:
-        """Read the names of all images, and compare those that are likely to be pairs."""
+        """Read the names of all images, and compare those that are likely to be pairs.
+
+        Those of one target are read first: they tell which containers belong together, and so
+        which images of other targets in them do.
+        """
         listed = [self._files.images(path) for path in self._files.paths]
         cubins = [
             [(number, images[number]) for number in numbers if images[number].kind == "cubin"]
             for images, numbers in zip(listed, wanted, strict=True)
         ]
         pairs: list[Pair] = _likely(cubins, self._known)
-        paired = [{pair[side] for pair in pairs} for side in (0, 1)]
-        for side, chosen in enumerate(wanted):
-            for number in chosen:
-                if number not in paired[side] and number not in self._known[side]:
-                    pairs.append((number, None) if side == 0 else (None, number))
+        left = [
+            {number: images[number] for number in numbers if number not in known}
+            for images, numbers, known in zip(listed, wanted, self._known, strict=True)
+        ]
+        _remove(left, pairs)
+        target = _target_of_most(left)
+        guides = [pair for pair, image in _single(left) if image.arch == target]
+        _remove(left, guides)
+        self._read_pairs([*pairs, *guides], listed)
+        pairs = _beside(self._matched(guides, listed), left)
+        _remove(left, pairs)
+        self._read_pairs([*pairs, *[pair for pair, _ in _single(left)]], listed)
+        self._read_texts(listed)
+
+    def _matched(self, guides: list[Pair], listed: list[list[Image]]) -> list[tuple[Image, Image]]:
+        """Those of some images, whose names are known, that belong together."""
+        chosen: list[dict[int, Image]] = [{}, {}]
+        for pair in guides:
+            for side, number in enumerate(pair):
+                if number is not None and number in self._outlines[side]:
+                    outline = self._outlines[side][number]
+                    chosen[side][id(outline)] = listed[side][number]
+        outlines = [
+            [outline for outline in known.values() if id(outline) in images]
+            for known, images in zip(self._outlines, chosen, strict=True)
+        ]
+        olds, news = chosen
+        return [(olds[id(one)], news[id(other)]) for one, other in match_images(*outlines).images]
+
+    def _read_pairs(self, pairs: list[Pair], listed: list[list[Image]]) -> None:
+        """Read the names of images, and compare two of a pair if they are alike."""
         for pair, result in self._results(pairs, _first):
             readings, changes = result
             for side, place in enumerate(pair):
@@ -272,7 +303,6 @@ class _Work:
                     self._keep(side, place, listed[side][place], readings[side])
             if changes is not None:
                 self._changes[pair] = changes
-        self._read_texts(listed)
 
     def _keep(self, side: int, number: int, image: Image, reading: Reading | CubinError) -> None:
         """Keep what was read of an image."""
@@ -429,6 +459,49 @@ def _likely(
         if len(olds) == len(news):
             pairs += zip(olds, news, strict=True)
     return pairs
+
+
+def _single(left: list[dict[int, Image]]) -> list[tuple[Pair, Image]]:
+    """All images of both files, each as a pair without another."""
+    olds, news = left
+    return [
+        *[((number, None), image) for number, image in olds.items()],
+        *[((None, number), image) for number, image in news.items()],
+    ]
+
+
+def _remove(left: list[dict[int, Image]], pairs: list[Pair]) -> None:
+    for pair in pairs:
+        for numbered, number in zip(left, pair, strict=True):
+            if number is not None:
+                del numbered[number]
+
+
+def _target_of_most(left: list[dict[int, Image]]) -> str | None:
+    """The target for which both files have most cubins; ``None`` if they share none."""
+    counts = [
+        Counter(image.arch for image in images.values() if image.kind == "cubin") for images in left
+    ]
+    both = counts[0] & counts[1]
+    return max(both, key=both.__getitem__, default=None)
+
+
+def _beside(matched: list[tuple[Image, Image]], left: list[dict[int, Image]]) -> list[Pair]:
+    """Pairs of cubins for one target that are alone for it beside two that belong together."""
+    homes = {one.provenance[:-1]: other.provenance[:-1] for one, other in matched}
+    places: list[dict[Any, list[int]]] = [{}, {}]
+    for side, numbered in enumerate(left):
+        for number, image in numbered.items():
+            home: Any = image.provenance[:-1]
+            if image.kind == "cubin" and (side == 1 or home in homes):
+                key = image.arch, homes[home] if side == 0 else home
+                places[side].setdefault(key, []).append(number)
+    olds, news = places
+    return [
+        (numbers[0], news[key][0])
+        for key, numbers in olds.items()
+        if len(numbers) == len(news.get(key, ())) == 1
+    ]
 
 
 def _first(
