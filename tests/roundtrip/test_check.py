@@ -32,6 +32,9 @@ FIELDS = {
 SM75, SM90, SM100 = (f"calls.sm_{sm}.exe.cubin" for sm in (75, 90, 100))
 REL90, CALLS90 = "callee.sm_90.rel.cubin", "calls.sm_90.rel.cubin"
 METADATA = "metadata.sm_90.rel.cubin"
+LINES = "inlined.sm_90.lineexe.cubin"
+#: Operations of its line table: the file, and the first call that was inlined: row, name.
+SET_FILE, INLINED_CALL = b"\x04\x01\x03", b"\x00\x03\x90\x03\x11"
 
 
 def test_samples_are_good(sample: Path) -> None:
@@ -87,6 +90,11 @@ class Patch:
         record = next(n for n in range(0, len(words), 2) if words[n : n + 2] == (0, marker))
         assert words[record + 2], "the list is empty"
         return self.body(".nv.callgraph", 4 * record + 8 + at, value)
+
+    def behind(self, name: str, found: bytes, at: int, value: int) -> Patch:
+        """Change one byte of the first place in a section where some bytes stand."""
+        row = self.row(name)
+        return self.body(name, self.data.index(found, row[4]) - row[4] + at, value, 1)
 
     def last_name(self, value: int) -> Patch:
         """Change the byte that ends the last string of .strtab."""
@@ -153,6 +161,11 @@ FAULTS: tuple[tuple[str, Callable[[], Patch]], ...] = (
         "CUB035",
         lambda: (p := Patch(METADATA)).body(".nv.metadata", p.row(".nv.metadata")[5] - 12, 1),
     ),
+    ("CUB036", lambda: Patch(LINES).body(".debug_line", 0, 0x7FFFFFFF)),
+    ("CUB036", lambda: Patch(LINES).header(".nv_debug_line_sass", "sh_size", 5)),
+    ("CUB036", lambda: Patch(LINES).behind(".debug_line", SET_FILE, 1, 7)),
+    ("CUB036", lambda: Patch(LINES).behind(".debug_line", INLINED_CALL, 3, 120)),
+    ("CUB036", lambda: Patch(LINES).behind(".debug_line", INLINED_CALL, 4, 120)),
     ("CUB016", lambda: Patch(SM90).body(".rela.debug_frame", 0, 0x100000)),
     ("CUB016", lambda: Patch(SM90).body(".rela.debug_frame", 12, 0x100000)),
     (

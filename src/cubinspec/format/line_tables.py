@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     Row = tuple[int, int, int, int, int, int]
 
 #: Versions of DWARF whose tables have this layout.
-_VERSIONS = range(2, 5)
+VERSIONS = range(2, 5)
 _LENGTH, _OFS_HEADER = 4, 10
 #: The last special operation, whose advance of the address has an operation of its own.
 _LAST_SPECIAL = 255
@@ -151,11 +151,11 @@ class _Reader:
         data, start = self._data, self._start
         version, len_header = unpack_from("<HI", data, start + _LENGTH)
         program = start + _OFS_HEADER + len_header
-        if version not in _VERSIONS or program > len(data):
+        if version not in VERSIONS or program > len(data):
             raise IndexError(start)
         at = start + _OFS_HEADER
         self._step = data[at]
-        at += 1 if version < _VERSIONS.stop - 1 else 2
+        at += 1 if version < VERSIONS.stop - 1 else 2
         _, self._line_base, self._range, self._base = unpack_from("<BbBB", data, at)
         at += 4
         self._operands = data[at : at + self._base - 1]

@@ -10,6 +10,7 @@ wrong: all of the development corpus passes.
     symbols      symbol tables
     calls        call graph and prototypes
     relocations  relocation sections
+    debug        line tables
     attributes   .nv.info and its relatives
 """
 
@@ -18,6 +19,7 @@ from __future__ import annotations
 from cubinspec_writer.checker.rules import (
     attributes,
     calls,
+    debug,
     identity,
     layout,
     relocations,
@@ -31,6 +33,7 @@ __all__ = [
     "Rule",
     "attributes",
     "calls",
+    "debug",
     "identity",
     "layout",
     "relocations",
