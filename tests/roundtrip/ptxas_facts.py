@@ -52,6 +52,7 @@ _COMPUTED = frozenset(
         "REQNTID",
         "SW_WAR",
         "SW2861232_WAR",
+        "EXTERNS",
     )
 )
 
@@ -211,6 +212,9 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
         function.barriers = found[2]
     if found := of("MAXREG_COUNT"):
         function.max_registers = found[2]
+    if found := of("EXTERNS"):
+        numbers = unpack(f"<{len(found[3]) // 4}I", found[3])
+        function.externs = [facts.name(number) for number in numbers]
     if found := of("EXIT_INSTR_OFFSETS"):
         function.exit_offsets = list(unpack(f"<{len(found[3]) // 4}I", found[3]))
     if found := of("MAX_THREADS"):
@@ -287,7 +291,8 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
             [
                 record
                 for code, record in own.items()
-                if by_code.get(code) != record and code != CODE["EIATTR_KPARAM_INFO"]
+                if by_code.get(code) != record
+                and code not in (CODE["EIATTR_KPARAM_INFO"], CODE["EIATTR_EXTERNS"])
             ],
             facts.relocations(f".nv.merc.rela.text.{name}"),
             _bytes(facts, f".nv.merc.nv.constant.optimizer.{name}"),

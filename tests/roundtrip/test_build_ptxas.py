@@ -36,7 +36,7 @@ FAMILIES = ("sm_80", "sm_90", "sm_100")
 NAMES = ("small", "kernels", "params", "calls", "data", "samplers")
 MORE = (
     *("warp", "spills", "jump_tables", "managed", "extern_calls"),
-    *("data_only", "empty_module", "textures", "samplers", "bindless", "inlined"),
+    *("data_only", "empty_module", "textures", "samplers", "bindless", "inlined", "syscalls"),
 )
 #: sm_110 has a reserved variable of its own, which is not among the builder's facts.
 SKIPPED = "*.sm_110*"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from struct import unpack
+
 import pytest
 
 from cubinspec import Cubin
 from cubinspec.errors import BadStructureError
 from cubinspec.format import targets
 from cubinspec_generated.codes import (
+    EIATTR_EXTERNS,
     ET_EWP,
     SHT_CUDA_CONSTANT_B0,
     STO_CUDA_CONSTANT,
@@ -159,6 +162,20 @@ def test_line_sections_stand_behind_the_frames_with_their_relocations(arch: str)
         4: ".debug_str",
         8: "k",
     }
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+def test_functions_of_other_files_are_named(arch: str) -> None:
+    builder = smallest(arch, relocatable=True)
+    builder.extern("vprintf", signature="#ill")
+    builder.extern("free")
+    builder.functions[0].externs = ["free", "vprintf"]
+    data = builder.to_bytes()
+    symbols = Cubin.parse(data).symbols
+    info = describe(data).section(".nv.info.k")
+    assert info is not None
+    (payload,) = [record[3] for record in info.body.records if record[1] == EIATTR_EXTERNS]  # type: ignore[attr-defined]
+    assert [*unpack("<2I", payload)] == [symbols["free"].index, symbols["vprintf"].index]
 
 
 def test_more_sections_than_a_symbol_can_name() -> None:
@@ -319,6 +336,7 @@ def test_attributes_given_replace_those_computed() -> None:
         (lambda b: b.sampler("s", filter_mode=256), "mode 256"),
         (lambda b: setattr(b.texture("t"), "size", 4), "a texture with a place"),
         (lambda b: b.address("k"), r"can stand in 'address' .*if relocatable"),
+        (lambda b: b.functions[0].externs.append("away"), "no symbol 'away' is here"),
         (lambda b: b.debug_section(".text", b""), "no line or debug section has this name"),
         (lambda b: b.debug_section(".debug_frame", b""), r"\.debug_frame is the frame"),
         (

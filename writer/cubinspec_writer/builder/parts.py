@@ -196,6 +196,7 @@ class Function:
             relocations for them.
         binding: ``global``, ``weak`` or ``local``.
         signature: of a device function that others may call, such as ``#ii``.
+        externs: functions of other files that its code calls (``EIATTR_EXTERNS``).
         attributes: further records of ``.nv.info.<f>``; they replace computed ones by code.
         relocations: of the code, in ascending order.
         resolved: executables: the code had relocations, all of them applied. Before sm_90 only
@@ -227,6 +228,7 @@ class Function:
     images: list[ImageSlot] = field(default_factory=list)
     binding: str = GLOBAL
     signature: str | None = None
+    externs: list[str] = field(default_factory=list)
     attributes: list[AttributeRecord] = field(default_factory=list)
     relocations: list[Relocation] = field(default_factory=list)
     resolved: bool = False

@@ -8,6 +8,7 @@ from cubinspec_generated.codes import (
     EIATTR_CBANK_PARAM_SIZE,
     EIATTR_CUDA_API_VERSION,
     EIATTR_EXIT_INSTR_OFFSETS,
+    EIATTR_EXTERNS,
     EIATTR_FRAME_SIZE,
     EIATTR_GEN_ERRBAR_AT_EXIT,
     EIATTR_KPARAM_INFO,
@@ -59,6 +60,8 @@ def function_records(parts: CubinParts, goal: Target, function: Function) -> lis
     if function.kernel:
         records.append(half(EIATTR_MAXREG_COUNT, function.max_registers))
         records += _parameter_records(goal, function)
+    if function.externs:
+        records.append(sized(EIATTR_EXTERNS, bytes(SINGLE_WORD.size * len(function.externs))))
     if function.barriers:
         records.append(attributes.byte(EIATTR_NUM_BARRIERS, function.barriers))
     if function.exit_offsets:
@@ -161,6 +164,13 @@ def numbered(assembly: Assembly, function: Function, record: AttributeRecord) ->
         _, start, size = PARAM_CBANK.unpack(payload)
         number = assembly.numbers[id(assembly.parameter_banks[function.name])]
         return form, code, value, PARAM_CBANK.pack(number, start, size)
+    if code == EIATTR_EXTERNS:
+        return (
+            form,
+            code,
+            value,
+            b"".join(SINGLE_WORD.pack(assembly.index(name)) for name in function.externs),
+        )
     if code == EIATTR_KPARAM_INFO:
         _, ordinal, offset, bits = KPARAM_INFO.unpack(payload)
         parameter = function.parameters[ordinal]
