@@ -98,6 +98,7 @@ check-ide: $(VENV)/.dev ## open files in the Kaitai Web IDE (WEBIDE=its built fo
 
 check-languages: $(VENV)/.dev ## run the readers in other languages on the samples (RUNTIMES=folder: more of them)
 	RUNTIMES=$(RUNTIMES) $(PY) -m tools.gen.languages $(if $(PAGE),--page)
+	RUNTIMES=$(RUNTIMES) $(PY) -m tools.site.snippets
 
 check-imhex: $(VENV)/.dev ## run the patterns of ImHex on the samples (PLCLI=tool INCLUDES=folder)
 	PLCLI=$(PLCLI) INCLUDES=$(INCLUDES) $(PY) -m tools.gen.native.imhex

@@ -21,9 +21,10 @@ from cubinspec.report.words import _all_words
 from cubinspec_generated import codes
 from cubinspec_generated.fields import BIT_FIELDS, OPAQUE, OWNED_INSTANCES
 from cubinspec_writer.checker import RULES
+from tools.gen.languages.builds import BuildError
 from tools.gen.spec import load_specs
 from tools.linkcases.rules import load as linker_rules
-from tools.site import config, explorer, languages, specs, stage
+from tools.site import config, explorer, languages, snippets, specs, stage
 from tools.site.drawing import Box, svg
 from tools.site.links import faults
 
@@ -170,6 +171,25 @@ def test_the_python_use_of_each_spec_is_right(name: str) -> None:
     assert isinstance(imported, ast.ImportFrom)
     module = __import__(str(imported.module), fromlist=["x"])
     assert hasattr(getattr(module, imported.names[0].name), "from_file")
+
+
+def test_the_lines_that_open_a_file_run() -> None:
+    """In Python here; `make check-languages` does so in five other languages."""
+    snippets.check("Python", None)
+    read = snippets.files()
+    assert {name for name, data in read.items() if data.strip(b"\0")} >= {
+        *("elf_cuda", "fatbin", "eiattr", "compat", "note_nv", "rel_action", "string_table", "uft"),
+    }
+    for make in (snippets.javascript, snippets.java, snippets.go, snippets.cpp, snippets.rust):
+        assert make().count(".bin") == len(read)
+
+
+def test_lines_that_do_not_run_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = languages.LANGUAGES["Python"]
+    wrong = told._replace(opening=told.opening.replace("from_file", "from_path"))
+    monkeypatch.setitem(languages.LANGUAGES, "Python", wrong)
+    with pytest.raises(BuildError, match="from_path"):
+        snippets.check("Python", None)
 
 
 def test_every_program_is_on_the_page_of_languages() -> None:

@@ -91,6 +91,11 @@ def class_name(spec_id: str) -> str:
     return "".join(part.capitalize() for part in spec_id.split("_"))
 
 
+def opening(language: Language, spec_id: str, file: str) -> str:
+    """The lines that open a file with a spec."""
+    return language.opening.format(cls=class_name(spec_id), mod=spec_id, file=file)
+
+
 def tabs(spec: Spec) -> list[str]:
     """A tab per language that opens a file with the spec."""
     if spec.root.params:
@@ -102,7 +107,7 @@ def tabs(spec: Spec) -> list[str]:
     for language, told in LANGUAGES.items():
         if not told.opening:
             continue
-        code = told.opening.format(cls=class_name(name), mod=name, file=file)
+        code = opening(told, name, file)
         lines += [f'=== "{language}"', "", f"    ```{told.lexer}"]
         lines += [f"    {line}".rstrip() for line in code.splitlines()]
         lines += ["    ```", ""]
