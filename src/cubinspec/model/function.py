@@ -759,10 +759,9 @@ def _defined(
         return None, []
     symbols = file.symbol_table(index)
     count = len(file.elf.section_rows)
-    defined = [
-        (number, row)
-        for number, row in enumerate(symbols.rows)
-        for _, info, other, section, _, _ in [row]
-        if info & ST_TYPE_MASK == STT_FUNC and 0 < section < count and other & mask == mask
-    ]
+    defined: list[tuple[int, SymbolRow]] = []
+    for number, row in enumerate(symbols.rows):
+        _, info, other, section, _, _ = row
+        if info & ST_TYPE_MASK == STT_FUNC and 0 < section < count and other & mask == mask:
+            defined.append((number, row))
     return symbols, defined
