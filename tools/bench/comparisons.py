@@ -165,6 +165,7 @@ COMPARISONS = (
     Comparison(LINKING, LINK_100.on("mercury"), NVLINK_100.on("mercury"), 1.0),
     Comparison(LINKING, LINK.on("objects"), NVLINK.on("objects"), 3.0, compiled=0.75),
     Comparison(LINKING, LINK.on("sections_66k"), NVLINK.on("sections_66k"), 2.0, compiled=0.75),
+    Comparison(LINKING, LINK.on("sections_200k"), NVLINK.on("sections_200k"), 1.0),
     Comparison(CONTAINERS, IMAGES.on("library"), LIST_ELF.on("library"), 0.1),
     Comparison(CONTAINERS, MANGLED_1.on("library"), RES_USAGE.on("library"), 1.0),
     Comparison(CONTAINERS, MANGLED.on("library"), RES_USAGE.on("library"), 0.6),
@@ -188,6 +189,7 @@ PEAK_LIMITS = (
     PeakLimit(LINKING, LINK_100.on("mercury"), times_peer=(3.0, NVLINK_100.on("mercury"))),
     PeakLimit(LINKING, LINK.on("objects"), times_peer=(3.0, NVLINK.on("objects"))),
     PeakLimit(LINKING, LINK.on("sections_66k"), times_peer=(3.0, NVLINK.on("sections_66k"))),
+    PeakLimit(LINKING, LINK.on("sections_200k"), times_peer=(3.0, NVLINK.on("sections_200k"))),
 )
 
 INSIDE = (

@@ -23,14 +23,14 @@ CACHE = ROOT / ".cache" / "bench"
 _HEADER = ".version 8.0\n.target sm_90\n.address_size 64\n"
 
 
-def many_ptx(pairs: int) -> Iterator[str]:
-    """`pairs` kernels, each calling a device function of its own.
+def many_ptx(pairs: int, first: int = 0) -> Iterator[str]:
+    """`pairs` kernels, numbered from `first` on, each calling a device function of its own.
 
     Relocatable output has six sections per pair: code, attributes, relocations and parameter bank
     of the kernel; code and attributes of the function.
     """
     yield _HEADER
-    for i in range(pairs):
+    for i in range(first, first + pairs):
         yield (
             f".visible .func (.param .b32 r) device_function_{i:05d}(.param .b32 a) {{\n"
             f" .reg .b32 %r<4>; ld.param.b32 %r1, [a]; mad.lo.s32 %r2, %r1, %r1, {i};\n"
@@ -208,6 +208,11 @@ INPUTS: dict[str, Input | Program | Library] = {
             ("-arch=sm_90",),
         ),
         Program("pair", "a kernel and a device function in two files", programs.pair),
+        Program(
+            "sections_200k",
+            "20 files of 1,667 kernels + 1,667 device functions each; 200,000 sections in all",
+            lambda: ("".join(many_ptx(1667, 1667 * file)) for file in range(20)),
+        ),
         Program(
             "objects",
             "200 files of 20 functions each, every file calls the next",

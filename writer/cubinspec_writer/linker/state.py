@@ -411,8 +411,10 @@ class Reach:
         """
         if not function.other & STO_CUDA_ENTRY or function.kind != STT_FUNC:
             return False
+        if self.filter is None:
+            return True
         options = self.job.options
-        if self.filter is None or options.debug:
+        if options.debug:
             return True
         keeps_all = self.filter.by_host and options.relocatable
         return keeps_all or self.filter.keeps(function) or function in self.launched

@@ -58,12 +58,11 @@ def entered(names: Names) -> Iterator[OutSection | Symbol | str]:
     reserved = set(names.reserved.values())
     seen: set[str] = set()
     for at, entry in enumerate(names.entries):
-        if isinstance(entry, str):
-            if entry in seen and at not in reserved:
+        name = entry if type(entry) is str else entry.name if type(entry) is OutSection else None
+        if name in names.loose:  # a few of them
+            if type(entry) is str and name in seen and at not in reserved:
                 continue
-            seen.add(entry)
-        elif isinstance(entry, OutSection):
-            seen.add(entry.name)
+            seen.add(name)
         yield entry
 
 
@@ -72,11 +71,14 @@ def made_sections(names: Names) -> Iterator[tuple[str, int]]:
 
     A bare name whose section is in the output counts when that is made.
     """
-    written = {e.name for e in names.entries if isinstance(e, OutSection) and e.emitted}
+    bare = {entry for entry in names.entries if type(entry) is str}
+    for entry in names.entries if bare else ():
+        if type(entry) is OutSection and entry.emitted:
+            bare.discard(entry.name)
     for entry in entered(names):
-        if isinstance(entry, OutSection):
+        if type(entry) is OutSection:
             yield entry.name, entry.index if entry.emitted else -1
-        elif isinstance(entry, str) and entry not in written:
+        elif type(entry) is str and entry in bare:
             yield entry, -1
 
 

@@ -175,8 +175,9 @@ class _DirectWriter:
         self.strtab: dict[str, int] = {}
         self.tables: dict[str, bytes] = {}
         asked = {name for name in state.names.loose if name.startswith(_ASKED)}
-        if asked:
-            asked -= {section.name for section in state.sections.made if section.emitted}
+        for section in state.sections.made if asked else ():
+            if section.emitted:
+                asked.discard(section.name)
         self.num_asked = len(asked)
         self._by_name: dict[str, int] = {}
 
@@ -296,7 +297,7 @@ class _DirectWriter:
         place_of = strtab.__getitem__
         pack = records.SYMBOL_64.pack
         rows = [pack(0, 0, 0, 0, state.symbols.null_value, 0)]
-        far = self._far() if self.is_large else []
+        far, words = self._far() if self.is_large else ([], [])
         function_bits = bits_of_functions(state.job)
         #: Section of every symbol, also where it does not fit into 16 bits.
         indices = [0]
@@ -310,7 +311,7 @@ class _DirectWriter:
                 indices += found
                 if 0 in found:
                     raise _not_linked(run[found.index(0)])
-                stored = [far[index][0] for index in found] if far else found
+                stored = [far[index] for index in found] if far else found
                 names = map(place_of, [section.name for section in run])
                 zeros = [0] * len(run)
                 types = [STT_SECTION] * len(run)
@@ -330,15 +331,14 @@ class _DirectWriter:
                     info, other, value = symbol_fields(state.job, symbol)
                 indices.append(index)
                 if index >= SHN_LORESERVE:
-                    index = far[index][0]
+                    index = far[index]
                 rows.append(pack(strtab[symbol.name], info, other, index, value, symbol.size))
         self.tables[".symtab"] = b"".join(rows)
         if self.is_large:
-            words = [far[index][1] for index in indices]
-            self.tables[SHNDX] = Struct(f"<{len(words)}I").pack(*words)
+            self.tables[SHNDX] = Struct(f"<{len(indices)}I").pack(*[words[i] for i in indices])
         return len(rows) - in_globals
 
-    def _far(self) -> list[tuple[int, int]]:
+    def _far(self) -> tuple[list[int], list[int]]:
         """By section index: what `.symtab` and `.symtab_shndx` hold for symbols of the section."""
         from cubinspec.format.far import index_and_word, numbers_when_made  # large files only
 
@@ -346,7 +346,11 @@ class _DirectWriter:
         has_action = job.family.rel_action and not job.options.relocatable
         made = made_sections(self.state.names)
         numbers = numbers_when_made(made, has_action=has_action)
-        return [index_and_word(i, numbers.get(i, 0)) for i in range(len(self.sections) + 1)]
+        stored = list(range(len(self.sections) + 1))
+        words = [numbers.get(index, 0) for index in stored]
+        for index in range(SHN_LORESERVE, len(stored)):
+            stored[index], words[index] = index_and_word(index, words[index])
+        return stored, words
 
     # -- sections ----------------------------------------------------------------------------------
 

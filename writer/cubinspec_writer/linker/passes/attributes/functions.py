@@ -91,8 +91,10 @@ _NO_SYMBOL = bytes(4)
 #: Bytes of a record without its payload, and with one of two words.
 _HEAD, _PAIR = 4, 12
 
+#: Records that name a symbol or state a stack.
+_STATING = NAMING | SYNCS
 #: What the records of a function are looked at for; all others only change places.
-_DECIDED = NAMING | SYNCS | TAKEN | {EIATTR_ERROR, EIATTR_MAXREG_COUNT}
+_DECIDED = _STATING | TAKEN | {EIATTR_ERROR, EIATTR_MAXREG_COUNT}
 #: Records that count for the program wherever they stand.
 _OF_PROGRAM = frozenset(
     (
@@ -258,6 +260,12 @@ def _decide(
             if len(record) > _HEAD or record[0] != EIFMT_SVAL:
                 done.append(record)
             continue
+        if code in _STATING:
+            is_settled = False
+            kept = _stated(job, attributes, function, record)
+            if kept is not None:
+                done.append(kept)
+            continue
         is_settled = is_settled and code == EIATTR_SPARSE_MMA_MASK and not is_asking(record)
         if code == EIATTR_SPARSE_MMA_MASK:
             collected.masked.add(function)
@@ -265,11 +273,6 @@ def _decide(
             limit = immediate(record) & 0xFF
             if limit not in _NO_LIMIT and function.is_entry:
                 attributes.register_limits[function] = limit
-        elif code in NAMING or code in SYNCS:
-            kept = _stated(job, attributes, function, record)
-            if kept is not None:
-                done.append(kept)
-            continue
         elif code == EIATTR_EXTERNS and is_asking(record):
             names = external_names(_input_of(function), record)
             known = collected.externs.get(function)
