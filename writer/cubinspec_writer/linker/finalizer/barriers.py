@@ -52,8 +52,6 @@ if TYPE_CHECKING:
 _FOR_LONG = tuple(range(SASS_FIRST_LONG_BARRIER, SASS_SHARED_BARRIER))
 _FOR_OTHERS = tuple(range(SASS_SHARED_BARRIER))
 _NEVER = 10**6
-#: Most rounds in which superfluous waits are removed.
-_ROUNDS = 8
 
 
 class _Numbers:
@@ -356,27 +354,15 @@ def _assignment(
 def _waits(code: Code, lives: list[Lifetime], given: dict[tuple[int, bool], int]) -> list[int]:
     """The mask of barriers that every instruction waits for.
 
-    At first every instruction waits for all that it needs. A wait that an earlier one makes
-    superfluous is removed, which can make other waits necessary.
+    An instruction waits for what it needs, unless those in front of it have waited for all of that.
     """
-    stops: list[set[int]] = [set() for _ in range(SASS_BARRIERS)]
+    users: list[list[Lifetime]] = [[] for _ in range(SASS_BARRIERS)]
     for life in lives:
-        stops[given[life.at, life.is_result]].update(life.waits)
-    wanted: list[int] = []
-    for _ in range(_ROUNDS):
-        wanted = [0] * len(code.instructions)
-        for life in lives:
-            number = given[life.at, life.is_result]
-            places = sorted(stops[number].union(life.waits))
-            for at in set(code.walk(life.at, places)[1]).intersection(life.waits):
-                wanted[at] |= 1 << number
-        found = [
-            {at for at, wait in enumerate(wanted) if wait >> number & 1}
-            for number in range(SASS_BARRIERS)
-        ]
-        if found == stops:
-            break
-        stops = found
+        users[given[life.at, life.is_result]].append(life)
+    wanted = [0] * len(code.instructions)
+    for number, sharing in enumerate(users):
+        for at in _stops(code, sharing):
+            wanted[at] |= 1 << number
     for at in code.collective:
         for life in lives:
             if life.is_there(at):
@@ -392,3 +378,16 @@ def _waits(code: Code, lives: list[Lifetime], given: dict[tuple[int, bool], int]
                 if not is_end and all(given.get(setter) == number for setter in setters):
                     wanted[at] |= 1 << number
     return wanted
+
+
+def _stops(code: Code, sharing: list[Lifetime]) -> list[int]:
+    """The instructions that have to wait for a number, which some lifetimes share."""
+    waiting: dict[int, list[Lifetime]] = {}
+    for life in sharing:
+        for at in life.waits:
+            waiting.setdefault(at, []).append(life)
+    stops: list[int] = []
+    for at, lives in sorted(waiting.items()):
+        if any(at in code.walk(life.at, [*stops, at])[1] for life in lives):
+            stops.append(at)
+    return stops

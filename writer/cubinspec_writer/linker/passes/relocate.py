@@ -15,12 +15,14 @@ from cubinspec_generated import columns
 from cubinspec_generated.codes import (
     R_CUDA_ABS16_32,
     R_CUDA_NONE_LAST,
+    SHF_ALLOC,
     SHF_EXECINSTR,
     SHT_CUDA_CONSTANT_B0,
     SHT_CUDA_GLOBAL,
     SHT_CUDA_GLOBAL_INIT,
     SHT_CUDA_SHARED,
     SHT_NULL,
+    STB_LOCAL,
     STB_WEAK,
     STO_CUDA_CONSTANT,
     STO_CUDA_RESERVED_SHARED,
@@ -29,6 +31,7 @@ from cubinspec_generated.codes import (
     STT_CUDA_SURFACE,
     STT_CUDA_TEXTURE,
     STT_FUNC,
+    STT_NOTYPE,
     STT_SECTION,
 )
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
@@ -136,6 +139,10 @@ def run(
             continue
         target = section.info_section
         assert target is not None
+        if final and not target.flags & SHF_ALLOC:
+            section.relocs = [r for r in section.relocs if not _is_removed_label(r.symbol)]
+            if not section.relocs:
+                continue
         farthest = max([reloc.offset for reloc in section.relocs])
         kept, resolved = divider.divide(section, target)
         section.relocs = kept
@@ -265,6 +272,11 @@ def _is_deleted(symbol: Symbol) -> bool:
     if symbol.kind != STT_SECTION or symbol.section is None:
         return symbol.internal
     return symbol.section.sh_type == SHT_CUDA_SHARED
+
+
+def _is_removed_label(symbol: Symbol) -> bool:
+    """Whether it is a label of code that ptxas removed: debug data keeps 0 there (rule D2)."""
+    return symbol.kind == STT_NOTYPE and symbol.bind == STB_LOCAL and not symbol.is_defined
 
 
 def _applicable(
