@@ -26,7 +26,7 @@ from cubinspec_generated.records import FUNCTION_VALUE, INFO_RECORD
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any
+    from typing import Any, Final
 
     #: offset in the body, format, code, header word (value or payload size), payload
     InfoRow = tuple[int, int, int, int, bytes]
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     #: streams.
     _Shape = tuple[int, int, Any]
 
-HEAD_BYTES = INFO_RECORD.size
+HEAD_BYTES: Final = INFO_RECORD.size
 #: A record whose payload is a symbol and a number.
-KEYED_RECORD = Struct(INFO_RECORD.format + FUNCTION_VALUE.format.lstrip("<"))
-_SVAL_BYTE = bytes((EIFMT_SVAL,))
-_PAYLOAD_BYTES = FUNCTION_VALUE.size.to_bytes(2, "little")
+KEYED_RECORD: Final = Struct(INFO_RECORD.format + FUNCTION_VALUE.format.lstrip("<"))
+_SVAL_BYTE: Final = bytes((EIFMT_SVAL,))
+_PAYLOAD_BYTES: Final = FUNCTION_VALUE.size.to_bytes(2, "little")
 #: Records of a run that are looked at together.
-_LONGEST_RUN = 1024
+_LONGEST_RUN: Final = 1024
 
 
 def scan(body: bytes) -> tuple[list[InfoRow], int]:

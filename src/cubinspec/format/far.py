@@ -15,10 +15,11 @@ from cubinspec_generated.codes import SHN_COMMON, SHN_LORESERVE, SHN_XINDEX
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Final
 
 #: What relocation types do, for older loaders; executables up to sm_90 have it.
-REL_ACTION = ".nv.rel.action"
-_INFO = ".nv.info"
+REL_ACTION: Final = ".nv.rel.action"
+_INFO: Final = ".nv.info"
 
 
 def numbers_when_made(made: Iterable[tuple[str, int]], *, has_action: bool) -> dict[int, int]:

@@ -38,8 +38,12 @@ from cubinspec_generated.codes import (
     STO_CUDA_SPACE_SHIFT,
 )
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
+
 #: Largest index of a note that ``e_flags`` can hold; readers take it for "not said, search it".
-MAX_NOTE_INDEX = EF_CUDA_V2_CUINFO_SECTION_MASK >> EF_CUDA_V2_CUINFO_SECTION_SHIFT
+MAX_NOTE_INDEX: Final = EF_CUDA_V2_CUINFO_SECTION_MASK >> EF_CUDA_V2_CUINFO_SECTION_SHIFT
 
 
 def align_up(value: int, alignment: int) -> int:

@@ -28,16 +28,21 @@ from cubinspec_generated.columns import (
     RANKS_WHEN,
 )
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
+
 #: nvlink makes the rows of the table of jump slots of an executable right behind the notes.
-RANK_OF_UFT_ENTRY_WITH_TABLE = RANKS_WHEN["slot_table"][SHT_CUDA_UFT_ENTRY]
+RANK_OF_UFT_ENTRY_WITH_TABLE: Final = RANKS_WHEN["slot_table"][SHT_CUDA_UFT_ENTRY]
 #: Of a parameter bank that is made after everything else.
-RANK_OF_DEFERRED_BANK = RANKS_WHEN["deferred"][".nv.constant0."]
-_OF_BEGINNING = {prefix: rank for prefix, _, rank in RANK_OF_PREFIX}
-RANK_OF_BANK, RANK_OF_TEXT = _OF_BEGINNING[".nv.constant"], _OF_BEGINNING[".text"]
+RANK_OF_DEFERRED_BANK: Final = RANKS_WHEN["deferred"][".nv.constant0."]
+_OF_BEGINNING: Final = {prefix: rank for prefix, _, rank in RANK_OF_PREFIX}
+RANK_OF_BANK: Final = _OF_BEGINNING[".nv.constant"]
+RANK_OF_TEXT: Final = _OF_BEGINNING[".text"]
 
 
 #: That of debug data.
-_RANK_OF_DEBUG = _OF_BEGINNING[".debug_"]
+_RANK_OF_DEBUG: Final = _OF_BEGINNING[".debug_"]
 
 
 def index_rank(name: str, sh_type: int, flags: int = SHF_ALLOC) -> int:

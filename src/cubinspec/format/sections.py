@@ -53,21 +53,27 @@ from cubinspec_generated.codes import (
     SHT_SYMTAB_SHNDX,
 )
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
+
 # ---------------------------------------------------------------- types by what they hold
 
-INFO_TYPES = frozenset((SHT_CUDA_INFO, SHT_CUDA_MERC_INFO, SHT_CUDA_COMPAT_INFO))
-CALLGRAPH_TYPES = frozenset((SHT_CUDA_CALLGRAPH, SHT_CUDA_MERC_CALLGRAPH))
-PROTOTYPE_TYPES = frozenset((SHT_CUDA_PROTOTYPE, SHT_CUDA_MERC_PROTOTYPE))
-SYMBOL_TABLE_TYPES = frozenset((SHT_SYMTAB, SHT_CUDA_MERC_SYMTAB))
+INFO_TYPES: Final = frozenset((SHT_CUDA_INFO, SHT_CUDA_MERC_INFO, SHT_CUDA_COMPAT_INFO))
+CALLGRAPH_TYPES: Final = frozenset((SHT_CUDA_CALLGRAPH, SHT_CUDA_MERC_CALLGRAPH))
+PROTOTYPE_TYPES: Final = frozenset((SHT_CUDA_PROTOTYPE, SHT_CUDA_MERC_PROTOTYPE))
+SYMBOL_TABLE_TYPES: Final = frozenset((SHT_SYMTAB, SHT_CUDA_MERC_SYMTAB))
 #: Tables of identifiers of unified functions and data.
-UNIFIED_ENTRY_TYPES = frozenset((SHT_CUDA_UFT_ENTRY, SHT_CUDA_UDT_ENTRY))
+UNIFIED_ENTRY_TYPES: Final = frozenset((SHT_CUDA_UFT_ENTRY, SHT_CUDA_UDT_ENTRY))
 #: Relocations of the SASS half; resolved ones were applied and are kept for tools.
-SASS_RELOCATION_TYPES = frozenset((SHT_REL, SHT_RELA, SHT_CUDA_RESOLVED_RELA))
-RELOCATION_TYPES = SASS_RELOCATION_TYPES | {SHT_CUDA_MERC_RELA, SHT_CUDA_MERC_RESOLVED_RELA}
+SASS_RELOCATION_TYPES: Final = frozenset((SHT_REL, SHT_RELA, SHT_CUDA_RESOLVED_RELA))
+RELOCATION_TYPES: Final = SASS_RELOCATION_TYPES | {SHT_CUDA_MERC_RELA, SHT_CUDA_MERC_RESOLVED_RELA}
 #: The numbered constant banks.
-CONSTANT_BANK_TYPES = frozenset(range(SHT_CUDA_CONSTANT_B0, SHT_CUDA_CONSTANT_B17 + 1))
+CONSTANT_BANK_TYPES: Final = frozenset(range(SHT_CUDA_CONSTANT_B0, SHT_CUDA_CONSTANT_B17 + 1))
 #: Sections that reserve memory but hold no bytes: the CUDA types stand for NOBITS before linking.
-NO_BYTES_TYPES = frozenset((SHT_NULL, SHT_NOBITS, SHT_CUDA_GLOBAL, SHT_CUDA_LOCAL, SHT_CUDA_SHARED))
+NO_BYTES_TYPES: Final = frozenset(
+    (SHT_NULL, SHT_NOBITS, SHT_CUDA_GLOBAL, SHT_CUDA_LOCAL, SHT_CUDA_SHARED)
+)
 
 
 def occupies_file(sh_type: int, sh_flags: int) -> bool:
@@ -84,20 +90,23 @@ def occupies_file(sh_type: int, sh_flags: int) -> bool:
 # ---------------------------------------------------------------- Mercury twins
 
 #: What names of the Mercury half start with: code, and everything else.
-CAPSULE_PREFIX, MERCURY_PREFIX = ".nv.capmerc", ".nv.merc"
+CAPSULE_PREFIX: Final = ".nv.capmerc"
+MERCURY_PREFIX: Final = ".nv.merc"
 #: Code of a function, and its Mercury code.
-TEXT, CAPMERC_TEXT = ".text.", ".nv.capmerc.text."
+TEXT: Final = ".text."
+CAPMERC_TEXT: Final = ".nv.capmerc.text."
 #: Section indices that `.symtab` has no room for; few files have as many sections.
-SHNDX = ".symtab_shndx"
+SHNDX: Final = ".symtab_shndx"
 #: The jump slot of a unified function in a relocatable file.
-UFT_REL = ".nv.uft.rel."
+UFT_REL: Final = ".nv.uft.rel."
 #: The table of jump slots of an executable, as SASS and as Mercury code.
-UFT, CAPMERC_UFT = ".nv.uft", ".nv.capmerc.nv.uft"
+UFT: Final = ".nv.uft"
+CAPMERC_UFT: Final = ".nv.capmerc.nv.uft"
 #: What the name of a unified function's jump slot starts with.
-STUB = "__cuda_uf_stub_"
+STUB: Final = "__cuda_uf_stub_"
 
 #: Type of a section -> type of its Mercury twin, where that is another one.
-MERCURY_TYPE = {
+MERCURY_TYPE: Final = {
     SHT_CUDA_INFO: SHT_CUDA_MERC_INFO,
     SHT_RELA: SHT_CUDA_MERC_RELA,
     SHT_CUDA_RESOLVED_RELA: SHT_CUDA_MERC_RESOLVED_RELA,
@@ -110,18 +119,18 @@ MERCURY_TYPE = {
     SHT_CUDA_CONSTANT_B4: SHT_CUDA_MERC_CONSTANT_PIC,
 }
 #: Type of a Mercury section -> type of its SASS twin, where that is another one.
-SASS_TYPE = {mercury: sass for sass, mercury in MERCURY_TYPE.items()}
+SASS_TYPE: Final = {mercury: sass for sass, mercury in MERCURY_TYPE.items()}
 SASS_TYPE[SHT_CUDA_CAPMERC] = SHT_PROGBITS
 
 #: What the finalizer calls a constant bank first, and its final name; a dot at the end means that
 #: the name of a function follows.
-_BANK_NAMES = (
+_BANK_NAMES: Final = (
     (".nv.constant.user", ".nv.constant3"),
     (".nv.constant.pic", ".nv.constant4"),
     (".nv.constant.optimizer.", ".nv.constant2."),
 )
 #: What follows ``.nv.constant.`` in the Mercury name of a bank -> number of the bank.
-MERCURY_BANKS = {
+MERCURY_BANKS: Final = {
     old.removeprefix(".nv.constant.").removesuffix("."): int(
         new.removeprefix(".nv.constant").removesuffix(".")
     )
@@ -129,7 +138,7 @@ MERCURY_BANKS = {
 }
 #: The indices of textures and surfaces become part of the parameter bank, which is made last
 #: under its own name.
-_FINAL_NAMES = (*_BANK_NAMES, (".nv.constant.entry_image_header_indices.", ".nv.constant0."))
+_FINAL_NAMES: Final = (*_BANK_NAMES, (".nv.constant.entry_image_header_indices.", ".nv.constant0."))
 
 
 def final_name(mercury: str) -> str | None:
@@ -160,12 +169,12 @@ def sass_twin(mercury: str) -> str:
 
 # ---------------------------------------------------------------- names
 
-_BANK = ".nv.constant"
+_BANK: Final = ".nv.constant"
 #: What a name of the form ``<prefix>.<function>`` starts with: a half, then relocations, each of
 #: which may be missing, then one of these, where ``.nv.constant`` has a number.
-_HALVES = (MERCURY_PREFIX, CAPSULE_PREFIX)
-_RELOCATIONS = (".nv.resolvedrela.", ".rela.", ".rel.")
-_OF_FUNCTIONS = (
+_HALVES: Final[tuple[str, ...]] = (MERCURY_PREFIX, CAPSULE_PREFIX)
+_RELOCATIONS: Final[tuple[str, ...]] = (".nv.resolvedrela.", ".rela.", ".rel.")
+_OF_FUNCTIONS: Final[tuple[str, ...]] = (
     TEXT,
     ".nv.info.",
     ".nv.shared.",
@@ -175,9 +184,12 @@ _OF_FUNCTIONS = (
     ".nv.constant.entry_image_header_indices.",
 )
 #: What follows a prefix and is no function.
-NO_FUNCTION = ("reserved.", STUB)
+NO_FUNCTION: Final[tuple[str, ...]] = ("reserved.", STUB)
 #: What constant banks of functions are called whose relocations are named before they are.
-NAMED_BEHIND_RELOCATIONS = (".nv.constant0.", ".nv.constant.entry_image_header_indices.")
+NAMED_BEHIND_RELOCATIONS: Final[tuple[str, ...]] = (
+    ".nv.constant0.",
+    ".nv.constant.entry_image_header_indices.",
+)
 
 
 def function_prefix(name: str) -> str:
@@ -205,7 +217,7 @@ def function_prefix(name: str) -> str:
 # ---------------------------------------------------------------- what it refers to
 
 #: Types whose rows name symbols of ``.symtab``.
-LINK_TO_SYMTAB = frozenset(
+LINK_TO_SYMTAB: Final = frozenset(
     (
         SHT_CUDA_INFO,
         SHT_CUDA_CALLGRAPH,
@@ -219,7 +231,7 @@ LINK_TO_SYMTAB = frozenset(
     )
 )
 #: Types whose rows name symbols of ``.nv.merc.symtab``.
-LINK_TO_MERC_SYMTAB = frozenset(
+LINK_TO_MERC_SYMTAB: Final = frozenset(
     (
         SHT_CUDA_CAPMERC,
         SHT_CUDA_MERC_RELA,
@@ -230,7 +242,7 @@ LINK_TO_MERC_SYMTAB = frozenset(
     )
 )
 #: Notes about the target; they refer to the note of the tool and to ``.nv.compat``.
-CUDA_NOTES = (".note.nv.cuinfo", ".note.nv.cuver")
+CUDA_NOTES: Final[tuple[str, ...]] = (".note.nv.cuinfo", ".note.nv.cuver")
 
 
 def link_target(name: str, sh_type: int, sh_flags: int) -> str | None:
@@ -247,9 +259,9 @@ def link_target(name: str, sh_type: int, sh_flags: int) -> str | None:
 
 
 #: Types whose ``sh_info`` is about symbols.
-INFO_IS_SYMBOL = frozenset((*SYMBOL_TABLE_TYPES, SHT_CUDA_CAPMERC))
+INFO_IS_SYMBOL: Final = frozenset((*SYMBOL_TABLE_TYPES, SHT_CUDA_CAPMERC))
 #: What ``sh_info`` of the sections of a function refers to.
-_OWNED = (
+_OWNED: Final = (
     (".nv.info.", TEXT),
     (".nv.merc.nv.info.", CAPMERC_TEXT),
     (".nv.merc.nv.constant.optimizer.", CAPMERC_TEXT),
@@ -299,7 +311,7 @@ def _relocated(name: str) -> str:
 
 
 #: Types of sections for which no section symbol is made.
-_NO_SYMBOL = (
+_NO_SYMBOL: Final = (
     frozenset((SHT_STRTAB, SHT_SYMTAB, SHT_SYMTAB_SHNDX, SHT_CUDA_COMPAT_INFO, SHT_CUDA_INFO))
     | UNIFIED_ENTRY_TYPES
     | RELOCATION_TYPES

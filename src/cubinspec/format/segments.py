@@ -27,6 +27,7 @@ from cubinspec_generated.codes import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from typing import Final
 
     #: sh_type, sh_flags, sh_offset, sh_size, sh_addralign
     Loaded = tuple[int, int, int, int, int]
@@ -34,11 +35,13 @@ if TYPE_CHECKING:
     SegmentRow = tuple[int, int, int, int, int, int, int, int]
     Style = Callable[[Iterable[Loaded], int, int, int], list[SegmentRow]]
 
-P_ALIGN, P_ALIGN_32 = 8, 4
-_CODE, _DATA = PF_R | PF_X, PF_R | PF_W
-_LOADED = SHF_ALLOC | SHF_CUDA_MERCURY
+P_ALIGN: Final = 8
+P_ALIGN_32: Final = 4
+_CODE: Final = PF_R | PF_X
+_DATA: Final = PF_R | PF_W
+_LOADED: Final = SHF_ALLOC | SHF_CUDA_MERCURY
 #: Size of a section header by that of a program header.
-_SECTION_HEADER_BYTES = {56: 64, 32: 40}
+_SECTION_HEADER_BYTES: Final = {56: 64, 32: 40}
 
 
 def _runs(sections: Iterable[Loaded], *, split: bool) -> list[tuple[int, list[Loaded]]]:
@@ -144,7 +147,7 @@ def _none(sections: Iterable[Loaded], count: int, at: int, entry: int) -> list[S
 
 
 #: How program headers are made, by the names that producers give.
-SEGMENT_STYLES: dict[str, Style] = {
+SEGMENT_STYLES: Final[dict[str, Style]] = {
     "classic": classic,
     "classic_10": _classic_10,
     "classic_11": _classic_11,

@@ -17,11 +17,12 @@ from cubinspec.limits import LONG_STRING, MAX_STRING_OVERLAP
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Final
 
 #: From this many names on, cutting a table whole is faster than finding each one's end.
-_MANY = 64
+_MANY: Final = 64
 #: How many names a table has is told by its first bytes.
-_SAMPLE = 1 << 12
+_SAMPLE: Final = 1 << 12
 
 
 def encode(text: str) -> bytes:

@@ -53,6 +53,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from struct import Struct
+    from typing import Final
 
     from cubinspec.files import ClosedBytes, FileBytes
 
@@ -63,9 +64,10 @@ if TYPE_CHECKING:
     SegmentRow = tuple[int, int, int, int, int, int, int, int]
 
 #: ``r_info`` of ELF32: the type in bits 0-7, the symbol above (gABI).
-_TYPE_MASK_32, _SYMBOL_SHIFT_32 = 0xFF, 8
+_TYPE_MASK_32: Final = 0xFF
+_SYMBOL_SHIFT_32: Final = 8
 #: Machines of other programs, which users hand over by mistake.
-MACHINES = {
+MACHINES: Final = {
     EM_386: "x86",
     EM_ARM: "ARM",
     EM_X86_64: "x86-64",

@@ -7,9 +7,11 @@ from cubinspec.errors import CubinError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Final
 
 #: Exit code after errors that the link itself finds, and after a fatal error.
-EXIT_ERRORS, EXIT_FATAL = 255, 1
+EXIT_ERRORS: Final = 255
+EXIT_FATAL: Final = 1
 
 
 class LinkError(CubinError):

@@ -33,30 +33,33 @@ from cubinspec_writer.linker.inputs.symbols import named_symbols
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from typing import Any
+    from typing import Any, Final
 
     from cubinspec.format.attributes import RawRecord
     from cubinspec_writer.linker.inputs.rows import InRelocs, InSection, InSymbol
 
 #: Types of references to textures, samplers and surfaces, whose indices only the driver knows.
-HANDLE_KINDS = (STT_CUDA_TEXTURE, STT_CUDA_SAMPLER, STT_CUDA_SURFACE)
+HANDLE_KINDS: Final[tuple[int, ...]] = (STT_CUDA_TEXTURE, STT_CUDA_SAMPLER, STT_CUDA_SURFACE)
 #: No input has more; a larger value is a broken file, not a wish for gigabytes of padding.
-LARGEST_ALIGNMENT = 1 << 20
+LARGEST_ALIGNMENT: Final = 1 << 20
 
 #: Tables of unified functions and data, and of their identifiers.
-UFT, UDT = ".nv.uft", ".nv.udt"
-UFT_ENTRY, UDT_ENTRY = ".nv.uft.entry", ".nv.udt.entry"
+UFT: Final = ".nv.uft"
+UDT: Final = ".nv.udt"
+UFT_ENTRY: Final = ".nv.uft.entry"
+UDT_ENTRY: Final = ".nv.udt.entry"
 #: Code of the stub of a unified function.
-STUB_CODE = ".nv.uft.rel."
+STUB_CODE: Final = ".nv.uft.rel."
 #: Variables and arrays in shared memory that no kernel owns.
-SHARED_POOL = ".nv_debug.shared"
+SHARED_POOL: Final = ".nv_debug.shared"
 #: Of the linker alone: `sh_info` is the owner although the input's flags do not say so.
-SHF_UNSAID = 1 << 32
+SHF_UNSAID: Final = 1 << 32
 
 
 #: Debug tables with places in code; those of the SASS half are made anew by the finalizer.
-FRAMES, REGISTER_TABLE = ".debug_frame", ".nv_debug_info_reg_sass"
-LINE_TABLES = (".debug_line", ".nv_debug_line_sass")
+FRAMES: Final = ".debug_frame"
+REGISTER_TABLE: Final = ".nv_debug_info_reg_sass"
+LINE_TABLES: Final[tuple[str, ...]] = (".debug_line", ".nv_debug_line_sass")
 
 
 class InputObject:
@@ -300,8 +303,10 @@ class Reloc:
 
 
 #: The rows of a section without any, as most are; a test sees to it that nobody adds to it.
-NO_ROWS: list[Any] = []
-_WITHOUT_BYTES = frozenset((SHT_NOBITS, SHT_CUDA_GLOBAL, SHT_CUDA_SHARED, SHT_CUDA_RESERVED_SHARED))
+NO_ROWS: Final[list[Any]] = []
+_WITHOUT_BYTES: Final = frozenset(
+    (SHT_NOBITS, SHT_CUDA_GLOBAL, SHT_CUDA_SHARED, SHT_CUDA_RESERVED_SHARED)
+)
 
 
 @final

@@ -27,7 +27,7 @@ from cubinspec_writer.linker.model import OutSection, Reloc, Symbol, UnifiedRow
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
+    from typing import Any, Final
 
     from cubinspec.format.targets import Family, Target, Toolkit
     from cubinspec_writer.linker.diagnostics import Diagnostics
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.inputs.uidx import Index
     from cubinspec_writer.linker.model import InputObject
 
-_MERCURY = "mercury_"
+_MERCURY: Final = "mercury_"
 #: Types of parameter banks; those that name no bank count as bank 0.
-OWNED_BANKS = (SHT_CUDA_CONSTANT, SHT_CUDA_CONSTANT_B0)
+OWNED_BANKS: Final[tuple[int, ...]] = (SHT_CUDA_CONSTANT, SHT_CUDA_CONSTANT_B0)
 
 
 class Names:

@@ -35,14 +35,15 @@ from cubinspec_writer.linker.inputs.sources import Library, Named, contents, is_
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Final
 
     from cubinspec_writer.linker.diagnostics import Diagnostics
     from cubinspec_writer.linker.inputs.images import Content
     from cubinspec_writer.linker.inputs.options import LinkOptions
     from cubinspec_writer.linker.inputs.sources import Input
 
-NO_INPUTS = "No input files specified; use option --help for more information"
-_CONTAINERS = frozenset(("elf", "fatbin", "wrapper", "ar"))
+NO_INPUTS: Final = "No input files specified; use option --help for more information"
+_CONTAINERS: Final = frozenset(("elf", "fatbin", "wrapper", "ar"))
 
 
 class Candidate:

@@ -57,7 +57,7 @@ from cubinspec_writer.linker.model import LARGEST_ALIGNMENT, SHARED_POOL, InputO
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, NoReturn
+    from typing import Any, Final, NoReturn
 
     from cubinspec.format.attributes import RecordSplitter
     from cubinspec.format.strings import StringTable
@@ -65,12 +65,12 @@ if TYPE_CHECKING:
 
 #: Section types of constants that name no bank, and flags that tell data from code and debug
 #: tables.
-_UNTYPED = (SHT_PROGBITS, SHT_CUDA_CONSTANT)
-_DATA_MASK = SHF_ALLOC | SHF_EXECINSTR | SHF_CUDA_MERCURY
+_UNTYPED: Final[tuple[int, ...]] = (SHT_PROGBITS, SHT_CUDA_CONSTANT)
+_DATA_MASK: Final = SHF_ALLOC | SHF_EXECINSTR | SHF_CUDA_MERCURY
 #: Types of sections that a Mercury half may have and that count as any other below sm_100, and
 #: types that are passed over there, where no symbol is in the section.
-_OF_NO_HALF = (SHT_PROGBITS, SHT_CUDA_UIDX)
-_PASSED_OVER = frozenset(
+_OF_NO_HALF: Final[tuple[int, ...]] = (SHT_PROGBITS, SHT_CUDA_UIDX)
+_PASSED_OVER: Final = frozenset(
     (
         SHT_SYMTAB_SHNDX,
         SHT_CUDA_RESERVED_SHARED,
@@ -85,9 +85,9 @@ _PASSED_OVER = frozenset(
     )
 )
 #: Offsets into a capsule count bytes of Mercury code, so the section's size is no limit.
-_LARGEST_OFFSET = (1 << 32) - 1
+_LARGEST_OFFSET: Final = (1 << 32) - 1
 #: Inputs up to this size are held a second time while their sections are cut out.
-_WHOLE_BYTES = 64 << 20
+_WHOLE_BYTES: Final = 64 << 20
 
 
 def open_object(data: Buffer, name: str) -> Elf:

@@ -41,12 +41,14 @@ from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from cubinspec_writer.linker.inputs.rows import InSection, InSymbol
 
 #: What textures, samplers and surfaces are to the host: names without a size.
-_HANDLES = frozenset((STT_CUDA_TEXTURE, STT_CUDA_SAMPLER, STT_CUDA_SURFACE))
-_BOUND = _HANDLES | {STT_FUNC, STT_OBJECT, STT_CUDA_OBJECT}
-_BINDINGS = (STB_LOCAL, STB_GLOBAL, STB_WEAK)
+_HANDLES: Final = frozenset((STT_CUDA_TEXTURE, STT_CUDA_SAMPLER, STT_CUDA_SURFACE))
+_BOUND: Final = _HANDLES | {STT_FUNC, STT_OBJECT, STT_CUDA_OBJECT}
+_BINDINGS: Final[tuple[int, ...]] = (STB_LOCAL, STB_GLOBAL, STB_WEAK)
 #: Sections that tell about a file, and that every link makes anew; no variable can lie in one.
 _DESCRIBING = CALLGRAPH_TYPES | PROTOTYPE_TYPES | SYMBOL_TABLE_TYPES
 _DESCRIBING |= {
@@ -58,7 +60,7 @@ _DESCRIBING |= {
     SHT_STRTAB,
 }
 #: Notes of the tools; others can hold a symbol (rule E3).
-_NOTES = (".note.nv.tkinfo", ".note.nv.cuinfo")
+_NOTES: Final[tuple[str, ...]] = (".note.nv.tkinfo", ".note.nv.cuinfo")
 
 
 def named_symbols(symbols: list[InSymbol], sections: list[InSection]) -> list[InSymbol]:

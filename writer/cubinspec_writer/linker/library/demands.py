@@ -47,6 +47,7 @@ from cubinspec_generated.columns import SYMBOL_FIELDS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Final
 
     from cubinspec.format.attributes import RawRecord
     from cubinspec_writer.linker.graph import Graph
@@ -54,13 +55,13 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.state import Attributes, Unified
 
 #: A record of a function and a number: format, code, size, symbol, number.
-FUNCTION_VALUE = Struct("<BBHII")
+FUNCTION_VALUE: Final = Struct("<BBHII")
 
 #: A row of the global section: attribute code, the symbol that it names, a number, the record.
 GlobalRow = tuple[int, "Symbol | None", int, bytes]
-_LEAST_RECORD = 4
+_LEAST_RECORD: Final = 4
 #: Bytes of a payload of two words.
-_PAIR_SIZE = 8
+_PAIR_SIZE: Final = 8
 
 
 class Collected:
@@ -200,16 +201,16 @@ def _function_values(obj: InputObject) -> list[tuple[int, ...]] | None:
 
 
 #: The usual records of the global section, which name a function.
-_OF_FUNCTION = frozenset(
+_OF_FUNCTION: Final = frozenset(
     (EIATTR_FRAME_SIZE, EIATTR_MAX_STACK_SIZE, EIATTR_MIN_STACK_SIZE, EIATTR_REGCOUNT)
 )
 #: A parameter that is a texture, surface or sampler names a symbol; all others name none.
-PARAMETERS = frozenset((EIATTR_KPARAM_INFO, EIATTR_KPARAM_INFO_V2))
+PARAMETERS: Final = frozenset((EIATTR_KPARAM_INFO, EIATTR_KPARAM_INFO_V2))
 #: Records whose first word is a symbol wherever they stand (rule G1); system calls keep their
 #: numbers, and names of other files have a rule of their own.
-NAMING = frozenset(SYMBOL_FIELDS) - {EIATTR_EXTERNS, EIATTR_SYSCALLS_FALLBACK}
+NAMING: Final = frozenset(SYMBOL_FIELDS) - {EIATTR_EXTERNS, EIATTR_SYSCALLS_FALLBACK}
 #: Stacks of synchronisation, of old hardware and of new.
-SYNCS = frozenset((EIATTR_SYNC_STACK, EIATTR_CRS_STACK_SIZE))
+SYNCS: Final = frozenset((EIATTR_SYNC_STACK, EIATTR_CRS_STACK_SIZE))
 
 
 def is_empty(record: RawRecord) -> bool:
@@ -322,13 +323,13 @@ def words(*values: int) -> bytes:
 
 
 #: How the number of a function joins that of its kernel.
-JOINED: dict[int, Callable[[int, int], int]] = {
+JOINED: Final[dict[int, Callable[[int, int], int]]] = {
     EIATTR_NUM_BARRIERS: max,
     EIATTR_NUM_MBARRIERS: int.__add__,
     EIATTR_VRC_CTA_INIT_COUNT: max,
     EIATTR_SPARSE_MMA_MASK: int.__or__,
 }
-MARKS = frozenset(
+MARKS: Final = frozenset(
     (
         EIATTR_CTAIDZ_USED,
         EIATTR_RESERVED_SMEM_USED,
@@ -336,10 +337,10 @@ MARKS = frozenset(
         EIATTR_TCGEN05_2CTA_USED,
     )
 )
-_LISTS = frozenset((EIATTR_EXTERNS, EIATTR_AT_ENTRY_FRAGMENTS))
-TAKEN = frozenset((*JOINED, *MARKS, *_LISTS, EIATTR_REG_RECONFIG))
+_LISTS: Final = frozenset((EIATTR_EXTERNS, EIATTR_AT_ENTRY_FRAGMENTS))
+TAKEN: Final = frozenset((*JOINED, *MARKS, *_LISTS, EIATTR_REG_RECONFIG))
 #: The format in which a kernel gets what it lacks.
-FORMATS = {
+FORMATS: Final = {
     EIATTR_NUM_BARRIERS: EIFMT_BVAL,
     EIATTR_NUM_MBARRIERS: EIFMT_HVAL,
     EIATTR_VRC_CTA_INIT_COUNT: EIFMT_BVAL,

@@ -6,6 +6,8 @@ from cubinspec_generated import columns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from cubinspec_writer.linker.model import OutSection
 
 
@@ -23,7 +25,7 @@ class Action:
 
 
 #: Types that only clear a field, and only when its target is gone.
-CLEARING = frozenset(t for t, when in columns.APPLY.items() if when == "target_dropped")
+CLEARING: Final = frozenset(t for t, when in columns.APPLY.items() if when == "target_dropped")
 
 
 #: The bit fields of types that were met; most links have few.

@@ -13,13 +13,16 @@ from cubinspec_generated.records import TKINFO_HEAD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from cubinspec_writer.linker.model import InputObject
 
-CUINFO = ".note.nv.cuinfo"
+CUINFO: Final = ".note.nv.cuinfo"
 
-_CUDA_NOTES = (CUINFO, ".note.nv.cuver")
+_CUDA_NOTES: Final[tuple[str, ...]] = (CUINFO, ".note.nv.cuver")
 
-TOOL, TOOL_VERSION = "cubinspec", "cubinspec 0.1.0"
+TOOL: Final = "cubinspec"
+TOOL_VERSION: Final = "cubinspec 0.1.0"
 
 
 def own_tkinfo(arguments: str) -> bytes:

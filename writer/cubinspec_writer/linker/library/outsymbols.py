@@ -29,18 +29,20 @@ from cubinspec_writer.linker.inputs.options import debugger_sees
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from cubinspec_writer.linker.model import OutSection, Symbol
     from cubinspec_writer.linker.state import Debug, Handles, Job, Sections, SharedMemory, Symbols
 
 #: Size of the parameter bank of the kernel that runs; a final link has none (rule L3).
-BANK_SIZE = ".nv.ptx.const0.size"
+BANK_SIZE: Final = ".nv.ptx.const0.size"
 
 #: The value of this size, and the place of an array of dynamic size for code that no kernel
 #: reaches.
-NO_ADDRESS = -1
+NO_ADDRESS: Final = -1
 
 #: Names of the unified function and data tables; without such tables their address is 0.
-_TABLES = ("__UFT", "__UDT")
+_TABLES: Final[tuple[str, ...]] = ("__UFT", "__UDT")
 
 
 def is_table_placeholder(symbol: Symbol) -> bool:
@@ -64,12 +66,12 @@ def has_place(shared: SharedMemory, symbol: Symbol) -> bool:
     return is_linked(shared, symbol)
 
 
-_VISIBILITY = 3
+_VISIBILITY: Final = 3
 
 #: Value of a variable that is not defined yet.
-_UNKNOWN_ADDRESS = (1 << 64) - 1
+_UNKNOWN_ADDRESS: Final = (1 << 64) - 1
 
-_SHARED_BITS = STO_CUDA_SHARED << STO_CUDA_SPACE_SHIFT
+_SHARED_BITS: Final = STO_CUDA_SHARED << STO_CUDA_SPACE_SHIFT
 
 
 def is_deferred(job: Job, handles: Handles, section: OutSection) -> bool:
@@ -88,7 +90,7 @@ def deferred_sections(
 
 
 #: Types of sections with bytes that have no section symbol when they are empty (rule N7).
-MAYBE_EMPTY = CONSTANT_BANK_TYPES | {
+MAYBE_EMPTY: Final = CONSTANT_BANK_TYPES | {
     SHT_CUDA_CONSTANT,
     SHT_CUDA_GLOBAL_INIT,
     SHT_CUDA_UFT,

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
+
+TYPE_CHECKING = False
 
 
 def is_supplied(name: str) -> bool:
@@ -12,7 +16,7 @@ def is_supplied(name: str) -> bool:
 
 
 #: Functions that nvlink was asked for one by one.
-_SYSTEM_CALLS = frozenset(
+_SYSTEM_CALLS: Final = frozenset(
     (
         "vprintf", "vfprintf", "malloc", "free", "__assertfail", "__profile",
         "cudaGraphKernelNodeSetEnabled", "cudaGraphKernelNodeSetGridDim",
@@ -21,7 +25,7 @@ _SYSTEM_CALLS = frozenset(
     )
 )  # fmt: skip
 #: Further ones that the device runtime calls: undefined names of libcudadevrt.a.
-_DEVICE_RUNTIME = frozenset(
+_DEVICE_RUNTIME: Final = frozenset(
     "cnp" + name
     for name in (
         "CtxSynchronize", "DeviceGetAttribute", "EventCreate", "EventDestroy", "EventRecord",
@@ -32,11 +36,17 @@ _DEVICE_RUNTIME = frozenset(
     )
 )  # fmt: skip
 #: Sizes of the descriptors of objects, by which code finds what `txq` and `suq` ask for.
-_SIZES = frozenset(
+_SIZES: Final = frozenset(
     (
         ".nv.independent.samplerrefDescSize", ".nv.independent.texrefDescSize",
         ".nv.surfrefDescSize", ".nv.unified.texrefDescSize",
     )
 )  # fmt: skip
 #: System calls by prefix, unified tables, reserved shared memory, sizes of parameter banks.
-_SYSTEM_PREFIXES = ("__cuda_syscall", "__UFT", "__UDT", ".nv.reservedSmem.", ".nv.ptx.")
+_SYSTEM_PREFIXES: Final[tuple[str, ...]] = (
+    "__cuda_syscall",
+    "__UFT",
+    "__UDT",
+    ".nv.reservedSmem.",
+    ".nv.ptx.",
+)

@@ -21,6 +21,7 @@ from cubinspec_writer.linker.model import STUB_CODE, UFT, Symbol
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Final
 
     from cubinspec_writer.linker.inputs.rows import InSection
     from cubinspec_writer.linker.inputs.uidx import Identifier
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
 
 
 #: Attributes of all stubs of an executable.
-STUB_ATTRIBUTES = ".nv.info." + UFT
-STUB = "__cuda_uf_stub_"
+STUB_ATTRIBUTES: Final = ".nv.info." + UFT
+STUB: Final = "__cuda_uf_stub_"
 
 
 def is_stub(section: InSection) -> bool:

@@ -22,10 +22,12 @@ from cubinspec_writer.linker.model import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from cubinspec_writer.linker.inputs.uidx import Identifier, Window
     from cubinspec_writer.linker.state import Job, Relocations, Sections, Unified
 
-_MISSING_INDEX = "Unified symbols found but index file not specified."
+_MISSING_INDEX: Final = "Unified symbols found but index file not specified."
 
 READS = (
     "relocations.sections row.identifier row.stub row.symbol sections.unowned symbol.name "

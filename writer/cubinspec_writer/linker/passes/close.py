@@ -8,10 +8,12 @@ from cubinspec_writer.linker.library.outsymbols import NO_ADDRESS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from cubinspec_writer.linker.state import Constants, Job, Maker, Names, Sections, Symbols
 
 #: `.nv.rel.action` of every executable up to sm_90: what relocation type 115 does.
-_REL_ACTION = bytes.fromhex("73000000000000000000001125000536")
+_REL_ACTION: Final = bytes.fromhex("73000000000000000000001125000536")
 
 READS = (
     "constants.mixed relocations.sections section.is_nobits section.name sections.vacated "

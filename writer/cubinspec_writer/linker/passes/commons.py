@@ -6,9 +6,11 @@ from cubinspec_generated.codes import SHF_ALLOC, SHF_WRITE, SHT_CUDA_GLOBAL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from cubinspec_writer.linker.state import Maker, Sections, Symbols
 
-_GLOBAL = ".nv.global"
+_GLOBAL: Final = ".nv.global"
 
 READS = (
     "section.is_nobits section.reserved symbol.alignment symbol.common symbol.size "

@@ -19,12 +19,14 @@ from cubinspec_generated.codes import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from cubinspec.format.attributes import RawRecord
     from cubinspec_writer.linker.model import InputObject
     from cubinspec_writer.linker.state import Job, Sections
 
 #: Bytes of a value -> the format of its record; of others the value is the payload.
-_FORMATS = {1: EIFMT_BVAL, 2: EIFMT_HVAL}
+_FORMATS: Final = {1: EIFMT_BVAL, 2: EIFMT_HVAL}
 
 READS = "object.bound sections.fixed symbol.definition symbol.live"
 WRITES = "content.compat"

@@ -20,11 +20,13 @@ from cubinspec_writer.linker.model import UFT_ENTRY, OutSection
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from cubinspec_writer.linker.model import InputObject
     from cubinspec_writer.linker.state import Job, Maker, Names, Sections
 
 #: What files have from CUDA 13 on (rule K10).
-_NOTES = (".note.nv.tkinfo", ".note.nv.cuinfo", ".nv.compat")
+_NOTES: Final[tuple[str, ...]] = (".note.nv.tkinfo", ".note.nv.cuinfo", ".nv.compat")
 
 READS = ""
 WRITES = (

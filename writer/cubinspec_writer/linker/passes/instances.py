@@ -22,6 +22,8 @@ from cubinspec_writer.linker.model import SHARED_POOL, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from cubinspec_writer.linker.state import (
         Job,
         Maker,
@@ -33,8 +35,8 @@ if TYPE_CHECKING:
         Symbols,
     )
 
-_NAME = "externsharedinstance"
-_ALIGN = 16
+_NAME: Final = "externsharedinstance"
+_ALIGN: Final = 16
 
 READS = (
     "relocations.sections section.name section.owner section.sh_type sections.members "

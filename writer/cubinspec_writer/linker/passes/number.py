@@ -23,6 +23,8 @@ from cubinspec_writer.linker.model import OutSection, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from cubinspec_writer.linker.state import (
         Debug,
         Handles,
@@ -35,9 +37,9 @@ if TYPE_CHECKING:
     )
 
 #: Types of tables whose contents later passes write.
-_ROWS = (SHT_CUDA_UFT_ENTRY, SHT_CUDA_UDT_ENTRY)
+_ROWS: Final[tuple[int, ...]] = (SHT_CUDA_UFT_ENTRY, SHT_CUDA_UDT_ENTRY)
 #: Types of sections that have no section symbol when they are empty.
-_MAYBE_EMPTY = MAYBE_EMPTY | {SHT_CUDA_SHARED}
+_MAYBE_EMPTY: Final = MAYBE_EMPTY | {SHT_CUDA_SHARED}
 
 READS = (
     "content.notes debug.emptied handles.kernels names.entries section.content section.emitted "

@@ -65,6 +65,7 @@ from cubinspec_writer.linker.state import is_rel
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container
+    from typing import Final
 
     from cubinspec_writer.linker.diagnostics import Diagnostics
     from cubinspec_writer.linker.graph import Graph
@@ -81,27 +82,27 @@ if TYPE_CHECKING:
 
 #: Kind of targets that the driver fills in, whatever the relocation type: Mercury code leaves
 #: reserved shared memory to it (tcgen05).
-_DRIVERS = "driver's"
+_DRIVERS: Final = "driver's"
 #: Kind of target -> types that stay with it.
-_STAYING = {kind: frozenset(types) for kind, types in columns.STAYING.items()}
+_STAYING: Final = {kind: frozenset(types) for kind, types in columns.STAYING.items()}
 
 #: Types that code below sm_100 does not know, and kinds of target with which they stay there.
-_UNKNOWN = frozenset(t for t in columns.ACTIONS if t >= R_CUDA_NONE_LAST)
+_UNKNOWN: Final = frozenset(t for t in columns.ACTIONS if t >= R_CUDA_NONE_LAST)
 _STAYING_BELOW = {kind: types - _UNKNOWN for kind, types in _STAYING.items()}
 _STAYING_BELOW |= {kind: _STAYING[kind] | _UNKNOWN for kind in ("function", "global")}
 #: Types of descriptors of functions, whose address is taken then.
-_DESCRIPTORS = frozenset(t for t, rule in columns.FAILS.items() if rule == "func_desc")
+_DESCRIPTORS: Final = frozenset(t for t, rule in columns.FAILS.items() if rule == "func_desc")
 #: Types that are applied wherever they do not stay.
-_APPLIED = frozenset(columns.ACTIONS).difference(columns.FAILS, CLEARING, _UNKNOWN)
+_APPLIED: Final = frozenset(columns.ACTIONS).difference(columns.FAILS, CLEARING, _UNKNOWN)
 #: What nvlink says where an entry of such a type does not stay (rule M22).
-_FAILURES = {
+_FAILURES: Final = {
     "always": "reference to deleted symbol",
     "pcrel": "PC relative branch address should be in the same section",
     "unsupported": "unexpected NVRS",
 }
 
 #: Bytes from the place of a relocation to the end of the farthest field, at most.
-_LONGEST = max(
+_LONGEST: Final = max(
     (action[1] + action[2] + 7) // 8 for fields in columns.ACTIONS.values() for action in fields
 )
 

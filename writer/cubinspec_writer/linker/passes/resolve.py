@@ -37,6 +37,7 @@ from cubinspec_writer.linker.model import HANDLE_KINDS, Symbol
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import Final
 
     from cubinspec_writer.linker.diagnostics import Diagnostics
     from cubinspec_writer.linker.inputs.rows import InSymbol
@@ -87,9 +88,9 @@ def run(job: Job, objects: list[InputObject], diagnostics: Diagnostics, symbols:
 #: Messages about one input, each with its place in the order of merging.
 Conflicts = list[tuple[tuple[bool, int], str]]
 #: How nvlink ends when a function has the name of a variable (rule M3).
-_NO_REGISTERS = "Internal error: no such original reg count"
-_NO_NODE = "Internal error: no callgraph node"
-_AT_LAST = (True, 1 << 32)
+_NO_REGISTERS: Final = "Internal error: no such original reg count"
+_NO_NODE: Final = "Internal error: no callgraph node"
+_AT_LAST: Final = (True, 1 << 32)
 
 
 def _place(conflict: tuple[tuple[bool, int], str]) -> tuple[bool, int]:
@@ -135,14 +136,14 @@ def _check_class(job: Job, obj: InputObject, diagnostics: Diagnostics) -> None:
 
 
 #: Reserved variables of code that uses tensor memory: those of CUDA 12, and the one of CUDA 13.
-_OLD_RESERVED = (
+_OLD_RESERVED: Final[tuple[str, ...]] = (
     "__nv_reservedSMEM_allocation_phase",
     "__nv_reservedSMEM_allocation_mask",
     "__nv_reservedSMEM_devtool_atexit_pc",
 )
-_NEW_RESERVED = "__nv_reservedSMEM_tcgen05_partition"
+_NEW_RESERVED: Final = "__nv_reservedSMEM_tcgen05_partition"
 #: How many of the old ones nvlink looks for when it meets the new one.
-_LOOKED_FOR = 2
+_LOOKED_FOR: Final = 2
 
 
 def _check_tensor_memory(diagnostics: Diagnostics, obj: InputObject, met: set[str]) -> None:
@@ -309,7 +310,7 @@ def _define(symbol: Symbol, obj: InputObject, row: InSymbol) -> None:
 
 
 #: What two mentions of a function have alike in `st_other`.
-_COMPARED = STO_CUDA_ENTRY | STO_CUDA_SPACE_MASK
+_COMPARED: Final = STO_CUDA_ENTRY | STO_CUDA_SPACE_MASK
 
 
 def _conflicts(job: Job, registered: Symbol, obj: InputObject, row: InSymbol) -> list[str]:

@@ -24,6 +24,8 @@ from cubinspec_writer.linker.model import SHARED_POOL, OutSection, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from cubinspec_writer.linker.diagnostics import Diagnostics
     from cubinspec_writer.linker.graph import Below
     from cubinspec_writer.linker.model import InputObject
@@ -37,9 +39,9 @@ if TYPE_CHECKING:
         Symbols,
     )
 
-_SHARED_LIMIT = 0xC000
-_DYNAMIC_ALIGN = 16
-_SHARED_BITS = STO_CUDA_SHARED << STO_CUDA_SPACE_SHIFT
+_SHARED_LIMIT: Final = 0xC000
+_DYNAMIC_ALIGN: Final = 16
+_SHARED_BITS: Final = STO_CUDA_SHARED << STO_CUDA_SPACE_SHIFT
 
 
 def _larger(a: Symbol, b: Symbol) -> bool:

@@ -28,6 +28,8 @@ from cubinspec_writer.linker.model import HANDLE_KINDS, OutSection, Reloc, Symbo
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from cubinspec_writer.linker.model import InputObject
     from cubinspec_writer.linker.state import (
         Handles,
@@ -40,8 +42,8 @@ if TYPE_CHECKING:
         Symbols,
     )
 
-_SLOT = 4
-_MERCURY_BANK = ".nv.constant.entry_image_header_indices."
+_SLOT: Final = 4
+_MERCURY_BANK: Final = ".nv.constant.entry_image_header_indices."
 
 READS = (
     "graph.calls graph.indirect object.bound section.is_nobits section.name section.owner "

@@ -20,6 +20,8 @@ from cubinspec_writer.linker.library.supplied import is_supplied
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from cubinspec_writer.linker.diagnostics import Diagnostics
     from cubinspec_writer.linker.inputs.rows import InSymbol
     from cubinspec_writer.linker.model import InputObject, Symbol
@@ -114,5 +116,5 @@ def _is_missing(symbol: Symbol) -> bool:
     return not is_supplied(symbol.name)
 
 
-_VARIABLES = frozenset((STT_OBJECT, STT_CUDA_OBJECT))
-_DRIVER_OBJECTS = frozenset((STT_CUDA_TEXTURE, STT_CUDA_SAMPLER, STT_CUDA_SURFACE))
+_VARIABLES: Final = frozenset((STT_OBJECT, STT_CUDA_OBJECT))
+_DRIVER_OBJECTS: Final = frozenset((STT_CUDA_TEXTURE, STT_CUDA_SAMPLER, STT_CUDA_SURFACE))

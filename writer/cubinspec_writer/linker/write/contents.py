@@ -31,6 +31,7 @@ from cubinspec_writer.linker.model import OutSection, Symbol
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import Final
 
     from cubinspec_writer.linker.graph import Graph
     from cubinspec_writer.linker.state import Job, Names, Symbols
@@ -39,7 +40,11 @@ if TYPE_CHECKING:
     OffsetOf = Callable[[str], int]
 
 #: CUDA types of data without bytes, which are NOBITS in an executable.
-_RESERVED_MEMORY = (SHT_CUDA_GLOBAL, SHT_CUDA_SHARED, SHT_CUDA_RESERVED_SHARED)
+_RESERVED_MEMORY: Final[tuple[int, ...]] = (
+    SHT_CUDA_GLOBAL,
+    SHT_CUDA_SHARED,
+    SHT_CUDA_RESERVED_SHARED,
+)
 
 
 def output_type(job: Job, sh_type: int) -> int:
@@ -134,7 +139,7 @@ def prototype_bytes(symbols: Symbols, graph: Graph, offset_of: OffsetOf) -> byte
 
 
 #: Types that the Mercury half has copies of, beside constant banks.
-_COPIED_TYPES = frozenset(
+_COPIED_TYPES: Final = frozenset(
     (
         SHT_REL,
         SHT_RELA,

@@ -93,35 +93,38 @@ from cubinspec_writer.linker.write.contents import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import Final
 
     from cubinspec.format.segments import Loaded
     from cubinspec_writer.linker.model import InputObject
     from cubinspec_writer.linker.state import Job, LinkState
 
 #: No real file comes near; inputs that ask for more are broken.
-_LARGEST_FILE = 1 << 32
-_TEXT, _BANK = ".text", ".nv.constant0."
+_LARGEST_FILE: Final = 1 << 32
+_TEXT: Final = ".text"
+_BANK: Final = ".nv.constant0."
 #: An executable has the rows of its table of unified functions behind the notes.
-_EXECUTABLE_RANKS = {**RANK_OF_TYPE, SHT_CUDA_UFT_ENTRY: RANK_OF_UFT_ENTRY_WITH_TABLE}
+_EXECUTABLE_RANKS: Final = {**RANK_OF_TYPE, SHT_CUDA_UFT_ENTRY: RANK_OF_UFT_ENTRY_WITH_TABLE}
 #: Types of sections that a function owns, which another section names.
-_OWNED_TYPES = CONSTANT_BANK_TYPES | {SHT_CUDA_LOCAL, SHT_CUDA_SHARED, SHT_NOBITS}
+_OWNED_TYPES: Final = CONSTANT_BANK_TYPES | {SHT_CUDA_LOCAL, SHT_CUDA_SHARED, SHT_NOBITS}
 #: Types of sections that a function may own and that nvlink treats as if none did.
-_ANY_OWNER = (SHT_PROGBITS, SHT_NOTE, SHT_CUDA_UIDX)
-_ASKED = ".rel."
+_ANY_OWNER: Final[tuple[int, ...]] = (SHT_PROGBITS, SHT_NOTE, SHT_CUDA_UIDX)
+_ASKED: Final = ".rel."
 #: Types of sections that link to the symbols when the link made their rows.
-_LINKED_WITH_ROWS = (SHT_CUDA_RESOLVED_RELA, SHT_REL, SHT_RELA)
+_LINKED_WITH_ROWS: Final[tuple[int, ...]] = (SHT_CUDA_RESOLVED_RELA, SHT_REL, SHT_RELA)
 #: Types of sections that a link makes; those of inputs stand elsewhere (rule E3).
-_LINKERS_OWN = frozenset((SHT_NOTE, SHT_CUDA_COMPAT_INFO, SHT_CUDA_RELOCINFO))
-_RANK_OF_INFO, _RANK_OF_NOTES = RANK_OF_TYPE[SHT_CUDA_INFO], RANK_OF_TYPE[SHT_NOTE]
-_LINK_TO_SYMTAB = LINK_TO_SYMTAB | {SHT_SYMTAB_SHNDX}
-_TABLE_TYPES = (SHT_STRTAB, SHT_SYMTAB, SHT_SYMTAB_SHNDX)
+_LINKERS_OWN: Final = frozenset((SHT_NOTE, SHT_CUDA_COMPAT_INFO, SHT_CUDA_RELOCINFO))
+_RANK_OF_INFO: Final = RANK_OF_TYPE[SHT_CUDA_INFO]
+_RANK_OF_NOTES: Final = RANK_OF_TYPE[SHT_NOTE]
+_LINK_TO_SYMTAB: Final = LINK_TO_SYMTAB | {SHT_SYMTAB_SHNDX}
+_TABLE_TYPES: Final[tuple[int, ...]] = (SHT_STRTAB, SHT_SYMTAB, SHT_SYMTAB_SHNDX)
 #: Types whose contents are made here.
-_MADE_TYPES = frozenset(
+_MADE_TYPES: Final = frozenset(
     (*_TABLE_TYPES, *SASS_RELOCATION_TYPES, SHT_CUDA_CALLGRAPH, SHT_CUDA_PROTOTYPE)
 )
 #: How many sections are handled at a time, so that repeated loops find them in the processor's
 #: cache.
-_RUN = 256
+_RUN: Final = 256
 
 
 def write(state: LinkState) -> list[bytes | bytearray]:

@@ -40,6 +40,8 @@ from cubinspec_writer.linker.passes.attributes.functions import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from cubinspec_writer.linker.diagnostics import Diagnostics
     from cubinspec_writer.linker.graph import Graph
     from cubinspec_writer.linker.model import InputObject, Symbol
@@ -53,7 +55,7 @@ if TYPE_CHECKING:
         Unified,
     )
 
-_UNKNOWN_STACK = 0xFFFFFFFF
+_UNKNOWN_STACK: Final = 0xFFFFFFFF
 
 READS = (
     "attributes.order graph.address_taken graph.calls graph.indirect handles.kernels "

@@ -49,6 +49,8 @@ from cubinspec_writer.linker.library.demands import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from cubinspec.format.attributes import RawRecord
     from cubinspec_writer.linker.model import InputObject, OutSection, Symbol
     from cubinspec_writer.linker.state import (
@@ -61,7 +63,7 @@ if TYPE_CHECKING:
     )
 
 #: Records that a link itself adds or changes.
-_PROPAGATED = frozenset(
+_PROPAGATED: Final = frozenset(
     (
         EIATTR_NUM_BARRIERS,
         EIATTR_ERROR,
@@ -73,7 +75,7 @@ _PROPAGATED = frozenset(
     )
 )
 #: Attributes that the finalizer does not pass on (rule G6).
-_MERCURY_ONLY = frozenset(
+_MERCURY_ONLY: Final = frozenset(
     (
         EIATTR_GRAPHICS_GLOBAL_CBANK,
         EIATTR_MERCURY_FINALIZER_OPTIONS,
@@ -82,21 +84,22 @@ _MERCURY_ONLY = frozenset(
 )
 
 #: SPARSE_MMA_MASK of code that does not say it.
-_ANY_MASK = 0x8000
+_ANY_MASK: Final = 0x8000
 
 #: Mercury instructions of code that does not say their version (rule O6).
-_FIRST_ISA = 0x0100
+_FIRST_ISA: Final = 0x0100
 
-_NO_SYMBOL = bytes(4)
+_NO_SYMBOL: Final = bytes(4)
 #: Bytes of a record without its payload, and with one of two words.
-_HEAD, _PAIR = 4, 12
+_HEAD: Final = 4
+_PAIR: Final = 12
 
 #: Records that name a symbol or state a stack.
 _STATING = NAMING | SYNCS
 #: What the records of a function are looked at for; all others only change places.
-_DECIDED = _STATING | TAKEN | {EIATTR_ERROR, EIATTR_MAXREG_COUNT}
+_DECIDED: Final = _STATING | TAKEN | {EIATTR_ERROR, EIATTR_MAXREG_COUNT}
 #: Records that count for the program wherever they stand.
-_OF_PROGRAM = frozenset(
+_OF_PROGRAM: Final = frozenset(
     (
         EIATTR_FRAME_SIZE,
         EIATTR_LOAD_CACHE_REQUEST,
@@ -107,9 +110,9 @@ _OF_PROGRAM = frozenset(
 )
 
 #: MAXREG_COUNT of a kernel that may have all registers.
-_NO_LIMIT = (0, 0xFF)
+_NO_LIMIT: Final[tuple[int, ...]] = (0, 0xFF)
 #: Stack of a kernel that reaches a recursion.
-_UNKNOWN_CRS_STACK = 0xFFFFFFFF
+_UNKNOWN_CRS_STACK: Final = 0xFFFFFFFF
 
 
 def takes_over(collected: Collected) -> bool:

@@ -9,6 +9,8 @@ from cubinspec_writer.linker.passes.attributes.takeover import Taker, fill_exter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from cubinspec.format.attributes import RawRecord
     from cubinspec_writer.linker.diagnostics import Diagnostics
     from cubinspec_writer.linker.library.demands import Collected, Demands
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.state import Attributes, Sections, Unified
 
 #: What nvlink adds to the attributes of all stubs.
-_NO_MASK = raw_record(EIFMT_HVAL, EIATTR_SPARSE_MMA_MASK, 0)
+_NO_MASK: Final = raw_record(EIFMT_HVAL, EIATTR_SPARSE_MMA_MASK, 0)
 
 
 def collect_stubs(

@@ -44,6 +44,7 @@ from cubinspec_writer.linker.library.demands import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Final
 
     from cubinspec.format.attributes import RawRecord
     from cubinspec_writer.linker.diagnostics import Diagnostics
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.state import Attributes, Job
 
 #: Order in which the only kernel takes what functions have; external names come between.
-_ALONE_FIRST = (
+_ALONE_FIRST: Final[tuple[int, ...]] = (
     EIATTR_CTAIDZ_USED,
     EIATTR_RESERVED_SMEM_USED,
     EIATTR_VRC_CTA_INIT_COUNT,
@@ -63,9 +64,9 @@ _ALONE_FIRST = (
     EIATTR_NUM_MBARRIERS,
 )
 #: Counts that the only kernel does not get when they are 0.
-_COUNTS = (EIATTR_NUM_BARRIERS, EIATTR_NUM_MBARRIERS)
+_COUNTS: Final[tuple[int, ...]] = (EIATTR_NUM_BARRIERS, EIATTR_NUM_MBARRIERS)
 
-_OTHER_MODE = {
+_OTHER_MODE: Final = {
     EIATTR_TCGEN05_1CTA_USED: EIATTR_TCGEN05_2CTA_USED,
     EIATTR_TCGEN05_2CTA_USED: EIATTR_TCGEN05_1CTA_USED,
 }

@@ -17,6 +17,8 @@ from cubinspec_writer.linker.model import OutSection, Reloc, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from cubinspec_writer.linker.diagnostics import Diagnostics
     from cubinspec_writer.linker.graph import Below
     from cubinspec_writer.linker.inputs.rows import InSection
@@ -31,8 +33,9 @@ if TYPE_CHECKING:
         Symbols,
     )
 
-_CONSTANT_LIMIT = 0x10000
-_CONSTANT2, _CONSTANT3 = SHT_CUDA_CONSTANT_B2, SHT_CUDA_CONSTANT_B3
+_CONSTANT_LIMIT: Final = 0x10000
+_CONSTANT2: Final = SHT_CUDA_CONSTANT_B2
+_CONSTANT3: Final = SHT_CUDA_CONSTANT_B3
 
 READS = (
     "constants.lost constants.tables graph.calls graph.indirect names.reserved object.placed "
@@ -153,7 +156,8 @@ def _is_shared_size(block: InSection) -> bool:
 
 #: Sizes of blocks of which nvlink looks for equal ones, whatever their alignment, and those whose
 #: alignment has to be as large.
-_BLOCKS, _WORDS = frozenset((12, 16, 20, 24, 32, 48, 64)), frozenset((4, 8))
+_BLOCKS: Final = frozenset((12, 16, 20, 24, 32, 48, 64))
+_WORDS: Final = frozenset((4, 8))
 
 
 def _copy_relocs(maker: Maker, rows: list[Reloc], bank: OutSection, shift: int) -> None:

@@ -20,12 +20,14 @@ from cubinspec_generated.codes import SHT_CUDA_CONSTANT_B2, STT_SECTION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from cubinspec_writer.linker.diagnostics import Diagnostics
     from cubinspec_writer.linker.model import OutSection, Reloc, Symbol
     from cubinspec_writer.linker.state import Constants, Maker, Relocations, Sections
 
-_WIDTHS = frozenset((4, 8, 12, 16, 20, 24, 32, 48, 64))
-_CONSTANT2 = SHT_CUDA_CONSTANT_B2
+_WIDTHS: Final = frozenset((4, 8, 12, 16, 20, 24, 32, 48, 64))
+_CONSTANT2: Final = SHT_CUDA_CONSTANT_B2
 
 
 class Sharing:

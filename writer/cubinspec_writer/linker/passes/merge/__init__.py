@@ -63,6 +63,8 @@ from cubinspec_writer.linker.passes.merge.relocations import merge_relocations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from cubinspec_writer.linker.diagnostics import Diagnostics
     from cubinspec_writer.linker.inputs.rows import InSection, InSymbol
     from cubinspec_writer.linker.model import InputObject
@@ -80,11 +82,11 @@ if TYPE_CHECKING:
         Unified,
     )
 
-_OPTIMIZER = SHT_CUDA_CONSTANT_B2
-_UNIFIED_ENTRIES = (SHT_CUDA_UFT_ENTRY, SHT_CUDA_UDT_ENTRY)
+_OPTIMIZER: Final = SHT_CUDA_CONSTANT_B2
+_UNIFIED_ENTRIES: Final[tuple[int, ...]] = (SHT_CUDA_UFT_ENTRY, SHT_CUDA_UDT_ENTRY)
 #: Types of sections that are looked at again when all symbols are merged, as data of type PROGBITS
 #: are.
-_WITH_CONTENT = frozenset(
+_WITH_CONTENT: Final = frozenset(
     (
         SHT_CUDA_GLOBAL_INIT,
         *range(SHT_CUDA_CONSTANT_B0, SHT_CUDA_CONSTANT_B17 + 1),
@@ -94,13 +96,13 @@ _WITH_CONTENT = frozenset(
 )
 
 #: Types of sections that are merged as they are when the link has no index of its own.
-_KEPT = (SHT_CUDA_CONSTANT, SHT_CUDA_UIDX)
+_KEPT: Final[tuple[int, ...]] = (SHT_CUDA_CONSTANT, SHT_CUDA_UIDX)
 
 #: Types of sections whose variables are packed one by one.
-_SHARED_TYPES = (SHT_CUDA_SHARED, SHT_CUDA_RESERVED_SHARED)
+_SHARED_TYPES: Final[tuple[int, ...]] = (SHT_CUDA_SHARED, SHT_CUDA_RESERVED_SHARED)
 
 #: Notes that the output has anyway, and those of old toolkits.
-_KNOWN_NOTES = ".note.nv."
+_KNOWN_NOTES: Final = ".note.nv."
 
 READS = (
     "object.bound object.called object.repeats symbol.bind symbol.definition symbol.in_globals "

@@ -7,6 +7,8 @@ from cubinspec_writer.linker.model import FRAMES, LINE_TABLES, OutSection, Symbo
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from cubinspec_writer.linker.finalizer.kept import Kept
     from cubinspec_writer.linker.inputs.rows import InSymbol
     from cubinspec_writer.linker.model import InputObject
@@ -25,8 +27,8 @@ if TYPE_CHECKING:
     )
 
 #: Debug tables with an entry for every function.
-TABLES_OF_CODE = (FRAMES, *LINE_TABLES)
-SHARED = ".nv.shared."
+TABLES_OF_CODE: Final = (FRAMES, *LINE_TABLES)
+SHARED: Final = ".nv.shared."
 
 
 class OneInput:

@@ -48,6 +48,7 @@ from cubinspec_writer.linker.passes.merge.one_input import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
+    from typing import Final
 
     from cubinspec_writer.linker.diagnostics import Diagnostics
     from cubinspec_writer.linker.inputs.rows import InRelocs
@@ -57,10 +58,14 @@ if TYPE_CHECKING:
 
 #: A row goes into the output; it clears a field; it only brings the name of its section; it counts
 #: as if the input did not have it; it leaves nothing.
-_TAKEN, _CLEARED, _NAMED, _PASSED_OVER, _GONE = "taken", "cleared", "named", "passed over", "gone"
-_WRITTEN = (_TAKEN, _CLEARED)
+_TAKEN: Final = "taken"
+_CLEARED: Final = "cleared"
+_NAMED: Final = "named"
+_PASSED_OVER: Final = "passed over"
+_GONE: Final = "gone"
+_WRITTEN: Final[tuple[str, ...]] = (_TAKEN, _CLEARED)
 #: Types of sections that have no relocations (rules M16, E2).
-_NEVER_RELOCATED = frozenset(
+_NEVER_RELOCATED: Final = frozenset(
     (
         SHT_NULL,
         SHT_SYMTAB,
@@ -83,7 +88,7 @@ _NEVER_RELOCATED = frozenset(
     )
 )
 #: Types of sections that are made anew: what names the section of an input has no place there.
-_UNPLACED = frozenset(
+_UNPLACED: Final = frozenset(
     (SHT_NOTE, SHT_CUDA_INFO, SHT_CUDA_CALLGRAPH, SHT_CUDA_PROTOTYPE, SHT_CUDA_COMPAT_INFO)
 )
 

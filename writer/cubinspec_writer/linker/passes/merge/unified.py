@@ -9,11 +9,13 @@ from cubinspec_writer.linker.model import UFT, Symbol, UnifiedRow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from cubinspec_writer.linker.inputs.rows import InSection
     from cubinspec_writer.linker.passes.merge.one_input import OneInput
 
 #: Flags that a link adds to a row.
-_LINKED = 6
+_LINKED: Final = 6
 
 
 def merge_stub(one: OneInput, stub: Symbol, source: InSection, info: InSection | None) -> None:
