@@ -9,7 +9,7 @@ import pytest
 from cubinspec_generated import columns
 from cubinspec_writer.linker import UnsupportedLinkError
 from cubinspec_writer.linker.finalizer.capsules import patch, records
-from cubinspec_writer.linker.model import OutSection, Reloc, Symbol
+from cubinspec_writer.linker.model import OutSection, Symbol, relocation
 
 _CONSTANT = 0x10004
 
@@ -55,7 +55,8 @@ def _relocated(number: int, offset: int, r_type: int = _CONSTANT) -> bytearray:
     code = OutSection(".text.f", 1, 6, 128)
     code.content = _SAMPLE
     symbol = Symbol("v", 0, 1, 0, value=0x1230)
-    patch(code, [Reloc(offset, r_type, symbol, 0, 0)], [Reloc(16 * number, 66, symbol, 0, 0)], {})
+    staying = relocation(16 * number, 66, symbol, 0, 0)
+    patch(code, [relocation(offset, r_type, symbol, 0, 0)], [staying], {})
     return code.data
 
 

@@ -228,6 +228,14 @@ def test_frames_of_another_copy_add_places() -> None:
     assert bytes.fromhex("0c81800000040800000004040000000a0404000000") in joined
 
 
+def _section(index: int, name: str, data: bytes) -> InSection:
+    made = InSection()
+    made.index, made.name, made.data, made.size = index, name, data, len(data)
+    made.sh_type, made.flags, made.link, made.info = 1, 0, 0, 0
+    made.align, made.entsize = 1, 0
+    return made
+
+
 def test_lengths_of_mercury_code_must_add_up() -> None:
     code = _code(0x7202, 0x7810, _EXIT)
     capsule = b"\1\0\0\0" + _capsule(code, 1, 1, 1)[4:]
@@ -235,7 +243,7 @@ def test_lengths_of_mercury_code_must_add_up() -> None:
     for size, known in ((64, {0: 0, 16: 16, 48: 32}), (48, {})):
         symbols = struct.pack("<IBBHQQ", 0, 0x12, 0x10, 2, 0, size)
         sections = [
-            InSection(index, name, 1, 0, len(data), 0, 0, 1, 0, data)
+            _section(index, name, data)
             for index, (name, data) in enumerate([("", b""), *texts, (".nv.merc.symtab", symbols)])
         ]
         assert offsets.sass_offsets(InputObject("k", 0, sections, [], b""), 1) == known

@@ -282,24 +282,31 @@ class Reloc:
 
     __slots__ = ("addend", "offset", "r_type", "serial", "symbol")
 
-    def __init__(self, offset: int, r_type: int, symbol: Symbol, addend: int, serial: int) -> None:
-        self.offset: int = offset
-        self.r_type: int = r_type
-        self.symbol: Symbol = symbol
-        self.addend: int = addend
-        self.serial: int = serial
+    offset: int
+    r_type: int
+    symbol: Symbol
+    addend: int
+    serial: int
 
     def at(self, offset: int) -> Reloc:
         """The same at another place."""
-        return Reloc(offset, self.r_type, self.symbol, self.addend, self.serial)
+        return relocation(offset, self.r_type, self.symbol, self.addend, self.serial)
 
     def naming(self, symbol: Symbol) -> Reloc:
         """The same with another symbol."""
-        return Reloc(self.offset, self.r_type, symbol, self.addend, self.serial)
+        return relocation(self.offset, self.r_type, symbol, self.addend, self.serial)
 
     def of_type(self, r_type: int) -> Reloc:
         """The same with another type."""
-        return Reloc(self.offset, r_type, self.symbol, self.addend, self.serial)
+        return relocation(self.offset, r_type, self.symbol, self.addend, self.serial)
+
+
+def relocation(offset: int, r_type: int, symbol: Symbol, addend: int, serial: int) -> Reloc:
+    """One entry; `Reloc` has no constructor, as loops over many fill the fields themselves."""
+    made = Reloc()
+    made.offset, made.r_type, made.symbol = offset, r_type, symbol
+    made.addend, made.serial = addend, serial
+    return made
 
 
 #: The rows of a section without any, as most are; a test sees to it that nobody adds to it.

@@ -162,10 +162,9 @@ def _symbols(elf: Elf, table: int, strtab: StringTable, num_sections: int) -> li
     # Sections have their names in the other table.
     named = [at for at, info, _, _, _, _ in rows if info & ST_TYPE_MASK != STT_SECTION]
     texts = iter(strtab.get_many(named))
-    new = InSymbol.__new__  # half the time of the constructor
     symbols: list[InSymbol] = []
     for index, (_, info, other, shndx, value, size) in enumerate(rows):
-        symbol = new(InSymbol)
+        symbol = InSymbol()
         symbol.index = index
         symbol.kind = kind = info & ST_TYPE_MASK
         symbol.name = "" if kind == STT_SECTION else next(texts)
@@ -193,11 +192,10 @@ def _sections(elf: Elf, mercury: bool) -> list[InSection]:
     # Sections that are not in the file, by type first: few are of such a type.
     empty = {(kind, flags) for kind, flags, _ in kinds if not occupies_file(kind, flags)}
     empty_types = {kind for kind, _ in empty}
-    new = InSection.__new__  # half the time of the constructor
     sections: list[InSection] = []
     for name, row in zip(elf.section_names, rows, strict=True):
         _, kind, flags, _, at, size, link, info, align, entsize = row
-        section = new(InSection)
+        section = InSection()
         section.index, section.name = len(sections), name
         section.sh_type, section.flags = kind, flags
         section.size, section.link, section.info = size, link, info

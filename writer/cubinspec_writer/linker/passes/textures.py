@@ -24,7 +24,7 @@ from cubinspec_generated.codes import (
 )
 from cubinspec_writer.linker.library.copies import code_relocations
 from cubinspec_writer.linker.library.sorting import split_sort
-from cubinspec_writer.linker.model import HANDLE_KINDS, OutSection, Reloc, Symbol
+from cubinspec_writer.linker.model import HANDLE_KINDS, OutSection, Symbol, relocation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def run(
         types = job.family.handle_relocs
         unified = STT_CUDA_TEXTURE in kinds[kernel] and STT_CUDA_SAMPLER not in kinds[kernel]
         rows.relocs += [
-            Reloc(at, types[r.kind], r, 0, 0)
+            relocation(at, types[r.kind], r, 0, 0)
             for r, at in handles.slots.items()
             if not (unified and r.kind == STT_CUDA_SAMPLER)
             and (r.in_globals or r.section is kernel.section)

@@ -13,7 +13,7 @@ from cubinspec_generated.codes import (
     SHT_CUDA_CONSTANT_B2,
     SHT_CUDA_CONSTANT_B3,
 )
-from cubinspec_writer.linker.model import OutSection, Reloc, Symbol
+from cubinspec_writer.linker.model import OutSection, Reloc, Symbol, relocation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def _copy_relocs(maker: Maker, rows: list[Reloc], bank: OutSection, shift: int) 
         ".rela" + bank.name, bank, True, 8, 24
     )
     section.relocs[:0] = [
-        Reloc(r.offset + shift, r.r_type, r.symbol, r.addend, r.serial) for r in rows
+        relocation(r.offset + shift, r.r_type, r.symbol, r.addend, r.serial) for r in rows
     ]
 
 

@@ -37,7 +37,7 @@ from cubinspec_generated.codes import (
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.library.copies import accepted_here, defined_here
 from cubinspec_writer.linker.library.fields import clear, is_clear
-from cubinspec_writer.linker.model import UFT, OutSection, Reloc, Symbol
+from cubinspec_writer.linker.model import UFT, OutSection, Reloc, Symbol, relocation
 from cubinspec_writer.linker.passes.merge.one_input import (
     TABLES_OF_CODE,
     OneInput,
@@ -195,7 +195,7 @@ class _Relocations:
             if shift or is_odd:
                 addend += shift + self._shift(index, addend)
             if self.is_staged and symbol is not None:
-                self._stage(number, Reloc(base + offset, r_type, symbol, addend, 0))
+                self._stage(number, relocation(base + offset, r_type, symbol, addend, 0))
                 continue
             if section is None or (names.without_rel and stated == 0):
                 section = names.section_for(number, stated)
@@ -206,7 +206,7 @@ class _Relocations:
             serial += counted
             if base:
                 offset += base  # most blocks stay where they are: no new number then
-            section.relocs.append(Reloc(offset, r_type, symbol, addend, serial))
+            section.relocs.append(relocation(offset, r_type, symbol, addend, serial))
         one.relocations.num_merged = serial
 
     def _moved_to(self, offset: int, index: int) -> int | None:
@@ -258,13 +258,12 @@ class _Relocations:
 def _take_unchanged(one: OneInput, relocs: InRelocs, target: OutSection, base: int) -> bool:
     """Merge the rows if all that they name is linked as it stands here; else do nothing."""
     find = one.linked.get
-    new = Reloc.__new__  # half the time of the constructor
     taken: list[Reloc] = []
     for offset, r_type, index, addend in relocs.rows:
         symbol = find(index) or _linked_symbol(one, index)
         if symbol is None:
             return False
-        reloc = new(Reloc)
+        reloc = Reloc()
         reloc.offset = base + offset if base else offset
         reloc.r_type, reloc.symbol, reloc.addend, reloc.serial = r_type, symbol, addend, 0
         taken.append(reloc)
