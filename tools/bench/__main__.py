@@ -34,7 +34,7 @@ from tools.oracle import OracleError
 PAGE = ROOT / "docs" / "performance.md"
 PEERS = Path(__file__).with_name("peers")
 #: `--quick` takes no input that commands need seconds for, and fewer rounds.
-NOT_QUICK = frozenset(("library", "library_before", "big", "sections_66k"))
+NOT_QUICK = frozenset(("library", "library_before", "big", "sections_66k", "sections_200k"))
 QUICK_ROUNDS = 3
 
 
