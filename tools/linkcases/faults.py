@@ -248,7 +248,9 @@ def main() -> int:
         unpack(folder)
         shares = [faults[number :: options.jobs] for number in range(options.jobs)]
         waiting = [_in_child(partial(_look_at_all, share, folder), 0) for share in shares]
-        outcomes_found = [outcome for wait in waiting for outcome in wait() or [EXCEPTION]]
+        results = [wait() for wait in waiting]
+        died = [EXCEPTION]
+        outcomes_found = [o for result in results for o in (died if result is None else result)]
     print("\n".join(found), dict(Counter(outcomes_found)))
     return int(bool(found) or set(outcomes_found) != {SEEN})
 

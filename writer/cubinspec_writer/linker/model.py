@@ -71,6 +71,8 @@ class InputObject:
         kinds: the types of symbols among them.
         barriers: the number of barriers in the flags of code of older toolkits, by section.
         info: records of attribute sections that were asked for, by section; see `records`.
+        is_extensible: `ptxas -ewp` wrote it, which places the shared memory of kernels itself.
+        is_system: it comes from the library of the device runtime.
         bound: output symbol of every input symbol, filled by `resolve`; None for symbols without
             a place.
         called: those of them that are functions, filled by `liveness`.
@@ -92,6 +94,8 @@ class InputObject:
         "flags",
         "functions",
         "info",
+        "is_extensible",
+        "is_system",
         "kinds",
         "name",
         "named",
@@ -126,6 +130,8 @@ class InputObject:
         self.strtab: bytes = strtab
         self.relocs: list[InRelocs] = []
         self.barriers: dict[int, int] = {}
+        self.is_extensible: bool = False
+        self.is_system: bool = False
         self.info: dict[int, list[RawRecord]] = {}
         self._by_type: dict[int, list[InSection]] = {}
         self._texts: dict[int, str] = {}
@@ -236,6 +242,7 @@ class Symbol:
         first: InputObject | None = None,
         entered: bool = False,
         in_globals: bool = False,
+        definition: tuple[InputObject, InSymbol] | None = None,
     ) -> None:
         self.name: str = name
         self.bind: int = bind
@@ -244,7 +251,7 @@ class Symbol:
         self.size: int = size
         self.value: int = value
         self.section: OutSection | None = section
-        self.definition: tuple[InputObject, InSymbol] | None = None
+        self.definition: tuple[InputObject, InSymbol] | None = definition
         self.replaced: Sequence[tuple[InputObject, InSymbol]] = ()
         self.parts: list[OutSection] = []
         self.first: InputObject | None = first

@@ -11,6 +11,7 @@ from cubinspec_writer.linker.inputs.accept import target_of, toolkit_for
 from cubinspec_writer.linker.inputs.gather import Candidate, Gathered, gather
 from cubinspec_writer.linker.inputs.host import KernelFilter, named_by_host, named_by_options
 from cubinspec_writer.linker.inputs.read import has_mercury, read_half
+from cubinspec_writer.linker.model import HANDLE_KINDS
 from cubinspec_writer.linker.pipeline import run_passes
 from cubinspec_writer.linker.result import LinkResult
 from cubinspec_writer.linker.state import Job, LinkState
@@ -20,8 +21,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from cubinspec.format.targets import Family
     from cubinspec_writer.linker.inputs.options import LinkOptions
     from cubinspec_writer.linker.inputs.sources import Input
+    from cubinspec_writer.linker.model import InputObject
 
 
 def link_program(inputs: Input | Iterable[Input], options: LinkOptions) -> LinkResult:
@@ -54,10 +57,13 @@ def _link(inputs: Input | Iterable[Input], options: LinkOptions) -> LinkResult:
         raise UnsupportedLinkError("-g with --disable-smem-reservation")
     candidates = gathered.candidates
     splitter = RecordSplitter()
-    sass = [read_half(c.elf, splitter, mercury=False) for c in candidates]
+    sass = [_read(c, splitter, mercury=False) for c in candidates]
+    for obj in sass:
+        if obj.is_extensible:
+            _check_extensible(obj, options, family)
     code = []
     if family.mercury_half is not None:
-        code = [read_half(c.elf, splitter, mercury=True) for c in candidates]
+        code = [_read(c, splitter, mercury=True) for c in candidates]
     candidates.clear()  # the tables of the files are not needed any more
     if family.mercury_half is None:
         half = LinkState(Job(options, family, index, toolkit), sass, diagnostics, kernels)
@@ -80,6 +86,25 @@ def _link(inputs: Input | Iterable[Input], options: LinkOptions) -> LinkResult:
 
     whole = both_halves.write(half, mercury)
     return LinkResult([whole], diagnostics.messages, gathered.hosts, half, mercury)
+
+
+def _check_extensible(obj: InputObject, options: LinkOptions, family: Family) -> None:
+    """Refuse what this linker does not know of extensible whole programs (rule X17).
+
+    Raises:
+        UnsupportedLinkError: textures (but for sm_90) or `-r` from sm_100 on.
+    """
+    if family.capsule and options.relocatable:
+        raise UnsupportedLinkError(f"-r with an extensible whole program ('{obj.name}')")
+    has_slots = not obj.kinds.isdisjoint(HANDLE_KINDS)
+    if has_slots and (family.capsule or family.rel_sections):
+        raise UnsupportedLinkError(f"textures in an extensible whole program ('{obj.name}')")
+
+
+def _read(candidate: Candidate, splitter: RecordSplitter, *, mercury: bool) -> InputObject:
+    obj = read_half(candidate.elf, splitter, mercury=mercury)
+    obj.is_system = candidate.system
+    return obj
 
 
 def _report(half: LinkState) -> None:

@@ -120,12 +120,18 @@ class Symbols:
         self._aliases: list[Symbol] | None = None
 
     def aliases(self) -> list[Symbol]:
-        """Functions of which the code is that of another one; merging is over."""
+        """Functions of which the code is that of another one; merging is over.
+
+        In an extensible whole program functions lie behind each other in a section (rule A5).
+        """
         if self._aliases is None:
             self._aliases = [
                 f
                 for f in self.functions
-                if f.section and (owner := f.section.owner) is not f and owner is not None
+                if f.section
+                and (owner := f.section.owner) is not f
+                and owner is not None
+                and owner.value == f.value
             ]
         return self._aliases
 

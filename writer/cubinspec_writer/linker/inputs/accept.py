@@ -24,6 +24,8 @@ from cubinspec_generated.codes import (
     ELFDATA2LSB,
     ELFOSABI_CUDA_V2,
     EM_CUDA,
+    ET_EWP,
+    ET_REL,
     FATBIN_MAGIC,
     SHT_CUDA_COMPAT_INFO,
     SHT_NOTE,
@@ -175,11 +177,14 @@ def _version_in_note(elf: Elf) -> int:
 
 
 def check_mercury(elf: Elf, name: str, target: Target, diagnostics: Diagnostics) -> None:
-    """Refuse Mercury code of a version that the finalizer does not know (rule M19).
+    """Refuse what the finalizer does not take: objects of an unknown type, new versions (rule M19).
 
     Raises:
-        LinkError: its `.nv.compat` says so.
+        LinkError: the header says so, or `.nv.compat`.
     """
+    e_type, *_ = elf.ehdr
+    if target.family.capsule and e_type not in (ET_REL, ET_EWP):
+        raise diagnostics.fatal(f"Internal FNLZR error '{name}'")
     index = elf.find_section(SHT_CUDA_COMPAT_INFO) if target.family.capsule else None
     for record in split_records(elf.section_bytes(index)) if index is not None else ():
         is_version = record[1] == EICOMPAT_ATTR_MERCURY_ISA_MAJOR_MINOR_VERSION

@@ -15,7 +15,7 @@ from cubinspec.files import FileBytes, open_file
 from cubinspec.limits import READ_WHOLE_BYTES
 from cubinspec.reader.elf import Elf
 from cubinspec.values import listed
-from cubinspec_generated.codes import EI_CLASS, EI_NIDENT, ELFCLASS64, ET_REL
+from cubinspec_generated.codes import EI_CLASS, EI_NIDENT, ELFCLASS64, ET_EXEC
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.inputs.accept import (
     HEAD_BYTES,
@@ -108,9 +108,9 @@ def _is_library(item: Input) -> bool:
 
 
 def is_relocatable(elf: Elf) -> bool:
-    """Whether a cubin is an input of a link, not the output of one."""
+    """Whether a cubin is an input of a link, not the output of one (rule O8)."""
     e_type, *_ = elf.ehdr
-    return e_type == ET_REL
+    return e_type != ET_EXEC
 
 
 def _sniffed(data: bytes) -> str:

@@ -21,6 +21,7 @@ from cubinspec_generated.codes import (
     EI_OSABI,
     ELFCLASS64,
     ELFOSABI_CUDA_V2,
+    ET_EWP,
     SHF_ALLOC,
     SHF_BARRIERS_MASK,
     SHF_CUDA_MERCURY,
@@ -137,9 +138,10 @@ def read_half(elf: Elf, splitter: RecordSplitter, *, mercury: bool) -> InputObje
         from cubinspec_writer.linker.inputs.older import without_barriers
 
         sections, barriers = without_barriers(sections, holding)
-    _, _, _, _, _, _, e_flags, *_ = elf.ehdr
+    e_type, _, _, _, _, _, e_flags, *_ = elf.ehdr
     obj = InputObject(elf.file, e_flags, sections, symbols, strtab.data, splitter)
     obj.barriers = barriers
+    obj.is_extensible = e_type == ET_EWP
     obj.relocs = _relocs(elf, obj)
     for section in obj.of_types((SHT_CUDA_CALLGRAPH,)):
         obj.callgraph = _callgraph(elf, section.index)

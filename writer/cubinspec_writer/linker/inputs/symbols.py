@@ -66,8 +66,8 @@ _NOTES: Final[tuple[str, ...]] = (".note.nv.tkinfo", ".note.nv.cuinfo")
 def named_symbols(symbols: list[InSymbol], sections: list[InSection]) -> list[InSymbol]:
     """The symbols that can be bound: nvlink passes over those of other types (rule E5).
 
-    Names of reserved shared memory have no type in older files; undefined local names are notes of
-    the compiler.
+    Names of reserved shared memory have no type in older files, but a size (rule S18); undefined
+    local names are notes of the compiler.
 
     Raises:
         UnsupportedLinkError: a symbol that no tool writes, and that nvlink takes in a way of its
@@ -111,7 +111,7 @@ def _is_note(row: InSymbol, sections: list[InSection]) -> bool:
     if row.shndx == SHN_UNDEF:
         return row.bind == STB_LOCAL
     section = sections[row.shndx] if row.shndx < len(sections) else None
-    return section is not None and section.sh_type == SHT_CUDA_RESERVED_SHARED
+    return section is not None and section.sh_type == SHT_CUDA_RESERVED_SHARED and row.size > 0
 
 
 def _refusal(row: InSymbol, sections: list[InSection]) -> str:

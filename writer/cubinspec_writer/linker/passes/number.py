@@ -108,9 +108,9 @@ def run(
 def _size_aliases(symbols: Symbols) -> None:
     """The finalizer gives the size of code to the first symbol of its section, too (rule A4)."""
     aliases = [
-        (f, owner)
-        for f in symbols.functions
-        if f.section is not None and (owner := f.section.owner) is not None and owner is not f
+        (alias, owner)
+        for alias in symbols.aliases()
+        if alias.section and (owner := alias.section.owner)
     ]
     sized: set[Symbol] = set()
     for alias, owner in sorted(aliases, key=_number_of_alias):

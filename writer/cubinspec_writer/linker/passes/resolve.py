@@ -64,8 +64,14 @@ def run(job: Job, objects: list[InputObject], diagnostics: Diagnostics, symbols:
     reserved: set[str] = set()
     # Warnings that are errors end the link later.
     num_before = len(diagnostics.messages)
+    has_extensible = any(obj.is_extensible for obj in objects)
     for obj in objects:
         _check_class(job, obj, diagnostics)
+        if has_extensible and not obj.is_extensible and not obj.is_system:
+            # Rule T9.
+            diagnostics.warning(
+                f"'{obj.name}': -ewp compiled objects should only link with libcudadevrt"
+            )
         conflicts: Conflicts = []
         bound: list[Symbol | None] = [None] * len(obj.symbols)
         for row in obj.named:

@@ -50,10 +50,10 @@ def _larger(a: Symbol, b: Symbol) -> bool:
 
 
 READS = (
-    "graph.address_taken graph.calls graph.indirect object.bound relocations.sections "
-    "section.name section.owner section.relocs section.sh_type sections.members sections.unowned "
-    "symbol.alignment symbol.bind symbol.definition symbol.kind symbol.name symbol.other "
-    "symbol.size symbols.functions symbols.globals"
+    "graph.address_taken graph.calls graph.indirect object.bound object.placed "
+    "relocations.sections section.name section.owner section.relocs section.sh_type "
+    "sections.members sections.unowned symbol.alignment symbol.bind symbol.definition symbol.kind "
+    "symbol.name symbol.other symbol.size symbols.functions symbols.globals"
 )
 WRITES = (
     "names.entries names.reserved section.align section.emitted section.info_section "
@@ -84,7 +84,7 @@ def run(
     end = _place_common(layout.common, layout.users, shared.groups)
     layout.place_own(_made(layout, sections, relocations, reach, maker), reach, maker)
     _place_dynamic(job, symbols, sections, shared, layout)
-    layout.size_sections(job, diagnostics)
+    layout.size_sections(job, symbols, diagnostics)
     if layout.pool is not None:
         _size_pool(job, shared, layout, layout.pool, end)
 
@@ -104,6 +104,7 @@ class _Layout:
         taken: the alignment that kernels take from the pool.
         everywhere: every kernel has shared memory.
         placed, sizes, aligns: section, size and alignment of every kernel's own memory.
+        kept: sections that stay when they are empty, those of extensible whole programs.
     """
 
     __slots__ = (
@@ -112,6 +113,7 @@ class _Layout:
         "below",
         "common",
         "everywhere",
+        "kept",
         "placed",
         "pool",
         "pooled",
@@ -167,6 +169,13 @@ class _Layout:
         self.taken = taken = pool.align if pool is not None and self.common else 0
         keeps = job.family.keeps_aligned_shared and taken > _DYNAMIC_ALIGN
         self.everywhere = bool(self.arrays) and (taken == _DYNAMIC_ALIGN or keeps)
+        self.kept = {
+            place[0]
+            for obj in objects
+            if obj.is_extensible
+            for section in obj.of_types((SHT_CUDA_SHARED,))
+            if (place := obj.placed[section.index])
+        }
         self.placed: dict[Symbol, OutSection] = {}
         self.sizes: dict[Symbol, int] = {}
         self.aligns: dict[Symbol, int] = {}
@@ -202,11 +211,12 @@ class _Layout:
         """The alignment that the kernel's arrays of dynamic size ask for (rule K9)."""
         return max((v.alignment for v in self.uses[kernel] if not v.is_defined), default=1)
 
-    def size_sections(self, job: Job, diagnostics: Diagnostics) -> None:
+    def size_sections(self, job: Job, symbols: Symbols, diagnostics: Diagnostics) -> None:
         """Give the sections of kernels their size and alignment."""
         for kernel, section in self.placed.items():
             size = self.sizes[kernel]
-            section.align = self.aligns[kernel]
+            is_kept = section in self.kept
+            section.align = max(self.aligns[kernel], section.align if is_kept else 0)
             section.nobits_size = size
             dynamic = any(not v.is_defined for v in self.uses[kernel])
             keeps = job.family.keeps_aligned_shared
@@ -217,8 +227,11 @@ class _Layout:
                     f"Entry function '{kernel.name}' uses too much shared data "
                     f"({size:#x} bytes, {_SHARED_LIMIT:#x} max)"
                 )
-            if section.emitted:
+            if section.emitted or (is_kept and job.family.capsule):
                 section.reserved = job.reserved_shared
+            section.emitted |= is_kept
+            if is_kept and size and not job.family.capsule:
+                symbols.null_value += section.reserved  # the null symbol stands for all of them
 
 
 def _made(

@@ -70,7 +70,9 @@ def run(
     maker: Maker,
 ) -> None:
     """Give every reference a slot, and the slots to the kernels that need them."""
-    references = _references(objects, names, symbols)
+    # ptxas gave the references of extensible whole programs their slots (rule S19).
+    open_objects = [obj for obj in objects if not obj.is_extensible]
+    references = _references(open_objects, names, symbols)
     in_mercury = job.family.keeps_symbols
     is_deferred = job.family.constant0_deferred and not in_mercury
     # With `-r`, the finalizer writes where the slots would begin (rule R13).

@@ -116,7 +116,7 @@ WRITES = (
     "section.nobits_size section.records section.relocs sections.by_type sections.made "
     "sections.members sections.staging sections.unowned sections.vacated symbol.alignment "
     "symbol.entered symbol.internal symbol.name symbol.parts symbol.section symbol.value "
-    "symbols.functions symbols.globals symbols.strong unified.rows unified.stubs"
+    "symbols.functions symbols.globals symbols.null_value symbols.strong unified.rows unified.stubs"
 )
 FREEZES = (
     "attributes.order constants.lost constants.mixed constants.tables debug.emptied debug.framed "
@@ -172,7 +172,11 @@ def run(
 
 
 def _find_owners(one: OneInput) -> None:
-    for row in one.obj.functions:
+    functions = one.obj.functions
+    if one.obj.is_extensible:
+        # A section belongs to the kernel at its start, whatever comes first (rule A5).
+        functions = sorted(functions, key=_value)
+    for row in functions:
         symbol = one.obj.bound[row.index]
         if symbol is None:
             continue
@@ -193,53 +197,82 @@ def _find_owners(one: OneInput) -> None:
                 one.duplicates[shndx] = symbol
 
 
+def _in_symbol_order(one: OneInput) -> dict[int, tuple[InSymbol, Symbol]]:
+    """Sort the functions of an extensible whole program; returns owners by their section."""
+    owners = {row.shndx: (row, f) for row, f in one.functions if one.owner.get(row.shndx) is f}
+    one.functions.sort(key=_index)
+    return owners
+
+
+def _value(row: InSymbol) -> int:
+    return row.value
+
+
+def _index(function: tuple[InSymbol, Symbol]) -> int:
+    return function[0].index
+
+
 def _functions(one: OneInput) -> None:
     obj = one.obj
-    # What the host says takes effect when all is merged (rule R6).
-    by_host = one.reach.filter is not None and one.reach.filter.by_host
-    joins_stubs = one.job.index is not None and not one.job.options.relocatable
     info = {s.info: s for s in obj.of_types((SHT_CUDA_INFO,)) if s.info}
+    starting = _in_symbol_order(one) if obj.is_extensible else {}
     for row, symbol in one.functions:
         if not symbol.live:
             _dead_kernel(one, symbol)
             continue
+        kernel = starting.pop(row.shndx, None)
+        if kernel is not None and kernel[1] is not symbol:
+            # The first symbol of a section makes it, whoever owns it.
+            one.maker.enter(kernel[1])
+            _code(one, *kernel, info)
+            one.maker.enter(symbol)
+            continue
         one.maker.enter(symbol)
-        if one.owner.get(row.shndx) is not symbol:
-            continue
-        text = obj.sections[row.shndx]
-        index, name, data = text.index, text.name, text.data
-        if joins_stubs and name.startswith(STUB_CODE):
-            from cubinspec_writer.linker.passes.merge.unified import merge_stub
-
-            merge_stub(one, symbol, text, info.get(index))
-            continue
-        is_new = symbol.section is None
-        if symbol.section is not None:
-            _replace(one, symbol, row)
-            section = symbol.section
-        else:
-            section = one.maker.create_section(
-                name, text.sh_type, text.flags, text.align, symbol, text.entsize
-            )
-        if section.is_nobits or not is_new:
-            section.append(data, text.size, 0)
-        else:
-            section.content = data
-        section.info_value = text.info & SHI_REGISTERS_MASK
-        symbol.section = section
-        obj.placed[index] = (section, 0)
-        if symbol.other & STO_CUDA_ENTRY and (by_host or one.reach.is_wanted(symbol)):
-            own = info.get(index)
-            if own is not None:
-                _info_section(one, own, symbol, is_new=is_new)
-            name = SHARED + symbol.name
-            if is_new or not (
-                (name, symbol) in one.names.reserved or one.sections.find(name, symbol)
-            ):
-                one.names.reserve(name, symbol)
+        if one.owner.get(row.shndx) is symbol and obj.placed[row.shndx] is None:
+            _code(one, row, symbol, info)
     for alias, row in one.aliases:
         if alias.live and defined_here(obj, row.index):
             alias.section, alias.value = one.owner[row.shndx].section, row.value
+
+
+def _code(one: OneInput, row: InSymbol, symbol: Symbol, info: dict[int, InSection]) -> None:
+    """Merge the code of a function and what belongs to it.
+
+    Args:
+        info: the attributes of functions, by the section of their code.
+    """
+    # What the host says takes effect when all is merged (rule R6).
+    by_host = one.reach.filter is not None and one.reach.filter.by_host
+    joins_stubs = one.job.index is not None and not one.job.options.relocatable
+    text = one.obj.sections[row.shndx]
+    index, name, data = text.index, text.name, text.data
+    if joins_stubs and name.startswith(STUB_CODE):
+        from cubinspec_writer.linker.passes.merge.unified import merge_stub
+
+        merge_stub(one, symbol, text, info.get(index))
+        return
+    is_new = symbol.section is None
+    if symbol.section is not None:
+        _replace(one, symbol, row)
+        section = symbol.section
+    else:
+        section = one.maker.create_section(
+            name, text.sh_type, text.flags, text.align, symbol, text.entsize
+        )
+    if section.is_nobits or not is_new:
+        section.append(data, text.size, 0)
+    else:
+        section.content = data
+    section.info_value = text.info & SHI_REGISTERS_MASK
+    symbol.section = section
+    one.obj.placed[index] = (section, 0)
+    if symbol.other & STO_CUDA_ENTRY and (by_host or one.reach.is_wanted(symbol)):
+        own = info.get(index)
+        if own is not None:
+            _info_section(one, own, symbol, is_new=is_new)
+        name = SHARED + symbol.name
+        if is_new or not ((name, symbol) in one.names.reserved or one.sections.find(name, symbol)):
+            one.names.reserve(name, symbol)
 
 
 def _replace(one: OneInput, symbol: Symbol, row: InSymbol) -> None:
@@ -398,6 +431,8 @@ def _content(one: OneInput, diagnostics: Diagnostics) -> None:
     if one.job.options.relocatable:
         # Duplicates of weak variables stay there (rule R16).
         others += obj.of_types((SHT_CUDA_UDT,))
+    if obj.is_extensible:
+        others += obj.of_types((SHT_CUDA_SHARED,))  # no symbols are in it (rule S17)
     for section in sorted(others + obj.of_types(_WITH_CONTENT), key=section_index):
         if section.sh_type == SHT_CUDA_UFT:
             is_open = obj.placed[section.index] is None and section.index not in one.skipped

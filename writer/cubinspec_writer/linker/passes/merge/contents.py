@@ -11,6 +11,10 @@ from cubinspec_generated.codes import (
     SHT_CUDA_SHARED,
     SHT_NULL,
     SHT_SYMTAB_SHNDX,
+    STB_LOCAL,
+    STO_CUDA_SHARED,
+    STO_CUDA_SPACE_SHIFT,
+    STT_CUDA_OBJECT,
 )
 from cubinspec_writer.linker.model import (
     REGISTER_TABLE,
@@ -89,6 +93,8 @@ def _merge_bytes(one: OneInput, source: InSection, section: OutSection) -> int:
         # Executables get their size from the pass `shared`, which packs the variables one by one.
         # These have the alignment; that of the section may be `-r`'s, for arrays (rule R8).
         section.emitted = True
+        if one.obj.is_extensible:
+            _take_laid_out(one, source, section)
         return 0
     if one.job.family.drops_dead_frames and sh_type not in CONSTANT_BANK_TYPES:
         if name in TABLES_OF_CODE:
@@ -100,6 +106,30 @@ def _merge_bytes(one: OneInput, source: InSection, section: OutSection) -> int:
 
             return section.append(register_table(one, source), source.size, source.align)
     return _append(one, source, section)
+
+
+def _take_laid_out(one: OneInput, source: InSection, section: OutSection) -> None:
+    """Take shared memory that ptxas has laid out (rule S17).
+
+    Its variables have no symbols; nvlink treats it as one variable, that of the null symbol.
+    """
+    section.align = max(section.align, source.align)
+    if one.job.options.relocatable and not one.symbols.null_value:
+        one.symbols.null_value = source.align
+    members = one.sections.members.setdefault(section, [])
+    if source.size:
+        other = STO_CUDA_SHARED << STO_CUDA_SPACE_SHIFT
+        memory = Symbol(
+            "",
+            STB_LOCAL,
+            STT_CUDA_OBJECT,
+            other,
+            source.size,
+            section=section,
+            definition=(one.obj, one.obj.symbols[0]),
+        )
+        memory.alignment = source.align
+        members.append(memory)
 
 
 def _named_part(one: OneInput, source: InSection) -> InSection:
