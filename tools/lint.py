@@ -30,7 +30,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from cubinspec_generated import codes, codes_dwarf, codes_sass
+from cubinspec_generated import (
+    codes,
+    codes_dwarf,
+    codes_enums,
+    codes_relocation,
+    codes_sass,
+    codes_sizes,
+)
 from tools.gen.tables.load import load_table
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -47,7 +54,7 @@ _DWARF = (INSTRUCTIONS + "frames.py", INSTRUCTIONS + "line_tables.py")
 
 CODES: dict[str, int] = {
     name: value
-    for module in (codes, codes_dwarf, codes_sass)
+    for module in (codes, codes_dwarf, codes_enums, codes_relocation, codes_sass, codes_sizes)
     for name, value in vars(module).items()
     if name.isupper() and type(value) is int
 }

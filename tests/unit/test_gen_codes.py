@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from cubinspec_generated import codes as generated
+from cubinspec_generated import codes_enums, codes_relocation, codes_sizes
 from tools.gen import codes
 from tools.gen.spec import load_specs
 from tools.gen.tables import TableError, Tables, check_and_load
@@ -38,16 +39,17 @@ def test_every_name_of_a_table_is_a_constant(loaded: Tables) -> None:
     ):
         for entry in loaded[table].data[group]:
             if entry["name"] is not None:
-                assert getattr(generated, entry["name"]) == entry[key]
+                module = codes_relocation if table == "relocations" else generated
+                assert getattr(module, entry["name"]) == entry[key]
 
 
 def test_parts_of_words_have_a_shift_and_a_mask() -> None:
     assert 0xC1 & generated.STO_CUDA_SPACE_MASK == 6 << generated.STO_CUDA_SPACE_SHIFT
     assert generated.EF_CUDA_V2_SM_MASK >> generated.EF_CUDA_V2_SM_SHIFT == 0xFFFF
     assert generated.EF_CUDA_ACCELERATORS == 0x800
-    assert generated.SPARSE_MMA_OMMA == 0x80
-    assert generated.SIZEOF_ELF_HEADER_64 == 64
-    assert generated.SIZEOF_SYMBOL_64 == generated.SIZEOF_RELA_64 == 24
+    assert codes_enums.SPARSE_MMA_OMMA == 0x80
+    assert codes_sizes.SIZEOF_ELF_HEADER_64 == 64
+    assert codes_sizes.SIZEOF_SYMBOL_64 == codes_sizes.SIZEOF_RELA_64 == 24
 
 
 def test_a_second_number_for_a_name_is_refused(loaded: Tables) -> None:

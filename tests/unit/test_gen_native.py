@@ -14,7 +14,14 @@ import jsonschema
 import pytest
 
 import cubinspec
-from cubinspec_generated import codes, codes_dwarf, codes_sass
+from cubinspec_generated import (
+    codes,
+    codes_dwarf,
+    codes_enums,
+    codes_relocation,
+    codes_sass,
+    codes_sizes,
+)
 from cubinspec_generated import records as layouts
 from tools.gen.languages.__main__ import SAMPLES, check, make_fatbins
 from tools.gen.languages.builds import EXAMPLES, LANGUAGES, run
@@ -181,7 +188,7 @@ def test_the_document_says_what_the_python_modules_say() -> None:
         for group in groups
         for row in group
     }
-    modules = (codes, codes_dwarf, codes_sass)
+    modules = (codes, codes_dwarf, codes_enums, codes_relocation, codes_sass, codes_sizes)
     items = [item for module in modules for item in vars(module).items()]
     named = {n: v for n, v in items if n.isupper() and not n.startswith("SIZEOF_")}
     assert {name: numbers.get(name) for name in named} == named

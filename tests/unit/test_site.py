@@ -18,7 +18,7 @@ from cubinspec.cli.help import HELP
 from cubinspec.report.anchors import page_of
 from cubinspec.report.explain import TABLES, entries_of, load_table
 from cubinspec.report.words import _all_words
-from cubinspec_generated import codes
+from cubinspec_generated import codes_sizes
 from cubinspec_generated.fields import BIT_FIELDS, OPAQUE, OWNED_INSTANCES
 from cubinspec_writer.checker import RULES
 from tools.gen.languages.builds import BuildError
@@ -139,7 +139,7 @@ def test_layouts_are_those_of_the_record_scanners() -> None:
     row = next(kind for kind in table.root.walk() if kind is not table.root)
     rows = specs.layout(row, table, all_specs)
     size = sum(field.size or 0 for field in rows if field.size) // 8
-    assert size == codes.SIZEOF_SYMBOL_64
+    assert size == codes_sizes.SIZEOF_SYMBOL_64
     assert [field.offset // 8 for field in rows if field.offset is not None] == [0, 4, 5, 6, 8, 16]
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import pytest
 
 from cubinspec import Cubin
-from cubinspec_generated.codes import R_MERCURY_OFFSET
+from cubinspec_generated.codes_relocation import R_MERCURY_OFFSET
 from cubinspec_generated.tables import relocations as table
 from tools import oracle
 

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from cubinspec.containers import fatbin
 from cubinspec.containers.fatbin_write import container, entry_for
-from cubinspec_generated import codes
+from cubinspec_generated import codes, codes_relocation
 from cubinspec_writer.yaml_form import to_yaml
 from tools.corpus import samples
 from tools.fuzz import hostile
@@ -46,8 +46,9 @@ def dictionary() -> tuple[bytes, ...]:
     """Words of the formats, out of the tables: names of sections, magic numbers, keys."""
     magics = [fatbin.MAGIC_BYTES, b"\x7fELF", b"PK\3\4", b"PK\1\2", b"PK\5\6", b"!<arch>\n"]
     magics += [b"ustar\0", b"`\n", b"//", b"#1/", b"GNU.sparse.map", b"\x50\xed\x55\xba"]
-    words = [name for name in dir(codes) if name.startswith(("EIATTR_", "SHT_", "R_CUDA_"))]
-    numbers = {getattr(codes, name) for name in words}
+    named = {**vars(codes), **vars(codes_relocation)}
+    words = [name for name in sorted(named) if name.startswith(("EIATTR_", "SHT_", "R_CUDA_"))]
+    numbers = {named[name] for name in words}
     packed = [
         n.to_bytes(4, "little") for n in sorted(numbers) if isinstance(n, int) and n < 1 << 32
     ]

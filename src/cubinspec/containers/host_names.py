@@ -24,8 +24,6 @@ from cubinspec.limits import SEARCH_CHUNK_BYTES
 from cubinspec.values import FrozenValue
 from cubinspec_generated.codes import (
     ET_REL,
-    R_X86_64_PC32,
-    R_X86_64_PLT32,
     SHF_ALLOC,
     SHF_EXECINSTR,
     SHF_WRITE,
@@ -33,6 +31,7 @@ from cubinspec_generated.codes import (
     SHT_NOBITS,
     SHT_PROGBITS,
 )
+from cubinspec_generated.codes_relocation import R_X86_64_PC32, R_X86_64_PLT32
 from cubinspec_generated.tables.fatbin import HOST_USES, REGISTRATIONS
 
 TYPE_CHECKING = False

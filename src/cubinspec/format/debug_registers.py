@@ -10,7 +10,7 @@ from struct import error as StructError
 from struct import unpack_from
 
 from cubinspec.errors import BadStructureError
-from cubinspec_generated.codes import (
+from cubinspec_generated.codes_enums import (
     DEBUG_REGISTER_CONDITION,
     DEBUG_REGISTER_GENERAL,
     DEBUG_REGISTER_PREDICATE,

@@ -10,7 +10,7 @@ from cubinspec.format.sections import (
     MERCURY_TYPE,
     occupies_file,
 )
-from cubinspec_generated import codes, records
+from cubinspec_generated import codes, codes_relocation, records
 from cubinspec_generated.tables import sections as table
 from tools.linkcases.sweep.objects import Object, Section
 from tools.linkcases.sweep.variation import Variation
@@ -96,7 +96,7 @@ def add_section(
 
 def _add_relocation(changed: Object, name: str, index: int, *, mercury: bool) -> None:
     """Let a section have one relocation."""
-    row = records.RELA_64.pack(0, codes.R_CUDA_64, changed.symbol("gb", mercury), 0)
+    row = records.RELA_64.pack(0, codes_relocation.R_CUDA_64, changed.symbol("gb", mercury), 0)
     table = codes.SHT_CUDA_MERC_SYMTAB if mercury else codes.SHT_SYMTAB
     link = next(i for i, s in enumerate(changed.sections) if s.sh_type == table)
     rela = Section(".rela" + name, codes.SHT_RELA, codes.SHF_INFO_LINK, row, len(row), link)

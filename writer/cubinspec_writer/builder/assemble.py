@@ -33,8 +33,8 @@ from cubinspec_generated.codes import (
     SHT_STRTAB,
     SHT_SYMTAB,
     SHT_SYMTAB_SHNDX,
-    SIZEOF_SYMBOL_64,
 )
+from cubinspec_generated.codes_sizes import SIZEOF_SYMBOL_64
 from cubinspec_writer.builder import attributes
 from cubinspec_writer.builder.assembly import Assembly
 from cubinspec_writer.builder.data import add_module

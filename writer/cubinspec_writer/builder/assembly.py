@@ -16,13 +16,12 @@ from cubinspec_generated.codes import (
     SHF_INFO_LINK,
     SHT_REL,
     SHT_RELA,
-    SIZEOF_REL_64,
-    SIZEOF_RELA_64,
     STB_WEAK,
     STO_CUDA_ENTRY,
     STT_FUNC,
     STT_OBJECT,
 )
+from cubinspec_generated.codes_sizes import SIZEOF_REL_64, SIZEOF_RELA_64
 from cubinspec_generated.tables import relocations as relocation_table
 from cubinspec_writer.builder import facts
 from cubinspec_writer.builder.parts import BINDINGS, GLOBAL, Function, Relocation

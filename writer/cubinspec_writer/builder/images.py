@@ -15,11 +15,13 @@ from cubinspec_generated.codes import (
     KPARAM_SPACE_SAMPLER,
     KPARAM_SPACE_SURFACE,
     KPARAM_SPACE_TEXTURE,
-    SAMPLER_ADDR_MODE_NOT_GIVEN,
-    SAMPLER_FILTER_MODE_NOT_GIVEN,
     STT_CUDA_SAMPLER,
     STT_CUDA_SURFACE,
     STT_CUDA_TEXTURE,
+)
+from cubinspec_generated.codes_enums import (
+    SAMPLER_ADDR_MODE_NOT_GIVEN,
+    SAMPLER_FILTER_MODE_NOT_GIVEN,
 )
 from cubinspec_writer.builder.parts import SAMPLER, SURFACE, TEXTURE, Relocation, placed
 

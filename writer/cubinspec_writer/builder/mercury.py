@@ -27,14 +27,13 @@ from cubinspec_generated.codes import (
     SHT_CUDA_MERC_SYMTAB,
     SHT_CUDA_RESERVED_SHARED,
     SHT_PROGBITS,
-    SIZEOF_RELA_64,
-    SIZEOF_SYMBOL_64,
     ST_BIND_SHIFT,
     ST_TYPE_MASK,
     STT_CUDA_OBJECT,
     STT_OBJECT,
     STT_SECTION,
 )
+from cubinspec_generated.codes_sizes import SIZEOF_RELA_64, SIZEOF_SYMBOL_64
 from cubinspec_generated.tables import relocations as relocation_table
 from cubinspec_writer.builder import attributes
 from cubinspec_writer.builder.assembly import RELOCATION_TYPES

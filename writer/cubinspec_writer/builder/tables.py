@@ -6,11 +6,13 @@ from itertools import islice
 
 from cubinspec.format.sections import mercury_name
 from cubinspec_generated.codes import (
-    R_CUDA_CONST_FIELD22_37,
     SHT_CUDA_CALLGRAPH,
     SHT_CUDA_PROTOTYPE,
     SHT_CUDA_RELOCINFO,
     SHT_PROGBITS,
+)
+from cubinspec_generated.codes_relocation import R_CUDA_CONST_FIELD22_37
+from cubinspec_generated.codes_sizes import (
     SIZEOF_CALLGRAPH_ENTRY,
     SIZEOF_PROTOTYPE_ENTRY,
     SIZEOF_REL_ACTION_ENTRY,

@@ -18,12 +18,14 @@ from cubinspec_generated.codes import (
     SHT_CUDA_COMPAT_INFO,
     SHT_CUDA_MERC_SYMTAB,
     SHT_SYMTAB,
+    ST_BIND_SHIFT,
+    ST_TYPE_MASK,
+)
+from cubinspec_generated.codes_sizes import (
     SIZEOF_SECTION_HEADER_32,
     SIZEOF_SECTION_HEADER_64,
     SIZEOF_SYMBOL_32,
     SIZEOF_SYMBOL_64,
-    ST_BIND_SHIFT,
-    ST_TYPE_MASK,
 )
 
 TYPE_CHECKING = False

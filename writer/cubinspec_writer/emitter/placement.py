@@ -19,13 +19,13 @@ from cubinspec.format.sections import (
 from cubinspec_generated import records
 from cubinspec_generated.codes import (
     ELFCLASS64,
-    R_CUDA_32,
     SHT_CUDA_MERC_SYMTAB,
     SHT_CUDA_RESERVED_SHARED,
     SHT_CUDA_UDT,
     SHT_CUDA_UIDX,
     SHT_STRTAB,
 )
+from cubinspec_generated.codes_relocation import R_CUDA_32
 from cubinspec_writer.emitter import bodies
 from cubinspec_writer.emitter.strings import shstrtab_hole, strtab_hole
 

@@ -9,11 +9,13 @@ from cubinspec_generated.codes import (
     METADATA_END,
     SHT_CUDA_METADATA,
     SHT_CUDA_PROTOTYPE,
+    STT_FUNC,
+)
+from cubinspec_generated.codes_sizes import (
     SIZEOF_CALLGRAPH_ENTRY,
     SIZEOF_METADATA_NODE,
     SIZEOF_METADATA_VALUE,
     SIZEOF_PROTOTYPE_ENTRY,
-    STT_FUNC,
 )
 from cubinspec_generated.tables.sections import METADATA_FORMATS
 from cubinspec_writer.checker.rules.base import CENSUS, rule

@@ -24,6 +24,8 @@ from cubinspec_generated.codes import (
     SHT_CUDA_RESERVED_SHARED,
     SHT_REL,
     SHT_SYMTAB,
+)
+from cubinspec_generated.codes_sizes import (
     SIZEOF_CALLGRAPH_ENTRY,
     SIZEOF_REL_32,
     SIZEOF_REL_64,

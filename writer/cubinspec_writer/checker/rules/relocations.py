@@ -6,12 +6,8 @@ from functools import lru_cache
 
 from cubinspec.errors import CubinError
 from cubinspec.format.sections import RELOCATION_TYPES
-from cubinspec_generated.codes import (
-    R_MERCURY_OFFSET,
-    SHF_EXECINSTR,
-    SHT_CUDA_CAPMERC,
-    SHT_CUDA_MERC_RESOLVED_RELA,
-)
+from cubinspec_generated.codes import SHF_EXECINSTR, SHT_CUDA_CAPMERC, SHT_CUDA_MERC_RESOLVED_RELA
+from cubinspec_generated.codes_relocation import R_MERCURY_OFFSET
 from cubinspec_generated.tables import relocations as table
 from cubinspec_writer.checker.rules.base import CENSUS, rule
 

@@ -31,8 +31,8 @@ from cubinspec_generated.codes import (
     CAPSULE_SHORT_BYTES,
     CAPSULE_UNIT,
     CAPSULE_UNITS_MASK,
-    SIZEOF_CAPSULE_HEADER,
 )
+from cubinspec_generated.codes_sizes import SIZEOF_CAPSULE_HEADER
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.library.fields import actions_of, field_value, write_field
 

@@ -13,8 +13,6 @@ from __future__ import annotations
 from cubinspec.format.targets import has_independent_threads
 from cubinspec_generated import columns
 from cubinspec_generated.codes import (
-    R_CUDA_ABS16_32,
-    R_CUDA_NONE_LAST,
     SHF_ALLOC,
     SHF_EXECINSTR,
     SHT_CUDA_CONSTANT_B0,
@@ -34,6 +32,7 @@ from cubinspec_generated.codes import (
     STT_NOTYPE,
     STT_SECTION,
 )
+from cubinspec_generated.codes_relocation import R_CUDA_ABS16_32, R_CUDA_NONE_LAST
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.inputs.options import debugger_sees
 from cubinspec_writer.linker.library.fields import (

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from cubinspec.format.sections import CONSTANT_BANK_TYPES
 from cubinspec_generated.codes import (
-    R_CUDA_NONE,
-    R_MERCURY_NONE,
     SHF_EXECINSTR,
     SHN_UNDEF,
     SHT_CUDA_CALLGRAPH,
@@ -34,6 +32,7 @@ from cubinspec_generated.codes import (
     STT_NOTYPE,
     STT_SECTION,
 )
+from cubinspec_generated.codes_relocation import R_CUDA_NONE, R_MERCURY_NONE
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.library.copies import accepted_here, defined_here
 from cubinspec_writer.linker.library.fields import clear, is_clear
