@@ -103,7 +103,7 @@ check-languages: $(VENV)/.dev ## run the readers in other languages on the sampl
 check-imhex: $(VENV)/.dev ## run the patterns of ImHex on the samples (PLCLI=tool INCLUDES=folder)
 	PLCLI=$(PLCLI) INCLUDES=$(INCLUDES) $(PY) -m tools.gen.native.imhex
 
-dist-languages: $(VENV)/.dev ## one archive per language in dist/ (needs node)
+dist-languages: $(VENV)/.dev ## one archive per language, and one of the specs, in dist/ (needs node)
 	$(PY) -m tools.gen.packages.dist
 
 samples: $(VENV)/.dev ## rebuild tests/data/cubins and compare with samples.yaml (BLESS=1: take over)

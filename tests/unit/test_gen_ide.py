@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 import cubinspec
 from tools.gen import ide
 from tools.gen.ide import Case
+from tools.gen.spec import load_specs
 
 needs_node = pytest.mark.skipif(
     not (shutil.which("node") and shutil.which("npm")), reason="node and npm are not here"
@@ -38,6 +40,17 @@ def test_a_record_without_values_is_silent() -> None:
     ]
     assert ide.silent(texts, {"InfoRecord"}) == ["5 [InfoRecord]: ", "6 [InfoRecord]"]
     assert {"InfoRecord", "SectionHeader", "Symbol64", "EntryHead"} <= ide.shown_types()
+
+
+def test_the_page_names_specs_that_a_person_can_open(tmp_path: Path) -> None:
+    page = (ide.ROOT / "docs" / "web-ide.md").read_text(encoding="utf-8")
+    specs = load_specs(ide.KSY)
+    assert set(re.findall(r"(\w+)\.ksy`", page)) <= set(specs)
+    entries = re.findall(r"(?m)^\| [^|]*\| `(\w+)\.ksy` \|", page)
+    assert {case.spec for case in ide.cases(tmp_path)} < set(entries)
+    for name in entries:
+        assert "params" not in specs[name].root.raw, name
+    assert set(specs) - {one for spec in specs.values() for one in spec.imports} <= set(entries)
 
 
 @needs_node

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import shutil
@@ -11,6 +12,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tools.gen import kaitai
 from tools.gen.languages.builds import ROOT
@@ -136,11 +138,25 @@ def test_declarations_name_every_field() -> None:
                 assert f"readonly {name}: " in text, ".".join((*kind.path, attr.id))
 
 
-def test_archives_are_the_same_each_time(tmp_path: Path) -> None:
+def test_archives_are_the_same_each_time() -> None:
     files = {"b.txt": b"b" * 99, "a/c.txt": b"c"}
-    first, second = tmp_path / "demo.zip", tmp_path / "x" / "demo.zip"
-    second.parent.mkdir()
-    dist.write(first, files)
-    dist.write(second, dict(reversed(files.items())))
-    assert first.read_bytes() == second.read_bytes()
-    assert zipfile.ZipFile(first).namelist() == ["demo/a/c.txt", "demo/b.txt"]
+    first = dist.packed("demo", files)
+    assert first == dist.packed("demo", dict(reversed(files.items())))
+    archive = zipfile.ZipFile(io.BytesIO(first))
+    assert archive.namelist() == ["demo/a/c.txt", "demo/b.txt"]
+    assert {entry.date_time for entry in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+
+
+def test_the_archive_of_the_specs_is_complete() -> None:
+    archive = zipfile.ZipFile(io.BytesIO(dist.packed(dist.SPECS, dist.specs())))
+    folder = f"{dist.SPECS}/"
+    texts = {name.removeprefix(folder): archive.read(name) for name in archive.namelist()}
+    assert texts.pop("LICENSE") == dist.LICENSE.read_bytes()
+    assert texts == {file.name: file.read_bytes() for file in (ROOT / "ksy").rglob("*.ksy")}
+    imports = {
+        f"{wanted}.ksy"
+        for text in texts.values()
+        for wanted in yaml.safe_load(text)["meta"].get("imports", [])
+    }
+    assert len(imports) > 20
+    assert imports - texts.keys() == set()

@@ -22,6 +22,7 @@ from cubinspec_generated import codes_sizes
 from cubinspec_generated.fields import BIT_FIELDS, OPAQUE, OWNED_INSTANCES
 from cubinspec_writer.checker import RULES
 from tools.gen.languages.builds import BuildError
+from tools.gen.packages import dist
 from tools.gen.spec import load_specs
 from tools.linkcases.rules import load as linker_rules
 from tools.site import config, explorer, languages, snippets, specs, stage
@@ -130,6 +131,12 @@ def test_every_page_stands_in_the_contents() -> None:
     pages = sorted(name for name in sources() if name.endswith(".md"))
     listed = [page for page in flat(config.nav(pages)) if page.endswith(".md")]
     assert sorted(listed) == pages
+
+
+def test_the_archive_of_the_specs_lies_where_its_page_links_to() -> None:
+    archive = f"{dist.SPECS}.zip"
+    assert f"]({archive})" in sources()["web-ide.md"].decode()
+    assert sources()[archive] == dist.packed(dist.SPECS, dist.specs())
 
 
 def test_layouts_are_those_of_the_record_scanners() -> None:

@@ -23,7 +23,7 @@ _GUIDE = {
         "changes",
     ),
 }
-_SPEC = ("spec-guide", "tables", "targets", "languages")
+_SPEC = ("spec-guide", "web-ide", "tables", "targets", "languages")
 #: What parts words for the search: `REGCOUNT` finds `EIATTR_REGCOUNT`, `sm_90` and `.nv.info` are
 #: found in any spelling.
 _WORD_ENDS = r"[\s\-_,:;!=\[\]()<>`\"/.]+"

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
 from cubinspec.report.anchors import slug
+from tools.gen.packages import dist
 from tools.site import commands, languages, specs
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -18,6 +19,8 @@ KNOWN = "cuobjdump.md"
 GUIDE = "guide.md"
 #: Files of the repository that have a place on the site, by the beginning of their path.
 _SOURCES = ("ksy/",)
+#: Files that are made, by the place that pages name.
+_MADE = {f"dist/{dist.SPECS}.zip": f"{dist.SPECS}.zip"}
 _LINK = re.compile(r"\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(([^()\s]+)\)")
 _FENCE = re.compile(r"(?ms)^ *(```+).*?^ *\1 *$")
 #: An anchor that becomes that of the heading below it; Markdown would take a star, or underscores
@@ -65,6 +68,7 @@ def sources(*, examples: bool = True) -> dict[str, bytes]:
         files[name] = _finished(name, text, set(pages))
     for path in (*DOCS.glob("*.svg"), *DOCS.glob("*.png"), *DOCS.glob("*.ipynb")):
         files[path.name] = path.read_bytes()
+    files[f"{dist.SPECS}.zip"] = dist.packed(dist.SPECS, dist.specs())
     for path in (ROOT / "ksy").rglob("*.*"):
         if path.is_file():
             files[f"source/{path.relative_to(ROOT)}"] = path.read_bytes()
@@ -122,6 +126,8 @@ def _resolved(target: str, name: str, pages: set[str]) -> str | None:
         place = "languages.md"
     elif whole in moved:
         place = moved[whole]
+    elif whole in _MADE:
+        place = _MADE[whole]
     elif whole.startswith("docs/"):
         place = whole.removeprefix("docs/")
         place = f"{place}/README.md" if f"{place}/README.md" in pages else place

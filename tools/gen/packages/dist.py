@@ -1,4 +1,4 @@
-"""``make dist-languages``: one archive per language in ``dist/``.
+"""``make dist-languages``: one archive per language in ``dist/``, and one of the specs.
 
 Languages with a package in ``generated`` give that package; the others the compiler's output. Each
 archive holds the program of ``docs/languages`` and the license. The archives of the same sources
@@ -7,6 +7,7 @@ are the same, byte for byte.
 
 from __future__ import annotations
 
+import io
 import sys
 import zipfile
 from pathlib import Path
@@ -21,6 +22,9 @@ from tools.gen.packages import PACKAGES
 DIST = ROOT / "dist"
 LICENSE = ROOT / "LICENSES" / "CC0-1.0.txt"
 
+#: The archive of the specs; the site has it, too.
+SPECS = "cubinspec-ksy"
+
 #: The earliest date that an archive can hold.
 _DATE = (1980, 1, 1, 0, 0, 0)
 
@@ -29,6 +33,12 @@ def _folder(folder: Path) -> dict[str, bytes]:
     root = ROOT / folder
     files = sorted(file for file in root.rglob("*") if file.is_file())
     return {str(file.relative_to(root)): file.read_bytes() for file in files}
+
+
+def specs() -> dict[str, bytes]:
+    """Every spec and the license, side by side: imports are looked up beside the spec."""
+    files = {file.name: file.read_bytes() for file in (ROOT / "ksy").glob("*.ksy")}
+    return files | {"LICENSE": LICENSE.read_bytes()}
 
 
 def contents() -> dict[str, dict[str, bytes]]:
@@ -57,14 +67,16 @@ def contents() -> dict[str, dict[str, bytes]]:
     return archives
 
 
-def write(file: Path, files: dict[str, bytes]) -> None:
-    """Write an archive with a folder of its own name."""
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+def packed(name: str, files: dict[str, bytes]) -> bytes:
+    """An archive with a folder of its own name; the same files give the same bytes."""
+    result = io.BytesIO()
+    with zipfile.ZipFile(result, "w", zipfile.ZIP_DEFLATED) as archive:
         for path, data in sorted(files.items()):
-            entry = zipfile.ZipInfo(f"{file.stem}/{path}", _DATE)
+            entry = zipfile.ZipInfo(f"{name}/{path}", _DATE)
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.external_attr = 0o644 << 16
             archive.writestr(entry, data)
+    return result.getvalue()
 
 
 def main() -> int:
@@ -75,10 +87,12 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 1
     DIST.mkdir(exist_ok=True)
-    for name, files in sorted(archives.items()):
-        file = DIST / f"cubinspec-{name}.zip"
-        write(file, files | {"LICENSE": LICENSE.read_bytes()})
-        print(f"{file.relative_to(ROOT)}: {len(files) + 1} files, {file.stat().st_size:,} bytes")
+    license_text = LICENSE.read_bytes()
+    named = {f"cubinspec-{n}": f | {"LICENSE": license_text} for n, f in archives.items()}
+    for name, files in sorted((named | {SPECS: specs()}).items()):
+        file = DIST / f"{name}.zip"
+        file.write_bytes(packed(name, files))
+        print(f"{file.relative_to(ROOT)}: {len(files)} files, {file.stat().st_size:,} bytes")
     return 0
 
 
