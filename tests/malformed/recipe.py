@@ -33,7 +33,7 @@ from typing import Any
 import yaml
 
 from cubinspec import Cubin
-from cubinspec_generated import records
+from cubinspec_generated import record_fields, records
 from cubinspec_writer.yaml_form import from_yaml, to_yaml
 
 SAMPLES = Path(__file__).resolve().parents[1] / "data" / "cubins"
@@ -121,7 +121,7 @@ class Recipe:
                         entry[key] = value
         for key, value in change.items():
             if key == "null_section":
-                fields = records.SECTION_HEADER_64_FIELDS
+                fields = record_fields.SECTION_HEADER_64_FIELDS
                 document[key] = [value.get(field, 0) for field in fields]
             elif key not in ("sections", "symbols"):
                 document[key] = value
@@ -173,7 +173,7 @@ class Recipe:
 
     def _record(self, name: str) -> tuple[Struct, tuple[str, ...]]:
         layout: Struct = getattr(records, f"{name}_{self._bits}")
-        return layout, getattr(records, f"{name}_{self._bits}_FIELDS")
+        return layout, getattr(record_fields, f"{name}_{self._bits}_FIELDS")
 
     def _field(
         self, at: int, record: tuple[Struct, tuple[str, ...]], field: str, value: int | str

@@ -12,7 +12,7 @@ import pytest
 from cubinspec import Cubin
 from cubinspec.cli import main
 from cubinspec.reader.elf import Elf
-from cubinspec_generated import records
+from cubinspec_generated import record_fields, records
 from cubinspec_generated.codes import EI_NIDENT
 from cubinspec_writer.emitter import roundtrip
 from cubinspec_writer.yaml_form import YamlError, from_yaml, to_yaml
@@ -308,9 +308,9 @@ def test_a_null_section_keeps_an_alignment_that_is_none() -> None:
         from_yaml(text)
     data = bytearray((ROOT / "tests/data/cubins/small.sm_90.exe.cubin").read_bytes())
     header = records.ELF_HEADER_64.unpack_from(data, EI_NIDENT)
-    places = dict(zip(records.ELF_HEADER_64_FIELDS, header, strict=True))
+    places = dict(zip(record_fields.ELF_HEADER_64_FIELDS, header, strict=True))
     place = places["e_shoff"] + (places["e_shnum"] - 1) * records.SECTION_HEADER_64.size
-    fields = records.SECTION_HEADER_64_FIELDS
+    fields = record_fields.SECTION_HEADER_64_FIELDS
     row = dict.fromkeys(fields, 0) | {"sh_addralign": 1 << 32}
     records.SECTION_HEADER_64.pack_into(data, place, *(row[name] for name in fields))
     assert from_yaml(to_yaml(bytes(data))) == data
@@ -320,7 +320,9 @@ def test_bytes_may_stand_where_a_table_of_no_rows_begins() -> None:
     """Guided runs found it, too: `e_shoff` leads into the bytes that no section claims."""
     data = bytearray((ROOT / "tests/data/cubins/small.sm_90.exe.cubin").read_bytes())
     layout = records.ELF_HEADER_64
-    row = dict(zip(records.ELF_HEADER_64_FIELDS, layout.unpack_from(data, EI_NIDENT), strict=True))
+    row = dict(
+        zip(record_fields.ELF_HEADER_64_FIELDS, layout.unpack_from(data, EI_NIDENT), strict=True)
+    )
     layout.pack_into(data, EI_NIDENT, *(row | {"e_shnum": 0, "e_shstrndx": 0}).values())
     assert row["e_shoff"]
     assert from_yaml(to_yaml(bytes(data))) == data

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from cubinspec_generated import record_fields
 from cubinspec_generated import records as generated
 from cubinspec_generated.kaitai.elf_cuda import ElfCuda
 from tools.gen import records
@@ -103,7 +104,7 @@ def test_two_types_cannot_share_a_record_name(tmp_path: Path) -> None:
 def test_generated_file_is_what_the_specs_say() -> None:
     for name, _, layout, names, _ in records.records(load_specs(ROOT / "ksy")):
         assert getattr(generated, name).format == layout
-        assert getattr(generated, f"{name}_FIELDS") == tuple(names)
+        assert getattr(record_fields, f"{name}_FIELDS") == tuple(names)
 
 
 def scanned(data: bytes, offset: int, count: int, record: Struct) -> list[tuple[Any, ...]]:
@@ -139,7 +140,7 @@ def test_both_readers_agree_on_every_row(sample: Path) -> None:
 
     def same(name: str, offset: int, rows: list[Any]) -> None:
         record = getattr(generated, f"{name}_{bits}")
-        fields = getattr(generated, f"{name}_{bits}_FIELDS")
+        fields = getattr(record_fields, f"{name}_{bits}_FIELDS")
         assert scanned(data, offset, len(rows), record) == [plain(row, fields) for row in rows]
 
     same("ELF_HEADER", 16, [tree.header])

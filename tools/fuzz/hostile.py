@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 
 from cubinspec.containers import fatbin
 from cubinspec.containers.fatbin_write import NewEntry, container
-from cubinspec_generated import records
+from cubinspec_generated import record_fields, records
 from cubinspec_generated.codes import (
     EI_NIDENT,
     EM_CUDA,
@@ -223,7 +223,7 @@ def elf_lazy_faults(field: int) -> bytes:
 def elf_patched(sample: str, field: str, value: int) -> bytes:
     """A sample with another value in a field of its header."""
     data = bytearray((samples.CUBINS / f"{sample}.cubin").read_bytes())
-    layout, names = records.ELF_HEADER_64, records.ELF_HEADER_64_FIELDS
+    layout, names = records.ELF_HEADER_64, record_fields.ELF_HEADER_64_FIELDS
     row = list(layout.unpack_from(data, EI_NIDENT))
     row[names.index(field)] = value
     layout.pack_into(data, EI_NIDENT, *row)
@@ -234,7 +234,9 @@ def elf_without_sections(sample: str) -> bytes:
     """A sample whose header says that there are no sections."""
     data = bytearray((samples.CUBINS / f"{sample}.cubin").read_bytes())
     layout = records.ELF_HEADER_64
-    row = dict(zip(records.ELF_HEADER_64_FIELDS, layout.unpack_from(data, EI_NIDENT), strict=True))
+    row = dict(
+        zip(record_fields.ELF_HEADER_64_FIELDS, layout.unpack_from(data, EI_NIDENT), strict=True)
+    )
     row |= {"e_shoff": 0, "e_shnum": 0, "e_shstrndx": 0}
     layout.pack_into(data, EI_NIDENT, *row.values())
     return bytes(data)

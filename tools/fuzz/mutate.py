@@ -13,7 +13,7 @@ from cubinspec.format.sections import (
     RELOCATION_TYPES,
     SYMBOL_TABLE_TYPES,
 )
-from cubinspec_generated import records
+from cubinspec_generated import record_fields, records
 from cubinspec_generated.codes import (
     EI_CLASS,
     EI_NIDENT,
@@ -46,14 +46,14 @@ def known_records(data: bytes) -> list[Record]:
     header = records.ELF_HEADER_64 if is_64 else records.ELF_HEADER_32
     fields = header.unpack_from(data, EI_NIDENT)
     phoff, shoff, phnum, shnum = fields[4], fields[5], fields[9], fields[11]
-    found: list[Record] = [(EI_NIDENT, header, records.ELF_HEADER_64_FIELDS, "header")]
+    found: list[Record] = [(EI_NIDENT, header, record_fields.ELF_HEADER_64_FIELDS, "header")]
     segment = records.PROGRAM_HEADER_64 if is_64 else records.PROGRAM_HEADER_32
     names: tuple[str, ...] = (
-        records.PROGRAM_HEADER_64_FIELDS if is_64 else records.PROGRAM_HEADER_32_FIELDS
+        record_fields.PROGRAM_HEADER_64_FIELDS if is_64 else record_fields.PROGRAM_HEADER_32_FIELDS
     )
     found += _table(phoff, phnum * segment.size, segment, names, "program_headers")
     section = records.SECTION_HEADER_64 if is_64 else records.SECTION_HEADER_32
-    names = records.SECTION_HEADER_64_FIELDS
+    names = record_fields.SECTION_HEADER_64_FIELDS
     found += _table(shoff, shnum * section.size, section, names, "section_headers")
     for number in range(shnum):
         row = section.unpack_from(data, shoff + number * section.size)
@@ -73,28 +73,33 @@ def _table(
 def _body(data: bytes, is_64: bool, kind: int, start: int, size: int, path: str) -> list[Record]:
     if kind in SYMBOL_TABLE_TYPES:
         if is_64:
-            return _table(start, size, records.SYMBOL_64, records.SYMBOL_64_FIELDS, path)
-        return _table(start, size, records.SYMBOL_32, records.SYMBOL_32_FIELDS, path)
+            return _table(start, size, records.SYMBOL_64, record_fields.SYMBOL_64_FIELDS, path)
+        return _table(start, size, records.SYMBOL_32, record_fields.SYMBOL_32_FIELDS, path)
     if kind == SHT_REL:
         if is_64:
-            return _table(start, size, records.REL_64, records.REL_64_FIELDS, path)
-        return _table(start, size, records.REL_32, records.REL_32_FIELDS, path)
+            return _table(start, size, records.REL_64, record_fields.REL_64_FIELDS, path)
+        return _table(start, size, records.REL_32, record_fields.REL_32_FIELDS, path)
     if kind in RELA_TYPES:
         if is_64:
-            return _table(start, size, records.RELA_64, records.RELA_64_FIELDS, path)
-        return _table(start, size, records.RELA_32, records.RELA_32_FIELDS, path)
+            return _table(start, size, records.RELA_64, record_fields.RELA_64_FIELDS, path)
+        return _table(start, size, records.RELA_32, record_fields.RELA_32_FIELDS, path)
     if kind in PAIR_TYPES:
-        layout, names = records.CALLGRAPH_ENTRY, records.CALLGRAPH_ENTRY_FIELDS
+        layout, names = records.CALLGRAPH_ENTRY, record_fields.CALLGRAPH_ENTRY_FIELDS
         return _table(start, size, layout, names, path)
     found: list[Record] = []
     if kind == SHT_NOTE:
-        found.append((start, records.NOTE_HEADER, records.NOTE_HEADER_FIELDS, path))
+        found.append((start, records.NOTE_HEADER, record_fields.NOTE_HEADER_FIELDS, path))
         tail = start + 12 + 12
         found += _table(tail, size - 24, records.SINGLE_WORD, ("word",), f"{path}.desc")
     elif kind in INFO_TYPES:
         at, end = start, start + size
         while at + 4 <= end:
-            record = (at, records.INFO_RECORD, records.INFO_RECORD_FIELDS, f"{path}@{at - start}")
+            record = (
+                at,
+                records.INFO_RECORD,
+                record_fields.INFO_RECORD_FIELDS,
+                f"{path}@{at - start}",
+            )
             found.append(record)
             form, _, value = records.INFO_RECORD.unpack_from(data, at)
             at += 4

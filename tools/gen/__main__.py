@@ -67,6 +67,7 @@ def generate(root: Path, ksc: str | None = None) -> dict[Path, str]:
         files.update(kaitai.project_files({t: compiled[t] for t in kaitai.TARGETS}, specs))
         files.update(packages.emit(compiled, specs))
         files[kaitai.PACKAGE / "records.py"] = records.emit(specs)
+        files[kaitai.PACKAGE / "record_fields.py"] = records.emit_fields(specs)
         files[kaitai.PACKAGE / "fields.py"] = fields.emit(specs)
         for name, text in codes.emit(tables, specs).items():
             files[kaitai.PACKAGE / name] = text

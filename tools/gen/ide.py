@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cubinspec_generated import records
+from cubinspec_generated import record_fields, records
 from tools.gen import kaitai
 from tools.gen.languages.__main__ import make_fatbins
 from tools.gen.languages.builds import ROOT, BuildError
@@ -73,11 +73,11 @@ def many_sections(data: bytes) -> bytes:
     row = records.SECTION_HEADER_64.size
     file = bytearray(data)
     fields = list(records.ELF_HEADER_64.unpack_from(file, records.ELF_IDENT.size))
-    header = dict(zip(records.ELF_HEADER_64_FIELDS, fields, strict=True))
+    header = dict(zip(record_fields.ELF_HEADER_64_FIELDS, fields, strict=True))
     start, count = header["e_shoff"], header["e_shnum"]
     rows = bytes(file[start : start + count * row])
     header |= {"e_shoff": len(file), "e_shnum": MANY_SECTIONS}
-    names = records.SECTION_HEADER_64_FIELDS
+    names = record_fields.SECTION_HEADER_64_FIELDS
     last = dict(zip(names, records.SECTION_HEADER_64.unpack(rows[-row:]), strict=True))
     more = records.SECTION_HEADER_64.pack(*(last | {"sh_size": 0}).values())
     file += rows + more * (MANY_SECTIONS - count)

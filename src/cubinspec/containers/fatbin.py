@@ -24,7 +24,7 @@ from cubinspec.limits import (
     MAX_LZ4_RATIO,
     MAX_ZSTD_RATIO,
 )
-from cubinspec_generated import records
+from cubinspec_generated import record_fields, records
 from cubinspec_generated.codes import (
     FATBIN_FLAG_ARCH_SPECIFIC,
     FATBIN_FLAG_COMPRESSED_LZ4,
@@ -54,7 +54,7 @@ EXTENSION = records.EXTENSION_HEAD
 
 def _place(field: str) -> int:
     """Offset of a field of an entry header."""
-    before = records.ENTRY_HEAD_FIELDS.index(field)
+    before = record_fields.ENTRY_HEAD_FIELDS.index(field)
     return calcsize(ENTRY.format[: 1 + before])
 
 

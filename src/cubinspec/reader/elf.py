@@ -278,9 +278,11 @@ class Elf:
             self._check_apart(shoff, shnum * section.size, phoff, phnum * segment.size)
 
     def _place_of(self, field: str) -> int:
-        """Absolute offset of a field of the header behind ``e_ident``."""
+        """Absolute offset of a field of the header behind ``e_ident``, for a message."""
+        from cubinspec_generated import record_fields
+
         header = records.ELF_HEADER_64 if self.is_64 else records.ELF_HEADER_32
-        before = 1 + records.ELF_HEADER_64_FIELDS.index(field)
+        before = 1 + record_fields.ELF_HEADER_64_FIELDS.index(field)
         return EI_NIDENT + calcsize(header.format[:before])
 
     def _check_apart(self, shoff: int, sections_size: int, phoff: int, segments_size: int) -> None:

@@ -10,7 +10,7 @@ from cubinspec.format.metadata import metadata_rows
 from cubinspec.format.packing import memory_space, words
 from cubinspec.format.sections import CALLGRAPH_TYPES, INFO_TYPES, PROTOTYPE_TYPES, RELOCATION_TYPES
 from cubinspec.model.symbol import SymbolList
-from cubinspec_generated import records
+from cubinspec_generated import record_fields, records
 from cubinspec_generated.codes import (
     CAPSULE_COUNT,
     CAPSULE_COUNT_SHIFT,
@@ -50,10 +50,10 @@ _LEN_COUNT = 2
 #: Bodies of fixed-size records: heads, then the record that repeats to the end.
 _RECORD_BODIES = {
     "rel_action": (
-        (records.REL_ACTION_HEADER, records.REL_ACTION_HEADER_FIELDS),
-        (records.REL_ACTION_ENTRY, records.REL_ACTION_ENTRY_FIELDS),
+        (records.REL_ACTION_HEADER, record_fields.REL_ACTION_HEADER_FIELDS),
+        (records.REL_ACTION_ENTRY, record_fields.REL_ACTION_ENTRY_FIELDS),
     ),
-    "uft": ((records.UFT_ENTRY, records.UFT_ENTRY_FIELDS),),
+    "uft": ((records.UFT_ENTRY, record_fields.UFT_ENTRY_FIELDS),),
 }
 
 
@@ -245,12 +245,12 @@ def _uidx(data: bytes) -> list[dict[str, Any]] | None:
     head, row = records.UIDX_HEADER, records.UIDX_ENTRY
     if len(data) < head.size:
         return None
-    fields = dict(zip(records.UIDX_HEADER_FIELDS, head.unpack_from(data), strict=True))
+    fields = dict(zip(record_fields.UIDX_HEADER_FIELDS, head.unpack_from(data), strict=True))
     num_rows = min(fields["num_uft"] + fields["num_udt"], (len(data) - head.size) // row.size)
     end = head.size + num_rows * row.size
     found: list[dict[str, Any]] = [fields | {"magic": fields["magic"].hex()}]
     found += [
-        dict(zip(records.UIDX_ENTRY_FIELDS, values, strict=True))
+        dict(zip(record_fields.UIDX_ENTRY_FIELDS, values, strict=True))
         for values in row.iter_unpack(data[head.size : end])
     ]
     if end < len(data):
@@ -263,8 +263,8 @@ def _capsule(data: bytes) -> list[dict[str, Any]] | None:
 
     A record that counts says how many machine instructions the one behind it becomes.
     """
-    head, names = records.CAPSULE_HEADER, records.CAPSULE_HEADER_FIELDS
-    old, old_names = records.UNMARKED_CAPSULE_HEADER, records.UNMARKED_CAPSULE_HEADER_FIELDS
+    head, names = records.CAPSULE_HEADER, record_fields.CAPSULE_HEADER_FIELDS
+    old, old_names = records.UNMARKED_CAPSULE_HEADER, record_fields.UNMARKED_CAPSULE_HEADER_FIELDS
     if len(data) < old.size:
         return None
     fields = dict(zip(old_names, old.unpack_from(data), strict=True))

@@ -12,7 +12,7 @@ from struct import error as StructError
 from cubinspec.errors import CubinError
 from cubinspec.files import open_file
 from cubinspec.format.sections import CUDA_NOTES, info_target
-from cubinspec_generated import records
+from cubinspec_generated import record_fields
 from cubinspec_generated.codes import (
     EF_CUDA_V2_CUINFO_SECTION_MASK,
     EI_ABIVERSION,
@@ -60,7 +60,7 @@ _LOSSLESS = frozenset(
 )
 #: Numbers of a column that are compared at once.
 _PIECE = 1 << 12
-_EHDR_FIELDS = records.ELF_HEADER_64_FIELDS
+_EHDR_FIELDS = record_fields.ELF_HEADER_64_FIELDS
 _OWNER = (
     r"^(\.(?:nv\.)?(?:merc\.|capmerc\.)?(?:nv\.)?(?:rela?\.)?(?:nv\.)?"
     r"(?:text|info|shared|constant\d+|constant\.optimizer|local))\..*"

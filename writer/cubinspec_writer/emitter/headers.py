@@ -5,7 +5,7 @@ from __future__ import annotations
 from cubinspec.format import segments
 from cubinspec.format.packing import align_up, is_far, with_note
 from cubinspec.format.sections import CUDA_NOTES
-from cubinspec_generated import records
+from cubinspec_generated import record_fields, records
 from cubinspec_generated.codes import (
     ELFCLASS64,
     ELFOSABI_CUDA_V2,
@@ -158,9 +158,9 @@ def _overridden(columns: Columns, exceptions: dict[int, Exceptions]) -> Columns:
     changed: dict[int, list[int]] = {}
     for number, of_section in exceptions.items():
         for name, value in of_section.overrides.items():
-            if name not in records.SECTION_HEADER_64_FIELDS:
+            if name not in record_fields.SECTION_HEADER_64_FIELDS:
                 refuse(f"a section header has no field {name!r}", name)
-            field = records.SECTION_HEADER_64_FIELDS.index(name)
+            field = record_fields.SECTION_HEADER_64_FIELDS.index(name)
             if field not in changed:
                 changed[field] = [*columns[field]]
             changed[field][number] = value

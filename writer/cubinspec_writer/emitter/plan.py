@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cubinspec.errors import BadStructureError
 from cubinspec.format.strings import empty_name
-from cubinspec_generated import records
+from cubinspec_generated import record_fields
 from cubinspec_generated.codes import ELFCLASS64
 from cubinspec_writer.emitter.symbols import encode_symbols
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cubinspec_writer.emitter.model import Section
     from cubinspec_writer.emitter.symbols import SymbolRow
 
-_EHSIZE = records.ELF_HEADER_64_FIELDS.index("e_ehsize")
+_EHSIZE = record_fields.ELF_HEADER_64_FIELDS.index("e_ehsize")
 
 
 def refuse(reason: str, field: str) -> NoReturn:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cubinspec.errors import CubinError
 from cubinspec.format.sections import occupies_file
-from cubinspec_generated import records
+from cubinspec_generated import record_fields
 from cubinspec_generated.codes import (
     ELFCLASS32,
     ELFCLASS64,
@@ -42,7 +42,7 @@ SCHEMA = Path(__file__).with_name("cubin.schema.json")
 #: More errors than this are not looked at to find the one that is shown.
 _MAX_ERRORS = 100
 _PAD_BYTES = 7
-_HEADER_FIELDS = frozenset(records.SECTION_HEADER_64_FIELDS)
+_HEADER_FIELDS = frozenset(record_fields.SECTION_HEADER_64_FIELDS)
 
 
 def from_yaml(text: str, file: str = "<yaml>", folder: Path | None = None) -> bytes:
