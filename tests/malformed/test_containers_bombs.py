@@ -16,7 +16,7 @@ from pathlib import Path
 import cramjam
 import pytest
 
-from cubinspec import limits
+from cubinspec import allowance
 from cubinspec.cli import main
 from cubinspec.containers import Image, fatbin, identify, images, source, wrappers
 from cubinspec.containers.fatbin_write import container, entry_for
@@ -367,7 +367,7 @@ def test_sparse_and_special_tar_members() -> None:
 
 
 def test_more_members_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(limits.LIMITS, "members", limits.Limit(3, 0, False, "members"))
+    monkeypatch.setitem(allowance.LIMITS, "members", allowance.Limit(3, 0, False, "members"))
     members = {f"{number}.cubin": GOOD for number in range(5)}
     for data in (zip_of(members), tar_of(members), ar_of(members)):
         assert isinstance(list(images(data))[-1].error, LimitError)

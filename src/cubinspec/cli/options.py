@@ -121,10 +121,13 @@ class Arguments:
         Raises:
             UsageError: there is no such limit, or the value is no number.
         """
-        from cubinspec.limits import LIMITS
+        texts = self.values("--limit")
+        if not texts:
+            return {}
+        from cubinspec.allowance import LIMITS
 
         given: dict[str, int] = {}
-        for text in self.values("--limit"):
+        for text in texts:
             name, _, value = text.partition("=")
             if name not in LIMITS or not (value.isascii() and value.isdigit()):
                 names = ", ".join(LIMITS)

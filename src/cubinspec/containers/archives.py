@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 
+from cubinspec.allowance import SpentError
 from cubinspec.containers.source import Source, SourceFile, StreamSource
 from cubinspec.containers.tar import headers
 from cubinspec.errors import (
@@ -19,7 +20,7 @@ from cubinspec.errors import (
     MissingPackageError,
     TruncatedError,
 )
-from cubinspec.limits import MAX_MEMBER_NAME, MAX_NAME_IN_MESSAGE, SpentError
+from cubinspec.limits import MAX_MEMBER_NAME, MAX_NAME_IN_MESSAGE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

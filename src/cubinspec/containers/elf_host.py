@@ -37,8 +37,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from cubinspec.allowance import Budget
     from cubinspec.containers.source import Source
-    from cubinspec.limits import Budget
 
     #: index of the string table, offset of the name in it, st_shndx, st_value
     HostSymbol = tuple[int, int, int, int]

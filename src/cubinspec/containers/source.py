@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from weakref import ref
 
+from cubinspec.allowance import Budget
 from cubinspec.errors import CubinError, FileAccessError, LimitError, TruncatedError
 from cubinspec.limits import (
     BOMB_FLOOR_BYTES,
@@ -20,7 +21,6 @@ from cubinspec.limits import (
     MEMBERS_IN_MEMORY_BYTES,
     SEARCH_CHUNK_BYTES,
     STREAM_WINDOW_BYTES,
-    Budget,
 )
 
 TYPE_CHECKING = False

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from struct import Struct
 
+from cubinspec.allowance import SpentError
 from cubinspec.errors import BadStructureError, CubinError, LimitError, TruncatedError
-from cubinspec.limits import MAX_TAR_HEADER_BYTES, SpentError
+from cubinspec.limits import MAX_TAR_HEADER_BYTES
 from cubinspec.values import FrozenValue
 
 TYPE_CHECKING = False

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 
 from cubinspec.errors import CubinError
-from cubinspec.limits import given_limits, set_limits
+from cubinspec.limits import GIVEN, set_limits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Workers:
 
         self._others = set(active_children())
         self.pool: ProcessPoolExecutor = ProcessPoolExecutor(
-            number, initializer=_begin_work, initargs=(given_limits(),)
+            number, initializer=_begin_work, initargs=(dict(GIVEN),)
         )
 
     def __enter__(self) -> Workers:
@@ -137,7 +137,7 @@ class _Share:
 
         self._task = (task, share, shares)
         self.connection, sending = Pipe(duplex=False)
-        arguments = (sending, given_limits(), *self._task)
+        arguments = (sending, dict(GIVEN), *self._task)
         self._process = Process(target=_send_results, args=arguments, daemon=True)
         self._process.start()
         sending.close()

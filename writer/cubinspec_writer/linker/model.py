@@ -27,8 +27,7 @@ from cubinspec_generated.codes import (
     STT_FUNC,
     STT_SECTION,
 )
-from cubinspec_writer.linker.inputs.rows import CallGraph, section_index
-from cubinspec_writer.linker.inputs.symbols import named_symbols
+from cubinspec_writer.linker.inputs.rows import CallGraph, named_symbols, section_index
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

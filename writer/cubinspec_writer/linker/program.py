@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+
 from cubinspec.format.attributes import RecordSplitter
 from cubinspec.format.targets import sass_family
 from cubinspec.values import listed
-from cubinspec_writer.gc_pause import GcPaused
 from cubinspec_writer.linker.diagnostics import Diagnostics, LinkError, UnsupportedLinkError
 from cubinspec_writer.linker.inputs.accept import target_of, toolkit_for
 from cubinspec_writer.linker.inputs.gather import Candidate, Gathered, gather
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
 
 def link_program(inputs: Input | Iterable[Input], options: LinkOptions) -> LinkResult:
     """Link; see `cubinspec_writer.link`."""
+    if not gc.isenabled():  # so it is in the command, which starts faster without that module
+        return _link(inputs, options)
+    from cubinspec_writer.gc_pause import GcPaused
+
     with GcPaused():
         return _link(inputs, options)
 

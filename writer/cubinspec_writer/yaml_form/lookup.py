@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from cubinspec.allowance import Budget, SpentError
 from cubinspec.errors import CubinError
 from cubinspec.format.packing import symbol_info
-from cubinspec.limits import Budget, SpentError
 from cubinspec_generated.codes import STB_LOCAL, STT_NOTYPE
 from cubinspec_writer.emitter import layout
 from cubinspec_writer.yaml_form import names

@@ -52,8 +52,14 @@ from cubinspec_generated.codes import (
     STT_SECTION,
 )
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
-from cubinspec_writer.linker.inputs.rows import CallGraph, InReloc, InRelocs, InSection, InSymbol
-from cubinspec_writer.linker.inputs.symbols import check_bindings
+from cubinspec_writer.linker.inputs.rows import (
+    CallGraph,
+    InReloc,
+    InRelocs,
+    InSection,
+    InSymbol,
+    check_bindings,
+)
 from cubinspec_writer.linker.model import LARGEST_ALIGNMENT, SHARED_POOL, InputObject
 
 TYPE_CHECKING = False
