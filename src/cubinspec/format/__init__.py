@@ -4,7 +4,6 @@
 * ``sections``: what follows from the name, type and flags of a section; Mercury twins
 * ``attributes``: the grammar of attribute streams (``.nv.info``, ``.nv.compat``)
 * ``strings``: string tables, read and built
-* ``callgraph``: the lists of ``.nv.callgraph``
 * ``segments``: program headers
 * ``notes``: the frame around a note's descriptor
 * ``targets``: architectures and toolkits

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cubinspec.format.callgraph import MARKERS, lists_of
+from cubinspec.reader.streams import MARKERS, lists_of
 from cubinspec_generated.codes import (
     CALLGRAPH_ADDRESS_TAKEN,
     CALLGRAPH_CALLS,

@@ -381,7 +381,7 @@ class Cubin:
         index = self.elf.find_section(SHT_CUDA_CALLGRAPH)
         if index is None:
             return True
-        from cubinspec.format.callgraph import stacks_are_known
+        from cubinspec.reader.streams import stacks_are_known
 
         body = self.elf.section_bytes(index)
         if len(body) % CALLGRAPH_ENTRY.size:

@@ -1,6 +1,7 @@
 """Section bodies that are streams of records (attributes, pairs), as rows.
 
-``cubinspec.format.attributes`` and ``cubinspec.format.notes`` have the grammars.
+``cubinspec.format.attributes`` and ``cubinspec.format.notes`` have the grammars. The lists of a
+call graph, each behind a pair ``<0, marker>``, are found here (:func:`lists_of`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,10 @@ from cubinspec.format.attributes import (
 )
 from cubinspec_generated import records
 from cubinspec_generated.codes import (
+    CALLGRAPH_ADDRESS_TAKEN,
+    CALLGRAPH_CALLS,
+    CALLGRAPH_INDIRECT_CALLS,
+    CALLGRAPH_REFERENCES,
     EIATTR_CBANK_PARAM_SIZE,
     EIATTR_CTA_PER_CLUSTER,
     EIATTR_KPARAM_INFO,
@@ -29,13 +34,16 @@ from cubinspec_generated.codes import (
     EIATTR_NUM_MBARRIERS,
     EIATTR_PARAM_CBANK,
     EIATTR_REQNTID,
+    SHN_UNDEF,
 )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
     from cubinspec.format.attributes import InfoRow
+
+    SymbolRow = tuple[int, int, int, int, int, int]
 
 _PARAMETERS = frozenset((EIATTR_KPARAM_INFO, EIATTR_KPARAM_INFO_V2))
 #: What matters for a launch: the same few numbers in most kernels.
@@ -50,6 +58,14 @@ _LAUNCH = _PARAMETERS | {
     EIATTR_CBANK_PARAM_SIZE,
     EIATTR_PARAM_CBANK,
 }
+#: The second word of the pair ``<0, marker>`` that starts each list of ``.nv.callgraph``, in the
+#: order of the file.
+MARKERS = (
+    CALLGRAPH_CALLS,
+    CALLGRAPH_ADDRESS_TAKEN,
+    CALLGRAPH_INDIRECT_CALLS,
+    CALLGRAPH_REFERENCES,
+)
 _SYMBOL_MASK = b"\xff" * HEAD_BYTES + bytes(4)
 #: Of most streams the records stand where they stood in an earlier one.
 _shapes = ShapeCache(with_codes=True, per_size=32, in_all=2048, longest=2048)
@@ -210,3 +226,53 @@ def pair_rows(body: bytes, base: int, file: str, field: str) -> list[tuple[int, 
             expected=f"a multiple of {record.size}",
         )
     return list(record.iter_unpack(body))
+
+
+def lists_of(
+    firsts: Sequence[int], seconds: Sequence[int]
+) -> Iterator[tuple[int | None, int, int]]:
+    """The marker of each list, and where its pairs begin and end, in file order.
+
+    Pairs before any marker, which were not seen in a real file, come first, with ``None``.
+
+    Args:
+        firsts, seconds: the words of all pairs.
+    """
+    marker = None
+    start = place = 0
+    for _ in range(firsts.count(0)):
+        place = firsts.index(0, place)
+        if seconds[place] in MARKERS:
+            if place or marker:
+                yield marker, start, place
+            marker, start = seconds[place], place + 1
+        place += 1
+    if firsts:
+        yield marker, start, len(firsts)
+
+
+def stacks_are_known(
+    firsts: Sequence[int], seconds: Sequence[int], symbols: Sequence[SymbolRow]
+) -> bool:
+    """Whether nothing leaves a stack open: no call through a pointer, of another file, in a circle.
+
+    Circles are not looked for: it is enough that no function is called that calls.
+
+    Args:
+        firsts, seconds: the words of all pairs.
+        symbols: rows of the symbol table that the call graph refers to.
+    """
+    for marker, start, stop in lists_of(firsts, seconds):
+        if start == stop:
+            continue
+        if marker == CALLGRAPH_INDIRECT_CALLS:
+            return False
+        if marker == CALLGRAPH_CALLS:
+            callees = seconds[start:stop]
+            if not {*firsts[start:stop]}.isdisjoint(callees) or max(callees) >= len(symbols):
+                return False
+            for callee in callees:
+                _, _, _, section, _, _ = symbols[callee]
+                if section == SHN_UNDEF:
+                    return False
+    return True

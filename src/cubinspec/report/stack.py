@@ -7,7 +7,7 @@ pointers leave it open, too.
 
 from __future__ import annotations
 
-from cubinspec.format.callgraph import lists_of
+from cubinspec.reader.streams import lists_of
 from cubinspec_generated.codes import (
     CALLGRAPH_CALLS,
     CALLGRAPH_INDIRECT_CALLS,
