@@ -8,6 +8,10 @@ from __future__ import annotations
 from cubinspec.errors import LimitError
 from cubinspec.limits import GIVEN
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 
 class Limit:
     """What one file may take of something: an amount for every file, and more for large ones.
@@ -105,3 +109,18 @@ class Budget:
             expected=f"at most {allowed} (--limit {name}=N allows more)",
         )
         raise self.error
+
+
+def set_limits(given: Mapping[str, int]) -> None:
+    """Use other values than those of :data:`LIMITS` from now on; without any, those again.
+
+    Args:
+        given: name of a limit -> what any file may take, however large it is.
+
+    Raises:
+        KeyError: there is no such limit.
+    """
+    for name in given:
+        LIMITS[name]
+    GIVEN.clear()
+    GIVEN.update(given)

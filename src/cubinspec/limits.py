@@ -5,10 +5,6 @@ What containers can multiply is counted, see ``cubinspec.allowance``.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 #: Longest printable name in messages; a 4 MB mangled name must not fill a terminal.
 MAX_NAME_IN_MESSAGE = 200
 
@@ -114,13 +110,3 @@ SEARCH_CHUNK_BYTES = 1 << 20
 
 #: What the user allows, by the names of ``cubinspec.allowance.LIMITS``.
 GIVEN: dict[str, int] = {}
-
-
-def set_limits(given: Mapping[str, int]) -> None:
-    """Use other values than those of ``cubinspec.allowance.LIMITS`` from now on, or those again.
-
-    Args:
-        given: name of a limit -> what any file may take, however large it is.
-    """
-    GIVEN.clear()
-    GIVEN.update(given)

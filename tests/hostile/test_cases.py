@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
+from cubinspec.allowance import set_limits
 from cubinspec.cli import main
-from cubinspec.limits import set_limits
 from tools.fuzz.hostile import made_by
 
 CASES = yaml.safe_load((Path(__file__).parent / "cases.yaml").read_text())["cases"]
@@ -78,3 +78,8 @@ def test_limits_reach_other_processes(tmp_path: Path, capsys: pytest.CaptureFixt
         (tmp_path / name).write_bytes(made_by("zip_fan(4, 3)"))
     assert main(["scan", "--csv", "-j", "2", "--limit", "images=10", str(tmp_path)]) == 1
     assert capsys.readouterr().err.count("more than 10 images") == 2
+
+
+def test_a_limit_that_nobody_knows_is_refused() -> None:
+    with pytest.raises(KeyError, match="moons"):
+        set_limits({"moons": 1})

@@ -314,7 +314,7 @@ def _run(command: str, module: ModuleType, words: list[str]) -> int:
     from cubinspec.cli.output import complain, forget_complaints, report
     from cubinspec.errors import CubinError
     from cubinspec.files import set_sync
-    from cubinspec.limits import set_limits
+    from cubinspec.limits import GIVEN
 
     forget_complaints()
     _, summary = COMMANDS[command]
@@ -327,7 +327,11 @@ def _run(command: str, module: ModuleType, words: list[str]) -> int:
     try:
         arguments = parse(with_common(module.USAGE, module.OPTIONS), words)
         arguments.check_forms()
-        set_limits(arguments.limits())
+        GIVEN.clear()
+        if given := arguments.limits():
+            from cubinspec.allowance import set_limits
+
+            set_limits(given)
         set_sync(not arguments.flag("--no-fsync"))
         status: int = module.run(arguments)
     except UsageError as error:

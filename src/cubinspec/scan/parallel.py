@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import functools
 
+from cubinspec.allowance import set_limits
 from cubinspec.errors import CubinError
-from cubinspec.limits import GIVEN, set_limits
+from cubinspec.limits import GIVEN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
