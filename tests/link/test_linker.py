@@ -9,11 +9,17 @@ from pathlib import Path
 import pytest
 
 from cubinspec.errors import CubinError
-from cubinspec.format.notes import frame, split_notes
+from cubinspec.format.notes import frame, split_notes, tool_note
 from cubinspec.reader.elf import Elf
-from cubinspec_writer.linker import LinkError, LinkOptions, Named, UnsupportedLinkError, link
+from cubinspec_writer.linker import (
+    LinkError,
+    LinkOptions,
+    Named,
+    UnsupportedLinkError,
+    link,
+)
 from cubinspec_writer.linker.command import linker_note, run
-from cubinspec_writer.linker.library import notes
+from cubinspec_writer.linker.inputs.options import TOOL_VERSION
 from cubinspec_writer.linker.library.sorting import split_sort
 from cubinspec_writer.linker.model import Symbol
 from tools.oracle import Tool
@@ -71,13 +77,14 @@ def test_sort_is_a_sort() -> None:
 
 
 def test_notes_are_split_where_they_were_joined() -> None:
-    parts = [frame(1, b"abc"), notes.own_tkinfo("-arch sm_90"), frame(2, b"")]
+    parts = [frame(1, b"abc"), tool_note("cubinspec", TOOL_VERSION, "-arch sm_90"), frame(2, b"")]
     assert split_notes(b"".join(parts)) == parts
 
 
-def test_own_tool_note_names_this_linker() -> None:
-    assert b"cubinspec" in notes.own_tkinfo("")
-    assert b"nvlink" not in notes.own_tkinfo("")
+def test_own_tool_note_names_this_linker(objects: dict[str, list[Path]]) -> None:
+    linked = link(map(str, objects["90"]), "sm_90").bytes
+    assert TOOL_VERSION.encode() in linked
+    assert b"nvlink" not in linked
 
 
 @pytest.mark.parametrize("arch", ["80", "90", "100"])

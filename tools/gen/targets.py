@@ -18,7 +18,7 @@ from tools.gen.tables.expand import (
     toolkit_rows,
 )
 from tools.gen.tables.load import Table, Tables
-from tools.gen.tables.rows import Field, RowClass, class_text
+from tools.gen.tables.rows import BASE_CLASS, Field, RowClass, class_text
 
 #: Keys that say how a fact is known, or stand for another row; code asks for none of them.
 NOT_FACTS = frozenset(("meaning", "evidence", "limits_evidence", "source", "note", "like"))
@@ -232,8 +232,7 @@ def emit(tables: Tables, names: Mapping[str, int]) -> str:
         '"""Architectures, families and toolkits; `cubinspec.format.targets` looks them up."""',
         "",
         "from __future__ import annotations",
-        "",
-        "from cubinspec_generated.row import Row",
+        BASE_CLASS.rstrip("\n"),
         *_families(arch, names),
         "",
         *_architectures(arch, compat, names),
@@ -260,7 +259,7 @@ def emit_producers(tables: Tables) -> str:
         "",
         "from __future__ import annotations",
         "",
-        "from cubinspec_generated.row import Row",
+        "from cubinspec_generated.targets import Row",
         class_text(row_class),
         "",
         "PRODUCERS: dict[str, Producer] = {",

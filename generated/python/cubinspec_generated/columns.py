@@ -365,6 +365,12 @@ APPLY: dict[int, str] = {
 }
 """The rule by which the actions run, where it is not: always."""
 
+SASS_END: int = 116
+"""Types from here on mean nothing to code that has no Mercury half."""
+
+LONGEST_FIELD: int = 16
+"""Bytes from the place of a relocation to the end of the farthest field, at most."""
+
 RANK_OF_NAME: dict[str, int] = {
     '.shstrtab': 0,
     '.strtab': 1,

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from cubinspec_generated.row import Row
+from cubinspec_generated.targets import Row
 
 
 class Producer(Row):

@@ -3,13 +3,16 @@
 * ``note_rows(body, …)``: the notes of a section, taken apart; a damaged one is refused
 * ``split_notes(data)``: the notes of a section as the linker takes them, each with its frame
 * ``frame(kind, descriptor)``: a whole note
+* ``tool_note(tool, version, arguments)``: a whole note about the tool that made a file
+* ``toolkit_in(note)``, ``virtual_in(note)``: what a CUDA note says
 """
 
 from __future__ import annotations
 
 from cubinspec.errors import TruncatedError
 from cubinspec.format.packing import align_up
-from cubinspec_generated.records import NOTE_HEADER
+from cubinspec_generated.codes import NT_NV_TKINFO
+from cubinspec_generated.records import NOTE_HEADER, TKINFO_HEAD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
 OWNER = b"NVIDIA Corp\0"
 #: Header, owner and descriptor are each aligned to this.
 NOTE_ALIGN = 4
+#: The CUDA note, and its name before CUDA 13.
+CUINFO, CUVER = ".note.nv.cuinfo", ".note.nv.cuver"
 
 
 def note_rows(body: bytes, base: int, file: str, field: str) -> list[NoteRow]:
@@ -91,3 +96,23 @@ def split_notes(data: bytes) -> list[bytes]:
         notes.append(data[at:end])
         at = end
     return notes
+
+
+def tool_note(tool: str, version: str, arguments: str) -> bytes:
+    """A whole note about the tool that made a file."""
+    pool, offsets = bytearray(), []
+    for text in ("", tool, version, "", arguments):
+        offsets.append(len(pool))
+        pool += text.encode() + b"\0"
+    pool += bytes(-len(pool) % NOTE_ALIGN)
+    return frame(NT_NV_TKINFO, TKINFO_HEAD.pack(2, *offsets) + pool)
+
+
+def toolkit_in(note: bytes) -> int:
+    """The CUDA version in ``.note.nv.cuinfo``, major * 10 + minor; 0 when it has none."""
+    return int.from_bytes(note[28:30], "little")
+
+
+def virtual_in(note: bytes) -> int | None:
+    """The virtual architecture in a CUDA note; ``None`` when it is too short."""
+    return int.from_bytes(note[26:28], "little") if len(note) >= 32 else None

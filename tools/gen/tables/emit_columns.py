@@ -96,6 +96,23 @@ def emit_columns(tables: Tables) -> dict[Path, str]:
             "The rule by which the actions run, where it is not: always.",
         ),
     ]
+    parts.append(
+        _constant(
+            "SASS_END",
+            "int",
+            numbers["R_CUDA_NONE_LAST"],
+            "Types from here on mean nothing to code that has no Mercury half.",
+        )
+    )
+    farthest = max(a["bit"] + a["width"] for entry in types for a in entry["actions"])
+    parts.append(
+        _constant(
+            "LONGEST_FIELD",
+            "int",
+            (farthest + 7) // 8,
+            "Bytes from the place of a relocation to the end of the farthest field, at most.",
+        )
+    )
     parts += _ranks(tables["sections"].data)
     parts += _compat(tables["compat"].data)
     return {FILE: _HEAD.format(sources=sources) + "\n".join(parts)}

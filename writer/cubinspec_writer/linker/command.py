@@ -20,16 +20,15 @@ from cubinspec_writer.linker.diagnostics import (
 from cubinspec_writer.linker.inputs.arguments import Line, read_line
 from cubinspec_writer.linker.inputs.gather import NO_INPUTS
 from cubinspec_writer.linker.inputs.option_table import usage
-from cubinspec_writer.linker.inputs.options import LinkOptions
+from cubinspec_writer.linker.inputs.options import TOOL_VERSION, LinkOptions
 from cubinspec_writer.linker.inputs.sources import Library, contents
-from cubinspec_writer.linker.library import notes
-from cubinspec_writer.linker.result import LinkResult
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from cubinspec.cli.options import Option
+    from cubinspec_writer.linker.result import LinkResult
 
     #: Writes a file, which may be in parts that follow each other.
     Write = Callable[[str, bytes | list[bytes | bytearray]], object]
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 #: The version of nvlink whose rules this linker follows; build systems look for this text.
 _VERSION = f"""\
 cubinspec link: links CUDA device code as nvlink does
-{notes.TOOL_VERSION}
+{TOOL_VERSION}
 Cuda compilation tools, release {WRITTEN.version}, V{WRITTEN.release} (rules of)
 """
 #: First line of the file that `--time` writes to.

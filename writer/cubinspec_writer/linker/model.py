@@ -8,15 +8,19 @@ offsets are bytes.
 from __future__ import annotations
 
 from cubinspec.format.attributes import RecordSplitter
+from cubinspec.format.notes import CUINFO, CUVER, virtual_in
 from cubinspec.format.packing import align_up
 from cubinspec.values import final
 from cubinspec_generated.codes import (
     EF_CUDA_V2_SM_MASK,
     EF_CUDA_V2_SM_SHIFT,
+    EF_CUDA_VIRTUAL_SM_MASK,
+    EF_CUDA_VIRTUAL_SM_SHIFT,
     SHT_CUDA_GLOBAL,
     SHT_CUDA_RESERVED_SHARED,
     SHT_CUDA_SHARED,
     SHT_NOBITS,
+    SHT_NOTE,
     STB_LOCAL,
     STO_CUDA_ENTRY,
     STO_CUDA_SPACE_MASK,
@@ -51,6 +55,7 @@ UDT_ENTRY: Final = ".nv.udt.entry"
 STUB_CODE: Final = ".nv.uft.rel."
 #: Variables and arrays in shared memory that no kernel owns.
 SHARED_POOL: Final = ".nv_debug.shared"
+_CUDA_NOTES: Final[tuple[str, ...]] = (CUINFO, CUVER)
 #: Of the linker alone: `sh_info` is the owner although the input's flags do not say so.
 SHF_UNSAID: Final = 1 << 32
 
@@ -147,6 +152,18 @@ class InputObject:
     def sm(self) -> int:
         return (self.flags & EF_CUDA_V2_SM_MASK) >> EF_CUDA_V2_SM_SHIFT
 
+    @property
+    def virtual_target(self) -> int | None:
+        """The virtual architecture that it was compiled for.
+
+        It is in a CUDA note, or in bits 16-23 of `e_flags` before CUDA 13.
+        """
+        for section in self.of_types((SHT_NOTE,)):
+            found = virtual_in(section.data) if section.name in _CUDA_NOTES else None
+            if found is not None:
+                return found
+        return (self.flags & EF_CUDA_VIRTUAL_SM_MASK) >> EF_CUDA_VIRTUAL_SM_SHIFT or None
+
     def place(self, section: int) -> tuple[OutSection, int] | None:
         """Where a section went; None, too, for the reserved numbers."""
         return self.placed[section] if section < len(self.placed) else None
@@ -193,6 +210,12 @@ class InputObject:
     def find(self, sh_type: int, name: str) -> InSection | None:
         """The first section of a type and a name."""
         return next((s for s in self.of_types((sh_type,)) if s.name == name), None)
+
+
+def lowest_virtual(objects: list[InputObject], sm: int) -> int:
+    """The lowest virtual architecture of some inputs; that of the target where none says it."""
+    found = [virtual for obj in objects if (virtual := obj.virtual_target) is not None]
+    return min(found, default=sm)
 
 
 @final

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cubinspec.format.attributes import immediate, split_records
+from cubinspec.format.notes import CUINFO, toolkit_in
 from cubinspec.format.packing import sm_of
 from cubinspec.format.targets import (
     WRITTEN,
@@ -32,7 +33,6 @@ from cubinspec_generated.codes import (
 )
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.inputs.sources import is_archive
-from cubinspec_writer.linker.library.notes import CUINFO, toolkit_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def _version_in_note(elf: Elf) -> int:
     names = elf.section_names
     index = names.index(CUINFO) if CUINFO in names else 0
     _, sh_type, *_ = elf.section_rows[index]
-    return toolkit_of(elf.section_bytes(index)) if sh_type == SHT_NOTE else 0
+    return toolkit_in(elf.section_bytes(index)) if sh_type == SHT_NOTE else 0
 
 
 def check_mercury(elf: Elf, name: str, target: Target, diagnostics: Diagnostics) -> None:

@@ -49,6 +49,10 @@ if TYPE_CHECKING:
         reserve_shared: bool
 
 
+#: How our own note names the tool that linked a file.
+TOOL_VERSION = "cubinspec 0.1.0"
+
+
 class LinkOptions(ValueObject):
     """Options of one link.
 

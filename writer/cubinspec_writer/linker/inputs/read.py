@@ -93,8 +93,8 @@ _PASSED_OVER: Final = frozenset(
 )
 #: Offsets into a capsule count bytes of Mercury code, so the section's size is no limit.
 _LARGEST_OFFSET: Final = (1 << 32) - 1
-#: Inputs up to this size are held a second time while their sections are cut out.
-_WHOLE_BYTES: Final = 64 << 20
+#: Sections stand one behind the other, so a file is read in pieces of this size.
+_PIECE: Final = 1 << 16
 
 
 def open_object(data: Buffer, name: str) -> Elf:
@@ -195,8 +195,8 @@ def _sections(elf: Elf, mercury: bool) -> list[InSection]:
     _check_alignments(elf, {align for _, _, align in kinds})
     if max([at + size for _, _, _, _, at, size, _, _, _, _ in rows]) > elf.size:
         elf.check_bodies()
-    # Nearly all bytes are needed, so a file is read at once unless it is too large.
-    data: Any = bytes(elf.data) if elf.size <= _WHOLE_BYTES else elf.data
+    data: Any = elf.data
+    piece, first, last = b"", 0, 0
     # Sections that are not in the file, by type first: few are of such a type.
     empty = {(kind, flags) for kind, flags, _ in kinds if not occupies_file(kind, flags)}
     empty_types = {kind for kind, _ in empty}
@@ -208,8 +208,13 @@ def _sections(elf: Elf, mercury: bool) -> list[InSection]:
         section.sh_type, section.flags = kind, flags
         section.size, section.link, section.info = size, link, info
         section.align, section.entsize = align, entsize
-        is_empty = kind in empty_types and (kind, flags) in empty
-        section.data = b"" if is_empty else data[at : at + size]
+        if kind in empty_types and (kind, flags) in empty:
+            section.data = b""
+        else:
+            if at < first or at + size > last:
+                first, last = at, max(at + size, min(at + _PIECE, elf.size))
+                piece = bytes(data[first:last])
+            section.data = piece[at - first : at - first + size]
         sections.append(section)
     if mercury:
         from cubinspec_writer.linker.inputs.mercury import mercury_sections  # from sm_100 on only

@@ -7,10 +7,11 @@ length moves every later offset.
 
 from __future__ import annotations
 
-from cubinspec.format.notes import frame
+from cubinspec.format.notes import frame, tool_note
 from cubinspec_generated.codes import NT_NV_CUINFO, SHT_NOTE
 from cubinspec_generated.records import CUINFO
-from cubinspec_writer.linker.library.notes import lowest_virtual, own_tkinfo
+from cubinspec_writer.linker.inputs.options import TOOL_VERSION
+from cubinspec_writer.linker.model import lowest_virtual
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def run(job: Job, objects: list[InputObject], sections: Sections) -> None:
 
 def _tool_notes(job: Job, objects: list[InputObject]) -> bytes:
     """Contents of `.note.nv.tkinfo`."""
-    first = job.options.tkinfo or own_tkinfo(job.options.arguments)
+    first = job.options.tkinfo or tool_note("cubinspec", TOOL_VERSION, job.options.arguments)
     inputs = [] if job.options.relocatable else objects
     rest = (s.data for o in inputs for s in o.of_types((SHT_NOTE,)) if s.name == ".note.nv.tkinfo")
     return first + b"".join(rest)

@@ -32,7 +32,6 @@ from cubinspec_generated.codes import (
     STT_NOTYPE,
     STT_SECTION,
 )
-from cubinspec_generated.codes_relocation import R_CUDA_ABS16_32, R_CUDA_NONE_LAST
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.inputs.options import debugger_sees
 from cubinspec_writer.linker.library.fields import (
@@ -43,7 +42,6 @@ from cubinspec_writer.linker.library.fields import (
     read_field,
     write_field,
 )
-from cubinspec_writer.linker.library.notes import virtual_target
 from cubinspec_writer.linker.library.outsymbols import (
     BANK_SIZE,
     NO_ADDRESS,
@@ -86,7 +84,7 @@ _DRIVERS: Final = "driver's"
 _STAYING: Final = {kind: frozenset(types) for kind, types in columns.STAYING.items()}
 
 #: Types that code below sm_100 does not know, and kinds of target with which they stay there.
-_UNKNOWN: Final = frozenset(t for t in columns.ACTIONS if t >= R_CUDA_NONE_LAST)
+_UNKNOWN: Final = frozenset(t for t in columns.ACTIONS if t >= columns.SASS_END)
 _STAYING_BELOW = {kind: types - _UNKNOWN for kind, types in _STAYING.items()}
 _STAYING_BELOW |= {kind: _STAYING[kind] | _UNKNOWN for kind in ("function", "global")}
 #: Types of descriptors of functions, whose address is taken then.
@@ -99,11 +97,6 @@ _FAILURES: Final = {
     "pcrel": "PC relative branch address should be in the same section",
     "unsupported": "unexpected NVRS",
 }
-
-#: Bytes from the place of a relocation to the end of the farthest field, at most.
-_LONGEST: Final = max(
-    (action[1] + action[2] + 7) // 8 for fields in columns.ACTIONS.values() for action in fields
-)
 
 READS = (
     "graph.address_taken handles.slots relocations.resolved relocations.sections section.flags "
@@ -148,7 +141,7 @@ def run(
         section.relocs = kept
         if final and not _APPLIED.issuperset([reloc.r_type for reloc in resolved]):
             resolved = _applicable(job, diagnostics, target, resolved)
-        if farthest > len(target.content) - _LONGEST:
+        if farthest > len(target.content) - columns.LONGEST_FIELD:
             _check_places(job, diagnostics, unified, target, kept, resolved)
         if not resolved:
             continue
@@ -261,7 +254,7 @@ def _check_descriptor(job: Job, graph: Graph, r_type: int, symbol: Symbol) -> No
 
     nvlink lists it. Below sm_100 types of Mercury code mean nothing.
     """
-    means_nothing = r_type >= R_CUDA_NONE_LAST and not job.family.capsule
+    means_nothing = r_type >= columns.SASS_END and not job.family.capsule
     if symbol.is_function and symbol not in graph.address_taken and not means_nothing:
         what = f"a descriptor of '{symbol.name}', whose address no input takes"
         raise UnsupportedLinkError(what)
@@ -292,7 +285,7 @@ def _applicable(
     for reloc in relocs:
         r_type, symbol = reloc.r_type, reloc.symbol
         is_shared = symbol.space == STO_CUDA_SHARED or _is_deleted(symbol)
-        is_unknown = r_type >= R_CUDA_NONE_LAST and not job.family.capsule
+        is_unknown = r_type >= columns.SASS_END and not job.family.capsule
         if r_type in CLEARING and not (is_shared and is_unknown):
             if symbol.internal or symbol.space == STO_CUDA_SHARED:
                 clear(target, reloc.offset, r_type)
@@ -334,7 +327,9 @@ def _check_places(
         return  # places in Mercury code are not those of its bytes
     size = len(target.content)
     farthest = max([reloc.offset for reloc in resolved], default=-1)
-    if size - _LONGEST < farthest < size and any(_end(reloc) > size for reloc in resolved):
+    if size - columns.LONGEST_FIELD < farthest < size and any(
+        _end(reloc) > size for reloc in resolved
+    ):
         # nvlink writes into whatever lies there.
         raise UnsupportedLinkError(f"a relocation across the end of '{target.name}'")
     if farthest >= size:
@@ -463,7 +458,7 @@ class _Values:
 
     def write(self, target: OutSection, relocs: list[Reloc], *, from_field: bool) -> None:
         """Write the values into the bytes of the target, as far as these reach."""
-        data = target.data
+        data, slots = target.data, self.handles.slots
         size = len(data)
         addresses: dict[Symbol, int] = {}
         for reloc in relocs:
@@ -471,8 +466,8 @@ class _Values:
             address = addresses.get(symbol)
             if address is None:
                 address = addresses[symbol] = self._address(target, symbol)
-            if r_type == R_CUDA_ABS16_32 and symbol in self.handles.slots:
-                address -= self._first_slot()
+            if symbol in slots:
+                address -= self._first_slot(r_type)
             width = columns.WHOLE_ADDRESSES.get(r_type)
             if width is not None:
                 if from_field:
@@ -487,7 +482,7 @@ class _Values:
                     write_field(data, offset, action, value)
                 continue
             values = {"abs": address + addend, "unified": address + addend, "zero": 0}
-            if symbol in self.handles.slots:
+            if symbol in slots:
                 values["const_bank"] = 0
             elif symbol.section is not None or self.job.options.relocatable:
                 # With `-r`, a reference has no section, whose type is 0 (rule R12).
@@ -514,12 +509,17 @@ class _Values:
             return address
         return self.handles.slots.get(symbol, symbol.value)
 
-    def _first_slot(self) -> int:
+    def _first_slot(self, r_type: int) -> int:
         """Where the slots begin, if code adds that itself to the number in an instruction.
 
         The finalizer's code does (rule H5).
         """
+        # Names of types are not loaded for a link that needs none.
+        from cubinspec_generated.codes_relocation import R_CUDA_ABS16_32
+
         family = self.job.family
+        if r_type != R_CUDA_ABS16_32:
+            return 0
         if self.job.options.relocatable or family.keeps_symbols or not family.capsule:
             return 0
         return min(self.handles.slots.values())
@@ -530,7 +530,7 @@ class _Values:
         Rule O2.
         """
         if self._lockstep is None:
-            found = [virtual_target(obj) for obj in self.objects]
+            found = [obj.virtual_target for obj in self.objects]
             self._lockstep = bool(found) and not any(
                 not virtual or has_independent_threads(virtual) for virtual in found
             )

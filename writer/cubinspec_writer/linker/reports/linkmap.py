@@ -25,8 +25,8 @@ from cubinspec_generated.codes import (
     STT_FUNC,
     STT_SECTION,
 )
+from cubinspec_writer.linker.inputs.options import TOOL_VERSION
 from cubinspec_writer.linker.library.copies import defined_here
-from cubinspec_writer.linker.library.notes import TOOL_VERSION
 from cubinspec_writer.linker.library.outsymbols import is_linked
 from cubinspec_writer.linker.reports.reasons import Demand, Reasons, function_reason, verdict
 from cubinspec_writer.linker.reports.sharing import shared_constants, shared_memory

@@ -74,13 +74,12 @@ from cubinspec_generated.codes import (
 )
 from cubinspec_generated.columns import RANK_OF_NAME, RANK_OF_OTHERS, RANK_OF_TYPE
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
-from cubinspec_writer.linker.library.notes import lowest_virtual
 from cubinspec_writer.linker.library.outsymbols import (
     bits_of_functions,
     is_nameless,
     symbol_fields,
 )
-from cubinspec_writer.linker.model import UFT, OutSection, Symbol
+from cubinspec_writer.linker.model import UFT, OutSection, Symbol, lowest_virtual
 from cubinspec_writer.linker.state import OWNED_BANKS
 from cubinspec_writer.linker.write.contents import (
     callgraph_bytes,

@@ -32,7 +32,6 @@ from cubinspec_generated.codes import (
     STT_NOTYPE,
     STT_SECTION,
 )
-from cubinspec_generated.codes_relocation import R_CUDA_NONE, R_MERCURY_NONE
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.library.copies import accepted_here, defined_here
 from cubinspec_writer.linker.library.fields import clear, is_clear
@@ -106,6 +105,8 @@ def merge_relocations(one: OneInput, relocs: InRelocs, diagnostics: Diagnostics)
         return
     target, base = place
     if one.job.family.keeps_symbols:
+        from cubinspec_generated.codes_relocation import R_CUDA_NONE, R_MERCURY_NONE
+
         types = {r_type for _, r_type, _, _ in relocs.rows}
         if any(R_CUDA_NONE < r_type <= R_MERCURY_NONE for r_type in types):
             raise diagnostics.fatal("Internal error: unexpected reloc")
