@@ -45,6 +45,7 @@ seq:
 types:
   callgraph_entry:
     doc: One pair of words.
+    doc-ref: https://docs.nvidia.com/cuda/cuda-binary-utilities/
     -webide-representation: 'part {part:dec}: {symbol:dec}, {target:dec}'
     params:
       - id: names

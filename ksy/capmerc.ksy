@@ -84,6 +84,7 @@ instances:
 types:
   capsule_header:
     doc: Fixed start of the section.
+    doc-ref: https://docs.nvidia.com/cuda/cuda-binary-utilities/
     -webide-representation: 'section {text_section:dec}, {num_items:dec} items'
     seq:
       - id: text_section
@@ -97,6 +98,7 @@ types:
         doc: Number of items, one or more machine instructions each.
   unmarked_capsule_header:
     doc: Fixed start of the section in CUDA 12.8.
+    doc-ref: https://docs.nvidia.com/cuda/cuda-binary-utilities/
     -webide-representation: 'code in section {text_section:dec}'
     seq:
       - id: text_section
@@ -107,6 +109,7 @@ types:
         doc: Number of items in bits 0 to 29; bit 30 is set, bit 31 is clear.
   record:
     doc: One Mercury instruction, or a number of machine instructions.
+    doc-ref: https://docs.nvidia.com/cuda/cuda-binary-utilities/
     -webide-representation: 'head {head:dec}, for {num_instructions:dec}'
     seq:
       - id: head

@@ -36,6 +36,7 @@ seq:
 types:
   info_record:
     doc: One attribute.
+    doc-ref: https://docs.nvidia.com/cuda/cuda-binary-utilities/
     -webide-representation: '{code} {value:dec} {payload}'
     seq:
       - id: format
@@ -167,6 +168,7 @@ types:
   # <generated: types>
   dim3:
     doc: Sizes in three dimensions.
+    doc-ref: ksy/tables/eiattr.yaml, payload dim3
     -webide-representation: '{x:dec} {y:dec} {z:dec}'
     seq:
       - id: x
@@ -187,6 +189,7 @@ types:
     doc: |
       One kernel parameter. The records of a kernel stand in descending order of
       `ordinal`.
+    doc-ref: ksy/tables/eiattr.yaml, EIATTR_KPARAM_INFO
     -webide-representation: '{index:dec} {ordinal:dec} {offset:dec}'
     seq:
       - id: index
@@ -207,6 +210,7 @@ types:
         doc: Empty in files seen.
   kparam_bits:
     doc: Size and place of a kernel parameter.
+    doc-ref: ksy/tables/eiattr.yaml, EIATTR_KPARAM_INFO
     -webide-representation: '{log_alignment:dec} {space:dec}'
     seq:
       - id: log_alignment
@@ -230,6 +234,7 @@ types:
   kparam_info_v2:
     -orig-id: EIATTR_KPARAM_INFO_V2
     doc: One kernel parameter in the form for sizes above 16383 bytes.
+    doc-ref: ksy/tables/eiattr.yaml, EIATTR_KPARAM_INFO_V2
     -webide-representation: '{index:dec} {ordinal:dec} {offset:dec}'
     seq:
       - id: index
@@ -250,6 +255,7 @@ types:
         doc: Empty in files seen.
   kparam_bits_v2:
     doc: Size and place of a kernel parameter, second form.
+    doc-ref: ksy/tables/eiattr.yaml, EIATTR_KPARAM_INFO_V2
     -webide-representation: '{len_parameter:dec} {log_alignment:dec}'
     seq:
       - id: len_parameter
@@ -268,6 +274,7 @@ types:
   param_cbank:
     -orig-id: EIATTR_PARAM_CBANK
     doc: Where the parameters of a kernel are in its constant bank.
+    doc-ref: ksy/tables/eiattr.yaml, EIATTR_PARAM_CBANK
     -webide-representation: '{section_symbol:dec} {ofs_parameters:dec}'
     seq:
       - id: section_symbol
@@ -287,6 +294,7 @@ types:
     doc: |
       A number that belongs to one symbol: a function, or a texture, surface or
       sampler.
+    doc-ref: ksy/tables/eiattr.yaml, payload function_value
     -webide-representation: '{symbol:dec} {number:dec}'
     seq:
       - id: symbol
@@ -302,6 +310,7 @@ types:
   shared_scratch:
     -orig-id: EIATTR_SHARED_SCRATCH
     doc: Scratch window in shared memory.
+    doc-ref: ksy/tables/eiattr.yaml, EIATTR_SHARED_SCRATCH
     -webide-representation: '{ofs_window:dec} {len_window:dec}'
     seq:
       - id: ofs_window
@@ -317,6 +326,7 @@ types:
   image_size:
     -orig-id: EIATTR_IMAGE_SIZE
     doc: Size of a texture or surface that its declaration gives.
+    doc-ref: ksy/tables/eiattr.yaml, EIATTR_IMAGE_SIZE
     -webide-representation: '{image:dec} {width:dec} {height:dec}'
     seq:
       - id: image
@@ -338,6 +348,7 @@ types:
   sampler_init:
     -orig-id: EIATTR_SAMPLER_INIT
     doc: State of a sampler that its declaration gives.
+    doc-ref: ksy/tables/eiattr.yaml, EIATTR_SAMPLER_INIT
     -webide-representation: '{sampler:dec} {addr_mode_0} {addr_mode_1}'
     seq:
       - id: sampler
@@ -366,6 +377,7 @@ types:
   statistics:
     -orig-id: EIATTR_STATISTICS
     doc: Numbers of the compiler about a function, as cuobjdump prints them.
+    doc-ref: ksy/tables/eiattr.yaml, EIATTR_STATISTICS
     -webide-representation: '{num_instructions:dec} {num_loops:dec}'
     seq:
       - id: num_instructions
@@ -422,6 +434,7 @@ types:
         doc: Bytes after the sixteen words.
   single_word:
     doc: A payload of one word.
+    doc-ref: ksy/tables/eiattr.yaml, payload single_word
     -webide-representation: '{number:dec}'
     seq:
       - id: number
@@ -436,6 +449,7 @@ types:
   query_numattrib:
     -orig-id: EIATTR_QUERY_NUMATTRIB
     doc: Numbers of query attributes, as cuobjdump prints them.
+    doc-ref: ksy/tables/eiattr.yaml, EIATTR_QUERY_NUMATTRIB
     -webide-representation: '{num_tex_unified:dec} {num_tex_independent:dec}'
     seq:
       - id: num_tex_unified
@@ -456,6 +470,7 @@ types:
         doc: Empty in files seen.
   instruction_offsets:
     doc: Places of instructions of one kind in the code of the function.
+    doc-ref: ksy/tables/eiattr.yaml, payload instruction_offsets
     seq:
       - id: offsets
         type: u4
@@ -468,6 +483,7 @@ types:
         doc: Bytes after the last whole word; empty in files seen.
   symbol_list:
     doc: Functions the code refers to.
+    doc-ref: ksy/tables/eiattr.yaml, EIATTR_EXTERNS
     seq:
       - id: symbols
         type: u4
@@ -481,6 +497,7 @@ types:
   coop_group_mask_list:
     -orig-id: EIATTR_COOP_GROUP_MASK_REGIDS
     doc: Mask of each instruction that EIATTR_COOP_GROUP_INSTR_OFFSETS lists.
+    doc-ref: ksy/tables/eiattr.yaml, EIATTR_COOP_GROUP_MASK_REGIDS
     seq:
       - id: masks
         type: coop_group_mask
@@ -493,6 +510,7 @@ types:
         doc: Bytes after the last whole word; empty in files seen.
   coop_group_mask:
     doc: Register that holds the mask of threads of one instruction.
+    doc-ref: ksy/tables/eiattr.yaml, EIATTR_COOP_GROUP_MASK_REGIDS
     -webide-representation: '{register_number:dec} {register_class:dec}'
     seq:
       - id: register_number
@@ -505,6 +523,7 @@ types:
           register.
   register_map:
     doc: Registers used by instructions.
+    doc-ref: ksy/tables/eiattr.yaml, EIATTR_ATOM16_EMUL_INSTR_REG_MAP
     seq:
       - id: entries
         type: register_map_entry
@@ -517,6 +536,7 @@ types:
         doc: Bytes after the last whole entry; empty in files seen.
   register_map_entry:
     doc: Register used by one instruction.
+    doc-ref: ksy/tables/eiattr.yaml, EIATTR_ATOM16_EMUL_INSTR_REG_MAP
     -webide-representation: '{ofs_instruction:dec} {register_number:dec}'
     seq:
       - id: ofs_instruction
@@ -531,6 +551,7 @@ types:
   instruction_register_map:
     -orig-id: EIATTR_INSTR_REG_MAP
     doc: Registers used by instructions, with more about them.
+    doc-ref: ksy/tables/eiattr.yaml, EIATTR_INSTR_REG_MAP
     seq:
       - id: entries
         type: instruction_register
@@ -543,6 +564,7 @@ types:
         doc: Bytes after the last whole entry; empty in files seen.
   instruction_register:
     doc: Register used by one instruction.
+    doc-ref: ksy/tables/eiattr.yaml, EIATTR_INSTR_REG_MAP
     -webide-representation: '{ofs_instruction:dec} {kind:dec}'
     seq:
       - id: ofs_instruction
@@ -563,6 +585,7 @@ types:
   indirect_branches:
     -orig-id: EIATTR_INDIRECT_BRANCH_TARGETS
     doc: Targets of the indirect branches of a function.
+    doc-ref: ksy/tables/eiattr.yaml, EIATTR_INDIRECT_BRANCH_TARGETS
     seq:
       - id: branches
         type: indirect_branch
@@ -570,6 +593,7 @@ types:
         doc: One entry per branch.
   indirect_branch:
     doc: Targets of one indirect branch.
+    doc-ref: ksy/tables/eiattr.yaml, EIATTR_INDIRECT_BRANCH_TARGETS
     -webide-representation: '{ofs_branch:dec} {kind} {num_targets:dec}'
     seq:
       - id: ofs_branch
@@ -596,6 +620,7 @@ types:
   mbarrier_list:
     -orig-id: EIATTR_MBARRIER_INSTR_OFFSETS
     doc: Instructions that work on mbarriers.
+    doc-ref: ksy/tables/eiattr.yaml, EIATTR_MBARRIER_INSTR_OFFSETS
     seq:
       - id: entries
         type: mbarrier_entry
@@ -608,6 +633,7 @@ types:
         doc: Bytes after the last whole entry; empty in files seen.
   mbarrier_entry:
     doc: One instruction that works on an mbarrier.
+    doc-ref: ksy/tables/eiattr.yaml, EIATTR_MBARRIER_INSTR_OFFSETS
     -webide-representation: '{ofs_instruction:dec} {address_register:dec}'
     seq:
       - id: ofs_instruction
@@ -633,6 +659,7 @@ types:
         doc: 0 in files seen.
   mbarrier_operation:
     doc: Kind of an mbarrier instruction, and how far mbarriers are apart.
+    doc-ref: ksy/tables/eiattr.yaml, EIATTR_MBARRIER_INSTR_OFFSETS
     -webide-representation: '{kind} {stride}'
     seq:
       - id: kind
@@ -649,6 +676,7 @@ types:
   coroutine_list:
     -orig-id: EIATTR_COROUTINE_RESUME_ID_OFFSETS
     doc: Resume points of a coroutine.
+    doc-ref: ksy/tables/eiattr.yaml, EIATTR_COROUTINE_RESUME_ID_OFFSETS
     seq:
       - id: entries
         type: coroutine_entry
@@ -661,6 +689,7 @@ types:
         doc: Bytes after the last whole entry.
   coroutine_entry:
     doc: One resume point, a pair as cuobjdump prints it.
+    doc-ref: ksy/tables/eiattr.yaml, EIATTR_COROUTINE_RESUME_ID_OFFSETS
     -webide-representation: '{resume_id:dec} {ofs_instruction:dec}'
     seq:
       - id: resume_id
@@ -672,6 +701,7 @@ types:
   perf_stats_list:
     -orig-id: EIATTR_PER_REG_TARGET_PERF_STATS
     doc: Estimates of the compiler for numbers of registers.
+    doc-ref: ksy/tables/eiattr.yaml, EIATTR_PER_REG_TARGET_PERF_STATS
     seq:
       - id: entries
         type: perf_stats_entry
@@ -684,6 +714,7 @@ types:
         doc: Bytes after the last whole entry.
   perf_stats_entry:
     doc: Estimate for one number of registers, as cuobjdump prints it.
+    doc-ref: ksy/tables/eiattr.yaml, EIATTR_PER_REG_TARGET_PERF_STATS
     -webide-representation: '{num_registers:dec} {statistic:dec}'
     seq:
       - id: num_registers
@@ -698,6 +729,7 @@ types:
   unused_load_list:
     -orig-id: EIATTR_UNUSED_LOAD_BYTE_OFFSET
     doc: Loads of which not all bytes are used.
+    doc-ref: ksy/tables/eiattr.yaml, EIATTR_UNUSED_LOAD_BYTE_OFFSET
     seq:
       - id: entries
         type: unused_load_entry
@@ -710,6 +742,7 @@ types:
         doc: Bytes after the last whole entry; empty in files seen.
   unused_load_entry:
     doc: One load instruction.
+    doc-ref: ksy/tables/eiattr.yaml, EIATTR_UNUSED_LOAD_BYTE_OFFSET
     -webide-representation: '{ofs_instruction:dec} {used_bytes:dec}'
     seq:
       - id: ofs_instruction
@@ -721,6 +754,7 @@ types:
   fragment_list:
     -orig-id: EIATTR_AT_ENTRY_FRAGMENTS
     doc: Code fragments that the driver runs when the kernel starts.
+    doc-ref: ksy/tables/eiattr.yaml, EIATTR_AT_ENTRY_FRAGMENTS
     seq:
       - id: fragments
         type: u4
@@ -735,6 +769,7 @@ types:
   annotation_list:
     -orig-id: EIATTR_ANNOTATIONS
     doc: Notes of the compiler about instructions.
+    doc-ref: ksy/tables/eiattr.yaml, EIATTR_ANNOTATIONS
     seq:
       - id: annotations
         type: annotation
@@ -742,6 +777,7 @@ types:
         doc: One after the other.
   annotation:
     doc: One note.
+    doc-ref: ksy/tables/eiattr.yaml, EIATTR_ANNOTATIONS
     -webide-representation: '{kind} {ofs_instruction:dec} {len_text:dec}'
     seq:
       - id: kind
@@ -784,6 +820,7 @@ types:
   finalizer_options:
     -orig-id: EIATTR_MERCURY_FINALIZER_OPTIONS
     doc: Options for the finalizer of Mercury code, in scrambled form.
+    doc-ref: ksy/tables/eiattr.yaml, EIATTR_MERCURY_FINALIZER_OPTIONS
     seq:
       - id: data
         size-eos: true
@@ -792,6 +829,7 @@ types:
   language_list:
     -orig-id: EIATTR_LANGUAGE
     doc: Languages the code was written in.
+    doc-ref: ksy/tables/eiattr.yaml, EIATTR_LANGUAGE
     seq:
       - id: languages
         type: u4
@@ -806,6 +844,7 @@ types:
   instruction_table:
     -orig-id: EIATTR_INSTR_OFFSETS
     doc: Places of instructions of a kind that the payload names.
+    doc-ref: ksy/tables/eiattr.yaml, EIATTR_INSTR_OFFSETS
     -webide-representation: '{kind}'
     seq:
       - id: kind
@@ -824,6 +863,7 @@ types:
   image_offset_table:
     -orig-id: EIATTR_BINDLESS_IMAGE_OFFSETS
     doc: Places where the handle of a texture or surface is used.
+    doc-ref: ksy/tables/eiattr.yaml, EIATTR_BINDLESS_IMAGE_OFFSETS
     -webide-representation: '{image:dec}'
     seq:
       - id: image
@@ -841,6 +881,7 @@ types:
   fallback_list:
     -orig-id: EIATTR_SYSCALLS_FALLBACK
     doc: System calls with the functions that stand in for them.
+    doc-ref: ksy/tables/eiattr.yaml, EIATTR_SYSCALLS_FALLBACK
     seq:
       - id: entries
         type: fallback_entry
@@ -853,6 +894,7 @@ types:
         doc: Bytes after the last whole entry.
   fallback_entry:
     doc: One system call.
+    doc-ref: ksy/tables/eiattr.yaml, EIATTR_SYSCALLS_FALLBACK
     -webide-representation: '{syscall:dec} {fallback:dec}'
     seq:
       - id: syscall
@@ -864,6 +906,7 @@ types:
   # </generated>
   raw_payload:
     doc: A payload whose layout is not known.
+    doc-ref: https://docs.nvidia.com/cuda/cuda-binary-utilities/
     seq:
       - id: data
         size-eos: true

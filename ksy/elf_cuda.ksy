@@ -667,6 +667,7 @@ types:
     doc: |
       Contents of a section with what its header says about them. Section n
       belongs to `section_headers[n]`.
+    doc-ref: https://refspecs.linuxfoundation.org/elf/gabi4+/ch4.sheader.html
     -webide-representation: '{name:str} at {sh_offset:dec}, {sh_size:dec} bytes'
     params:
       - id: index
@@ -1049,6 +1050,7 @@ types:
         doc: Strings that the contents refer to; empty when there are none.
   symbols:
     doc: Symbols of the file, `.symtab`.
+    doc-ref: https://refspecs.linuxfoundation.org/elf/gabi4+/ch4.symtab.html
     params:
       - id: is_64
         type: bool
@@ -1066,6 +1068,7 @@ types:
         doc: The rows.
   rel:
     doc: Relocations without addend, `.rel.*`.
+    doc-ref: https://refspecs.linuxfoundation.org/elf/gabi4+/ch4.reloc.html
     params:
       - id: is_64
         type: bool
@@ -1080,6 +1083,7 @@ types:
         doc: The rows.
   rela:
     doc: Relocations with addend, `.rela.*`.
+    doc-ref: https://refspecs.linuxfoundation.org/elf/gabi4+/ch4.reloc.html
     params:
       - id: is_64
         type: bool
@@ -1094,6 +1098,7 @@ types:
         doc: The rows.
   code_body:
     doc: Machine code, a `.text` section or a slot of the unified table.
+    doc-ref: ksy/tables/sections.yaml
     seq:
       - id: data
         size-eos: true
@@ -1101,6 +1106,7 @@ types:
         doc: Instructions, 8 bytes each up to sm_62, 16 bytes from sm_70 on.
   constant_body:
     doc: Contents of a constant bank.
+    doc-ref: ksy/tables/sections.yaml
     seq:
       - id: data
         size-eos: true
@@ -1108,6 +1114,7 @@ types:
         doc: The bytes; zeros for the parameters of a kernel.
   dwarf_body:
     doc: A section of DWARF debug information; the name says which.
+    doc-ref: https://dwarfstd.org/doc/dwarf-2.0.0.pdf
     seq:
       - id: data
         size-eos: true
@@ -1115,6 +1122,7 @@ types:
         doc: The bytes, in the layout of the DWARF standard.
   data_body:
     doc: Initial values of variables.
+    doc-ref: ksy/tables/sections.yaml
     seq:
       - id: data
         size-eos: true
@@ -1122,6 +1130,7 @@ types:
         doc: The bytes.
   unknown_body:
     doc: Contents of a section of unknown type.
+    doc-ref: ksy/tables/sections.yaml
     seq:
       - id: data
         size-eos: true

@@ -33,6 +33,7 @@ seq:
 types:
   fat_block:
     doc: A container, a wrapper or a gap between them.
+    doc-ref: ksy/tables/fatbin.yaml
     -webide-representation: '{content}'
     seq:
       - id: magic
@@ -58,6 +59,7 @@ types:
         doc: 1 container, 2 wrapper, 0 filler, 3 anything else.
   container:
     doc: A container after its magic.
+    doc-ref: ksy/tables/fatbin.yaml
     -webide-representation: '{head.len_entries:dec} bytes of entries'
     seq:
       - id: head
@@ -82,6 +84,7 @@ types:
         doc: The images.
   container_head:
     doc: Version and size of a container.
+    doc-ref: ksy/tables/fatbin.yaml
     -webide-representation: '{len_entries:dec} bytes of entries'
     seq:
       - id: version
@@ -95,6 +98,7 @@ types:
         doc: Size of all entries; there is no end mark.
   entry_list:
     doc: Entries of one container.
+    doc-ref: ksy/tables/fatbin.yaml
     seq:
       - id: entries
         type: entry
@@ -102,6 +106,7 @@ types:
         doc: In the order given to fatbinary.
   entry:
     doc: One image.
+    doc-ref: ksy/tables/fatbin.yaml
     -webide-representation: '{head}'
     seq:
       - id: head
@@ -154,6 +159,7 @@ types:
         doc: How to read the payload.
   entry_head:
     doc: Fixed part of the header of an entry, 64 bytes.
+    doc-ref: ksy/tables/fatbin.yaml
     -webide-representation: '{kind} for sm_{sm:dec}, {len_payload:dec} bytes'
     seq:
       - id: kind
@@ -205,6 +211,7 @@ types:
         doc: Size of the image when the payload is compressed, else 0.
   entry_flags:
     doc: Compression and kind of target.
+    doc-ref: ksy/tables/fatbin.yaml
     -webide-representation: '{this:flags}'
     seq:
       - id: is_64_bit
@@ -268,6 +275,7 @@ types:
         doc: 0 in files seen.
   header_rest:
     doc: Varying part of the header of an entry.
+    doc-ref: ksy/tables/fatbin.yaml
     params:
       - id: ofs_extension
         type: u4
@@ -320,6 +328,7 @@ types:
           Older entries for sm_100 have two numbers of 2 bytes there.
   extension_head:
     doc: Place and size of the data of an extension.
+    doc-ref: ksy/tables/fatbin.yaml
     -webide-representation: '{len_data:dec} bytes at {ofs_data:dec}'
     seq:
       - id: ofs_data
@@ -335,6 +344,7 @@ types:
           `.nv.compat`, which follows a NUL.
   ptx_payload:
     doc: PTX text.
+    doc-ref: ksy/tables/fatbin.yaml
     seq:
       - id: data
         size-eos: true
@@ -342,6 +352,7 @@ types:
         doc: The text, padded with zeros.
   compressed_payload:
     doc: A compressed image.
+    doc-ref: ksy/tables/fatbin.yaml
     seq:
       - id: data
         size-eos: true
@@ -349,6 +360,7 @@ types:
         doc: The bytes; the flags say which scheme.
   raw_payload:
     doc: An image of another kind.
+    doc-ref: ksy/tables/fatbin.yaml
     seq:
       - id: data
         size-eos: true
@@ -359,6 +371,7 @@ types:
       Wrapper of a container in the host section `.nvFatBinSegment`, after its
       magic. In an object file each pointer has a relocation; a linked file has
       the address in place, or 0 and the address in a dynamic relocation.
+    doc-ref: ksy/tables/fatbin.yaml
     -webide-representation: '{version}'
     seq:
       - id: version
@@ -376,9 +389,11 @@ types:
           starts.
   gap:
     doc: Four zero bytes between containers.
+    doc-ref: ksy/tables/fatbin.yaml
     seq: []
   unknown_block:
     doc: Anything else, up to the end.
+    doc-ref: ksy/tables/fatbin.yaml
     seq:
       - id: data
         size-eos: true

@@ -65,6 +65,7 @@ seq:
 types:
   symbols:
     doc: Mercury symbols, `.nv.merc.symtab`.
+    doc-ref: ksy/tables/sections.yaml
     params:
       - id: is_64
         type: bool
@@ -84,6 +85,7 @@ types:
           the Mercury twins and sizes those of the Mercury code.
   relocations:
     doc: Mercury relocations, `.nv.merc.rela.*`.
+    doc-ref: ksy/tables/sections.yaml
     params:
       - id: is_64
         type: bool
@@ -98,6 +100,7 @@ types:
         doc: Rows with types from 0x10000 on.
   reserved_shared:
     doc: Bytes of `.nv.merc.nv.shared.reserved.0`, which nothing reads.
+    doc-ref: ksy/tables/sections.yaml
     seq:
       - id: data
         size-eos: true
@@ -105,6 +108,7 @@ types:
         doc: Left-over bytes.
   data_twin:
     doc: Constants or data of the Mercury half.
+    doc-ref: ksy/tables/sections.yaml
     seq:
       - id: data
         size-eos: true

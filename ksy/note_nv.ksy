@@ -28,6 +28,7 @@ seq:
 types:
   note:
     doc: One note.
+    doc-ref: https://refspecs.linuxfoundation.org/elf/gabi4+/ch5.pheader.html
     -webide-representation: '{owner:str} {header.note_type}: {description}'
     seq:
       - id: header
@@ -96,6 +97,7 @@ types:
         doc: What the description holds.
   cuinfo:
     doc: Description of `.note.nv.cuinfo`.
+    doc-ref: ksy/tables/notes.yaml, .note.nv.cuinfo
     -webide-representation: 'sm {virtual_sm:dec}, toolkit {toolkit_version:dec}'
     seq:
       - id: note_version
@@ -112,6 +114,7 @@ types:
         doc: Always 0.
   cuver:
     doc: Description of `.note.nv.cuver`.
+    doc-ref: ksy/tables/notes.yaml, .note.nv.cuver
     -webide-representation: 'virtual sm {virtual_sm:dec}'
     seq:
       - id: note_version
@@ -128,6 +131,7 @@ types:
         doc: 1; 0 in a few files.
   tkinfo:
     doc: Description of `.note.nv.tkinfo`.
+    doc-ref: ksy/tables/notes.yaml, .note.nv.tkinfo
     -webide-representation: '{tool_name:str} {tool_arguments:str}'
     seq:
       - id: head
@@ -177,6 +181,7 @@ types:
         doc: Options the tool was called with.
   tkinfo_head:
     doc: Fixed part of a tkinfo description.
+    doc-ref: ksy/tables/notes.yaml, .note.nv.tkinfo
     -webide-representation: 'version {note_version:dec}'
     seq:
       - id: note_version
@@ -201,6 +206,7 @@ types:
         doc: Offset of the tool's options in the pool.
   string_pool:
     doc: Strings with terminators, starting with an empty one, zero padded.
+    doc-ref: ksy/tables/notes.yaml, .note.nv.tkinfo
     seq:
       - id: strings
         type: strz
@@ -209,6 +215,7 @@ types:
         doc: All strings in file order.
   raw_description:
     doc: Description of a note of another type or size.
+    doc-ref: https://refspecs.linuxfoundation.org/elf/gabi4+/ch5.pheader.html
     seq:
       - id: data
         size-eos: true

@@ -52,6 +52,7 @@ seq:
 types:
   ptx_text:
     doc: PTX source.
+    doc-ref: https://docs.nvidia.com/cuda/parallel-thread-execution/
     seq:
       - id: lines
         type: strz
@@ -60,6 +61,7 @@ types:
         doc: Lines, each ended by a zero byte; a PTX line number counts them.
   line_tables:
     doc: DWARF line tables, one after the other.
+    doc-ref: https://dwarfstd.org/doc/dwarf-2.0.0.pdf
     seq:
       - id: units
         type: line_unit
@@ -67,6 +69,7 @@ types:
         doc: One per compilation unit; nvlink puts them behind each other.
   line_unit:
     doc: One DWARF line table.
+    doc-ref: https://dwarfstd.org/doc/dwarf-2.0.0.pdf
     -webide-representation: '{len_unit:dec} bytes'
     seq:
       - id: len_unit
@@ -82,6 +85,7 @@ types:
         doc: Header and program.
   line_unit_body:
     doc: Header and program of a line table.
+    doc-ref: https://dwarfstd.org/doc/dwarf-2.0.0.pdf
     -webide-representation: 'version {version:dec}'
     seq:
       - id: version
@@ -115,6 +119,7 @@ types:
         doc: The table has the layout of DWARF 2 to 4.
   line_header:
     doc: Parameters of a line program.
+    doc-ref: https://dwarfstd.org/doc/dwarf-2.0.0.pdf
     -webide-representation: '{len_instruction:dec} bytes per step'
     params:
       - id: version
@@ -179,6 +184,7 @@ types:
         doc: Bytes after the list of files; empty in files seen.
   file_entry:
     doc: One source file.
+    doc-ref: https://dwarfstd.org/doc/dwarf-2.0.0.pdf
     -webide-representation: '{name:str}'
     seq:
       - id: name
@@ -203,6 +209,7 @@ types:
         doc: True for the entry that ends the list.
   line_operation:
     doc: One operation of a line program.
+    doc-ref: https://dwarfstd.org/doc/dwarf-2.0.0.pdf
     -webide-representation: 'code {code:dec}'
     params:
       - id: first_special
@@ -246,6 +253,7 @@ types:
         doc: Number of operands of the code.
   extended_operation:
     doc: Operation with a size.
+    doc-ref: https://dwarfstd.org/doc/dwarf-2.0.0.pdf
     -webide-representation: '{body}'
     seq:
       - id: len_body
@@ -262,6 +270,7 @@ types:
     doc: |
       Code and operands of an operation with a size. The operands of codes
       that are not known are kept as bytes.
+    doc-ref: https://dwarfstd.org/doc/dwarf-2.0.0.pdf
     -webide-representation: '{code}'
     seq:
       - id: code
@@ -301,6 +310,7 @@ types:
     doc: |
       Number in groups of seven bits, lowest first; the top bit of a byte says
       that another follows.
+    doc-ref: https://dwarfstd.org/doc/dwarf-2.0.0.pdf
     -webide-representation: '{number:dec}'
     seq:
       - id: groups
@@ -324,6 +334,7 @@ types:
         doc: Value of the first four bytes, without sign.
   register_tables:
     doc: Places of PTX registers.
+    doc-ref: https://docs.nvidia.com/cuda/parallel-thread-execution/
     seq:
       - id: functions
         type: register_table
@@ -331,6 +342,7 @@ types:
         doc: One per function.
   register_table:
     doc: Places of the PTX registers of one function.
+    doc-ref: https://docs.nvidia.com/cuda/parallel-thread-execution/
     -webide-representation: '{name:str}, {num_places:dec} places'
     seq:
       - id: name
@@ -350,6 +362,7 @@ types:
         doc: One per register and range of code.
   register_place:
     doc: Where a PTX register is in a range of the code.
+    doc-ref: https://docs.nvidia.com/cuda/parallel-thread-execution/
     -webide-representation: '{ptx_register:str} in {location}'
     seq:
       - id: part
@@ -372,6 +385,7 @@ types:
         doc: Byte offset in the code where the place stops to be valid.
   register_location:
     doc: A register of the machine.
+    doc-ref: https://docs.nvidia.com/cuda/parallel-thread-execution/
     -webide-representation: '{number:dec} {register_class}'
     seq:
       - id: number
@@ -383,6 +397,7 @@ types:
         doc: File the register belongs to.
   register_type_tables:
     doc: Types of PTX registers.
+    doc-ref: https://docs.nvidia.com/cuda/parallel-thread-execution/
     seq:
       - id: functions
         type: register_type_table
@@ -390,6 +405,7 @@ types:
         doc: One per function, in the order of `register_tables`.
   register_type_table:
     doc: Types of the PTX registers of one function.
+    doc-ref: https://docs.nvidia.com/cuda/parallel-thread-execution/
     -webide-representation: '{name:str}, {num_types:dec} types'
     seq:
       - id: name
@@ -410,6 +426,7 @@ types:
         doc: Type of the register of each place in `register_tables`.
   unknown_content:
     doc: A debug section of another name.
+    doc-ref: https://docs.nvidia.com/cuda/parallel-thread-execution/
     seq:
       - id: data
         size-eos: true

@@ -36,6 +36,7 @@ seq:
 types:
   prototype_entry:
     doc: Signature of one function.
+    doc-ref: https://docs.nvidia.com/cuda/cuda-binary-utilities/
     -webide-representation: '{symbol:dec} {signature:str}'
     params:
       - id: names

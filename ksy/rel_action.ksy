@@ -33,6 +33,7 @@ seq:
 types:
   rel_action_header:
     doc: Start of the section.
+    doc-ref: https://docs.nvidia.com/cuda/cuda-binary-utilities/
     -webide-representation: 'from type {base_type:dec}'
     seq:
       - id: base_type
@@ -45,6 +46,7 @@ types:
     doc: |
       How one relocation type changes the code: up to two bit fields of the
       value go to bit positions counted from `r_offset`.
+    doc-ref: https://docs.nvidia.com/cuda/cuda-binary-utilities/
     -webide-representation: '{symbol_kind}'
     seq:
       - id: symbol_kind

@@ -68,6 +68,7 @@ types:
         doc: Contents.
   words:
     doc: Words up to the end.
+    doc-ref: https://example.com/words
     seq:
       - id: words_list
         type: u2
@@ -127,6 +128,7 @@ FAULTS = [
     ("form", "doc: The words.", "doc: The words. "),
     ("doc", "    doc: Number of rows.\n", ""),
     ("doc", "  words:\n    doc: Words up to the end.\n", "  words:\n"),
+    ("doc-ref", "    doc-ref: https://example.com/words\n", ""),
     ("doc", "      -orig-id: KIND_FIRST\n      doc: The first kind.", "      -orig-id: KIND_FIRST"),
     ("doc-escapes", "doc: The words.", "doc: The end */ of a comment."),
     ("doc-escapes", "doc: The words.", 'doc: The """ of a text.'),

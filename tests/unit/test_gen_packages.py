@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from tools.gen import kaitai
-from tools.gen.languages.builds import ROOT
+from tools.gen.languages.builds import LANGUAGES, ROOT
 from tools.gen.packages import PACKAGES, dist, go, java, javascript, rust
 from tools.gen.packages.names import enums
 from tools.gen.spec import load_specs
@@ -145,6 +145,28 @@ def test_archives_are_the_same_each_time() -> None:
     archive = zipfile.ZipFile(io.BytesIO(first))
     assert archive.namelist() == ["demo/a/c.txt", "demo/b.txt"]
     assert {entry.date_time for entry in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+
+
+def test_names_of_archives_are_names_of_files_everywhere() -> None:
+    names = {dist.file_name(language.target) for language in LANGUAGES.values()}
+    assert len(names) == len(LANGUAGES)
+    assert {"c", "cpp_stl", "cpp_stl-11", "javascript"} <= names
+    assert all(re.fullmatch(r"[a-z0-9_-]+", name) for name in names)
+
+
+def test_what_npm_cannot_write_is_refused() -> None:
+    """It would write C++98, and nobody would see it."""
+    with pytest.raises(kaitai.CompileError, match="cpp_stl:c\\+\\+11"):
+        kaitai.npm_compile(ROOT / "ksy", ["cpp_stl", "cpp_stl:c++11"])
+
+
+@NEEDS_NODE
+def test_archives_hold_each_language_and_its_example() -> None:
+    archives = dist.contents()
+    assert "cpp_stl-11" not in archives  # KSC alone writes it
+    for language in LANGUAGES.values():
+        if not language.needs_ksc:
+            assert f"example/{language.example}" in archives[dist.file_name(language.target)]
 
 
 def test_the_archive_of_the_specs_is_complete() -> None:

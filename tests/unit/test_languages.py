@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -11,13 +12,13 @@ import pytest
 
 import cubinspec
 from tools.gen.languages.__main__ import SAMPLES, differences, make_fatbins, missing
-from tools.gen.languages.builds import EXAMPLES, LANGUAGES, Language
+from tools.gen.languages.builds import EXAMPLES, LANGUAGES, ROOT, WALKS, Language
 
 FILES = ["calls.sm_90.rel.cubin", "calls.sm_100.rel.cubin", "kernels.sm_75.exe.cubin"]
 
 
 def lines_of(*files: Path) -> list[str]:
-    command = [sys.executable, str(EXAMPLES / "cubin_records.py"), *map(str, files)]
+    command = [sys.executable, str(WALKS / "cubin_records.py"), *map(str, files)]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
 
 
@@ -40,9 +41,45 @@ def test_a_fatbin_holds_the_lines_of_its_cubins(tmp_path: Path) -> None:
     assert [line[0] for line in lines_of(packed)] == ["F", "E", "E", "E"]
 
 
-def test_every_language_has_its_program() -> None:
+def test_every_language_has_its_programs() -> None:
     kept = {file.name for file in EXAMPLES.iterdir()}
-    assert kept == {language.example for language in LANGUAGES.values()} | {"cubin_records.py"}
+    assert kept == {language.example for language in LANGUAGES.values()} | {"kernels.py"}
+    walks = {file.name for file in WALKS.iterdir()}
+    assert walks == {language.walk.name for language in LANGUAGES.values()} | {"cubin_records.py"}
+
+
+def test_examples_are_short() -> None:
+    counts = {file.name: len(file.read_text().splitlines()) for file in EXAMPLES.iterdir()}
+    assert max(counts.values()) <= 70
+    assert sum(counts.values()) <= 45 * len(counts)
+
+
+def test_the_example_prints_what_the_model_has() -> None:
+    """The kernels of every sample, with their registers and parameters."""
+    files = sorted(SAMPLES.glob("*.cubin"))
+    command = [sys.executable, str(EXAMPLES / "kernels.py"), *map(str, files)]
+    found = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    wanted = []
+    for file in files:
+        wanted.append(f"{file}:")
+        for kernel in cubinspec.Cubin.open(file).kernels:
+            wanted.append(f"{kernel.name} {kernel.registers}")
+            wanted += [f"  {one.ordinal} {one.offset} {one.size}" for one in kernel.params]
+    assert sorted(found) == sorted(wanted)
+
+
+def test_links_of_the_docs_lead_to_files() -> None:
+    """Also of pages that the site writes otherwise: they are read in the repository, too."""
+    broken = []
+    for page in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")):
+        text = re.sub(r"(?ms)^ *(```+).*?^ *\1 *$", "", page.read_text(encoding="utf-8"))
+        for target in re.findall(r"\]\(([^()\s]+)\)", text):
+            place = page.parent / target.partition("#")[0]
+            if not re.match(r"#|<|\w+:", target) and not place.exists():
+                broken.append(f"{page.name}: {target}")
+            elif "dist" in place.relative_to(ROOT).parts:
+                broken.append(f"{page.name}: {target} is no file of the repository")
+    assert broken == []
 
 
 @pytest.mark.parametrize(

@@ -54,8 +54,11 @@ def npm_compile(folder: Path, targets: list[str]) -> dict[str, dict[str, str]]:
         target -> file name -> text.
 
     Raises:
-        CompileError: no node, no npm, or a spec does not compile.
+        CompileError: no node, no npm, a spec does not compile, or a target has another mode.
     """
+    others = [target for target in targets if target.partition(":")[2] not in ("", "debug")]
+    if others:
+        raise CompileError(f"npm's compiler cannot write {', '.join(others)}: give KSC=...")
     results = _run_npm(folder, targets)
     faults = [
         f"{target}: {error['spec']}.ksy: {error['message']}"

@@ -208,12 +208,9 @@ def _orig_id(spec: Spec, specs: dict[str, Spec]) -> Found:
 
 @_rule("doc-ref")
 def _doc_ref(spec: Spec, specs: dict[str, Spec]) -> Found:
-    if not spec.root.raw.get("doc-ref"):
-        yield 1, f"{spec.id}: name what the description rests on in doc-ref"
     for kind in spec.root.walk():
-        of_gabi = str(kind.raw.get("-orig-id", "")).startswith("Elf")
-        if of_gabi and not kind.raw.get("doc-ref"):
-            yield kind.line, f"{kind.name} is a record of the gABI: name its chapter in doc-ref"
+        if not kind.raw.get("doc-ref"):
+            yield kind.line or 1, f"{kind.name}: name in doc-ref where it is described"
 
 
 @_rule("representation")

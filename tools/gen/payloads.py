@@ -24,6 +24,7 @@ from tools.gen.tables.layouts import FIELD_SIZES, struct_format
 from tools.gen.tables.load import Table, TableError, Tables
 
 FILE = Path("ksy/eiattr.ksy")
+_TABLE = "ksy/tables/eiattr.yaml"
 _COLUMNS = 80
 _CODE = "cuda_codes::eiattr_code::"
 _PAYLOAD = "attribute payload"
@@ -275,7 +276,8 @@ def _types(payload: Entry, attribute: Entry, enums: Sequence[Entry]) -> Iterator
     kind = layout["kind"]
     items = _items(layout)
     own = [] if kind == "opaque" or "entry" in payload else payload["fields"]
-    yield from _head(payload, _shown(own, items if own else [], kind))
+    reference = _reference(payload)
+    yield from _head(payload, reference, _shown(own, items if own else [], kind))
     if kind == "opaque":
         (field,) = payload["fields"]
         yield from _opaque_rest(field["id"], field.get("opaque", _PAYLOAD), field["doc"])
@@ -303,7 +305,8 @@ def _types(payload: Entry, attribute: Entry, enums: Sequence[Entry]) -> Iterator
         yield from _doc(many["doc"], 8)
         if kind == "array":
             yield from _trailing(payload)
-        yield from _head(payload["entry"], _shown(payload["fields"], items, "record"))
+        shown = _shown(payload["fields"], items, "record")
+        yield from _head(payload["entry"], reference, shown)
         if kind == "tagged":
             yield from _tagged(payload["fields"], layout, enums)
         else:
@@ -312,19 +315,27 @@ def _types(payload: Entry, attribute: Entry, enums: Sequence[Entry]) -> Iterator
                 yield from _field(field, item, count.splitlines())
     for field, item in zip(payload["fields"], items, strict=True):
         if "bits" in field:
-            yield from _bits(field["bits"], item)
+            yield from _bits(field["bits"], reference, item)
 
 
-def _head(entry: Entry, shown: Sequence[tuple[str, str]] = ()) -> Iterator[str]:
+def _reference(payload: Entry) -> str:
+    """Where the table says what a payload consists of, and on what evidence."""
+    codes = payload["codes"]
+    return f"{_TABLE}, {codes[0] if len(codes) == 1 else 'payload ' + payload['type']}"
+
+
+def _head(entry: Entry, reference: str, shown: Sequence[tuple[str, str]] = ()) -> Iterator[str]:
     """The start of a type.
 
     Args:
+        reference: the value of its ``doc-ref``.
         shown: what the Web IDE shows beside the name of a record, and how.
     """
     yield f"  {entry['type']}:"
     if "orig_id" in entry:
         yield f"    -orig-id: {entry['orig_id']}"
     yield from _doc(entry["doc"], 4)
+    yield f"    doc-ref: {reference}"
     if shown:
         line = "    -webide-representation: '"
         for number, (name, form) in enumerate(shown):
@@ -454,13 +465,13 @@ def _text(field: Entry, rest: Sequence[Entry], layout: Entry, item: Entry) -> It
     yield f"        doc: Zeros up to a multiple of {align}."
 
 
-def _bits(bits: Entry, item: Entry) -> Iterator[str]:
+def _bits(bits: Entry, reference: str, item: Entry) -> Iterator[str]:
     forms = [
         (part["id"], "" if enum else ":dec")
         for part, (_, _, enum) in zip(bits["parts"], _parts(item), strict=True)
         if not part["id"].startswith(("reserved", "unknown"))
     ]
-    yield from _head(bits, forms[:_SHOWN])
+    yield from _head(bits, reference, forms[:_SHOWN])
     for part, (_, width, enum) in zip(bits["parts"], _parts(item), strict=True):
         yield f"      - id: {part['id']}"
         if "orig_id" in part:

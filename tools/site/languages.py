@@ -73,7 +73,7 @@ _BODY = "body.bin"
 
 def programs() -> dict[str, Path]:
     """Language -> its program, for those that docs/languages has."""
-    found = {path.suffix: path for path in sorted(PROGRAMS.rglob("*ecords.*"))}
+    found = {path.suffix: path for path in sorted(PROGRAMS.rglob("*ernels.*"))}
     return {
         name: found[language.suffix]
         for name, language in LANGUAGES.items()
@@ -117,7 +117,7 @@ def tabs(spec: Spec) -> list[str]:
 def page() -> str:
     """All programs on one page."""
     lines = ["# Programs in every language", ""]
-    lines += ["Each prints sections, attributes, symbols and relocations of cubins and fatbins."]
+    lines += ["Each prints the kernels of cubins with their registers and parameters."]
     lines += ["What they print is held against Python's; see [targets](targets.md).", ""]
     for language, path in programs().items():
         lines += [

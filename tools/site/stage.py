@@ -20,7 +20,8 @@ GUIDE = "guide.md"
 #: Files of the repository that have a place on the site, by the beginning of their path.
 _SOURCES = ("ksy/",)
 #: Files that are made, by the place that pages name.
-_MADE = {f"dist/{dist.SPECS}.zip": f"{dist.SPECS}.zip"}
+#: What the site has in another form: the folder of the specs is one zip.
+_MADE = {"ksy": f"{dist.SPECS}.zip"}
 _LINK = re.compile(r"\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(([^()\s]+)\)")
 _FENCE = re.compile(r"(?ms)^ *(```+).*?^ *\1 *$")
 #: An anchor that becomes that of the heading below it; Markdown would take a star, or underscores

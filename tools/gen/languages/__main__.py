@@ -1,7 +1,8 @@
 """``python -m tools.gen.languages``: the spec in other languages, held against Python.
 
-Each program of ``docs/languages`` prints the sections, attributes, symbols and relocations of
-files. It is built with freshly generated classes and run on every sample and on fatbins made of
+Each example of ``docs/languages`` prints the kernels of cubins with their registers and parameters;
+each program of ``walks`` the sections, attributes, symbols and relocations of cubins and fatbins.
+They are built with freshly generated classes and run on every sample, and on fatbins made of
 samples; each line must be that of the Python program.
 
 A language whose tools are not on this machine is skipped, and said so. Runtimes that are on no
@@ -12,17 +13,28 @@ package registry are taken from ``RUNTIMES``, a folder with one checkout per tar
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 import shutil
 import sys
 import tempfile
+from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 
 from cubinspec.containers.fatbin_write import container, entry_for
+from cubinspec_generated import codes
 from tools.gen import kaitai
 from tools.gen.languages import page
-from tools.gen.languages.builds import EXAMPLES, LANGUAGES, ROOT, BuildError, Language, run
+from tools.gen.languages.builds import (
+    EXAMPLES,
+    LANGUAGES,
+    ROOT,
+    WALKS,
+    BuildError,
+    Language,
+    run,
+)
 from tools.gen.packages import PACKAGES
 
 SAMPLES = ROOT / "tests" / "data" / "cubins"
@@ -95,15 +107,48 @@ def _children() -> float:
     return used.children_user + used.children_system
 
 
+@dataclass(frozen=True)
+class Files:
+    """What the programs read.
+
+    Attributes:
+        cubins: what examples read.
+        fatbins: what walks read, too.
+    """
+
+    cubins: list[Path]
+    fatbins: list[Path]
+
+    def of(self, program: Path, language: Language) -> tuple[str, ...]:
+        """The files that a program of a language reads."""
+        if program.parent != EXAMPLES:
+            return tuple(map(str, (*self.cubins, *self.fatbins)))
+        left = language.leaves_elf32
+        return tuple(str(file) for file in self.cubins if not (left and is_elf32(file)))
+
+
+def is_elf32(file: Path) -> bool:
+    """Whether a cubin has 32-bit addresses."""
+    return file.read_bytes()[codes.EI_CLASS] == codes.ELFCLASS32
+
+
+@functools.cache
+def expected(folder: Path, files: tuple[str, ...]) -> str:
+    """What the program in Python that stands in a folder prints."""
+    (python,) = folder.glob("*.py")
+    return run([sys.executable, str(python), *files], ROOT)
+
+
 def check(
-    language: Language, files: list[str], expected: str, runtimes: Path | None, ksc: str = ""
-) -> float:
-    """Seconds of CPU that the program of a language takes.
+    language: Language, files: Files, runtimes: Path | None, ksc: str = ""
+) -> tuple[float, int]:
+    """Seconds of CPU that the walk of a language takes, and lines that its programs printed.
 
     Raises:
-        BuildError: it does not build, does not run, or prints other lines than Python.
+        BuildError: one does not build, does not run, or prints other lines than Python.
     """
     target = language.target
+    lines = 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         if target in PACKAGES:
@@ -113,14 +158,18 @@ def check(
             for file, text in _compile(language, ksc).items():
                 (folder / "spec" / Path(file).name).write_text(text, encoding="utf-8")
         runtime = (runtimes or folder) / language.runtime
-        command = language.build(folder, EXAMPLES / language.example, runtime)
-        begin = _children()
-        found = run([*command, *files], folder)
-        seconds = _children() - begin
-    faults = differences(found, expected)
-    if faults:
-        raise BuildError("\n".join([f"{len(faults)} lines differ from Python's", *faults[:5]]))
-    return seconds
+        for program in (EXAMPLES / language.example, language.walk):
+            read = files.of(program, language)
+            command = language.build(folder, program, runtime)
+            begin = _children()
+            found = run([*command, *read], folder)
+            seconds = _children() - begin
+            faults = differences(found, expected(program.parent, read))
+            if faults:
+                told = f"{program.name}: {len(faults)} lines differ from Python's"
+                raise BuildError("\n".join([told, *faults[:5]]))
+            lines += len(found.splitlines())
+    return seconds, lines
 
 
 def main() -> int:
@@ -137,25 +186,23 @@ def main() -> int:
     results: dict[str, str] = {}
     status = 0
     with tempfile.TemporaryDirectory() as name:
-        files = [str(file) for file in (*cubins, *make_fatbins(Path(name), cubins[::16]))]
-        expected = run([sys.executable, str(EXAMPLES / "cubin_records.py"), *files], ROOT)
-        lines = len(expected.splitlines())
+        files = Files(cubins, make_fatbins(Path(name), cubins[::16]))
         for language in wanted:
             reason = missing(LANGUAGES[language], runtimes, ksc)
             if reason:
                 print(f"SKIPPED {language}: {reason}")
                 continue
             try:
-                seconds = check(LANGUAGES[language], files, expected, runtimes, ksc)
+                seconds, lines = check(LANGUAGES[language], files, runtimes, ksc)
             except BuildError as error:
                 status = 1
                 print(f"FAILED {language}: {error}")
                 continue
             results[language] = f"{seconds:.1f} s of CPU"
-            told = f"{len(files)} files, {lines} lines as in Python"
-            print(f"{language}: {told}, {results[language]}")
-    if options.page:
-        page.write(results, len(cubins), lines)
+            print(f"{language}: {lines} lines as in Python, {results[language]}")
+        if options.page:
+            every = tuple(map(str, (*files.cubins, *files.fatbins)))
+            page.write(results, len(cubins), len(expected(WALKS, every).splitlines()))
     return status
 
 

@@ -1,4 +1,8 @@
-"""How the example of each language in ``docs/languages`` is built with the generated classes."""
+"""How the programs of each language are built with the generated classes.
+
+Each language has two: the example of ``docs/languages``, which is for readers, and one in
+``walks``, which prints every record.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ from tools.gen.packages import go, rust
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = ROOT / "docs" / "languages"
+WALKS = Path(__file__).parent / "walks"
 
 
 class BuildError(Exception):
@@ -32,7 +37,7 @@ def run(command: list[str], folder: Path) -> str:
     return done.stdout
 
 
-#: The folder to build in, the example and the runtime's folder -> the command that runs it.
+#: The folder to build in, the program and the runtime's folder -> the command that runs it.
 Build = Callable[[Path, Path, Path], list[str]]
 
 
@@ -49,6 +54,7 @@ class Language:
             classes when there is no package.
         registry: what ``build`` takes the runtime from; empty when a folder must be given.
         note: what a reader of the page should know.
+        leaves_elf32: whether the example reads 64-bit cubins alone.
     """
 
     target: str
@@ -57,6 +63,13 @@ class Language:
     build: Build
     registry: str = ""
     note: str = ""
+    leaves_elf32: bool = False
+
+    @property
+    def walk(self) -> Path:
+        """The program that prints every record."""
+        (found,) = WALKS.glob(f"*{Path(self.example).suffix}")
+        return found
 
     @property
     def runtime(self) -> str:
@@ -152,11 +165,17 @@ def _c(folder: Path, example: Path, runtime: Path) -> list[str]:
 
 LANGUAGES = {
     "C": Language(
-        "", "cubin_records.c", ("gcc", "g++"), _c, "cubin.h", "without Kaitai, also as C++17"
+        "",
+        "kernels.c",
+        ("gcc", "g++"),
+        _c,
+        "cubin.h",
+        "without Kaitai, also as C++17; the example reads 64-bit cubins",
+        leaves_elf32=True,
     ),
     "JavaScript": Language(
         "javascript",
-        "cubin_records.js",
+        "kernels.js",
         ("node", "npm"),
         _javascript,
         "npm",
@@ -164,34 +183,34 @@ LANGUAGES = {
     ),
     "Java": Language(
         "java",
-        "CubinRecords.java",
+        "Kernels.java",
         ("javac", "java", "mvn"),
         _java,
         "Maven",
         "a code without a name is `null`, its number is in `codeNumber()`",
     ),
-    "Go": Language("go", "cubin_records.go", ("go",), _go, "the Go proxy"),
+    "Go": Language("go", "kernels.go", ("go",), _go, "the Go proxy"),
     "C++": Language(
         "cpp_stl",
-        "cubin_records.cpp",
+        "kernels.cpp",
         ("g++", "cmake"),
         _cpp,
         note="what the compiler writes is C++98",
     ),
     "C++11": Language(
         "cpp_stl:c++11",
-        "cubin_records.cpp",
+        "kernels.cpp",
         ("g++",),
         _cpp11,
         note="with smart pointers; asked for by `--cpp-standard 11`, so that `KSC` has to name the "
         "command-line compiler",
     ),
-    "Rust": Language("rust", "cubin_records.rs", ("cargo",), _rust),
-    "C#": Language("csharp", "CubinRecords.cs", ("mcs", "mono"), _csharp, note="with Mono"),
-    "Ruby": Language("ruby", "cubin_records.rb", ("ruby",), _ruby),
-    "Lua": Language("lua", "cubin_records.lua", ("lua5.3",), _lua, note="Lua 5.3"),
-    "PHP": Language("php", "cubin_records.php", ("php",), _php, note="PHP 8"),
+    "Rust": Language("rust", "kernels.rs", ("cargo",), _rust),
+    "C#": Language("csharp", "Kernels.cs", ("mcs", "mono"), _csharp, note="with Mono"),
+    "Ruby": Language("ruby", "kernels.rb", ("ruby",), _ruby),
+    "Lua": Language("lua", "kernels.lua", ("lua5.3",), _lua, note="Lua 5.3"),
+    "PHP": Language("php", "kernels.php", ("php",), _php, note="PHP 8"),
     "Nim": Language(
-        "nim", "cubin_records.nim", ("nim",), _nim, note="slow: it copies lists when they are read"
+        "nim", "kernels.nim", ("nim",), _nim, note="slow: it copies lists when they are read"
     ),
 }

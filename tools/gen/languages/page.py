@@ -31,9 +31,9 @@ def write(results: dict[str, str], files: int, lines: int) -> None:
     """
     rows = [
         f"{files} cubins and two fatbins, {lines:,} lines (sections, attributes, symbols,",
-        "relocations, registers) per language; each line is Python's.",
+        "relocations, registers) per language beside those of its example; each line is Python's.",
         "",
-        "| target | compiles | the program in `docs/languages` |",
+        "| target | compiles | the example, and the time of the program that prints all records |",
         "|---|---|---|",
     ]
     said = {}

@@ -2,8 +2,9 @@
 
 ``plcli``, the command-line tool of ImHex's pattern language, runs ``generated/imhex`` on every
 sample and on fatbins made of samples. Sections, attributes, symbols and relocations must be those
-that ``docs/languages/cubin_records.py`` prints. Neither ``plcli`` nor the standard includes come
-from a package registry: ``PLCLI`` names the one, ``INCLUDES`` the other (a folder with ``std``).
+that ``tools/gen/languages/walks/cubin_records.py`` prints. Neither ``plcli`` nor the standard
+includes come from a package registry: ``PLCLI`` names the one, ``INCLUDES`` the other (a folder
+with ``std``).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.gen.languages.__main__ import SAMPLES, differences, make_fatbins
-from tools.gen.languages.builds import EXAMPLES, ROOT, BuildError, run
+from tools.gen.languages.builds import ROOT, WALKS, BuildError, run
 from tools.gen.native import hexpat, json_document
 
 
@@ -70,7 +71,7 @@ def _body(index: int, body: dict[str, Any]) -> Iterator[str]:
 
 
 def cubin_lines(elf: dict[str, Any]) -> Iterator[str]:
-    """The lines of one cubin, as the programs of ``docs/languages`` print them."""
+    """The lines of one cubin, as the programs of ``walks`` print them."""
     rows = zip(elf["section_headers"], elf["sections"], strict=True)
     for index, (header, section) in enumerate(rows):
         place = f"{_either(header, 'sh_offset')} {_either(header, 'sh_size')}"
@@ -121,7 +122,7 @@ def check(tool: str, includes: str, files: list[Path]) -> int:
         pattern = ROOT / (hexpat.FATBIN if is_fatbin else hexpat.CUBIN)
         tree = read(tool, includes, pattern, file)
         found = [f"F {file}", *(fatbin_lines if is_fatbin else cubin_lines)(tree)]
-        expected = run([sys.executable, str(EXAMPLES / "cubin_records.py"), str(file)], ROOT)
+        expected = run([sys.executable, str(WALKS / "cubin_records.py"), str(file)], ROOT)
         faults = differences("\n".join(found), expected)
         if faults:
             raise BuildError("\n".join([f"{file.name}: {len(faults)} lines differ", *faults[:5]]))

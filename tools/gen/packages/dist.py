@@ -2,12 +2,14 @@
 
 Languages with a package in ``generated`` give that package; the others the compiler's output. Each
 archive holds the program of ``docs/languages`` and the license. The archives of the same sources
-are the same, byte for byte.
+are the same, byte for byte. C++11 is written by the command-line compiler alone, which ``KSC``
+names.
 """
 
 from __future__ import annotations
 
 import io
+import os
 import sys
 import zipfile
 from pathlib import Path
@@ -41,17 +43,30 @@ def specs() -> dict[str, bytes]:
     return files | {"LICENSE": LICENSE.read_bytes()}
 
 
-def contents() -> dict[str, dict[str, bytes]]:
+def file_name(target: str) -> str:
+    """The name of a target's archive; a colon cannot stand in one on Windows."""
+    return (target or "c").replace(":c++", "-")
+
+
+def contents(ksc: str = "") -> dict[str, dict[str, bytes]]:
     """Name of an archive -> path in it -> bytes.
+
+    Args:
+        ksc: the command-line compiler; without it what it alone writes is left out.
 
     Raises:
         CompileError: a spec does not compile for a language.
     """
-    targets = {x.target for x in LANGUAGES.values() if x.target and x.target not in PACKAGES}
-    compiled = kaitai.npm_compile(ROOT / "ksy", sorted(targets))
+    ours = [x for x in LANGUAGES.values() if x.target and x.target not in PACKAGES]
+    specs = ROOT / "ksy"
+    compiled = kaitai.npm_compile(specs, sorted(x.target for x in ours if not x.needs_ksc))
+    if ksc:
+        compiled |= kaitai.ksc_compile(ksc, specs, [x.target for x in ours if x.needs_ksc])
     archives = {}
     for language in LANGUAGES.values():
         target = language.target
+        if language.needs_ksc and not ksc:
+            continue
         if target in PACKAGES:
             files = _folder(PACKAGES[target].FOLDER)
         elif target:
@@ -60,7 +75,7 @@ def contents() -> dict[str, dict[str, bytes]]:
             files = {HEADER.name: (ROOT / HEADER).read_bytes()}
         example = EXAMPLES / language.example
         files[f"example/{example.name}"] = example.read_bytes()
-        archives[target or "c"] = files
+        archives[file_name(target)] = files
     archives["rust-codes"] = _folder(CODES)
     archives["json"] = _folder(json_document.FOLDER)
     archives["imhex"] = _folder(hexpat.FOLDER)
@@ -81,8 +96,9 @@ def packed(name: str, files: dict[str, bytes]) -> bytes:
 
 def main() -> int:
     """Write all archives; 0 when done, 1 when a spec does not compile."""
+    ksc = os.environ.get("KSC", "")
     try:
-        archives = contents()
+        archives = contents(ksc)
     except kaitai.CompileError as error:
         print(error, file=sys.stderr)
         return 1
@@ -93,6 +109,9 @@ def main() -> int:
         file = DIST / f"{name}.zip"
         file.write_bytes(packed(name, files))
         print(f"{file.relative_to(ROOT)}: {len(files)} files, {file.stat().st_size:,} bytes")
+    for name, language in LANGUAGES.items():
+        if language.needs_ksc and not ksc:
+            print(f"SKIPPED {name}: no command-line compiler: KSC names none")
     return 0
 
 
