@@ -1,4 +1,4 @@
-# Generated from ksy/tables/*.yaml (sha256 37e23657 bdcf4eec cf05c138 be618fd5 c9b82fa4 4d93a2a8 5e1b0a11 0192a318 4585f83f 88e4f395 06b768c7 dfb66b14) by tools.gen; do not edit.
+# Generated from ksy/tables/*.yaml (sha256 37e23657 bdcf4eec cf05c138 be618fd5 c9b82fa4 4d93a2a8 5e1b0a11 8a038bc4 4585f83f 88e4f395 06b768c7 dfb66b14) by tools.gen; do not edit.
 meta:
   id: cuda_codes
   title: Codes of NVIDIA CUDA device binaries
@@ -2086,7 +2086,8 @@ enums:
       id: elfclass32
       -orig-id: ELFCLASS32
       doc: |
-        32-bit file (ptxas -m32, up to CUDA 12.0).
+        32-bit file: ptxas -m32 of CUDA 11.8 for sm_35 to sm_89, of 12.0 for
+        sm_50 to sm_89; ptxas 12.4, 12.8 and 13.0 have no -m32.
     2:
       id: elfclass64
       -orig-id: ELFCLASS64

@@ -5,15 +5,15 @@ Nothing of the layout is taken over: no section list, no symbol table, no string
 
 from __future__ import annotations
 
+from itertools import takewhile
 from struct import unpack
 
-from cubinspec.format.sections import mercury_name
+from cubinspec.format.sections import STUB, mercury_name
 from cubinspec.model.info import CODE
 from cubinspec_generated.codes import ET_EWP, ET_REL
 from cubinspec_writer.builder import (
     Capsule,
     CubinBuilder,
-    DebugSection,
     Frame,
     Function,
     ImageSlot,
@@ -41,6 +41,7 @@ _COMPUTED = frozenset(
     CODE[f"EIATTR_{name}"]
     for name in (
         "CUDA_API_VERSION",
+        "STUB_FUNCTION_KIND",
         "PARAM_CBANK",
         "CBANK_PARAM_SIZE",
         "KPARAM_INFO",
@@ -111,6 +112,10 @@ class _Facts:
         made = mercury_name(data.name) if self.goal.family.finalizer else None
         return not self.relocatable and f".rel{made or data.name}" in self.dropped
 
+    def is_made_before(self, first: Section, second: object) -> bool:
+        made = [id(entry) for entry in self.file.history]
+        return id(second) in made and made.index(id(first)) < made.index(id(second))
+
     def dropped_symbols(self, function: str) -> list[str]:
         """Symbols of a function that were made and not written (extensible programs)."""
         names: list[str] = []
@@ -139,8 +144,16 @@ class _Facts:
             found.append(name)
         return [name.removeprefix(prefix) for name in found]
 
-    def code_relocations(self, function: str) -> list[Relocation]:
-        rows = self.relocations(f".rel.text.{function}", f".rela.text.{function}")
+    def unified(self, name: str, entries: str) -> tuple[int, int] | None:
+        """The numbers of a unified function or variable."""
+        table = self.sections.get(entries)
+        for symbol, _, _, first, second in table.body.rows if table is not None else ():
+            if self.name(symbol) == name:
+                return first, second
+        return None
+
+    def code_relocations(self, section: str) -> list[Relocation]:
+        rows = self.relocations(f".rela{section}", f".rel{section}")
         return rows if self.goal.family.finalizer else sorted(rows, key=lambda row: row.offset)
 
 
@@ -167,7 +180,10 @@ def builder_of(data: bytes, arch: str, *, frames: bool = True) -> CubinBuilder:
     owned = {}
     for symbol in facts.symbols:
         section = symbol.section
-        if isinstance(section, Section) and section.name == f".text.{symbol.name}":
+        if isinstance(section, Section) and section.name in (
+            f".text.{symbol.name}",
+            f".nv.uft.rel.{symbol.name.removeprefix(STUB)}",
+        ):
             owned[id(section)] = symbol
     for section in facts.file.sections:
         if id(section) in owned:
@@ -176,7 +192,17 @@ def builder_of(data: bytes, arch: str, *, frames: bool = True) -> CubinBuilder:
     _variables(facts, builder)
     _samplers(facts, builder)
     _call_graph(facts, builder)
+    for entry in facts.file.history:
+        if isinstance(entry, Section):
+            break
+        builder.declared.append(entry.name)
     _debug(facts, builder)
+    builder.queries = not facts.relocatable and ".nv.callgraph" not in facts.sections
+    builder.tools_patch = any(
+        record[1] == CODE["EIATTR_TOOLS_PATCH_FUNC"]
+        for function in builder.functions
+        for record in function.attributes
+    )
     builder.for_debugger = ".nv_debug_info_reg_sass" in facts.sections
     builder.errors_at_exit = any(
         record[1] == CODE["EIATTR_GEN_ERRBAR_AT_EXIT"] for record in facts.records(".nv.info")
@@ -198,6 +224,10 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
     name = symbol.name
     kernel = bool(symbol.st_other & STO_ENTRY)
     function = Function(name, text.body.data, kernel, facts.keyed("REGCOUNT", name) or 0)
+    if text.name.startswith(".nv.uft.rel."):
+        function.stub_of = name.removeprefix(STUB)
+    function.unified = facts.unified(name, ".nv.uft.entry")
+    code = text.name
     function.binding = _BINDING[symbol.st_info >> 4]
     function.frame = facts.keyed("FRAME_SIZE", name) or 0
     function.stack = facts.keyed("MIN_STACK_SIZE", name) or 0
@@ -234,8 +264,19 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
         reserved = facts.goal.family.reserved_shared if is_final else 0
         function.shared -= reserved
         function.shared_align = shared.sh_addralign
+        made = [id(entry) for entry in facts.file.history]
+        tables = [
+            at
+            for at, entry in enumerate(facts.file.history)
+            if entry.name in (f".rel{code}", f".rela{code}")
+        ]
         function.shared_variables = [
-            SharedVariable(part.name, part.st_value - reserved, part.st_size)
+            SharedVariable(
+                part.name,
+                part.st_value - reserved,
+                part.st_size,
+                0 if is_final and tables and made.index(id(part)) < tables[0] else None,
+            )
             for part in facts.symbols
             if part.section is shared
         ] + [
@@ -265,10 +306,15 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
         rows = facts.relocations(f".rel{bank}", f".rela{bank}")
         start = min((row.offset for row in rows), default=0)
         function.images = [ImageSlot(row.symbol, row.offset - start) for row in rows]
-    function.relocations = facts.code_relocations(name)
-    function.resolved = f".rela.text.{name}" in facts.sections or (
-        not kernel and not facts.relocatable and f".rel.text.{name}" in facts.dropped
+    function.relocations = facts.code_relocations(code)
+    function.resolved = f".rela{code}" in facts.sections or (
+        not kernel and not facts.relocatable and f".rel{code}" in facts.dropped
     )
+    if kernel and not facts.relocatable:
+        names = (f".rel{code}", f".rela{code}")
+        made = [entry.name for entry in facts.file.history if entry.name in names]
+        if all(one in facts.dropped for one in made):
+            function.resolved_sections = [one.removesuffix(code) for one in made]
     function.inner = [
         Inner(
             part.name,
@@ -282,7 +328,7 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
         for part in facts.symbols
         if part.section is text and part is not symbol and part.st_info & 15 == STT_FUNC
     ]
-    capsule = facts.sections.get(f".nv.capmerc.text.{name}")
+    capsule = facts.sections.get(f".nv.capmerc{code}")
     if capsule is not None:
         own = {record[1]: record for record in facts.records(f".nv.merc.nv.info.{name}")}
         function.capsule = Capsule(
@@ -290,11 +336,11 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
             next(m.st_size for m in facts.mercury if m.name == name),
             [
                 record
-                for code, record in own.items()
-                if by_code.get(code) != record
-                and code not in (CODE["EIATTR_KPARAM_INFO"], CODE["EIATTR_EXTERNS"])
+                for kind, record in own.items()
+                if by_code.get(kind) != record
+                and kind not in (CODE["EIATTR_KPARAM_INFO"], CODE["EIATTR_EXTERNS"])
             ],
-            facts.relocations(f".nv.merc.rela.text.{name}"),
+            facts.relocations(f".nv.merc.rela{code}"),
             _bytes(facts, f".nv.merc.nv.constant.optimizer.{name}"),
             facts.relocations(f".nv.merc.rela.nv.constant.optimizer.{name}"),
         )
@@ -331,6 +377,7 @@ def _variables(facts: _Facts, builder: CubinBuilder) -> None:
     spaces = {
         ".nv.global": "global",
         ".nv.global.init": "global",
+        ".nv.udt": "global",
         ".nv.constant3": "constant",
         ".nv_debug.shared": "shared",
     }
@@ -339,10 +386,14 @@ def _variables(facts: _Facts, builder: CubinBuilder) -> None:
     if bank is not None and facts.relocatable:
         spaces[".nv.constant4"] = "address"
         relocations[".nv.constant4"] = facts.relocations(".rel.nv.constant4", ".rela.nv.constant4")
-    elif bank is not None:
-        rows = facts.relocations(".rel.nv.constant4", ".rela.nv.constant4")
-        builder.bank(4, bank.body.data, align=bank.sh_addralign, relocations=rows)
-    for part in _in_order(_declared(facts, spaces), relocations):
+        bank = None
+    undefined = _undefined(facts)
+    declared = _by_contents(facts, _declared(facts, spaces))
+    for part in _in_order(declared, relocations):
+        _add_undefined(facts, builder, undefined, facts.symbols.index(part))
+        if bank is not None and facts.is_made_before(bank, part.section):
+            _bank(facts, builder, bank)
+            bank = None
         if part.st_info & 15 in IMAGE_TYPES:
             builder.variables.append(Variable(part.name, IMAGE_TYPES[part.st_info & 15]))
             continue
@@ -361,23 +412,54 @@ def _variables(facts: _Facts, builder: CubinBuilder) -> None:
         variable.resolved = facts.had_relocations(section)
         if variable.resolved and start == 0:
             variable.function_ids = facts.function_ids(section)
+        if section.name == ".nv.udt":
+            variable.unified = facts.unified(part.name, ".nv.udt.entry")
         variable.managed = bool(part.st_other & 0x04)
         variable.relocations = [
             Relocation(row.offset - start, row.kind, row.symbol, row.addend)
             for row in relocations[section.name]
             if start <= row.offset < end
         ]
-    for symbol in facts.symbols:
-        if (
-            symbol.section == 0
-            and symbol.st_info >> 4 == 1
-            and symbol.st_info & 15 not in IMAGE_TYPES
-        ):
-            space = {0x20: "global", 0x40: "shared", 0x80: "constant"}.get(symbol.st_other & 0xE0)
-            if space is None:
-                builder.extern(symbol.name, signature=_signatures(facts).get(symbol.name))
-            else:
-                builder.extern_variable(symbol.name, space, size=symbol.st_size)
+    if bank is not None:
+        _bank(facts, builder, bank)
+    _add_undefined(facts, builder, undefined, len(facts.symbols))
+
+
+def _undefined(facts: _Facts) -> list[Symbol]:
+    return [
+        symbol
+        for symbol in facts.symbols
+        if symbol.section == 0
+        and (symbol.st_info >> 4 == 1 or symbol.name[:1] == "$")
+        and symbol.st_info & 15 not in IMAGE_TYPES
+    ]
+
+
+def _add_undefined(
+    facts: _Facts, builder: CubinBuilder, undefined: list[Symbol], before: int
+) -> None:
+    """Name what the file does not define, as far as it stands in front of a symbol."""
+    while undefined and facts.symbols.index(undefined[0]) < before:
+        symbol = undefined.pop(0)
+        space = {0x20: "global", 0x40: "shared", 0x80: "constant"}.get(symbol.st_other & 0xE0)
+        if symbol.st_info >> 4 == 0:
+            builder.label(symbol.name)
+        elif space is None:
+            builder.extern(symbol.name, signature=_signatures(facts).get(symbol.name))
+        else:
+            builder.extern_variable(symbol.name, space, size=symbol.st_size)
+
+
+def _bank(facts: _Facts, builder: CubinBuilder, bank: Section) -> None:
+    rows = facts.relocations(".rel.nv.constant4", ".rela.nv.constant4")
+    texts = [
+        section.name.removeprefix(".text.")
+        for section in facts.file.history
+        if section.name.startswith(".text.") and facts.is_made_before(section, bank)
+    ]
+    function = texts[-1] if len(texts) > 1 else ""
+    data, align = bank.body.data, bank.sh_addralign
+    builder.bank(4, data, align=align, relocations=rows, function=function)
 
 
 def _debug(facts: _Facts, builder: CubinBuilder) -> None:
@@ -388,18 +470,22 @@ def _debug(facts: _Facts, builder: CubinBuilder) -> None:
         if name in (".debug_frame", ".nv_debug.shared"):
             continue
         rows = facts.relocations(f".rel{name}", f".rela{name}")
+        if f".rel{name}" not in names:
+            for row in rows:
+                row.addend = row.addend or 0
         both = [one for one in names if one in (f".rel{name}", f".rela{name}")]
         is_finalized = facts.goal.family.finalizer
-        builder.debug.append(
-            DebugSection(
-                name,
-                facts.sections[name].body.data,
-                rows,
-                both[:1] == [f".rela{name}"] and (is_finalized or len(both) > 1),
-                _bytes(facts, f".nv.merc{name}"),
-                facts.relocations(f".nv.merc.rela{name}"),
-            )
-        )
+        section = builder.debug_section(name, facts.sections[name].body.data, relocations=rows)
+        section.names_strings = both[:1] == [f".rela{name}"] and (is_finalized or len(both) > 1)
+        section.resolved = f".rel{name}" in names and all(row.addend is not None for row in rows)
+        section.mercury = _bytes(facts, f".nv.merc{name}")
+        section.mercury_relocations = facts.relocations(f".nv.merc.rela{name}")
+        named = {row.symbol for row in rows}
+        if f".rela{name}" in names and not facts.relocatable:
+            # labels stand behind the relocations that named them
+            behind = names[names.index(f".rela{name}") + 1 :]
+            labels = takewhile(lambda one: one.startswith("$"), behind)
+            section.labels = [one for one in labels if one not in named]
 
 
 def _samplers(facts: _Facts, builder: CubinBuilder) -> None:
@@ -411,6 +497,25 @@ def _samplers(facts: _Facts, builder: CubinBuilder) -> None:
             builder.samplers[-1].unnormalized = True
         elif code == CODE["EIATTR_TEXMODE_INDEPENDENT"]:
             builder.independent_samplers = True
+
+
+def _by_contents(facts: _Facts, declared: list[Symbol]) -> list[Symbol]:
+    """With initial contents in the order that their relocations show: the last one first."""
+    rows = facts.relocations(".rel.nv.global.init") or facts.relocations(".rela.nv.global.init")
+    if {".rel.nv.global.init", ".rela.nv.global.init"} <= facts.sections.keys():
+        return declared
+    found: list[Symbol] = []
+    for row in reversed(rows):
+        for one in declared:
+            is_here = 0 <= row.offset - one.st_value < one.st_size
+            if is_here and one not in found and _section_name(one) == ".nv.global.init":
+                found.append(one)
+    known = iter(found)
+    return [next(known) if one in found else one for one in declared]
+
+
+def _section_name(symbol: Symbol) -> str:
+    return symbol.section.name if isinstance(symbol.section, Section) else ""
 
 
 def _in_order(declared: list[Symbol], relocations: dict[str, list[Relocation]]) -> list[Symbol]:
@@ -476,7 +581,8 @@ def _signatures(facts: _Facts) -> dict[str, str]:
 def _call_graph(facts: _Facts, builder: CubinBuilder) -> None:
     kind = -1
     signatures = _signatures(facts)
-    for a, b in facts.sections[".nv.callgraph"].body.rows:
+    graph = facts.sections.get(".nv.callgraph")
+    for a, b in graph.body.rows if graph is not None else ():
         if a == 0 and b in bodies.CALLGRAPH_MARKERS:
             kind = bodies.CALLGRAPH_MARKERS.index(b)
             continue

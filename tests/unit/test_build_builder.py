@@ -353,6 +353,19 @@ def test_attributes_given_replace_those_computed() -> None:
             lambda b: setattr(b.debug_section(".debug_line", b""), "mercury", b""),
             "a Mercury copy on sm_90",
         ),
+        (lambda b: setattr(b, "address_size", 32), "addresses of 32 bits .*CUDA 12.0"),
+        (
+            lambda b: setattr(b.functions[0], "unified", (1, 2)),
+            "k: a unified function .*relocatable files for sm_90",
+        ),
+        (lambda b: b.stub(b.functions[0], CODE, registers=8), "a slot of 'k'"),
+        (
+            lambda b: (
+                setattr(b, "relocatable", True),
+                setattr(b.variable("v", "global", size=4), "unified", (1, 2)),
+            ),
+            "v: a unified variable .*global memory with contents",
+        ),
         (lambda b: setattr(b, "virtual_sm", 1 << 40), "does not fit"),
         (lambda b: setattr(b, "toolkit", 1 << 20), "does not fit"),
     ],

@@ -37,17 +37,17 @@ from cubinspec_generated.codes import (
 from cubinspec_generated.codes_sizes import SIZEOF_SYMBOL_64
 from cubinspec_writer.builder import attributes
 from cubinspec_writer.builder.assembly import Assembly
-from cubinspec_writer.builder.data import add_module
+from cubinspec_writer.builder.data import add_module, unified_rows
 from cubinspec_writer.builder.frames import default_frame
 from cubinspec_writer.builder.functions import add_function
 from cubinspec_writer.builder.mercury import Mercury
 from cubinspec_writer.builder.parts import ADDRESS_TAKEN, BINDINGS, INDIRECT_CALLS
 from cubinspec_writer.builder.records import (
+    library_records,
     module_records,
     module_rows,
     no_index,
     numbered,
-    records_without_functions,
 )
 from cubinspec_writer.builder.refusals import check_parts
 from cubinspec_writer.builder.tables import (
@@ -83,17 +83,23 @@ def assemble(parts: CubinParts) -> Description:
     _check(assembly)
     check_parts(parts, assembly.target)
     _add_head(assembly)
+    if parts.is_library:
+        add_module(assembly)
     for number, function in enumerate(parts.functions):
         add_function(assembly, function, first=not number)
-    if not parts.functions:
-        add_module(assembly)
+        if not number:
+            assembly.num_first_data = len(assembly.data_sections)
     frame = parts.frame or default_frame(parts.functions, relocatable=parts.relocatable)
     add_frames(assembly, frame)
+    for symbol in assembly.undefined:
+        assembly.mention(symbol)
     add_call_graph(assembly)
     if assembly.final and not assembly.finalizer:
         add_relocation_actions(assembly)
     assembly.history += assembly.deferred
-    assembly.data_sections.sort(key=data_rank)
+    number = assembly.num_first_data
+    assembly.data_sections[:number] = sorted(assembly.data_sections[:number], key=data_rank)
+    assembly.data_sections[number:] = sorted(assembly.data_sections[number:], key=data_rank)
     mercury = Mercury(assembly) if assembly.has_capsule else None
     if mercury is not None:
         assembly.history += mercury.sections()
@@ -183,7 +189,8 @@ def _profile(assembly: Assembly) -> str:
 def _add_head(assembly: Assembly) -> None:
     """Make what stands in front of the functions."""
     parts = assembly.parts
-    signatures = [function.signature for function in parts.functions if function.signature]
+    signatures = list(parts.declared)
+    signatures += [function.signature for function in parts.functions if function.signature]
     signatures += parts.signatures.values()
     signatures += [text for kind, _, text in parts.edges if kind in (ADDRESS_TAKEN, INDIRECT_CALLS)]
     assembly.history += [Dropped(text) for text in dict.fromkeys(signatures)]
@@ -222,14 +229,14 @@ def _add_notes(assembly: Assembly) -> None:
 
 def _module_records(assembly: Assembly, *, with_numbers: bool) -> list[AttributeRecord]:
     """``.nv.info``; without symbol numbers as long as they are not known."""
-    if not assembly.parts.functions:
-        return records_without_functions(assembly.target)
     index = assembly.index if with_numbers else no_index
-    return module_records(module_rows(assembly.parts), index)
+    records = module_records(module_rows(assembly.parts), index)
+    return records + library_records(assembly.parts, assembly.target)
 
 
 def _resolve(assembly: Assembly, description: Description) -> None:
     """Number the symbols, and write the numbers where they are needed."""
+    parts = assembly.parts
     planner = Planner(description)
     planner.number_symbols()
     assembly.numbers = {id(entry): at for at, entry in enumerate(planner.symbol_entries) if at}
@@ -244,7 +251,10 @@ def _resolve(assembly: Assembly, description: Description) -> None:
         body = section.body
         assert isinstance(body, bodies.InfoRecords)
         body.records = [numbered(assembly, function, record) for record in body.records]
-    _section(assembly, ".nv.callgraph").body = bodies.Pairs(graph_rows(assembly))
+    for section in assembly.unified:
+        section.body = bodies.UftEntries(unified_rows(assembly, section.name))
+    if parts.has_call_graph:
+        _section(assembly, ".nv.callgraph").body = bodies.Pairs(graph_rows(assembly))
     prototypes = assembly.by_name.get(".nv.prototype")
     if isinstance(prototypes, Section):
         prototypes.body = bodies.Pairs(prototype_rows(assembly))

@@ -16,6 +16,8 @@ from cubinspec_generated.codes import (
     SHF_INFO_LINK,
     SHT_REL,
     SHT_RELA,
+    ST_BIND_SHIFT,
+    STB_GLOBAL,
     STB_WEAK,
     STO_CUDA_ENTRY,
     STT_FUNC,
@@ -24,7 +26,7 @@ from cubinspec_generated.codes import (
 from cubinspec_generated.codes_sizes import SIZEOF_REL_64, SIZEOF_RELA_64
 from cubinspec_generated.tables import relocations as relocation_table
 from cubinspec_writer.builder import facts
-from cubinspec_writer.builder.parts import BINDINGS, GLOBAL, Function, Relocation
+from cubinspec_writer.builder.parts import BINDINGS, GLOBAL, LOCAL, Function, Relocation
 from cubinspec_writer.emitter import bodies
 from cubinspec_writer.emitter.model import Dropped, Section, Symbol
 
@@ -77,6 +79,9 @@ class Assembly:
         function_ids: id of such a section -> functions that it names by number.
         prototypes: name of a function -> its signature in ``.nv.prototype``.
         numbers: id of a section or symbol -> its symbol number; filled when all is made.
+        undefined: symbols of other files that no relocation has named yet.
+        unified: tables of unified functions and data.
+        num_first_data: how many sections of data were made with the first function.
     """
 
     target: Target
@@ -107,6 +112,9 @@ class Assembly:
         self.function_ids: dict[int, list[str]] = {}
         self.prototypes: dict[str, str] = {}
         self.numbers: dict[int, int] = {}
+        self.undefined = {symbol.name: symbol for symbol in parts.undefined}
+        self.num_first_data = 0
+        self.unified: list[Section] = []
         self._function_symbols: dict[str, Symbol] = {}
 
     @property
@@ -202,8 +210,14 @@ class Assembly:
         return symbol
 
     def mention(self, name: str) -> None:
-        """Make the symbol of a function, or the driver's, where a relocation first names it."""
+        """Make the symbol of a function, an undefined one or the driver's when it is needed."""
         if name in self.by_name:
+            return
+        if name in self.undefined:
+            part = self.undefined[name]
+            binding = GLOBAL if part.st_info >> ST_BIND_SHIFT == STB_GLOBAL else LOCAL
+            symbol = Symbol(name, part.st_info, part.st_other, st_size=part.size)
+            self.add_symbol(symbol, binding)
             return
         if name in self.functions:
             self.function_symbol(self.functions[name])

@@ -12,7 +12,14 @@ from struct import error as StructError
 
 from cubinspec.errors import BadStructureError
 from cubinspec.format.packing import symbol_info
-from cubinspec_generated.codes import STB_GLOBAL, STT_CUDA_OBJECT, STT_FUNC
+from cubinspec.format.sections import STUB
+from cubinspec_generated.codes import (
+    STB_GLOBAL,
+    STB_LOCAL,
+    STT_CUDA_OBJECT,
+    STT_FUNC,
+    STT_NOTYPE,
+)
 from cubinspec_writer.builder.assemble import assemble
 from cubinspec_writer.builder.parts import (
     ADDRESS,
@@ -21,6 +28,7 @@ from cubinspec_writer.builder.parts import (
     CALLS,
     GLOBAL,
     INDIRECT_CALLS,
+    LOCAL,
     REFERENCES,
     SAMPLER,
     SURFACE,
@@ -32,6 +40,7 @@ from cubinspec_writer.builder.parts import (
     Parameter,
     Relocation,
     Sampler,
+    Undefined,
     Variable,
     space_of,
 )
@@ -76,6 +85,13 @@ class CubinBuilder(CubinParts):
         function = Function(name, code, False, registers)
         self.functions.append(function)
         return function
+
+    def stub(self, unified: Function, code: bytes, *, registers: int) -> Function:
+        """Add the slot of a unified function, behind it: code that jumps to the function."""
+        stub = self.function(STUB + unified.name, code, registers=registers)
+        stub.stub_of = unified.name
+        stub.binding = LOCAL
+        return stub
 
     def variable(
         self, name: str, space: str, data: bytes | None = None, *, size: int = 0, align: int = 4
@@ -130,20 +146,36 @@ class CubinBuilder(CubinParts):
 
     def extern(self, name: str, *, signature: str | None = None) -> None:
         """Name a function that another file defines; what is called needs its signature."""
-        self.undefined.append((name, symbol_info(STB_GLOBAL, STT_FUNC), 0, 0))
+        self.undefined.append(Undefined(name, symbol_info(STB_GLOBAL, STT_FUNC)))
         if signature is not None:
             self.signatures[name] = signature
 
     def extern_variable(self, name: str, space: str, *, size: int = 0) -> None:
         """Name a variable that another file defines, or (``shared``, size 0) the launch."""
         info = symbol_info(STB_GLOBAL, STT_CUDA_OBJECT)
-        self.undefined.append((name, info, space_of(space), size))
+        at = len(self.variables)
+        self.undefined.append(Undefined(name, info, space_of(space), size, at))
+
+    def label(self, name: str) -> None:
+        """Name a label that debug data refers to and no code has: a symbol without a place."""
+        self.undefined.append(Undefined(name, symbol_info(STB_LOCAL, STT_NOTYPE)))
 
     def bank(
-        self, number: int, data: bytes, *, align: int = 8, relocations: Sequence[Relocation] = ()
+        self,
+        number: int,
+        data: bytes,
+        *,
+        align: int = 8,
+        relocations: Sequence[Relocation] = (),
+        function: str = "",
     ) -> None:
-        """Add the module's constant bank ``number``, such as bank 4 with addresses."""
-        self.banks.append(Bank(number, data, align, list(relocations)))
+        """Add the module's constant bank ``number``, such as bank 4 with addresses.
+
+        Args:
+            function: whose code needs it first; by default that of the first function.
+        """
+        before = len(self.variables)
+        self.banks.append(Bank(number, data, align, list(relocations), before, function))
 
     def debug_section(
         self,

@@ -15,35 +15,55 @@ from cubinspec_generated.codes import (
     SHT_CUDA_GLOBAL_INIT,
     SHT_CUDA_RESERVED_SHARED,
     SHT_CUDA_SHARED,
+    SHT_CUDA_UDT,
+    SHT_CUDA_UDT_ENTRY,
+    SHT_CUDA_UFT_ENTRY,
     SHT_NOBITS,
     SHT_PROGBITS,
     STB_WEAK,
     STO_CUDA_MANAGED,
     STO_CUDA_RESERVED_SHARED,
     STO_CUDA_SPACE_SHIFT,
+    STO_CUDA_UNIFIED_FUNC,
+    STO_CUDA_UNIFIED_OBJECT,
     STT_CUDA_OBJECT,
     STT_NOTYPE,
     STT_OBJECT,
     STV_INTERNAL,
 )
+from cubinspec_generated.codes_sizes import SIZEOF_UFT_ENTRY
 from cubinspec_writer.builder.images import SYMBOL_TYPES
-from cubinspec_writer.builder.parts import ADDRESS, BINDINGS, GLOBAL, Relocation, Variable, space_of
+from cubinspec_writer.builder.parts import (
+    ADDRESS,
+    BINDINGS,
+    SHARED,
+    Relocation,
+    Variable,
+    space_of,
+)
 from cubinspec_writer.emitter import bodies
 from cubinspec_writer.emitter.model import Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec_writer.builder.assembly import Assembly
+    from cubinspec_writer.builder.parts import Function
     from cubinspec_writer.emitter.model import Section
 
 _MODULE_SHARED = ".nv_debug.shared"
 _ADDRESSES = ".nv.constant4"
+_UNIFIED = ".nv.udt"
+_FUNCTION_ENTRIES, _DATA_ENTRIES = ".nv.uft.entry", ".nv.udt.entry"
+_ENTRY_ALIGN = 8
+#: What entries of unified functions and data have as their mark in files of ptxas.
+_UNIFIED_MARK = 1
 #: Sections of variables: type in files that may be linked, in executables, flags.
 _DATA_SECTIONS = {
     ".nv.global": (SHT_CUDA_GLOBAL, SHT_NOBITS, SHF_WRITE | SHF_ALLOC),
     ".nv.global.init": (SHT_CUDA_GLOBAL_INIT, SHT_PROGBITS, SHF_WRITE | SHF_ALLOC),
     ".nv.constant3": (SHT_CUDA_CONSTANT_B3, SHT_PROGBITS, SHF_ALLOC),
     _ADDRESSES: (SHT_CUDA_CONSTANT_B4, SHT_PROGBITS, SHF_ALLOC),
+    _UNIFIED: (SHT_CUDA_UDT, SHT_CUDA_UDT, SHF_WRITE | SHF_ALLOC),
     _MODULE_SHARED: (SHT_CUDA_SHARED, SHT_NOBITS, SHF_WRITE | SHF_ALLOC),
 }
 _WITHOUT_BYTES = frozenset((".nv.global", _MODULE_SHARED))
@@ -71,8 +91,6 @@ def add_module(assembly: Assembly) -> None:
     if assembly.finalizer:
         _add_driver_symbols(assembly)
     _add_variables(assembly)
-    for name, info, other, size in assembly.parts.undefined:
-        assembly.add_symbol(Symbol(name, info, other, st_size=size), GLOBAL)
 
 
 def _add_driver_symbols(assembly: Assembly) -> None:
@@ -81,7 +99,8 @@ def _add_driver_symbols(assembly: Assembly) -> None:
             assembly.add_helper(name, 0, 8)
     value = assembly.target.family.reserved_start
     assembly.add_helper(_RESERVED_OFFSET, value, 4)
-    if not assembly.relocatable and not assembly.parts.for_debugger:
+    is_without = assembly.parts.for_debugger or assembly.parts.tools_patch
+    if not assembly.relocatable and not is_without:
         # an extensible program leaves its size to the linker
         value = value if assembly.final else 0
         reserved = assembly.add_section(
@@ -95,14 +114,50 @@ def _add_driver_symbols(assembly: Assembly) -> None:
         assembly.history.append(Symbol(_RESERVED_ALIAS, info, _RESERVED_SPACE, reserved, value, 0))
 
 
+def add_unified_function(assembly: Assembly, symbol: Symbol) -> None:
+    """Make the table of unified functions with the first one, whose symbol says so."""
+    if _FUNCTION_ENTRIES not in assembly.by_name:
+        symbol.st_other |= STO_CUDA_UNIFIED_FUNC
+        _add_entries(assembly, _FUNCTION_ENTRIES, SHT_CUDA_UFT_ENTRY)
+
+
+def _add_entries(assembly: Assembly, name: str, kind: int) -> None:
+    entries = bodies.UftEntries(unified_rows(assembly, name))
+    section = assembly.add_section(
+        name, kind, entries, align=_ENTRY_ALIGN, entry_size=SIZEOF_UFT_ENTRY
+    )
+    section.has_symbol = True
+    assembly.unified.append(section)
+
+
+def unified_rows(assembly: Assembly, entries: str) -> list[tuple[int, ...]]:
+    """Symbol number, mark, slot and the two numbers of each; symbols are 0 as long as unknown."""
+    parts, is_data = assembly.parts, entries == _DATA_ENTRIES
+    members: list[Function] | list[Variable] = parts.variables if is_data else parts.functions
+    numbers = assembly.numbers
+    return [
+        (
+            assembly.index(one.name) if numbers else 0,
+            _UNIFIED_MARK,
+            assembly.places[one.name][1] if is_data else 0,
+            *one.unified,
+        )
+        for one in members
+        if one.unified is not None
+    ]
+
+
 def add_unified(assembly: Assembly, name: str) -> None:
     """Make a symbol of the unified tables, if it is not there."""
     if name not in assembly.by_name:
         assembly.add_helper(name, 0, 8)
 
 
-def _add_banks(assembly: Assembly) -> None:
+def add_banks(assembly: Assembly, function: str, num_variables: int | None = None) -> None:
+    """Make the banks that the code of a function needs first; with a number only those there."""
     for bank in assembly.parts.banks:
+        if bank.function != function or num_variables not in (None, bank.num_variables):
+            continue
         section = assembly.add_section(
             f".nv.constant{bank.number}",
             assembly.type_of(SHT_CUDA_CONSTANT_B0 + bank.number, SHT_PROGBITS),
@@ -113,34 +168,85 @@ def _add_banks(assembly: Assembly) -> None:
         assembly.data_sections.append((section, bank.relocations))
 
 
+def add_late_shared(assembly: Assembly, function: Function) -> None:
+    """Make the shared variables of a module without kernels that a function is the first to use."""
+    for variable in assembly.parts.variables:
+        if variable.space == SHARED and _uses(function, variable):
+            _add_variable(assembly, variable)
+
+
+def _is_late_shared(assembly: Assembly, variable: Variable) -> bool:
+    """Whether it is made with the function that uses it: not those of the first function."""
+    parts = assembly.parts
+    if not parts.is_library or variable.space != SHARED:
+        return False
+    users = [function for function in parts.functions if _uses(function, variable)]
+    return users != [] and users[0] is not parts.functions[0]
+
+
+def _uses(function: Function, variable: Variable) -> bool:
+    return any(row.symbol == variable.name for row in function.relocations)
+
+
+def _add_undefined(assembly: Assembly, num_variables: int) -> None:
+    """Make the symbols of variables of other files that were added behind so many variables."""
+    for symbol in assembly.parts.undefined:
+        if symbol.is_variable and symbol.num_variables == num_variables:
+            assembly.mention(symbol.name)
+
+
 def _add_variables(assembly: Assembly) -> None:
-    """Make each section with its first variable, and the banks behind the first variable."""
-    grouped: dict[str, list[Variable]] = {}
-    for variable in assembly.parts.variables:
-        if not variable.common and variable.space not in SYMBOL_TYPES:
-            grouped.setdefault(_section_of(assembly, variable), []).append(variable)
-    made = False
-    for variable in assembly.parts.variables:
-        if variable.space in SYMBOL_TYPES:
-            info = symbol_info(BINDINGS[variable.binding], SYMBOL_TYPES[variable.space])
-            assembly.add_symbol(Symbol(variable.name, info), variable.binding)
-            continue
-        if variable.common:
-            add_variable_symbol(assembly, variable, SHN_COMMON, variable.align)
-            continue
-        if variable.name not in assembly.places:
-            name = _section_of(assembly, variable)
-            _add_variable_section(assembly, name, grouped[name])
-        section, offset = assembly.places[variable.name]
-        if is_late(variable):
-            assembly.late[variable.name] = (variable, section, offset)
-        else:
-            add_variable_symbol(assembly, variable, section, offset)
-        if not made:
-            _add_banks(assembly)
-        made = True
-    if not made:
-        _add_banks(assembly)
+    """Make each section with its first variable, and banks and names between them."""
+    for number, variable in enumerate(assembly.parts.variables):
+        _add_undefined(assembly, number)
+        add_banks(assembly, "", number)
+        if not _is_late_shared(assembly, variable):
+            _add_variable(assembly, variable)
+    _add_undefined(assembly, len(assembly.parts.variables))
+    add_banks(assembly, "", len(assembly.parts.variables))
+
+
+def _add_variable(assembly: Assembly, variable: Variable) -> None:
+    if variable.name in assembly.by_name:
+        return
+    if variable.space in SYMBOL_TYPES:
+        info = symbol_info(BINDINGS[variable.binding], SYMBOL_TYPES[variable.space])
+        assembly.add_symbol(Symbol(variable.name, info), variable.binding)
+        return
+    if variable.common:
+        add_variable_symbol(assembly, variable, SHN_COMMON, variable.align)
+        return
+    if variable.name not in assembly.places:
+        name = _section_of(assembly, variable)
+        members = [
+            one
+            for one in assembly.parts.variables
+            if not one.common
+            and one.space not in SYMBOL_TYPES
+            and _section_of(assembly, one) == name
+        ]
+        _add_variable_section(assembly, name, members)
+        if name == _UNIFIED:
+            _add_entries(assembly, _DATA_ENTRIES, SHT_CUDA_UDT_ENTRY)
+    section, offset = assembly.places[variable.name]
+    if is_late(variable):
+        assembly.late[variable.name] = (variable, section, offset)
+    else:
+        add_variable_symbol(assembly, variable, section, offset)
+
+
+def mention_in_data(assembly: Assembly, sections: list[tuple[Section, list[Relocation]]]) -> None:
+    """Make the symbols that sections of data name: those of the variable declared first, first."""
+    order = {one.name: number for number, one in enumerate(assembly.parts.variables)}
+    of_variables = {
+        row.symbol: number
+        for one, number in zip(assembly.parts.variables, order.values(), strict=True)
+        for row in one.relocations
+    }
+    for _, relocations in sections:
+        for row in sorted(relocations, key=lambda row: of_variables.get(row.symbol, len(order))):
+            if row.symbol not in assembly.undefined:
+                assembly.mention(row.symbol)
 
 
 def is_late(variable: Variable) -> bool:
@@ -153,6 +259,7 @@ def add_variable_symbol(
 ) -> None:
     """Make the symbol of a variable."""
     other = STO_CUDA_MANAGED if variable.managed else 0
+    other |= STO_CUDA_UNIFIED_OBJECT if variable.unified is not None else 0
     kind = STT_OBJECT
     if assembly.keeps_memory:
         kind = STT_CUDA_OBJECT
@@ -168,9 +275,11 @@ def _section_of(assembly: Assembly, variable: Variable) -> str:
         return _ADDRESSES
     if variable.space == "constant":
         return ".nv.constant3"
+    if variable.unified is not None and assembly.relocatable:
+        return _UNIFIED
     if variable.space == "global":
         return ".nv.global" if variable.data is None else ".nv.global.init"
-    if variable.space == "shared" and assembly.relocatable and variable.data is None:
+    if variable.space == SHARED and assembly.relocatable and variable.data is None:
         return _MODULE_SHARED
     raise BadStructureError(
         f"no such variable can stand in {variable.space!r}",

@@ -13,6 +13,7 @@ from cubinspec_generated.codes import (
     SHT_CUDA_CONSTANT_B2,
     SHT_CUDA_INFO,
     SHT_CUDA_SHARED,
+    SHT_CUDA_UFT,
     SHT_NOBITS,
     SHT_PROGBITS,
     STO_CUDA_CONSTANT,
@@ -25,9 +26,13 @@ from cubinspec_generated.codes import (
 from cubinspec_writer.builder.assembly import RESERVED_CAP, ImageBank
 from cubinspec_writer.builder.data import (
     UNIFIED_SYMBOLS,
+    add_banks,
+    add_late_shared,
     add_module,
     add_unified,
+    add_unified_function,
     add_variable_symbol,
+    mention_in_data,
 )
 from cubinspec_writer.builder.images import (
     SYMBOL_TYPES,
@@ -44,6 +49,7 @@ from cubinspec_writer.builder.parts import (
     LOCAL,
     SPACES,
     Parameter,
+    SharedVariable,
     placed,
 )
 from cubinspec_writer.builder.records import function_records
@@ -53,7 +59,7 @@ from cubinspec_writer.emitter.model import Section, Symbol
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec_writer.builder.assembly import Assembly
-    from cubinspec_writer.builder.parts import Function, SharedVariable
+    from cubinspec_writer.builder.parts import Function
 
 _TEXT_ALIGN = 128
 #: The finalizer makes the bank of a kernel with images under this name.
@@ -69,12 +75,20 @@ def add_function(assembly: Assembly, function: Function, *, first: bool) -> None
     name = function.name
     symbol = assembly.function_symbol(function)
     flags = SHF_ALLOC | SHF_EXECINSTR
-    text = assembly.add_section(
-        f".text.{name}", SHT_PROGBITS, bodies.Blob(function.code), flags, _TEXT_ALIGN
-    )
+    code = bodies.Blob(function.code)
+    text = assembly.add_section(function.section, SHT_PROGBITS, code, flags, _TEXT_ALIGN)
+    if function.stub_of:
+        text.sh_type, text.sh_entsize = SHT_CUDA_UFT, len(function.code)
     symbol.section = text
+    if function.unified is not None:
+        add_unified_function(assembly, symbol)
     text.registers = 0 if assembly.finalizer else function.registers
-    if first and not function.kernel:
+    if assembly.parts.is_library:
+        add_late_shared(assembly, function)
+        if function.reserved_cap:
+            assembly.mention(RESERVED_CAP)
+    has_module = first and not assembly.parts.is_library
+    if has_module and not function.kernel:
         add_module(assembly)
     records = function_records(assembly.parts, assembly.target, function)
     info = assembly.add_section(
@@ -84,12 +98,14 @@ def add_function(assembly: Assembly, function: Function, *, first: bool) -> None
     shared = None
     if function.kernel or function.shared is not None:
         shared = _add_shared(assembly, function)
-    if first and function.kernel:
+    if has_module and function.kernel:
         add_module(assembly)
-    if first:
-        for _, relocations in assembly.data_sections:
-            for relocation in relocations:
-                assembly.mention(relocation.symbol)
+    known = 0 if first else len(assembly.data_sections)
+    if not first:
+        add_banks(assembly, name)
+    mention_in_data(assembly, assembly.data_sections[known:])
+    for extern in function.externs:
+        assembly.mention(extern)
     _add_constants(assembly, function)
     for inner in function.inner:
         st_info = symbol_info(BINDINGS[inner.binding], STT_FUNC)
@@ -172,6 +188,7 @@ class _Relocations:
         if function.reserved_cap:
             assembly.mention(RESERVED_CAP)
         for relocation in self.relocations:
+            self._name_used(relocation.offset)
             self._name_variable(relocation.symbol)
             assembly.mention(relocation.symbol)
             self._name_late(relocation.symbol)
@@ -182,6 +199,8 @@ class _Relocations:
                 self._add_section(".rela")
         if assembly.relocatable:
             self._name_variables()
+        for prefix in () if self.made else function.resolved_sections:
+            assembly.drop_section(prefix + self.text.name)
         if function.resolved and not self.made and not function.kernel:
             for prefix in (".rel", ".rela") if assembly.finalizer else (".rel",):
                 assembly.drop_section(prefix + self.text.name)
@@ -190,6 +209,14 @@ class _Relocations:
         if assembly.finalizer and self.made == [".rel"]:
             self._add_section(".rela")
         self._name_variables()
+
+    def _name_used(self, offset: int) -> None:
+        """Name variables that the code in front of a place uses by applied relocations."""
+        for name, part in list(self.unnamed.items()):
+            used_at = part.used_at if isinstance(part, SharedVariable) else None
+            if used_at is not None and used_at <= offset:
+                self._name_variable(name)
+                self._add_section(".rel")
 
     def _name_variables(self) -> None:
         for name in list(self.unnamed):
@@ -253,13 +280,16 @@ def _add_parameters(assembly: Assembly, function: Function) -> None:
         if function.images:
             section.made_as = IMAGE_INDICES + function.name
             assembly.history.append(section)
-            assembly.drop_section(f".rela{section.name}", ".rela" + section.made_as)
+            if assembly.parts.has_call_graph:
+                assembly.drop_section(f".rela{section.name}", ".rela" + section.made_as)
             _name_handles(assembly, function)
         else:
             assembly.deferred.append(section)
         return
     assembly.history.append(section)
     if not assembly.relocatable:
+        if not assembly.parts.has_call_graph:
+            return
         assembly.drop_section(f".rel.nv.constant0.{function.name}")
         if assembly.parts.extensible:
             assembly.drop_name(_PARAMETERS if function.parameters else _SPECIAL)

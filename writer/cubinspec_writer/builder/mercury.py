@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from cubinspec.errors import BadStructureError
 from cubinspec.format.packing import symbol_info
-from cubinspec.format.sections import CAPMERC_TEXT, MERCURY_PREFIX, TEXT, mercury_name
+from cubinspec.format.sections import CAPSULE_PREFIX, MERCURY_PREFIX, TEXT, UFT_REL, mercury_name
 from cubinspec_generated.codes import (
     EIATTR_FRAME_SIZE,
     SHF_CUDA_MERCURY,
@@ -26,6 +26,7 @@ from cubinspec_generated.codes import (
     SHT_CUDA_MERC_RELA,
     SHT_CUDA_MERC_SYMTAB,
     SHT_CUDA_RESERVED_SHARED,
+    SHT_CUDA_UDT,
     SHT_PROGBITS,
     ST_BIND_SHIFT,
     ST_TYPE_MASK,
@@ -38,17 +39,18 @@ from cubinspec_generated.tables import relocations as relocation_table
 from cubinspec_writer.builder import attributes
 from cubinspec_writer.builder.assembly import RELOCATION_TYPES
 from cubinspec_writer.builder.attributes import record_code
+from cubinspec_writer.builder.data import unified_rows
 from cubinspec_writer.builder.frames import default_frame
 from cubinspec_writer.builder.functions import IMAGE_INDICES
 from cubinspec_writer.builder.images import index_relocations, scoped_rows, table_size
 from cubinspec_writer.builder.parts import SPACES
 from cubinspec_writer.builder.records import (
     function_records,
+    library_records,
     module_records,
     module_rows,
     no_index,
     numbered,
-    records_without_functions,
 )
 from cubinspec_writer.emitter import bodies
 from cubinspec_writer.emitter.layout import Planner
@@ -68,6 +70,7 @@ if TYPE_CHECKING:
 _DATA_TYPES = {
     ".nv.constant.user": SHT_CUDA_MERC_CONSTANT_USER,
     ".nv.constant.pic": SHT_CUDA_MERC_CONSTANT_PIC,
+    ".nv.udt": SHT_CUDA_UDT,
     ".nv.global.init": SHT_CUDA_GLOBAL_INIT,
 }
 #: Memory of the variables of a section, in ``st_other``.
@@ -76,6 +79,8 @@ _SPACES = {
     ".nv.global": SPACES["global"],
     ".nv.constant3": SPACES["constant"],
 }
+#: Sections of variables with contents, which stand behind all constants.
+_VARIABLES = (".nv.udt", ".nv.global.init")
 _SHARED = ".nv.shared."
 _OPTIMIZER = ".nv.constant.optimizer."
 
@@ -108,11 +113,12 @@ class Mercury:
         assembly = self.assembly
         functions = assembly.parts.functions
         for function in functions:
-            text = assembly.by_name[f".text.{function.name}"]
+            text = assembly.by_name[function.section]
             assert isinstance(text, Section)
             assert function.capsule is not None
             body = bodies.Capsule(text, function.capsule.data)
-            self._section(CAPMERC_TEXT + function.name, SHT_CUDA_CAPMERC, body, align=16)
+            name = CAPSULE_PREFIX + function.section
+            self._section(name, SHT_CUDA_CAPMERC, body, align=16, entry_size=text.sh_entsize)
         frame = assembly.parts.mercury_frame or default_frame(
             functions, relocatable=assembly.relocatable, mercury=True
         )
@@ -122,18 +128,11 @@ class Mercury:
             self._section(".nv.merc" + part.name, SHT_PROGBITS, bodies.Blob(data))
         info = bodies.InfoRecords(self._module_records(with_numbers=False))
         self._section(".nv.merc.nv.info", SHT_CUDA_MERC_INFO, info, align=4)
-        for function in functions:
-            self._section(
-                f".nv.merc.nv.info.{function.name}",
-                SHT_CUDA_MERC_INFO,
-                bodies.InfoRecords(self._records(function)),
-                SHF_INFO_LINK,
-                4,
-            )
+        self._tables()
         for function in functions:
             assert function.capsule is not None
             rows = scoped_rows(function, function.capsule.relocations)
-            self._relocations(f".text.{function.name}", rows)
+            self._relocations(function.section, rows)
         given = {
             f".nv.constant2.{function.name}": function.capsule.constants_relocations
             for function in functions
@@ -141,23 +140,58 @@ class Mercury:
         }
         for part in assembly.parts.debug:
             self._relocations(part.name, part.mercury_relocations)
-        for section, rows in assembly.data_sections:
-            twins = given.get(section.name)
-            if twins is None:
-                twins = [replace(row, kind=_mercury_type(row.kind)) for row in rows]
-            self._relocations(mercury_name(section.name) or section.name, twins)
-        first, others = self._image_banks()
-        for bank, rows in first:
-            self._relocations(bank, rows)
-        self._relocations(".debug_frame", frame.relocations)
-        for bank, rows in others:
-            self._relocations(bank, rows)
+        images, other_images = self._image_banks()
+        number = assembly.num_first_data
+        for name, rows in (
+            *self._data_relocations(assembly.data_sections[:number], given),
+            *images,
+            (".debug_frame", frame.relocations),
+            *self._data_relocations(assembly.data_sections[number:], given),
+            *other_images,
+        ):
+            self._relocations(name, rows)
         self._data()
         table = bodies.MercurySymbols([])
         self.symtab = self._section(
             ".nv.merc.symtab", SHT_CUDA_MERC_SYMTAB, table, align=8, entry_size=SIZEOF_SYMBOL_64
         )
         return list(self.made.values())
+
+    def _tables(self) -> None:
+        """Attributes of functions and tables of unified ones, in the order of the SASS half."""
+        assembly = self.assembly
+        owners = {id(section): function for function, section in assembly.infos}
+        for made in assembly.history:
+            function_of = owners.get(id(made))
+            if function_of is not None:
+                self._section(
+                    MERCURY_PREFIX + made.name,
+                    SHT_CUDA_MERC_INFO,
+                    bodies.InfoRecords(self._records(function_of)),
+                    SHF_INFO_LINK,
+                    4,
+                )
+            elif isinstance(made, Section) and made in assembly.unified:
+                entries = bodies.UftEntries(unified_rows(assembly, made.name))
+                name = MERCURY_PREFIX + made.name
+                kind, size = made.sh_type, made.sh_entsize
+                self._section(name, kind, entries, align=made.sh_addralign, entry_size=size)
+
+    def _data_relocations(
+        self, sections: list[tuple[Section, list[Relocation]]], given: dict[str, list[Relocation]]
+    ) -> list[_Rows]:
+        """Relocations of sections of data.
+
+        Args:
+            given: name of a section -> what a capsule gives in place of those of the SASS half.
+        """
+        found: list[_Rows] = []
+        for section, rows in sections:
+            twins = given.get(section.name)
+            if twins is None:
+                twins = [replace(row, kind=_mercury_type(row.kind)) for row in rows]
+            found.append((mercury_name(section.name) or section.name, twins))
+        return found
 
     def _image_banks(self) -> tuple[list[_Rows], list[_Rows]]:
         """Relocations of the indices of images: of the first function, and of the others."""
@@ -184,7 +218,7 @@ class Mercury:
         # constants first, as in the index order of the SASS half
         sections = [section for section, _ in self.assembly.data_sections]
         for section in sections:
-            if section.name != ".nv.global.init":
+            if section.name not in _VARIABLES:
                 self._twin_of(section)
         for bank in self.assembly.image_banks:
             self._section(
@@ -194,9 +228,9 @@ class Mercury:
                 bank.section.sh_flags,
                 bank.section.sh_addralign,
             )
-        for section in sections:
-            if section.name == ".nv.global.init":
-                self._twin_of(section)
+        for made in self.assembly.history:
+            if isinstance(made, Section) and made.name in _VARIABLES:
+                self._twin_of(made)
         reserved = self.assembly.by_name.get(".nv.shared.reserved.0")
         if isinstance(reserved, Section):
             name = ".nv.merc.nv.shared.reserved.0"
@@ -231,10 +265,10 @@ class Mercury:
 
     def _module_records(self, *, with_numbers: bool) -> list[AttributeRecord]:
         """``.nv.merc.nv.info``; without symbol numbers as long as they are not known."""
-        if not self.assembly.functions:
-            return records_without_functions(self.assembly.target)
-        index = self.assembly.index if with_numbers else no_index
-        return module_records(self._module_rows(), index)
+        assembly = self.assembly
+        index = assembly.index if with_numbers else no_index
+        records = module_records(self._module_rows(), index)
+        return records + library_records(assembly.parts, assembly.target)
 
     def _module_rows(self) -> list[tuple[int, str, int]]:
         parts = self.assembly.parts
@@ -266,6 +300,9 @@ class Mercury:
             records = self.made[f".nv.merc.nv.info.{function.name}"].body
             assert isinstance(records, bodies.InfoRecords)
             records.records = [numbered(assembly, function, record) for record in records.records]
+        for made in assembly.unified:
+            entries = bodies.UftEntries(unified_rows(assembly, made.name))
+            self.made[MERCURY_PREFIX + made.name].body = entries
         for section, rows in self.relocated:
             section.body = bodies.Relocations.from_rows(
                 assembly.relocation_rows(rows, rela=True), True
@@ -273,8 +310,8 @@ class Mercury:
 
     def _twin(self, section: Section) -> Section:
         name = section.made_as or mercury_name(section.name) or section.name
-        if name.startswith(TEXT):
-            return self.made[CAPMERC_TEXT + name.removeprefix(TEXT)]
+        if name.startswith((TEXT, UFT_REL)):
+            return self.made[CAPSULE_PREFIX + name]
         return self.made.get(MERCURY_PREFIX + name, section)
 
     def _section_symbol(self, section: Section) -> bodies.MercurySymbol:

@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 
 from cubinspec.errors import BadStructureError
 from cubinspec.format.packing import align_up
+from cubinspec.format.sections import TEXT, UFT_REL
 from cubinspec.format.targets import WRITTEN
 from cubinspec_generated.codes import (
+    ST_TYPE_MASK,
     STB_GLOBAL,
     STB_LOCAL,
     STB_WEAK,
@@ -19,6 +21,7 @@ from cubinspec_generated.codes import (
     STO_CUDA_GLOBAL,
     STO_CUDA_SHARED,
     STO_CUDA_SPACE_SHIFT,
+    STT_CUDA_OBJECT,
 )
 
 TYPE_CHECKING = False
@@ -27,12 +30,15 @@ if TYPE_CHECKING:
 
 GLOBAL, WEAK, LOCAL = "global", "weak", "local"
 BINDINGS = {LOCAL: STB_LOCAL, GLOBAL: STB_GLOBAL, WEAK: STB_WEAK}
+SHARED = "shared"
 #: Memory of a symbol, in ``st_other``.
 SPACES = {
     "global": STO_CUDA_GLOBAL << STO_CUDA_SPACE_SHIFT,
-    "shared": STO_CUDA_SHARED << STO_CUDA_SPACE_SHIFT,
+    SHARED: STO_CUDA_SHARED << STO_CUDA_SPACE_SHIFT,
     "constant": STO_CUDA_CONSTANT << STO_CUDA_SPACE_SHIFT,
 }
+#: Bits of an address.
+ADDRESS_SIZE = 64
 #: Images, which are in no memory of the module.
 TEXTURE, SAMPLER, SURFACE = "texture", "sampler", "surface"
 #: Constants with addresses, which position-independent code reads.
@@ -143,11 +149,17 @@ class Inner:
 
 @dataclass(slots=True)
 class SharedVariable:
-    """A named part of a function's static shared memory (relocatable files)."""
+    """A named part of a function's static shared memory (relocatable files, and for debuggers).
+
+    Attributes:
+        used_at: where the code first uses it, if its relocations are applied; by default behind all
+            that are left.
+    """
 
     name: str
     value: int
     size: int
+    used_at: int | None = None
 
 
 @dataclass(slots=True)
@@ -195,12 +207,16 @@ class Function:
         images: what a kernel reads and writes as images; not of relocatable files, whose code has
             relocations for them.
         binding: ``global``, ``weak`` or ``local``.
+        unified: the two numbers of its ``.unified`` attribute.
+        stub_of: the unified function that this code jumps to; see ``CubinBuilder.stub``.
         signature: of a device function that others may call, such as ``#ii``.
         externs: functions of other files that its code calls (``EIATTR_EXTERNS``).
         attributes: further records of ``.nv.info.<f>``; they replace computed ones by code.
         relocations: of the code, in ascending order.
         resolved: executables: the code had relocations, all of them applied. Before sm_90 only
             device functions show it.
+        resolved_sections: of kernels, ``.rel`` and ``.rela`` as they were made for such relocations
+            and left their names.
         reserved_cap: whether the code asks for the end of the reserved shared memory
             (``.nv.reservedSmem.cap``, sm_90 and up) by a relocation that is applied already.
         inner: functions inside the code.
@@ -227,11 +243,14 @@ class Function:
     shared_variables: list[SharedVariable] = field(default_factory=list)
     images: list[ImageSlot] = field(default_factory=list)
     binding: str = GLOBAL
+    unified: tuple[int, int] | None = None
+    stub_of: str = ""
     signature: str | None = None
     externs: list[str] = field(default_factory=list)
     attributes: list[AttributeRecord] = field(default_factory=list)
     relocations: list[Relocation] = field(default_factory=list)
     resolved: bool = False
+    resolved_sections: list[str] = field(default_factory=list)
     reserved_cap: bool = False
     inner: list[Inner] = field(default_factory=list)
     constants: bytes | None = None
@@ -240,6 +259,11 @@ class Function:
     constants_relocations: list[Relocation] = field(default_factory=list)
     constants_resolved: bool = False
     capsule: Capsule | None = None
+
+    @property
+    def section(self) -> str:
+        """Name of the section with its code."""
+        return UFT_REL + self.stub_of if self.stub_of else TEXT + self.name
 
     def __repr__(self) -> str:
         kind = "kernel" if self.kernel else "function"
@@ -258,6 +282,7 @@ class Variable:
         align: alignment.
         offset: in its section; by default behind the previous one, aligned.
         managed: whether it is ``__managed__``.
+        unified: the two numbers of its ``.unified`` attribute (``global``, with contents).
         common: whether the linker merges it with others of its name (``.common``).
         relocations: of the initial contents.
         resolved: executables: the contents had relocations, all of them applied.
@@ -272,10 +297,32 @@ class Variable:
     offset: int | None = None
     binding: str = GLOBAL
     managed: bool = False
+    unified: tuple[int, int] | None = None
     common: bool = False
     relocations: list[Relocation] = field(default_factory=list)
     resolved: bool = False
     function_ids: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Undefined:
+    """A symbol that the file does not define.
+
+    Attributes:
+        num_variables: how many variables were added before it; an undefined variable stands behind
+            them, anything else where it is first needed.
+    """
+
+    name: str
+    st_info: int
+    st_other: int = 0
+    size: int = 0
+    num_variables: int = 0
+
+    @property
+    def is_variable(self) -> bool:
+        """Whether it is data."""
+        return self.st_info & ST_TYPE_MASK == STT_CUDA_OBJECT
 
 
 @dataclass(slots=True)
@@ -295,6 +342,8 @@ class DebugSection:
         relocations: those that are left.
         names_strings: whether it had relocations of offsets in ``.debug_str``; in executables
             they are applied.
+        resolved: whether it had other relocations that are all applied.
+        labels: labels without a place that applied relocations named.
         mercury, mercury_relocations: its Mercury copy, sm_100 and up; by default the same bytes.
     """
 
@@ -302,6 +351,8 @@ class DebugSection:
     data: bytes
     relocations: list[Relocation] = field(default_factory=list)
     names_strings: bool = False
+    resolved: bool = False
+    labels: list[str] = field(default_factory=list)
     mercury: bytes | None = None
     mercury_relocations: list[Relocation] = field(default_factory=list)
 
@@ -319,12 +370,19 @@ class Tool:
 
 @dataclass(slots=True)
 class Bank:
-    """A constant bank of the module that is not made of variables."""
+    """A constant bank of the module that is not made of variables.
+
+    Attributes:
+        num_variables: how many variables were added before it: it is made behind them.
+        function: whose code needs it first; empty: that of the first one.
+    """
 
     number: int
     data: bytes
     align: int
     relocations: list[Relocation]
+    num_variables: int = 0
+    function: str = ""
 
 
 @dataclass(slots=True)
@@ -339,6 +397,7 @@ class CubinParts:
         position_independent: what ``ptxas -pic true`` makes: code finds all addresses in constants,
             and symbols of unified tables are made where code first needs them.
         extensible: a whole program that may be linked with more (``ptxas -ewp``).
+        address_size: 64; no ptxas from CUDA 12.4 on makes files of 32 bits (``ELFCLASS32``).
         toolkit: 10 * major + minor of the toolkit version that the notes state.
         virtual_sm: architecture of the PTX; by default that of the code.
         tool: what the tool note says.
@@ -349,19 +408,27 @@ class CubinParts:
             shared memory of the system.
         errors_at_exit: functions wait for errors before they end (``EIATTR_GEN_ERRBAR_AT_EXIT``),
             as with ``-g`` and ``-make-errors-visible-at-exit``.
-        undefined: symbols of other files: name, ``st_info``, ``st_other``, size.
+        undefined: symbols of other files, and labels that no code has.
         signatures: undefined function -> its signature.
+        declared: signatures in the order in which the PTX declares functions; by default those of
+            functions here, then those of others.
         samplers: states of samplers in the order of their declarations.
         independent_samplers: whether textures and samplers are apart (``texmode_independent``).
         banks: constant banks that are not made of variables.
         edges: rows of the call graph: which list, function, function or signature.
+        queries: code asks for sizes and formats of images (``txq``, ``suq``); ptxas then writes no
+            call graph into executables.
+        tools_patch: code that tools patch into kernels (``ptxas -compile-as-tools-patch``).
     """
 
     arch: str
     relocatable: bool = False
     extensible: bool = False
     position_independent: bool = False
+    address_size: int = ADDRESS_SIZE
     toolkit: int = WRITTEN.number
+    queries: bool = False
+    tools_patch: bool = False
     virtual_sm: int | None = None
     tool: Tool = field(default_factory=Tool)
     compat: list[AttributeRecord] = field(default_factory=list)
@@ -372,12 +439,23 @@ class CubinParts:
     for_debugger: bool = False
     errors_at_exit: bool = False
     debug: list[DebugSection] = field(default_factory=list)
-    undefined: list[tuple[str, int, int, int]] = field(default_factory=list)
+    undefined: list[Undefined] = field(default_factory=list)
     signatures: dict[str, str] = field(default_factory=dict)
+    declared: list[str] = field(default_factory=list)
     samplers: list[Sampler] = field(default_factory=list)
     independent_samplers: bool = False
     banks: list[Bank] = field(default_factory=list)
     edges: list[tuple[int, str, str]] = field(default_factory=list)
+
+    @property
+    def has_call_graph(self) -> bool:
+        """Whether ptxas writes a call graph."""
+        return self.relocatable or not self.queries
+
+    @property
+    def is_library(self) -> bool:
+        """Whether it is a module without kernels, of which ptxas makes data before functions."""
+        return not self.tools_patch and not any(function.kernel for function in self.functions)
 
 
 def space_of(space: str) -> int:

@@ -22,6 +22,7 @@ from cubinspec_generated.codes import (
     EIATTR_REGCOUNT,
     EIATTR_REQNTID,
     EIATTR_SPARSE_MMA_MASK,
+    EIATTR_STUB_FUNCTION_KIND,
     EIATTR_TEXMODE_INDEPENDENT,
     EIATTR_VRC_CTA_INIT_COUNT,
     KPARAM_INFO_CBANK_SHIFT,
@@ -31,6 +32,7 @@ from cubinspec_generated.codes import (
     KPARAM_INFO_SPACE_SHIFT,
     KPARAM_NO_OFFSET,
 )
+from cubinspec_generated.codes_enums import STUB_FUNCTION_KIND_FUNC_UFT_STUB
 from cubinspec_generated.records import DIM3, FUNCTION_VALUE, KPARAM_INFO, PARAM_CBANK, SINGLE_WORD
 from cubinspec_writer.builder import attributes, facts
 from cubinspec_writer.builder.attributes import record_code
@@ -51,9 +53,12 @@ def function_records(parts: CubinParts, goal: Target, function: Function) -> lis
     """``.nv.info.<f>``; the symbol number in ``EIATTR_PARAM_CBANK`` is filled in later."""
     family, sized, half = goal.family, attributes.sized, attributes.half
     records = facts.workarounds(goal)
-    records.append(sized(EIATTR_CUDA_API_VERSION, SINGLE_WORD.pack(parts.toolkit)))
+    if function.stub_of:
+        records.append(half(EIATTR_STUB_FUNCTION_KIND, STUB_FUNCTION_KIND_FUNC_UFT_STUB))
+    else:
+        records.append(sized(EIATTR_CUDA_API_VERSION, SINGLE_WORD.pack(parts.toolkit)))
     records.append(half(EIATTR_MERCURY_ISA_VERSION, family.mercury_isa))
-    if family.sparse_mma_mask:
+    if family.sparse_mma_mask and not function.stub_of:
         records.append(half(EIATTR_SPARSE_MMA_MASK, 0))
     if family.vrc_cta_init_count:
         records.append(attributes.byte(EIATTR_VRC_CTA_INIT_COUNT, 0))
@@ -105,15 +110,18 @@ def _parameter_records(goal: Target, function: Function) -> list[AttributeRecord
     return records
 
 
-def records_without_functions(goal: Target) -> list[AttributeRecord]:
-    """``.nv.info`` of a module without functions: what else stands with each of them."""
-    return [attributes.half(EIATTR_MERCURY_ISA_VERSION, goal.family.mercury_isa)]
+def library_records(parts: CubinParts, goal: Target) -> list[AttributeRecord]:
+    """What ``.nv.info`` of a module without kernels says at its end."""
+    isa = attributes.half(EIATTR_MERCURY_ISA_VERSION, goal.family.mercury_isa)
+    return [isa] if parts.is_library else []
 
 
 def module_rows(parts: CubinParts) -> list[tuple[int, str, int]]:
     """``.nv.info``: attribute, function and value, in the order in which ptxas writes them."""
     rows: list[tuple[int, str, int]] = []
     functions = parts.functions
+    if not functions:
+        return rows
     for function in reversed(functions):
         rows.append((EIATTR_REGCOUNT, function.name, function.registers))
         if function is functions[0]:
@@ -129,7 +137,7 @@ def module_rows(parts: CubinParts) -> list[tuple[int, str, int]]:
             rows.append((EIATTR_GEN_ERRBAR_AT_EXIT, "", 0))
     if parts.independent_samplers:
         rows.append((EIATTR_TEXMODE_INDEPENDENT, "", 0))
-    if not parts.relocatable and not parts.extensible:
+    if not parts.relocatable and not parts.extensible and parts.has_call_graph:
         rows += [(EIATTR_MIN_STACK_SIZE, f.name, f.stack) for f in functions if f.kernel]
     return rows
 
@@ -184,8 +192,11 @@ def _stack_rows(
 ) -> list[tuple[int, str, int]]:
     """What files that may be linked say about the stack of a function or of a part of one."""
     rows = []
-    if parts.extensible or (parts.relocatable and name == function.name):
+    is_alone = parts.relocatable or not parts.has_call_graph
+    if parts.extensible or (is_alone and name == function.name):
         rows.append((EIATTR_MAX_STACK_SIZE, name, limit))
     if parts.extensible and function.stack == UNKNOWN_STACK:
         rows.append((EIATTR_MIN_STACK_SIZE, name, UNKNOWN_STACK))
+    if not parts.has_call_graph and name == function.name:
+        rows.append((EIATTR_MIN_STACK_SIZE, name, function.stack))
     return rows

@@ -14,7 +14,7 @@ from cubinspec_writer.builder.images import (
     kinds,
     offsets,
 )
-from cubinspec_writer.builder.parts import NO_LIMIT, SAMPLER, placed
+from cubinspec_writer.builder.parts import ADDRESS_SIZE, NO_LIMIT, SAMPLER, placed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +35,12 @@ def check_parts(parts: CubinParts, goal: Target) -> None:
     Raises:
         CubinError: the first one, with its name and what would be accepted.
     """
+    if parts.address_size != ADDRESS_SIZE:
+        raise _refuse(
+            goal.name,
+            f"addresses of {parts.address_size} bits",
+            f"{ADDRESS_SIZE}; the last ptxas with -m32 is that of CUDA 12.0",
+        )
     for function in parts.functions:
         _check_code(function, goal)
         _check_resources(function, goal, relocatable=parts.relocatable)
@@ -43,6 +49,7 @@ def check_parts(parts: CubinParts, goal: Target) -> None:
         _check_images(parts, function)
     for variable in parts.variables:
         _check_variable(variable)
+    _check_unified(parts, goal)
     _check_samplers(parts)
     _check_debug(parts, goal)
 
@@ -179,6 +186,23 @@ def _check_debug(parts: CubinParts, goal: Target) -> None:
                         f"a relocation at {row.offset:#x}",
                         f"offsets inside the {len(data):#x} bytes of it",
                     )
+
+
+def _check_unified(parts: CubinParts, goal: Target) -> None:
+    functions = {function.name for function in parts.functions if function.unified is not None}
+    for function in parts.functions:
+        if function.stub_of and function.stub_of not in functions:
+            known = ", ".join(functions) or "a unified function"
+            raise _refuse(function.name, f"a slot of {function.stub_of!r}", known)
+    variables = [variable for variable in parts.variables if variable.unified is not None]
+    for name in (*functions, *(variable.name for variable in variables)):
+        if not parts.relocatable or not goal.family.finalizer:
+            raise _refuse(
+                name, "a unified function or variable", "relocatable files for sm_90 and later"
+            )
+    for variable in variables:
+        if variable.space != "global" or variable.data is None:
+            raise _refuse(variable.name, "a unified variable", "global memory with contents")
 
 
 def _check_image_parameter(function: Function, number: int, parameter: Parameter) -> None:

@@ -43,19 +43,27 @@ def add_frames(assembly: Assembly, frame: Frame) -> None:
     section = assembly.add_section(".debug_frame", SHT_PROGBITS, bodies.Blob(frame.data))
     section.has_symbol = bool(frame.data)
     _add_debug(assembly)
-    for data, relocations in sorted(assembly.data_sections, key=data_rank):
+    number = assembly.num_first_data
+    _add_data_relocations(assembly, assembly.data_sections[:number])
+    mixed = any(bank.function is assembly.parts.functions[0] for bank in assembly.image_banks)
+    first, others = assembly.image_banks[:mixed], assembly.image_banks[mixed:]
+    _add_indices(assembly, first)
+    _add_both(assembly, section, frame.relocations)
+    if frame.relocations and not assembly.relocatable and not assembly.finalizer:
+        assembly.drop_section(".rela" + section.name)
+    _add_data_relocations(assembly, assembly.data_sections[number:])
+    _add_indices(assembly, others)
+
+
+def _add_data_relocations(
+    assembly: Assembly, sections: list[tuple[Section, list[Relocation]]]
+) -> None:
+    for data, relocations in sorted(sections, key=data_rank):
         if id(data) in assembly.resolved and not relocations:
             _name_resolved(assembly, data)
         elif _has_applied_addends(assembly, data, relocations):
             assembly.drop_section(".rela" + data.name)
         _add_both(assembly, data, relocations)
-    mixed = any(bank.function is assembly.parts.functions[0] for bank in assembly.image_banks)
-    first, others = assembly.image_banks[:mixed], assembly.image_banks[mixed:]
-    _add_indices(assembly, first)
-    _add_both(assembly, section, frame.relocations)
-    _add_indices(assembly, others)
-    if frame.relocations and not assembly.relocatable and not assembly.finalizer:
-        assembly.drop_section(".rela" + section.name)
 
 
 def _add_debug(assembly: Assembly) -> None:
@@ -75,22 +83,34 @@ def _add_debug(assembly: Assembly) -> None:
 
 def _add_debug_relocations(assembly: Assembly, section: Section, part: DebugSection) -> None:
     rows = part.relocations
-    if not part.names_strings:
-        _add_both(assembly, section, rows)
-        return
+    # ptxas gives all relocations of some sections an addend, although it is 0
+    with_rel = part.resolved or any(row.addend is None for row in rows)
+    prefixes = [".rel"] if with_rel else []
     if assembly.finalizer or any(row.addend is not None for row in rows):
-        assembly.add_relocations(".rela", section, rows)
-    else:
+        prefixes.insert(0 if part.names_strings else len(prefixes), ".rela")
+    elif part.names_strings:
         assembly.drop_section(".rela" + section.name)
-    if assembly.finalizer or any(row.addend is None for row in rows):
-        assembly.add_relocations(".rel", section, rows)
+    for prefix in prefixes if rows or part.names_strings else ():
+        if prefix == ".rela" and not assembly.finalizer:
+            _mention_all(assembly, rows)
+        assembly.add_relocations(prefix, section, rows)
+    _mention_all(assembly, rows)
+    for name in part.labels:
+        assembly.mention(name)
+
+
+def _mention_all(assembly: Assembly, rows: list[Relocation]) -> None:
+    for row in rows:
+        assembly.mention(row.symbol)
 
 
 def _add_indices(assembly: Assembly, banks: list[ImageBank]) -> None:
+    prefixes = [".rela", ".rel"] if assembly.finalizer else [".rel"]
+    if not assembly.parts.has_call_graph:
+        prefixes.reverse()
     for bank in banks:
-        if assembly.finalizer:
-            assembly.add_relocations(".rela", bank.section, bank.relocations)
-        assembly.add_relocations(".rel", bank.section, bank.relocations)
+        for prefix in prefixes:
+            assembly.add_relocations(prefix, bank.section, bank.relocations)
 
 
 def data_rank(data: tuple[Section, list[Relocation]]) -> int:
@@ -148,6 +168,8 @@ def _add_both(assembly: Assembly, of: Section, rows: list[Relocation]) -> None:
 def add_call_graph(assembly: Assembly) -> None:
     """Make call graph and prototypes; their sizes are known, their symbol numbers not yet."""
     parts = assembly.parts
+    if not parts.has_call_graph:
+        return
     num_rows = len(parts.edges) + len(bodies.CALLGRAPH_MARKERS)
     assembly.add_section(
         ".nv.callgraph",
@@ -157,11 +179,15 @@ def add_call_graph(assembly: Assembly) -> None:
         entry_size=SIZEOF_CALLGRAPH_ENTRY,
     )
     taken = {function for kind, function, _ in parts.edges if kind == ADDRESS_TAKEN}
-    assembly.prototypes = {
+    signatures = {
         function.name: function.signature
         for function in parts.functions
         if function.signature and function.name not in taken and function.binding != LOCAL
     } | parts.signatures
+    # in the order in which the symbols were made
+    assembly.prototypes = {
+        name: signatures[name] for name in assembly.by_name if name in signatures
+    }
     if assembly.relocatable and assembly.prototypes:
         assembly.add_section(
             ".nv.prototype",

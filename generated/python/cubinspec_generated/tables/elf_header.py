@@ -1,4 +1,4 @@
-# Generated from ksy/tables/elf_header.yaml (sha256 0192a3183a824734) by tools.gen; do not edit.
+# Generated from ksy/tables/elf_header.yaml (sha256 8a038bc4c441513d) by tools.gen; do not edit.
 """ELF header and program headers."""
 
 from cubinspec_generated.rows import (
