@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import gc
+from collections import Counter
 
 from cubinspec.format.attributes import RecordSplitter
 from cubinspec.format.targets import sass_family
 from cubinspec.values import listed
+from cubinspec_generated.codes import (
+    SHN_UNDEF,
+    SHT_CUDA_RESERVED_SHARED,
+    STB_LOCAL,
+    STO_CUDA_SHARED,
+    STO_CUDA_SPACE_MASK,
+    STO_CUDA_SPACE_SHIFT,
+)
 from cubinspec_writer.linker.diagnostics import Diagnostics, LinkError, UnsupportedLinkError
 from cubinspec_writer.linker.inputs.accept import target_of, toolkit_for
 from cubinspec_writer.linker.inputs.gather import Candidate, Gathered, gather
 from cubinspec_writer.linker.inputs.host import KernelFilter, named_by_host, named_by_options
 from cubinspec_writer.linker.inputs.read import has_mercury, read_half
-from cubinspec_writer.linker.model import HANDLE_KINDS
+from cubinspec_writer.linker.model import HANDLE_KINDS, REGISTER_TABLE
 from cubinspec_writer.linker.pipeline import run_passes
 from cubinspec_writer.linker.result import LinkResult
 from cubinspec_writer.linker.state import Job, LinkState
@@ -63,9 +72,8 @@ def _link(inputs: Input | Iterable[Input], options: LinkOptions) -> LinkResult:
     candidates = gathered.candidates
     splitter = RecordSplitter()
     sass = [_read(c, splitter, mercury=False) for c in candidates]
-    for obj in sass:
-        if obj.is_extensible:
-            _check_extensible(obj, options, family)
+    if any(obj.is_extensible for obj in sass):
+        _check_extensible(sass, options, family)
     code = []
     if family.mercury_half is not None:
         code = [_read(c, splitter, mercury=True) for c in candidates]
@@ -93,17 +101,54 @@ def _link(inputs: Input | Iterable[Input], options: LinkOptions) -> LinkResult:
     return LinkResult([whole], diagnostics.messages, gathered.hosts, half, mercury)
 
 
-def _check_extensible(obj: InputObject, options: LinkOptions, family: Family) -> None:
-    """Refuse what this linker does not know of extensible whole programs (rule X17).
+def _check_extensible(objects: list[InputObject], options: LinkOptions, family: Family) -> None:
+    """Refuse what this linker does not know of extensible whole programs (rules X17, X18).
 
     Raises:
-        UnsupportedLinkError: textures (but for sm_90) or `-r` from sm_100 on.
+        UnsupportedLinkError: textures (but for sm_90 without `-r`), names of shared variables, `-r`
+            from sm_100 on; from sm_90 on, with `-r` and with debug data, several copies of a
+            function; with debug data from sm_100 on functions with two names.
     """
-    if family.capsule and options.relocatable:
-        raise UnsupportedLinkError(f"-r with an extensible whole program ('{obj.name}')")
-    has_slots = not obj.kinds.isdisjoint(HANDLE_KINDS)
-    if has_slots and (family.capsule or family.rel_sections):
-        raise UnsupportedLinkError(f"textures in an extensible whole program ('{obj.name}')")
+    programs = [obj for obj in objects if obj.is_extensible]
+    for obj in programs:
+        if family.capsule and options.relocatable:
+            raise UnsupportedLinkError(f"-r with an extensible whole program ('{obj.name}')")
+        has_slots = not obj.kinds.isdisjoint(HANDLE_KINDS)
+        if has_slots and (family.capsule or family.rel_sections or options.relocatable):
+            raise UnsupportedLinkError(f"textures in an extensible whole program ('{obj.name}')")
+        memory = {section.index for section in obj.of_types((SHT_CUDA_RESERVED_SHARED,))}
+        for row in obj.named:
+            is_shared = row.other & STO_CUDA_SPACE_MASK == STO_CUDA_SHARED << STO_CUDA_SPACE_SHIFT
+            if is_shared and row.shndx not in memory:
+                raise UnsupportedLinkError(
+                    "a shared variable with a name in an extensible whole program "
+                    f"('{row.name}' in '{obj.name}')"
+                )
+    tabled = [obj for obj in programs if any(s.name == REGISTER_TABLE for s in obj.sections)]
+    for obj in tabled if family.capsule else ():
+        places = Counter((row.shndx, row.value) for row in obj.functions if row.shndx)
+        if any(count > 1 for count in places.values()):
+            raise UnsupportedLinkError(
+                f"a function with two names in an extensible whole program with debug data "
+                f"('{obj.name}')"
+            )
+    if not family.rel_sections or options.relocatable or tabled:
+        _check_copies(objects)
+
+
+def _check_copies(objects: list[InputObject]) -> None:
+    """Refuse several copies of a function when one is in an extensible whole program (rule X18)."""
+    owners: dict[str, InputObject] = {}
+    for obj in objects:
+        for row in obj.functions:
+            if row.bind == STB_LOCAL or row.shndx == SHN_UNDEF:
+                continue
+            first = owners.setdefault(row.name, obj)
+            if first is not obj and (first.is_extensible or obj.is_extensible):
+                raise UnsupportedLinkError(
+                    f"copies of '{row.name}' in '{first.name}' and '{obj.name}', one of which is "
+                    "an extensible whole program"
+                )
 
 
 def _read(candidate: Candidate, splitter: RecordSplitter, *, mercury: bool) -> InputObject:

@@ -600,6 +600,11 @@ class Maker:
         else:
             self.names.entries.append(symbol)
 
+    def enter_name(self, symbol: Symbol) -> None:
+        """Enter a function that is not linked: its name alone stays."""
+        names = self.symbols.globals if symbol.in_globals else self.names.entries
+        names.append(symbol)
+
 
 class LinkState:
     """One program while it is linked: its parts. A pass takes those that it names.

@@ -128,11 +128,13 @@ def is_nameless(job: Job, shared: SharedMemory, symbol: Symbol) -> bool:
 def is_ordinary(symbol: Symbol) -> bool:
     """Whether a symbol is of the common kind that no rule drops or hides."""
     shared = symbol.other & STO_CUDA_SPACE_MASK == _SHARED_BITS
-    return symbol.definition is not None and not symbol.internal and not shared
+    return symbol.definition is not None and not symbol.internal and not shared and symbol.live
 
 
 def is_dropped(job: Job, shared: SharedMemory, symbol: Symbol) -> bool:
     """Whether a symbol that was entered is left out of the symbol table of an executable."""
+    if not symbol.live:
+        return True
     if job.options.relocatable:
         return False
     is_idle = job.index is None and is_table_placeholder(symbol)

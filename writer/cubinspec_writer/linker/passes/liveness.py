@@ -10,6 +10,7 @@ L4).
 from __future__ import annotations
 
 from cubinspec_generated.codes import SHT_CUDA_UFT_ENTRY, STO_CUDA_ENTRY, STT_FUNC
+from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.library.copies import function_at, reference_graph, takes_address
 
 TYPE_CHECKING = False
@@ -48,6 +49,15 @@ def run(job: Job, objects: list[InputObject], reach: Reach) -> None:
         from cubinspec_writer.linker.library.unified import linked_stubs
 
         (held if len(work) == 1 else work).extend(linked_stubs(objects))
+    for function in held:
+        origin = function.definition[0] if function.definition is not None else None
+        if origin is None or not origin.is_extensible:
+            continue
+        if function.is_entry and function not in work:
+            raise UnsupportedLinkError(
+                f"a kernel of an extensible whole program that is removed while its address is "
+                f"taken ('{function.name}' in '{origin.name}')"  # rule X18
+            )
     while work:
         function = work.pop()
         if function not in live:

@@ -239,8 +239,8 @@ def _bind(
         conflicts += [(order, text) for text in wrong]
         if registered.kind != STT_FUNC and row.kind == STT_FUNC:
             weak = registered.bind == row.bind == STB_WEAK and row.shndx != SHN_UNDEF
-            if weak or not row.is_entry:
-                # nvlink compares registers, and looks for the variable in the call graph.
+            if weak or _has_prototype(obj, row):
+                # nvlink compares registers, and looks for what has a prototype in the call graph.
                 conflicts.append((order, _NO_REGISTERS) if weak else (_AT_LAST, _NO_NODE))
         return registered
     if row.shndx == SHN_UNDEF:
@@ -258,6 +258,10 @@ def _bind(
     elif row.kind != STT_FUNC and registered.bind == STB_WEAK:
         obj.repeats.setdefault(row.shndx, []).append((row.value, row.value + row.size))
     return registered
+
+
+def _has_prototype(obj: InputObject, row: InSymbol) -> bool:
+    return any(index == row.index for index, _ in obj.prototypes)
 
 
 def _choose_copy(

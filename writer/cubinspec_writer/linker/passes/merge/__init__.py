@@ -166,6 +166,8 @@ def run(
             _metadata(one, source)
         for relocs in obj.relocs:
             merge_relocations(one, relocs, diagnostics)
+        for source in obj.of_types((SHT_CUDA_SHARED,)) if obj.is_extensible else ():
+            place_section(one, source, last=True)  # no symbols are in it (rule S17)
         _notes(one)
     for section in sections.by_type.get(SHT_CUDA_RESERVED_SHARED, ()):
         _place_reserved(section, sections.members.get(section, []), job.options.relocatable)
@@ -184,7 +186,8 @@ def _find_owners(one: OneInput) -> None:
         shndx = row.shndx
         if shndx == SHN_UNDEF:
             continue
-        if shndx in one.owner:
+        behind_another = one.obj.is_extensible and shndx in one.skipped
+        if shndx in one.owner or behind_another:
             one.aliases.append((symbol, row))
             continue
         if symbol.live and accepted_here(one.obj, row.index):
@@ -219,6 +222,8 @@ def _functions(one: OneInput) -> None:
     for row, symbol in one.functions:
         if not symbol.live:
             _dead_kernel(one, symbol)
+            if obj.is_extensible and row.value:
+                one.maker.enter_name(symbol)  # rule A5
             continue
         kernel = starting.pop(row.shndx, None)
         if kernel is not None and kernel[1] is not symbol:
@@ -231,8 +236,9 @@ def _functions(one: OneInput) -> None:
         if one.owner.get(row.shndx) is symbol and obj.placed[row.shndx] is None:
             _code(one, row, symbol, info)
     for alias, row in one.aliases:
-        if alias.live and defined_here(obj, row.index):
-            alias.section, alias.value = one.owner[row.shndx].section, row.value
+        owner = one.owner.get(row.shndx) or one.duplicates.get(row.shndx)
+        if alias.live and owner is not None and defined_here(obj, row.index):
+            alias.section, alias.value = owner.section, row.value
 
 
 def _code(one: OneInput, row: InSymbol, symbol: Symbol, info: dict[int, InSection]) -> None:
@@ -431,8 +437,6 @@ def _content(one: OneInput, diagnostics: Diagnostics) -> None:
     if one.job.options.relocatable:
         # Duplicates of weak variables stay there (rule R16).
         others += obj.of_types((SHT_CUDA_UDT,))
-    if obj.is_extensible:
-        others += obj.of_types((SHT_CUDA_SHARED,))  # no symbols are in it (rule S17)
     for section in sorted(others + obj.of_types(_WITH_CONTENT), key=section_index):
         if section.sh_type == SHT_CUDA_UFT:
             is_open = obj.placed[section.index] is None and section.index not in one.skipped

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cubinspec.format.packing import align_up
 from cubinspec.format.sections import CONSTANT_BANK_TYPES, SHNDX
 from cubinspec_generated.codes import (
     SHF_INFO_LINK,
@@ -118,18 +119,20 @@ def _take_laid_out(one: OneInput, source: InSection, section: OutSection) -> Non
         one.symbols.null_value = source.align
     members = one.sections.members.setdefault(section, [])
     if source.size:
+        # That of a duplicate lies behind it.
+        start = align_up(sum(x.size for x in members), source.align)
         other = STO_CUDA_SHARED << STO_CUDA_SPACE_SHIFT
         memory = Symbol(
             "",
             STB_LOCAL,
             STT_CUDA_OBJECT,
             other,
-            source.size,
+            start + source.size,
             section=section,
             definition=(one.obj, one.obj.symbols[0]),
         )
         memory.alignment = source.align
-        members.append(memory)
+        members[:] = [memory]
 
 
 def _named_part(one: OneInput, source: InSection) -> InSection:
@@ -188,6 +191,8 @@ def _place_duplicate(
     if source.sh_type == SHT_CUDA_SHARED:
         section.append(b"", source.size, source.align)
         section.emitted = True
+        if one.obj.is_extensible:
+            _take_laid_out(one, source, section)
         return section, 0
     if source.sh_type not in CONSTANT_BANK_TYPES:
         return None
