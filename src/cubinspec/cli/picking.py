@@ -12,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from cubinspec.cli.walking import Targets
     from cubinspec.containers import Image
     from cubinspec.model.cubin import Cubin
     from cubinspec.reader.elf import Buffer
@@ -31,6 +32,8 @@ PICK = (IMAGE, ARCH, KERNEL)
 
 #: Lines of the list that is shown when several images fit.
 _MOST_LISTED = 40
+#: Enough bytes to know a cubin by.
+_HEAD_BYTES = 64
 _ARROW = " → "
 
 
@@ -95,9 +98,11 @@ class _Pick:
     __slots__ = ("_accepted", "_kernel", "_number", "_path", "is_open", "met")
 
     def __init__(self, arguments: Arguments) -> None:
-        from cubinspec.cli.walking import architecture_filter
+        self._accepted: Targets | None = None
+        if arguments.values("--arch"):
+            from cubinspec.cli.walking import architecture_filter  # it loads all of `containers`
 
-        self._accepted = architecture_filter(arguments)
+            self._accepted = architecture_filter(arguments)
         self._kernel = arguments.value("--kernel")
         path = arguments.value("--image")
         if path == "":
@@ -177,20 +182,27 @@ def _load(file: str, action: Act) -> bool:
     """Act on the bytes of a file that cannot hold cubins; false when it can."""
     import os
 
-    from cubinspec.containers.sniff import ARCHIVES, COMPRESSED, HOSTS, SNIFF_BYTES, sniff
     from cubinspec.files import open_file
+    from cubinspec.reader.elf import is_cubin_header
 
     if os.path.isdir(file):
         return False
     data = open_file(file)
     try:
-        if sniff(bytes(data[:SNIFF_BYTES])) in (*HOSTS, *ARCHIVES, *COMPRESSED, "fatbin"):
+        if not is_cubin_header(bytes(data[:_HEAD_BYTES])) and _holds_others(data):
             return False
         action(data, file, only_step(file, len(data)))
     finally:
         if not isinstance(data, bytes):
             data.close()
     return True
+
+
+def _holds_others(data: Buffer) -> bool:
+    """Whether cubins can be inside of something."""
+    from cubinspec.containers.sniff import ARCHIVES, COMPRESSED, HOSTS, SNIFF_BYTES, sniff
+
+    return sniff(bytes(data[:SNIFF_BYTES])) in (*HOSTS, *ARCHIVES, *COMPRESSED, "fatbin")
 
 
 def only_step(file: str, size: int) -> Steps:

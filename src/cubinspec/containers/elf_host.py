@@ -67,8 +67,6 @@ _RELA = _of_all_forms(Struct("<QQq"), records.RELA_32)
 _POINTER = _of_all_forms(Struct("<Q"), Struct("<I"))
 #: First bit of the symbol in ``r_info``, by class (gABI).
 _SYMBOL_SHIFT = {ELFCLASS32: 8, ELFCLASS64: 32}
-#: Where ``e_machine`` ends, which stands behind ``e_ident`` and ``e_type``.
-_MACHINE_END = EI_NIDENT + 4
 #: Bytes of a symbol's name that are read; that of a registration is short.
 _MOST_NAME = 256
 #: Relocations read at a time; a large library has a million.
@@ -390,14 +388,3 @@ def cubin_length(source: Source, offset: int, budget: Budget | None = None) -> i
 def cubin_arch(ident: bytes, e_flags: int) -> int:
     """The sm number in ``e_flags``."""
     return sm_of(ident[EI_OSABI], e_flags)
-
-
-def is_cubin_header(head: bytes) -> bool:
-    """Whether bytes start an ELF header of EM_CUDA, little-endian."""
-    return (
-        len(head) >= _MACHINE_END
-        and head[:4] == ELF_MAGIC
-        and head[EI_CLASS] in (ELFCLASS32, ELFCLASS64)
-        and head[EI_DATA] == ELFDATA2LSB
-        and head[_MACHINE_END - 2 : _MACHINE_END] == EM_CUDA.to_bytes(2, "little")
-    )

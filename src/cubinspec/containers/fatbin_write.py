@@ -15,10 +15,11 @@ What was found by giving ``fatbinary`` files and looking at what came out (kept 
 from __future__ import annotations
 
 from cubinspec.containers import fatbin
-from cubinspec.containers.elf_host import ElfFrame, cubin_arch, is_cubin_header
+from cubinspec.containers.elf_host import ElfFrame, cubin_arch
 from cubinspec.containers.source import BytesSource, Source
 from cubinspec.errors import BadStructureError, CubinError, MissingPackageError, NotCubinError
 from cubinspec.format.targets import family_of
+from cubinspec.reader.elf import is_cubin_header
 from cubinspec_generated.codes import (
     EI_ABIVERSION,
     ELFCLASS32,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cubinspec.allowance import SpentError
 from cubinspec.containers import fatbin
-from cubinspec.containers.elf_host import ELF_MAGIC, cubin_length, is_cubin_header
+from cubinspec.containers.elf_host import ELF_MAGIC, cubin_length
 from cubinspec.containers.image import Image, Step
 from cubinspec.containers.sniff import (
     ARCHIVES,
@@ -18,6 +18,7 @@ from cubinspec.containers.source import BytesSource, PathSource, Source
 from cubinspec.containers.wrappers import Host
 from cubinspec.errors import BadStructureError, CubinError, LimitError
 from cubinspec.limits import MAX_CONTAINER_DEPTH, SEARCH_CHUNK_BYTES
+from cubinspec.reader.elf import is_cubin_header
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -75,5 +75,9 @@ class Rows:
     def __iter__(self) -> Iterator[tuple[int, ...]]:
         return zip(*self.columns, strict=True)
 
+    def take(self, places: Sequence[int]) -> Iterator[tuple[int, ...]]:
+        """The rows at some places, made one by one but faster than each is by itself."""
+        return zip(*[map(column.__getitem__, places) for column in self.columns], strict=True)
+
     def __getitem__(self, at: int) -> tuple[int, ...]:
         return tuple([column[at] for column in self.columns])

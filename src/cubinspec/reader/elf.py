@@ -66,6 +66,8 @@ if TYPE_CHECKING:
 #: ``r_info`` of ELF32: the type in bits 0-7, the symbol above (gABI).
 _TYPE_MASK_32: Final = 0xFF
 _SYMBOL_SHIFT_32: Final = 8
+#: Where `e_machine` stands.
+_MACHINE: Final = slice(EI_NIDENT + 2, EI_NIDENT + 4)
 #: Machines of other programs, which users hand over by mistake.
 MACHINES: Final = {
     EM_386: "x86",
@@ -75,6 +77,17 @@ MACHINES: Final = {
     EM_AMDGPU: "AMDGPU",
     EM_RISCV: "RISC-V",
 }
+
+
+def is_cubin_header(head: bytes) -> bool:
+    """Whether bytes start an ELF header of EM_CUDA, little-endian."""
+    return (
+        len(head) >= _MACHINE.stop
+        and head[:4] == b"\x7fELF"
+        and head[EI_CLASS] in (ELFCLASS32, ELFCLASS64)
+        and head[EI_DATA] == ELFDATA2LSB
+        and head[_MACHINE] == EM_CUDA.to_bytes(2, "little")
+    )
 
 
 class Elf:

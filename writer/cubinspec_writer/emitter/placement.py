@@ -25,7 +25,6 @@ from cubinspec_generated.codes import (
     SHT_CUDA_UIDX,
     SHT_STRTAB,
 )
-from cubinspec_generated.codes_relocation import R_CUDA_32
 from cubinspec_writer.emitter import bodies
 from cubinspec_writer.emitter.strings import shstrtab_hole, strtab_hole
 
@@ -188,6 +187,8 @@ class Placement:
         Its Mercury twin shares its bytes exactly when there are none (22 of 22 files of ptxas and
         nvlink 13.0 and 13.2).
         """
+        from cubinspec_generated.codes_relocation import R_CUDA_32  # few files ask
+
         number = self.draft.number_of(".rela.debug_info")
         body = None if number is None else self.draft.body(number)
         if not isinstance(body, bodies.Relocations):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cubinspec.format.far import REL_ACTION, index_and_word, numbers_when_made
 from cubinspec.format.sections import STUB, TEXT, UFT, UFT_REL
+from cubinspec.reader.columns import Rows
 from cubinspec_generated.codes import (
     SHN_LORESERVE,
     SHN_XINDEX,
@@ -124,7 +125,14 @@ class Symtab:
     ) -> Iterator[SymbolRow]:
         draft = self.draft
         pinned, names = draft.symbol_places, draft.names
+        numbers = [~entry for entry in entries if entry is not None and entry < 0]
         own, own_names = draft.symbol_rows, draft.symbol_names
+        # Rows of columns are made faster together.
+        own_rows: Iterator[SymbolRow] = (
+            own.take(numbers)  # type: ignore[assignment]
+            if isinstance(own, Rows)
+            else map(own.__getitem__, numbers)
+        )
         functions = self.functions = [0] * (len(draft.names) + 1)
         for at, entry in enumerate(entries):
             if entry is None:
@@ -136,7 +144,7 @@ class Symtab:
                 yield (place, STT_SECTION, 0, entry + 1, 0, 0)
             else:
                 number = ~entry
-                row, name = own[number], own_names[number]
+                row, name = next(own_rows), own_names[number]
                 place = pinned.get(number) if pinned else None
                 if place is None:
                     place = places.get(name)
