@@ -33,6 +33,11 @@ SM75, SM90, SM100 = (f"calls.sm_{sm}.exe.cubin" for sm in (75, 90, 100))
 REL90, CALLS90 = "callee.sm_90.rel.cubin", "calls.sm_90.rel.cubin"
 METADATA = "metadata.sm_90.rel.cubin"
 LINES = "inlined.sm_90.lineexe.cubin"
+DEBUG = "lines.sm_90.debug.cubin"
+#: Where the first place of its first register ends: behind name, count, part, register, start.
+END_OF_PLACE = len("_Z8weightedfi") + 1 + 4 + 4 + len("%f6") + 1 + 4 + 4
+#: A reference from an entry of its units to another one.
+REFERENCE = 0x5E
 #: Operations of its line table: the file, and the first call that was inlined: row, name.
 SET_FILE, INLINED_CALL = b"\x04\x01\x03", b"\x00\x03\x90\x03\x11"
 
@@ -166,6 +171,16 @@ FAULTS: tuple[tuple[str, Callable[[], Patch]], ...] = (
     ("CUB036", lambda: Patch(LINES).behind(".debug_line", SET_FILE, 1, 7)),
     ("CUB036", lambda: Patch(LINES).behind(".debug_line", INLINED_CALL, 3, 120)),
     ("CUB036", lambda: Patch(LINES).behind(".debug_line", INLINED_CALL, 4, 120)),
+    ("CUB037", lambda: Patch(DEBUG).header(".nv_debug_info_reg_sass", "sh_size", 5)),
+    ("CUB037", lambda: Patch(DEBUG).body(".nv_debug_info_reg_sass", 0, 0x41414141)),
+    ("CUB037", lambda: Patch(DEBUG).body(".nv_debug_info_reg_sass", END_OF_PLACE, 0x7FFFFF)),
+    ("CUB037", lambda: Patch(DEBUG).body(".nv_debug_info_reg_type", 14, 0x7FFFFF)),
+    ("CUB038", lambda: Patch(DEBUG).body(".debug_info", 0, 0x7FFFFFFF)),
+    ("CUB038", lambda: Patch(DEBUG).body(".debug_abbrev", 0, 0, 1)),
+    ("CUB038", lambda: Patch(DEBUG).header(".debug_abbrev", "sh_size", 5)),
+    ("CUB038", lambda: Patch(DEBUG).header(".debug_loc", "sh_size", 5)),
+    ("CUB038", lambda: Patch(DEBUG).body(".debug_info", REFERENCE, 3)),
+    ("CUB038", lambda: Patch(DEBUG).body(".rela.debug_info", 16, 0x7FFFFF)),
     ("CUB016", lambda: Patch(SM90).body(".rela.debug_frame", 0, 0x100000)),
     ("CUB016", lambda: Patch(SM90).body(".rela.debug_frame", 12, 0x100000)),
     (
