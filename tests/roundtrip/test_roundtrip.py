@@ -21,6 +21,9 @@ from cubinspec_writer.emitter.describe import check_draft
 from cubinspec_writer.emitter.model import Description, Dropped, Header, Section, Symbol
 from cubinspec_writer.emitter.roundtrip import _first_difference
 from cubinspec_writer.emitter.serialise import plan_parts
+from cubinspec_writer.yaml_form import from_yaml, to_yaml
+from tools.corpus.samples import CUBINS
+from tools.oracle import Tool
 
 NAMED_KINDS = (
     INFO_TYPES
@@ -171,3 +174,56 @@ def test_extended_indices_keep_what_was_written_first() -> None:
     odd = next(at for at, row in enumerate(stored) if row[3] == 0xFFF2)
     assert words[odd] == 5 + 3 * (0xFFF2 - 33005)
     assert roundtrip(data).layout == "computed"
+
+
+def test_a_second_table_of_section_indices() -> None:
+    """As ptxas 13.0 makes it for sm_100: its name stands twice, its words say nothing."""
+    description = describe((CUBINS / "params.sm_103.rel.cubin").read_bytes())
+    history = description.history
+    banks = [at for at, one in enumerate(history) if one.name.startswith(".nv.constant0.")]
+    words = Section(
+        ".symtab_shndx", 18, bodies.Computed("symtab_shndx"), sh_addralign=4, sh_entsize=4
+    )
+    words.deferred = True
+    history.insert(banks[0], words)
+    mercury = Section(
+        ".nv.merc.symtab_shndx",
+        18,
+        bodies.Computed("merc_symtab_shndx"),
+        0x10000000,
+        sh_addralign=4,
+        sh_entsize=4,
+    )
+    history.insert(len(history) - 1, mercury)
+    data = emit(description)
+    read = Elf(data, "x")
+    assert read.shstrtab.data.count(b"\0.symtab_shndx\0") == 2
+    at = read.section_names.index(".symtab_shndx")
+    assert read.section_names[at + 1].startswith(".nv.constant0.")
+    assert read.section_names[at - 1].startswith(".text.")
+    assert read.section_names[-2:] == [".nv.merc.symtab_shndx", ".nv.merc.symtab"]
+    assert read.section_rows[-2][6] == read.num_sections - 1
+    num_symbols = len(read.symbol_rows(3))
+    assert bytes(read.section_bytes(at)) == bytes(4 * num_symbols)
+    assert bytes(read.section_bytes(read.num_sections - 2)) == bytes(4 * num_symbols)
+    result = roundtrip(data)
+    assert result.identical
+    assert result.layout == "computed", result.reasons
+    assert from_yaml(to_yaml(data)) == data
+
+
+@pytest.mark.corpus
+@pytest.mark.oracle("ptxas")
+def test_ptxas_with_two_tables_of_section_indices(ptxas: Tool, tmp_path: Path) -> None:
+    """65,428 sections for sm_100; ptxas takes a minute."""
+    lines = [".version 8.0", ".target sm_75", ".address_size 64"]
+    lines += [f".visible .func f{number}() {{ ret; }}" for number in range(16_350)]
+    lines += [".visible .entry k0() { ret; }", ".visible .entry k1(.param .u64 a) { ret; }"]
+    source, output = tmp_path / "many.ptx", tmp_path / "many.cubin"
+    source.write_text("\n".join(lines), encoding="utf-8")
+    ptxas.run("-arch=sm_100", "-c", source, "-o", output).check()
+    data = output.read_bytes()
+    assert Elf(data, "x").section_names.count(".symtab_shndx") == 1
+    result = roundtrip(data)
+    assert result.identical
+    assert result.layout == "computed", result.reasons

@@ -305,11 +305,11 @@ CASES: dict[str, tuple[str, str, str, str]] = {
         "rank: 1, name: .strtab, type: SHT_STRTAB,",
         "a name alone decides",
     ),
-    "sections: word for a name": (
+    "sections: word for all others": (
         "sections",
-        "rank: 1, name: .strtab,",
-        "rank: 1, name: .strtab, when: deferred,",
-        "is a type or a prefix",
+        "- {half: sass, rank: 16, evidence",
+        "- {half: sass, rank: 16, when: deferred, evidence",
+        "is a name, a type or a prefix",
     ),
     "sections: no rank of all others": (
         "sections",

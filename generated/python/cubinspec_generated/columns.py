@@ -1,4 +1,4 @@
-# Generated from ksy/tables/eiattr.yaml (sha256 37e23657ab3af137) and ksy/tables/relocations.yaml (sha256 bdcf4eec419658fc) and ksy/tables/sections.yaml (sha256 cf05c1385add1147) and ksy/tables/compat.yaml (sha256 c9b82fa489b8aef9) by tools.gen; do not edit.
+# Generated from ksy/tables/eiattr.yaml (sha256 37e23657ab3af137) and ksy/tables/relocations.yaml (sha256 bdcf4eec419658fc) and ksy/tables/sections.yaml (sha256 70746911bdcb12ea) and ksy/tables/compat.yaml (sha256 c9b82fa489b8aef9) by tools.gen; do not edit.
 """Columns of the tables of attributes, relocation types, sections and compatibility records.
 
 They say what the rows in ``tables`` say, as literals: the linker imports them at start-up.
@@ -410,9 +410,9 @@ RANK_OF_OTHERS: int = 16
 
 RANKS_WHEN: dict[str, dict[int | str, int]] = {
     'slot_table': {1879048209: 4},
-    'deferred': {'.nv.constant0.': 17},
+    'deferred': {'.symtab_shndx': 17, '.nv.constant0.': 17},
 }
-"""By word: types or beginnings of names that then have another rank, of the sass half."""
+"""By word: types, names or beginnings of names that then have another rank, of the sass half."""
 
 MERCURY_RANK_OF_NAME: dict[str, int] = {
     '.nv.merc.nv.info': 33,
@@ -448,7 +448,7 @@ MERCURY_RANKS_WHEN: dict[str, dict[int | str, int]] = {
     'slot_table': {1879048209: 32},
     'capsules_last': {1879048325: 30, 1879048214: 39},
 }
-"""By word: types or beginnings of names that then have another rank, of the mercury half."""
+"""By word: types, names or beginnings of names that then have another rank, of the mercury half."""
 
 COMPAT_MERGE: dict[int, str] = {
     0x0: 'drop',

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 RANK_OF_UFT_ENTRY_WITH_TABLE: Final = RANKS_WHEN["slot_table"][SHT_CUDA_UFT_ENTRY]
 #: Of a parameter bank that is made after everything else.
 RANK_OF_DEFERRED_BANK: Final = RANKS_WHEN["deferred"][".nv.constant0."]
+#: Of the table of section indices where ptxas makes it a second time.
+RANK_OF_DEFERRED_INDICES: Final = RANKS_WHEN["deferred"][".symtab_shndx"]
 _OF_BEGINNING: Final = {prefix: rank for prefix, _, rank in RANK_OF_PREFIX}
 RANK_OF_BANK: Final = _OF_BEGINNING[".nv.constant"]
 RANK_OF_TEXT: Final = _OF_BEGINNING[".text"]

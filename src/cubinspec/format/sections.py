@@ -253,9 +253,9 @@ def link_target(name: str, sh_type: int, sh_flags: int) -> str | None:
         return ".note.nv.tkinfo"
     if sh_type in LINK_TO_MERC_SYMTAB:
         return ".nv.merc.symtab"
-    if sh_type in LINK_TO_SYMTAB or name.startswith(".text"):
+    if sh_type in (*LINK_TO_SYMTAB, SHT_SYMTAB_SHNDX) or name.startswith(".text"):
         return ".nv.merc.symtab" if sh_flags & SHF_CUDA_MERCURY else ".symtab"
-    return ".symtab" if sh_type == SHT_SYMTAB_SHNDX else None
+    return None
 
 
 #: Types whose ``sh_info`` is about symbols.

@@ -333,8 +333,8 @@ def _rank_faults(data: Mapping[str, Any]) -> Iterator[Fault]:
     for index, row in enumerate(ranks):
         if "name" in row and ("type" in row or "prefix" in row):
             yield (*path, index), "a name alone decides"
-        if "when" in row and ("name" in row or ("type" in row) == ("prefix" in row)):
-            yield (*path, index), "what is asked with `when` is a type or a prefix"
+        if "when" in row and len(row.keys() & {"name", "type", "prefix"}) != 1:
+            yield (*path, index), "what is asked with `when` is a name, a type or a prefix"
     for half in ("sass", "mercury"):
         if not any(row["half"] == half and len(row.keys() & {*keys}) == 1 for row in ranks):
             yield path, f"no rank of all other sections of the {half} half"

@@ -147,7 +147,8 @@ def _ranks(sections: Mapping[str, Any]) -> Iterator[str]:
         when: dict[str, dict[Any, int]] = {}
         for row in rows:
             if "when" in row:
-                key = row["prefix"] if "prefix" in row else types[row["type"]]
+                text = row.get("prefix", row.get("name"))
+                key = types[row["type"]] if text is None else text
                 when.setdefault(row["when"], {})[key] = row["rank"]
         about = f"of the {half} half"
         yield _mapping(f"{prefix}RANK_OF_NAME", "int", by_name, f"Rank by name, {about}.")
@@ -163,7 +164,7 @@ def _ranks(sections: Mapping[str, Any]) -> Iterator[str]:
             f"{prefix}RANKS_WHEN",
             "dict[int | str, int]",
             when,
-            f"By word: types or beginnings of names that then have another rank, {about}.",
+            f"By word: types, names or beginnings of names that then have another rank, {about}.",
         )
 
 

@@ -84,7 +84,11 @@ class NoBytes(ValueObject):
 
 
 class Computed(ValueObject):
-    """A table that ``layout`` makes: ``shstrtab``, ``strtab``, ``symtab`` or ``symtab_shndx``."""
+    """A table that ``layout`` makes.
+
+    Attributes:
+        kind: ``shstrtab``, ``strtab``, ``symtab``, ``symtab_shndx`` or ``merc_symtab_shndx``.
+    """
 
     __match_args__ = ("kind", "size")
     __slots__ = __match_args__

@@ -13,6 +13,7 @@ from cubinspec.errors import CubinError
 from cubinspec.format.sections import NO_BYTES_TYPES, occupies_file
 from cubinspec_generated import records
 from cubinspec_generated.codes import (
+    SHF_CUDA_MERCURY,
     SHT_CUDA_MERC_SYMTAB,
     SHT_CUDA_RESERVED_SHARED,
     SHT_STRTAB,
@@ -130,7 +131,8 @@ class Contents:
         if index == source.symtab:
             return bodies.Computed("symtab")
         if kind == SHT_SYMTAB_SHNDX:
-            return bodies.Computed("symtab_shndx")
+            is_mercury = flags & SHF_CUDA_MERCURY
+            return bodies.Computed("merc_symtab_shndx" if is_mercury else "symtab_shndx")
         return bodies.Blob(source.elf.section_bytes(index))
 
     def _is_window(self, index: int) -> bool:

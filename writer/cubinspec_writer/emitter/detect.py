@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 #: Bytes behind .shstrtab where only this name was dropped.
 _HOLE_SHNDX = len(".symtab_shndx") + 1
+_MERCURY_SHNDX = ".nv.merc.symtab_shndx"
+#: How .shstrtab begins where names stand in the order in which they were made.
+_NAMED_FIRST = b"\0.shstrtab\0.strtab\0.symtab\0.symtab_shndx\0"
 _WORD = 8
 _BANK = ".nv.constant0."
 
@@ -48,6 +51,8 @@ def _table_first(source: Source) -> str:
 
 
 def _mercury(source: Source, hole: int) -> str:
+    if _MERCURY_SHNDX in source.names and source.elf.shstrtab.data.startswith(_NAMED_FIRST):
+        return "mercury"  # nothing was dropped, so there is no hole
     if hole == _HOLE_SHNDX:
         return "mercury_12_0"
     if not hole:

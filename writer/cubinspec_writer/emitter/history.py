@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from itertools import filterfalse
 
-from cubinspec.format.sections import RELOCATION_TYPES
+from cubinspec.format.sections import RELOCATION_TYPES, SHNDX
 from cubinspec_generated.codes import SHN_UNDEF, ST_BIND_SHIFT, STB_GLOBAL, STT_SECTION
 from cubinspec_writer.emitter import bodies
 from cubinspec_writer.emitter.entries import (
@@ -69,6 +69,8 @@ class History:
             if isinstance(body, bodies.Metadata)
             for text in body.texts()
         )
+        #: The second ``.symtab_shndx``.
+        self._late: set[int] = set()
         #: Offset of the last name of a section.
         self._last_section = -1
 
@@ -81,6 +83,7 @@ class History:
         draft, producer = self.draft, self.draft.producer
         if producer.names_by_index:
             self._find_early_banks()
+        self._find_late_indices()
         self._find_section_symbols()
         entries = self._place_sections()
         self._place_locals(split, entries)
@@ -221,6 +224,7 @@ class History:
         self.positions = Positions(offsets, len(self.symtab))
         index_of_name = draft.index_of_name
         dropped = [*filter(None, filterfalse(index_of_name.__contains__, self.section_places))]
+        dropped += [names[number] for number in self._late]
         draft.dropped.add_sections(dropped)
         all_names = [*names, *dropped]
         for number, name in enumerate(dropped, len(names)):
@@ -271,6 +275,8 @@ class History:
                 special += range(start, stop)
         for number in no_place:
             offsets[number] = None
+        for number in self._late:
+            offsets[number] = DEFERRED
         return offsets, special, last
 
     def _without_place(self) -> set[int]:
@@ -354,6 +360,19 @@ class History:
         ):
             return bank
         return lookup
+
+    def _find_late_indices(self) -> None:
+        """ptxas makes ``.symtab_shndx`` beside a Mercury half a second time, with the banks.
+
+        The first one is dropped; its name stays.
+        """
+        draft = self.draft
+        number, symtab = draft.number_of(SHNDX), draft.number_of(".symtab")
+        if number is None or symtab is None or not draft.producer.capsules:
+            return
+        if number != symtab + 1:
+            draft.deferred[number] = True
+            self._late = {number}
 
     def _find_early_banks(self) -> None:
         """``.nv.constant0`` of a kernel with texture references is there before the global symbols.

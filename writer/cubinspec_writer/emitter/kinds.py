@@ -54,6 +54,8 @@ def rank(
         return order.mercury_rank(name, sh_type, capsules_last=last, has_table=has_table)
     if is_deferred and name.startswith(_PARAMETER_BANK):
         return order.RANK_OF_DEFERRED_BANK
+    if is_deferred and name == rules.SHNDX:
+        return order.RANK_OF_DEFERRED_INDICES
     if has_table and sh_type == SHT_CUDA_UFT_ENTRY:
         return order.RANK_OF_UFT_ENTRY_WITH_TABLE
     found = order.index_rank(name, sh_type, sh_flags)

@@ -175,6 +175,9 @@ class Planner:
             field: the section that needs it, for messages.
         """
         table = self.tables.get(kind)
+        if table is None and kind == "merc_symtab_shndx":
+            # a word for each symbol of .symtab, even those that .nv.merc.symtab lacks
+            table = self.tables[kind] = bytes(bodies.WORD.size * len(self.symtab.rows))
         if table is None:
             if kind not in ("symtab", "symtab_shndx") or "symtab" not in self._computed:
                 refuse(f"no table of kind {kind!r} is computed", field)

@@ -13,8 +13,10 @@ from itertools import accumulate
 from cubinspec.errors import BadStructureError
 from cubinspec.format.sections import (
     CAPSULE_PREFIX,
+    MERCURY_PREFIX,
     NAMED_BEHIND_RELOCATIONS,
     RELOCATION_TYPES,
+    SHNDX,
     TEXT,
     UFT_REL,
 )
@@ -164,7 +166,8 @@ def section_names(
     column: list[str | None] = []
     for kind, start, stop in draft.kind_runs:
         column += section_names[start:stop] if kind.is_final else [None] * (stop - start)
-    for number in draft.made_as:
+    again = {number for number, is_last in draft.deferred.items() if is_last}
+    for number in (*draft.made_as, *again):
         column[number] = None
     for name, in_shstrtab, made_as, erased in draft.dropped:
         column.append((None if made_as else name) if in_shstrtab and not erased else "")
@@ -177,7 +180,8 @@ def section_names(
             continue
         name = section_names[entry]
         is_mercury = draft.kinds[entry].is_mercury
-        if producer.names_by_index or (is_mercury and producer.constant0_deferred):
+        is_last = is_mercury and producer.constant0_deferred
+        if producer.names_by_index or is_last or entry in again:
             place = table.append(name)
             if place is not None:
                 repeated[entry] = place
@@ -383,6 +387,8 @@ def shstrtab_hole(draft: Draft) -> int:
     """Bytes of the names that the finalizer counts and does not write."""
     producer = draft.producer
     hole = producer.shstrtab_hole
+    if draft.number_of(MERCURY_PREFIX + SHNDX) is not None:
+        return 0  # the names of both tables of indices, which are there
     if producer.hole_per_function:
         code: list[str] = []
         for _, start, stop in draft.kind_runs:

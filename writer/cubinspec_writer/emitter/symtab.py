@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cubinspec.format.far import REL_ACTION, index_and_word, numbers_when_made
-from cubinspec.format.sections import STUB, TEXT, UFT, UFT_REL
+from cubinspec.format.sections import SHNDX, STUB, TEXT, UFT, UFT_REL
 from cubinspec.reader.columns import Rows
 from cubinspec_generated.codes import (
     SHN_LORESERVE,
@@ -182,6 +182,8 @@ class Symtab:
         draft = self.draft
         has_action = REL_ACTION in draft.index_of_name
         made = numbers_when_made(self._made(), has_action=has_action)
+        if any(draft.names[number] == SHNDX for number in draft.deferred):
+            made = {}  # a table that is made last has no words of symbols made before
         stored = list(self.rows)
         words = []
         deferred = len(stored) - self.num_deferred

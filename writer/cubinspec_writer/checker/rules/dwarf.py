@@ -12,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from cubinspec.format.debug_registers import Place
     from cubinspec.model.cubin import Cubin
     from cubinspec.model.section import Section
     from cubinspec_writer.checker.rules.base import Found
@@ -44,9 +45,15 @@ def _registers(view: View) -> Iterator[Found]:
 
 def _register_table(view: View, index: int, *, is_places: bool) -> Iterator[Found]:
     start, path = view.sections[index].sh_offset, view.path(index)
-    read = register_places if is_places else register_types
+    body = view.body(index)
+    places: dict[int, list[Place]] = {}
     try:
-        functions = read(view.body(index), start, "", path)
+        if is_places:
+            found = register_places(body, start, "", path)
+            places = {number: rows for number, (_, rows) in enumerate(found)}
+            functions = [name for name, _ in found]
+        else:
+            functions = [name for name, _ in register_types(body, start, "", path)]
     except CubinError as error:
         yield start if error.offset is None else error.offset, path, error.reason
         return
@@ -55,16 +62,16 @@ def _register_table(view: View, index: int, *, is_places: bool) -> Iterator[Foun
         for symbol in view.symbols_for(index)
         if symbol.st_type == STT_FUNC
     }
-    for number, (function, rows) in enumerate(functions):
+    for number, function in enumerate(functions):
         field = f"{path}.functions[{number}]"
         if function not in sizes:
             yield start, field, f"no function {function!r} is here"
-        elif is_places:
-            for at, (*_, first, end) in enumerate(rows):
-                # some places of ptxas end in front of their start
-                if max(first, end) > sizes[function]:
-                    what = f"{first:#x} to {end:#x} of {sizes[function]:#x}"
-                    yield start, f"{field}.places[{at}]", what
+            continue
+        for at, (_, _, _, first, end) in enumerate(places.get(number, ())):
+            # some places of ptxas end in front of their start
+            if max(first, end) > sizes[function]:
+                what = f"{first:#x} to {end:#x} of {sizes[function]:#x}"
+                yield start, f"{field}.places[{at}]", what
 
 
 @rule(
