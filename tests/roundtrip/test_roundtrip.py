@@ -227,3 +227,66 @@ def test_ptxas_with_two_tables_of_section_indices(ptxas: Tool, tmp_path: Path) -
     result = roundtrip(data)
     assert result.identical
     assert result.layout == "computed", result.reasons
+
+
+@pytest.mark.parametrize(
+    ("profile", "sections", "names"),
+    [
+        (
+            "table_first_13_3",
+            [".text.a", ".text.b", ".nv.compat", ".nv.info.b", ".nv.info.a", ".note.nv.cuinfo"],
+            [".nv.compat", ".note.nv.cuinfo", ".text.a", ".text.b", ".nv.info.b", ".nv.info.a"],
+        ),
+        (
+            "table_first",
+            [".text.a", ".text.b", ".nv.info.b", ".nv.info.a", ".note.nv.cuinfo", ".nv.compat"],
+            [".text.a", ".text.b", ".note.nv.cuinfo", ".nv.compat", ".nv.info.a", ".nv.info.b"],
+        ),
+        (
+            "table_first",
+            [".text.a", ".nv.rel.action", ".nv.callgraph", ".nv.info", ".nv.info.a"],
+            [".nv.info", ".nv.info.a", ".nv.callgraph", ".nv.rel.action", ".text.a"],
+        ),
+        ("table_first", [".nv.rel.action", ".text.a"], [".text.a", ".nv.rel.action"]),
+    ],
+)
+def test_order_of_names_of_the_second_writer(
+    profile: str, sections: list[str], names: list[str]
+) -> None:
+    """As compute-sanitizer of CUDA 13.0, 13.4 and 13.5 and CUPTI of 12.4 and 13.4 have them."""
+    tables = [(".symtab", 2, "symtab"), (".shstrtab", 3, "shstrtab"), (".strtab", 3, "strtab")]
+    history: list[Section] = [
+        Section(name, kind, bodies.Computed(table), sh_entsize=24 if kind == 2 else 0)
+        for name, kind, table in tables
+    ]
+    history += [Section(name, 1, bodies.Blob(b"\1")) for name in sections]
+    data = emit(Description(Header(e_type=1, e_flags=0x5004), [*history], [], profile))
+    read = Elf(data, "x")
+    assert bytes(read.shstrtab.data).decode().split("\0")[1:-1] == [
+        *names,
+        ".symtab",
+        ".shstrtab",
+        ".strtab",
+    ]
+    assert read.section_names[1:] == [*(name for name, _, _ in tables), *sections]
+
+
+def test_links_of_unified_tables_in_what_nvlink_13_5_joins() -> None:
+    """``nvlink -r`` of CUDA 13.5 refers to a section by the number of sections of code."""
+    description = describe((CUBINS / "unified.sm_100.link-r.cubin").read_bytes())
+    description.profile = "mercury_13_5_linked"
+    data = emit(description)
+    read = Elf(data, "x")
+    links = {
+        name: row[6]
+        for name, row in zip(read.section_names, read.section_rows, strict=True)
+        if row[1] in UNIFIED_ENTRY_TYPES
+    }
+    # three functions and two stubs
+    assert links[".nv.uft.entry"] == links[".nv.udt.entry"] == 6 + 5
+    other = ".nv.merc" + read.section_names[11]
+    assert read.section_names[links[".nv.merc.nv.uft.entry"]] == other
+    assert links[".nv.merc.nv.udt.entry"] == links[".nv.merc.nv.uft.entry"]
+    result = roundtrip(data)
+    assert result.identical
+    assert result.layout == "computed", result.reasons

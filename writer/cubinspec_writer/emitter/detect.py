@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from cubinspec.format.sections import RELOCATION_TYPES, TEXT
+from cubinspec.format.sections import RELOCATION_TYPES, TEXT, UNIFIED_ENTRY_TYPES
 from cubinspec.format.targets import toolkit_of
 from cubinspec_generated.codes import (
     ET_EXEC,
+    SHF_CUDA_MERCURY,
     SHI_SYMBOL_MASK,
     SHT_CUDA_MERC_SYMTAB,
     ST_BIND_SHIFT,
@@ -47,6 +48,8 @@ def _table_first(source: Source) -> str:
         return "table_first_no_entsize"
     named = zip(source.names, source.sh_info, strict=True)
     has_symbols = any(info & SHI_SYMBOL_MASK for name, info in named if name.startswith(".text"))
+    if source.elf.shstrtab.data.startswith(b"\0.nv.compat\0"):
+        return "table_first_13_3"
     return "table_first" if has_symbols else "table_first_9"
 
 
@@ -55,11 +58,22 @@ def _mercury(source: Source, hole: int) -> str:
         return "mercury"  # nothing was dropped, so there is no hole
     if hole == _HOLE_SHNDX:
         return "mercury_12_0"
+    if not hole and _has_other_entry_links(source):
+        return "mercury_13_5_linked"
     if not hole:
         return "mercury_13_5" if source.shoff % _WORD else "mercury_13_4"
     if ".note.nv.cuver" in source.names:
         return "mercury_12"
     return "mercury" if _counts_all(source) else "mercury_12_9"
+
+
+def _has_other_entry_links(source: Source) -> bool:
+    """Whether the rows of unified functions and data refer to another section than .symtab."""
+    return any(
+        link not in (0, source.symtab)
+        for kind, link, flags in zip(source.sh_type, source.sh_link, source.sh_flags, strict=True)
+        if kind in UNIFIED_ENTRY_TYPES and not flags & SHF_CUDA_MERCURY
+    )
 
 
 def _finalizer(source: Source, hole: int) -> str:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from cubinspec.format.sections import CAPMERC_UFT, STUB, info_target
+from cubinspec.format.sections import (
+    CAPMERC_UFT,
+    MERCURY_PREFIX,
+    STUB,
+    UNIFIED_ENTRY_TYPES,
+    info_target,
+)
 from cubinspec_generated.codes import (
     SHI_REGISTERS_SHIFT,
     SHT_CUDA_CAPMERC,
@@ -26,7 +32,21 @@ def links(draft: Draft) -> list[int]:
         if name is not None:
             is_stale = name == ".symtab" and stale and _drops_uft(draft)
             targets[name] = stale if is_stale else draft.index_of_name.get(name, 0)
-    return [targets[kind.link] for kind in draft.kinds]
+    found = [targets[kind.link] for kind in draft.kinds]
+    if draft.producer.entry_link:
+        _link_entries(draft, found)
+    return found
+
+
+def _link_entries(draft: Draft, found: list[int]) -> None:
+    """What ``nvlink -r`` of CUDA 13.5 writes for the tables of unified functions and data."""
+    num_code = sum(kind.is_code and not kind.is_mercury for kind in draft.kinds)
+    index = draft.producer.entry_link + num_code
+    name = draft.names[index - 1] if index <= len(draft.names) else ""
+    twin = draft.index_of_name.get(MERCURY_PREFIX + name, index)
+    for number, kind in enumerate(draft.kinds):
+        if draft.types[number] in UNIFIED_ENTRY_TYPES and kind.link is not None:
+            found[number] = twin if kind.is_mercury else index
 
 
 def _drops_uft(draft: Draft) -> bool:

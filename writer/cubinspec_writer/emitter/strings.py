@@ -194,17 +194,20 @@ def section_names(
     return data, offsets, places
 
 
+_CALL_GRAPH, _ACTION = ".nv.callgraph", ".nv.rel.action"
 #: How the second writer orders its names: by these prefixes, the rest behind them, then the
-#: tables. The second row is that of files with ``.note.nv.cuinfo`` (CUDA 13).
+#: tables. The second row is that of files with ``.note.nv.cuinfo`` (CUDA 13), the third one that
+#: of CUDA 13.3 and later.
 _TABLE_FIRST_RANKS = (
-    (".debug_", ".note.nv.cu", ".nv.info", ".nv.info.", ".nv.constant", ".text"),
+    (".debug_", ".note.nv.cu", ".nv.info", ".nv.info.", _CALL_GRAPH, ".nv.constant", ".text"),
     (".text", ".note.nv.cu", ".note.nv.tkinfo", ".nv.compat", ".nv.info."),
+    (".nv.compat", ".note.nv.cu", ".text", ".note.nv.tkinfo", ".nv.info."),
 )
 
 
 #: The order in which the assembler names what belongs to one kernel.
 _KERNEL_PREFIXES = (".text.", ".nv.info.", ".nv.shared.", "", ".nv.constant0.")
-_ONCE = (".nv.callgraph", ".nv.info")
+_ONCE = (_CALL_GRAPH, ".nv.info")
 
 
 def _assembler_order(draft: Draft, sections: list[Entry], position: dict[str, int]) -> list[Entry]:
@@ -236,7 +239,8 @@ def _table_first_order(draft: Draft) -> list[Entry]:
     position = {draft.names[section]: at for at, section in enumerate(sections)}
     if any(name.startswith(".nv.shared.") for name in position):
         return _assembler_order(draft, sections, position)
-    prefixes = _TABLE_FIRST_RANKS[".note.nv.cuinfo" in position]
+    is_new = draft.producer.names_compat_first
+    prefixes = _TABLE_FIRST_RANKS[2 if is_new else ".note.nv.cuinfo" in position]
 
     def rank(section: Entry) -> tuple[int, int]:
         name = draft.names[section]
@@ -244,7 +248,9 @@ def _table_first_order(draft: Draft) -> list[Entry]:
             return (len(prefixes) + 1, 0)
         if name.startswith(".nv.info."):
             owner = position.get(".text." + name[len(".nv.info.") :], 0)
-            return (prefixes.index(".nv.info."), owner)
+            return (prefixes.index(".nv.info."), -owner if is_new else owner)
+        if name == _ACTION and _CALL_GRAPH in position and _CALL_GRAPH in prefixes:
+            return (prefixes.index(_CALL_GRAPH), len(sections))
         for at, prefix in enumerate(prefixes):
             if name.startswith(prefix):
                 return (at, position[name])
