@@ -230,6 +230,37 @@ def test_reports(budget, tmp_path, capsys):
     Draft202012Validator(json.loads(schema.read_text())).validate(records)
 
 
+def test_what_cannot_be_read_is_a_row_and_the_rest_is_checked(budget, tmp_path, capsys):
+    """A kernel that seems to be gone may be in the file that was not read."""
+    text = budget.read_text().replace("registers = 4\n", "registers = 3\n", 1)
+    budget.write_text(text.replace('name = "empty"', 'name = "elsewhere"'))
+    bad, absent = tmp_path / "bad.cubin", tmp_path / "absent.cubin"
+    bad.write_bytes(KERNELS.read_bytes()[:900])
+    words = ["budget", "check", str(bad), str(absent), str(KERNELS), "--budget", str(budget)]
+    sarif, junit = tmp_path / "out.sarif", tmp_path / "out.xml"
+    assert main([*words, "--sarif-out", str(sarif), "--junit-out", str(junit)]) == 2
+    *lines, counts = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == ["unread", "unread", "worse", "new"]
+    assert f"{bad}: 0x" in lines[0]
+    assert f"{absent}: cannot be opened" in lines[1]
+    assert counts == "2 unread, 1 worse, 1 new"
+    (run,) = json.loads(sarif.read_text())["runs"]
+    assert [result["ruleId"] for result in run["results"]].count("budget/unread") == 2
+    marks = {result["partialFingerprints"]["cubinspecBudget/v1"] for result in run["results"]}
+    assert len(marks) == 4
+    suite = ElementTree.fromstring(junit.read_text())
+    assert [suite.get(word) for word in ("tests", "failures", "errors")] == ["4", "2", "2"]
+    assert len(suite.findall("testcase/error")) == 2
+    assert main([*words, "--json"]) == 2
+    records = json.loads(capsys.readouterr().out)
+    schema = Path(cubinspec.__file__).with_name("schema") / "budget.schema.json"
+    Draft202012Validator(json.loads(schema.read_text())).validate(records)
+    for action in ("init", "update"):
+        other = tmp_path / f"{action}.toml"
+        assert main(["budget", action, str(bad), str(KERNELS), "--budget", str(other)]) == 2
+        assert not other.exists()
+
+
 def test_the_plugin(tmp_path):
     (tmp_path / "test_it.py").write_text(
         "import pytest\n"

@@ -204,6 +204,55 @@ def test_statuses(tmp_path, capsys):
     assert "registers" in capsys.readouterr().err
 
 
+def test_what_cannot_be_read_has_a_row_in_every_form(tmp_path, capsys):
+    sample = DATA / "spills.sm_90.regs32exe.cubin"
+    broken = tmp_path / "broken.cubin"
+    broken.write_bytes(sample.read_bytes()[:700])
+    told = "unread  old  " + str(broken)
+    page = tmp_path / "page.html"
+    assert main(["diff", str(broken), str(sample), "--html", str(page)]) == 2
+    assert told in capsys.readouterr().out
+    assert "unread  old  " in json.dumps(data_of(page.read_bytes()))
+    assert main(["diff", str(broken), str(sample), "--markdown"]) == 2
+    assert "unread  old  " in capsys.readouterr().out
+    assert main(["diff", str(sample), str(broken), "--json"]) == 2
+    (found,) = json.loads(capsys.readouterr().out)
+    (row,) = found["unread"]
+    assert (row["side"], row["file"]) == ("new", str(broken))
+    assert row["error"]["reason"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["diff", "IN", "IN", "--html", "IN"],
+        ["report", "IN", "-o", "IN"],
+        ["report", "OTHER", "--against", "IN", "-o", "IN"],
+        ["occupancy", "IN", "--svg", "IN"],
+        ["callgraph", "IN", "--dot", "IN"],
+        ["callgraph", "IN", "--svg", "IN"],
+        ["budget", "check", "IN", "--budget", "OTHER", "--sarif-out", "IN"],
+        ["budget", "check", "OTHER", "--budget", "IN", "--junit-out", "IN"],
+    ],
+)
+def test_no_output_is_written_over_an_input(words, tmp_path, capsys):
+    data = (DATA / "spills.sm_90.regs32exe.cubin").read_bytes()
+    places = {"IN": tmp_path / "in.cubin", "OTHER": tmp_path / "other.cubin"}
+    for place in places.values():
+        place.write_bytes(data)
+    assert main([str(places.get(word, word)) for word in words]) == 2
+    assert "would write over" in capsys.readouterr().err
+    assert [place.read_bytes() for place in places.values()] == [data, data]
+
+
+def test_a_file_that_is_not_there_says_nothing_of_the_other(tmp_path, capsys):
+    sample, absent = str(DATA / "spills.sm_90.regs32exe.cubin"), str(tmp_path / "absent")
+    for words in ([sample, absent], [absent, sample]):
+        assert main(["diff", *words]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line.startswith(f"cubinspec: {absent}: ")
+
+
 def ended(code: str, words: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
     """The command line as a process of its own, behind some code."""
     program = f"import sys\n{code}\nsys.argv = {['cubinspec', *words]!r}\n"

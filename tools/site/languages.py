@@ -121,7 +121,8 @@ def page() -> str:
     lines += ["What they print is held against Python's; see [targets](targets.md).", ""]
     for language, path in programs().items():
         lines += [
-            f"## {language} {{#{anchor(language)}}}",
+            # Markdown takes a mark at the end of a heading for a part of its form
+            f"## {language.replace('#', chr(92) + '#')} {{#{anchor(language)}}}",
             "",
             f'```{LANGUAGES[language].lexer} title="{path.name}"',
         ]

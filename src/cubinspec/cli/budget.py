@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from cubinspec.cli.options import JSON_OPTIONS, Arguments, Option, UsageError, files_of
+from cubinspec.cli.options import JSON_OPTIONS, Arguments, Option, UsageError, files_of, keep_inputs
 from cubinspec.cli.output import report, write_output
 from cubinspec.cli.walking import RELOCATABLE, nothing_in, shown
 from cubinspec.compare.budget import (
     KINDS,
+    UNREAD,
     Budget,
     Finding,
     check_budget,
@@ -14,6 +15,7 @@ from cubinspec.compare.budget import (
     init_budget,
     parse_budget,
     update_budget,
+    with_unread,
 )
 from cubinspec.compare.findings import github_lines, junit, message, sarif
 from cubinspec.compare.read import read_facts
@@ -54,9 +56,12 @@ def run(arguments: Arguments) -> int:
     for word in allowed - set(KINDS):
         raise UsageError(f"--allow takes {', '.join(KINDS)}, not {word!r}")
     file = arguments.value("--budget") or "kernels.toml"
-    images = _images(arguments, paths)
-    if images is None:
-        return _NOT_USABLE
+    keep_inputs(arguments, ("--sarif-out", "--junit-out"), [*paths, file])
+    images, faults = _images(arguments, paths)
+    for fault in faults:
+        report(fault)
+    if faults and action != "check":
+        return _NOT_USABLE  # a budget of some files would say that the others have no kernels
     if action == "init":
         return _init(file, images)
     try:
@@ -66,7 +71,7 @@ def run(arguments: Arguments) -> int:
         return _NOT_USABLE
     import datetime
 
-    findings = check_budget(budget, images, datetime.date.today())
+    findings = with_unread(check_budget(budget, images, datetime.date.today()), faults)
     if action == "update":
         write_output(file, update_budget(budget, findings, images).encode())
         print(f"{shown(file)}: {_counts(findings)}")
@@ -85,24 +90,21 @@ def _init(file: str, images: list[ImageFacts]) -> int:
     return 0
 
 
-def _images(arguments: Arguments, paths: list[str]) -> list[ImageFacts] | None:
-    """The cubins of all files; ``None`` when one could not be read."""
+def _images(arguments: Arguments, paths: list[str]) -> tuple[list[ImageFacts], list[CubinError]]:
+    """The cubins of all files, and what could not be read."""
     images: list[ImageFacts] = []
-    usable = True
+    faults: list[CubinError] = []
     for path in paths:
         try:
             facts = read_facts(path, relocatable=arguments.flag("--relocatable"))
             if not facts.images and not facts.faults:
                 raise nothing_in(path, "cubin")
         except CubinError as error:
-            report(error)
-            usable = False
+            faults.append(error)
             continue
-        for fault in facts.faults:
-            report(fault)
-            usable = False
+        faults += facts.faults
         images += facts.images
-    return images if usable else None
+    return images, faults
 
 
 def _text_of(file: str) -> str:
@@ -143,7 +145,7 @@ def _show(
     elif arguments.flag("--github"):
         print("\n".join(map(shown, github_lines(findings, budget))))
     else:
-        for finding in sorted(findings, key=lambda f: KINDS.index(f.kind)):
+        for finding in sorted(findings, key=lambda f: (UNREAD, *KINDS).index(f.kind)):
             print(
                 f"{finding.kind:<8} {shown(budget.file)}:{finding.line}  {shown(message(finding))}"
             )
@@ -151,5 +153,5 @@ def _show(
 
 
 def _counts(findings: list[Finding]) -> str:
-    counts = {kind: sum(f.kind == kind for f in findings) for kind in KINDS}
+    counts = {kind: sum(f.kind == kind for f in findings) for kind in (UNREAD, *KINDS)}
     return ", ".join(f"{count} {kind}" for kind, count in counts.items() if count) or "as budgeted"

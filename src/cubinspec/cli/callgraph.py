@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cubinspec.cli.options import JSON_OPTIONS, Arguments, Option, UsageError
+from cubinspec.cli.options import JSON_OPTIONS, Arguments, Option, UsageError, keep_inputs
 from cubinspec.cli.output import write_output
 from cubinspec.cli.walking import (
     ARCH,
@@ -105,6 +105,7 @@ def run(arguments: Arguments) -> int:
     """Print the trees or the JSON, write the pictures."""
     from contextlib import ExitStack
 
+    keep_inputs(arguments, ("--dot", "--svg"), arguments.positional)
     output = _Output(arguments)
     together = arguments.flag("--together")
     groups: dict[str, tuple[list[Any], list[Cubin]]] = {}

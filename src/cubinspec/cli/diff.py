@@ -10,6 +10,7 @@ from cubinspec.cli.options import (
     UsageError,
     cubin_targets,
     files_of,
+    keep_inputs,
     pattern_of,
 )
 from cubinspec.cli.output import report, write_output
@@ -68,10 +69,16 @@ def run(arguments: Arguments) -> int:
     only, fail_on = _words(arguments)
     pattern = pattern_of(arguments)
     paths = files_of(arguments.positional)
+    keep_inputs(arguments, ("--html",), paths)
     question = Question(
         expanded(only), pattern, cubin_targets(arguments), arguments.flag("--relocatable")
     )
     found, old, new = _compared(arguments, paths, question)
+    unopened = [side.error for side in (old, new) if side.error is not None]
+    for error in unopened:
+        report(error)
+    if unopened:  # nothing was read of the other file
+        return _NOT_USABLE
     usable = [_usable(side) for side in (old, new)]
     if not all(usable):
         return _NOT_USABLE
@@ -118,9 +125,6 @@ def _compared(
 
 def _usable(side: Side) -> bool:
     """Report what is wrong with a file; whether anything of it could be compared."""
-    if side.error is not None:
-        report(side.error)
-        return False
     for fault in side.faults:
         report(fault)
     if side.is_empty:

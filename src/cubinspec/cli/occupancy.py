@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from cubinspec.cli.options import JSON_OPTIONS, WIDE, Arguments, Option, UsageError, pattern_of
+from cubinspec.cli.options import (
+    JSON_OPTIONS,
+    WIDE,
+    Arguments,
+    Option,
+    UsageError,
+    keep_inputs,
+    pattern_of,
+)
 from cubinspec.cli.output import print_table, table_width, write_output
 from cubinspec.cli.walking import (
     ARCH,
@@ -98,6 +106,7 @@ class Row:
 def run(arguments: Arguments) -> int:
     """Print the table, the curves, the CSV or the JSON."""
     pattern = pattern_of(arguments)
+    keep_inputs(arguments, ("--svg",), arguments.positional)
     rows: list[Row] = []
     count = 0
     out = None

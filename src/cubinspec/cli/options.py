@@ -151,6 +151,22 @@ def files_of(words: list[str]) -> list[str]:
     return [_file_named(word) for word in words]
 
 
+def keep_inputs(arguments: Arguments, options: tuple[str, ...], inputs: list[str]) -> None:
+    """Refuse to write what a command made over a file that it reads.
+
+    Raises:
+        UsageError: an option names one of the inputs.
+    """
+    import os
+
+    for option in options:
+        out = arguments.value(option)
+        if out is None or out == "-" or not os.path.exists(out):
+            continue
+        if any(os.path.exists(file) and os.path.samefile(out, file) for file in inputs):
+            raise UsageError(f"{option} would write over {out!r}, which is read")
+
+
 def _file_named(word: str) -> str:
     """The file that a word names: as it stands or, if there is no such file, unescaped."""
     if word == "-":

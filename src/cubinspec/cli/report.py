@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from cubinspec.cli.options import JSON_OPTIONS, Arguments, Option, UsageError, cubin_targets
+from cubinspec.cli.options import (
+    JSON_OPTIONS,
+    Arguments,
+    Option,
+    UsageError,
+    cubin_targets,
+    keep_inputs,
+)
 from cubinspec.cli.output import report, write_output
 from cubinspec.cli.walking import RELOCATABLE
 from cubinspec.errors import CubinError
@@ -35,6 +42,7 @@ def run(arguments: Arguments) -> int:
         raise UsageError("-o says where the page goes (- for the standard output)")
     if old is not None and len(files) != 1:
         raise UsageError("--against compares one file with an older build of it")
+    keep_inputs(arguments, ("--output",), files if old is None else [*files, old])
     page = _page(arguments, files, old)
     for fault in page.faults:
         report(fault)

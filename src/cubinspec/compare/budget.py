@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cubinspec.compare.facts import FunctionFacts, ImageFacts
+    from cubinspec.errors import CubinError
 
 #: Properties that a budget can limit.
 PROPERTIES = (
@@ -40,8 +41,10 @@ _PLACE = re.compile(r"\(at line (\d+), column (\d+)\)")
 WORSE, LINT, GONE, NEW = "worse", "lint", "gone", "new"
 EXPIRED, BETTER = "expired", "better"
 KINDS = (WORSE, LINT, GONE, NEW, EXPIRED, BETTER)
+#: What could not be read, and so was not checked; nobody can allow it.
+UNREAD = "unread"
 #: Exit status of each; 1 is that of the worst, 2 says that something could not be used.
-STATUSES = {WORSE: 1, GONE: 3, NEW: 4, EXPIRED: 5, BETTER: 6, LINT: 7}
+STATUSES = {UNREAD: 2, WORSE: 1, GONE: 3, NEW: 4, EXPIRED: 5, BETTER: 6, LINT: 7}
 
 
 class BudgetError(BadStructureError):
@@ -76,7 +79,7 @@ class Finding:
     """Something that does not fit the budget.
 
     Attributes:
-        kind: worse, lint, gone, new, expired or better.
+        kind: worse, lint, gone, new, expired, better or unread.
         line: of the entry in the budget; of the end of the file for a kernel without one.
         name: mangled name of the kernel, or the name in the entry.
         arch: the target.
@@ -407,4 +410,16 @@ def update_budget(budget: Budget, findings: Iterable[Finding], images: Iterable[
 def exit_status(findings: Iterable[Finding], allowed: frozenset[str]) -> int:
     """0, or the status of the first kind of finding that is not allowed."""
     kinds = {finding.kind for finding in findings} - allowed
-    return next((STATUSES[kind] for kind in KINDS if kind in kinds), 0)
+    return next((STATUSES[kind] for kind in (UNREAD, *KINDS) if kind in kinds), 0)
+
+
+def with_unread(findings: Iterable[Finding], faults: Iterable[CubinError]) -> list[Finding]:
+    """Findings of what could be read, behind what could not.
+
+    A kernel that seems to be gone may be in a file that was not read.
+    """
+    unread = []
+    for fault in faults:
+        file = fault.file or ""
+        unread.append(Finding(UNREAD, 1, file, "", "", str(fault).removeprefix(f"{file}:").strip()))
+    return unread + [one for one in findings if not (unread and one.kind == GONE)]

@@ -221,6 +221,7 @@ class _Work:
             if os.path.isdir(side.path):
                 side.size = sum(image.size for image in side.images)
         found.size = old.size, new.size
+        found.unread = old.faults, new.faults
         found.others = other_changes(old.others, new.others)
         return found, old, new
 
@@ -521,7 +522,8 @@ def _first(
                     readings.append(head_digest(image, memory))
                 else:
                     cubin = opened.enter_context(image.cubin(memory))
-                    found = function_names(cubin)
+                    # a pair is most likely compared, and then its functions are needed, too
+                    found = function_names(cubin) if None in pair else cubin.functions.names
                     readings.append((cubin.header.type_word, cubin.size, found))
                     names.append(found)
                     cubins.append(cubin)
@@ -530,7 +532,7 @@ def _first(
         if len(cubins) != 2 or not _are_alike(*names):
             return readings, None
         try:
-            return readings, question.compare(*map(ImageReader, cubins))
+            return readings, question.compare(*map(ImageReader, cubins, names))
         except CubinError:  # the second pass finds out which of them is broken
             return readings, None
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from cubinspec.compare.match import Placed
     from cubinspec.compare.pairs import PairChanges
     from cubinspec.compare.read import OtherFacts
+    from cubinspec.errors import CubinError
 
 #: Functions that a notebook shows of a difference.
 _SHOWN = 50
@@ -98,6 +99,7 @@ class Difference:
         size: bytes of both files.
         only: the properties that were asked for; ``None``: all.
         compared: functions of both files.
+        unread: what could not be read of the old and of the new file; it was not compared.
     """
 
     matches: Matches
@@ -108,6 +110,7 @@ class Difference:
     size: tuple[int, int] = (0, 0)
     only: frozenset[str] | None = None
     compared: int = 0
+    unread: tuple[list[CubinError], list[CubinError]] = field(default_factory=lambda: ([], []))
 
     @property
     def status(self) -> str:

@@ -191,6 +191,9 @@ def image_facts(
 class ImageReader:
     """Reads facts of one cubin, those that are asked for.
 
+    Args:
+        names: the names of its functions, where they are known.
+
     Attributes:
         cubin: what is read.
         functions: its functions, in the order of the file.
@@ -200,11 +203,11 @@ class ImageReader:
         capsules: name of a section with Mercury code -> the section.
     """
 
-    def __init__(self, cubin: Cubin) -> None:
+    def __init__(self, cubin: Cubin, names: list[str] | None = None) -> None:
         self.cubin: Cubin = cubin
         self.functions: list[Function] = list(cubin.functions)
         self._elf = cubin.elf
-        self.names: list[str] = cubin.functions.names
+        self.names: list[str] = cubin.functions.names if names is None else names
         self._names = self._elf.section_names
         self._code = {f.row[3] for f in self.functions}
         rows = self._rows = self._elf.section_rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from cubinspec.compare.budget import KINDS, Budget, Finding
+from cubinspec.compare.budget import KINDS, UNREAD, Budget, Finding
 from cubinspec.compare.digest import digest
 from cubinspec.compare.lint import LINT_RULES
 from cubinspec.format.escapes import escaped
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 #: What each kind of finding means.
 MEANINGS = {
+    "unread": "A file could not be read, and so was not checked.",
     "worse": "A kernel takes more than its budget allows.",
     "lint": "A library breaks a rule that its budget asks for.",
     "gone": "An entry of the budget names no kernel.",
@@ -44,7 +45,7 @@ def message(finding: Finding) -> str:
 
 def rule_texts() -> dict[str, str]:
     """Every rule, and what it means that one is broken."""
-    texts = {f"budget/{kind}": MEANINGS[kind] for kind in KINDS if kind != "lint"}
+    texts = {f"budget/{kind}": MEANINGS[kind] for kind in (UNREAD, *KINDS) if kind != "lint"}
     return texts | {
         f"lint/{rule}": f"Rule of a library: {why}." for rule, why in LINT_RULES.items()
     }
@@ -96,12 +97,14 @@ def junit(findings: Iterable[Finding], budget: Budget, kernels: int) -> str:
     items = list(findings)
     suite = ElementTree.Element("testsuite", name=f"cubinspec budget {escaped(budget.file)}")
     suite.set("tests", str(max(1, len(items))))
-    suite.set("failures", str(len(items)))
-    suite.set("errors", "0")
+    errors = sum(finding.kind == UNREAD for finding in items)
+    suite.set("failures", str(len(items) - errors))
+    suite.set("errors", str(errors))
     for finding in items:
         name = f"{rule_of(finding)} {escaped(finding.name)} {finding.arch} {finding.property}"
         case = ElementTree.SubElement(suite, "testcase", classname="budget", name=name.strip())
-        fault = ElementTree.SubElement(case, "failure", type=finding.kind, message=message(finding))
+        word = "error" if finding.kind == UNREAD else "failure"
+        fault = ElementTree.SubElement(case, word, type=finding.kind, message=message(finding))
         fault.text = f"{escaped(budget.file)}:{finding.line}"
     if not items:
         name = f"{kernels} kernels are as budgeted"

@@ -92,7 +92,9 @@ def text_lines(found: Difference, name_of: NameOf = readable) -> Iterator[str]:
 
 
 def file_lines(found: Difference) -> Iterator[str]:
-    """What differs between the files as a whole."""
+    """What differs between the files as a whole, and what could not be compared."""
+    for word, faults in zip(("old", "new"), found.unread, strict=True):
+        yield from (f"unread  {word}  {fault}" for fault in faults)
     old, new = found.size
     if old != new:
         yield f"size    {old:,} → {new:,} ({new - old:+,})"
@@ -348,6 +350,11 @@ def record(found: Difference) -> dict[str, Any]:
         "others": [{"what": word, "kind": kind, "arch": arch} for word, kind, arch in found.others],
         "new_images": [_image_record(image) for image in matches.new_images],
         "gone_images": [_image_record(image) for image in matches.gone_images],
+        "unread": [
+            {"side": side, "file": fault.file, "error": fault.as_dict()}
+            for side, faults in zip(("old", "new"), found.unread, strict=True)
+            for fault in faults
+        ],
     }
 
 
