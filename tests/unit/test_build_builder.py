@@ -25,6 +25,7 @@ from cubinspec_writer.builder import (
     Sampler,
     SharedVariable,
     Tool,
+    assemble,
 )
 from cubinspec_writer.emitter import describe, roundtrip
 
@@ -233,6 +234,21 @@ def test_indices_of_images_stand_behind_the_parameters(arch: str, start: int) ->
     assert found == {(0, "picture", "TEX"), (4, "nearest", "SAMP"), (8, "own", "SURF")}
     assert cubin.symbols["own"].section.name == ".text.k"
     assert roundtrip(data).layout == "computed"
+
+
+def test_two_tables_of_section_indices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the round trip finds them in a file of ptxas with 88,000 sections."""
+    monkeypatch.setattr(assemble, "SHN_LORESERVE", 20)
+    builder = smallest("sm_100", relocatable=True)
+    builder.functions[0].capsule = Capsule(bytes(16), 64)
+    data = builder.to_bytes()
+    names = [section.name for section in Cubin.parse(data).sections]
+    at = names.index(".symtab_shndx")
+    assert names[at - 1] == ".text.k"
+    assert names[at + 1] == ".nv.constant0.k"
+    assert names[-2:] == [".nv.merc.symtab_shndx", ".nv.merc.symtab"]
+    result = roundtrip(data)
+    assert result.layout == "computed", result.reasons
 
 
 def test_two_kernels_may_have_image_parameters_of_one_name() -> None:

@@ -13,6 +13,7 @@ from cubinspec.errors import BadStructureError
 from cubinspec.format.compat import written_records
 from cubinspec.format.notes import OWNER
 from cubinspec.format.packing import abi_8_flags
+from cubinspec.format.sections import MERCURY_PREFIX
 from cubinspec.format.targets import FINALIZER, WRITTEN
 from cubinspec_generated.codes import (
     EF_CUDA_V2_CAPSULE,
@@ -22,6 +23,7 @@ from cubinspec_generated.codes import (
     ET_REL,
     NT_NV_CUINFO,
     NT_NV_TKINFO,
+    SHF_CUDA_MERCURY,
     SHF_INFO_LINK,
     SHF_NOTE_NV_CUINFO,
     SHF_NOTE_NV_TKINFO,
@@ -116,21 +118,34 @@ def assemble(parts: CubinParts) -> Description:
 def _extend_indices(assembly: Assembly) -> None:
     """Write the table of section indices where those of symbols are too small.
 
-    ptxas makes it at once, and drops it from all other files.
+    ptxas makes it at once, and drops it from all other files. Beside a Mercury half it always drops
+    it, and makes it again with what it makes last.
     """
-    made = sum(isinstance(entry, Section) for entry in assembly.history)
+    history = assembly.history
+    made = sum(isinstance(entry, Section) for entry in history)
     if made + 1 < SHN_LORESERVE:
         return
-    words = bodies.Computed("symtab_shndx")
-    table = Section(
-        _INDICES,
-        SHT_SYMTAB_SHNDX,
-        words,
-        sh_addralign=bodies.WORD.size,
-        sh_entsize=bodies.WORD.size,
-    )
-    names = [getattr(entry, "name", "") for entry in assembly.history]
-    assembly.history[names.index(_INDICES)] = table
+    table = _index_table(_INDICES, bodies.Computed("symtab_shndx"))
+    if not assembly.has_capsule:
+        names = [getattr(entry, "name", "") for entry in history]
+        history[names.index(_INDICES)] = table
+        return
+    table.deferred = True
+    last = {id(section) for section in assembly.deferred}
+    is_last = [
+        id(entry) in last or (isinstance(entry, Section) and entry.sh_flags & SHF_CUDA_MERCURY)
+        for entry in history
+    ]
+    history.insert(is_last.index(True), table)
+    twin = _index_table(MERCURY_PREFIX + _INDICES, bodies.Computed("merc_symtab_shndx"))
+    twin.sh_flags = SHF_CUDA_MERCURY
+    # in front of the symbol table of that half
+    history.insert(len(history) - 1, twin)
+
+
+def _index_table(name: str, words: bodies.Computed) -> Section:
+    size = bodies.WORD.size
+    return Section(name, SHT_SYMTAB_SHNDX, words, sh_addralign=size, sh_entsize=size)
 
 
 def _check(assembly: Assembly) -> None:

@@ -176,8 +176,7 @@ class Planner:
         """
         table = self.tables.get(kind)
         if table is None and kind == "merc_symtab_shndx":
-            # a word for each symbol of .symtab, even those that .nv.merc.symtab lacks
-            table = self.tables[kind] = bytes(bodies.WORD.size * len(self.symtab.rows))
+            table = self.tables[kind] = self._mercury_words()
         if table is None:
             if kind not in ("symtab", "symtab_shndx") or "symtab" not in self._computed:
                 refuse(f"no table of kind {kind!r} is computed", field)
@@ -190,6 +189,16 @@ class Planner:
             self.tables["symtab_shndx"] = pack(f"<{len(words)}I", *words)
             table = self.tables[kind]
         return table
+
+    def _mercury_words(self) -> bytes:
+        """A word for each symbol of ``.symtab``, even those that ``.nv.merc.symtab`` lacks."""
+        words: list[int] = []
+        for number in self.draft.singles:
+            body = self.draft.bodies[number]
+            if isinstance(body, bodies.MercurySymbols):
+                words = body.words(self.context)
+        words += [0] * (len(self.symtab.rows) - len(words))
+        return pack(f"<{len(words)}I", *words)
 
     def offsets(self, actual: Sequence[int] | None = None) -> tuple[list[int], int]:
         """Offset of every section, and the end of the last one.

@@ -7,6 +7,15 @@ from itertools import starmap
 from cubinspec.reader.columns import Rows, join
 from cubinspec.values import ValueObject
 from cubinspec_generated import records
+from cubinspec_generated.codes import (
+    SHN_ABS,
+    SHN_COMMON,
+    SHN_LORESERVE,
+    SHN_XINDEX,
+    ST_TYPE_MASK,
+    STT_FUNC,
+    STT_SECTION,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,18 +92,39 @@ class MercurySymbols(ValueObject):
     def encode(self, context: Context) -> bytes:
         rows = [(0, 0, 0, 0, self.null_value, 0)]
         for symbol in self.symbols:
-            name, section = symbol.st_name, symbol.section
+            name, index = symbol.st_name, _index(symbol, context)
+            if index > SHN_LORESERVE and _is_far(symbol, index):
+                index = SHN_XINDEX
             rows.append(
                 (
                     context.string_offset(symbol.name) if name is None else name,
                     symbol.st_info,
                     symbol.st_other,
-                    section if isinstance(section, int) else context.section_index(section),
+                    index,
                     symbol.st_value,
                     symbol.st_size,
                 )
             )
         return bytes(encode_symbols(rows, context.is_64))
+
+    def words(self, context: Context) -> list[int]:
+        """``.nv.merc.symtab_shndx``: the sections that the table has no room for, else 0."""
+        words = [0]
+        for symbol in self.symbols:
+            index = _index(symbol, context)
+            words.append(index if _is_far(symbol, index) else 0)
+        return words
+
+
+def _index(symbol: MercurySymbol, context: Context) -> int:
+    section = symbol.section
+    return section if isinstance(section, int) else context.section_index(section)
+
+
+def _is_far(symbol: MercurySymbol, index: int) -> bool:
+    """Whether ptxas 13.0 writes the index of a section into the table of such indices."""
+    is_of_section = symbol.st_info & ST_TYPE_MASK in (STT_FUNC, STT_SECTION)
+    return index > SHN_LORESERVE and (is_of_section or index not in (SHN_ABS, SHN_COMMON))
 
 
 def encode_symbols(rows: Sequence[SymbolRow], is_64: bool) -> bytes | bytearray:
