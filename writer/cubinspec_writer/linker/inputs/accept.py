@@ -37,7 +37,7 @@ from cubinspec_writer.linker.inputs.sources import is_archive
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec.reader.elf import Elf
-    from cubinspec_writer.linker.diagnostics import Diagnostics
+    from cubinspec_writer.linker.diagnostics import Diagnostics, LinkError
     from cubinspec_writer.linker.inputs.options import LinkOptions
 
 #: Class and byte order of a cubin.
@@ -161,11 +161,16 @@ def check_toolkit(
             raise diagnostics.fatal(f"Input file '{name}' newer than toolkit ({shown} vs {newest})")
     oldest = target.family.oldest_toolkit
     if made_by < oldest:
-        raise diagnostics.fatal(
-            f"Input file '{name}' must be recompiled with toolkit >= Cuda "
-            f"{oldest // 10}.{oldest % 10}"
-        )
+        raise too_old(name, target, diagnostics)
     return made_by
+
+
+def too_old(name: str, target: Target, diagnostics: Diagnostics) -> LinkError:
+    """The error about an input that a toolkit made which is too old for the target."""
+    oldest = target.family.oldest_toolkit
+    return diagnostics.fatal(
+        f"Input file '{name}' must be recompiled with toolkit >= Cuda {oldest // 10}.{oldest % 10}"
+    )
 
 
 def _version_in_note(elf: Elf) -> int:

@@ -16,7 +16,7 @@ from cubinspec.limits import READ_WHOLE_BYTES
 from cubinspec.reader.elf import Elf
 from cubinspec.values import listed
 from cubinspec_generated.codes import EI_CLASS, EI_NIDENT, ELFCLASS64, ET_EXEC
-from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
+from cubinspec_writer.linker.diagnostics import LinkError, UnsupportedLinkError
 from cubinspec_writer.linker.inputs.accept import (
     HEAD_BYTES,
     check_mercury,
@@ -27,9 +27,15 @@ from cubinspec_writer.linker.inputs.accept import (
     is_cubin,
     newest_input,
     target_of,
+    too_old,
 )
 from cubinspec_writer.linker.inputs.host import HostObject, register_name
-from cubinspec_writer.linker.inputs.read import has_mercury, open_object
+from cubinspec_writer.linker.inputs.read import (
+    has_headers,
+    has_mercury,
+    lacks_symbols,
+    open_object,
+)
 from cubinspec_writer.linker.inputs.sources import Library, Named, contents, is_archive
 
 TYPE_CHECKING = False
@@ -272,6 +278,10 @@ class _Gatherer:
                 raise
             if self.target.family.strict_inputs:  # rule X2
                 raise self.diagnostics.fatal(str(error)) from error
+            if has_headers(data):
+                if lacks_symbols(data):
+                    raise self._without_symbols(name, data) from error
+                raise
             self._break_off(name)
             self.diagnostics.note(f"ignored: {error}")
             return
@@ -281,13 +291,29 @@ class _Gatherer:
                 f"Output is limited to run on SM Arch '{self.target.sm}' only due to limitations "
                 f"in input file {name}"
             )
+        self._check_target(elf, name)
+        self._note_toolkit(elf, name)
+        self._take(Candidate(elf))
+        self.found.hosts.append(HostObject(register_name(name)))
+
+    def _check_target(self, elf: Elf, name: str) -> None:
         if not fits(self.target, elf):
             raise self.diagnostics.fatal(
                 f"Input file '{name}' arch does not match target '{self.options.arch}'"
             )
-        self._note_toolkit(elf, name)
-        self._take(Candidate(elf))
-        self.found.hosts.append(HostObject(register_name(name)))
+
+    def _without_symbols(self, name: str, data: bytes | FileBytes) -> LinkError:
+        """How nvlink ends below sm_100 for an object without a symbol table (rule O9)."""
+        try:
+            elf = Elf(data, name)
+            elf.section_names  # noqa: B018 - a broken name table has to show here
+        except CubinError:
+            if self.target.family.oldest_toolkit:  # no note says what made it
+                return too_old(name, self.target, self.diagnostics)
+        else:
+            self._check_target(elf, name)
+            self._note_toolkit(elf, name)
+        return self.diagnostics.fatal("Internal error: symsec not found")
 
     def _note_toolkit(self, elf: Elf, name: str) -> None:
         made_by = check_toolkit(elf, name, self.target, self.limit, self.diagnostics)

@@ -18,10 +18,12 @@ from cubinspec_generated.codes import (
     CALLGRAPH_REFERENCES,
     EF_CUDA_V2_CAPSULE,
     EI_CLASS,
+    EI_NIDENT,
     EI_OSABI,
     ELFCLASS64,
     ELFOSABI_CUDA_V2,
     ET_EWP,
+    ET_EXEC,
     SHF_ALLOC,
     SHF_BARRIERS_MASK,
     SHF_CUDA_MERCURY,
@@ -110,6 +112,39 @@ def open_object(data: Buffer, name: str) -> Elf:
     if elf.find_section(SHT_SYMTAB) is None:
         raise BadStructureError("no symbol table", file=name)
     return elf
+
+
+def has_headers(data: Buffer) -> bool:
+    """Whether section headers and sections lie in the file, as nvlink asks first (rule O3)."""
+    table = _header_table(data)
+    rows = records.SECTION_HEADER_64.iter_unpack(table) if table is not None else None
+    return rows is not None and all(
+        at + size <= len(data)
+        for _, sh_type, flags, _, at, size, *_ in rows
+        if sh_type == SHT_NULL or occupies_file(sh_type, flags)
+    )
+
+
+def lacks_symbols(data: Buffer) -> bool:
+    """Whether no section header is that of a symbol table; they lie in the file.
+
+    Their number may be wrong, so that nothing else of the file can be read.
+    """
+    rows = records.SECTION_HEADER_64.iter_unpack(_header_table(data) or b"")
+    return all(sh_type != SHT_SYMTAB for _, sh_type, *_ in rows)
+
+
+def _header_table(data: Buffer) -> bytes | None:
+    """The section headers of an object; None: they do not lie in the file."""
+    header = records.ELF_HEADER_64
+    if len(data) < EI_NIDENT + header.size:
+        return None
+    fields = header.unpack(data[EI_NIDENT : EI_NIDENT + header.size])
+    e_type, _, _, _, _, start, _, _, _, _, _, count, _ = fields
+    size = count * records.SECTION_HEADER_64.size
+    if e_type == ET_EXEC or not start or start >= len(data) or start + size > len(data):
+        return None
+    return bytes(data[start : start + size])
 
 
 def has_mercury(elf: Elf) -> bool:

@@ -178,6 +178,9 @@ def named_symbols(symbols: list[InSymbol], sections: list[InSection]) -> list[In
     for row in symbols:
         kind, shndx = row.kind, row.shndx
         if not row.name:
+            if row.bind != STB_LOCAL:
+                # nvlink takes all of them for one (rule X19).
+                raise UnsupportedLinkError(f"symbol {row.index}, which is not local, has no name")
             continue
         is_placed = shndx < num_sections and row.bind in _BINDINGS
         if kind == STT_FUNC and is_placed and sections[shndx].flags & SHF_EXECINSTR:

@@ -30,6 +30,7 @@ from cubinspec_writer.linker.library.demands import (
 )
 from cubinspec_writer.linker.model import STUB_CODE
 from cubinspec_writer.linker.passes.attributes.functions import (
+    MOST_REGISTERS,
     add_masks,
     collect,
     external_names,
@@ -98,7 +99,10 @@ def run(
     if is_final:
         measured = _with_stacks(symbols, unified, kernels)
         demands = Demands(graph, facts, measured)
-        _check_registers(diagnostics, facts, demands)
+        if max(facts.registers.values(), default=0) > MOST_REGISTERS:
+            # Nobody may have more (rule M5).
+            for kernel in kernels:
+                attributes.register_limits.setdefault(kernel, MOST_REGISTERS)
     said = {symbol for code, symbol, _ in attributes.stated if code == EIATTR_REGCOUNT}
     rows = _global_rows(objects, facts, demands, set(kernels) - said)
     recursive: set[Symbol] = set()
@@ -108,6 +112,8 @@ def run(
             _warn(diagnostics, symbols, demands, recursive)
         if facts.stack_limits:
             _check_stacks(diagnostics, demands, facts.stack_limits, kernels)
+        if job.family.mercury_half is None:
+            _check_registers(job, diagnostics, facts, demands)
     section = sections.fixed[".nv.info"]
     section.content = b"".join(rows)
     section.emitted = section.emitted and bool(rows)
@@ -202,13 +208,19 @@ def _registers_of(
     return max(demands.registers.get(symbol, 0), value)
 
 
-def _check_registers(diagnostics: Diagnostics, facts: FunctionFacts, demands: Demands) -> None:
-    """Refuse functions that state 0 registers, as nvlink does (rule G4)."""
-    if 0 in facts.registers.values() and any(
-        not registers and not function.is_entry and function in demands.stacks
-        for function, registers in facts.registers.items()
-    ):
-        raise diagnostics.fatal("Internal error: no regcount?")
+def _check_registers(
+    job: Job, diagnostics: Diagnostics, facts: FunctionFacts, demands: Demands
+) -> None:
+    """Refuse called functions that state 0 registers, or from sm_90 on none (rule G4).
+
+    Below, the section of the code states them, too.
+    """
+    says_all = job.family.registers_in_sh_info
+    for function in demands.stacks:
+        registers = facts.registers.get(function, int(says_all))
+        has_code = function.section is not None and function.section.owner is function
+        if not registers and has_code and not function.is_entry:
+            raise diagnostics.fatal("Internal error: no regcount?")
 
 
 def _check_stacks(

@@ -109,8 +109,10 @@ _OF_PROGRAM: Final = frozenset(
     )
 )
 
-#: MAXREG_COUNT of a kernel that may have all registers.
-_NO_LIMIT: Final[tuple[int, ...]] = (0, 0xFF)
+#: The largest MAXREG_COUNT: nobody may have more registers.
+MOST_REGISTERS: Final = 0xFF
+#: MAXREG_COUNT of a kernel that may have all of them.
+_NO_LIMIT: Final[tuple[int, ...]] = (0, MOST_REGISTERS)
 #: Stack of a kernel that reaches a recursion.
 _UNKNOWN_CRS_STACK: Final = 0xFFFFFFFF
 
