@@ -49,21 +49,26 @@ def starts(names: list[str], *, are_ascii: bool) -> Iterable[int]:
     return accumulate([length(name) + 1 for name in names[:-1]], initial=0)
 
 
-def build(names: dict[str, int]) -> bytes:
-    """The table with these names in their order; an empty one is a NUL that nothing refers to.
+def build(names: list[str]) -> tuple[bytes, dict[str, int]]:
+    """The table with names in the order in which they first come, and the offset of each.
 
-    Args:
-        names: gets the offset of every name.
+    An empty one is a NUL that nothing refers to.
     """
-    text = "\0".join(names)
-    raw = encode(text)
+    places: dict[str, int] = {}
     at = 1
-    size_of = len if len(raw) == len(text) else length
     for name in names:
-        names[name] = at
-        at += size_of(name) + 1
-    names[""] = 0
-    return b"\0%b\0" % raw if at > 1 else b"\0"
+        if places.setdefault(name, at) == at:
+            at += len(name) + 1
+    text = "\0".join(places)
+    raw = encode(text)
+    if len(raw) != len(text):
+        at = 1
+        for name in places:
+            places[name] = at
+            at += length(name) + 1
+    table = b"\0%b\0" % raw if places else b"\0"
+    places[""] = 0
+    return table, places
 
 
 def empty_name(table: bytes) -> int:

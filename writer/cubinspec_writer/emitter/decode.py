@@ -10,7 +10,6 @@ from struct import Struct, unpack, unpack_from
 
 from cubinspec.errors import CubinError
 from cubinspec.format.attributes import ShapeCache, info_rows, keyed_run
-from cubinspec.format.metadata import metadata_rows
 from cubinspec.format.notes import note_rows
 from cubinspec.format.sections import (
     CALLGRAPH_TYPES,
@@ -223,6 +222,8 @@ def decoder(sh_type: int, strtab: StringTable, is_64: bool, info: InfoReader) ->
 
 def _metadata(data: bytes, strtab: StringTable) -> bodies.Metadata:
     """The nodes of ``.nv.metadata``, with texts in place of their offsets."""
+    from cubinspec.format.metadata import metadata_rows  # few files have any
+
     nodes: list[bodies.MetadataNode] = []
     for number, ofs_name, pairs, _ in metadata_rows(data):
         values: list[tuple[int, int | str]] = [

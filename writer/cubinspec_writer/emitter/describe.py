@@ -12,7 +12,6 @@ from struct import error as StructError
 from cubinspec.errors import CubinError
 from cubinspec.files import open_file
 from cubinspec.format.sections import CUDA_NOTES, info_target
-from cubinspec_generated import record_fields
 from cubinspec_generated.codes import (
     EF_CUDA_V2_CUINFO_SECTION_MASK,
     EI_ABIVERSION,
@@ -60,7 +59,6 @@ _LOSSLESS = frozenset(
 )
 #: Numbers of a column that are compared at once.
 _PIECE = 1 << 12
-_EHDR_FIELDS = record_fields.ELF_HEADER_64_FIELDS
 _OWNER = (
     r"^(\.(?:nv\.)?(?:merc\.|capmerc\.)?(?:nv\.)?(?:rela?\.)?(?:nv\.)?"
     r"(?:text|info|shared|constant\d+|constant\.optimizer|local))\..*"
@@ -432,13 +430,16 @@ class _Checker:
         if null and laid_out.null_section != null:
             pins.null_section = null
             self.reasons.append("section header 0")
-        # e_shoff first: the program headers follow it
-        for field in ("e_shoff", *_EHDR_FIELDS):
-            at = _EHDR_FIELDS.index(field)
-            if laid_out.ehdr[at] != source.elf.ehdr[at]:
-                header.pins[field] = source.elf.ehdr[at]
-                self.reasons.append(f"header field {field}")
-                laid_out = planner.finish(offsets, end, columns)
+        if laid_out.ehdr != source.elf.ehdr:
+            from cubinspec_generated.record_fields import ELF_HEADER_64_FIELDS
+
+            # e_shoff first: the program headers follow it
+            for field in ("e_shoff", *ELF_HEADER_64_FIELDS):
+                at = ELF_HEADER_64_FIELDS.index(field)
+                if laid_out.ehdr[at] != source.elf.ehdr[at]:
+                    header.pins[field] = source.elf.ehdr[at]
+                    self.reasons.append(f"header field {field}")
+                    laid_out = planner.finish(offsets, end, columns)
         if laid_out.size != len(source.data):
             pins.file_size = len(source.data)
             self.reasons.append("file size")

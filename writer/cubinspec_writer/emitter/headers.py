@@ -5,7 +5,7 @@ from __future__ import annotations
 from cubinspec.format import segments
 from cubinspec.format.packing import align_up, is_far, with_note
 from cubinspec.format.sections import CUDA_NOTES
-from cubinspec_generated import record_fields, records
+from cubinspec_generated import records
 from cubinspec_generated.codes import (
     ELFCLASS64,
     ELFOSABI_CUDA_V2,
@@ -155,6 +155,10 @@ def _loadable(columns: Columns) -> Iterator[segments.Loaded]:
 
 def _overridden(columns: Columns, exceptions: dict[int, Exceptions]) -> Columns:
     """Section headers that contradict the layout on purpose."""
+    if not exceptions:
+        return [*columns]
+    from cubinspec_generated import record_fields  # names of fields, which few files need
+
     changed: dict[int, list[int]] = {}
     for number, of_section in exceptions.items():
         for name, value in of_section.overrides.items():

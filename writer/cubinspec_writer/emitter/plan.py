@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from cubinspec.errors import BadStructureError
 from cubinspec.format.strings import empty_name
-from cubinspec_generated import record_fields
 from cubinspec_generated.codes import ELFCLASS64
 from cubinspec_writer.emitter.symbols import encode_symbols
 
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
     from cubinspec_writer.emitter.draft import Draft
     from cubinspec_writer.emitter.model import Section
     from cubinspec_writer.emitter.symbols import SymbolRow
-
-_EHSIZE = record_fields.ELF_HEADER_64_FIELDS.index("e_ehsize")
 
 
 def refuse(reason: str, field: str) -> NoReturn:
@@ -126,7 +123,8 @@ class Plan:
     @property
     def ehsize(self) -> int:
         """Bytes of the ELF header, as it says."""
-        return self.ehdr[_EHSIZE]
+        _, _, _, _, _, _, _, ehsize, *_ = self.ehdr
+        return ehsize
 
     @property
     def section_rows(self) -> list[tuple[int, ...]]:

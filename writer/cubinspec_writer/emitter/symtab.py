@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from cubinspec.format.far import REL_ACTION, index_and_word, numbers_when_made
 from cubinspec.format.sections import SHNDX, STUB, TEXT, UFT, UFT_REL
 from cubinspec.reader.columns import Rows
 from cubinspec_generated.codes import (
@@ -179,6 +178,8 @@ class Symtab:
         Symbols of deferred sections are made with their final index (files of ptxas 13.0 with
         66,000 sections: sm_80, sm_90, sm_100).
         """
+        from cubinspec.format.far import REL_ACTION, index_and_word, numbers_when_made
+
         draft = self.draft
         has_action = REL_ACTION in draft.index_of_name
         made = numbers_when_made(self._made(), has_action=has_action)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-from collections import Counter
 
 from cubinspec.format.attributes import RecordSplitter
 from cubinspec.format.targets import sass_family
@@ -126,8 +125,8 @@ def _check_extensible(objects: list[InputObject], options: LinkOptions, family: 
                 )
     tabled = [obj for obj in programs if any(s.name == REGISTER_TABLE for s in obj.sections)]
     for obj in tabled if family.capsule else ():
-        places = Counter((row.shndx, row.value) for row in obj.functions if row.shndx)
-        if any(count > 1 for count in places.values()):
+        places = [(row.shndx, row.value) for row in obj.functions if row.shndx]
+        if len(set(places)) < len(places):
             raise UnsupportedLinkError(
                 f"a function with two names in an extensible whole program with debug data "
                 f"('{obj.name}')"

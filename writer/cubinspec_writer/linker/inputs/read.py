@@ -231,7 +231,7 @@ def _sections(elf: Elf, mercury: bool) -> list[InSection]:
     if max([at + size for _, _, _, _, at, size, _, _, _, _ in rows]) > elf.size:
         elf.check_bodies()
     data: Any = elf.data
-    piece, first, last = b"", 0, 0
+    piece, piece_at, piece_size = b"", 0, 0
     # Sections that are not in the file, by type first: few are of such a type.
     empty = {(kind, flags) for kind, flags, _ in kinds if not occupies_file(kind, flags)}
     empty_types = {kind for kind, _ in empty}
@@ -246,10 +246,11 @@ def _sections(elf: Elf, mercury: bool) -> list[InSection]:
         if kind in empty_types and (kind, flags) in empty:
             section.data = b""
         else:
-            if at < first or at + size > last:
-                first, last = at, max(at + size, min(at + _PIECE, elf.size))
-                piece = bytes(data[first:last])
-            section.data = piece[at - first : at - first + size]
+            start = at - piece_at
+            if start < 0 or start + size > piece_size:
+                piece = bytes(data[at : max(at + size, min(at + _PIECE, elf.size))])
+                piece_at, piece_size, start = at, len(piece), 0
+            section.data = piece[start : start + size]
         sections.append(section)
     if mercury:
         from cubinspec_writer.linker.inputs.mercury import mercury_sections  # from sm_100 on only

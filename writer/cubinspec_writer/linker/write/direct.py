@@ -238,20 +238,20 @@ class _DirectWriter:
         `.strtab` has signatures, then sections and symbols as they were made, globals last.
         """
         state = self.state
-        sections: dict[str, int] = {}
-        strings = dict.fromkeys(state.names.signatures, 0)
+        sections: list[str] = []
+        strings = [*state.names.signatures]
         #: A parameter bank whose name comes behind that of its relocation section.
         bank: str | None = None
         for entry in state.names.entries:
             waiting: str | None = None
             if type(entry) is OutSection:
                 name = entry.name
-                sections[name] = 0
+                sections.append(name)
                 if entry.sh_type in OWNED_BANKS and entry.emitted:
-                    waiting = name if entry.owner and name not in strings else None
+                    waiting = name if entry.owner else None
             elif type(entry) is str:
                 name = entry
-                sections[name] = 0
+                sections.append(name)
             elif type(entry) is Symbol and (
                 entry.index or not is_nameless(state.job, state.shared, entry)
             ):
@@ -260,19 +260,20 @@ class _DirectWriter:
                 continue
             if bank is not None:
                 if name.startswith(".rel") and name in (".rel" + bank, ".rela" + bank):
-                    strings[name] = 0
-                strings[bank] = 0
+                    strings.append(name)
+                strings.append(bank)
             bank = waiting
             if waiting is None:
-                strings[name] = 0
+                strings.append(name)
         if bank is not None:
-            strings[bank] = 0
-        for symbol in state.symbols.globals:
-            if symbol.index or not is_nameless(state.job, state.shared, symbol):
-                strings[symbol.name] = 0
-        self.shstrtab, self.strtab = sections, strings
-        self.tables[".shstrtab"] = build(sections)
-        self.tables[".strtab"] = build(strings)
+            strings.append(bank)
+        strings += [
+            symbol.name
+            for symbol in state.symbols.globals
+            if symbol.index or not is_nameless(state.job, state.shared, symbol)
+        ]
+        self.tables[".shstrtab"], self.shstrtab = build(sections)
+        self.tables[".strtab"], self.strtab = build(strings)
 
     def _index_of(self, name: str | None) -> int:
         """The first section of a name; 0: there is none."""
