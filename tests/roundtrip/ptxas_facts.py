@@ -188,6 +188,10 @@ def builder_of(data: bytes, arch: str, *, frames: bool = True) -> CubinBuilder:
     for section in facts.file.sections:
         if id(section) in owned:
             builder.functions.append(_function(facts, owned[id(section)], section))
+    for symbol in facts.symbols:
+        is_second = symbol.st_info & 15 == STT_FUNC and not symbol.st_size
+        if is_second and symbol.section and facts.relocatable:
+            builder.alias(symbol.name, owned[id(symbol.section)].name)
     _reserved_cap(facts, builder)
     _variables(facts, builder)
     _samplers(facts, builder)
@@ -195,7 +199,10 @@ def builder_of(data: bytes, arch: str, *, frames: bool = True) -> CubinBuilder:
     for entry in facts.file.history:
         if isinstance(entry, Section):
             break
-        builder.declared.append(entry.name)
+        builder.declared += [entry.name] if entry.name.startswith("#") else []
+    table = facts.sections.get(".nv.metadata")
+    for number, name, values in table.body.nodes[:-1] if table is not None else ():
+        builder.metadata_node(number, name, [value for _, value in values])
     _debug(facts, builder)
     builder.queries = not facts.relocatable and ".nv.callgraph" not in facts.sections
     builder.tools_patch = any(
@@ -327,6 +334,7 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
         )
         for part in facts.symbols
         if part.section is text and part is not symbol and part.st_info & 15 == STT_FUNC
+        if part.st_size or not facts.relocatable
     ]
     capsule = facts.sections.get(f".nv.capmerc{code}")
     if capsule is not None:

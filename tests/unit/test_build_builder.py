@@ -369,6 +369,8 @@ def test_attributes_given_replace_those_computed() -> None:
             lambda b: setattr(b.debug_section(".debug_line", b""), "mercury", b""),
             "a Mercury copy on sm_90",
         ),
+        (lambda b: b.alias("other", "nobody"), "'other' as another name of 'nobody'"),
+        (lambda b: b.alias("k", "k"), "'k' as another name of 'k'"),
         (lambda b: setattr(b, "address_size", 32), "addresses of 32 bits .*CUDA 12.0"),
         (
             lambda b: setattr(b.functions[0], "unified", (1, 2)),

@@ -30,6 +30,7 @@ from cubinspec_generated.codes import (
     SHN_LORESERVE,
     SHT_CUDA_COMPAT_INFO,
     SHT_CUDA_INFO,
+    SHT_CUDA_METADATA,
     SHT_NOTE,
     SHT_RELA,
     SHT_STRTAB,
@@ -41,11 +42,12 @@ from cubinspec_writer.builder import attributes
 from cubinspec_writer.builder.assembly import Assembly
 from cubinspec_writer.builder.data import add_module, unified_rows
 from cubinspec_writer.builder.frames import default_frame
-from cubinspec_writer.builder.functions import add_function
+from cubinspec_writer.builder.functions import add_alias, add_function
 from cubinspec_writer.builder.mercury import Mercury
 from cubinspec_writer.builder.parts import ADDRESS_TAKEN, BINDINGS, INDIRECT_CALLS
 from cubinspec_writer.builder.records import (
     library_records,
+    metadata_nodes,
     module_records,
     module_rows,
     no_index,
@@ -91,7 +93,12 @@ def assemble(parts: CubinParts) -> Description:
         add_function(assembly, function, first=not number)
         if not number:
             assembly.num_first_data = len(assembly.data_sections)
+    for alias, name in parts.aliases.items():
+        add_alias(assembly, alias, name)
     frame = parts.frame or default_frame(parts.functions, relocatable=parts.relocatable)
+    if parts.metadata:
+        body = bodies.Metadata(metadata_nodes(parts))
+        assembly.add_section(".nv.metadata", SHT_CUDA_METADATA, body, align=4)
     add_frames(assembly, frame)
     for symbol in assembly.undefined:
         assembly.mention(symbol)
@@ -209,6 +216,10 @@ def _add_head(assembly: Assembly) -> None:
     signatures += parts.signatures.values()
     signatures += [text for kind, _, text in parts.edges if kind in (ADDRESS_TAKEN, INDIRECT_CALLS)]
     assembly.history += [Dropped(text) for text in dict.fromkeys(signatures)]
+    if parts.metadata:
+        texts = bodies.Metadata(metadata_nodes(parts)).texts()
+        assembly.history += [Dropped(text) for text in dict.fromkeys(texts) if text]
+        assembly.history.append(Dropped("", erased=1))  # the name of the node that ends them
     assembly.add_section(".shstrtab", SHT_STRTAB, bodies.Computed("shstrtab"))
     assembly.add_section(".strtab", SHT_STRTAB, bodies.Computed("strtab"))
     symtab = bodies.Computed("symtab")

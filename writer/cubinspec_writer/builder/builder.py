@@ -190,6 +190,18 @@ class CubinBuilder(CubinParts):
         self.debug.append(section)
         return section
 
+    def alias(self, name: str, function: str) -> None:
+        """Give a function of the file a second name."""
+        self.aliases[name] = function
+
+    def metadata_node(self, number: int, name: str, values: Sequence[int | str] = ()) -> None:
+        """Add a node of ``.nv.metadata``, as a ``.metadata`` directive of PTX does.
+
+        Args:
+            values: words and texts.
+        """
+        self.metadata.append((number, name, list(values)))
+
     def call(self, caller: str, callee: str) -> None:
         """Record a direct call."""
         self.edges.append((CALLS, caller, callee))

@@ -116,6 +116,23 @@ def add_function(assembly: Assembly, function: Function, *, first: bool) -> None
         _add_parameters(assembly, function)
 
 
+def add_alias(assembly: Assembly, alias: str, name: str) -> None:
+    """Make the second symbol of a function.
+
+    Raises:
+        CubinError: the file has no such function, or something of this name.
+    """
+    function = assembly.functions.get(name)
+    if function is None or alias in assembly.by_name:
+        raise BadStructureError(
+            f"{alias!r} as another name of {name!r}",
+            expected="a name that nothing else has, of a function of the file",
+        )
+    symbol = assembly.function_symbol(function)
+    second = Symbol(alias, symbol.st_info, symbol.st_other, symbol.section)
+    assembly.add_symbol(second, function.binding)
+
+
 def _add_shared(assembly: Assembly, function: Function) -> Section | None:
     name = f".nv.shared.{function.name}"
     if function.shared is None:

@@ -415,6 +415,8 @@ class CubinParts:
         samplers: states of samplers in the order of their declarations.
         independent_samplers: whether textures and samplers are apart (``texmode_independent``).
         banks: constant banks that are not made of variables.
+        aliases: second name of a function -> the function.
+        metadata: nodes of ``.nv.metadata`` (``.metadata_section``): number, name and values.
         edges: rows of the call graph: which list, function, function or signature.
         queries: code asks for sizes and formats of images (``txq``, ``suq``); ptxas then writes no
             call graph into executables.
@@ -445,6 +447,8 @@ class CubinParts:
     samplers: list[Sampler] = field(default_factory=list)
     independent_samplers: bool = False
     banks: list[Bank] = field(default_factory=list)
+    aliases: dict[str, str] = field(default_factory=dict)
+    metadata: list[tuple[int, str, list[int | str]]] = field(default_factory=list)
     edges: list[tuple[int, str, str]] = field(default_factory=list)
 
     @property

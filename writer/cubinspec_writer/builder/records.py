@@ -25,12 +25,15 @@ from cubinspec_generated.codes import (
     EIATTR_STUB_FUNCTION_KIND,
     EIATTR_TEXMODE_INDEPENDENT,
     EIATTR_VRC_CTA_INIT_COUNT,
+    EMFMT_STRING,
+    EMFMT_WORD,
     KPARAM_INFO_CBANK_SHIFT,
     KPARAM_INFO_IS_SMEM,
     KPARAM_INFO_LOG_ALIGNMENT_SHIFT,
     KPARAM_INFO_SIZE_SHIFT,
     KPARAM_INFO_SPACE_SHIFT,
     KPARAM_NO_OFFSET,
+    METADATA_END,
 )
 from cubinspec_generated.codes_enums import STUB_FUNCTION_KIND_FUNC_UFT_STUB
 from cubinspec_generated.records import DIM3, FUNCTION_VALUE, KPARAM_INFO, PARAM_CBANK, SINGLE_WORD
@@ -46,7 +49,7 @@ if TYPE_CHECKING:
     from cubinspec.format.targets import Target
     from cubinspec_writer.builder.assembly import Assembly
     from cubinspec_writer.builder.parts import CubinParts, Function
-    from cubinspec_writer.emitter.bodies import AttributeRecord
+    from cubinspec_writer.emitter.bodies import AttributeRecord, MetadataNode
 
 
 def function_records(parts: CubinParts, goal: Target, function: Function) -> list[AttributeRecord]:
@@ -140,6 +143,19 @@ def module_rows(parts: CubinParts) -> list[tuple[int, str, int]]:
     if not parts.relocatable and not parts.extensible and parts.has_call_graph:
         rows += [(EIATTR_MIN_STACK_SIZE, f.name, f.stack) for f in functions if f.kernel]
     return rows
+
+
+def metadata_nodes(parts: CubinParts) -> list[MetadataNode]:
+    """``.nv.metadata`` with the node that ends it."""
+    nodes: list[MetadataNode] = [
+        (
+            number,
+            name,
+            [(EMFMT_STRING if isinstance(one, str) else EMFMT_WORD, one) for one in values],
+        )
+        for number, name, values in parts.metadata
+    ]
+    return [*nodes, (METADATA_END, "", [])]
 
 
 def no_index(name: str) -> int:

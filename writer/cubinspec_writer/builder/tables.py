@@ -184,6 +184,9 @@ def add_call_graph(assembly: Assembly) -> None:
         for function in parts.functions
         if function.signature and function.name not in taken and function.binding != LOCAL
     } | parts.signatures
+    signatures |= {
+        alias: signatures[name] for alias, name in parts.aliases.items() if name in signatures
+    }
     # in the order in which the symbols were made
     assembly.prototypes = {
         name: signatures[name] for name in assembly.by_name if name in signatures
