@@ -13,14 +13,24 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cubinspec.compare.budget import check_budget, init_budget, parse_budget, update_budget
+from cubinspec.compare.budget import (
+    budget_text,
+    check_budget,
+    init_budget,
+    parse_budget,
+    update_budget,
+    with_unread,
+)
 from cubinspec.compare.findings import message
 from cubinspec.compare.read import read_facts
+from cubinspec.errors import CubinError
 from cubinspec.files import write_file
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable
+
+    from cubinspec.compare.facts import ImageFacts
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -54,19 +64,21 @@ def cubin_budget(request: pytest.FixtureRequest) -> Callable[..., None]:
     ) -> None:
         __tracebackhide__ = True
         place = folder / (budget or stated.get("budget") or "kernels.toml")
-        sides = [read_facts(str(file)) for file in files]
-        for side in sides:
-            for fault in side.faults:
-                raise fault
-        images = [image for side in sides for image in side.images]
-        if not images:
+        images, faults = _read(files)
+        if not images and not faults:
             pytest.fail(f"there is no cubin in {' '.join(map(str, files))}", pytrace=False)
         update = request.config.getoption("--cubin-update")
+        if update and faults:
+            pytest.fail("\n".join(map(str, faults)), pytrace=False)
         if update and not place.exists():
             write_file(str(place), init_budget(images).encode())
             return
-        found = parse_budget(place.read_text("utf-8"), str(place))
-        findings = check_budget(found, images, datetime.date.today())
+        try:
+            found = parse_budget(budget_text(str(place)), str(place))
+        except CubinError as error:
+            hint = "" if place.exists() else "; pytest --cubin-update makes it"
+            pytest.fail(f"{error}{hint}", pytrace=False)
+        findings = with_unread(check_budget(found, images, datetime.date.today()), faults)
         if update:
             write_file(str(place), update_budget(found, findings, images).encode())
             return
@@ -80,3 +92,18 @@ def cubin_budget(request: pytest.FixtureRequest) -> Callable[..., None]:
             pytest.fail("\n".join(lines), pytrace=False)
 
     return check
+
+
+def _read(files: Iterable[str | os.PathLike[str]]) -> tuple[list[ImageFacts], list[CubinError]]:
+    """The cubins of files, and what could not be read."""
+    images: list[ImageFacts] = []
+    faults: list[CubinError] = []
+    for file in files:
+        try:
+            facts = read_facts(str(file))
+        except CubinError as error:
+            faults.append(error)
+        else:
+            images += facts.images
+            faults += facts.faults
+    return images, faults

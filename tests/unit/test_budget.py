@@ -289,6 +289,21 @@ def test_the_plugin(tmp_path):
     assert status == 1
     assert "1 failed, 1 passed" in out
     assert "kernels.toml:3: better: any_barrier: registers 4, expected 5" in out
+    bad = tmp_path / "bad.cubin"
+    bad.write_bytes(KERNELS.read_bytes()[:900])
+    (tmp_path / "test_other.py").write_text(
+        f"FILES = {[str(bad), str(KERNELS)]!r}\n"
+        "def test_broken(cubin_budget):\n    cubin_budget(*FILES)\n"
+        "def test_absent(cubin_budget):\n    cubin_budget(FILES[1], budget='no.toml')\n"
+    )
+    _, out = run("test_other.py")
+    assert f"kernels.toml:1: unread: {bad}: " in out  # and the rest is checked
+    assert "kernels.toml:3: better: any_barrier" in out
+    assert "no.toml: the budget cannot be read" in out
+    assert "--cubin-update makes it" in out
+    assert "errors.py" not in out  # no lines of ours
+    assert run("--cubin-update")[0] == 1  # a budget of some files would lose the others
+    (tmp_path / "test_other.py").unlink()
     assert run("--cubin-update")[0] == 0
     assert run()[0] == 0
 

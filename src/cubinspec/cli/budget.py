@@ -10,6 +10,7 @@ from cubinspec.compare.budget import (
     UNREAD,
     Budget,
     Finding,
+    budget_text,
     check_budget,
     exit_status,
     init_budget,
@@ -65,7 +66,7 @@ def run(arguments: Arguments) -> int:
     if action == "init":
         return _init(file, images)
     try:
-        budget = parse_budget(_text_of(file), file)
+        budget = parse_budget(budget_text(file), file)
     except CubinError as error:
         report(error)
         return _NOT_USABLE
@@ -105,20 +106,6 @@ def _images(arguments: Arguments, paths: list[str]) -> tuple[list[ImageFacts], l
         faults += facts.faults
         images += facts.images
     return images, faults
-
-
-def _text_of(file: str) -> str:
-    """The text of a budget.
-
-    Raises:
-        FileAccessError: it cannot be read, or is no text.
-    """
-    try:
-        with open(file, encoding="utf-8") as opened:
-            return opened.read()
-    except (OSError, ValueError) as error:
-        reason = f"the budget cannot be read: {getattr(error, 'strerror', None) or error}"
-        raise FileAccessError(reason, file=file, expected="a TOML file") from error
 
 
 def _show(

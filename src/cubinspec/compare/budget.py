@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from cubinspec.compare.lint import LINT_RULES, Lint, lint
 from cubinspec.compare.names import stable_name
-from cubinspec.errors import BadStructureError, CubinError
+from cubinspec.errors import BadStructureError, CubinError, FileAccessError
 from cubinspec.report.names import matcher, readable
 
 TYPE_CHECKING = False
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cubinspec.compare.facts import FunctionFacts, ImageFacts
-    from cubinspec.errors import CubinError
 
 #: Properties that a budget can limit.
 PROPERTIES = (
@@ -130,6 +129,20 @@ class Budget:
     text: str
     entries: list[Entry]
     lint: Lint | None = None
+
+
+def budget_text(file: str) -> str:
+    """The text of a budget.
+
+    Raises:
+        FileAccessError: it cannot be read, or is no text.
+    """
+    try:
+        with open(file, encoding="utf-8") as opened:
+            return opened.read()
+    except (OSError, ValueError) as error:
+        reason = f"the budget cannot be read: {getattr(error, 'strerror', None) or error}"
+        raise FileAccessError(reason, file=file, expected="a TOML file") from error
 
 
 def parse_budget(text: str, file: str) -> Budget:
