@@ -6,6 +6,7 @@ SAMPLES := tests/data/cubins
 DEMO := $(addprefix $(SAMPLES)/,kernels.sm_75.exe.cubin cluster_sm90.sm_90.exe.cubin \
   spills.sm_90.regs32exe.cubin tcgen05_sm100a.sm_100a.exe.cubin)
 WORKERS ?= auto
+NATIVE := --manifest-path native/Cargo.toml
 
 .PHONY: wheels test-compiled site test-browser check-pages notebook test-fingerprint-proof help venv demo test test-corpus gen check-gen check-ide check-languages check-imhex dist-languages samples corpus link-cases link-stored link-faults link-sweep link-real link-sweep-ptx newuser fuzz fuzz-small fuzz-quick bench bench-quick lint types \
   bless clean
@@ -159,6 +160,9 @@ lint: $(VENV)/.dev ## ruff: rules and format; numbers of the spec stand by name
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(PY) -m tools.lint
+	@if { cargo fmt --version && cargo clippy --version && cargo fetch --locked $(NATIVE); } >/dev/null 2>&1; \
+	then cargo fmt --check $(NATIVE) && cargo clippy --quiet --offline $(NATIVE) -- -D warnings; \
+	else echo "no cargo, or no crates for it: native/ is not linted"; fi
 
 types: $(VENV)/.dev ## mypy --strict
 	$(VENV)/bin/mypy

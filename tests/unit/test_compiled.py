@@ -6,6 +6,7 @@ import importlib
 import importlib.machinery
 import os
 import shutil
+import subprocess
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import pytest
 pytest.importorskip("hatchling")
 
 from tools.package import COMPILED_TESTS
-from tools.package.compile_hook import WISH, CompileError, CompileHook, chosen
+from tools.package.compile_hook import WISH, CompileError, CompileHook, chosen, native
 
 ROOT = Path(__file__).parents[2]
 #: Of several suffixes the one that every platform has in common.
@@ -78,3 +79,26 @@ def test_only_who_asks_for_it_needs_a_compiler(monkeypatch: pytest.MonkeyPatch) 
     assert made().dependencies() == hook()["requires"]
     made().initialize("editable", data)
     assert data == {"force_include": {}}
+
+
+def test_without_cargo_there_is_no_native_module(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    assert native(ROOT, tmp_path) is None
+    assert "no cargo: the wheel will have no native module" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(shutil.which("cargo") is None, reason="no cargo is here")
+def test_the_native_module_is_left_out_when_cargo_cannot_get_its_crates(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As on a machine without network, or with a cargo that is too old for the manifest."""
+
+    def refuse(words: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        assert words[:2] == ["cargo", "fetch"]
+        return subprocess.CompletedProcess(words, 101, "", "no route\n")
+
+    monkeypatch.setattr(subprocess, "run", refuse)
+    assert native(ROOT, tmp_path) is None
+    assert "no route\ncargo cannot get what it needs" in capsys.readouterr().err

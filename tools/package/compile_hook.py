@@ -1,8 +1,9 @@
 """Build hook: with CUBINSPEC_COMPILE=1 a wheel also has its hot modules compiled by mypyc.
 
-Which modules, and why, says ``[tool.hatch.build.targets.wheel.hooks.custom]`` in pyproject.toml.
-The sources stay in the wheel, beside the extension modules that Python prefers to them. Without
-the variable, and in editable installations, nothing is compiled and the wheel fits every platform.
+It has the native module, too, where cargo can build it. Which modules are compiled, and why, says
+``[tool.hatch.build.targets.wheel.hooks.custom]`` in pyproject.toml. The sources stay in the wheel,
+beside the extension modules that Python prefers to them. Without the variable, and in editable
+installations, nothing is compiled and the wheel fits every platform.
 """
 
 from __future__ import annotations
@@ -35,6 +36,11 @@ setup(
 """
 #: `make types` checks the types, strictly; here they only guide the compiler.
 _TYPES = ("--config-file=", "--ignore-missing-imports", "--follow-imports=silent")
+
+
+#: The crate of the native module, and that module's place in the wheel.
+NATIVE_SOURCE = "native"
+NATIVE_PLACE = "cubinspec/format/_native.abi3.so"
 
 
 class CompileError(Exception):
@@ -74,6 +80,31 @@ def compiled(root: Path, packages: list[str], rows: list[Mapping[str, Any]], fol
     return folder / "lib"
 
 
+def native(root: Path, folder: Path) -> Path | None:
+    """Build the native module in an empty folder; where that cannot be done, say so.
+
+    Returns:
+        The module; ``None``: there is no Linux, no cargo, or one that is too old or has no network.
+    """
+    without = "the wheel will have no native module"
+    if sys.platform != "linux" or shutil.which("cargo") is None:
+        print(f"no Linux or no cargo: {without}", file=sys.stderr)
+        return None
+    words = ["--locked", "--manifest-path", str(root / NATIVE_SOURCE / "Cargo.toml")]
+    fetched = subprocess.run(["cargo", "fetch", *words], capture_output=True, text=True)
+    if fetched.returncode:
+        print(f"{fetched.stderr}cargo cannot get what it needs: {without}", file=sys.stderr)
+        return None
+    words += ["--offline", "--release", "--target-dir", str(folder)]
+    environment = {**os.environ, "PYO3_PYTHON": sys.executable}
+    done = subprocess.run(
+        ["cargo", "build", *words], capture_output=True, text=True, env=environment, check=False
+    )
+    if done.returncode:
+        raise CompileError(done.stdout + done.stderr)
+    return folder / "release" / "lib_native.so"
+
+
 class CompileHook(BuildHookInterface[Any]):
     """Called by hatchling when it builds a wheel."""
 
@@ -97,6 +128,9 @@ class CompileHook(BuildHookInterface[Any]):
         lib = compiled(Path(self.root), packages, rows, Path(self._folder.name))
         for path in sorted(lib.rglob("*.so")):
             build_data["force_include"][str(path)] = str(path.relative_to(lib))
+        module = native(Path(self.root), Path(self._folder.name) / NATIVE_SOURCE)
+        if module is not None:
+            build_data["force_include"][str(module)] = NATIVE_PLACE
         build_data["pure_python"] = False
         build_data["infer_tag"] = True
 

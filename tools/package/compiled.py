@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 HOME = ROOT / "build" / "compiled"
 #: What CI runs: the tests of what is compiled.
 QUICK = (
+    "tests/unit/test_bulk.py",
     "tests/unit/test_compiled.py",
     "tests/unit/test_emit_parts.py",
     "tests/unit/test_reader_columns.py",
@@ -55,7 +56,9 @@ def install() -> str:
     subprocess.run([sys.executable, "-m", "venv", str(HOME)], check=True)
     python = str(HOME / "bin" / "python")
     (wheel,) = wheels.glob("*.whl")
-    subprocess.run([python, "-m", "pip", "install", "--quiet", str(wheel)], check=True)
+    # By the pip of this environment: that of a fresh one may make slower console scripts.
+    pip = [sys.executable, "-m", "pip", "--python", python]
+    subprocess.run([*pip, "install", "--quiet", str(wheel)], check=True)
     return python
 
 

@@ -233,6 +233,7 @@ def entry() -> NoReturn:
     # a name may have characters that the terminal's encoding lacks; print those as escapes
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     _end_by_signals()
+    _expect_objects(sys.argv[1:])
     try:
         status = main()
         sys.stdout.flush()
@@ -245,6 +246,31 @@ def entry() -> NoReturn:
         traceback.print_exc()
         status = EXIT_CRASH  # Python's own would be 1
     os._exit(status)
+
+
+#: Commands that make objects of all that a file holds, the sizes of files for which the memory of
+#: these is prepared, and how many bytes of objects come of a byte.
+_MAKERS = ("link", "kernels")
+_LARGE, _TOO_LARGE = 1 << 20, 1 << 26
+_GROWTH = 4
+
+
+def _expect_objects(words: list[str]) -> None:
+    """Let a command that reads large files take its memory in large pieces, if that is possible."""
+    import os
+
+    if not words or words[0] not in _MAKERS:
+        return
+    size = 0
+    for word in words[1:]:
+        try:
+            size += os.stat(word).st_size
+        except (OSError, ValueError):
+            continue  # no file: an option, or what the command will complain about
+    if _LARGE <= size <= _TOO_LARGE:
+        from cubinspec.format.bulk import expect
+
+        expect(_GROWTH * size)
 
 
 class _EndedError(BaseException):

@@ -19,10 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Final
 
-#: From this many names on, cutting a table whole is faster than finding each one's end.
+#: From this many names on, it is faster to go through them at once.
 _MANY: Final = 64
-#: How many names a table has is told by its first bytes.
-_SAMPLE: Final = 1 << 12
 
 
 def encode(text: str) -> bytes:
@@ -117,14 +115,12 @@ class StringTable:
     def get_many(self, indices: list[int]) -> list[str]:
         """The strings at many indices; raises as :meth:`get` does."""
         data = self.data
-        # counting all names would take longer than finding a few of them
-        is_most = len(indices) > _MANY and data.count(0, 0, _SAMPLE) * len(data) < 2 * len(
-            indices
-        ) * min(len(data), _SAMPLE)
-        if is_most and len(data) < 1024 * len(indices) and data.isascii():
-            cut = self._cut(indices)
-            if None not in cut:
-                return cut  # type: ignore[return-value]
+        if len(indices) > _MANY:
+            from cubinspec.format.bulk import texts  # large tables only
+
+            found = texts(data, indices)
+            if found is not None:
+                return found
         find = data.find
         names = []
         for index in indices:
@@ -136,17 +132,6 @@ class StringTable:
             else:
                 names.append(data[index:end].decode("utf-8", "surrogateescape"))
         return names
-
-    def _cut(self, indices: list[int]) -> list[str | None]:
-        """Names by offset, None where no name starts or none ends; the table is cut only once."""
-        from itertools import accumulate, count
-        from operator import add
-
-        texts = self.data.decode("ascii").split("\0")
-        texts.pop()  # what no NUL ends
-        starts = map(add, accumulate(map(len, texts), initial=0), count())
-        names = dict(zip(starts, texts, strict=False))
-        return list(map(names.get, indices))
 
     def get(self, index: int) -> str:
         """The string that starts at ``index``.

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from cubinspec.format.attributes import info_rows
+from cubinspec.format.bulk import streams
 from cubinspec.format.sections import INFO_TYPES, RELOCATION_TYPES, SYMBOL_TABLE_TYPES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Container
     from typing import Protocol
 
     from cubinspec.format.attributes import InfoRow
@@ -56,6 +58,27 @@ class Tables:
         self.symbol_rows: dict[int, list[SymbolRow]] = {}
         self.relocation_rows: dict[int, list[RelocationRow]] = {}
         self.info_rows: dict[int, list[InfoRow]] = {}
+        if not self._read_at_once(file):
+            self._read_in_order(file)
+
+    def _read_at_once(self, file: TablesOwner) -> bool:
+        """Read a file of which no relocations and attributes are broken; whether it is one."""
+        elf = file.elf
+        relocations, infos = _indices(elf, RELOCATION_TYPES), _indices(elf, INFO_TYPES)
+        rows = elf.relocation_tables(relocations)
+        bodies = elf.bodies(infos)
+        records = None if bodies is None else streams(bodies)
+        if rows is None or records is None:
+            return False
+        self.relocation_rows = dict(zip(relocations, rows, strict=True))
+        self.info_rows = dict(zip(infos, records, strict=True))
+        for index in _indices(elf, SYMBOL_TABLE_TYPES):
+            self._read_symbols(file, index)
+        return True
+
+    def _read_in_order(self, file: TablesOwner) -> None:
+        """Read any file section by section, so that the first broken one is told."""
+        elf = file.elf
         for index, (_, sh_type, _, _, sh_offset, _, _, _, _, _) in enumerate(elf.section_rows):
             if sh_type in INFO_TYPES:
                 self.info_rows[index] = info_rows(
@@ -64,9 +87,17 @@ class Tables:
             elif sh_type in RELOCATION_TYPES:
                 self.relocation_rows[index] = file.relocation_rows(index)
             elif sh_type in SYMBOL_TABLE_TYPES:
-                symbols = file.symbol_table(index)
-                self.symbol_rows[index] = symbols.rows
-                self.symbol_names[index] = symbols.names
+                self._read_symbols(file, index)
+
+    def _read_symbols(self, file: TablesOwner, index: int) -> None:
+        symbols = file.symbol_table(index)
+        self.symbol_rows[index] = symbols.rows
+        self.symbol_names[index] = symbols.names
 
     def __repr__(self) -> str:
         return f"<Tables of {self.file!r}: {len(self.section_rows)} sections>"
+
+
+def _indices(elf: Elf, types: Container[int]) -> list[int]:
+    """The sections of some types."""
+    return [index for index, row in enumerate(elf.section_rows) if row[1] in types]

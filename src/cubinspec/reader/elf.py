@@ -13,6 +13,7 @@ this module knows ELF32 (made by ``ptxas -m32`` up to CUDA 12.0):
 
 from __future__ import annotations
 
+from _operator import itemgetter
 from struct import calcsize
 
 from cubinspec.errors import (
@@ -53,13 +54,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from struct import Struct
-    from typing import Final
+    from typing import Any, Final
 
     from cubinspec.files import ClosedBytes, FileBytes
 
     Buffer = bytes | memoryview | FileBytes | ClosedBytes
-    SectionRow = tuple[int, int, int, int, int, int, int, int, int, int]
-    SymbolRow = tuple[int, int, int, int, int, int]
+    # Of a fixed length they would be taken apart and put together again wherever a compiled module
+    # moves them.
+    SectionRow = tuple[int, ...]
+    SymbolRow = tuple[int, ...]
     RelocationRow = tuple[int, int, int, int | None]
     SegmentRow = tuple[int, int, int, int, int, int, int, int]
 
@@ -68,6 +71,13 @@ _TYPE_MASK_32: Final = 0xFF
 _SYMBOL_SHIFT_32: Final = 8
 #: Where `e_machine` stands.
 _MACHINE: Final = slice(EI_NIDENT + 2, EI_NIDENT + 4)
+#: Files up to this size are held a second time while their sections are cut out.
+_WHOLE_BYTES: Final = 64 << 20
+#: Fields of section rows, and of symbol rows: a function of C, as compiled loops box each number.
+_name_of: Final = itemgetter(0)
+_type_of: Final = itemgetter(1)
+_size_of: Final = itemgetter(5)
+_section_of: Final = itemgetter(3)
 #: Machines of other programs, which users hand over by mistake.
 MACHINES: Final = {
     EM_386: "x86",
@@ -348,7 +358,7 @@ class Elf:
         if rows is None:
             record, raw = self._section_table()
             rows = list(record.iter_unpack(raw))
-            self._check_overlap([row[5] for row in rows], rows)
+            self._check_overlap(map(_size_of, rows), rows)
             self._section_rows = rows
         return rows
 
@@ -371,7 +381,7 @@ class Elf:
         size = self.num_sections * record.size
         return record, self.bytes_at(self.ehdr[5], size, "section_headers")
 
-    def _check_overlap(self, sizes: Sequence[int], rows: Iterable[tuple[int, ...]]) -> None:
+    def _check_overlap(self, sizes: Iterable[int], rows: Iterable[tuple[int, ...]]) -> None:
         limit = MAX_SECTION_OVERLAP * self.size
         if sum(sizes) <= limit:
             return
@@ -441,7 +451,7 @@ class Elf:
         """All section names, in index order."""
         names = self._names
         if names is None:
-            names = self.shstrtab.get_many([row[0] for row in self.section_rows])
+            names = self.shstrtab.get_many(list(map(_name_of, self.section_rows)))
             self._names = names
         return names
 
@@ -460,7 +470,7 @@ class Elf:
                 expected=f"an index below {self.num_sections}",
             )
         if self._section_columns is not None:
-            return tuple([column[index] for column in self._section_columns])  # type: ignore[return-value]
+            return tuple([column[index] for column in self._section_columns])
         return self.section_rows[index]
 
     def section_bytes(self, index: int) -> bytes:
@@ -481,6 +491,22 @@ class Elf:
         if isinstance(data, bytes | memoryview):
             return memoryview(data)[offset : offset + size]
         return memoryview(data[offset : offset + size])
+
+    def bodies(self, indices: list[int]) -> list[bytes] | None:
+        """:meth:`section_bytes` of many sections; ``None`` if one is not in the file.
+
+        The file is read at once, unless it is too large.
+        """
+        data = bytes(self.data) if self.size <= _WHOLE_BYTES else self.data
+        rows, size = self.section_rows, self.size
+        found = []
+        for index in indices:
+            row = rows[index]
+            offset, end = row[4], row[4] + row[5]
+            if end > size:
+                return None
+            found.append(data[offset:end] if occupies_file(row[1], row[2]) else b"")
+        return found  # type: ignore[return-value]
 
     def check_bodies(self) -> None:
         """Make sure that the file holds every section whole.
@@ -543,7 +569,7 @@ class Elf:
         types = self._types
         if types is None:
             if self._section_columns is None:
-                types = [row[1] for row in self.section_rows]
+                types = list(map(_type_of, self.section_rows))
             else:
                 types = list(self._section_columns[1])
             self._types = types
@@ -559,9 +585,7 @@ class Elf:
 
     def _read_symbols(self, index: int) -> list[SymbolRow]:
         if self.is_64:
-            rows: list[SymbolRow] = list(
-                self.rows_of(index, records.SYMBOL_64, "symbols")  # type: ignore[arg-type]
-            )
+            rows: list[SymbolRow] = list(self.rows_of(index, records.SYMBOL_64, "symbols"))
         else:
             rows = [
                 (name, info, other, shndx, value, size)
@@ -569,7 +593,7 @@ class Elf:
                     index, records.SYMBOL_32, "symbols"
                 )
             ]
-        if SHN_XINDEX in [row[3] for row in rows]:
+        if SHN_XINDEX in map(_section_of, rows):
             self._extend_indices(index, rows)
         return rows
 
@@ -620,6 +644,26 @@ class Elf:
         for at, (name, info, other, shndx, value, size) in enumerate(rows):
             if shndx == SHN_XINDEX:
                 rows[at] = (name, info, other, indices[at], value, size)
+
+    def relocation_tables(self, indices: list[int]) -> list[list[RelocationRow]] | None:
+        """:meth:`relocation_rows` of many sections, of ELF64 with addends; ``None`` if one is not.
+
+        All rows are split at once.
+        """
+        rows = self.section_rows
+        record = records.RELA_64
+        bodies = self.bodies(indices)
+        if not self.is_64 or bodies is None or SHT_REL in [rows[index][1] for index in indices]:
+            return None
+        counts = [len(body) // record.size for body in bodies]
+        if any(map(record.size.__rmod__, map(len, bodies))):
+            return None
+        split: list[Any] = list(record.iter_unpack(b"".join(bodies)))
+        found, at = [], 0
+        for count in counts:
+            found.append(split[at : at + count])
+            at += count
+        return found
 
     def relocation_rows(self, index: int) -> list[RelocationRow]:
         """The relocations in section ``index`` (REL or RELA, unresolved, resolved or Mercury)."""

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from cubinspec.format.attributes import InfoRow
 
-    SymbolRow = tuple[int, int, int, int, int, int]
+    SymbolRow = tuple[int, ...]
 
 _PARAMETERS = frozenset((EIATTR_KPARAM_INFO, EIATTR_KPARAM_INFO_V2))
 #: What matters for a launch: the same few numbers in most kernels.

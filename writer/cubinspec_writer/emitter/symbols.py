@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cubinspec_writer.emitter.model import Context, Section
 
     #: ``st_name``, ``st_info``, ``st_other``, ``st_shndx``, ``st_value``, ``st_size``
-    SymbolRow = tuple[int, int, int, int, int, int]
+    SymbolRow = tuple[int, ...]
 
 
 class MercurySymbol(ValueObject):

@@ -128,9 +128,7 @@ class Symtab:
         own, own_names = draft.symbol_rows, draft.symbol_names
         # Rows of columns are made faster together.
         own_rows: Iterator[SymbolRow] = (
-            own.take(numbers)  # type: ignore[assignment]
-            if isinstance(own, Rows)
-            else map(own.__getitem__, numbers)
+            own.take(numbers) if isinstance(own, Rows) else map(own.__getitem__, numbers)
         )
         functions = self.functions = [0] * (len(draft.names) + 1)
         for at, entry in enumerate(entries):

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cubinspec_writer.linker.finalizer.moved import Moved
-    from cubinspec_writer.linker.inputs.rows import InSection
+    from cubinspec_writer.linker.inputs.rows import InReloc, InSection
     from cubinspec_writer.linker.model import InputObject
     from cubinspec_writer.linker.state import Job
 
@@ -75,7 +75,7 @@ class _Input:
         self._code: dict[int, tuple[int, Code]] = {}
         #: What the new contents of sections will be; they are set when all is known.
         self._data: dict[int, bytes] = {}
-        self._rows: list[tuple[int, list[tuple[int, int, int, int]]]] = []
+        self._rows: list[tuple[int, list[InReloc]]] = []
 
     def run(self, untranslated: dict[str, str]) -> None:
         """Translate the functions; adds the reason of those that stay."""
@@ -149,7 +149,7 @@ class _Input:
         for number, relocs in enumerate(self.sass.relocs):
             places = self.moved.get(relocs.target)
             offsets = units.get(relocs.target)
-            rows = []
+            rows: list[InReloc] = []
             for offset, r_type, index, addend in relocs.rows:
                 if places is not None:
                     offset = places.place(offset)

@@ -7,6 +7,8 @@ is brought into today's form by `older`.
 
 from __future__ import annotations
 
+from _operator import itemgetter
+
 from cubinspec.errors import BadStructureError, NotCubinError
 from cubinspec.format.packing import sm_of
 from cubinspec.format.sections import occupies_file
@@ -97,6 +99,11 @@ _PASSED_OVER: Final = frozenset(
 _LARGEST_OFFSET: Final = (1 << 32) - 1
 #: Sections stand one behind the other, so a file is read in pieces of this size.
 _PIECE: Final = 1 << 16
+#: Fields of section rows (type, flags and alignment), symbol rows and relocation rows.
+_kind_of: Final = itemgetter(1, 2, 8)
+_section_of: Final = itemgetter(3)
+_offset_of: Final = itemgetter(0)
+_symbol_of: Final = itemgetter(2)
 
 
 def open_object(data: Buffer, name: str) -> Elf:
@@ -196,7 +203,7 @@ def _symbols(elf: Elf, table: int, strtab: StringTable, num_sections: int) -> li
     rows = elf.symbol_rows(table)
     if not rows:
         return []
-    if max([shndx for _, _, _, shndx, _, _ in rows]) >= num_sections:
+    if max(map(_section_of, rows)) >= num_sections:
         for index, (_, _, _, shndx, _, _) in enumerate(rows):
             if shndx >= num_sections and shndx != SHN_COMMON:
                 raise BadStructureError(
@@ -226,7 +233,7 @@ def _symbols(elf: Elf, table: int, strtab: StringTable, num_sections: int) -> li
 def _sections(elf: Elf, mercury: bool) -> list[InSection]:
     """The sections that belong to one half; others have the type NULL."""
     rows = elf.section_rows
-    kinds = {(kind, flags, align) for _, kind, flags, _, _, _, _, _, align, _ in rows}
+    kinds = set(map(_kind_of, rows))
     _check_alignments(elf, {align for _, _, align in kinds})
     if max([at + size for _, _, _, _, at, size, _, _, _, _ in rows]) > elf.size:
         elf.check_bodies()
@@ -327,8 +334,8 @@ def _relocs(elf: Elf, obj: InputObject) -> list[InRelocs]:
             _refuse_relocs(elf, obj)
         split = record.iter_unpack(b"".join(bodies))
         rows: list[InReloc] = [*split] if is_rela else [(*row, 0) for row in split]
-        farthest = max([offset for offset, _, _, _ in rows], default=0)
-        highest = max([symbol for _, _, symbol, _ in rows], default=-1)
+        farthest = max(map(_offset_of, rows), default=0)
+        highest = max(map(_symbol_of, rows), default=-1)
         if farthest > _LARGEST_OFFSET or highest >= len(obj.symbols):
             _refuse_relocs(elf, obj)
         at = 0

@@ -129,8 +129,9 @@ class InSymbol:
         return (self.other & STO_CUDA_SPACE_MASK) >> STO_CUDA_SPACE_SHIFT
 
 
-#: One relocation row: offset, type, symbol number, addend (0 in a REL section).
-InReloc = tuple[int, int, int, int]
+#: One relocation row: offset, type, symbol number, addend (0 in a REL section). Of a fixed length
+#: it would be taken apart and put together again wherever a compiled module moves it.
+InReloc = tuple[int, ...]
 
 
 class InRelocs:

@@ -1,0 +1,147 @@
+//! Loops over whole tables, for `cubinspec/format/bulk.py`, which says what each function does.
+//!
+//! A function gives up, which is `None`, on whatever is not as it should be; Python then does the
+//! work, and finds out what is wrong. No number of the format stands here: layouts are arguments,
+//! as `struct` has them.
+
+#[cfg(target_os = "linux")]
+mod memory;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::ffi::CStr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// What a loop found, or nothing: neither errors nor panics leave this module.
+fn calm<T>(work: impl FnOnce() -> Option<T>) -> Option<T> {
+    catch_unwind(AssertUnwindSafe(work)).ok().flatten()
+}
+
+/// The sizes of the fields of a layout like `<BBH`: unsigned integers, little-endian.
+fn sizes(layout: &str) -> Option<Vec<usize>> {
+    let size_of = |letter| match letter {
+        'B' => Some(1),
+        'H' => Some(2),
+        'I' => Some(4),
+        'Q' => Some(8),
+        _ => None,
+    };
+    layout.strip_prefix('<')?.chars().map(size_of).collect()
+}
+
+/// The number that these bytes are.
+fn number(bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .rev()
+        .fold(0, |high, byte| high << 8 | u64::from(*byte))
+}
+
+#[pyfunction]
+fn texts<'py>(
+    table: &Bound<'py, PyBytes>,
+    places: &Bound<'py, PyList>,
+    longest: usize,
+) -> Option<Bound<'py, PyList>> {
+    calm(|| {
+        let py = table.py();
+        let bytes = table.as_bytes();
+        let mut found = Vec::with_capacity(places.len());
+        for place in places.iter() {
+            let rest = bytes.get(place.extract::<usize>().ok()?..)?;
+            let text = CStr::from_bytes_until_nul(rest).ok()?.to_str().ok()?;
+            if text.len() > longest {
+                return None;
+            }
+            found.push(PyString::new(py, text));
+        }
+        PyList::new(py, found).ok()
+    })
+}
+
+/// Rows of records by their place and their bytes. Kernels have the same records at the same
+/// places, so that most rows are made once.
+type Made<'a, 'py> = HashMap<(usize, &'a [u8]), Bound<'py, PyTuple>>;
+
+/// The row of the record at a place of a stream: where it stands, its fields, and what follows its
+/// head; and where it ends.
+fn row<'py>(
+    py: Python<'py>,
+    head: &[usize],
+    at: usize,
+    record: &[u8],
+) -> Option<Bound<'py, PyTuple>> {
+    let mut values = Vec::with_capacity(8);
+    values.push(at.into_pyobject(py).ok()?.into_any());
+    let mut rest = record;
+    for size in head {
+        let (field, behind) = rest.split_at_checked(*size)?;
+        values.push(number(field).into_pyobject(py).ok()?.into_any());
+        rest = behind;
+    }
+    values.push(PyBytes::new(py, rest).into_any());
+    PyTuple::new(py, values).ok()
+}
+
+/// The first record of the bytes: its size is in the last field of its head, if the first one says
+/// so.
+fn first_record<'a>(head: &[usize], sized: u64, bytes: &'a [u8]) -> Option<&'a [u8]> {
+    let mut size: usize = head.iter().sum();
+    let whole = bytes.get(..size)?;
+    if number(whole.get(..*head.first()?)?) == sized {
+        let last = size.checked_sub(*head.last()?)?;
+        size = size.checked_add(usize::try_from(number(whole.get(last..)?)).ok()?)?;
+    }
+    bytes.get(..size)
+}
+
+#[pyfunction]
+fn streams<'py>(
+    bodies: &Bound<'py, PyList>,
+    layout: &str,
+    sized: u64,
+) -> Option<Bound<'py, PyList>> {
+    calm(|| {
+        let py = bodies.py();
+        let head = sizes(layout)?;
+        let bodies: Vec<_> = bodies
+            .iter()
+            .map(|body| body.cast_into::<PyBytes>().ok())
+            .collect();
+        let mut made = Made::new();
+        let mut found = Vec::with_capacity(bodies.len());
+        for body in &bodies {
+            let mut rest = body.as_ref()?.as_bytes();
+            let all = rest.len();
+            let mut rows = Vec::new();
+            while !rest.is_empty() {
+                let at = all.checked_sub(rest.len())?;
+                let record = first_record(&head, sized, rest)?;
+                rest = rest.get(record.len()..)?;
+                let row = match made.entry((at, record)) {
+                    Entry::Occupied(old) => old.into_mut(),
+                    Entry::Vacant(new) => new.insert(row(py, &head, at, record)?),
+                };
+                rows.push(row.clone());
+            }
+            found.push(PyList::new(py, rows).ok()?);
+        }
+        PyList::new(py, found).ok()
+    })
+}
+
+#[pyfunction]
+fn expect(bytes: usize) {
+    #[cfg(target_os = "linux")]
+    memory::expect(bytes);
+    #[cfg(not(target_os = "linux"))]
+    let _ = bytes;
+}
+
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::{expect, streams, texts};
+}

@@ -1,0 +1,142 @@
+//! Memory of a process that makes millions of small objects, in huge pages.
+//!
+//! The system hands out memory in pages of 4 KiB, one fault each. A large link has 12,000 of them,
+//! which take a fifth of its time. Here Python's allocator gets its arenas out of large blocks of
+//! which the kernel is asked to make huge pages, and so does the allocator of C.
+//!
+//! This is the only part with `unsafe`: it calls functions of C that have no safe form. Pages and
+//! bytes here are those of the system, not of a file format.
+#![allow(unsafe_code)]
+
+use std::ffi::c_void;
+#[cfg(target_env = "gnu")]
+use std::hint::black_box;
+use std::ptr::{self, null_mut};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A huge page of the usual size; where it is another, the kernel does without.
+const PAGE: usize = 2 << 20;
+/// Bytes that are reserved at once; only what is used counts.
+const BLOCK: usize = 32 << 20;
+
+/// Python's `PyObjectArenaAllocator`.
+#[repr(C)]
+struct ArenaAllocator {
+    context: *mut c_void,
+    alloc: unsafe extern "C" fn(*mut c_void, usize) -> *mut c_void,
+    free: unsafe extern "C" fn(*mut c_void, *mut c_void, usize),
+}
+
+unsafe extern "C" {
+    fn PyObject_SetArenaAllocator(allocator: *mut ArenaAllocator);
+}
+
+/// Addresses of arenas that nobody uses, and the size that all arenas have.
+static FREE: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+static SIZE: AtomicUsize = AtomicUsize::new(0);
+
+fn free_arenas() -> MutexGuard<'static, Vec<usize>> {
+    FREE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// New memory of which the kernel is asked to make huge pages; null: there is none.
+fn block(size: usize) -> usize {
+    let (rights, kind) = (
+        libc::PROT_READ | libc::PROT_WRITE,
+        libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+    );
+    // SAFETY: asks for memory at any address, and touches none.
+    let start = unsafe { libc::mmap(null_mut(), size.saturating_add(PAGE), rights, kind, -1, 0) };
+    if start == libc::MAP_FAILED {
+        return 0;
+    }
+    let start = (start as usize).next_multiple_of(PAGE);
+    // SAFETY: the range lies in the memory that was just reserved.
+    unsafe {
+        libc::madvise(
+            ptr::with_exposed_provenance_mut(start),
+            size,
+            libc::MADV_HUGEPAGE,
+        )
+    };
+    start
+}
+
+unsafe extern "C" fn alloc(_context: *mut c_void, size: usize) -> *mut c_void {
+    let mut free = free_arenas();
+    if SIZE
+        .compare_exchange(0, size, Relaxed, Relaxed)
+        .is_err_and(|other| other != size)
+    {
+        return null_mut(); // Python has arenas of one size
+    }
+    if free.is_empty() && size != 0 {
+        // The first of a block is used first. Where there is no room for many, one will do.
+        let many = block(BLOCK);
+        let (start, end) = if many == 0 {
+            (block(size), size)
+        } else {
+            (many, BLOCK)
+        };
+        if start != 0 {
+            free.extend(
+                (0..end)
+                    .step_by(size)
+                    .map(|at| start.saturating_add(at))
+                    .rev(),
+            );
+        }
+    }
+    ptr::with_exposed_provenance_mut(free.pop().unwrap_or(0))
+}
+
+/// Keep an arena for the next one that is asked for: the process ends soon.
+unsafe extern "C" fn keep(_context: *mut c_void, arena: *mut c_void, _size: usize) {
+    free_arenas().push(arena.expose_provenance());
+}
+
+/// From now on Python's objects live in huge pages.
+fn advise_python() {
+    let mut allocator = ArenaAllocator {
+        context: null_mut(),
+        alloc,
+        free: keep,
+    };
+    // SAFETY: the functions do what Python expects of them, and Python copies the table.
+    unsafe { PyObject_SetArenaAllocator(&raw mut allocator) };
+}
+
+/// Reserve room at the end of the heap of C, in huge pages, and keep what is freed.
+#[cfg(target_env = "gnu")]
+fn advise_c(expected: usize) {
+    let Ok(size) = i32::try_from(expected) else {
+        return;
+    };
+    // SAFETY: sets three numbers, and asks where the heap ends and to extend it, as a malloc does.
+    unsafe {
+        libc::mallopt(libc::M_TOP_PAD, size);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, i32::MAX);
+        libc::mallopt(libc::M_MMAP_THRESHOLD, size.min(16 << 20));
+        let before = libc::sbrk(0) as usize;
+        libc::free(black_box(libc::malloc(1 << 18)));
+        let start = before.next_multiple_of(PAGE);
+        let end = libc::sbrk(0) as usize;
+        if let Some(size) = end.checked_sub(start) {
+            libc::madvise(
+                ptr::with_exposed_provenance_mut(start),
+                size,
+                libc::MADV_HUGEPAGE,
+            );
+        }
+    }
+}
+
+#[cfg(not(target_env = "gnu"))]
+fn advise_c(_expected: usize) {}
+
+/// Expect so many bytes of small objects, and as many of others, in a process that ends soon.
+pub fn expect(bytes: usize) {
+    advise_python();
+    advise_c(bytes);
+}
