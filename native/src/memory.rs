@@ -4,6 +4,9 @@
 //! which take a fifth of its time. Here Python's allocator gets its arenas out of large blocks of
 //! which the kernel is asked to make huge pages, and so does the allocator of C.
 //!
+//! Only the first 32 MiB of each are asked for so: where a virtual machine has given free memory back
+//! to its host, a huge page takes milliseconds to come again, more than it saves.
+//!
 //! This is the only part with `unsafe`: it calls functions of C that have no safe form. Pages and
 //! bytes here are those of the system, not of a file format.
 #![allow(unsafe_code)]
@@ -32,6 +35,8 @@ unsafe extern "C" {
     fn PyObject_SetArenaAllocator(allocator: *mut ArenaAllocator);
 }
 
+/// Bytes for which the kernel may still be asked for huge pages.
+static ADVISED: AtomicUsize = AtomicUsize::new(BLOCK);
 /// Addresses of arenas that nobody uses, and the size that all arenas have.
 static FREE: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 static SIZE: AtomicUsize = AtomicUsize::new(0);
@@ -40,7 +45,14 @@ fn free_arenas() -> MutexGuard<'static, Vec<usize>> {
     FREE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// New memory of which the kernel is asked to make huge pages; null: there is none.
+/// Ask for huge pages in memory of this process.
+fn advise(start: usize, size: usize) {
+    let place = ptr::with_exposed_provenance_mut(start);
+    // SAFETY: it is a wish, which leaves the contents as they are.
+    unsafe { libc::madvise(place, size, libc::MADV_HUGEPAGE) };
+}
+
+/// New memory, in huge pages if there may still be some; 0: there is none.
 fn block(size: usize) -> usize {
     let (rights, kind) = (
         libc::PROT_READ | libc::PROT_WRITE,
@@ -52,14 +64,10 @@ fn block(size: usize) -> usize {
         return 0;
     }
     let start = (start as usize).next_multiple_of(PAGE);
-    // SAFETY: the range lies in the memory that was just reserved.
-    unsafe {
-        libc::madvise(
-            ptr::with_exposed_provenance_mut(start),
-            size,
-            libc::MADV_HUGEPAGE,
-        )
-    };
+    let take = |left: usize| left.checked_sub(size);
+    if ADVISED.fetch_update(Relaxed, Relaxed, take).is_ok() {
+        advise(start, size);
+    }
     start
 }
 
@@ -122,13 +130,7 @@ fn advise_c(expected: usize) {
         libc::free(black_box(libc::malloc(1 << 18)));
         let start = before.next_multiple_of(PAGE);
         let end = libc::sbrk(0) as usize;
-        if let Some(size) = end.checked_sub(start) {
-            libc::madvise(
-                ptr::with_exposed_provenance_mut(start),
-                size,
-                libc::MADV_HUGEPAGE,
-            );
-        }
+        advise(start, end.saturating_sub(start).min(BLOCK));
     }
 }
 
