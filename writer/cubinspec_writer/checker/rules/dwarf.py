@@ -32,7 +32,7 @@ _OFFSETS = frozenset(("DW_FORM_data4", "DW_FORM_data8", "DW_FORM_sec_offset"))
     "CUB037",
     "Register tables consist of whole rows. They name functions of the file, and places of PTX "
     "registers are inside their code.",
-    "ptxas 11.8 to 13.5 and nvlink 13.0 with -g, as cuobjdump prints the tables",
+    "ptxas 11.8 to 13.5 and nvlink 13.0 with -g, as cuobjdump reads them",
     "Write whole rows for functions that the file has, with offsets inside of their code.",
 )
 def _registers(view: View) -> Iterator[Found]:
@@ -76,10 +76,10 @@ def _register_table(view: View, index: int, *, is_places: bool) -> Iterator[Foun
 
 @rule(
     "CUB038",
-    "DWARF units are whole, and their entries have abbreviations. What an entry refers to is "
+    "DWARF units are whole, and their entries have abbreviations. What an entry names is "
     "there: another entry of its unit, a list of locations, a line table. Lists of locations and "
     "tables of abbreviations end.",
-    "ptxas 11.8 to 13.5 and nvlink 13.0 with -g, as readelf prints the entries",
+    "ptxas 11.8 to 13.5 and nvlink 13.0 with -g, as readelf reads them",
     "Write units with their length, with the abbreviations and lists that they refer to.",
 )
 def _entries(view: View) -> Iterator[Found]:
