@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.state import LinkState
 
 _DEBUG_INFO = ".debug_info"
+_DEBUG_LINE = ".debug_line"
 #: Size of the record of `.nv.compat` that the finalizer adds.
 _LEN_FASTPATH_RECORD = 12
 #: The largest ratio of SASS bytes to Mercury bytes of a function; real files have about three.
@@ -118,15 +119,23 @@ class MercuryCopies:
     def _is_apart(self, section: OutSection) -> bool:
         """Whether a copy never shares the bytes of its twin, even when they are equal by chance.
 
-        The finalizer writes the contents of these twins anew.
+        The finalizer writes the contents of these twins anew. In debug data this is where a unit
+        finds its lines.
 
         Rule F5.
         """
         if section.sh_type == SHT_CUDA_CONSTANT_B2:
             return True
         twin = self.state.sections.twins.get(section)
-        applied = self.sass.state.relocations.applied
-        return section.name == _DEBUG_INFO and twin is not None and twin in applied
+        if section.name != _DEBUG_INFO or twin is None:
+            return False
+        relocations = self.sass.state.relocations
+        rows = list(relocations.applied.get(twin, ()))
+        for is_rela in (False, True):  # what `-r` keeps
+            kept = relocations.find(twin, is_rela)
+            rows += kept.relocs if kept is not None else ()
+        targets = (reloc.symbol.section for reloc in rows)
+        return any(target is not None and target.name == _DEBUG_LINE for target in targets)
 
     def _twin(self, section: OutSection) -> out.Section:
         """The section of the SASS half that stands for the same thing."""
