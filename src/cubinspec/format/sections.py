@@ -253,7 +253,8 @@ def link_target(name: str, sh_type: int, sh_flags: int) -> str | None:
         return ".note.nv.tkinfo"
     if sh_type in LINK_TO_MERC_SYMTAB:
         return ".nv.merc.symtab"
-    if sh_type in (*LINK_TO_SYMTAB, SHT_SYMTAB_SHNDX) or name.startswith(".text"):
+    is_linked = sh_type in LINK_TO_SYMTAB or sh_type == SHT_SYMTAB_SHNDX
+    if is_linked or name.startswith(".text"):
         return ".nv.merc.symtab" if sh_flags & SHF_CUDA_MERCURY else ".symtab"
     return None
 
