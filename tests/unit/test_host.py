@@ -17,6 +17,14 @@ from cubinspec.containers.host_names import Patterns, host_names, texts_among
 from cubinspec.containers.identify import identify
 from cubinspec.containers.source import BytesSource
 from cubinspec.errors import CubinError
+from cubinspec_generated import records
+from cubinspec_generated.codes import (
+    EI_NIDENT,
+    SHF_ALLOC,
+    SHF_EXECINSTR,
+    SHT_PROGBITS,
+    SHT_RELA,
+)
 from tests.unit.containers_kit import pe_host
 
 BUILDS = Path(__file__).parents[1] / "data" / "builds"
@@ -203,3 +211,30 @@ def test_a_file_without_device_code_is_an_error(
 )
 def test_patterns(pattern: str, name: str, fits: bool) -> None:
     assert Patterns([pattern]).fits(name) is fits
+
+
+def with_functions(host: bytes, count: int) -> bytes:
+    """A host object with so many more sections of code, each with a table of relocations."""
+    elf = bytearray(host)
+    header = records.ELF_HEADER_64.unpack_from(elf, EI_NIDENT)
+    _, _, _, _, _, e_shoff, _, _, _, _, row, sections, _ = header
+    table = elf[e_shoff : e_shoff + sections * row]
+    for at in range(sections, sections + 2 * count, 2):
+        code = 0, SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 0, 0, 0, 0, 0, 1, 0
+        relocations = 0, SHT_RELA, 0, 0, 0, 0, 0, at, 8, records.RELA_64.size
+        for fields in (code, relocations):
+            table += records.SECTION_HEADER_64.pack(*fields)
+    moved = list(header)
+    moved[5], moved[11] = len(elf), len(table) // row
+    records.ELF_HEADER_64.pack_into(elf, EI_NIDENT, *moved)
+    return bytes(elf + table)
+
+
+def test_a_section_for_each_of_many_functions_is_no_attack(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # objects with many templates have this; searching all sections for each one spent the budget
+    plain_file = folder / "host.o"
+    many = tmp_path / "host.o"
+    many.write_bytes(with_functions(plain_file.read_bytes(), 2000))
+    assert record(capsys, many)["names"] == record(capsys, plain_file)["names"]

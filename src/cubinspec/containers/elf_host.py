@@ -144,6 +144,7 @@ class ElfFrame:
         self.sections: list[tuple[int, ...]] = []
         self._names: bytes | None = None
         self._limit = limit
+        self._relocations: dict[int, list[tuple[int, int, int]]] | None = None
         self._segments: list[tuple[int, int, int, int, int]] | None = None
         if sections:
             self.read_sections()
@@ -330,16 +331,12 @@ class ElfFrame:
         """
         record, symbol = _RELA[self.form], _SYMBOL[self.form]
         shift = _SYMBOL_SHIFT[self.form[0]]
-        budget = self.budget
-        budget.spend("work", len(self.sections))
-        for _, sh_type, _, _, offset, size, sh_link, sh_info, _, _ in self.sections:
-            if sh_type != SHT_RELA or sh_info != index or sh_link >= len(self.sections):
-                continue
+        for offset, size, sh_link in self._tables_of_relocations().get(index, ()):
             _, _, _, _, symbols_offset, symbols_size, strings, *_ = self.sections[sh_link]
             size = min(size, most * record.size)
             data = self._source.read(self.base + offset, size)
             whole = data[: len(data) // record.size * record.size]
-            budget.spend("work", len(whole) // record.size)
+            self.budget.spend("work", len(whole) // record.size)
             for place, info, addend in record.iter_unpack(whole):
                 at = (info >> shift) * symbol.size
                 raw = self._source.read(self.base + symbols_offset + at, symbol.size)
@@ -351,6 +348,19 @@ class ElfFrame:
                     name, value, _, _, _, shndx = symbol.unpack(raw)
                 kind = info & (1 << shift) - 1
                 yield place, kind, (strings, name, shndx, value), addend
+
+    def _tables_of_relocations(self) -> dict[int, list[tuple[int, int, int]]]:
+        """Offset, size and `sh_link` of the relocation tables of each section that has any.
+
+        Found once: an object with templates has a table for each of thousands of sections.
+        """
+        if self._relocations is None:
+            self.budget.spend("work", len(self.sections))
+            self._relocations = {}
+            for _, sh_type, _, _, offset, size, sh_link, sh_info, _, _ in self.sections:
+                if sh_type == SHT_RELA and sh_link < len(self.sections):
+                    self._relocations.setdefault(sh_info, []).append((offset, size, sh_link))
+        return self._relocations
 
     def symbol_name(self, symbol: HostSymbol) -> str:
         """The name of a symbol; empty when it has none that can be read."""

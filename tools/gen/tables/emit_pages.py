@@ -618,8 +618,13 @@ def _operand_list(entry: Mapping[str, Any]) -> str:
 
 
 def _cycles(entry: Mapping[str, Any]) -> str:
-    pairs = (("result", entry.get("result_after")), ("operands", entry.get("read_after")))
-    return ", ".join(f"{name} {cycles}" for name, cycles in pairs if cycles)
+    pairs = {
+        "result": "result_after",
+        "operands": "read_after",
+        "result at the end of a block": "result_over",
+        "operands at the end of a block": "read_over",
+    }
+    return ", ".join(f"{name} {entry[key]}" for name, key in pairs.items() if key in entry)
 
 
 def _sass(data: Mapping[str, Any]) -> list[str]:

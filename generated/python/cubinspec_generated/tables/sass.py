@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sass.yaml (sha256 dfb66b1465efca17) by tools.gen; do not edit.
+# Generated from ksy/tables/sass.yaml (sha256 7debd9f140194921) by tools.gen; do not edit.
 """SASS instructions."""
 
 from cubinspec_generated.rows import (
@@ -202,8 +202,8 @@ CALL: frozenset[int] = frozenset((0x143, 0x144,))
 OUTSIDE: frozenset[int] = frozenset((0x143, 0x144, 0x14a, 0x150,))
 """Opcodes: it leads to code outside of the function."""
 
-NAMES_BARRIER: frozenset[int] = frozenset((0x11a, 0x1af,))
-"""Opcodes: it names a barrier of the scoreboard as an operand."""
+NAMES_BARRIER: frozenset[int] = frozenset((0x1af,))
+"""Opcodes: it waits for copies to shared memory by a barrier."""
 
 SLOW: frozenset[int] = frozenset((0x028, 0x029, 0x02a, 0x02b, 0x037, 0x03f,))
 """Opcodes: it forbids the fast path of the finalizer (rule I12)."""
@@ -284,6 +284,7 @@ OPERANDS: dict[int, tuple[Operand, ...]] = {
     0x113: (Operand('d', 1, RegisterCount(75, 0x18000000000000000000, (1, 1, 1, 2)), False), Operand('b', 1, RegisterCount(84, 0x3000000000000000000000, (1, 1, 1, 2)), False)),
     0x118: (),
     0x119: (Operand('d', 1, None, False),),
+    0x11a: (),
     0x11b: (),
     0x11c: (),
     0x11d: (),
@@ -368,18 +369,24 @@ WIDE: dict[tuple[int, int], str] = {
 """Opcodes and forms whose registers are pairs: what stands in the place of operand B."""
 
 RESULT_AFTER: dict[int, int] = {
+    0x028: 2,
+    0x029: 2,
+    0x02b: 2,
     0x100: 25,
     0x105: 27,
+    0x108: 17,
     0x109: 28,
+    0x110: 2,
     0x119: 44,
     0x180: 214,
     0x181: 214,
     0x182: 60,
     0x183: 214,
-    0x184: 52,
+    0x184: 45,
     0x189: 36,
     0x1ac: 30,
     0x1c3: 36,
+    0x1c4: 14,
 }
 """Cycles until the result of an instruction is there, by opcode."""
 
@@ -389,6 +396,21 @@ READ_AFTER: dict[int, int] = {
     0x189: 20,
 }
 """Cycles until the operands of an instruction are read, by opcode."""
+
+RESULT_OVER: dict[int, int] = {
+    0x119: 50,
+    0x182: 61,
+}
+"""Cycles from which on the end of a block waits for a result, by opcode."""
+
+READ_OVER: dict[int, int] = {
+    0x028: 2,
+    0x029: 2,
+    0x02b: 2,
+    0x110: 2,
+    0x186: 10,
+}
+"""Cycles from which on it waits until operands are read, by opcode."""
 
 MERCURY_UNITS: dict[int, int] = {
     0x202: 1,

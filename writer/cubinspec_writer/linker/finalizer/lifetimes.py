@@ -1,9 +1,13 @@
 """How long barriers are in use: from the instruction that sets one to those that wait for it.
 
 What an instruction waits for is read from the input. Where several share a number, a wait is for
-those whose registers the instruction names. A wait that stands at the end of a block although
-nothing there names the registers is for what follows. If the code goes back from there, the
-barrier is in use up to the head of the loop.
+those whose registers the instruction names.
+
+The end of a block also waits for what is over by then, as that costs nothing: for results that are
+there and operands that are read, though only later blocks use their registers. It does not wait for
+a number that something slower has, too, nor for results that take long. The cycles are in
+`ksy/tables/sass.yaml`. If the code goes back from there, the barrier is in use up to the head of
+the loop.
 """
 
 from __future__ import annotations
@@ -12,14 +16,27 @@ from bisect import bisect_left
 
 from cubinspec_generated.codes_sass import (
     SASS_BARRIERS,
+    SASS_COUNTED_BARRIER_MASK,
+    SASS_COUNTED_BARRIER_SHIFT,
+    SASS_DEPBAR,
     SASS_ENDCOLLECTIVE,
     SASS_EXIT,
     SASS_NO_BARRIER,
+    SASS_READ_AFTER,
+    SASS_READ_OVER,
+    SASS_RESULT_AFTER,
     SASS_STALL_MASK,
     SASS_STALL_SHIFT,
     SASS_WARPSYNC_COLLECTIVE,
 )
-from cubinspec_generated.tables.sass import LONG, ORDERED
+from cubinspec_generated.tables.sass import (
+    LONG,
+    ORDERED,
+    READ_AFTER,
+    READ_OVER,
+    RESULT_AFTER,
+    RESULT_OVER,
+)
 from cubinspec_writer.linker.finalizer.flow import blocks, followers, visiting_order
 from cubinspec_writer.linker.finalizer.operands import registers, writes_predicate
 
@@ -48,7 +65,7 @@ class Lifetime:
         end: number of the instruction behind all of these.
         waits: numbers of the instructions that wait for it, whatever it shares its number with.
         user: the instruction of the same block that waits; -1: none does.
-        is_general: whether a wait is for anything that may follow.
+        over_at: the end of its block if that waits for it, as it is over by then; -1: it does not.
         shares: whether another one has its number at the same time.
     """
 
@@ -57,11 +74,11 @@ class Lifetime:
         "base",
         "end",
         "ended",
-        "is_general",
         "is_long",
         "is_result",
         "number",
         "opcode",
+        "over_at",
         "passed",
         "shares",
         "user",
@@ -79,22 +96,13 @@ class Lifetime:
         self.ended = 0
         self.waits: list[int] = []
         self.user = -1
-        self.is_general = False
+        self.over_at = -1
         self.shares = False
 
     def copy(self) -> Lifetime:
         """A copy that can be changed by itself."""
         other = Lifetime(self.at, self.opcode, self.number, self.is_result)
-        for name in (
-            "base",
-            "end",
-            "passed",
-            "ended",
-            "waits",
-            "user",
-            "is_general",
-            "shares",
-        ):
+        for name in self.__slots__:
             setattr(other, name, getattr(self, name))
         return other
 
@@ -137,6 +145,7 @@ class Code:
         collective: every WARPSYNC.COLLECTIVE.
         ends: every ENDCOLLECTIVE.
         registers: for every instruction what it writes and reads.
+        counted: every DEPBAR, and the barrier whose pending operations it counts.
         explained: instruction and barrier that it waits for -> what set it: the instruction, and
             whether for its result.
         clock: for every instruction the cycles in front of it, without waits, if code ran straight.
@@ -146,6 +155,7 @@ class Code:
         "after",
         "clock",
         "collective",
+        "counted",
         "ends",
         "explained",
         "instructions",
@@ -177,6 +187,11 @@ class Code:
             and instructions[at + _COLLECTIVE].opcode == SASS_ENDCOLLECTIVE
         }
         self.ends = {at + _COLLECTIVE for at in self.collective}
+        self.counted = [
+            (at, (one.word & SASS_COUNTED_BARRIER_MASK) >> SASS_COUNTED_BARRIER_SHIFT)
+            for at, one in enumerate(instructions)
+            if one.opcode == SASS_DEPBAR
+        ]
         self.waits: list[list[int]] = [[] for _ in range(SASS_BARRIERS)]
         self.clock: list[int] = []
         self.explained: dict[tuple[int, int], list[tuple[int, bool]]] = {}
@@ -199,16 +214,14 @@ class Code:
             return bool(self.registers[life.at][0] & (written | read))
         return bool(self.registers[life.at][1] & written)
 
+    def is_counted(self, life: Lifetime, number: int) -> bool:
+        """Whether an instruction counts a lifetime that has this number: the number has to stay."""
+        return any(of == number and life.is_pending_at(at) for at, of in self.counted)
+
     def has_unknown_users(self, life: Lifetime) -> bool:
         """Whether something else than registers can need a result."""
         instruction = self.instructions[life.at]
         return not self.registers[life.at][0] or writes_predicate(instruction)
-
-    def waits_for_all(self, life: Lifetime, at: int) -> bool:
-        """Whether an instruction waits for a result because of what may follow."""
-        if self.instructions[at].opcode == SASS_EXIT:
-            return True
-        return not life.is_long and at == self.last[at] and not self.names(life, at)
 
     def measure(self, life: Lifetime, stops: list[int]) -> list[int]:
         """Set how long a barrier is in use if `stops` wait for it; returns those that are reached.
@@ -261,6 +274,23 @@ class Code:
                 waiting += self.after[last]
         return pieces, sorted(reached)
 
+    def named_waits(self, life: Lifetime) -> list[int]:
+        """The instructions that have to wait for a lifetime as they use its registers."""
+        stops: list[int] = []
+        while True:
+            pieces, reached = self.walk(life.at, stops)
+            found = {
+                at
+                for first, beyond in pieces
+                for at in range(first, beyond)
+                if at not in reached
+                and self.names(life, at)
+                and (life.is_result or self.instructions[at].opcode not in ORDERED)
+            }
+            if not found:
+                return reached
+            stops = sorted(found.union(stops))
+
 
 def set_barriers(code: Code) -> list[Lifetime]:
     """Every barrier that is set, in the order of the code, with its waits as the input has them.
@@ -296,10 +326,48 @@ def lifetimes(code: Code) -> list[Lifetime]:
             life.user = _user(code, life, end)
             if life.user >= 0:
                 life.waits = code.measure(life, [life.user])
-            elif life.is_result and not life.is_long:
+    _let_wait(code, found[1:])
+    for life in found:
+        if life.user >= 0 or life.is_long:
+            continue
+        end = code.last[life.at]
+        if code.clock[end] - code.clock[life.at] >= _over_after(life):
+            life.over_at = end
+        if life.shares and life.is_result and not code.has_unknown_users(life):
+            if life.over_at == end:
+                life.waits = code.measure(life, [end])
+            else:
                 _keep_own_waits(code, life)
-        life.is_general = life.is_result and any(code.waits_for_all(life, at) for at in life.waits)
     return found
+
+
+def latency(life: Lifetime) -> int:
+    """Cycles until the result is there, or the operands are read."""
+    if life.is_result:
+        return RESULT_AFTER.get(life.opcode, SASS_RESULT_AFTER)
+    return READ_AFTER.get(life.opcode, SASS_READ_AFTER)
+
+
+def _over_after(life: Lifetime) -> int:
+    """Cycles from which on the end of its block waits for a lifetime."""
+    if life.is_result:
+        return RESULT_OVER.get(life.opcode) or latency(life)
+    return READ_OVER.get(life.opcode, SASS_READ_OVER)
+
+
+def _let_wait(code: Code, lives: list[Lifetime]) -> None:
+    """Move the clock on where an instruction waits for one of its block that takes longer."""
+    waits: dict[int, list[Lifetime]] = {}
+    for life in lives:
+        end = code.last[life.at]
+        at = life.user if life.user >= 0 else next((w for w in life.waits if w > life.at), end)
+        if at < end or at == life.user:
+            waits.setdefault(at, []).append(life)
+    late = 0
+    for at, cycles in enumerate(code.clock):
+        for life in waits.get(at, ()):
+            late = max(late, code.clock[life.at] + latency(life) - cycles)
+        code.clock[at] = cycles + late
 
 
 def _keep_own_waits(code: Code, life: Lifetime) -> None:

@@ -68,7 +68,7 @@ def without_stack_load(code: bytes | bytearray) -> tuple[bytes | None, str]:
         return None, ""
     instructions = decode(code)
     if any(instruction.opcode in NAMES_BARRIER for instruction in instructions):
-        return None, "an instruction names a barrier as an operand"
+        return None, "an instruction waits for copies to shared memory"
     set_here = {one.read for one in instructions} | {one.write for one in instructions}
     if not set_here.issubset(_BARRIERS):
         return None, "an instruction sets a barrier that does not exist"
