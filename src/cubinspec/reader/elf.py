@@ -70,7 +70,8 @@ if TYPE_CHECKING:
 _TYPE_MASK_32: Final = 0xFF
 _SYMBOL_SHIFT_32: Final = 8
 #: Where `e_machine` stands.
-_MACHINE: Final = slice(EI_NIDENT + 2, EI_NIDENT + 4)
+_MACHINE: Final = EI_NIDENT + 2
+_MACHINE_END: Final = _MACHINE + 2
 #: Files up to this size are held a second time while their sections are cut out.
 _WHOLE_BYTES: Final = 64 << 20
 #: Fields of section rows, and of symbol rows: a function of C, as compiled loops box each number.
@@ -92,11 +93,11 @@ MACHINES: Final = {
 def is_cubin_header(head: bytes) -> bool:
     """Whether bytes start an ELF header of EM_CUDA, little-endian."""
     return (
-        len(head) >= _MACHINE.stop
+        len(head) >= _MACHINE_END
         and head[:4] == b"\x7fELF"
         and head[EI_CLASS] in (ELFCLASS32, ELFCLASS64)
         and head[EI_DATA] == ELFDATA2LSB
-        and head[_MACHINE] == EM_CUDA.to_bytes(2, "little")
+        and head[_MACHINE:_MACHINE_END] == EM_CUDA.to_bytes(2, "little")
     )
 
 
