@@ -293,7 +293,9 @@ def assign(instructions: list[Instruction]) -> tuple[list[Assignment], str]:
         if not code.is_counted(life, number) and not _is_same(life, again, gone, old, new):
             number = chooser.choose(again, new)
             leaves_short = life.is_result and life.user < 0 and not life.is_long
-            if chooser.choose(life, old) != life.number:
+            expected = chooser.choose(life, old)
+            is_beside_load = life.meets(gone) and gone.number in (expected, life.number)
+            if expected != life.number and not is_beside_load:
                 doubts.append("a barrier in the input is not the expected one")
             elif leaves_short and chooser.may_cost(again, new.active[number]):
                 doubts.append("a result that other blocks use shares its barrier")
