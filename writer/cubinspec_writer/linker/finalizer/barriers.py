@@ -174,6 +174,7 @@ class _Chooser:
         for number in pool:
             if not numbers.is_taken(life, number):
                 return number
+        # What nothing in the block waits for takes 5 only to share it.
         if leaves and not life.is_long and self._code.last[life.at] not in self._kept:
             pool = (*pool, SASS_SHARED_BARRIER)
         costs = [self._cost(life, self._mates(life, numbers.active[n])) for n in pool]
@@ -294,6 +295,7 @@ def assign(instructions: list[Instruction]) -> tuple[list[Assignment], str]:
             number = chooser.choose(again, new)
             leaves_short = life.is_result and life.user < 0 and not life.is_long
             expected = chooser.choose(life, old)
+            # What sharing with the load costs is not known exactly. The new code has no such choice.
             is_beside_load = life.meets(gone) and gone.number in (expected, life.number)
             if expected != life.number and not is_beside_load:
                 doubts.append("a barrier in the input is not the expected one")
