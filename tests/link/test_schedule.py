@@ -65,11 +65,17 @@ def test_other_code_stays(code: bytes) -> None:
 
 
 def test_code_stays_where_the_new_barriers_are_not_certain() -> None:
-    code = _kernel(_instruction(_LOAD_2, write=0), _instruction(_ADD))
+    code = _kernel(_instruction(_LOAD_2, write=3), _instruction(_ADD, wait=0b1000))
     assert schedule.without_stack_load(code) == (
         None,
         "a barrier in the input is not the expected one",
     )
+
+
+def test_what_shares_a_barrier_with_the_load_is_no_doubt() -> None:
+    code = _kernel(_instruction(_LOAD_2, write=0), _instruction(_ADD, wait=0b01))
+    changed, reason = schedule.without_stack_load(code)
+    assert (changed is None, reason) == (False, "")
 
 
 def test_code_with_a_barrier_that_does_not_exist_stays() -> None:

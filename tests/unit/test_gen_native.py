@@ -32,7 +32,15 @@ SAMPLE = SAMPLES / "calls.sm_100.rel.cubin"
 needs_c = pytest.mark.skipif(
     not (shutil.which("gcc") and shutil.which("g++")), reason="gcc and g++ are not here"
 )
-needs_rust = pytest.mark.skipif(not shutil.which("cargo"), reason="cargo is not here")
+
+
+def _cargo_runs() -> bool:
+    """Whether there is a cargo, and a toolchain of Rust behind it."""
+    cargo = shutil.which("cargo")
+    return cargo is not None and not subprocess.run([cargo, "-V"], capture_output=True).returncode
+
+
+needs_rust = pytest.mark.skipif(not _cargo_runs(), reason="cargo is not here")
 
 #: Every table of the header, with each of its columns used.
 _TABLES = r"""

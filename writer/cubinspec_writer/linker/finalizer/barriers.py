@@ -295,7 +295,7 @@ def assign(instructions: list[Instruction]) -> tuple[list[Assignment], str]:
             number = chooser.choose(again, new)
             leaves_short = life.is_result and life.user < 0 and not life.is_long
             expected = chooser.choose(life, old)
-            # What sharing with the load costs is not known exactly. The new code has no such choice.
+            # What it costs to share with the load is not known exactly; the new code never does.
             is_beside_load = life.meets(gone) and gone.number in (expected, life.number)
             if expected != life.number and not is_beside_load:
                 doubts.append("a barrier in the input is not the expected one")
@@ -305,6 +305,7 @@ def assign(instructions: list[Instruction]) -> tuple[list[Assignment], str]:
                 doubts.append("an instruction would count another barrier")
         old.put(code, life, life.number)
         new.put(code, again, number)
+    _wait_where_set_again(code, before[1:], after[1:], new.given)
     return _assignment(code, after[1:], new.given), doubts[0] if doubts else ""
 
 
@@ -321,6 +322,36 @@ def _is_same(life: Lifetime, again: Lifetime, gone: Lifetime, old: _Numbers, new
             ):
                 return False
     return True
+
+
+def _wait_where_set_again(
+    code: Code, before: list[Lifetime], lives: list[Lifetime], given: dict[tuple[int, bool], int]
+) -> None:
+    """Let what sets a number wait for it, if it is still pending from the round of a loop before.
+
+    In the input such a wait is where the old number was set again.
+    """
+    setters: list[list[int]] = [[] for _ in range(SASS_BARRIERS)]
+    for life in lives:
+        setters[given[life.at, life.is_result]].append(life.at)
+    for old, life in zip(before, lives, strict=True):
+        number = given[life.at, life.is_result]
+        if number == old.number or life.user >= 0:
+            continue
+        if life.is_result and code.has_unknown_users(life):
+            continue
+        if not any(_sets_again(code, old, at) for at in life.waits):
+            continue
+        named = code.named_waits(life)
+        code.measure(life, named)
+        again = [at for at in setters[number] if at < life.at and life.is_there(at)]
+        life.waits = code.measure(life, sorted({*named, *again}))
+
+
+def _sets_again(code: Code, life: Lifetime, at: int) -> bool:
+    """Whether an instruction waits for a lifetime only because it sets the same number again."""
+    one = code.instructions[at]
+    return at <= life.at and life.number in (one.read, one.write) and not code.names(life, at)
 
 
 def _assignment(
@@ -352,17 +383,33 @@ def _waits(code: Code, lives: list[Lifetime], given: dict[tuple[int, bool], int]
         for life in lives:
             if life.is_there(at):
                 wanted[at] |= 1 << given[life.at, life.is_result]
-    # A wait stays if nothing explains it, or if all barriers that explain it keep their number.
-    for at, one in enumerate(code.instructions):
-        if at in code.collective:
-            continue
-        for number in range(SASS_BARRIERS):
-            if one.wait >> number & 1:
-                setters = code.explained.get((at, number), ())
-                is_end = bool(setters) and at == code.last[at]
-                if not is_end and all(given.get(setter) == number for setter in setters):
-                    wanted[at] |= 1 << number
+    for number in range(SASS_BARRIERS):
+        _keep_waits(code, number, wanted, given)
     return wanted
+
+
+def _keep_waits(
+    code: Code, number: int, wanted: list[int], given: dict[tuple[int, bool], int]
+) -> None:
+    """Add waits of the input for a number.
+
+    One stays if nothing explains it. It also stays if all barriers that explain it keep their
+    number, and one of them can still be pending there. ENDCOLLECTIVE waits again in any case.
+    """
+    stops = [at for at, mask in enumerate(wanted) if mask >> number & 1]
+    for at, one in enumerate(code.instructions):
+        if not one.wait >> number & 1 or wanted[at] >> number & 1 or at in code.collective:
+            continue
+        setters = code.explained.get((at, number), ())
+        if setters and at == code.last[at]:
+            continue
+        if any(given.get(setter) != number for setter in setters):
+            continue
+        with_this = sorted([*stops, at])
+        is_reached = any(at in code.walk(of, with_this)[1] for of, _ in setters)
+        if is_reached or not setters or at in code.ends:
+            wanted[at] |= 1 << number
+            stops = with_this
 
 
 def _stops(code: Code, sharing: list[Lifetime]) -> list[int]:

@@ -218,6 +218,14 @@ class Code:
         """Whether an instruction counts a lifetime that has this number: the number has to stay."""
         return any(of == number and life.is_pending_at(at) for at, of in self.counted)
 
+    def overtakes(self, at: int, life: Lifetime) -> bool:
+        """Whether an instruction could write registers before a lifetime is over.
+
+        Instructions that run in their order do not overtake operands of each other.
+        """
+        are_ordered = life.opcode in ORDERED and self.instructions[at].opcode in ORDERED
+        return life.is_result or not are_ordered
+
     def has_unknown_users(self, life: Lifetime) -> bool:
         """Whether something else than registers can need a result."""
         instruction = self.instructions[life.at]
@@ -283,9 +291,7 @@ class Code:
                 at
                 for first, beyond in pieces
                 for at in range(first, beyond)
-                if at not in reached
-                and self.names(life, at)
-                and (life.is_result or self.instructions[at].opcode not in ORDERED)
+                if at not in reached and self.names(life, at) and self.overtakes(at, life)
             }
             if not found:
                 return reached
@@ -414,11 +420,8 @@ def _user(code: Code, life: Lifetime, end: int) -> int:
     for at in range(life.at + 1, end + 1):
         instruction = code.instructions[at]
         waits = instruction.wait >> life.number & 1
-        if code.names(life, at):
-            # Instructions that run in their order do not overtake operands of each other.
-            overtakes = life.is_result or instruction.opcode not in ORDERED
-            if waits or (has_waited and overtakes):
-                return at
+        if code.names(life, at) and (waits or (has_waited and code.overtakes(at, life))):
+            return at
         if waits:
             has_waited = True
     return -1
