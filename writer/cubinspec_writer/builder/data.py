@@ -5,6 +5,7 @@ from __future__ import annotations
 from cubinspec.errors import BadStructureError
 from cubinspec.format.packing import align_up, symbol_info
 from cubinspec_generated.codes import (
+    RESERVED_ALIAS_MARK,
     SHF_ALLOC,
     SHF_WRITE,
     SHN_COMMON,
@@ -30,6 +31,7 @@ from cubinspec_generated.codes import (
     STT_NOTYPE,
     STT_OBJECT,
     STV_INTERNAL,
+    UNIFIED_MARK,
 )
 from cubinspec_generated.codes_sizes import SIZEOF_UFT_ENTRY
 from cubinspec_writer.builder.images import SYMBOL_TYPES
@@ -55,8 +57,6 @@ _ADDRESSES = ".nv.constant4"
 _UNIFIED = ".nv.udt"
 _FUNCTION_ENTRIES, _DATA_ENTRIES = ".nv.uft.entry", ".nv.udt.entry"
 _ENTRY_ALIGN = 8
-#: What entries of unified functions and data have as their mark in files of ptxas.
-_UNIFIED_MARK = 1
 #: Sections of variables: type in files that may be linked, in executables, flags.
 _DATA_SECTIONS = {
     ".nv.global": (SHT_CUDA_GLOBAL, SHT_NOBITS, SHF_WRITE | SHF_ALLOC),
@@ -81,8 +81,6 @@ UNIFIED_SYMBOLS = (
 #: Symbols for the reserved shared memory, and the offset that they have from sm_100 on.
 _RESERVED_OFFSET = ".nv.reservedSmem.offset0"
 _RESERVED_ALIAS = "__nv_reservedSMEM_offset_0_alias"
-#: Its value where the size is the linker's to say.
-_RESERVED_ALIAS_MARK = 1
 _RESERVED_SPACE = STO_CUDA_RESERVED_SHARED << STO_CUDA_SPACE_SHIFT
 
 
@@ -109,7 +107,7 @@ def _add_driver_symbols(assembly: Assembly) -> None:
             bodies.NoBytes(value),
             SHF_WRITE | SHF_ALLOC,
         )
-        value = value if assembly.final else _RESERVED_ALIAS_MARK
+        value = value if assembly.final else RESERVED_ALIAS_MARK
         info = symbol_info(STB_WEAK, STT_NOTYPE)
         assembly.history.append(Symbol(_RESERVED_ALIAS, info, _RESERVED_SPACE, reserved, value, 0))
 
@@ -138,7 +136,7 @@ def unified_rows(assembly: Assembly, entries: str) -> list[tuple[int, ...]]:
     return [
         (
             assembly.index(one.name) if numbers else 0,
-            _UNIFIED_MARK,
+            UNIFIED_MARK,
             assembly.places[one.name][1] if is_data else 0,
             *one.unified,
         )
