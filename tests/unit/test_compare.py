@@ -643,6 +643,16 @@ def test_records_that_name_symbols_say_the_rest_too():
     assert all(text.startswith(b"leaf") for text in texts)
 
 
+def test_texts_of_metadata_count_and_not_where_they_lie():
+    """ptxas 13.5 enters names of debug sections before them."""
+    text = to_yaml((DATA / "metadata.sm_90.rel.13.5.37.cubin").read_bytes())
+    base = facts_of(from_yaml(text))
+    moved = facts_of(from_yaml(text.replace("helper", "much_longer")))
+    named = facts_of(from_yaml(text.replace("first node", "other node")))
+    assert base.values["data"][".nv.metadata"] == moved.values["data"][".nv.metadata"]
+    assert properties_of(difference([base], [named])) == ["image_data"]
+
+
 @pytest.mark.oracle("ptxas", "nvlink")
 def test_builds_elsewhere_and_with_lines_have_the_same_fingerprints():
     """Capsules begin with the number of a section, lists of unified functions with that of a

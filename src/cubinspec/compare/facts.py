@@ -18,6 +18,7 @@ from cubinspec.compare.streams import (
     module_records,
     stream_of,
 )
+from cubinspec.format.metadata import metadata_rows, metadata_size
 from cubinspec.format.packing import registers_of
 from cubinspec.format.sections import (
     CAPSULE_PREFIX,
@@ -378,6 +379,8 @@ class ImageReader:
             sections[name] = (kind, flags, align, size)
             if kind in UNIFIED_ENTRY_TYPES:
                 data[name] = self._unified(index)
+            elif kind == codes.SHT_CUDA_METADATA:
+                data[name] = self._metadata(index)
             elif occupies_file(kind, flags):
                 data[name] = digest(self._elf.section_view(index), *self._moved(index))
         return {
@@ -403,6 +406,20 @@ class ImageReader:
         ]
         texts = [row.encode("utf-8", "surrogateescape") for row in sorted(rows)]
         return digest(*texts, body[end:])
+
+    def _metadata(self, index: int) -> str:
+        """Digest of the nodes of a module, their texts in place of where these lie."""
+        body = bytes(self._elf.section_view(index))
+        text_at = self.cubin.symbols.strings.text_or_offset
+        texts = []
+        for number, name, values, _ in metadata_rows(body):
+            said = [
+                (form, text_at(value) if form == codes.EMFMT_STRING else value)
+                for form, value in values
+            ]
+            texts.append(f"{number} {text_at(name)!r} {said}")
+        rest = body[metadata_size(body) :]
+        return digest(*(text.encode("utf-8", "surrogateescape") for text in texts), rest)
 
     def _moved(self, index: int) -> list[bytes]:
         """Relocations of a data section, as bytes."""

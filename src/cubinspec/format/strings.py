@@ -11,7 +11,7 @@ are not UTF-8 are surrogates in a text, so that nothing is lost.
 
 from __future__ import annotations
 
-from cubinspec.errors import BadIndexError, BadStringError
+from cubinspec.errors import BadIndexError, BadStringError, CubinError
 from cubinspec.limits import LONG_STRING, MAX_STRING_OVERLAP
 
 TYPE_CHECKING = False
@@ -150,6 +150,13 @@ class StringTable:
         if end - index > LONG_STRING:
             return self._get_long(index, end)
         return data[index:end].decode("utf-8", "surrogateescape")
+
+    def text_or_offset(self, index: int) -> str | int:
+        """The string that starts at ``index``, or ``index`` where there is none."""
+        try:
+            return self.get(index)
+        except CubinError:
+            return index
 
     def _get_long(self, index: int, end: int) -> str:
         """A string worth sharing between all who name it, and worth counting."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from math import isfinite
 
-from cubinspec.errors import CubinError
 from cubinspec.format.metadata import metadata_rows
 from cubinspec.format.packing import memory_space, words
 from cubinspec.format.sections import CALLGRAPH_TYPES, INFO_TYPES, PROTOTYPE_TYPES, RELOCATION_TYPES
@@ -220,24 +219,17 @@ def _fields(cubin: Cubin, section: Section) -> list[dict[str, Any]] | None:
 def _metadata(cubin: Cubin, data: bytes) -> list[dict[str, Any]]:
     """The nodes of ``.nv.metadata``, each followed by its values, and further bytes."""
     found: list[dict[str, Any]] = []
+    text_at = cubin.symbols.strings.text_or_offset
     end = 0
     for number, ofs_name, values, at in metadata_rows(data):
         end = at + records.METADATA_NODE.size + records.METADATA_VALUE.size * len(values)
-        found.append({"number": number, "name": _text_at(cubin, ofs_name)})
+        found.append({"number": number, "name": text_at(ofs_name)})
         for form, value in values:
-            shown = _text_at(cubin, value) if form == EMFMT_STRING else value
+            shown = text_at(value) if form == EMFMT_STRING else value
             found.append({"format": METADATA_FORMATS.get(form, form), "value": shown})
     if end < len(data):
         found.append({"offset": end, "bytes": data[end:].hex()})
     return found
-
-
-def _text_at(cubin: Cubin, offset: int) -> str | int:
-    """The text at an offset of ``.strtab``; the offset where there is none."""
-    try:
-        return cubin.symbols.strings.get(offset)
-    except CubinError:
-        return offset
 
 
 def _uidx(data: bytes) -> list[dict[str, Any]] | None:
