@@ -79,7 +79,7 @@ class Finding:
 
     Attributes:
         kind: worse, lint, gone, new, expired, better or unread.
-        line: of the entry in the budget; of the end of the file for a kernel without one.
+        line: of the entry in the budget; the last one for a kernel without an entry.
         name: mangled name of the kernel, or the name in the entry.
         arch: the target.
         path: where the kernel is; empty when it is gone.
@@ -276,7 +276,7 @@ def check_budget(
             findings.append(Finding(EXPIRED, entry.line, entry.name, entry.arch, "", text))
         for image, kernel in matched:
             findings += _compared(entry, image, kernel)
-    end = budget.text.count("\n") + 1
+    end = max(1, len(budget.text.splitlines()))
     if budget.lint is not None:
         findings += [
             Finding(LINT, budget.lint.line, name, arch, path, text, rule)

@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 from cubinspec.compare.budget import KINDS, UNREAD, Budget, Finding
 from cubinspec.compare.digest import digest
 from cubinspec.compare.lint import LINT_RULES
+from cubinspec.compare.names import stable_name
 from cubinspec.format.escapes import escaped
 from cubinspec.report.names import readable
 from cubinspec.report.sarif import RULE_PAGE, file_uri, sarif_log
@@ -87,8 +88,8 @@ def sarif(findings: Iterable[Finding], budget: Budget, version: str) -> dict[str
 
 
 def _identity(finding: Finding) -> str:
-    """What a finding is about, whatever its line and its numbers."""
-    words = (rule_of(finding), finding.name, finding.arch, finding.property)
+    """What a finding is about, whatever its line, its numbers and hashes of a build in its name."""
+    words = (rule_of(finding), stable_name(finding.name), finding.arch, finding.property)
     return digest("\0".join(words).encode("utf-8", "surrogateescape"))
 
 

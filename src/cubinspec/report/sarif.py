@@ -41,7 +41,8 @@ def anchor(rule: str) -> str:
 
 def file_uri(file: str) -> str:
     """A file name as a URI reference; names that are no text keep their bytes."""
-    return quote(file.encode("utf-8", "surrogateescape"), safe="/:")
+    # what stands before a colon would be a scheme
+    return quote(file.encode("utf-8", "surrogateescape"), safe="/")
 
 
 def _home_page() -> str:
