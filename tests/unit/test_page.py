@@ -320,6 +320,44 @@ def test_a_notebook_shows_pages_and_tables(tmp_path: Path) -> None:
         cubinspec.show([path, path], against=path)
 
 
+def test_what_is_open_is_shown_as_its_file_is(tmp_path: Path) -> None:
+    path = SAMPLES / "kernels.sm_90.exe.cubin"
+    expected = cubinspec.show(path).data
+    data = path.read_bytes()
+    with cubinspec.Cubin.open(path) as cubin:
+        assert cubinspec.show(cubin).data == expected
+        both = cubinspec.show([cubin, path])
+    (image,) = cubinspec.images(path)
+    assert cubinspec.show(image).data == expected
+    assert both.data["title"] == "kernels.sm_90.exe.cubin and 1 more"
+    assert len(both.data["files"]) == 2
+    for contents in (data, bytearray(data), memoryview(data)):
+        page = cubinspec.show(contents)
+        assert (page.data["title"], page.faults) == ("<bytes>", [])
+        assert page.data["functions"] == expected["functions"]
+    (fault,) = cubinspec.show(data[:100]).faults
+    assert fault.file == "<bytes>"
+    lib = tmp_path / "lib.so"
+    lib.write_bytes(library(hostile_cubin()))
+    page = cubinspec.show(cubinspec.images(lib))
+    assert page.faults == []
+    assert page.data["functions"]["name"] == cubinspec.show(lib).data["functions"]["name"]
+
+
+@pytest.mark.parametrize("thing", [3, None, [3], object()])
+def test_show_says_what_it_takes(thing: object) -> None:
+    with pytest.raises(TypeError, match="show takes paths, cubins, images and"):
+        cubinspec.show(thing)  # type: ignore[call-overload,arg-type]
+
+
+def test_show_takes_one_file_with_an_older_build() -> None:
+    path = SAMPLES / "kernels.sm_90.exe.cubin"
+    with cubinspec.Cubin.open(path) as cubin, pytest.raises(ValueError, match="one file"):
+        cubinspec.show(cubin, against=path)
+    with pytest.raises(ValueError, match="there is none"):
+        cubinspec.show([])
+
+
 def test_a_notebook_shows_a_difference() -> None:
     old, new = (
         str(SAMPLES / f"calls.sm_80.exe.{version}.cubin") for version in ("11.8.89", "13.2.86")

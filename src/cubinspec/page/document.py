@@ -17,7 +17,7 @@ from cubinspec.report.archs import Facts, Inventory, archs_record
 from cubinspec.report.names import escaped, readable
 from cubinspec.report.occupancy import limits_of, occupancy_curve
 from cubinspec.report.size import MODULE, Measuring
-from cubinspec.scan.parallel import MIN_PARALLEL_BYTES, usable_cores, work_on_file
+from cubinspec.scan.parallel import MIN_PARALLEL_BYTES, usable_cores, work_on_images
 from cubinspec.scan.schema import COLUMNS
 
 TYPE_CHECKING = False
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from cubinspec.report.size import Copies, SizeReport
 
     Record = dict[str, Any]
+    #: Lists the images of a file; it takes ``visit`` as :func:`cubinspec.images` does.
+    Listing = Callable[..., Iterable[Image]]
 
 #: Name and version of what the page is made of.
 SCHEMA = "cubinspec.report/1"
@@ -111,11 +113,23 @@ class Document:
 
     def add_file(self, path: str) -> None:
         """Read a file or folder; one that cannot be read becomes a row with its error."""
+        jobs = self._jobs
+        if jobs is None:
+            large = os.path.isfile(path) and os.path.getsize(path) >= MIN_PARALLEL_BYTES
+            jobs = usable_cores() if large else 1
         try:
             what = "a folder" if os.path.isdir(path) else identify(path).text
-            self._files.append(self._file(path, what))
+            self._files.append(self._file(path, what, functools.partial(images, path), jobs))
         except CubinError as error:
             self.fail(path, error)
+
+    def add_contents(self, name: str, data: bytes) -> None:
+        """Read the bytes of a file; ones that cannot be read become a row with the error."""
+        try:
+            listing = functools.partial(images, data, name=name)
+            self._files.append(self._file(name, identify(data).text, listing, 1))
+        except CubinError as error:
+            self.fail(name, error)
 
     def fail(self, path: str, error: CubinError) -> None:
         """Note a file that cannot be read at all."""
@@ -128,23 +142,20 @@ class Document:
         """Whether any file could not be read at all."""
         return any(record["error"] for record in self._files)
 
-    def _file(self, path: str, what: str) -> Record:
-        measuring = Measuring(path, self._relocatable)
+    def _file(self, name: str, what: str, listing: Listing, jobs: int) -> Record:
+        measuring = Measuring(name, self._relocatable)
         inventory = Inventory()
 
         def visit(steps: tuple[Step, ...], source: Source, kind: str) -> None:
             measuring.visit(steps, source, kind)
             inventory.visit(steps, source, kind)
 
-        jobs = self._jobs
-        if jobs is None:
-            large = os.path.isfile(path) and os.path.getsize(path) >= MIN_PARALLEL_BYTES
-            jobs = usable_cores() if large else 1
-        choice = Choice(self._archs, self._relocatable, _covered(path, self._most_covered))
-        work = functools.partial(read_part, choice)
-        results = work_on_file(path, work, jobs, step=self._step)
+        choice = Choice(self._archs, self._relocatable, _covered(listing, self._most_covered))
+        results = work_on_images(
+            listing, functools.partial(read_part, choice), jobs, step=self._step
+        )
         first = len(self._images["file"])
-        for image, (_, part, error) in zip(images(path, visit=visit), results, strict=True):
+        for image, (_, part, error) in zip(listing(visit=visit), results, strict=True):
             if not isinstance(part, ImagePart):
                 part = ImagePart(error or NotCubinError("nothing was read", file=str(image)))
             stored = round(measuring.add(image, part.sizes))
@@ -155,15 +166,15 @@ class Document:
                 inventory.note(image, part.kernels)
             self._add_image(image, part, stored, fault)
         if len(self._images["file"]) == first:
-            raise NotCubinError(f"this is {what}; no device code was found in it", file=path)
+            raise NotCubinError(f"this is {what}; no device code was found in it", file=name)
         report = measuring.finish()
         return {
-            "name": escaped(path),
+            "name": escaped(name),
             "what": what,
             "size": report.total,
             "error": None,
             "sizes": self._sizes_record(report),
-            "archs": archs_record(escaped(path), inventory, self._devices),
+            "archs": archs_record(escaped(name), inventory, self._devices),
         }
 
     def _add_image(
@@ -300,7 +311,7 @@ class Document:
         }
 
 
-def _covered(path: str, most: int | None) -> frozenset[str]:
+def _covered(listing: Listing, most: int | None) -> frozenset[str]:
     """The cubins whose coverage is measured: as many as there is time for, of each target one.
 
     Args:
@@ -309,7 +320,7 @@ def _covered(path: str, most: int | None) -> frozenset[str]:
     found: set[str] = set()
     archs: set[str] = set()
     room = most
-    for image in images(path):
+    for image in listing():
         if image.kind != "cubin" or image.error is not None:
             continue
         if room is not None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from html import escape
 
+from cubinspec.containers.image import Image
 from cubinspec.errors import CubinError
 from cubinspec.files import write_file
+from cubinspec.model.cubin import Cubin
 from cubinspec.page.difference import compared, difference_record
 from cubinspec.page.document import USUALLY_COVERED, Document
 from cubinspec.page.html import html, title_of
-from cubinspec.values import ValueObject, listed
+from cubinspec.values import ValueObject
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +21,11 @@ if TYPE_CHECKING:
 
     from cubinspec.values import PathName
 
+    #: What a page can be made of.
+    Shown = PathName | bytes | bytearray | memoryview | Cubin | Image
+
+_BYTES = (bytes, bytearray, memoryview)
+_SINGLE = (str, os.PathLike, *_BYTES, Cubin, Image)
 #: Height of a page among the cells of a notebook.
 _HEIGHT = 640
 
@@ -90,28 +97,81 @@ def make_page(
             document.faults += faults
         except CubinError as error:
             document.fail(against, error)
-    return Page({**document.data(title_of(files)), "difference": changes}, document.faults)
+    return _page(document, files, changes)
+
+
+def _page(document: Document, names: list[str], changes: dict[str, Any] | None) -> Page:
+    return Page({**document.data(title_of(names)), "difference": changes}, document.faults)
 
 
 def show(
-    paths: PathName | Iterable[PathName],
+    paths: Shown | Iterable[Shown],
     *,
     against: PathName | None = None,
     jobs: int | None = None,
 ) -> Page:
-    """A page about files or folders, as ``cubinspec report`` writes it.
+    """A page about files, folders, cubins or images, as ``cubinspec report`` writes it.
 
     What cannot be read is a row of the page, and is in :attr:`Page.faults`.
 
     Args:
-        paths: a file or folder, or several.
+        paths: a file or folder, a :class:`Cubin`, an :class:`Image`, bytes of a file; or several.
         against: an older build of the file; what changed is shown, too.
         jobs: processes; by default all cores for a large file.
 
     Raises:
-        ValueError: no file was given, or several and an older build.
+        TypeError: something else is to be shown.
+        ValueError: nothing was given, or several things or no file and an older build.
     """
-    files = listed(paths)
-    if not files or (against is not None and len(files) != 1):
-        raise ValueError("show takes files, and one file where it takes an older build of it")
-    return make_page(files, None if against is None else os.fspath(against), jobs=jobs)
+    things = _things(paths)
+    if not things:
+        raise ValueError("show takes a file, a cubin, an image, or several; there is none")
+    if against is not None:
+        file = things[0]
+        if len(things) != 1 or not isinstance(file, str):
+            raise ValueError("show takes one file where it takes an older build of it")
+        return make_page([file], os.fspath(against), jobs=jobs)
+    document = Document(jobs=jobs)
+    names = []
+    for thing in things:
+        if isinstance(thing, str):
+            names.append(thing)
+            document.add_file(thing)
+            continue
+        name, read = thing
+        names.append(name)
+        try:
+            document.add_contents(name, read())
+        except CubinError as error:
+            document.fail(name, error)
+    return _page(document, names, None)
+
+
+def _things(what: Any) -> list[str | tuple[str, Callable[[], bytes]]]:
+    """Paths, and of everything else the name and what reads it."""
+    if isinstance(what, _SINGLE):
+        return [_thing(what)]
+    try:
+        several = iter(what)
+    except TypeError:
+        raise TypeError(_refusal(what)) from None
+    return [_thing(one) for one in several]
+
+
+def _thing(what: Any) -> str | tuple[str, Callable[[], bytes]]:
+    if isinstance(what, Cubin):
+        return what.name, lambda: bytes(memoryview(what.data))
+    if isinstance(what, Image):
+        return str(what), lambda: what.data
+    if isinstance(what, _BYTES):
+        return "<bytes>", lambda: bytes(what)
+    if isinstance(what, str | os.PathLike):
+        return os.fspath(what)
+    raise TypeError(_refusal(what))
+
+
+def _refusal(what: object) -> str:
+    return (
+        f"show takes paths, cubins, images and the bytes of files, not {type(what).__name__}; "
+        "a kernel shows itself in a notebook, and cubinspec.images(path) gives what is in a file"
+    )

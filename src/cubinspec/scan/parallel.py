@@ -200,8 +200,22 @@ def work_on_file(
     Raises:
         FileAccessError: the file cannot be opened.
     """
-    task = functools.partial(_images, path), functools.partial(_unless_faulty, work), cost
-    return work_on(task, jobs, step)
+    return work_on_images(functools.partial(_images, path), work, jobs, cost, step)
+
+
+def work_on_images(
+    listing: Callable[[], Iterable[Image]],
+    work: Work,
+    jobs: int,
+    cost: Cost = stored_size,
+    step: Callable[[str, int], None] = lambda text, count: None,
+) -> Iterator[Result]:
+    """As :func:`work_on_file`.
+
+    Args:
+        listing: lists the images; it is sent between processes.
+    """
+    return work_on((listing, functools.partial(_unless_faulty, work), cost), jobs, step)
 
 
 def _images(path: str) -> Iterator[Image]:
