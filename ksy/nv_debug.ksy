@@ -241,7 +241,10 @@ types:
           num_code_operands.as<s8> <= _io.size
             ? num_code_operands.as<s8>
             : _io.size.as<s8>
-        doc: Operands of a standard operation.
+        doc: |
+          Operands of a standard operation. ptxas writes that of
+          DW_LNS_advance_pc as if it were signed: a zero byte follows where the
+          value would else look negative.
     instances:
       num_code_operands:
         value: |

@@ -8,7 +8,6 @@ class elf_cuda_t;
 
 #include "kaitai/kaitaistruct.h"
 #include <stdint.h>
-#include "nv_debug.h"
 #include "rela_table_32.h"
 #include "cuda_codes.h"
 #include "uft.h"
@@ -21,6 +20,7 @@ class elf_cuda_t;
 #include "rel_table_64.h"
 #include "symbol_table_64.h"
 #include "capmerc.h"
+#include "nv_debug.h"
 #include "string_table.h"
 #include "prototype.h"
 #include "symbol_table_32.h"

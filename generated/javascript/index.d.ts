@@ -2164,7 +2164,7 @@ export namespace NvDebug {
     readonly extended: NvDebug.ExtendedOperation | undefined;
     /** Address step. */
     readonly step: number | undefined;
-    /** Operands of a standard operation. */
+    /** Operands of a standard operation. ptxas writes that of DW_LNS_advance_pc as if it were signed: a zero byte follows where the value would else look negative. */
     readonly operands: NvDebug.Leb128[];
     /** Number of operands of the code. */
     readonly numCodeOperands: number;

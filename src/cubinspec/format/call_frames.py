@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 #: Operation -> name and operands: r register, u unsigned, s signed, a address, b a block of bytes,
 #: 1, 2 and 4 a number of so many bytes.
-_OPERATIONS = {
+OPERATIONS = {
     getattr(codes_dwarf, f"DW_CFA_{name.upper()}"): (name, operands)
     for name, operands in (
         ("nop", ""),
@@ -49,7 +49,7 @@ _OPERATIONS = {
     )
 }
 #: Operation whose operand stands in its low bits -> name and what follows.
-_SHORT_OPERATIONS = {
+SHORT_OPERATIONS = {
     codes_dwarf.DW_CFA_ADVANCE_LOC: ("advance_loc", ""),
     codes_dwarf.DW_CFA_OFFSET: ("offset", "u"),
     codes_dwarf.DW_CFA_RESTORE: ("restore", ""),
@@ -181,11 +181,11 @@ def _instructions(data: bytes, at: int, word: int) -> list[str]:
         words = []
         if code & codes_dwarf.DW_CFA_HIGH_MASK:
             high = code & codes_dwarf.DW_CFA_HIGH_MASK
-            name, operands = _SHORT_OPERATIONS[high]
+            name, operands = SHORT_OPERATIONS[high]
             low = code & _LOW_BITS
             words.append(str(low) if high == codes_dwarf.DW_CFA_ADVANCE_LOC else _register(low))
         else:
-            name, operands = _OPERATIONS[code]
+            name, operands = OPERATIONS[code]
         for kind in operands:
             if kind in "ru":
                 value, at = uleb(data, at)

@@ -10,6 +10,7 @@ from struct import error as StructError
 from struct import unpack_from
 
 from cubinspec.errors import BadStructureError
+from cubinspec_generated import codes_enums
 from cubinspec_generated.codes_enums import (
     DEBUG_REGISTER_CONDITION,
     DEBUG_REGISTER_GENERAL,
@@ -30,7 +31,15 @@ _LETTERS = {
     DEBUG_REGISTER_UNIFORM_PREDICATE: "UP",
     DEBUG_REGISTER_UNIFORM: "UR",
 }
+#: Code of a type in PTX -> its name there.
+REGISTER_TYPES = {
+    code: name.replace("REGISTER_TYPE_", ".").lower()
+    for name, code in vars(codes_enums).items()
+    if name.startswith("REGISTER_TYPE_")
+}
 _CLASS_SHIFT = 24
+#: Digits of the highest number of a register.
+_MOST_DIGITS = 8
 #: Shortest row: a part, an empty name, a register and two offsets.
 _SHORTEST_PLACE = 17
 
@@ -39,6 +48,17 @@ def register_name(number: int) -> str | None:
     """The name of a register of the machine; ``None`` for a class that nobody has named."""
     letters = _LETTERS.get(number >> _CLASS_SHIFT)
     return None if letters is None else f"{letters}{number & (1 << _CLASS_SHIFT) - 1}"
+
+
+def register_number(name: str) -> int | None:
+    """The number of a register; ``None`` when no register of the machine has that name."""
+    digits = name.lstrip("CPRU")
+    number = int(digits) if digits.isdecimal() and len(digits) <= _MOST_DIGITS else -1
+    for kind, letters in _LETTERS.items():
+        found = kind << _CLASS_SHIFT | number
+        if number >= 0 and name == f"{letters}{number}" and register_name(found) == name:
+            return found
+    return None
 
 
 def ptx_register_name(number: int) -> str | None:

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from cubinspec.errors import CubinError
-from cubinspec.format.debug_registers import register_name, register_places, register_types
+from cubinspec.format.debug_registers import (
+    REGISTER_TYPES,
+    register_name,
+    register_places,
+    register_types,
+)
 from cubinspec.format.line_tables import line_units
 from cubinspec.format.sections import MERCURY_PREFIX
 from cubinspec.model.debug import (
@@ -49,7 +54,10 @@ def debug_content(cubin: Cubin, section: Section) -> Record:
         if name == PTX_TYPES:
             return {
                 "register_types": [
-                    {"function": function, "types": [_type_name(code) for code in codes]}
+                    {
+                        "function": function,
+                        "types": [REGISTER_TYPES.get(code, code) for code in codes],
+                    }
                     for function, codes in register_types(data, *place)
                 ]
             }
@@ -99,13 +107,3 @@ def _place(part: int, ptx: str, number: int, start: int, end: int) -> Record:
         "start": start,
         "end": end,
     }
-
-
-def _type_name(code: int) -> str | int:
-    """``.u32``; the number of a type that nobody has named."""
-    from cubinspec_generated.kaitai.nv_debug import NvDebug
-
-    try:
-        return f".{NvDebug.RegisterTypes(code).name}"
-    except ValueError:
-        return code

@@ -20,7 +20,7 @@ from cubinspec_writer.emitter import bodies, emit, layout
 from cubinspec_writer.emitter.describe import describe
 from cubinspec_writer.emitter.model import Description, Dropped, Header, Section, Symbol
 from cubinspec_writer.emitter.roundtrip import unwritable
-from cubinspec_writer.yaml_form import defaults, names
+from cubinspec_writer.yaml_form import debug, defaults, names
 from cubinspec_writer.yaml_form.references import SymbolNames, section_references, symbol_names
 from cubinspec_writer.yaml_form.text import Flow, Hex, quote_name, write
 
@@ -78,6 +78,7 @@ class _Dumper:
         self.by_name: dict[str, Section] = {}
         for section in description.sections:
             self.by_name.setdefault(section.name, section)
+        self.debug = debug.Forms(names.word_of(description.header.ei_class), self.by_name)
         self.symbols = SymbolNames(symbol_names(planner))
         self.mercury = self.symbols
         for section in description.sections:
@@ -266,7 +267,8 @@ class _Dumper:
             bank = defaults.bank_size(section, self.description.header, self.by_name)
             if bank == len(body.data) == body.data.count(0):
                 return {}
-            return self._data(section, body.data)
+            decoded = self.debug.shown(section.name, body.data)
+            return self._data(section, body.data) if decoded is None else decoded
         if isinstance(body, bodies.InfoRecords):
             if body.records == defaults.compat_records(section, self.arch):
                 return {}

@@ -17,7 +17,8 @@ from cubinspec_generated.codes import (
     SHT_REL,
 )
 from cubinspec_writer.emitter import bodies
-from cubinspec_writer.yaml_form import defaults, names
+from cubinspec_writer.yaml_form import debug, defaults, names
+from cubinspec_writer.yaml_form.debug.cursor import FormError
 from cubinspec_writer.yaml_form.load_notes import note
 from cubinspec_writer.yaml_form.references import SymbolNames
 from cubinspec_writer.yaml_form.text import quote_name
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 #: Keys of a section that say what its contents are; exactly one stands in a section.
 _BODY_KEYS = (
     "table", "data", "zeros", "file", "size", "records", "relocations", "pairs", "notes",
-    "actions", "unified", "symbols", "metadata", *defaults.GRAPH_LISTS,
+    "actions", "unified", "symbols", "metadata", *debug.KEYS, *defaults.GRAPH_LISTS,
 )  # fmt: skip
 _GRAPH = frozenset(defaults.GRAPH_LISTS)
 
@@ -41,6 +42,7 @@ class BodyLoader:
 
     def __init__(self, lookup: Lookup) -> None:
         self.lookup = lookup
+        self._forms: debug.Forms | None = None
 
     def body(self, section: Section, entry: dict[str, Any], path: Path_, header: Header) -> Body:
         """The contents of a section, as one of the keys of its entry says."""
@@ -63,6 +65,9 @@ class BodyLoader:
             return bodies.NoBytes(entry["size"])
         if key in ("data", "zeros", "file"):
             return self._bytes(key, entry, path)
+        if key in debug.KEYS:
+            word = names.word_of(header.ei_class)
+            return self._debug(key, section.name, entry[key], where, word)
         return self._rows(key, section, entry, path, is_64=header.ei_class == ELFCLASS64)
 
     def _bytes(self, key: str, entry: dict[str, Any], path: Path_) -> Body:
@@ -77,6 +82,24 @@ class BodyLoader:
             lambda: setattr(capsule, "text", self.lookup.find(entry["text"], (*path, "text")))
         )
         return capsule
+
+    def _debug(self, key: str, name: str, value: Any, path: Path_, word: int) -> Body:
+        """Debug data; entries wait for the abbreviations, which may stand behind them."""
+        if self._forms is None:
+            self._forms = debug.Forms(word, self.lookup.by_name)
+        forms, body = self._forms, bodies.Blob(b"")
+
+        def resolve() -> None:
+            try:
+                body.data = forms.data(key, name, value)
+            except FormError as error:
+                self.lookup.refuse((*path, *error.path), error.reason)
+
+        if key in debug.KEYS_THAT_WAIT:
+            self.lookup.after_sections.append(resolve)
+        else:
+            resolve()
+        return body
 
     def _rows(
         self, key: str, section: Section, entry: dict[str, Any], path: Path_, *, is_64: bool

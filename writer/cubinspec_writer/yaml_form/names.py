@@ -13,6 +13,7 @@ from cubinspec_generated.codes import (
     EIFMT_HVAL,
     EIFMT_NVAL,
     EIFMT_SVAL,
+    ELFCLASS64,
     EMFMT_INDEX,
     EMFMT_STRING,
     EMFMT_WORD,
@@ -48,6 +49,11 @@ _OTHER_BITS = {STO_CUDA_MANAGED: "MANAGED", STO_CUDA_OBSCURE: "OBSCURE", STO_CUD
 #: Key of a value of ``.nv.metadata``, by its format.
 METADATA_KEYS = {EMFMT_WORD: "word", EMFMT_INDEX: "index", EMFMT_STRING: "text"}
 METADATA_TEXT = METADATA_KEYS[EMFMT_STRING]
+
+
+def word_of(ei_class: int) -> int:
+    """Bytes of an address in files of a class."""
+    return 8 if ei_class == ELFCLASS64 else 4
 
 
 def name_of(names: dict[int, str], value: int) -> str | int:

@@ -42,6 +42,21 @@ class Flow:
     value: Any
 
 
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """A value with a remark behind it, which nothing reads."""
+
+    value: Any
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A text that is written line by line; each of its lines is ended."""
+
+    text: str
+
+
 class YamlError(CubinError):
     """A document that is no description of a cubin.
 
@@ -67,6 +82,21 @@ def unquote_name(text: str) -> str:
     if text.startswith(HEX_NAME):
         return bytes.fromhex(text[len(HEX_NAME) :]).decode("utf-8", "surrogateescape")
     return text
+
+
+def plain(value: Any) -> Any:
+    """A value as :class:`Document` reads it again."""
+    if isinstance(value, Flow | Remark):
+        return plain(value.value)
+    if isinstance(value, Literal):
+        return value.text
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    return value
 
 
 def write(document: dict[str, Any]) -> str:
@@ -119,8 +149,13 @@ def _mapping(
             lines.append(head + " |")
             text, step = item.hex(), 2 * _HEX_LINE
             lines.extend([f"{indent}  {text[at : at + step]}" for at in range(0, len(text), step)])
+        elif isinstance(item, Literal):
+            # the number says how far lines are indented, and the sign that all their ends count
+            lines.append(head + " |2+")
+            lines.extend([f"{indent}  {line}" if line else "" for line in item.text.split("\n")])
+            lines.pop()
         else:
-            lines.append(f"{head} {_flow(item)}")
+            lines.append(f"{head} {_line(item)}")
 
 
 def _sequence(value: list[Any], indent: str, lines: list[str]) -> None:
@@ -128,7 +163,14 @@ def _sequence(value: list[Any], indent: str, lines: list[str]) -> None:
         if isinstance(item, dict) and item:
             _mapping(item, indent + "  ", lines, first=f"{indent}- ")
         else:
-            lines.append(f"{indent}- {_flow(item)}")
+            lines.append(f"{indent}- {_line(item)}")
+
+
+def _line(value: Any) -> str:
+    """A value that ends its line, and the remark about it."""
+    if isinstance(value, Remark):
+        return f"{_flow(value.value)}  # {value.text}"
+    return _flow(value)
 
 
 class Document:

@@ -3,7 +3,6 @@
 
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
-from . import nv_debug
 from . import rela_table_32
 from . import cuda_codes
 from . import uft
@@ -16,6 +15,7 @@ from . import note_nv
 from . import rel_table_64
 from . import symbol_table_64
 from . import capmerc
+from . import nv_debug
 from . import string_table
 from . import prototype
 from . import symbol_table_32
