@@ -94,6 +94,12 @@ class _Facts:
                     return value
         return None
 
+    def framed(self) -> dict[str, int]:
+        """Names of functions with a record of their frame, and which one of the records it is."""
+        code = CODE["EIATTR_FRAME_SIZE"]
+        rows = [payload for _, found, _, payload in self.records(".nv.info") if found == code]
+        return {self.name(unpack("<II", row)[0]): at for at, row in enumerate(rows)}
+
     def relocations(self, *names: str) -> list[Relocation]:
         """In the order of making: files hold them last first."""
         found = []
@@ -193,6 +199,10 @@ def builder_of(data: bytes, arch: str, *, frames: bool = True) -> CubinBuilder:
         if is_second and symbol.section and facts.relocatable:
             builder.alias(symbol.name, owned[id(symbol.section)].name)
     _reserved_cap(facts, builder)
+    reserved = facts.sections.get(".nv.shared.reserved.0")
+    for symbol in facts.symbols:
+        if reserved is not None and symbol.section is reserved and symbol.st_size:
+            builder.reserved_variable(symbol.name, symbol.st_size, align=reserved.sh_addralign)
     _variables(facts, builder)
     _samplers(facts, builder)
     _call_graph(facts, builder)
@@ -336,6 +346,9 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
         if part.section is text and part is not symbol and part.st_info & 15 == STT_FUNC
         if part.st_size or not facts.relocatable
     ]
+    # the records of what was made first stand last
+    framed = facts.framed()
+    function.inner.sort(key=lambda part: -framed.get(part.name, 0))
     capsule = facts.sections.get(f".nv.capmerc{code}")
     if capsule is not None:
         own = {record[1]: record for record in facts.records(f".nv.merc.nv.info.{name}")}

@@ -148,6 +148,52 @@ def test_an_extensible_program_says_which_memory_its_symbols_are_in() -> None:
     assert "tile" not in [symbol.name for symbol in cubin.symbols]
 
 
+@pytest.mark.parametrize(("relocatable", "values"), [(False, [64, 96]), (True, [1, 16])])
+def test_variables_stand_in_reserved_shared_memory(relocatable: bool, values: list[int]) -> None:
+    builder = smallest("sm_110", relocatable=relocatable)
+    builder.reserved_variable("first", 20)
+    builder.reserved_variable("second", 32, align=16)
+    data = builder.to_bytes()
+    assert roundtrip(data).layout == "computed"
+    cubin = Cubin.parse(data)
+    section = cubin.sections[".nv.shared.reserved.0"]
+    start = 0 if relocatable else 64
+    assert (section.sh_size, section.sh_addralign) == (start + 64, 16)
+    # until a linker gives them places, their values are their alignments
+    assert [cubin.symbols[name].st_value for name in ("first", "second")] == values
+
+
+@pytest.mark.parametrize(
+    ("arch", "size", "align", "message"),
+    [
+        ("sm_90", 32, 1, "reserved shared memory of sm_90 has no variables"),
+        ("sm_80", 32, 1, "reserved shared memory of sm_80 has no variables"),
+        ("sm_100", 0, 1, "a size of 0"),
+        ("sm_100", 8, 3, "3"),
+    ],
+)
+def test_reserved_variables_that_no_file_has(
+    arch: str, size: int, align: int, message: str
+) -> None:
+    builder = smallest(arch)
+    builder.reserved_variable("v", size, align=align)
+    with pytest.raises(BadStructureError, match=message):
+        builder.to_bytes()
+
+
+def test_reserved_memory_has_contents_in_the_mercury_half_as_far_as_they_are_known() -> None:
+    builder = smallest("sm_110")
+    builder.functions[0].capsule = Capsule(bytes(16), 128)
+    variable = builder.reserved_variable("v", 128)
+    twin = Cubin.parse(builder.to_bytes()).sections[".nv.merc.nv.shared.reserved.0"]
+    # two section headers of the file that the finalizer reads: an empty one and that of the names
+    assert twin.data[:64] == bytes(64)
+    assert unpack("<II3Q", twin.data[64:96]) == (1, 3, 0, 0, 64)
+    variable.size = 129
+    with pytest.raises(BadStructureError, match="variables of 129 bytes"):
+        builder.to_bytes()
+
+
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
 def test_line_sections_stand_behind_the_frames_with_their_relocations(arch: str) -> None:
     builder = smallest(arch, relocatable=True)

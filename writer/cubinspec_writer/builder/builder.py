@@ -39,6 +39,7 @@ from cubinspec_writer.builder.parts import (
     Function,
     Parameter,
     Relocation,
+    ReservedVariable,
     Sampler,
     Undefined,
     Variable,
@@ -110,6 +111,12 @@ class CubinBuilder(CubinParts):
         variable.binding = binding
         variable.relocations.append(Relocation(0, "R_CUDA_64", symbol))
         self.variables.append(variable)
+        return variable
+
+    def reserved_variable(self, name: str, size: int, *, align: int = 1) -> ReservedVariable:
+        """Add a variable in the shared memory that the system reserves (sm_100 and up)."""
+        variable = ReservedVariable(name, size, align)
+        self.reserved.append(variable)
         return variable
 
     def texture(self, name: str) -> Variable:

@@ -39,6 +39,7 @@ from cubinspec_writer.builder.parts import (
     ADDRESS,
     BINDINGS,
     SHARED,
+    WEAK,
     Relocation,
     Variable,
     space_of,
@@ -48,8 +49,10 @@ from cubinspec_writer.emitter.model import Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cubinspec_writer.builder.assembly import Assembly
-    from cubinspec_writer.builder.parts import Function
+    from cubinspec_writer.builder.parts import Function, ReservedVariable
     from cubinspec_writer.emitter.model import Section
 
 _MODULE_SHARED = ".nv_debug.shared"
@@ -81,35 +84,76 @@ UNIFIED_SYMBOLS = (
 #: Symbols for the reserved shared memory, and the offset that they have from sm_100 on.
 _RESERVED_OFFSET = ".nv.reservedSmem.offset0"
 _RESERVED_ALIAS = "__nv_reservedSMEM_offset_0_alias"
-_RESERVED_SPACE = STO_CUDA_RESERVED_SHARED << STO_CUDA_SPACE_SHIFT
+RESERVED_SECTION = ".nv.shared.reserved.0"
+RESERVED_SPACE = STO_CUDA_RESERVED_SHARED << STO_CUDA_SPACE_SHIFT
 
 
 def add_module(assembly: Assembly) -> None:
     """Make everything that belongs to the module and not to one of its functions."""
     if assembly.finalizer:
-        _add_driver_symbols(assembly)
-    _add_variables(assembly)
+        reserved = _add_driver_symbols(assembly)
+        _add_variables(assembly)
+        _add_reserved(assembly, reserved)
+    else:
+        _add_variables(assembly)
 
 
-def _add_driver_symbols(assembly: Assembly) -> None:
+def _add_driver_symbols(assembly: Assembly) -> Section | None:
+    """Make what the driver looks for; the section of reserved shared memory, if there is one."""
     if assembly.relocatable and not assembly.parts.position_independent:
         for name in UNIFIED_SYMBOLS:
             assembly.add_helper(name, 0, 8)
-    value = assembly.target.family.reserved_start
-    assembly.add_helper(_RESERVED_OFFSET, value, 4)
-    is_without = assembly.parts.for_debugger or assembly.parts.tools_patch
-    if not assembly.relocatable and not is_without:
-        # an extensible program leaves its size to the linker
-        value = value if assembly.final else 0
-        reserved = assembly.add_section(
-            ".nv.shared.reserved.0",
-            assembly.type_of(SHT_CUDA_RESERVED_SHARED, SHT_NOBITS),
-            bodies.NoBytes(value),
-            SHF_WRITE | SHF_ALLOC,
-        )
-        value = value if assembly.final else RESERVED_ALIAS_MARK
+    parts, final = assembly.parts, assembly.final
+    start = assembly.target.family.reserved_start
+    assembly.add_helper(_RESERVED_OFFSET, start, 4)
+    has_alias = not (assembly.relocatable or parts.for_debugger or parts.tools_patch)
+    if not has_alias and not parts.reserved:
+        return None
+    # an extensible program leaves its size to the linker
+    start = start if final else 0
+    *_, end = reserved_places(parts.reserved, start)
+    reserved = assembly.add_section(
+        RESERVED_SECTION,
+        assembly.type_of(SHT_CUDA_RESERVED_SHARED, SHT_NOBITS),
+        bodies.NoBytes(end),
+        SHF_WRITE | SHF_ALLOC,
+        max([1, *(variable.align for variable in parts.reserved)]),
+    )
+    reserved.has_symbol = True if parts.reserved else None
+    if has_alias:
+        value = start if final else RESERVED_ALIAS_MARK
         info = symbol_info(STB_WEAK, STT_NOTYPE)
-        assembly.history.append(Symbol(_RESERVED_ALIAS, info, _RESERVED_SPACE, reserved, value, 0))
+        alias = Symbol(_RESERVED_ALIAS, info, RESERVED_SPACE, reserved, value, 0)
+        assembly.add_symbol(alias, WEAK)
+    return reserved
+
+
+def reserved_places(variables: Sequence[ReservedVariable], start: int) -> list[int]:
+    """Where variables of reserved shared memory stand, and where they end."""
+    places = []
+    for variable in variables:
+        start = align_up(start, variable.align)
+        places.append(start)
+        start += variable.size
+    return [*places, start]
+
+
+def _add_reserved(assembly: Assembly, section: Section | None) -> None:
+    """Make the variables of reserved shared memory, which stand behind all others.
+
+    Where they are is the linker's to say; until then their value is their alignment.
+    """
+    variables = assembly.parts.reserved
+    start = assembly.target.family.reserved_start
+    places = reserved_places(variables, start)[:-1]
+    for variable, place in zip(variables, places, strict=True):
+        assert section is not None
+        kind, other, value = STT_OBJECT, 0, place
+        if not assembly.final:
+            kind, other, value = STT_CUDA_OBJECT, RESERVED_SPACE, variable.align
+        info = symbol_info(STB_WEAK, kind)
+        symbol = Symbol(variable.name, info, other, section, value, variable.size)
+        assembly.add_symbol(symbol, WEAK)
 
 
 def add_unified_function(assembly: Assembly, symbol: Symbol) -> None:

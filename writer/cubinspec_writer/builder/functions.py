@@ -107,6 +107,8 @@ def add_function(assembly: Assembly, function: Function, *, first: bool) -> None
     for extern in function.externs:
         assembly.mention(extern)
     _add_constants(assembly, function)
+    if function.reserved_cap:
+        assembly.mention(RESERVED_CAP)
     for inner in function.inner:
         st_info = symbol_info(BINDINGS[inner.binding], STT_FUNC)
         part = Symbol(inner.name, st_info, 0, text, inner.value, inner.size)
@@ -202,8 +204,6 @@ class _Relocations:
 
     def add(self) -> None:
         assembly, function = self.assembly, self.function
-        if function.reserved_cap:
-            assembly.mention(RESERVED_CAP)
         for relocation in self.relocations:
             self._name_used(relocation.offset)
             self._name_variable(relocation.symbol)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from cubinspec.errors import BadStructureError
 from cubinspec.format.packing import symbol_info
 from cubinspec.format.sections import CAPSULE_PREFIX, MERCURY_PREFIX, TEXT, UFT_REL, mercury_name
+from cubinspec_generated import records
 from cubinspec_generated.codes import (
     EIATTR_FRAME_SIZE,
     SHF_CUDA_MERCURY,
@@ -28,6 +29,7 @@ from cubinspec_generated.codes import (
     SHT_CUDA_RESERVED_SHARED,
     SHT_CUDA_UDT,
     SHT_PROGBITS,
+    SHT_STRTAB,
     ST_BIND_SHIFT,
     ST_TYPE_MASK,
     STT_CUDA_OBJECT,
@@ -39,7 +41,12 @@ from cubinspec_generated.tables import relocations as relocation_table
 from cubinspec_writer.builder import attributes
 from cubinspec_writer.builder.assembly import RELOCATION_TYPES
 from cubinspec_writer.builder.attributes import record_code
-from cubinspec_writer.builder.data import unified_rows
+from cubinspec_writer.builder.data import (
+    RESERVED_SECTION,
+    RESERVED_SPACE,
+    reserved_places,
+    unified_rows,
+)
 from cubinspec_writer.builder.frames import default_frame
 from cubinspec_writer.builder.functions import IMAGE_INDICES
 from cubinspec_writer.builder.images import index_relocations, scoped_rows, table_size
@@ -54,7 +61,7 @@ from cubinspec_writer.builder.records import (
 )
 from cubinspec_writer.emitter import bodies
 from cubinspec_writer.emitter.layout import Planner
-from cubinspec_writer.emitter.model import Section, Symbol
+from cubinspec_writer.emitter.model import Dropped, Section, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,6 +85,7 @@ _SPACES = {
     ".nv.global.init": SPACES["global"],
     ".nv.global": SPACES["global"],
     ".nv.constant3": SPACES["constant"],
+    RESERVED_SECTION: RESERVED_SPACE,
 }
 #: Sections of variables with contents, which stand behind all constants.
 _VARIABLES = (".nv.udt", ".nv.global.init")
@@ -231,10 +239,39 @@ class Mercury:
         for made in self.assembly.history:
             if isinstance(made, Section) and made.name in _VARIABLES:
                 self._twin_of(made)
-        reserved = self.assembly.by_name.get(".nv.shared.reserved.0")
+        reserved = self.assembly.by_name.get(RESERVED_SECTION)
         if isinstance(reserved, Section):
-            name = ".nv.merc.nv.shared.reserved.0"
-            self._section(name, SHT_CUDA_RESERVED_SHARED, bodies.Blob(b""), reserved.sh_flags)
+            *_, size = reserved_places(self.assembly.parts.reserved, 0)
+            self._section(
+                f".nv.merc{RESERVED_SECTION}",
+                SHT_CUDA_RESERVED_SHARED,
+                bodies.Blob(self._stale_bytes(size)),
+                reserved.sh_flags,
+                reserved.sh_addralign,
+            )
+
+    def _stale_bytes(self, size: int) -> bytes:
+        """What the finalizer takes for the contents of reserved shared memory, which has none.
+
+        That is what follows in the file that it reads: section headers, of which the second one
+        tells how long the names of that file are. Names of what is made late are not yet there.
+        """
+        row = records.SECTION_HEADER_64
+        if size > 2 * row.size:
+            raise BadStructureError(
+                f"variables of {size} bytes in reserved shared memory",
+                expected=f"at most {2 * row.size}, of which the Mercury half is known",
+            )
+        late = {id(section) for section in self.assembly.deferred}
+        names = {
+            getattr(entry, "made_as", None) or mercury_name(entry.name) or entry.name
+            for entry in self.assembly.history
+            if id(entry) not in late
+            if isinstance(entry, Section) or (isinstance(entry, Dropped) and entry.in_shstrtab)
+        }
+        length = 1 + sum([len(name.encode("utf-8", "surrogateescape")) + 1 for name in names])
+        names_row = row.pack(1, SHT_STRTAB, 0, 0, row.size, length, 0, 0, 1, 0)
+        return (bytes(row.size) + names_row)[:size]
 
     def _twin_of(self, section: Section) -> None:
         """Make the Mercury form of a section of data, if it has one."""
@@ -337,8 +374,8 @@ class Mercury:
                     # here it is counted from the kernel's own memory on
                     other |= SPACES["shared"]
                     value -= self.assembly.target.family.reserved_shared
-            if section.name == ".nv.shared.reserved.0" and self.assembly.final:
-                value = 0
+            if section.name == RESERVED_SECTION and self.assembly.final:
+                value -= self.assembly.target.family.reserved_start
             section = self._twin(section)
         elif symbol.name.startswith(".nv.reservedSmem."):
             value = 0

@@ -163,6 +163,15 @@ class SharedVariable:
 
 
 @dataclass(slots=True)
+class ReservedVariable:
+    """A variable in the shared memory that the system reserves, as tensor memory needs one."""
+
+    name: str
+    size: int
+    align: int = 1
+
+
+@dataclass(slots=True)
 class Capsule:
     """The Mercury half of a function; it is taken as it is, as no rule for its contents is known.
 
@@ -219,7 +228,7 @@ class Function:
             and left their names.
         reserved_cap: whether the code asks for the end of the reserved shared memory
             (``.nv.reservedSmem.cap``, sm_90 and up) by a relocation that is applied already.
-        inner: functions inside the code.
+        inner: functions inside the code, in the order in which ptxas makes them.
         constants: contents of ``.nv.constant2.<f>``, with its alignment, symbol and relocations.
         constants_resolved: executables: the constants had relocations, all of them applied.
         capsule: Mercury half, sm_100 and up.
@@ -414,6 +423,7 @@ class CubinParts:
             functions here, then those of others.
         samplers: states of samplers in the order of their declarations.
         independent_samplers: whether textures and samplers are apart (``texmode_independent``).
+        reserved: variables in the shared memory of the system.
         banks: constant banks that are not made of variables.
         aliases: second name of a function -> the function.
         metadata: nodes of ``.nv.metadata`` (``.metadata_section``): number, name and values.
@@ -446,6 +456,7 @@ class CubinParts:
     declared: list[str] = field(default_factory=list)
     samplers: list[Sampler] = field(default_factory=list)
     independent_samplers: bool = False
+    reserved: list[ReservedVariable] = field(default_factory=list)
     banks: list[Bank] = field(default_factory=list)
     aliases: dict[str, str] = field(default_factory=dict)
     metadata: list[tuple[int, str, list[int | str]]] = field(default_factory=list)

@@ -130,7 +130,7 @@ def module_rows(parts: CubinParts) -> list[tuple[int, str, int]]:
         if function is functions[0]:
             # the module's own rows, made behind the stack of its first function
             rows += reversed(sampler_rows(parts.samplers))
-        for part in sorted(function.inner, key=lambda part: -part.value):
+        for part in reversed(function.inner):
             if part.frame is not None:
                 rows += _stack_rows(parts, function, part.name, 0)
                 rows.append((EIATTR_FRAME_SIZE, part.name, part.frame))

@@ -49,9 +49,23 @@ def check_parts(parts: CubinParts, goal: Target) -> None:
         _check_images(parts, function)
     for variable in parts.variables:
         _check_variable(variable)
+    _check_reserved(parts, goal)
     _check_unified(parts, goal)
     _check_samplers(parts)
     _check_debug(parts, goal)
+
+
+def _check_reserved(parts: CubinParts, goal: Target) -> None:
+    for variable in parts.reserved:
+        if not goal.family.capsule:
+            raise _refuse(
+                variable.name,
+                f"reserved shared memory of {goal.name} has no variables",
+                "a target from sm_100 on",
+            )
+        _check_alignment(variable.name, "align", variable.align)
+        if variable.size <= 0:
+            raise _refuse(variable.name, f"a size of {variable.size}", "more than 0")
 
 
 def _refuse(name: str, what: str, expected: str) -> BadStructureError:
