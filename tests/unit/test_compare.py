@@ -579,6 +579,33 @@ def test_an_image_that_is_broken_late_is_one_no_more(tmp_path):
     assert main(["diff", old, new]) == 2
 
 
+def test_images_of_a_target_that_one_file_has_are_read_once(tmp_path, monkeypatch):
+    """Of one that is broken late the second pass says so, as of others."""
+    before = (DATA / "kernels.sm_90.exe.cubin").read_bytes()
+    both = from_yaml(to_yaml(before).replace("registers: 4}", "registers: 6}"))
+    only = (DATA / "calls.sm_80.rel.11.8.89.cubin").read_bytes()
+    old, new = library(tmp_path / "old", before), library(tmp_path / "new", both, only)
+    expected = by_facts(old, new), by_facts(new, old)
+    second = []
+
+    def noted(question, pair, arena):
+        second.append(pair)
+        return _second(question, pair, arena)
+
+    monkeypatch.setattr("cubinspec.compare.builds._second", noted)
+    assert record(compare_files(old, new)[0]) == expected[0]
+    assert record(compare_files(new, old)[0]) == expected[1]
+    assert not second
+    row = next(row for row in Cubin.parse(only).elf.section_rows if row[1] in RELOCATION_TYPES)
+    place = only.index(struct.pack("<QQ", row[4], row[5]))  # sh_offset, sh_size
+    broken = only[: place + 8] + struct.pack("<Q", row[5] - 1) + only[place + 16 :]
+    found, _, after = compare_files(old, library(tmp_path / "new", both, broken))
+    assert second
+    assert [fault.reason for fault in after.faults] == [fault.reason for fault in found.unread[1]]
+    assert "not a whole number" in str(after.faults[0])
+    assert not found.matches.new_images
+
+
 def test_ptx_is_told_apart_by_its_beginning_or_by_all_of_it(tmp_path, capsys):
     line = "add.s32 %r1, %r1, 1;\n"
     start = ".version 8.0\n.target sm_80\n.address_size 64\n// a comment\n.visible .entry k()\n{\n"

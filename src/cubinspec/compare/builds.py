@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import os
 from collections import Counter
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 
 from cubinspec.compare.diff import Difference, assembled, other_changes
@@ -203,6 +203,8 @@ class _Work:
         self._faults: tuple[dict[int, CubinError], ...] = ({}, {})
         #: What differs between images that were compared.
         self._changes: dict[Pair, PairChanges] = {}
+        #: The functions of images that were expected to have no counterpart.
+        self._alone: dict[Pair, list[FunctionFacts]] = {}
 
     def run(self) -> tuple[Difference, Side, Side]:
         """Compare them."""
@@ -277,7 +279,10 @@ class _Work:
         self._read_pairs([*pairs, *guides], listed)
         pairs = _beside(self._matched(guides, listed), left)
         _remove(left, pairs)
+        alone = _alone(left)
+        _remove(left, alone)
         self._read_pairs([*pairs, *[pair for pair, _ in _single(left)]], listed)
+        self._read_pairs(alone, listed, _whole)
         self._read_texts(listed)
 
     def _matched(self, guides: list[Pair], listed: list[list[Image]]) -> list[tuple[Image, Image]]:
@@ -295,15 +300,26 @@ class _Work:
         olds, news = chosen
         return [(olds[id(one)], news[id(other)]) for one, other in match_images(*outlines).images]
 
-    def _read_pairs(self, pairs: list[Pair], listed: list[list[Image]]) -> None:
-        """Read the names of images, and compare two of a pair if they are alike."""
-        for pair, result in self._results(pairs, _first):
-            readings, changes = result
+    def _read_pairs(
+        self,
+        pairs: list[Pair],
+        listed: list[list[Image]],
+        work: Callable[..., object] | None = None,
+    ) -> None:
+        """Read the names of images, and compare two of a pair if they are alike.
+
+        Args:
+            work: :func:`_first` or :func:`_whole`.
+        """
+        for pair, result in self._results(pairs, work or _first):
+            readings, found = result
             for side, place in enumerate(pair):
                 if place is not None:
                     self._keep(side, place, listed[side][place], readings[side])
-            if changes is not None:
-                self._changes[pair] = changes
+            if isinstance(found, list):
+                self._alone[pair] = found
+            elif found is not None:
+                self._changes[pair] = found
 
     def _keep(self, side: int, number: int, image: Image, reading: Reading | CubinError) -> None:
         """Keep what was read of an image."""
@@ -389,6 +405,8 @@ class _Work:
                 self._changes.setdefault(pair, _SAME)
             elif one in self._known[0] or other in self._known[1]:
                 functions[pair] = []
+            elif pair in self._alone:
+                functions[pair] = self._alone[pair]
             elif pair not in self._changes:
                 todo.append(pair)
         is_whole = True
@@ -478,6 +496,19 @@ def _remove(left: list[dict[int, Image]], pairs: list[Pair]) -> None:
                 del numbered[number]
 
 
+def _alone(left: list[dict[int, Image]]) -> list[Pair]:
+    """Cubins most of which will have no counterpart: the other file has few of their target."""
+    counts = [
+        Counter(image.arch for image in images.values() if image.kind == "cubin") for images in left
+    ]
+    return [
+        pair
+        for pair, image in _single(left)
+        if image.kind == "cubin"
+        and counts[pair[0] is None][image.arch] >= 2 * counts[pair[1] is None][image.arch]
+    ]
+
+
 def _target_of_most(left: list[dict[int, Image]]) -> str | None:
     """The target for which both files have most cubins; ``None`` if they share none."""
     counts = [
@@ -535,6 +566,29 @@ def _first(
             return readings, question.compare(*map(ImageReader, cubins, names))
         except CubinError:  # the second pass finds out which of them is broken
             return readings, None
+
+
+def _whole(
+    question: Question, pair: tuple[Image | None, Image | None, Arena], arena: Arena
+) -> tuple[list[Reading | CubinError | None], list[FunctionFacts] | None]:
+    """The names in an image that has no counterpart, and all of its functions."""
+    old, new, _ = pair
+    readings: list[Reading | CubinError | None] = []
+    functions: list[FunctionFacts] | None = None
+    for image in (old, new):
+        if image is None:
+            readings.append(None)
+            continue
+        try:
+            with image.cubin(arena) as cubin:
+                reader = ImageReader(cubin)
+                readings.append((cubin.header.type_word, cubin.size, reader.names))
+                # the second pass finds out what is broken
+                with suppress(CubinError):
+                    functions = [reader.facts_of(function) for function in reader.functions]
+        except CubinError as error:
+            readings.append(error)
+    return readings, functions
 
 
 def _are_alike(old: list[str], new: list[str]) -> bool:

@@ -105,15 +105,16 @@ class FunctionFacts:
 
     def without_details(self) -> FunctionFacts:
         """The same with only those facts that are shown of a function whose changes are known."""
-        read = [
-            value if word in _SHOWN else None for word, value in zip(READ, self.read, strict=True)
-        ]
+        read = [None] * len(READ)
+        for place in _SHOWN_PLACES:
+            read[place] = self.read[place]
         return FunctionFacts(self.name, self.kind, tuple(read), (b"", ()))
 
 
 #: Facts that are shown beside the changes of a function.
 _SHOWN = frozenset(("registers", "shared", "barriers", "max_ntid", "reqntid", "code_size"))
 _PLACES = {word: place for place, word in enumerate(READ)}
+_SHOWN_PLACES = [_PLACES[word] for word in _SHOWN]
 
 
 @dataclass(slots=True)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from cubinspec.compare.names import base_name, likeness, stable_name, words_of
 
@@ -37,6 +38,8 @@ LIKE_NAME = "renamed"
 LEAST_LIKENESS = 0.5
 #: Leftovers of one base name that are compared each with each.
 _MOST_COMPARED = 400
+#: Groups of such names of which the pairs are kept.
+_KEPT_GROUPS = 1 << 12
 
 
 @dataclass(slots=True)
@@ -229,6 +232,33 @@ def _pair_single(
     )
 
 
+@lru_cache(maxsize=_KEPT_GROUPS)
+def _likest(olds: tuple[str, ...], news: tuple[str, ...]) -> list[tuple[int, int]]:
+    """The places of names that are most like each other, the likest pair first.
+
+    A library has the same names for each of its targets.
+    """
+    words = list(map(words_of, olds))
+    others = list(map(words_of, news))
+    scores = sorted(
+        [
+            (-score, at, where)
+            for at, one in enumerate(words)
+            for where, other in enumerate(others)
+            if (score := likeness(one, other)) >= LEAST_LIKENESS
+        ]
+    )
+    used_old: set[int] = set()
+    used_new: set[int] = set()
+    found = []
+    for _, at, where in scores:
+        if at not in used_old and where not in used_new:
+            used_old.add(at)
+            used_new.add(where)
+            found.append((at, where))
+    return found
+
+
 def _pair_like(
     gone: list[Placed], fresh: list[Placed], pairs: list[tuple[Placed, Placed]]
 ) -> tuple[list[Placed], list[Placed]]:
@@ -244,23 +274,8 @@ def _pair_like(
         if not olds or not news:
             continue
         olds, news = olds[:_MOST_COMPARED], news[:_MOST_COMPARED]
-        words = [words_of(function.name) for _, function in olds]
-        others = [words_of(function.name) for _, function in news]
-        scores = sorted(
-            [
-                (-score, at, where)
-                for at, one in enumerate(words)
-                for where, other in enumerate(others)
-                if (score := likeness(one, other)) >= LEAST_LIKENESS
-            ]
-        )
-        used_old: set[int] = set()
-        used_new: set[int] = set()
-        for _, at, where in scores:
-            if at in used_old or where in used_new:
-                continue
-            used_old.add(at)
-            used_new.add(where)
+        names = tuple([function.name for _, function in olds])
+        for at, where in _likest(names, tuple([function.name for _, function in news])):
             pairs.append((olds[at], news[where]))
             taken.update((id(olds[at]), id(news[where])))
     return (

@@ -61,6 +61,7 @@ def base_name(name: str) -> str:
     return words[-1] if words else text
 
 
+@lru_cache(maxsize=_KEPT)
 def words_of(name: str) -> frozenset[str]:
     """The words of a demangled name."""
     return frozenset(_WORD.findall(readable(name)))

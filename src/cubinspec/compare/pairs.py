@@ -90,10 +90,11 @@ def compare_images(
         found.compared += 1
         if looks.same(one, other):
             continue
-        # of code of another size nobody asks for a digest
+        # of code of another size, or of the same, nobody asks for a digest
         _, _, _, _, _, size = one.row
         _, _, _, _, _, size_too = other.row
-        code, parts = size == size_too, not looks.same_parts(one, other)
+        code = size == size_too and not looks.same_code(one, other)
+        parts = not looks.same_parts(one, other)
         before = old.facts_of(one, with_code=code, with_parts=parts)
         after = new.facts_of(other, with_code=code, with_parts=parts)
         changes = function_changes(before, after, properties)
@@ -147,6 +148,21 @@ class _Looks:
             and self.same_parts(one, other)
             and (not one.owns_section or self._same_attributes(one, other))
             and self._same_capsule(one.name)
+        )
+
+    def same_code(self, one: Function, other: Function) -> bool:
+        """Whether code of the same size is the same; in doubt it says no."""
+        _, _, _, code, start, size = one.row
+        _, _, _, code_too, start_too, _ = other.row
+        rows, rows_too = self._rows
+        _, kind, flags, _, at, whole, _, _, _, _ = rows[code]
+        _, kind_too, flags_too, _, at_too, whole_too, _, _, _, _ = rows_too[code_too]
+        return (
+            occupies_file(kind, flags)
+            and occupies_file(kind_too, flags_too)
+            and start + size <= whole
+            and start_too + size <= whole_too
+            and self._same_bytes(at + start, at_too + start_too, size)
         )
 
     def _same_bytes(self, at: int, at_too: int, size: int) -> bool:

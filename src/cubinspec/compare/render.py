@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import lru_cache
 from html import escape
 
 from cubinspec.compare.changes import COSTS, Change
@@ -29,6 +30,8 @@ _SHOWN = 20
 _COLUMNS = ("registers", "stack", "shared", "code_size")
 #: Threads per block for the occupancy of kernels that state none.
 _USUAL_BLOCK = 256
+#: Launches of which the occupancy is kept; most kernels share a few.
+_KEPT = 1 << 12
 #: Properties of which only a digest is known.
 _DIGESTS = frozenset(("code", "capsule", "calls", "data", "image_data", "mercury_tables"))
 #: What is known of the header of a section; the size where it is no property of a function.
@@ -211,14 +214,22 @@ def _occupancy(placed: Placed, block: int | None) -> float | None:
     registers = function["registers"]
     if function.kind != "kernel" or registers is None:
         return None
+    return _occupancy_of(
+        image.arch, block, registers, function["shared"], function["barriers"] or 0
+    )
+
+
+@lru_cache(maxsize=_KEPT)
+def _occupancy_of(
+    arch: str, block: int | None, registers: int, shared: int, barriers: int
+) -> float | None:
     try:
-        limits = limits_of(image.arch)
+        limits = limits_of(arch)
     except ValueError:
         return None
     most = limits["max_threads_per_block"]
     size = block if block is not None and 0 < block <= most else _USUAL_BLOCK
-    launch = Launch(size, registers, function["shared"], function["barriers"] or 0)
-    return residency(launch, limits).occupancy
+    return residency(Launch(size, registers, shared, barriers), limits).occupancy
 
 
 def markdown(found: Difference, old: str, new: str) -> str:
