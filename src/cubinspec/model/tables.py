@@ -65,9 +65,11 @@ class Tables:
         """Read a file of which no relocations and attributes are broken; whether it is one."""
         elf = file.elf
         relocations, infos = _indices(elf, RELOCATION_TYPES), _indices(elf, INFO_TYPES)
-        rows = elf.relocation_tables(relocations)
-        bodies = elf.bodies(infos)
-        records = None if bodies is None else streams(bodies)
+        bodies = elf.bodies([*relocations, *infos])
+        if bodies is None:
+            return False
+        rows = elf.relocation_tables(relocations, bodies[: len(relocations)])
+        records = streams(bodies[len(relocations) :])
         if rows is None or records is None:
             return False
         self.relocation_rows = dict(zip(relocations, rows, strict=True))

@@ -646,15 +646,19 @@ class Elf:
             if shndx == SHN_XINDEX:
                 rows[at] = (name, info, other, indices[at], value, size)
 
-    def relocation_tables(self, indices: list[int]) -> list[list[RelocationRow]] | None:
+    def relocation_tables(
+        self, indices: list[int], bodies: list[bytes]
+    ) -> list[list[RelocationRow]] | None:
         """:meth:`relocation_rows` of many sections, of ELF64 with addends; ``None`` if one is not.
 
         All rows are split at once.
+
+        Args:
+            bodies: of the sections.
         """
         rows = self.section_rows
         record = records.RELA_64
-        bodies = self.bodies(indices)
-        if not self.is_64 or bodies is None or SHT_REL in [rows[index][1] for index in indices]:
+        if not self.is_64 or SHT_REL in [rows[index][1] for index in indices]:
             return None
         counts = [len(body) // record.size for body in bodies]
         if any(map(record.size.__rmod__, map(len, bodies))):
