@@ -568,12 +568,10 @@ class Elf:
         if sh_type in self._first:
             return self._first[sh_type]
         types = self._types
-        if types is None:
-            if self._section_columns is None:
-                types = list(map(_type_of, self.section_rows))
-            else:
-                types = list(self._section_columns[1])
-            self._types = types
+        if self._section_columns is not None:
+            types = list(self._section_columns[1])  # few ask who want columns to save memory
+        elif types is None:
+            types = self._types = list(map(_type_of, self.section_rows))
         found = self._first[sh_type] = types.index(sh_type) if sh_type in types else None
         return found
 

@@ -393,7 +393,7 @@ def shstrtab_hole(draft: Draft) -> int:
     """Bytes of the names that the finalizer counts and does not write."""
     producer = draft.producer
     hole = producer.shstrtab_hole
-    if draft.number_of(MERCURY_PREFIX + SHNDX) is not None:
+    if MERCURY_PREFIX + SHNDX in draft.names:
         return 0  # the names of both tables of indices, which are there
     if producer.hole_per_function:
         code: list[str] = []
