@@ -289,13 +289,13 @@ def decompressed(packed: Source, kind: str) -> StreamSource:
             import lzma
 
             return lzma.LZMAFile(file, "rb")
-        zstd = load_zstd(packed.name)
+        zstd = _load_zstd(packed.name)
         return zstd.ZstdFile(file, "rb")
 
     return StreamSource(opener, packed, packed.name, packed.size)
 
 
-def load_zstd(file: str) -> Any:
+def _load_zstd(file: str) -> Any:
     """The module for zstd streams, which is in the standard library from Python 3.14 on.
 
     Args:

@@ -378,8 +378,10 @@ def image_into(source: Source, entry: Entry, arena: Arena, *, is_paid: bool = Fa
         data = source.glance(entry.payload_offset, stored, arena.stored)
         if len(data) != stored:
             source.exactly(entry.payload_offset, stored, f"{field}.payload")  # raises
-        out = arena.view(size)
-        _DECOMPRESS[how](data, out)
+        out = arena.view(size + 1)  # the last byte is for what is larger than declared
+        found = _DECOMPRESS[how](data, out)
+        if found != size:
+            raise ValueError(f"{found} bytes come out")
     except CubinError:
         raise
     except ImportError as error:
@@ -398,7 +400,7 @@ def image_into(source: Source, entry: Entry, arena: Arena, *, is_paid: bool = Fa
             field=f"{field}.uncompressed_size",
         ) from error
     except Exception as error:
-        # Each library has an exception of its own (cramjam.DecompressionError, zlib.error);
+        # Each library has an exception of its own (zstandard.ZstdError, zlib.error);
         # naming them here would import one that this entry does not need.
         raise BadStructureError(
             f"the {how} data is damaged or not of the size declared: {error}",
@@ -407,7 +409,7 @@ def image_into(source: Source, entry: Entry, arena: Arena, *, is_paid: bool = Fa
             field=f"{field}.payload",
             expected=f"{how} data of {size} bytes",
         ) from error
-    return out
+    return out[:size]
 
 
 def _check_ratio(source: Source, entry: Entry, stored: int) -> None:
@@ -426,45 +428,35 @@ def _check_ratio(source: Source, entry: Entry, stored: int) -> None:
         )
 
 
-def _check(size: int, out: memoryview) -> None:
-    if size != len(out):
-        raise ValueError(f"{size} bytes come out")
+def _zstd(data: bytes | memoryview, out: memoryview) -> int:
+    import zstandard
+
+    # an entry that does not give its compressed size has padding behind the frame
+    reader = zstandard.ZstdDecompressor().stream_reader(data, read_across_frames=False)
+    return reader.readinto(out)
 
 
-def _zstd(data: bytes | memoryview, out: memoryview) -> None:
+def _lz4(data: bytes | memoryview, out: memoryview) -> int:
     import cramjam
 
-    try:
-        size = cramjam.zstd.decompress_into(data, out)
-    except cramjam.DecompressionError:
-        # an entry that does not give its compressed size has padding behind the frame
-        from cubinspec.containers.archives import load_zstd
-
-        frame_size = load_zstd("").get_frame_size(data)
-        if frame_size >= len(data):
-            raise
-        size = cramjam.zstd.decompress_into(data[:frame_size], out)
-    _check(size, out)
+    size: int = cramjam.lz4.decompress_block_into(data, out[:-1], output_len=len(out) - 1)
+    return size
 
 
-def _lz4(data: bytes | memoryview, out: memoryview) -> None:
+def _lz4_frame(data: bytes | memoryview, out: memoryview) -> int:
     import cramjam
 
-    _check(cramjam.lz4.decompress_block_into(data, out, output_len=len(out)), out)
+    size: int = cramjam.lz4.decompress_into(data, out)
+    return size
 
 
-def _lz4_frame(data: bytes | memoryview, out: memoryview) -> None:
-    import cramjam
-
-    _check(cramjam.lz4.decompress_into(data, out), out)
-
-
-def _zlib(data: bytes | memoryview, out: memoryview) -> None:
+def _zlib(data: bytes | memoryview, out: memoryview) -> int:
     import zlib
 
-    image = zlib.decompressobj().decompress(data, len(out) + 1)
-    _check(len(image), out)
-    out[:] = image
+    image = zlib.decompressobj().decompress(data, len(out))
+    out[: len(image)] = image
+    return len(image)
 
 
+#: Each decompresses into a piece of memory, and says how many bytes it wrote.
 _DECOMPRESS = {"zstd": _zstd, "lz4": _lz4, "lz4-frame": _lz4_frame, "zlib": _zlib}
