@@ -84,18 +84,20 @@ class Shape:
 
     __slots__ = ("launch_mask", "num_params", "places")
 
-    def __init__(self, rows: list[InfoRow], size: int) -> None:
-        codes = [row[2] for row in rows]
-        self.places: dict[int, int] = dict(zip(codes, [row[0] for row in rows], strict=True))
-        self.num_params: int = sum(map(codes.count, _PARAMETERS))
-        mask = bytearray(size)
-        for at, _, code, _, payload in rows:
-            if code in _LAUNCH:
-                end = at + HEAD_BYTES + len(payload)
-                mask[at:end] = b"\xff" * (end - at)
-                if code == EIATTR_PARAM_CBANK:  # its first word is a symbol
-                    mask[at:end] = (_SYMBOL_MASK + mask[at:end])[: end - at]
-        self.launch_mask: int = int.from_bytes(mask, "little")
+    def __init__(self, rows: list[InfoRow]) -> None:
+        self.places: dict[int, int] = {code: at for at, _, code, _, _ in rows}
+        self.num_params: int = 0
+        masks = []
+        for _, _, code, _, payload in rows:
+            size = HEAD_BYTES + len(payload)
+            if code not in _LAUNCH:
+                masks.append(bytes(size))
+            elif code == EIATTR_PARAM_CBANK:  # its first word is a symbol
+                masks.append(_SYMBOL_MASK[:size].ljust(size, b"\xff"))
+            else:
+                self.num_params += code in _PARAMETERS
+                masks.append(b"\xff" * size)
+        self.launch_mask: int = int.from_bytes(b"".join(masks), "little")
 
 
 def find_shape(body: bytes) -> tuple[Shape | None, int]:
@@ -110,7 +112,7 @@ def read_shape(body: bytes, base: int, file: str, field: str) -> Shape:
         TruncatedError: as :func:`info_rows` does.
     """
     rows = info_rows(body, base, file, field)
-    shape = Shape(rows, len(body))
+    shape = Shape(rows)
     _shapes.add(body, [(form, word) for _, form, _, word, _ in rows], shape)
     return shape
 

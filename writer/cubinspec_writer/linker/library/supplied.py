@@ -6,8 +6,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
-TYPE_CHECKING = False
-
 
 def is_supplied(name: str) -> bool:
     """Whether a name may stay undefined in an executable."""
