@@ -16,7 +16,16 @@ import pytest
 pytest.importorskip("hatchling")
 
 from tools.package import COMPILED_TESTS
-from tools.package.compile_hook import WISH, CompileError, CompileHook, chosen, native
+from tools.package.compile_hook import (
+    LICENSES_PLACE,
+    NATIVE_PLACE,
+    WISH,
+    CompileError,
+    CompileHook,
+    chosen,
+    crate_licenses,
+    native,
+)
 
 ROOT = Path(__file__).parents[2]
 #: Of several suffixes the one that every platform has in common.
@@ -102,3 +111,59 @@ def test_the_native_module_is_left_out_when_cargo_cannot_get_its_crates(
     monkeypatch.setattr(subprocess, "run", refuse)
     assert native(ROOT, tmp_path) is None
     assert "no route\ncargo cannot get what it needs" in capsys.readouterr().err
+
+
+def described(folder: Path, **needed: dict[str, str | None]) -> dict[str, Any]:
+    """What cargo says of packages and of what each needs: for a build (`build`) or more (None)."""
+    return {
+        "packages": [
+            {"id": name, "name": name, "version": "1", "manifest_path": f"{folder}/{name}/x.toml"}
+            for name in needed
+        ],
+        "resolve": {
+            "root": next(iter(needed)),
+            "nodes": [
+                {
+                    "id": name,
+                    "deps": [
+                        {"pkg": other, "dep_kinds": [{"kind": kind}]}
+                        for other, kind in others.items()
+                    ],
+                }
+                for name, others in needed.items()
+            ],
+        },
+    }
+
+
+def test_licences_of_what_is_linked_go_into_the_wheel(tmp_path: Path) -> None:
+    metadata = described(
+        tmp_path, us={"one": None, "tool": "build"}, one={"two": None}, two={"one": None}, tool={}
+    )
+    for name in ("us", "one", "two", "tool"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "LICENSE-MIT").touch()
+    (tmp_path / "two" / "NOTICE").touch()
+    assert crate_licenses(metadata) == {
+        tmp_path / "one" / "LICENSE-MIT": f"{LICENSES_PLACE}/one-1/LICENSE-MIT",
+        tmp_path / "two" / "LICENSE-MIT": f"{LICENSES_PLACE}/two-1/LICENSE-MIT",
+        tmp_path / "two" / "NOTICE": f"{LICENSES_PLACE}/two-1/NOTICE",
+    }
+    (tmp_path / "one" / "LICENSE-MIT").unlink()
+    with pytest.raises(CompileError, match="crate one-1 has no file with its licence"):
+        crate_licenses(metadata)
+
+
+@pytest.mark.skipif(not os.environ.get(COMPILED_TESTS), reason="only compiled wheels have them")
+def test_the_installed_wheel_has_the_licences_of_its_crates() -> None:
+    module = Path(importlib.import_module("cubinspec.format").__file__ or "").parent
+    folder = module / Path(LICENSES_PLACE).name
+    if not (module / Path(NATIVE_PLACE).name).exists():
+        assert not folder.exists()
+        return
+    crates = tomllib.loads((ROOT / "native" / "Cargo.lock").read_text())["package"]
+    locked = {f"{crate['name']}-{crate['version']}" for crate in crates} | {"rust"}
+    there = {place.name for place in folder.iterdir()}
+    assert there <= locked
+    assert {name.rpartition("-")[0] for name in there} >= {"pyo3", "pyo3-ffi", "libc", "memoffset"}
+    assert all(file.stat().st_size for place in folder.iterdir() for file in place.iterdir())

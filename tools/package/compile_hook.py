@@ -8,12 +8,13 @@ installations, nothing is compiled and the wheel fits every platform.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,11 @@ _TYPES = ("--config-file=", "--ignore-missing-imports", "--follow-imports=silent
 #: The crate of the native module, and that module's place in the wheel.
 NATIVE_SOURCE = "native"
 NATIVE_PLACE = "cubinspec/format/_native.abi3.so"
+#: The folder in the wheel with the licences of what is compiled into that module.
+LICENSES_PLACE = "cubinspec/format/_native.licenses"
+_LICENSES = ("LICENSE*", "LICENCE*", "COPYING*", "COPYRIGHT*", "NOTICE*")
+#: Those of Rust's own library, in an installation of Rust.
+_RUST_LICENSES = "share/doc/rust/COPYRIGHT-library.html"
 
 
 class CompileError(Exception):
@@ -105,6 +111,63 @@ def native(root: Path, folder: Path) -> Path | None:
     return folder / "release" / "lib_native.so"
 
 
+def linked(metadata: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The packages that are needed for more than a build script, as ``cargo metadata`` has them."""
+    packages = {package["id"]: package for package in metadata["packages"]}
+    needed = {node["id"]: node["deps"] for node in metadata["resolve"]["nodes"]}
+    todo, seen = [metadata["resolve"]["root"]], set()
+    while todo:
+        for other in needed[todo.pop()]:
+            is_linked = any(kind["kind"] is None for kind in other["dep_kinds"])
+            if is_linked and other["pkg"] not in seen:
+                seen.add(other["pkg"])
+                todo.append(other["pkg"])
+                yield packages[other["pkg"]]
+
+
+def crate_licenses(metadata: Mapping[str, Any]) -> dict[Path, str]:
+    """Files with licences of what is compiled into the native module, and their places.
+
+    Raises:
+        CompileError: a crate has none.
+    """
+    found: dict[Path, str] = {}
+    for package in linked(metadata):
+        folder = Path(package["manifest_path"]).parent
+        files = {file for pattern in _LICENSES for file in folder.glob(pattern) if file.is_file()}
+        label = f"{package['name']}-{package['version']}"
+        if not files:
+            raise CompileError(f"crate {label} has no file with its licence")
+        found.update({file: f"{LICENSES_PLACE}/{label}/{file.name}" for file in sorted(files)})
+    return found
+
+
+def native_licenses(root: Path) -> dict[Path, str]:
+    """The same of the crate here, and of Rust's library."""
+
+    def printed(*words: str) -> str:
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise CompileError(done.stdout + done.stderr)
+        return done.stdout
+
+    manifest = str(root / NATIVE_SOURCE / "Cargo.toml")
+    (platform,) = (
+        line.removeprefix("host: ")
+        for line in printed("rustc", "-vV").splitlines()
+        if line.startswith("host: ")
+    )
+    words = ("--locked", "--offline", "--format-version", "1", "--filter-platform", platform)
+    text = printed("cargo", "metadata", *words, "--manifest-path", manifest)
+    found = crate_licenses(json.loads(text))
+    library = Path(printed("rustc", "--print", "sysroot").strip(), _RUST_LICENSES)
+    if library.is_file():
+        found[library] = f"{LICENSES_PLACE}/rust/{library.name}"
+    else:
+        print(f"no {library}: licences of Rust's library are not in the wheel", file=sys.stderr)
+    return found
+
+
 class CompileHook(BuildHookInterface[Any]):
     """Called by hatchling when it builds a wheel."""
 
@@ -130,7 +193,9 @@ class CompileHook(BuildHookInterface[Any]):
             build_data["force_include"][str(path)] = str(path.relative_to(lib))
         module = native(Path(self.root), Path(self._folder.name) / NATIVE_SOURCE)
         if module is not None:
-            build_data["force_include"][str(module)] = NATIVE_PLACE
+            licenses = native_licenses(Path(self.root))
+            for path, place in {module: NATIVE_PLACE, **licenses}.items():
+                build_data["force_include"][str(path)] = place
         build_data["pure_python"] = False
         build_data["infer_tag"] = True
 
