@@ -8,7 +8,7 @@ DEMO := $(addprefix $(SAMPLES)/,kernels.sm_75.exe.cubin cluster_sm90.sm_90.exe.c
 WORKERS ?= auto
 NATIVE := --manifest-path native/Cargo.toml
 
-.PHONY: wheels test-compiled site test-browser check-pages notebook test-fingerprint-proof help venv demo test test-corpus gen check-gen check-ide check-languages check-imhex dist-languages samples corpus link-cases link-stored link-faults link-sweep link-real link-sweep-ptx newuser fuzz fuzz-small fuzz-quick bench bench-quick lint types \
+.PHONY: wheels test-compiled site test-browser check-pages notebook test-fingerprint-proof help venv demo test test-corpus gen check-gen check-ide check-languages check-imhex dist-languages samples corpus link-cases link-stored link-faults link-sweep link-real link-sweep-ptx newuser fuzz fuzz-small fuzz-quick bench bench-quick bench-growth lint types \
   bless clean
 
 help: ## what can be made here
@@ -166,6 +166,10 @@ lint: $(VENV)/.dev ## ruff: rules and format; numbers of the spec stand by name
 
 types: $(VENV)/.dev ## mypy --strict
 	$(VENV)/bin/mypy
+
+bench-growth: $(VENV)/.bench ## measure how cost grows with size, and scans on several workers; write docs/growth.md
+	$(PY) -m tools.bench.machines
+	$(PY) -m tools.bench.curves
 
 bless: $(VENV)/.dev ## rewrite the golden outputs; review the difference before committing
 	BLESS=1 $(PY) -m pytest tests/golden tests/unit/test_readme.py tests/unit/test_stability.py \

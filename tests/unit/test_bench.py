@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
+from tests.unit.containers_kit import CUBINS
 from tools.bench import __main__ as bench
+from tools.bench import curves, here, machines
 from tools.bench.comparisons import (
     COMPARISONS,
     PEAK_LIMITS,
@@ -18,7 +22,7 @@ from tools.bench.comparisons import (
     Comparison,
     PeakLimit,
 )
-from tools.bench.inputs import INPUTS, many_ptx
+from tools.bench.inputs import GROWING, INPUTS, Images, many_ptx
 from tools.bench.measure import CommandFailed, Run, Stopwatch, median
 from tools.bench.modes import COMPILED, PURE, output
 
@@ -117,7 +121,7 @@ def test_the_data_refers_to_inputs_and_tools_that_exist() -> None:
         for word in command.argv
         if word.startswith("{")
     }
-    assert names <= bench.PLACES.keys() | INPUTS.keys()
+    assert names <= here.PLACES.keys() | INPUTS.keys()
 
 
 def test_the_generated_source_has_two_functions_per_pair() -> None:
@@ -131,3 +135,91 @@ def test_commands_that_are_told_not_to_wait_for_the_disk_know_how() -> None:
     for name in told:
         words = [sys.executable, "-m", "cubinspec", name, "--help"]
         assert UNSYNCED in subprocess.run(words, capture_output=True, text=True, check=True).stdout
+
+
+def test_an_exponent_does_not_count_the_start_of_the_process() -> None:
+    sizes = [0, 10, 20, 40, 80]
+    straight = [5.0 + 3 * size for size in sizes]
+    square = [5.0 + 3 * size**2 for size in sizes]
+    assert curves.exponent(sizes, straight) == pytest.approx(1)
+    assert curves.exponent(sizes, square) == pytest.approx(2)
+    # what hardly costs more than the start says nothing
+    assert curves.exponent(sizes, [5.0, 5.1, 5.2, 5.1, 400]) is None
+
+
+def test_curves_are_measured_and_drawn(stopwatch: Stopwatch, tmp_path: Path) -> None:
+    def size_of(files: Sequence[str]) -> int:
+        return sum(Path(file).stat().st_size for file in files)
+
+    bare = Command("bare", tuple(python("pass")))
+    curve = curves.Curve("name", "A title", "bytes & more", size_of, bare, bare, "a", ("b", "c"))
+    monkey = {"a": "1", "b": "12", "c": "123"}
+    for name, text in monkey.items():
+        (tmp_path / name).write_text(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(curves, "LEAST_ROUNDS", 1)
+        patch.setattr(here, "_input", lambda name: str(tmp_path / name))
+        found = curves.measure(stopwatch, curve, 0)
+    assert found["sizes"] == [1, 2, 3]
+    assert found["rounds"] == 1
+    labels = list(found["tools"])
+    assert labels[0] == "bare, pure"
+    assert labels[-1] == "bare"
+    assert {figure: len(row) for figure, row in found["tools"]["bare"].items()} == {
+        "wall": 3,
+        "cpu": 3,
+        "peak": 3,
+    }
+    root = ElementTree.fromstring(curves.picture(curve, found))
+    texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"wall time", "peak memory", "bytes & more", "linear", "bare, pure"} <= set(texts)
+
+
+def test_the_page_of_curves_is_what_was_measured() -> None:
+    stored = curves.load()
+    assert curves.PAGE.read_text("utf-8") == curves.page(stored)
+    for place, text in curves.pictures(stored).items():
+        assert place.read_text("utf-8") == text
+
+
+def test_every_input_of_a_curve_exists() -> None:
+    for curve in curves.CURVES:
+        assert {curve.start, *curve.inputs} <= {*INPUTS, *GROWING}
+    images = GROWING["images_1000"]
+    assert isinstance(images, Images)
+    assert images.count == 1000
+
+
+def test_an_exponent_beyond_the_limit_is_bold() -> None:
+    stored = {
+        "sizes": [1, 10, 20, 40],
+        "rounds": 3,
+        "load": 0.1,
+        "tools": {
+            "ours, pure": {figure: [0, 100, 400, 1600] for figure in curves.FIGURES},
+            "peer": {figure: [0, 100, 400, 1600] for figure in curves.FIGURES},
+        },
+    }
+    text = "\n".join(curves._part(curves.CURVES[0], stored))
+    assert text.count("**2.00**") == 3
+    assert text.count("| 2.00") == 3
+
+
+def test_workers_find_what_one_process_finds(tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    pytest.importorskip("pyarrow")
+    folder = tmp_path / "files"
+    folder.mkdir()
+    for sample in sorted(CUBINS.glob("kernels.*.cubin")):
+        (folder / sample.name).write_bytes(sample.read_bytes())
+    out = tmp_path / "rows.parquet"
+    subprocess.run(machines.scan_words(str(folder), out, "--jobs", "1"), check=True)
+    run, rows = machines.scan_on(2, str(folder), kill=True)
+    assert rows.equals(machines.table(out))
+    # half of them are done before; what nobody has fetched yet has to be done again
+    assert run.repeated <= len(list(folder.iterdir())) // 2 + 1
+    found = {"rounds": 1, "bytes": 1, "tasks": 2, "rows": rows.num_rows, "alone": 1.0}
+    text = machines.section(found | {"workers": {"1": asdict(run), "2": asdict(run)}})
+    assert f"| 2 | {run.wall} s | not known | 1.00 | {run.repeated} |" in text
+    with pytest.raises(machines.WrongRows, match="exit status 1"):
+        machines.scan_on(1, str(tmp_path / "absent"))

@@ -10,6 +10,7 @@ import re
 import signal
 import threading
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -136,17 +137,21 @@ def test_a_file_that_kills_every_process_is_a_fault(
 
 
 def slow(task: Task) -> list[dict[str, Any]]:
-    """A task that takes long enough to be interrupted."""
+    """A task that takes long enough to be interrupted, and says who began it."""
+    with open(os.environ["CUBINSPEC_TEST_MARK"], "a") as mark:
+        mark.write(f"{os.getpid()} {task.path}\n")
     time.sleep(0.3)
     return scan_task(task)
 
 
-def test_a_dask_worker_that_is_killed_loses_nothing(
+def test_a_dask_worker_that_is_killed_costs_what_it_had_in_hand(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     distributed = pytest.importorskip("distributed")
     expected = flat(scan([str(folder)]))
     monkeypatch.setattr(scan_run, "scan_task", slow)
+    mark = folder.with_name("begun")
+    monkeypatch.setenv("CUBINSPEC_TEST_MARK", str(mark))
     with (
         distributed.LocalCluster(
             n_workers=2,
@@ -165,9 +170,16 @@ def test_a_dask_worker_that_is_killed_loses_nothing(
             batches.append(batch)
             if len(batches) == 2:
                 os.kill(workers[0], signal.SIGKILL)
-        # the nanny starts another; what the dead one had in hand was done again
+        # the nanny starts another
         assert workers[0] not in client.run(os.getpid).values()
     assert flat(batches) == expected
+    # done again: the task that the dead one was at, or one that nobody had fetched from it
+    begun = [(int(worker), path) for worker, path in map(str.split, mark.read_text().splitlines())]
+    again = {path for path, count in Counter(path for _, path in begun).items() if count > 1}
+    assert len(again) <= 2
+    fetched = {row["file"] for batch in batches[:2] for row in batch}
+    assert fetched.isdisjoint(again)
+    assert {path for worker, path in begun if worker == workers[0]}.issuperset(again)
 
 
 def test_a_dask_scheduler_that_is_not_there(

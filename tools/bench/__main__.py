@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import argparse
 import compileall
-import importlib.metadata
-import importlib.util
 import os
-import platform
-import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from tools import oracle
-from tools.bench import gallery
 from tools.bench.comparisons import (
     COMPARISONS,
     INSIDE,
@@ -26,97 +19,15 @@ from tools.bench.comparisons import (
     Inside,
     PeakLimit,
 )
-from tools.bench.inputs import CACHE, INPUTS, ROOT
+from tools.bench.here import NotHere, machine, resolve
+from tools.bench.inputs import INPUTS, ROOT
 from tools.bench.measure import LEAST_ROUNDS, CommandFailed, Run, Stopwatch
-from tools.bench.modes import COMPILED, PACKAGES, PURE, Mode, modes, output, why_not_compiled
-from tools.oracle import OracleError
+from tools.bench.modes import COMPILED, PACKAGES, PURE, Mode, modes, output
 
 PAGE = ROOT / "docs" / "performance.md"
-PEERS = Path(__file__).with_name("peers")
 #: `--quick` takes no input that commands need seconds for, and fewer rounds.
 NOT_QUICK = frozenset(("library", "library_before", "big", "sections_66k", "sections_200k"))
 QUICK_ROUNDS = 3
-
-
-class NotHere(Exception):
-    """A peer or an input that this machine cannot provide; the table says why."""
-
-
-def _program(name: str) -> str:
-    found = shutil.which(name)
-    if found is None:
-        raise NotHere(f"{name} is not installed")
-    return found
-
-
-def _oracle(name: str) -> str:
-    try:
-        return str(oracle.find(name).path)
-    except OracleError as error:
-        raise NotHere(str(error)) from error
-
-
-def _scratch() -> str:
-    folder = CACHE / "scratch"
-    folder.mkdir(parents=True, exist_ok=True)
-    return str(folder)
-
-
-def _gallery() -> str:
-    try:
-        return str(gallery.folder())
-    except OracleError as error:
-        raise NotHere("the wheel with elf.ksy could not be fetched") from error
-
-
-def _input(name: str) -> str:
-    try:
-        return str(INPUTS[name].make())
-    except OracleError as error:
-        raise NotHere(f"input {name}: {error}") from error
-
-
-PLACES: dict[str, Callable[[], str]] = {
-    "python": lambda: sys.executable,
-    "cubinspec": lambda: str(PURE.cubinspec),
-    "peers": lambda: str(PEERS),
-    "cuobjdump": lambda: _oracle("cuobjdump"),
-    "nvlink": lambda: _oracle("nvlink"),
-    "scratch": _scratch,
-    "readelf": lambda: _program("readelf"),
-    "gallery": _gallery,
-}
-MODULES = {"lief_decode.py": "lief", "lief_write.py": "lief", "elftools_decode.py": "elftools"}
-
-
-def resolve(command: Command, mode: Mode = PURE) -> list[str]:
-    """The words of a command with everything filled in.
-
-    Args:
-        mode: whose Python and console script it is run with.
-
-    Raises:
-        NotHere: something it needs is not on this machine.
-    """
-    words = []
-    for word in command.argv:
-        head, brace, rest = word.partition("}")
-        if not brace:
-            words.append(word)
-            continue
-        name = head.removeprefix("{")
-        if name in ("python", "cubinspec"):
-            place = str(getattr(mode, name))
-        else:
-            place = PLACES[name]() if name in PLACES else _input(name)
-        module = MODULES.get(rest.lstrip("/"))
-        if module is not None and importlib.util.find_spec(module) is None:
-            raise NotHere(f"{module} is not installed (the dependency group 'bench'; make bench)")
-        if Path(place).is_dir() and not rest and name in INPUTS:
-            words += sorted(str(path) for path in Path(place).iterdir())
-        else:
-            words.append(place + rest)
-    return words
 
 
 @dataclass
@@ -243,34 +154,6 @@ def _precise(seconds: float) -> str:
     return f"{seconds * 1000:.1f} ms" if seconds < 0.1 else _seconds(seconds)
 
 
-def machine() -> list[str]:
-    """What the figures were measured on; no names of machines."""
-    model = platform.processor() or platform.machine()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.is_file():
-        lines = cpuinfo.read_text(encoding="utf-8").splitlines()
-        model = next((x.split(":", 1)[1].strip() for x in lines if "model name" in x), model)
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    # pip makes the console script, which is part of what is measured
-    tools = [f"Python {platform.python_version()}", f"pip {importlib.metadata.version('pip')}"]
-    if oracle.missing("cuobjdump") is None:
-        tools.append(f"cuobjdump {oracle.find('cuobjdump').version}")
-    if oracle.missing("nvlink") is None:
-        tools.append(f"nvlink {oracle.find('nvlink').version}")
-    for name in ("lief", "pyelftools"):
-        try:
-            tools.append(f"{name} {importlib.metadata.version(name)}")
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    load = os.getloadavg()[0]
-    return [
-        f"{model}, {os.cpu_count()} cores, {memory:.0f} GiB, {platform.system()}; "
-        f"load average at the start {load:.1f}",
-        ", ".join(tools),
-        *([f"no compiled mode: {why}"] if (why := why_not_compiled()) else []),
-    ]
-
-
 def page(rows: list[Row], peaks: list[Row], about: list[str]) -> str:
     """docs/performance.md."""
     missed = sum(row.met is False for row in (*rows, *peaks))
@@ -287,7 +170,8 @@ def page(rows: list[Row], peaks: list[Row], about: list[str]) -> str:
         "Mode `pure` is the checkout, `compiled` an installed wheel with those modules compiled",
         "that pyproject.toml lists (`make test-compiled`), in the same rounds. What commands write",
         "and print is compared byte for byte between the two. Beside the mode stands the version",
-        "of Python, in the last column the load average when the row began.",
+        "of Python, in the last column the load average when the row began. How cost grows with",
+        "size is on [a page of its own](growth.md), with pictures.",
         "",
         *(f"- {line}" for line in about),
         f"- {len(rows) + len(peaks)} promises: {missed} missed, {absent} not measured",

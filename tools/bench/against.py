@@ -12,8 +12,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from tools.bench.__main__ import NotHere, resolve
 from tools.bench.comparisons import COMPARISONS, PEAK_LIMITS, UNSYNCED, Command
+from tools.bench.here import NotHere, resolve
 from tools.bench.inputs import ROOT
 from tools.bench.measure import CommandFailed, Stopwatch
 

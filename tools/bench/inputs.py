@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from cubinspec.containers.fatbin_write import container, entry_for
 from tools import oracle
 from tools.bench import programs
 from tools.oracle.toolchains import fetch_wheel
@@ -184,6 +185,108 @@ class Library:
         return self.path.stat().st_size if self.path.is_file() else None
 
 
+@dataclass(frozen=True)
+class Part:
+    """The last files of a program in which no file needs those before it.
+
+    The very last one has a single function, and is not counted.
+    """
+
+    program: Program
+    files: int
+
+    @property
+    def name(self) -> str:
+        """Program and number of files."""
+        return f"{self.program.name}_{self.files}"
+
+    @property
+    def path(self) -> Path:
+        """The folder once it is made."""
+        return CACHE / self.name
+
+    def make(self) -> Path:
+        """The folder; its files are those of the program.
+
+        Raises:
+            OracleError: ptxas is absent or failed.
+        """
+        files = sorted(self.program.make().iterdir())[-self.files - 1 :]
+        self.path.mkdir(exist_ok=True)
+        for file in files:
+            place = self.path / file.name
+            if not place.exists():
+                os.link(file, place)
+        return self.path
+
+
+@dataclass(frozen=True)
+class Linked:
+    """What nvlink makes of an input."""
+
+    source: Input | Program | Library
+
+    @property
+    def name(self) -> str:
+        """That of the input, marked."""
+        return f"{self.source.name}_linked"
+
+    @property
+    def path(self) -> Path:
+        """Where the cubin lies once it is made."""
+        return CACHE / f"{self.name}.cubin"
+
+    def make(self) -> Path:
+        """The cubin, from the cache or from nvlink.
+
+        Raises:
+            OracleError: a tool is absent or failed.
+        """
+        if not self.path.is_file():
+            place = self.source.make()
+            files = sorted(place.iterdir()) if place.is_dir() else [place]
+            partial = CACHE / f"{self.name}.partial"
+            oracle.find("nvlink").run("-arch=sm_90", *files, "-o", partial, timeout=600).check()
+            os.replace(partial, self.path)
+        return self.path
+
+
+@dataclass(frozen=True)
+class Images:
+    """Fat binaries behind each other, as in a library; a cubin in each, compressed with zstd.
+
+    No two cubins are equal: the names in them have a number, of five digits like the first.
+    """
+
+    count: int
+
+    @property
+    def name(self) -> str:
+        """With the number of images."""
+        return f"images_{self.count}"
+
+    @property
+    def path(self) -> Path:
+        """Where the file lies once it is made."""
+        return CACHE / f"{self.name}.fatbin"
+
+    def make(self) -> Path:
+        """The file, from the cache or made of input `small`.
+
+        Raises:
+            OracleError: ptxas is absent or failed.
+        """
+        if not self.path.is_file():
+            cubin = INPUTS["small"].make().read_bytes()
+            partial = CACHE / f"{self.name}.partial"
+            with partial.open("wb") as file:
+                for number in range(self.count):
+                    data = cubin.replace(b"_00000", b"_%05d" % number)
+                    file.write(container([entry_for(data, compress_all=True)]))
+            os.replace(partial, self.path)
+        return self.path
+
+
 INPUTS: dict[str, Input | Program | Library] = {
     entry.name: entry
     for entry in (
@@ -237,3 +340,19 @@ INPUTS: dict[str, Input | Program | Library] = {
         ),
     )
 }
+
+#: What the curves of curves.py grow with, beside the inputs above.
+THOUSANDS = Program(
+    "thousands",
+    "64 files of 1,000 functions each, every file calls the next, and the last one a single one",
+    lambda: programs.chain(64, 1000, "last"),
+)
+_GROWING: tuple[Part | Linked | Images, ...] = (
+    *(Part(THOUSANDS, files) for files in (1, 2, 4, 8, 16, 32, 64)),
+    *(
+        Linked(INPUTS[name])
+        for name in ("small", "many", "sections_30k", "sections_66k", "sections_200k")
+    ),
+    *(Images(count) for count in (1, 1000, 3000, 10_000, 30_000, 100_000)),
+)
+GROWING = {entry.name: entry for entry in _GROWING}

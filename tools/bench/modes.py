@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import filecmp
 import hashlib
+import os
 import platform
 import subprocess
 import sys
@@ -53,6 +54,8 @@ def why_not_compiled() -> str | None:
     """Why there is no compiled mode to measure; ``None`` when there is."""
     if not COMPILED.cubinspec.is_file():
         return "no compiled wheel is installed (make test-compiled)"
+    if "PYTHONPATH" in os.environ:
+        return "PYTHONPATH would lead the compiled wheel to other sources"
     (site,) = COMPILED_HOME.glob("lib/python*/site-packages")
     for package in PACKAGES:
         for source in package.rglob("*.py"):

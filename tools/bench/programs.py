@@ -18,26 +18,34 @@ def pair() -> Iterator[str]:
     yield _HEADER + _function("scaled", 7, None)
 
 
-def chain(files: int, functions: int) -> Iterator[str]:
+def chain(files: int, functions: int, end: str | None = None) -> Iterator[str]:
     """Files that need each other: every function calls one of the next file.
 
     A quarter of each file's functions are kernels, which call the device functions of their file.
     A variable of each file is stored to by its kernels.
+
+    Args:
+        end: what the functions of the last file call; it is in a file of its own behind that.
     """
     kernels = functions // 4
     for file in range(files):
         after = file + 1 if file + 1 < files else None
         state = f"state_{file:03d}"
         parts = [_HEADER, f".visible .global .align 4 .b8 {state}[64];\n"]
+        if after is None and end is not None:
+            parts.append(_declare(end))
         for i in range(kernels, functions):
-            callee = None if after is None else f"work_{after:03d}_{i:02d}"
-            if callee is not None:
+            callee = end
+            if after is not None:
+                callee = f"work_{after:03d}_{i:02d}"
                 parts.append(_declare(callee))
             parts.append(_function(f"work_{file:03d}_{i:02d}", i, callee))
         for i in range(kernels):
             callee = f"work_{file:03d}_{kernels + i:02d}"
             parts.append(_kernel(f"kernel_{file:03d}_{i:02d}", callee, state))
         yield "".join(parts)
+    if end is not None:
+        yield _HEADER + _function(end, 1, None)
 
 
 def _declare(name: str) -> str:

@@ -17,6 +17,7 @@ _GUIDE = {
         "glossary",
         "stability",
         "performance",
+        "growth",
         "robustness",
         "architecture",
         "site",
