@@ -58,7 +58,7 @@ def install() -> str:
     (wheel,) = wheels.glob("*.whl")
     # By the pip of this environment: that of a fresh one may make slower console scripts.
     pip = [sys.executable, "-m", "pip", "--python", python]
-    subprocess.run([*pip, "install", "--quiet", str(wheel)], check=True)
+    subprocess.run([*pip, "install", "--quiet", f"{wheel}[scan]"], check=True)
     return python
 
 
