@@ -45,6 +45,7 @@ _COMPUTED = frozenset(
         "PARAM_CBANK",
         "CBANK_PARAM_SIZE",
         "KPARAM_INFO",
+        "KPARAM_INFO_V2",
         "MAXREG_COUNT",
         "NUM_BARRIERS",
         "MERCURY_ISA_VERSION",
@@ -270,9 +271,9 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
         function.required_threads = unpack("<III", found[3])
     function.attributes = [record for record in records if record[1] not in _COMPUTED]
     function.parameters = [
-        _parameter(facts, record[3])
+        _parameter(facts, record)
         for record in reversed(records)
-        if record[1] == CODE["EIATTR_KPARAM_INFO"]
+        if record[1] in (CODE["EIATTR_KPARAM_INFO"], CODE["EIATTR_KPARAM_INFO_V2"])
     ]
     shared = facts.sections.get(f".nv.shared.{name}")
     if shared is not None:
@@ -359,7 +360,12 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
                 record
                 for kind, record in own.items()
                 if by_code.get(kind) != record
-                and kind not in (CODE["EIATTR_KPARAM_INFO"], CODE["EIATTR_EXTERNS"])
+                and kind
+                not in (
+                    CODE["EIATTR_KPARAM_INFO"],
+                    CODE["EIATTR_KPARAM_INFO_V2"],
+                    CODE["EIATTR_EXTERNS"],
+                )
             ],
             facts.relocations(f".nv.merc.rela{code}"),
             _bytes(facts, f".nv.merc.nv.constant.optimizer.{name}"),
@@ -385,8 +391,11 @@ def _reserved_cap(facts: _Facts, builder: CubinBuilder) -> None:
             current.reserved_cap |= unnamed or entry.name == ".nv.reservedSmem.cap"
 
 
-def _parameter(facts: _Facts, payload: bytes) -> Parameter:
+def _parameter(facts: _Facts, record: tuple[int, int, int, bytes]) -> Parameter:
+    _, code, _, payload = record
     index, _, offset, bits = unpack("<IHHI", payload)
+    if code == CODE["EIATTR_KPARAM_INFO_V2"]:
+        return Parameter(bits & 0xFFFF, None, offset, bits >> 16 & 0xFF, bits >> 24 & 15)
     if image := IMAGE_SPACES.get(bits >> 8 & 15):
         return Parameter(0, image=image, name=facts.name(index))
     return Parameter(

@@ -11,6 +11,8 @@ from cubinspec.errors import BadStructureError
 from cubinspec.format import targets
 from cubinspec_generated.codes import (
     EIATTR_EXTERNS,
+    EIATTR_KPARAM_INFO,
+    EIATTR_KPARAM_INFO_V2,
     ET_EWP,
     SHT_CUDA_CONSTANT_B0,
     STO_CUDA_CONSTANT,
@@ -146,6 +148,34 @@ def test_an_extensible_program_says_which_memory_its_symbols_are_in() -> None:
     assert cubin.sections[".nv.constant3"].sh_type == SHT_CUDA_CONSTANT_B0 + 3
     assert cubin.symbols["v"].st_other == STO_CUDA_CONSTANT << STO_CUDA_SPACE_SHIFT
     assert "tile" not in [symbol.name for symbol in cubin.symbols]
+
+
+@pytest.mark.parametrize(
+    ("arch", "size", "base", "code"),
+    [
+        ("sm_80", 4352, 352, EIATTR_KPARAM_INFO),
+        ("sm_80", 4356, 6784, EIATTR_KPARAM_INFO_V2),
+        ("sm_90", 4356, 528, EIATTR_KPARAM_INFO_V2),
+        ("sm_100", 4356, 896, EIATTR_KPARAM_INFO_V2),
+    ],
+)
+def test_many_bytes_of_parameters(arch: str, size: int, base: int, code: int) -> None:
+    builder = smallest(arch)
+    builder.functions[0].parameters = [Parameter(8), Parameter(size - 8)]
+    cubin = Cubin.parse(builder.to_bytes())
+    (kernel,) = cubin.kernels
+    assert [(p.offset, p.size) for p in kernel.params] == [(0, 8), (8, size - 8)]
+    assert cubin.sections[".nv.constant0.k"].sh_size == base + size
+    section = cubin.sections[".nv.info.k"].index
+    codes = [record.code for record in cubin.info_records_of(section)]
+    assert codes.count(code) == 2
+
+
+def test_many_bytes_of_parameters_have_no_images_beside_them() -> None:
+    builder = smallest("sm_80")
+    builder.functions[0].parameters = [Parameter(4360), Parameter(0, image="surface", name="s")]
+    with pytest.raises(BadStructureError, match="images beside parameters of 4360 bytes"):
+        builder.to_bytes()
 
 
 @pytest.mark.parametrize(("relocatable", "values"), [(False, [64, 96]), (True, [1, 16])])

@@ -50,6 +50,7 @@ from cubinspec_writer.builder.parts import (
     SPACES,
     Parameter,
     SharedVariable,
+    param_base,
     placed,
 )
 from cubinspec_writer.builder.records import function_records
@@ -279,8 +280,8 @@ class _Relocations:
 
 
 def _add_parameters(assembly: Assembly, function: Function) -> None:
-    base = assembly.target.architecture.param_base
     _, size = placed(function)
+    base = param_base(assembly.target, size)
     start = table_start(assembly, function) if function.images else base + size
     section = Section(
         f".nv.constant0.{function.name}",

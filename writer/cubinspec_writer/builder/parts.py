@@ -13,6 +13,7 @@ from cubinspec.format.packing import align_up
 from cubinspec.format.sections import TEXT, UFT_REL
 from cubinspec.format.targets import WRITTEN
 from cubinspec_generated.codes import (
+    KPARAM_INFO_MOST,
     ST_TYPE_MASK,
     STB_GLOBAL,
     STB_LOCAL,
@@ -26,6 +27,7 @@ from cubinspec_generated.codes import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cubinspec.format.targets import Target
     from cubinspec_writer.emitter.bodies import AttributeRecord
 
 GLOBAL, WEAK, LOCAL = "global", "weak", "local"
@@ -483,6 +485,13 @@ def space_of(space: str) -> int:
     if number is None:
         raise BadStructureError(f"no such memory {space!r}", expected=", ".join(SPACES))
     return number
+
+
+def param_base(goal: Target, size: int) -> int:
+    """Where in its bank the parameters of a kernel begin, by the bytes of them all."""
+    if size > KPARAM_INFO_MOST and goal.family.large_param_base:
+        return goal.family.large_param_base
+    return goal.architecture.param_base
 
 
 def placed(function: Function) -> tuple[list[int], int]:

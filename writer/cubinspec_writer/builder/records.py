@@ -12,6 +12,7 @@ from cubinspec_generated.codes import (
     EIATTR_FRAME_SIZE,
     EIATTR_GEN_ERRBAR_AT_EXIT,
     EIATTR_KPARAM_INFO,
+    EIATTR_KPARAM_INFO_V2,
     EIATTR_MAX_STACK_SIZE,
     EIATTR_MAX_THREADS,
     EIATTR_MAXREG_COUNT,
@@ -30,17 +31,27 @@ from cubinspec_generated.codes import (
     KPARAM_INFO_CBANK_SHIFT,
     KPARAM_INFO_IS_SMEM,
     KPARAM_INFO_LOG_ALIGNMENT_SHIFT,
+    KPARAM_INFO_MOST,
     KPARAM_INFO_SIZE_SHIFT,
     KPARAM_INFO_SPACE_SHIFT,
+    KPARAM_INFO_V2_LOG_ALIGNMENT_SHIFT,
+    KPARAM_INFO_V2_SPACE_SHIFT,
     KPARAM_NO_OFFSET,
     METADATA_END,
 )
 from cubinspec_generated.codes_enums import STUB_FUNCTION_KIND_FUNC_UFT_STUB
-from cubinspec_generated.records import DIM3, FUNCTION_VALUE, KPARAM_INFO, PARAM_CBANK, SINGLE_WORD
+from cubinspec_generated.records import (
+    DIM3,
+    FUNCTION_VALUE,
+    KPARAM_INFO,
+    KPARAM_INFO_V2,
+    PARAM_CBANK,
+    SINGLE_WORD,
+)
 from cubinspec_writer.builder import attributes, facts
 from cubinspec_writer.builder.attributes import record_code
 from cubinspec_writer.builder.images import PARAMETER_SPACES, sampler_rows, scoped
-from cubinspec_writer.builder.parts import UNKNOWN_STACK, placed
+from cubinspec_writer.builder.parts import UNKNOWN_STACK, param_base, placed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +59,7 @@ if TYPE_CHECKING:
 
     from cubinspec.format.targets import Target
     from cubinspec_writer.builder.assembly import Assembly
-    from cubinspec_writer.builder.parts import CubinParts, Function
+    from cubinspec_writer.builder.parts import CubinParts, Function, Parameter
     from cubinspec_writer.emitter.bodies import AttributeRecord, MetadataNode
 
 
@@ -91,14 +102,17 @@ def function_records(parts: CubinParts, goal: Target, function: Function) -> lis
 def _parameter_records(goal: Target, function: Function) -> list[AttributeRecord]:
     if not function.parameters:
         return []
-    base = goal.architecture.param_base
     offsets, size = placed(function)
+    base = param_base(goal, size)
     records: list[AttributeRecord] = [
         attributes.sized(EIATTR_PARAM_CBANK, PARAM_CBANK.pack(0, base, size)),
         attributes.half(EIATTR_CBANK_PARAM_SIZE, size),
     ]
     for ordinal in reversed(range(len(offsets))):
         parameter = function.parameters[ordinal]
+        if size > KPARAM_INFO_MOST:
+            records.append(_large_parameter(ordinal, offsets[ordinal], parameter))
+            continue
         bits = (
             parameter.size << KPARAM_INFO_SIZE_SHIFT
             | (KPARAM_INFO_IS_SMEM if parameter.is_smem else 0)
@@ -111,6 +125,16 @@ def _parameter_records(goal: Target, function: Function) -> list[AttributeRecord
         payload = KPARAM_INFO.pack(0, ordinal, offset, bits)
         records.append(attributes.sized(EIATTR_KPARAM_INFO, payload))
     return records
+
+
+def _large_parameter(ordinal: int, offset: int, parameter: Parameter) -> AttributeRecord:
+    """The record of a parameter of a kernel that has many bytes of them."""
+    bits = (
+        parameter.size
+        | parameter.log_alignment << KPARAM_INFO_V2_LOG_ALIGNMENT_SHIFT
+        | parameter.space << KPARAM_INFO_V2_SPACE_SHIFT
+    )
+    return attributes.sized(EIATTR_KPARAM_INFO_V2, KPARAM_INFO_V2.pack(0, ordinal, offset, bits))
 
 
 def library_records(parts: CubinParts, goal: Target) -> list[AttributeRecord]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from cubinspec.errors import BadStructureError
 from cubinspec.format import targets
+from cubinspec_generated.codes import KPARAM_INFO_MOST
 from cubinspec_writer.builder.images import (
     DIMENSIONS,
     INDEX_SIZE,
@@ -157,7 +158,13 @@ def _check_parameters(function: Function) -> None:
     if function.parameters and not function.kernel:
         raise _refuse(function.name, "parameters of a device function", "none")
     end = 0
-    places, _ = placed(function)
+    places, size = placed(function)
+    if size > KPARAM_INFO_MOST and (function.images or any(p.image for p in function.parameters)):
+        raise _refuse(
+            function.name,
+            f"images beside parameters of {size} bytes",
+            f"at most {KPARAM_INFO_MOST} bytes; more were not seen with images",
+        )
     for number, (parameter, offset) in enumerate(zip(function.parameters, places, strict=True)):
         if parameter.image:
             _check_image_parameter(function, number, parameter)

@@ -1,4 +1,4 @@
-# Generated from ksy/tables/arch.yaml (sha256 4d93a2a8a791e332) by tools.gen; do not edit.
+# Generated from ksy/tables/arch.yaml (sha256 92c9abeacd0e0688) by tools.gen; do not edit.
 """Architectures."""
 
 LIMITS: dict[int, dict[str, int]] = {
