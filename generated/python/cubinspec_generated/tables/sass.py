@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sass.yaml (sha256 be2d27069a0e68ea) by tools.gen; do not edit.
+# Generated from ksy/tables/sass.yaml (sha256 6053741da9af4c91) by tools.gen; do not edit.
 """SASS instructions."""
 
 from cubinspec_generated.rows import (
@@ -207,6 +207,9 @@ NAMES_BARRIER: frozenset[int] = frozenset((0x1af,))
 
 SLOW: frozenset[int] = frozenset((0x028, 0x029, 0x02a, 0x02b, 0x037, 0x03f,))
 """Opcodes: it forbids the fast path of the finalizer (rule I12)."""
+
+ONCE_SHORT: frozenset[int] = frozenset((0x046, 0x112, 0x141, 0x144, 0x145, 0x158, 0x184,))
+"""Opcodes: CUDA 12.8 gives it a short record in a capsule, later toolkits none (rule O7)."""
 
 OPERANDS: dict[int, tuple[Operand, ...]] = {
     0x002: (Operand('d', 1, RegisterCount(80, 0x100000000000000000000, (1, 2)), False), Operand('b', 1, RegisterCount(80, 0x100000000000000000000, (1, 2)), False)),

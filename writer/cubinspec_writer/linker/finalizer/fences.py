@@ -12,12 +12,15 @@ Code for a debugger waits for errors of the memory before it ends: `MEMBAR.SC.VC
 does it for the whole program when it is asked to, or when any input has debug data. Where it
 knows the whole program, it does without `MEMBAR.SC.VC` (rule F13).
 
+Before CUDA 13 ptxas put a NOP behind the WARPSYNC of all threads. The finalizer leaves it out, in
+every function and with every option (rule F15).
+
 All that is in what the capsule tells: which SASS instructions come from one Mercury instruction.
 """
 
 from __future__ import annotations
 
-from cubinspec_generated.codes import CAPSULE_UNIT
+from cubinspec_generated.codes import CAPSULE_SHORT, CAPSULE_SHORT_BYTES, CAPSULE_UNIT
 from cubinspec_generated.codes_sass import (
     SASS_ALWAYS,
     SASS_BEHIND_EXIT,
@@ -41,8 +44,10 @@ from cubinspec_generated.codes_sass import (
     SASS_PLAIN_CGAERRBAR,
     SASS_PLAIN_ERRBAR,
     SASS_PLAIN_EXIT,
+    SASS_PLAIN_NOP,
     SASS_STALL_MASK,
     SASS_STALL_SHIFT,
+    SASS_WARPSYNC_OF_ALL,
     SASS_YIELDS,
 )
 from cubinspec_generated.tables.sass import CALL
@@ -58,6 +63,10 @@ _MEANING = (1 << SASS_STALL_SHIFT) - 1 & ~SASS_GUARD_MASK
 _SIGNS = tuple(
     meaning.to_bytes(SASS_BYTES, "little")[2 : SASS_STALL_SHIFT // 8]
     for meaning in (SASS_LOAD_NOTHING, SASS_MEMBAR_OF_BLOCK, SASS_MEMBAR_OF_ERRORS)
+)
+_SYNC, _NOP = (
+    meaning.to_bytes(SASS_BYTES, "little")[2 : SASS_STALL_SHIFT // 8]
+    for meaning in (SASS_WARPSYNC_OF_ALL, SASS_PLAIN_NOP)
 )
 #: `MEMBAR.SC.VC`, `ERRBAR`, `CGAERRBAR` without guard; what follows starts after 0 or 6 cycles.
 _WAITS = tuple(
@@ -94,7 +103,17 @@ class Code:
 
 def may_change(code: bytes, *, has_debug: bool) -> bool:
     """Whether it is worth a look: a quick test of the bytes."""
-    return has_debug or any(sign in code for sign in _SIGNS)
+    return has_debug or any(sign in code for sign in _SIGNS) or has_idle_sync(code)
+
+
+def has_idle_sync(code: bytes) -> bool:
+    """Whether SASS code may have a WARPSYNC with a NOP behind it: a quick test of the bytes."""
+    at = code.find(_SYNC)
+    while at >= 0:
+        if code.startswith(_NOP, at + SASS_BYTES):
+            return True
+        at = code.find(_SYNC, at + SASS_BYTES)
+    return False
 
 
 def calls(code: bytes) -> bool:
@@ -105,7 +124,7 @@ def calls(code: bytes) -> bool:
 def finalized(code: Code, *, is_final: bool, has_debug: bool) -> tuple[Code, Moved] | None:
     """The code that the finalizer makes; None when that is the same.
 
-    Rules F11 and F13.
+    Rules F11, F13 and F15.
 
     Args:
         is_final: whether the finalizer knows all that the function does.
@@ -131,6 +150,9 @@ def finalized(code: Code, *, is_final: bool, has_debug: bool) -> tuple[Code, Mov
                 removed.update(item.number + at for at in gone)
                 record = code.capsule[item.start : item.end]
                 new[number] = (item.count - len(gone), record)
+        if _is_idle_sync(run):
+            removed.add(item.number + 1)
+            new[number] = (1, _shortened(code.capsule[item.start : item.end]))
         if has_debug and item.start == item.end and run[0] & SASS_OPERATION_MASK == _EXIT:
             waits, record = _end(run[0], is_final)
             added[item.number] = waits
@@ -175,6 +197,16 @@ def _superfluous(run: list[int], kept: set[int]) -> list[int]:
             if is_membar and following & _MEANING != SASS_MEMBAR_OF_BLOCK:
                 found.append(at)
     return found
+
+
+def _is_idle_sync(run: list[int]) -> bool:
+    """Whether a run is the WARPSYNC of all threads and a NOP (rule F15)."""
+    return [word & _MEANING for word in run] == [SASS_WARPSYNC_OF_ALL, SASS_PLAIN_NOP]
+
+
+def _shortened(record: bytes) -> bytes:
+    """The short record of a Mercury instruction."""
+    return bytes((record[0] | CAPSULE_SHORT,)) + record[1:CAPSULE_SHORT_BYTES]
 
 
 def _end(word: int, is_final: bool) -> tuple[tuple[int, ...], bytes]:

@@ -20,7 +20,13 @@ from cubinspec_generated.codes import (
 )
 from cubinspec_generated.codes_sass import SASS_BYTES
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
-from cubinspec_writer.linker.finalizer.fences import Code, calls, finalized, may_change
+from cubinspec_writer.linker.finalizer.fences import (
+    Code,
+    calls,
+    finalized,
+    has_idle_sync,
+    may_change,
+)
 from cubinspec_writer.linker.finalizer.frames import move_frames
 from cubinspec_writer.linker.finalizer.line_tables import move_lines
 from cubinspec_writer.linker.finalizer.moved import UnknownCodeError
@@ -48,10 +54,11 @@ def translate(job: Job, sass: list[InputObject], mercury: list[InputObject]) -> 
     Args:
         sass, mercury: the halves of the inputs, in the same order.
     """
-    if job.options.relocatable:
-        return
-    is_final = not debugger_sees(job.options)
-    has_debug = not is_final or any(obj.find(SHT_PROGBITS, _DEBUG_INFO) for obj in sass)
+    is_whole = not job.options.relocatable
+    is_final = is_whole and not debugger_sees(job.options)
+    has_debug = is_whole and (
+        not is_final or any(obj.find(SHT_PROGBITS, _DEBUG_INFO) for obj in sass)
+    )
     for half, code in zip(sass, mercury, strict=True):
         _Input(half, code, is_final, has_debug).run(job.untranslated)
 
@@ -95,7 +102,8 @@ class _Input:
         for section in wanted:
             capsule = capsules.get(section.index)
             is_final = self._is_final and section.index in entries and not calls(section.data)
-            if capsule is None or not (is_final or self._has_debug):
+            is_wanted = is_final or self._has_debug or has_idle_sync(section.data)
+            if capsule is None or not is_wanted:
                 continue
             try:
                 self._translate(section, capsule, is_final)

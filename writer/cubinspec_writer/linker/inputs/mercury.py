@@ -7,8 +7,6 @@ graph, belongs to both halves.
 
 from __future__ import annotations
 
-from struct import Struct
-
 from cubinspec.format.sections import CAPSULE_PREFIX, MERCURY_PREFIX, SASS_TYPE
 from cubinspec_generated.codes import (
     CAPSULE_MARK,
@@ -32,8 +30,8 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.inputs.rows import InSection
 
 
-#: Bytes of the first word of a capsule; what takes the place of the second one of CUDA 12.8.
-_INDEX, _MARK = 4, Struct("<II")
+#: Bytes of each of the first words of a capsule: its section, and a mark or the number of items.
+_WORD = 4
 #: Mercury types that are not replaced: such sections are never joined with those of the SASS type.
 _OWN_TYPES = (
     SHT_CUDA_MERC_CALLGRAPH,
@@ -57,10 +55,10 @@ _SASS_ONLY = (
 
 def mercury_sections(elf: Elf, sections: list[InSection]) -> list[InSection]:
     """The sections of the Mercury half; those of the SASS half alone have the type NULL."""
-    return _point_at_capsules(elf, [_as_mercury(section) for section in sections])
+    return _point_at_capsules(elf, [_as_mercury(elf, section) for section in sections])
 
 
-def _as_mercury(section: InSection) -> InSection:
+def _as_mercury(elf: Elf, section: InSection) -> InSection:
     """A section with the name, type and flags that it has in the Mercury half."""
     name, sh_type, flags = section.name, section.sh_type, section.flags
     if flags & SHF_CUDA_MERCURY:
@@ -71,25 +69,24 @@ def _as_mercury(section: InSection) -> InSection:
         flags &= ~SHF_CUDA_MERCURY
         if is_code:
             flags |= SHF_ALLOC | SHF_EXECINSTR
-            _mark(section)
+            _renew(elf, section)
     elif sh_type == SHT_SYMTAB or name.startswith(_SASS_ONLY):
         sh_type = SHT_NULL
     section.name, section.sh_type, section.flags = name, sh_type, flags
     return section
 
 
-def _mark(section: InSection) -> None:
-    """Give a capsule of CUDA 12.8 the mark that later ones have in front of the number of items.
-
-    Rule O7.
-    """
-    words = section.data[_INDEX : _INDEX + _INDEX]
-    items = int.from_bytes(words, "little")
+def _renew(elf: Elf, section: InSection) -> None:
+    """Give a capsule of CUDA 12.8 today's form (rule O7)."""
+    items = int.from_bytes(section.data[_WORD : _WORD + _WORD], "little")
     if items == CAPSULE_MARK or not items & CAPSULE_UNMARKED:
         return
-    mark = _MARK.pack(CAPSULE_MARK, items & ~CAPSULE_UNMARKED)
-    section.data = section.data[:_INDEX] + mark + section.data[_INDEX + len(words) :]
-    section.size = len(section.data)
+    from cubinspec_writer.linker.inputs.old_capsules import renewed
+
+    code = int.from_bytes(section.data[:_WORD], "little")
+    if code < len(elf.section_rows):
+        section.data = renewed(section.data, bytes(elf.section_bytes(code)))
+        section.size = len(section.data)
 
 
 def _point_at_capsules(elf: Elf, sections: list[InSection]) -> list[InSection]:

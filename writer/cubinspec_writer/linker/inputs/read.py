@@ -19,6 +19,7 @@ from cubinspec_generated.codes import (
     CALLGRAPH_CALLS,
     CALLGRAPH_REFERENCES,
     EF_CUDA_V2_CAPSULE,
+    EF_CUDA_V2_SASS_ONLY,
     EI_CLASS,
     EI_NIDENT,
     EI_OSABI,
@@ -284,7 +285,7 @@ def _sections(elf: Elf, mercury: bool) -> list[InSection]:
 def _drop_mercury(elf: Elf, sections: list[InSection]) -> None:
     """Pass over the sections of the other half.
 
-    Code below sm_100 has no other half (rule E4).
+    Code below sm_100 has no other half (rule E4), nor has what says to be SASS alone (rule T8).
 
     Raises:
         UnsupportedLinkError: it has a section of the Mercury half that nvlink keeps in a way that
@@ -292,7 +293,7 @@ def _drop_mercury(elf: Elf, sections: list[InSection]) -> None:
     """
     _, _, _, _, _, _, e_flags, *_ = elf.ehdr
     sm = sm_of(elf.ident[EI_OSABI], e_flags)
-    is_twofold = family_of(sm).capsule
+    is_twofold = family_of(sm).capsule and not e_flags & EF_CUDA_V2_SASS_ONLY
     table = None if is_twofold else elf.find_section(SHT_SYMTAB)
     symbols = elf.symbol_rows(table) if table is not None else ()
     named = {shndx for _, _, _, shndx, _, _ in symbols}

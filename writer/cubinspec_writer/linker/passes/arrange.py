@@ -43,7 +43,7 @@ FREEZES = "object.placed row.offset symbol.value unified.mismatch"
 def run(job: Job, sections: Sections, relocations: Relocations, unified: Unified) -> None:
     """Give stubs and variables the places that the index says.
 
-    What is wrong is told after what is undefined.
+    What is wrong is told after what is undefined, but that there is no index, in place of it.
 
     Rule U1.
     """

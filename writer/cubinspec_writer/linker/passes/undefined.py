@@ -37,6 +37,8 @@ FREEZES = ""
 
 def run(job: Job, objects: list[InputObject], diagnostics: Diagnostics, unified: Unified) -> None:
     """Report an error for every name that nothing defines, then what the index lacks."""
+    if job.index is None and unified.mismatch is not None:
+        raise diagnostics.fatal(unified.mismatch)
     for text in _messages(objects, variables=not job.options.undefined_globals):
         diagnostics.error(text)
     if unified.mismatch is not None:
