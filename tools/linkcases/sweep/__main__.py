@@ -8,21 +8,25 @@ python -m tools.linkcases.sweep [--arch 80,90] [--match TEXT] [--cache DIR] [--l
 
 from __future__ import annotations
 
-import argparse
-import os
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
-from tools import oracle
-from tools.linkcases import build
-from tools.linkcases.sweep import attributes, exceptions, relocations, sections, stored, symbols
+from tools.linkcases.outcomes import Outcome
+from tools.linkcases.sweep import (
+    attributes,
+    both,
+    exceptions,
+    relocations,
+    sections,
+    stored,
+    symbols,
+)
 from tools.linkcases.sweep.programs import SOURCES, bases
-from tools.linkcases.sweep.variation import Nvlink, Variation, difference, link_here
+from tools.linkcases.sweep.variation import Nvlink, Variation, difference
 
 KINDS = {
     "attributes": attributes.variations,
@@ -33,69 +37,45 @@ KINDS = {
 CRASHED, SAME, EXCEPTION, WRONG = "nvlink crashed", "the same", "exceptions", "wrong"
 
 
-@dataclass(frozen=True)
-class Found:
-    """What became of one link."""
-
-    kind: str
-    arch: str
-    name: str
-    outcome: str
-    text: str = ""
-
-
 def variations(kind: str, arch: str, folder: Path) -> Iterator[Variation]:
     for program in SOURCES:
         yield from KINDS[kind](program, bases(arch, program, folder))
 
 
-def _link_all(task: tuple[str, str, int, int, str, Path]) -> list[Found]:
-    """The outcomes of one share of the links: target, name, difference."""
+def _link_all(task: tuple[str, str, int, int, str, Path]) -> list[tuple[str, Outcome]]:
+    """One share of the links: the kind of the sweep, and what became of each."""
     kind, arch, share, shares, match, cache = task
     nvlink = Nvlink(cache / "links.sqlite")
     found = []
     with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
-        note = folder / "note.cubin"
         for number, variation in enumerate(variations(kind, arch, cache / "bases")):
             if number % shares != share or match not in variation.name:
                 continue
-            variation.write(folder)
-            theirs = nvlink.link(variation, arch, folder)
-            if theirs.status < 0:
-                found.append(Found(kind, arch, variation.name, CRASHED))
-                continue
-            if theirs.data:
-                note.write_bytes(theirs.data)
-            ours = link_here(variation, arch, folder, note if theirs.data else None)
-            found.append(_judged(kind, arch, variation.name, difference(theirs, ours)))
+            linked = both.link(variation, arch, Path(temporary), nvlink)
+            if linked is None:
+                found.append((kind, Outcome(variation.name, arch, CRASHED)))
+            else:
+                found.append((kind, _judged(kind, arch, variation.name, difference(*linked))))
     return found
 
 
-def _judged(kind: str, arch: str, name: str, text: str) -> Found:
+def _judged(kind: str, arch: str, name: str, text: str) -> Outcome:
     """What a link is, whose difference is told by a text."""
     known = exceptions.find(kind, arch, name)
     if known is None:
-        return Found(kind, arch, name, WRONG if text else SAME, text)
+        return Outcome(name, arch, WRONG if text else SAME, text)
     if text:
-        return Found(kind, arch, name, EXCEPTION, text)
-    return Found(kind, arch, name, WRONG, "is the same, but has an exception")
+        return Outcome(name, arch, EXCEPTION, text)
+    return Outcome(name, arch, WRONG, "is the same, but has an exception")
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Compare this linker with nvlink.")
-    parser.add_argument("--arch", default="75,80,90,100", help="targets, such as 80,90a")
+    parser = both.parser("Compare this linker with nvlink.", "75,80,90,100")
     parser.add_argument("--kind", default=",".join(KINDS))
-    parser.add_argument("--match", default="", help="only variations whose name has this text")
-    parser.add_argument("--cache", type=Path, default=build.ROOT / "build" / "linksweep")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--store", action="store_true", help="write the part that is stored")
     options = parser.parse_args()
-    why = oracle.missing("ptxas", "nvlink")
-    if why is not None:
-        print(f"cannot compare: {why}", file=sys.stderr)
+    if not both.is_ready(options.cache):
         return 2
-    options.cache.mkdir(parents=True, exist_ok=True)
     if options.store:
         stored.write(options.cache)
         return 0
@@ -112,24 +92,33 @@ def main() -> int:
     ]
     with ProcessPoolExecutor(options.jobs) as pool:
         found = [row for rows in pool.map(_link_all, tasks) for row in rows]
-    for one in found:
-        if one.outcome == WRONG:
-            print(f"sm_{one.arch} {one.name}: {one.text}")
+    for _, one in found:
+        if one.kind == WRONG:
+            print(f"sm_{one.arch} {one.case}: {one.detail}")
     idle = [] if options.match else _idle(found)
     for line in idle:
         print(line)
-    for kind, arch in dict.fromkeys((one.kind, one.arch) for one in found):
-        counts = Counter(one.outcome for one in found if (one.kind, one.arch) == (kind, arch))
+    for kind, arch in _sweeps(found):
+        counts = Counter(one.kind for swept, one in found if (swept, one.arch) == (kind, arch))
         told = ", ".join(f"{counts[word]} {word}" for word in (SAME, EXCEPTION, CRASHED, WRONG))
         print(f"sm_{arch} {kind}: {told}")
-    return int(bool(idle) or any(one.outcome == WRONG for one in found))
+    return int(bool(idle) or any(one.kind == WRONG for _, one in found))
 
 
-def _idle(found: list[Found]) -> list[str]:
+def _sweeps(found: list[tuple[str, Outcome]]) -> list[tuple[str, str]]:
+    """Kinds and targets that were swept."""
+    return list(dict.fromkeys((kind, one.arch) for kind, one in found))
+
+
+def _idle(found: list[tuple[str, Outcome]]) -> list[str]:
     """Exceptions that explain nothing."""
     lines = []
-    for kind, arch in dict.fromkeys((one.kind, one.arch) for one in found):
-        names = [f.name for f in found if (f.kind, f.arch) == (kind, arch) and f.outcome != CRASHED]
+    for kind, arch in _sweeps(found):
+        names = [
+            one.case
+            for swept, one in found
+            if (swept, one.arch) == (kind, arch) and one.kind != CRASHED
+        ]
         for name in exceptions.idle_names(kind, arch, names):
             lines.append(f"sm_{arch} {kind}: the exception {name!r} explains no link")
     return lines

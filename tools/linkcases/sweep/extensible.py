@@ -9,26 +9,17 @@ python -m tools.linkcases.sweep.extensible [--arch 75,90,100,120] [--match TEXT]
 
 from __future__ import annotations
 
-import argparse
-import os
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
 from tools import oracle
-from tools.linkcases import build
-from tools.linkcases.sweep.variation import (
-    FILES,
-    Nvlink,
-    Outcome,
-    Variation,
-    difference,
-    link_here,
-)
+from tools.linkcases import build, outcomes
+from tools.linkcases.sweep import both
+from tools.linkcases.sweep.variation import FILES, Nvlink, Outcome, Variation, difference
 
 ARCHES = ("75", "90", "100", "120")
 #: What ptxas is told beside `-ewp`.
@@ -40,16 +31,6 @@ NOT_ASSEMBLED = "not assembled"
 OUTCOMES = (SAME, REFUSED, CRASHED, GAVE_UP, WRONG)
 _REFUSAL = "not supported by this linker: "
 _INTERNAL = "cubinspec link fatal   : Internal error: "
-
-
-@dataclass(frozen=True)
-class Found:
-    """What became of one link, or of a program that ptxas does not take."""
-
-    arch: str
-    program: str
-    outcome: str
-    text: str = ""
 
 
 def programs() -> dict[str, tuple[Path, ...]]:
@@ -88,26 +69,20 @@ def _variations(name: str, paths: tuple[Path, ...], arch: str) -> Iterator[Varia
             yield Variation(" ".join((name, *words, *options)), files, options)
 
 
-def _link_all(task: tuple[str, str, tuple[Path, ...], Path]) -> list[Found]:
+def _link_all(task: tuple[str, str, tuple[Path, ...], Path]) -> list[outcomes.Outcome]:
     """The outcomes of one program on one target."""
     arch, name, paths, cache = task
     nvlink = Nvlink(cache / "links.sqlite")
     found = []
     with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
-        note = folder / "note.cubin"
         for variation in _variations(name, paths, arch):
-            variation.write(folder)
-            theirs = nvlink.link(variation, arch, folder)
-            if theirs.status < 0:
-                found.append(Found(arch, variation.name, CRASHED))
+            linked = both.link(variation, arch, Path(temporary), nvlink)
+            if linked is None:
+                found.append(outcomes.Outcome(variation.name, arch, CRASHED))
                 continue
-            if theirs.data:
-                note.write_bytes(theirs.data)
-            ours = link_here(variation, arch, folder, note if theirs.data else None)
-            text = difference(theirs, ours)
-            found.append(Found(arch, variation.name, _judged(theirs, ours, text), text))
-    return found or [Found(arch, name, NOT_ASSEMBLED)]
+            text = difference(*linked)
+            found.append(outcomes.Outcome(variation.name, arch, _judged(*linked, text), text))
+    return found or [outcomes.Outcome(name, arch, NOT_ASSEMBLED)]
 
 
 def _judged(theirs: Outcome, ours: Outcome, text: str) -> str:
@@ -121,17 +96,10 @@ def _judged(theirs: Outcome, ours: Outcome, text: str) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Compare links of extensible whole programs.")
-    parser.add_argument("--arch", default=",".join(ARCHES), help="targets, such as 80,90a")
-    parser.add_argument("--match", default="", help="only programs whose name has this text")
-    parser.add_argument("--cache", type=Path, default=build.ROOT / "build" / "linksweep")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser = both.parser("Compare links of extensible whole programs.", ",".join(ARCHES))
     options = parser.parse_args()
-    why = oracle.missing("ptxas", "nvlink")
-    if why is not None:
-        print(f"cannot compare: {why}", file=sys.stderr)
+    if not both.is_ready(options.cache):
         return 2
-    options.cache.mkdir(parents=True, exist_ok=True)
     tasks = [
         (arch, name, paths, options.cache)
         for arch in options.arch.split(",")
@@ -141,14 +109,14 @@ def main() -> int:
     counts: dict[str, Counter[str]] = {}
     with ProcessPoolExecutor(options.jobs) as pool:
         for rows in pool.map(_link_all, tasks):
-            counts.setdefault(rows[0].arch, Counter()).update(row.outcome for row in rows)
+            counts.setdefault(rows[0].arch, Counter()).update(row.kind for row in rows)
             for row in rows:
-                if row.outcome in (WRONG, REFUSED):
-                    print(f"sm_{row.arch} {row.program}: {row.outcome}: {row.text}", flush=True)
-    for arch, outcomes in counts.items():
-        told = ", ".join(f"{outcomes[word]} {word}" for word in OUTCOMES)
-        print(f"sm_{arch}: {told}; {outcomes[NOT_ASSEMBLED]} programs {NOT_ASSEMBLED}")
-    return int(any(outcomes[WRONG] for outcomes in counts.values()))
+                if row.kind in (WRONG, REFUSED):
+                    print(f"sm_{row.arch} {row.case}: {row.kind}: {row.detail}", flush=True)
+    for arch, kinds in counts.items():
+        told = ", ".join(f"{kinds[word]} {word}" for word in OUTCOMES)
+        print(f"sm_{arch}: {told}; {kinds[NOT_ASSEMBLED]} programs {NOT_ASSEMBLED}")
+    return int(any(kinds[WRONG] for kinds in counts.values()))
 
 
 if __name__ == "__main__":

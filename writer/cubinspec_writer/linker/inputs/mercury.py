@@ -23,6 +23,7 @@ from cubinspec_generated.codes import (
     SHT_NULL,
     SHT_SYMTAB,
 )
+from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,8 +60,14 @@ def mercury_sections(elf: Elf, sections: list[InSection]) -> list[InSection]:
 
 
 def _as_mercury(elf: Elf, section: InSection) -> InSection:
-    """A section with the name, type and flags that it has in the Mercury half."""
+    """A section with the name, type and flags that it has in the Mercury half.
+
+    Raises:
+        UnsupportedLinkError: the flags are those of Mercury code and the name is not (rule X20).
+    """
     name, sh_type, flags = section.name, section.sh_type, section.flags
+    if flags & SHF_CUDA_MERCURY and not name.startswith((CAPSULE_PREFIX, MERCURY_PREFIX)):
+        raise UnsupportedLinkError(f"section '{name}' with the flag of Mercury code")
     if flags & SHF_CUDA_MERCURY:
         is_code = sh_type == SHT_CUDA_CAPMERC
         name = name.removeprefix(CAPSULE_PREFIX if is_code else MERCURY_PREFIX)
