@@ -484,9 +484,9 @@ def _operands(
     counts: Mapping[str, str],
     fields: Mapping[str, Any],
 ) -> Literal:
-    """The operands of one opcode, in the order d, a, b, c."""
+    """The operands of one opcode, in the order d, e, a, b, c."""
     found = []
-    for name in sorted(entry, key="dabc".index):
+    for name in sorted(entry, key="deabc".index):
         facts = entry[name] if isinstance(entry[name], dict) else {"registers": entry[name]}
         size = facts.get("size")
         found.append(

@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sass.yaml (sha256 6053741da9af4c91) by tools.gen; do not edit.
+# Generated from ksy/tables/sass.yaml (sha256 87074c1d9923f3a7) by tools.gen; do not edit.
 """SASS instructions."""
 
 from cubinspec_generated.rows import (
@@ -126,6 +126,7 @@ NAMES: dict[int, str] = {
     0x15d: 'NANOSLEEP',
     0x160: 'TEX',
     0x163: 'TLD4',
+    0x166: 'TLD',
     0x180: 'LD',
     0x181: 'LDG',
     0x182: 'LDC',
@@ -183,6 +184,9 @@ BY_FORM: frozenset[int] = frozenset((0x002, 0x003, 0x004, 0x005, 0x006, 0x007, 0
 
 LONG: frozenset[int] = frozenset((0x160, 0x161, 0x162, 0x163, 0x164, 0x165, 0x166, 0x167, 0x180, 0x181, 0x183, 0x199, 0x1a3, 0x1a8, 0x1a9,))
 """Opcodes: the result takes long, so it has barriers of its own."""
+
+TEXTURE: frozenset[int] = frozenset((0x160, 0x161, 0x162, 0x163, 0x164, 0x165, 0x166, 0x167, 0x199,))
+"""Opcodes: it reads a texture or a surface, and number 5 is for such results."""
 
 ORDERED: frozenset[int] = frozenset((0x180, 0x181, 0x182, 0x183, 0x184, 0x18a, 0x18c, 0x1a8,))
 """Opcodes: these run in their order."""
@@ -309,7 +313,8 @@ OPERANDS: dict[int, tuple[Operand, ...]] = {
     0x158: (),
     0x15c: (),
     0x15d: (Operand('b', 2, None, False),),
-    0x160: (Operand('d', 4, None, False), Operand('a', 4, None, False), Operand('b', 4, None, False)),
+    0x160: (Operand('d', 1, RegisterCount(72, 0xf000000000000000000, (1, 1, 1, 2, 1, 2, 2, 2, 1, 2, 2, 2, 2, 2, 2, 2)), False), Operand('e', 1, RegisterCount(72, 0xf000000000000000000, (1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2)), False), Operand('a', 4, None, False), Operand('b', 4, None, False)),
+    0x166: (Operand('d', 1, RegisterCount(72, 0xf000000000000000000, (1, 1, 1, 2, 1, 2, 2, 2, 1, 2, 2, 2, 2, 2, 2, 2)), False), Operand('e', 1, RegisterCount(72, 0xf000000000000000000, (1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2)), False), Operand('a', 4, None, False), Operand('b', 4, None, False)),
     0x180: (Operand('d', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 1, 1, 1, 2, 4, 8)), False), Operand('a', 2, None, False), Operand('b', 2, None, True)),
     0x181: (Operand('d', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 1, 1, 1, 2, 4, 8)), False), Operand('a', 2, None, False), Operand('b', 2, None, True)),
     0x182: (Operand('d', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 1, 1, 1, 2, 4, 8)), False), Operand('a', 1, None, False)),

@@ -6,11 +6,14 @@ takes the first of these numbers that applies:
 * for operands that are read after the end of their block: that of other such barriers of it, if
   nothing else has it;
 * for a result that takes long and is used in another block: 5. Such results share it, and other
-  barriers avoid it in all blocks where one of them is pending;
+  barriers avoid it in all blocks where one of them is pending. Results from textures and surfaces
+  take 5, too, and in a function with one of them no other barrier does;
 * that of barriers that all end at the same instruction of the block as this one;
 * the lowest that no barrier has that is pending here, or in front of the next block on a path that
   was visited before. The search begins at 2 for a result that takes long, and ends at 4 for what
   nothing in the block waits for;
+* for what nothing in the block waits for, one that is pending only on another path that comes
+  together with this one;
 * the one where sharing costs least. Where two barriers share a number, the first wait is for both,
   so it takes as long as the slower one. What is left over counts as well, so of two waits that come
   late enough the later one is chosen; only for what nothing in the block waits for, it does not. Of
@@ -111,7 +114,7 @@ class _Numbers:
         pending = [other for other in others if other.is_pending_at(life.at)]
         sharing = [*pending, life]
         end = code.last[life.at]
-        if any(one.user < 0 and one.over_at != end for one in sharing):
+        if any(one.user < 0 and not code.is_over(one, end) for one in sharing):
             for one in sharing:
                 if one.waits == [end] and one.over_at == end:
                     one.waits = code.named_waits(one)
@@ -139,8 +142,10 @@ class _Chooser:
         self._code = code
         #: Last instructions of the blocks in which other barriers avoid number 5.
         self._kept: set[int] = set()
+        if any(life.is_texture for life in lives):
+            self._kept.update(code.last)
         for life in lives:
-            if life.is_long and life.user < 0:
+            if life.is_far():
                 self._kept.add(code.last[life.at])
                 at, mask = life.base, life.passed | life.ended
                 while mask:
@@ -152,9 +157,9 @@ class _Chooser:
     def choose(self, life: Lifetime, numbers: _Numbers) -> int:
         """The number that a barrier takes."""
         leaves = life.user < 0
-        if life.is_long and leaves:
+        if life.is_far():
             others = [other for other in numbers.active[SASS_SHARED_BARRIER] if other.meets(life)]
-            if any(other.is_long and other.user < 0 for other in others):
+            if any(other.is_far() for other in others):
                 return SASS_SHARED_BARRIER
             pool: tuple[int, ...] = (SASS_SHARED_BARRIER, *_FOR_LONG)
         elif self._code.last[life.at] in self._kept or (leaves and not life.is_long):
@@ -195,7 +200,7 @@ class _Chooser:
         """The lowest number of barriers that wait where this one does; -1: there is none."""
         if life.user in self._code.ends:
             return -1
-        is_kept = self._code.last[life.at] in self._kept and not (life.is_long and life.user < 0)
+        is_kept = self._code.last[life.at] in self._kept and not life.is_far()
         for number, active in enumerate(numbers.active):
             if number == SASS_SHARED_BARRIER and is_kept:
                 continue
@@ -241,20 +246,21 @@ class _Chooser:
         now = clock[life.at]
         own = latency(life)
         leaves = life.user < 0
-        worst = 0 if leaves else -_NEVER
-        for other in others:
-            first = self._first_use(other, life.at)
-            if leaves:
-                lost = own - (clock[first] - now) if first >= 0 else 0
-            elif first == life.user:
-                continue
-            elif 0 <= first < life.user:
-                lost = own - (clock[first] - now)
-            elif first < 0 and (other.is_long or not other.is_result):
+        firsts = [self._first_use(other, life) for other in others]
+        first = min((at for at in firsts if at >= 0), default=-1)
+        if leaves:
+            # What is pending only on another path that comes together with this one costs less.
+            if not any(other.is_pending_at(life.at) for other in others):
+                return -1
+            return max(0, own - (clock[first] - now)) if first >= 0 else 0
+        if 0 <= first < life.user:
+            return own - (clock[first] - now)
+        worst = -_NEVER
+        for other, at in zip(others, firsts, strict=True):
+            if at < 0 and (other.is_long or not other.is_result):
                 return _NEVER
-            else:
-                lost = clock[other.at] + latency(other) - clock[life.user]
-            worst = max(worst, lost)
+            if at != life.user:
+                worst = max(worst, clock[other.at] + latency(other) - clock[life.user])
         return worst
 
     def may_cost(self, life: Lifetime, active: list[Lifetime]) -> bool:
@@ -263,14 +269,20 @@ class _Chooser:
         It may if one of them leaves its block, too.
         """
         pending = [other for other in active if other.is_pending_at(life.at)]
-        leaving = any(self._first_use(other, life.at) < 0 for other in pending)
+        leaving = any(self._first_use(other, life) < 0 for other in pending)
         return bool(pending) and (leaving or self._cost(life, pending) > 0)
 
-    def _first_use(self, other: Lifetime, at: int) -> int:
-        """The first instruction behind one, in its block, that waits for another barrier."""
+    def _first_use(self, other: Lifetime, life: Lifetime) -> int:
+        """The first instruction behind one, in its block, that waits for another barrier.
+
+        For what leaves the block, that its end will wait for what is over is not known yet.
+        """
         if other.user >= 0:
-            return other.user if other.user > at else -1
-        return next((wait for wait in other.waits if at < wait <= self._code.last[at]), -1)
+            return other.user if other.user > life.at else -1
+        end = self._code.last[life.at]
+        if life.user < 0 and not self._code.names(other, end):
+            end -= 1
+        return next((wait for wait in other.waits if life.at < wait <= end), -1)
 
 
 def assign(instructions: list[Instruction]) -> tuple[list[Assignment], str]:
@@ -285,6 +297,7 @@ def assign(instructions: list[Instruction]) -> tuple[list[Assignment], str]:
     after = [life.copy() for life in before]
     old, new = _Numbers(code), _Numbers(code)
     gone = before[0]
+    shared = 0
     old.put(code, gone, gone.number)
     doubts = []
     for life, again in zip(before[1:], after[1:], strict=True):
@@ -300,7 +313,10 @@ def assign(instructions: list[Instruction]) -> tuple[list[Assignment], str]:
             if expected != life.number and not is_beside_load:
                 doubts.append("a barrier in the input is not the expected one")
             elif leaves_short and chooser.may_cost(again, new.active[number]):
-                doubts.append("a result that other blocks use shares its barrier")
+                # A single choice of this kind was the finalizer's, several often were not.
+                shared += 1
+                if shared > 1:
+                    doubts.append("results that other blocks use share barriers")
             if code.is_counted(again, number):
                 doubts.append("an instruction would count another barrier")
         old.put(code, life, life.number)

@@ -36,6 +36,7 @@ from cubinspec_generated.tables.sass import (
     READ_OVER,
     RESULT_AFTER,
     RESULT_OVER,
+    TEXTURE,
 )
 from cubinspec_writer.linker.finalizer.flow import blocks, followers, visiting_order
 from cubinspec_writer.linker.finalizer.operands import registers, writes_predicate
@@ -59,6 +60,7 @@ class Lifetime:
         opcode: that of this instruction.
         is_result: whether it stands for the result; otherwise for operands that are read.
         is_long: whether it stands for a result that takes long.
+        is_texture: whether it stands for what is read from a texture or a surface.
         number: the barrier.
         passed: mask of the instructions that do not wait for it although it is pending.
         ended: mask of the instructions that wait for it.
@@ -76,6 +78,7 @@ class Lifetime:
         "ended",
         "is_long",
         "is_result",
+        "is_texture",
         "number",
         "opcode",
         "over_at",
@@ -91,6 +94,7 @@ class Lifetime:
         self.number = number
         self.is_result = is_result
         self.is_long = is_result and opcode in LONG
+        self.is_texture = is_result and opcode in TEXTURE
         self.base = self.end = at
         self.passed = 0
         self.ended = 0
@@ -105,6 +109,10 @@ class Lifetime:
         for name in self.__slots__:
             setattr(other, name, getattr(self, name))
         return other
+
+    def is_far(self) -> bool:
+        """Whether number 5 is for it: other blocks use what takes long, or it is a texture's."""
+        return self.is_texture or (self.is_long and self.user < 0)
 
     def is_pending_at(self, at: int) -> bool:
         """Whether it is pending when an instruction has waited."""
@@ -231,6 +239,16 @@ class Code:
         instruction = self.instructions[life.at]
         return not self.registers[life.at][0] or writes_predicate(instruction)
 
+    def names_nothing(self, life: Lifetime) -> bool:
+        """Whether a lifetime stands for operands of an instruction that has no registers."""
+        return not (life.is_result or self.registers[life.at][1])
+
+    def is_over(self, life: Lifetime, end: int) -> bool:
+        """Whether a lifetime is over where a block ends."""
+        if life.is_long or life.over_at == end:
+            return life.over_at == end
+        return self.clock[end] - self.clock[life.at] >= _over_after(life)
+
     def measure(self, life: Lifetime, stops: list[int]) -> list[int]:
         """Set how long a barrier is in use if `stops` wait for it; returns those that are reached.
 
@@ -324,7 +342,8 @@ def lifetimes(code: Code) -> list[Lifetime]:
         inside = [at for at in life.waits if life.at < at <= end]
         is_unknown = life.is_result and code.has_unknown_users(life)
         if not life.shares:
-            if inside and (code.names(life, inside[0]) or _is_inside(code, inside[0], end)):
+            is_needed = inside and (code.names(life, inside[0]) or code.names_nothing(life))
+            if inside and (is_needed or _is_inside(code, inside[0], end)):
                 life.user = inside[0]
         elif is_unknown:
             life.user = inside[0] if inside else -1
@@ -339,6 +358,10 @@ def lifetimes(code: Code) -> list[Lifetime]:
         end = code.last[life.at]
         if code.clock[end] - code.clock[life.at] >= _over_after(life):
             life.over_at = end
+        elif life.is_result and life.waits == [end]:
+            # It is not over, so the end needs it, as a branch needs a predicate.
+            life.user = end
+            continue
         if life.shares and life.is_result and not code.has_unknown_users(life):
             if life.over_at == end:
                 life.waits = code.measure(life, [end])

@@ -38,7 +38,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec_writer.linker.finalizer.flow import Instruction
 
-_RESULT = "d"
+#: The result, and a second one.
+_RESULT, _MORE_RESULT = _RESULTS = ("d", "e")
 #: Registers of an operand of 64 bits.
 _PAIR = 2
 #: Operand -> first bit of its register's number.
@@ -47,6 +48,7 @@ _SHIFTS = {
     "a": SASS_REGISTER_A_SHIFT,
     "b": SASS_REGISTER_B_SHIFT,
     "c": SASS_REGISTER_C_SHIFT,
+    _MORE_RESULT: SASS_REGISTER_C_SHIFT,
 }
 _NUMBER = SASS_REGISTER_D_MASK >> SASS_REGISTER_D_SHIFT
 #: In masks uniform registers stand behind the others.
@@ -71,7 +73,7 @@ def registers(instruction: Instruction) -> tuple[int, int]:
             count = size.registers[(word & size.mask) >> size.shift]
         first = number + _FIRST_UNIFORM if operand.is_uniform else number
         named = (1 << count) - 1 << first
-        if operand.name == _RESULT:
+        if operand.name in _RESULTS:
             written |= named
         else:
             read |= named
@@ -94,7 +96,7 @@ def may_read(instruction: Instruction, register: int) -> bool:
     """
     word = instruction.word
     for shift, operand in _places(word & SASS_OPERATION_MASK):
-        if operand.name == _RESULT or operand.is_uniform:
+        if operand.name in _RESULTS or operand.is_uniform:
             continue
         count = _exact_count(word, operand)
         if word >> shift & _NUMBER in range(register - count + 1, register + 1):

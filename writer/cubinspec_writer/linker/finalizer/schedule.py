@@ -26,6 +26,9 @@ from cubinspec_generated.codes_sass import (
     SASS_REGISTER_B_SHIFT,
     SASS_REGISTER_C_SHIFT,
     SASS_STACK_REGISTER,
+    SASS_STALL_MASK,
+    SASS_STALL_SHIFT,
+    SASS_WAITABLE_AFTER,
 )
 from cubinspec_generated.tables.sass import NAMES_BARRIER, OUTSIDE
 from cubinspec_writer.linker.finalizer.barriers import assign
@@ -77,11 +80,22 @@ def without_stack_load(code: bytes | bytearray) -> tuple[bytes | None, str]:
         return None, doubt
     if not waits_enough(instructions, assigned):
         return None, "a wait would be lost"
-    words = (
+    words = [
         with_barriers(instruction.word, *new)
         for instruction, new in zip(instructions, assigned, strict=True)
-    )
+    ]
+    _let_see(words, assigned)
     return encode(words), ""
+
+
+def _let_see(words: list[int], assigned: list[Assignment]) -> None:
+    """Give each barrier the cycles to be seen that the next instruction needs to wait for it."""
+    for at, (write, read, _) in enumerate(assigned[:-1]):
+        wait = assigned[at + 1][2]
+        if (wait >> write | wait >> read) & 1:
+            stall = (words[at] & SASS_STALL_MASK) >> SASS_STALL_SHIFT
+            if stall < SASS_WAITABLE_AFTER:
+                words[at] += SASS_WAITABLE_AFTER - stall << SASS_STALL_SHIFT
 
 
 def waits_enough(instructions: list[Instruction], assigned: list[Assignment]) -> bool:
