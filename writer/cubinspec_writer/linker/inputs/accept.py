@@ -165,6 +165,19 @@ def check_toolkit(
     return made_by
 
 
+def check_program(made_by: int, toolkit: Toolkit, diagnostics: Diagnostics) -> None:
+    """Refuse an extensible whole program of another toolkit than the linker's (rule O10).
+
+    Args:
+        made_by: the number of the toolkit that made the program.
+
+    Raises:
+        LinkError: they differ.
+    """
+    if made_by != toolkit.number:
+        raise diagnostics.fatal("linking with -ewp objects requires using current toolkit")
+
+
 def too_old(name: str, target: Target, diagnostics: Diagnostics) -> LinkError:
     """The error about an input that a toolkit made which is too old for the target."""
     oldest = target.family.oldest_toolkit

@@ -12,15 +12,17 @@ import os
 
 from cubinspec.errors import CubinError, NotCubinError
 from cubinspec.files import FileBytes, open_file
+from cubinspec.format.targets import WRITTEN
 from cubinspec.limits import READ_WHOLE_BYTES
 from cubinspec.reader.elf import Elf
 from cubinspec.values import listed
-from cubinspec_generated.codes import EI_CLASS, EI_NIDENT, ELFCLASS64, ET_EXEC
+from cubinspec_generated.codes import EI_CLASS, EI_NIDENT, ELFCLASS64, ET_EWP, ET_EXEC
 from cubinspec_writer.linker.diagnostics import LinkError, UnsupportedLinkError
 from cubinspec_writer.linker.inputs.accept import (
     HEAD_BYTES,
     check_mercury,
     check_name,
+    check_program,
     check_toolkit,
     fits,
     holds_nothing,
@@ -28,6 +30,7 @@ from cubinspec_writer.linker.inputs.accept import (
     newest_input,
     target_of,
     too_old,
+    toolkit_for,
 )
 from cubinspec_writer.linker.inputs.host import HostObject, register_name
 from cubinspec_writer.linker.inputs.read import (
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Final
 
+    from cubinspec.format.targets import Toolkit
     from cubinspec_writer.linker.diagnostics import Diagnostics
     from cubinspec_writer.linker.inputs.images import Content
     from cubinspec_writer.linker.inputs.options import LinkOptions
@@ -105,6 +109,8 @@ def gather(
         raise diagnostics.fatal(NO_INPUTS)
     for item in sorted(items, key=_is_library):
         gatherer.add(item)
+    for made_by in gatherer.programs:
+        check_program(made_by, gatherer.toolkit(), diagnostics)
     return gatherer.found
 
 
@@ -131,6 +137,7 @@ class _Gatherer:
     Attributes:
         found: what was taken so far.
         archives: the archives that were read.
+        programs: the numbers of the toolkits that made extensible whole programs.
         passed: names of device runtimes in front of all code, which no `-l` finds again.
         has_code: whether an input had device code, be it for other targets.
         is_closed: nothing needed the device runtime when it was met, so that no object may follow.
@@ -143,9 +150,14 @@ class _Gatherer:
         self.found = Gathered([], [])
         self.limit = newest_input(options)
         self.archives: set[tuple[int, int]] = set()
+        self.programs: set[int] = set()
         self.passed: set[str] = set()
         self.has_code: bool = False
         self.is_closed: bool = False
+
+    def toolkit(self) -> Toolkit:
+        """Whose nvlink the link imitates, by the inputs so far."""
+        return toolkit_for(self.options, self.found.newest)
 
     def add(self, item: Input) -> None:
         """Take one input of the command line."""
@@ -317,8 +329,14 @@ class _Gatherer:
 
     def _note_toolkit(self, elf: Elf, name: str) -> None:
         made_by = check_toolkit(elf, name, self.target, self.limit, self.diagnostics)
-        check_mercury(elf, name, self.target, self.diagnostics)
         self.found.newest = max(self.found.newest, made_by)
+        e_type, *_ = elf.ehdr
+        if e_type == ET_EWP:
+            self.programs.add(made_by)
+            # Without `--toolkit` a later input may still ask for a newer linker.
+            if self.options.toolkit is not None or made_by < WRITTEN.number:
+                check_program(made_by, self.toolkit(), self.diagnostics)
+        check_mercury(elf, name, self.target, self.diagnostics)
 
     def _narrow(self, name: str, data: bytes | FileBytes) -> None:
         """Refuse a 32-bit object; a file that only says it is one is ignored (rule O3)."""
