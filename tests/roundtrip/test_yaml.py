@@ -263,6 +263,13 @@ def test_hostile_documents_are_refused_at_once(text: str, message: str) -> None:
     assert time.process_time() - start < 5
 
 
+def test_bytes_that_look_like_a_number_need_no_quotes() -> None:
+    # a library that takes a leading zero for octal writes these digits plain
+    plain = BARE.replace("zeros: 1", "data: 03000000000000000092898080280022")
+    quoted = BARE.replace("zeros: 1", "data: '03000000000000000092898080280022'")
+    assert from_yaml(plain) == from_yaml(quoted)
+
+
 def test_side_files_stay_in_their_folder(tmp_path: Path) -> None:
     code = load(SMALLEST).section(".text.k")
     assert code is not None

@@ -151,6 +151,13 @@ def test_it_knows_the_keys_of_the_yaml_form(capsys: Capture) -> None:
     assert unknown(keys) == []
 
 
+def test_it_knows_the_names_of_dwarf(capsys: Capture) -> None:
+    assert "name in the source" in outputs(capsys, "explain", "DW_AT_name")  # the spec's own
+    text = outputs(capsys, "explain", "DW_AT_type", "DW_OP_nothing")
+    assert "0x49 (73)" in text
+    assert "DW_OP" not in text
+
+
 @pytest.mark.parametrize("kind", ["schema of the YAML form", "schema of link --map"])
 def test_every_key_has_a_description(kind: str) -> None:
     (file,) = [file for file in spec_files() if file.kind == kind]

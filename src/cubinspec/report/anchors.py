@@ -62,6 +62,8 @@ def page_of(match: Entry) -> str | None:
     name = str(entry.get("name", ""))
     if match["subject"] == "file of the spec":
         return _file_page(table)
+    if match["subject"] == "DWARF":
+        return "debug.html"
     if table.endswith(".schema.json"):
         return _schema_page(match["subject"], table.removesuffix(".schema.json"))
     if table.endswith(".ksy"):

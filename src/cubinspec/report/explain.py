@@ -58,7 +58,7 @@ def explain(word: str) -> list[Entry]:
                 match = {"table": table, "group": group, "subject": subject, "entry": entry}
                 found.append((rank, match))
     if not found:
-        return list(_of_start(word))
+        return [*_of_dwarf(word), *_of_start(word)]
     found.sort(key=lambda item: item[0])
     # of several patterns of section names the longest one is meant
     longest = max(
@@ -66,6 +66,22 @@ def explain(word: str) -> list[Entry]:
         default=0,
     )
     return [match for _, match in found if len(match["entry"].get("pattern", "")) in (0, longest)]
+
+
+def _of_dwarf(word: str) -> Iterator[Entry]:
+    """The name of DWARF that a word is: as the spec has it, else as pyelftools knows it."""
+    if not word.upper().startswith("DW_"):
+        return
+    for group, entry in entries_of(load_table("constants")):
+        if word.upper() in names_of(entry):
+            yield {"table": "constants", "group": group, "subject": "DWARF", "entry": entry}
+            return
+    from elftools.dwarf import constants, enums
+
+    named = {**vars(constants), **enums.ENUM_DW_AT, **enums.ENUM_DW_FORM, **enums.ENUM_DW_TAG}
+    if isinstance(named.get(word), int):
+        entry = {"name": word, "value": named[word], "evidence": "documented"}
+        yield {"table": "DWARF", "group": "names", "subject": "DWARF", "entry": entry}
 
 
 def _of_start(word: str) -> Iterator[Entry]:

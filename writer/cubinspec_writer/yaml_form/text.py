@@ -20,7 +20,8 @@ _PLAIN = re.compile(r"[A-Za-z_.$][A-Za-z0-9_.$@]*\Z")
 _RESERVED = frozenset(
     ("y", "n", "yes", "no", "on", "off", "true", "false", "null", "none", ".", "..", ".nan", ".inf")
 )
-_NUMBER = re.compile(r"[-+]?(?:0x[0-9A-Fa-f]+|[0-9]+)\Z")
+# Digits behind a leading zero are text: bytes look so, and some libraries give them no quotes.
+_NUMBER = re.compile(r"[-+]?(?:0x[0-9A-Fa-f]+|0|[1-9][0-9]*)\Z")
 _LONGEST_NUMBER = 40
 _WORDS = {"": None, "~": None, "null": None, "true": True, "false": False}
 #: No description of a cubin is deeper; more would only be a way to exhaust the reader.
