@@ -190,7 +190,9 @@ def test_an_output_is_synced_unless_asked_otherwise(
 
 
 _WRITER = """
-import sys, time
+import signal, sys, time
+for number, action in zip((signal.SIGTERM, signal.SIGHUP), sys.argv[2]):
+    signal.signal(number, {"d": signal.SIG_DFL, "i": signal.SIG_IGN}[action])
 from cubinspec.cli import _end_by_signals, entry
 import cubinspec.cli as cli
 from cubinspec.files import NewFile
@@ -208,18 +210,35 @@ entry()
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_signal_leaves_nothing_behind(number: int, tmp_path: Path) -> None:
-    path = tmp_path / "out"
-    process = subprocess.Popen(
-        [sys.executable, "-c", _WRITER, str(path)], stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
+    process = _writing(tmp_path, "dd")
     assert len(list(tmp_path.iterdir())) == 1
     process.send_signal(number)
     status = process.wait(timeout=30)
     assert not list(tmp_path.iterdir())
     if number != signal.SIGINT:
         assert status == 128 + number
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_a_signal_that_is_ignored_stays_so(tmp_path: Path) -> None:
+    """``nohup`` starts a command with SIGHUP ignored."""
+    process = _writing(tmp_path, "di")
+    process.send_signal(signal.SIGHUP)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=30) == 128 + signal.SIGTERM
+    assert not list(tmp_path.iterdir())
+
+
+def _writing(folder: Path, actions: str) -> subprocess.Popen[str]:
+    """A process that has begun a file; a letter for SIGTERM and SIGHUP says what it starts with."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", _WRITER, str(folder / "out"), actions],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    return process
 
 
 def test_names_of_extracted_files_fit_and_differ(
