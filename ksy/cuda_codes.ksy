@@ -1,4 +1,4 @@
-# Generated from ksy/tables/*.yaml (sha256 37e23657 bdcf4eec 70746911 be618fd5 c9b82fa4 92c9abea 4d68f559 8a038bc4 4585f83f 88e4f395 c4e691b7 87074c1d) by tools.gen; do not edit.
+# Generated from ksy/tables/*.yaml (sha256 37e23657 bdcf4eec ee26f738 b36a2bf9 c9b82fa4 92c9abea 4d68f559 8a038bc4 4585f83f 88e4f395 c4e691b7 87074c1d) by tools.gen; do not edit.
 meta:
   id: cuda_codes
   title: Codes of NVIDIA CUDA device binaries
@@ -2080,7 +2080,8 @@ enums:
       id: sto_cuda_reserved_shared
       -orig-id: STO_CUDA_RESERVED_SHARED
       doc: |
-        Shared memory reserved for the driver.
+        Shared memory reserved for the driver; until the symbol has a place its
+        st_value is its alignment.
   elf_class:
     1:
       id: elfclass32

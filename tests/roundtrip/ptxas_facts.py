@@ -203,7 +203,9 @@ def builder_of(data: bytes, arch: str, *, frames: bool = True) -> CubinBuilder:
     reserved = facts.sections.get(".nv.shared.reserved.0")
     for symbol in facts.symbols:
         if reserved is not None and symbol.section is reserved and symbol.st_size:
-            builder.reserved_variable(symbol.name, symbol.st_size, align=reserved.sh_addralign)
+            has_place = not (facts.relocatable or facts.extensible)
+            align = reserved.sh_addralign if has_place else symbol.st_value
+            builder.reserved_variable(symbol.name, symbol.st_size, align=align)
     _variables(facts, builder)
     _samplers(facts, builder)
     _call_graph(facts, builder)

@@ -214,13 +214,15 @@ def test_reserved_variables_that_no_file_has(
 def test_reserved_memory_has_contents_in_the_mercury_half_as_far_as_they_are_known() -> None:
     builder = smallest("sm_110")
     builder.functions[0].capsule = Capsule(bytes(16), 128)
-    variable = builder.reserved_variable("v", 128)
+    variable = builder.reserved_variable("v", 160)
     twin = Cubin.parse(builder.to_bytes()).sections[".nv.merc.nv.shared.reserved.0"]
-    # two section headers of the file that the finalizer reads: an empty one and that of the names
+    # section headers of the file that the finalizer reads: an empty one and those of both names
     assert twin.data[:64] == bytes(64)
-    assert unpack("<II3Q", twin.data[64:96]) == (1, 3, 0, 0, 64)
-    variable.size = 129
-    with pytest.raises(BadStructureError, match="variables of 129 bytes"):
+    *head, length = unpack("<II4Q", twin.data[64:104])
+    assert head == [1, 3, 0, 0, 64]
+    assert unpack("<II3Q", twin.data[128:160]) == (11, 3, 0, 0, 64 + length)
+    variable.size = 161
+    with pytest.raises(BadStructureError, match="variables of 161 bytes"):
         builder.to_bytes()
 
 

@@ -91,6 +91,8 @@ _SPACES = {
 _VARIABLES = (".nv.udt", ".nv.global.init")
 _SHARED = ".nv.shared."
 _OPTIMIZER = ".nv.constant.optimizer."
+#: Bytes of a section header in front of ``sh_size``: that field is in the middle.
+_UP_TO_SIZE = records.SECTION_HEADER_64.size // 2
 
 
 class Mercury:
@@ -253,14 +255,16 @@ class Mercury:
     def _stale_bytes(self, size: int) -> bytes:
         """What the finalizer takes for the contents of reserved shared memory, which has none.
 
-        That is what follows in the file that it reads: section headers, of which the second one
-        tells how long the names of that file are. Names of what is made late are not yet there.
+        That is what follows in the file that it reads: section headers. The second one tells how
+        long the names of that file are, without those of what is made late, and the third one
+        where the names of symbols follow; how long these are is not known.
         """
         row = records.SECTION_HEADER_64
-        if size > 2 * row.size:
+        known = 2 * row.size + _UP_TO_SIZE
+        if size > known:
             raise BadStructureError(
                 f"variables of {size} bytes in reserved shared memory",
-                expected=f"at most {2 * row.size}, of which the Mercury half is known",
+                expected=f"at most {known}, of which the Mercury half is known",
             )
         late = {id(section) for section in self.assembly.deferred}
         names = {
@@ -270,8 +274,12 @@ class Mercury:
             if isinstance(entry, Section) or (isinstance(entry, Dropped) and entry.in_shstrtab)
         }
         length = 1 + sum([len(name.encode("utf-8", "surrogateescape")) + 1 for name in names])
-        names_row = row.pack(1, SHT_STRTAB, 0, 0, row.size, length, 0, 0, 1, 0)
-        return (bytes(row.size) + names_row)[:size]
+        first, second = 1, 1 + len(".shstrtab") + 1
+        rows = (
+            (first, SHT_STRTAB, 0, 0, row.size, length, 0, 0, 1, 0),
+            (second, SHT_STRTAB, 0, 0, row.size + length, 0, 0, 0, 0, 0),
+        )
+        return (bytes(row.size) + b"".join([row.pack(*one) for one in rows]))[:size]
 
     def _twin_of(self, section: Section) -> None:
         """Make the Mercury form of a section of data, if it has one."""

@@ -1,4 +1,4 @@
-# Generated from ksy/tables/symbols.yaml (sha256 be618fd5f0976b15) by tools.gen; do not edit.
+# Generated from ksy/tables/symbols.yaml (sha256 b36a2bf93ecc5df9) by tools.gen; do not edit.
 """Symbols."""
 
 TYPE_NAMES: dict[int, str] = {

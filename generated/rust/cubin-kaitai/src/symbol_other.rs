@@ -11,8 +11,8 @@ use kaitai::*;
 use std::convert::{TryFrom, TryInto};
 use std::cell::{Ref, Cell, RefCell};
 use std::rc::{Rc, Weak};
-use super::cuda_codes::CudaCodes_SymbolVisibility;
 use super::cuda_codes::CudaCodes_SymbolSpace;
+use super::cuda_codes::CudaCodes_SymbolVisibility;
 
 /**
  * Visibility and what CUDA adds to it.
