@@ -24,7 +24,7 @@ from cubinspec.compare.budget import (
 from cubinspec.compare.findings import message
 from cubinspec.compare.read import read_facts
 from cubinspec.errors import CubinError
-from cubinspec.files import write_file
+from cubinspec.output_files import write_file
 
 if TYPE_CHECKING:
     import os

@@ -20,7 +20,8 @@ from cubinspec.cli import main
 from cubinspec.cli.extract import FileNames
 from cubinspec.containers import images
 from cubinspec.errors import FileAccessError, LimitError, TruncatedError
-from cubinspec.files import FileBytes, open_file, read_file, write_file
+from cubinspec.files import FileBytes, open_file, read_file
+from cubinspec.output_files import write_file
 from tests.unit.containers_kit import PTX, zip_of
 
 SAMPLE = Path(__file__).parents[1] / "data" / "cubins" / "small.sm_90.exe.cubin"
@@ -195,7 +196,7 @@ for number, action in zip((signal.SIGTERM, signal.SIGHUP), sys.argv[2]):
     signal.signal(number, {"d": signal.SIG_DFL, "i": signal.SIG_IGN}[action])
 from cubinspec.cli import _end_by_signals, entry
 import cubinspec.cli as cli
-from cubinspec.files import NewFile
+from cubinspec.output_files import NewFile
 def main():
     with NewFile(sys.argv[1]) as new:
         new.stream.write(b"half")

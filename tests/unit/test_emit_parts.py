@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cubinspec.errors import BadStructureError, CubinError, TruncatedError
-from cubinspec.files import write_file
 from cubinspec.format.attributes import info_rows
 from cubinspec.format.strings import string_offsets
+from cubinspec.output_files import write_file
 from cubinspec_generated.codes import SHT_CUDA_INFO, SHT_NOTE, SHT_REL, SHT_RELA
 from cubinspec_writer.emitter import bodies, describe, emit, emit_parts
 from cubinspec_writer.emitter.bodies import InfoRecords

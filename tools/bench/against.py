@@ -31,7 +31,10 @@ def in_checkout(words: list[str], checkout: Path) -> list[str]:
     """The words of a command, run with the modules and scripts of a checkout."""
     path = ":".join(str(checkout / folder) for folder in _SOURCES)
     moved = [word.replace(str(ROOT / "tools"), str(checkout / "tools"), 1) for word in words]
-    if "def set_sync" not in (checkout / "src/cubinspec/files.py").read_text(encoding="utf-8"):
+    writing = "".join(
+        file.read_text(encoding="utf-8") for file in checkout.glob("src/cubinspec/*files.py")
+    )
+    if "def set_sync" not in writing:
         moved = [word for word in moved if word != UNSYNCED]  # older ones never wait for the disk
     return ["env", "-u", "PYTHONDONTWRITEBYTECODE", f"PYTHONPATH={path}", *moved]
 

@@ -21,7 +21,7 @@ from typing import Any
 import yaml
 
 from cubinspec import Cubin, images
-from cubinspec.files import write_file
+from cubinspec.output_files import write_file
 from tools.bench import machines, plot
 from tools.bench.comparisons import IMAGES, KERNELS, LINK, LIST_ELF, NVLINK, RES_USAGE, Command
 from tools.bench.here import NotHere, machine, resolve

@@ -25,7 +25,7 @@ from typing import Any
 
 import yaml
 
-from cubinspec.files import write_file
+from cubinspec.output_files import write_file
 from cubinspec.scan.run import tasks_for
 from tools.bench.comparisons import UNSYNCED
 from tools.bench.inputs import INPUTS

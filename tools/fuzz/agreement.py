@@ -21,7 +21,7 @@ from random import Random
 
 import yaml
 
-from cubinspec.files import write_file
+from cubinspec.output_files import write_file
 from tools import oracle
 from tools.corpus import samples
 from tools.fuzz.mutate import Mutator

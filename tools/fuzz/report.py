@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 
 from cubinspec.allowance import LIMITS
-from cubinspec.files import write_file
+from cubinspec.output_files import write_file
 from tools.fuzz import agreement
 from tools.fuzz.targets import TARGETS
 

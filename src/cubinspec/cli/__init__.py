@@ -339,7 +339,6 @@ def _run(command: str, module: ModuleType, words: list[str]) -> int:
     from cubinspec.cli.options import UsageError, parse, with_common
     from cubinspec.cli.output import complain, forget_complaints, report
     from cubinspec.errors import CubinError
-    from cubinspec.files import set_sync
     from cubinspec.limits import GIVEN
 
     forget_complaints()
@@ -358,7 +357,7 @@ def _run(command: str, module: ModuleType, words: list[str]) -> int:
             from cubinspec.allowance import set_limits
 
             set_limits(given)
-        set_sync(not arguments.flag("--no-fsync"))
+        _set_sync(not arguments.flag("--no-fsync"))
         status: int = module.run(arguments)
     except UsageError as error:
         from cubinspec.cli.help import usage_line
@@ -400,3 +399,15 @@ def _print_overview() -> None:
     for command, (_, summary) in COMMANDS.items():
         print(f"  {command:<12} {summary}")
     print("\n'cubinspec COMMAND --help' tells more; 'cubinspec --version' the version.")
+
+
+def _set_sync(is_synced: bool) -> None:
+    """Say whether files are on the disk before they get their names; they are by default.
+
+    Most commands write no file, and start faster without the module that does.
+    """
+    if is_synced and "cubinspec.output_files" not in sys.modules:
+        return
+    from cubinspec.output_files import set_sync
+
+    set_sync(is_synced)

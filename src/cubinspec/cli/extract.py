@@ -8,7 +8,7 @@ from cubinspec.cli.options import Arguments, Option, UsageError
 from cubinspec.cli.output import report, say
 from cubinspec.cli.walking import ARCH, architecture_filter, for_each_image, shown
 from cubinspec.errors import FileAccessError
-from cubinspec.files import write_file
+from cubinspec.output_files import write_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -121,7 +121,7 @@ def write_output(path: str, data: bytes) -> None:
         FileAccessError: the file or its folder cannot be written.
     """
     if path != "-":
-        from cubinspec.files import write_file
+        from cubinspec.output_files import write_file
 
         write_file(path, data)
         return

@@ -7,8 +7,8 @@ from html import escape
 
 from cubinspec.containers.image import Image
 from cubinspec.errors import CubinError
-from cubinspec.files import write_file
 from cubinspec.model.cubin import Cubin
+from cubinspec.output_files import write_file
 from cubinspec.page.difference import compared, difference_record
 from cubinspec.page.document import USUALLY_COVERED, Document
 from cubinspec.page.html import html, title_of

@@ -7,7 +7,7 @@ from contextlib import suppress
 from cubinspec.containers.sniff import HOSTS, SNIFF_BYTES, sniff
 from cubinspec.containers.walk import files_below
 from cubinspec.errors import CubinError, FileAccessError, MissingPackageError
-from cubinspec.files import NewFile
+from cubinspec.output_files import NewFile
 from cubinspec.scan.parallel import MIN_PARALLEL_BYTES, Workers
 from cubinspec.scan.rows import (
     Task,

@@ -3,7 +3,7 @@
 import os
 import sys
 
-from cubinspec.files import set_sync, write_file
+from cubinspec.output_files import set_sync, write_file
 from cubinspec_writer.emitter.describe import check_draft_of_file
 from cubinspec_writer.emitter.serialise import plan_parts
 

@@ -6,9 +6,9 @@ import sys
 
 from cubinspec.cli import outlive
 from cubinspec.errors import CubinError, FileAccessError
-from cubinspec.files import set_sync
 from cubinspec.format.notes import split_notes
 from cubinspec.format.targets import WRITTEN
+from cubinspec.output_files import set_sync
 from cubinspec.reader.elf import Elf
 from cubinspec_writer.linker import link
 from cubinspec_writer.linker.diagnostics import (
@@ -69,7 +69,7 @@ def described_options() -> tuple[Option, ...]:
 
 def run_words(words: list[str]) -> int:
     """``cubinspec link``: link as the words say; the exit status is nvlink's."""
-    from cubinspec.files import write_file
+    from cubinspec.output_files import write_file
 
     return run(words, write_file)
 

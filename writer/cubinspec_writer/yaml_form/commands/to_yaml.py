@@ -8,7 +8,7 @@ from cubinspec.cli.options import Arguments, Option, UsageError
 from cubinspec.cli.output import write_output
 from cubinspec.cli.picking import PICK, for_each_picked_data
 from cubinspec.errors import CubinError
-from cubinspec.files import write_file
+from cubinspec.output_files import write_file
 from cubinspec_writer.yaml_form import to_yaml
 
 TYPE_CHECKING = False
