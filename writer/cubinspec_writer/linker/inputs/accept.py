@@ -50,6 +50,9 @@ _FATBIN = FATBIN_MAGIC.to_bytes(4, "little")
 #: Of every file nvlink first reads so many bytes; an empty one it passes over.
 _LEAST_BYTES = 56  # not a spec number: a buffer of nvlink
 
+#: What is said of a file that is named .ptx and is none (rule K14).
+_NOT_PTX = "Binary format for key='0', ident='' is not recognized"
+_NO_KNOWN_KIND = "Can't load this binary kind, as it's not recognized"
 #: Names of files for link-time optimisation.
 _NVVM = "should only see nvvm files when -lto"
 _REFUSED = {".ltoir": _NVVM, ".nvvm": _NVVM, ".bc": "should never see bc files"}
@@ -210,8 +213,8 @@ def check_mercury(elf: Elf, name: str, target: Target, diagnostics: Diagnostics)
             raise diagnostics.fatal(f"Internal FNLZR error '{name}'")
 
 
-def check_name(name: str, data: bytes, diagnostics: Diagnostics) -> None:
-    """Refuse a file whose name promises something else than it holds (rule M21).
+def check_name(name: str, data: bytes, toolkit: Toolkit, diagnostics: Diagnostics) -> None:
+    """Refuse a file whose name promises something else than it holds (rules M21, K14).
 
     Raises:
         LinkError: nvlink refuses it.
@@ -229,7 +232,7 @@ def check_name(name: str, data: bytes, diagnostics: Diagnostics) -> None:
     elif kind == ".fatbin" and not data.startswith(_FATBIN):
         text = "fatbin wrong format?"
     elif kind == ".ptx" and not _is_code(data):
-        diagnostics.error("Binary format for key='0', ident='' is not recognized")
+        diagnostics.error(_NOT_PTX if toolkit.tells_identity else _NO_KNOWN_KIND)
         text = "elfLink fatbinary error"
     if text is not None:
         raise diagnostics.fatal(text)

@@ -230,7 +230,7 @@ class _Gatherer:
 
     def _file(self, name: str, data: bytes) -> None:
         """Take a file by its contents, if its name does not promise something else."""
-        check_name(name, data, self.diagnostics)
+        check_name(name, data, self.toolkit(), self.diagnostics)
         if is_archive(data):
             data = self._readable(data)
         kind = "cubin" if is_cubin(data) else _sniffed(data)
@@ -291,9 +291,10 @@ class _Gatherer:
             if self.target.family.strict_inputs:  # rule X2
                 raise self.diagnostics.fatal(str(error)) from error
             if has_headers(data):
-                if lacks_symbols(data):
+                if not lacks_symbols(data):
+                    raise
+                if self.toolkit().needs_symbols or name.endswith(".ptx"):  # rule K13
                     raise self._without_symbols(name, data) from error
-                raise
             self._break_off(name)
             self.diagnostics.note(f"ignored: {error}")
             return
