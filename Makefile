@@ -54,7 +54,7 @@ wheels: $(VENV)/.dev ## the pure wheel and one with compiled modules for this Py
 
 test-browser: $(VENV)/.dev ## the pages of HTML in a headless Chromium, which has to be installed
 	$(PY) -m pip install --quiet --group browser --group site
-	$(PY) -m pytest -m browser tests/browser
+	$(PY) -m pytest -n $(WORKERS) -m browser tests/browser
 
 site: $(VENV)/.dev ## the docs as a site that works from a disk, into site/ (needs node)
 	$(PY) -m pip install --quiet --group site

@@ -12,7 +12,8 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 
 from cubinspec.containers.fatbin_write import container, entry_for
@@ -27,7 +28,8 @@ from tools.site import languages
 _ZEROS = bytes(64)
 
 
-def files() -> dict[str, bytes]:
+@cache
+def files() -> Mapping[str, bytes]:
     """Spec -> a file that it opens, for each spec that is read without parameters."""
     specs = load_specs(ROOT / "ksy")
     found = {name: _ZEROS for name, spec in specs.items() if not spec.root.params}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,13 @@ def _record_lines(node: yaml.Node, path: DataPath, file: Path, lines: dict[DataP
             _record_lines(value, place, file, lines)
 
 
+@lru_cache(maxsize=2 * len(TABLES))
+def _compose(text: str) -> yaml.Node | None:
+    """The nodes of a table, which nobody changes; most tables are read often and change seldom."""
+    node: yaml.Node | None = yaml.compose(text, Loader=yaml.SafeLoader)
+    return node
+
+
 def load_table(root: Path, name: str) -> Table:
     """Reads one table without checking it.
 
@@ -100,8 +108,8 @@ def load_table(root: Path, name: str) -> Table:
     file = Path("ksy") / "tables" / f"{name}.yaml"
     text = (root / file).read_text(encoding="utf-8")
     try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-        data = yaml.safe_load(text)
+        node = _compose(text)
+        data = yaml.SafeLoader("").construct_document(node) if node else None
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise TableError([f"{file.as_posix()}:{line}: {error.problem}"]) from error
