@@ -63,14 +63,24 @@ class _Facts:
     def __init__(self, data: bytes, arch: str) -> None:
         self.file: Description = describe(data)
         self.goal: Target = target(arch)
+        self.moved: set[int] = set()
         self.relocatable = self.file.header.e_type == ET_REL
+        self.is_final = not self.relocatable and self.file.header.e_type != ET_EWP
         self.extensible = self.file.header.e_type == ET_EWP
         self.dropped = {entry.name for entry in self.file.history if isinstance(entry, Dropped)}
+        self.keeps_relocations = any(
+            entry.name.startswith(".nv.resolvedrela") for entry in self.file.history
+        )
+        self.for_debugger = any(
+            section.name == ".nv_debug_info_reg_sass" for section in self.file.sections
+        )
         planner = Planner(self.file)
         planner.number_symbols()
         self.entries = planner.symbol_entries
         self.sections = {section.name: section for section in self.file.sections}
         self.symbols = [entry for entry in self.entries if isinstance(entry, Symbol)]
+        if not self.relocatable:
+            self.moved = self.module_shared()
         table = self.sections.get(".nv.merc.symtab")
         self.mercury = table.body.symbols if table is not None else []
 
@@ -102,22 +112,53 @@ class _Facts:
         return {self.name(unpack("<II", row)[0]): at for at, row in enumerate(rows)}
 
     def relocations(self, *names: str) -> list[Relocation]:
-        """In the order of making: files hold them last first."""
+        """In the order of making: files hold them last first. Applied ones follow."""
         found = []
-        for name in names:
+        half = ".nv.merc" if names[0].startswith(".nv.merc") else ""
+        of = names[0].removeprefix(half).removeprefix(".rela").removeprefix(".rel")
+        kept = f"{half}.nv.resolvedrela{of}"
+        # in constants of a function the ones with addends were made first
+        order = (kept, *names) if ".nv.constant2." in kept else (*names, kept)
+        for name in order:
             section = self.sections.get(name)
             if section is None:
                 continue
             for offset, symbol, kind, addend in reversed(section.body.rows()):
-                if self.goal.family.finalizer and addend == 0 and kind < 0x10000:
+                applied = name == kept
+                if (self.goal.family.finalizer or applied) and addend == 0 and kind < 0x10000:
                     addend = None
-                found.append(Relocation(offset, kind, self.name(symbol), addend))
+                found.append(Relocation(offset, kind, self.name(symbol), addend, applied))
         return found
 
     def had_relocations(self, data: Section) -> bool:
         """Whether all relocations of some data were applied: their section was then dropped."""
         made = mercury_name(data.name) if self.goal.family.finalizer else None
         return not self.relocatable and f".rel{made or data.name}" in self.dropped
+
+    def module_shared(self) -> set[int]:
+        """Shared variables of the module, in the memory of the kernel that uses them.
+
+        Symbols of a kernel's own ones are made behind that; those for debuggers are made at once.
+        """
+        found = {id(one) for one in self.symbols if _is_shared(one) and one.st_info >> 4 == 1}
+        allowed, own = False, None
+        for entry in self.file.history:
+            if isinstance(entry, Symbol) and _is_shared(entry):
+                is_before = not self.is_made_before(entry.section, entry)
+                is_next = entry.section is own and self.keeps_relocations and not self.for_debugger
+                is_next = is_next and entry.name[:1] != "$"
+                if allowed or is_next or is_before:
+                    found.add(id(entry))
+                    continue
+            if entry.name == ".nv_debug.shared":
+                allowed = True
+            elif isinstance(entry, Dropped) and not entry.in_shstrtab:
+                continue
+            elif not isinstance(entry, Symbol):
+                allowed, own = False, entry
+            elif entry.section is own:
+                own = None
+        return found if ".nv_debug.shared" in {*self.sections, *self.dropped} else set()
 
     def is_made_before(self, first: Section, second: object) -> bool:
         made = [id(entry) for entry in self.file.history]
@@ -161,7 +202,12 @@ class _Facts:
 
     def code_relocations(self, section: str) -> list[Relocation]:
         rows = self.relocations(f".rela{section}", f".rel{section}")
-        return rows if self.goal.family.finalizer else sorted(rows, key=lambda row: row.offset)
+        is_sorted = self.goal.family.finalizer and not self.keeps_relocations
+        return rows if is_sorted else sorted(rows, key=lambda row: row.offset)
+
+
+def _is_shared(symbol: Symbol) -> bool:
+    return isinstance(symbol.section, Section) and symbol.section.name.startswith(".nv.shared.")
 
 
 def builder_of(data: bytes, arch: str, *, frames: bool = True) -> CubinBuilder:
@@ -218,12 +264,20 @@ def builder_of(data: bytes, arch: str, *, frames: bool = True) -> CubinBuilder:
         builder.metadata_node(number, name, [value for _, value in values])
     _debug(facts, builder)
     builder.queries = not facts.relocatable and ".nv.callgraph" not in facts.sections
+    builder.keeps_relocations = facts.keeps_relocations
+    builder.tool_functions = [
+        symbol.name
+        for symbol in facts.symbols
+        if facts.relocatable and symbol.name.startswith("__cuda_sanitizer_")
+        # with -sanitize=threadsteer they are local, and made with their code
+        if symbol.st_info >> 4
+    ]
     builder.tools_patch = any(
         record[1] == CODE["EIATTR_TOOLS_PATCH_FUNC"]
         for function in builder.functions
         for record in function.attributes
     )
-    builder.for_debugger = ".nv_debug_info_reg_sass" in facts.sections
+    builder.for_debugger = facts.for_debugger
     builder.errors_at_exit = any(
         record[1] == CODE["EIATTR_GEN_ERRBAR_AT_EXIT"] for record in facts.records(".nv.info")
     )
@@ -290,15 +344,17 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
             for at, entry in enumerate(facts.file.history)
             if entry.name in (f".rel{code}", f".rela{code}")
         ]
+        is_used = not facts.relocatable and tables and not facts.keeps_relocations
         function.shared_variables = [
             SharedVariable(
                 part.name,
                 part.st_value - reserved,
                 part.st_size,
-                0 if is_final and tables and made.index(id(part)) < tables[0] else None,
+                0 if is_used and id(part) in made and made.index(id(part)) < tables[0] else None,
+                _BINDING[part.st_info >> 4],
             )
             for part in facts.symbols
-            if part.section is shared
+            if part.section is shared and id(part) not in facts.moved
         ] + [
             SharedVariable(name, 0, 0)
             for name in facts.dropped_symbols(name)
@@ -321,12 +377,37 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
             or facts.had_relocations(constants)
             or f".rela.nv.constant2.{name}" in facts.dropped
         )
+    made_names = [entry.name for entry in facts.file.history]
+    rows = [one for one in (f".rel{code}", f".rela{code}") if one in made_names]
+    if constants is not None and rows:
+        last = max(made_names.index(one) for one in rows)
+        function.constants_last = made_names.index(constants.name) > last
+    first = min((made_names.index(one) for one in rows), default=0)
+    table = f".rela.nv.constant2.{name}"
+    function.jump_tables = (
+        facts.goal.family.finalizer
+        and table in made_names
+        and made_names.index(table) < made_names.index(".debug_frame")
+    )
+    function.mentioned = [
+        one.name
+        for one in facts.file.history[made_names.index(code) : first]
+        if isinstance(one, Symbol) and one.name.startswith("__cuda_sm")
+    ]
     bank = f".nv.constant0.{name}"
     if bank in facts.sections and not facts.relocatable:
         rows = facts.relocations(f".rel{bank}", f".rela{bank}")
-        start = min((row.offset for row in rows), default=0)
+        banks = [bank]
+        if facts.goal.family.finalizer or facts.keeps_relocations or facts.for_debugger:
+            # all kernels have the indices at one place
+            banks = [one for one in facts.sections if one.startswith(".nv.constant0.")]
+        tables = [facts.relocations(f".rel{one}", f".rela{one}") for one in banks]
+        start = min((row.offset for table in tables for row in table), default=0)
         function.images = [ImageSlot(row.symbol, row.offset - start) for row in rows]
     function.relocations = facts.code_relocations(code)
+    if facts.keeps_relocations or facts.for_debugger:
+        _add_unknown(facts, function)
+    _add_order(facts, function)
     function.resolved = f".rela{code}" in facts.sections or (
         not kernel and not facts.relocatable and f".rel{code}" in facts.dropped
     )
@@ -376,6 +457,82 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
     return function
 
 
+def _add_unknown(facts: _Facts, function: Function) -> None:
+    """Add relocations that the file shows by names alone: of images, of memory of dynamic size."""
+    if facts.relocatable or (facts.for_debugger and not function.images):
+        return
+    names = [f"{prefix}{function.section}" for prefix in (".rel", ".rela")]
+    made = [entry for entry in facts.file.history if entry.name in names]
+    rows = function.relocations
+    if made and not rows:
+        text = next(at for at, one in enumerate(facts.file.history) if one.name == function.section)
+        entries = [
+            one
+            for one in facts.file.history[text : facts.file.history.index(made[-1]) + 1]
+            if one in made or (isinstance(one, Symbol) and one.st_info & 15 in IMAGE_TYPES)
+        ]
+        has_addend = made[0].name == names[1]
+        for at, one in enumerate(entries):
+            if isinstance(one, Symbol):
+                rows.append(Relocation(at, 0, one.name, 1 if has_addend else None, True))
+            else:
+                has_addend = one.name == names[1]
+                has_images = names[1] in facts.dropped and function.images
+                image = function.images[0].image if has_images else ""
+                rows.append(Relocation(at, 0, image, 1 if has_addend else None, True))
+        return
+    have = {row.addend is not None for row in rows}
+    for at, entry in enumerate(made):
+        has_addend = entry.name == names[1]
+        if has_addend not in have and not facts.goal.family.finalizer:
+            end = 0 if not at else len(function.code) - 1
+            rows.insert(end and len(rows), Relocation(end, 0, "", 1 if has_addend else None, True))
+
+
+def _add_order(facts: _Facts, function: Function) -> None:
+    """Add applied relocations in front, where names show an order that those left do not give."""
+    prefixes = {f"{prefix}{function.section}": prefix for prefix in (".rel", ".rela")}
+    history = facts.file.history
+    start = next(at for at, one in enumerate(history) if one.name == function.section) + 1
+    names = {row.symbol for row in function.relocations}
+    names |= {variable.name for variable in function.shared_variables}
+    events: list[str] = []
+    for entry in history[start:]:
+        if isinstance(entry, Section) and entry.name.startswith((".text.", ".debug_frame")):
+            break
+        if entry.name in prefixes:
+            events.append(prefixes[entry.name])
+        elif isinstance(entry, Symbol) and entry.name in names and entry.name not in events:
+            events.append(entry.name)
+    if events == _natural_order(facts, function, events):
+        return
+    rows: list[Relocation] = []
+    waiting: list[str] = []
+    for event in events:
+        if event not in (".rel", ".rela"):
+            waiting.append(event)
+            continue
+        addend = 1 if event == ".rela" else None
+        rows += [Relocation(0, 0, name, addend, True) for name in waiting or [""]]
+        waiting = []
+    last = rows[-1].addend if rows else None
+    rows += [Relocation(0, 0, name, last, True) for name in waiting]
+    function.relocations[:0] = rows
+
+
+def _natural_order(facts: _Facts, function: Function, events: list[str]) -> list[str]:
+    found: list[str] = []
+    for row in function.relocations:
+        prefix = ".rel" if not row.addend else ".rela"
+        found += [name for name in (row.symbol, prefix) if name in events and name not in found]
+    if facts.goal.family.finalizer and found and ".rela" in events and ".rela" not in found:
+        found.append(".rela")
+    rest = [name for name in events if name not in found]
+    if facts.goal.family.finalizer:
+        rest.sort(key=lambda name: (name in (".rel", ".rela")) == facts.relocatable)
+    return found + rest
+
+
 def _bytes(facts: _Facts, section: str) -> bytes | None:
     found = facts.sections.get(section)
     return None if found is None else found.body.data
@@ -415,13 +572,14 @@ def _variables(facts: _Facts, builder: CubinBuilder) -> None:
     }
     relocations = {name: facts.relocations(f".rel{name}", f".rela{name}") for name in spaces}
     bank = facts.sections.get(".nv.constant4")
-    if bank is not None and facts.relocatable:
+    has_names = facts.relocatable or facts.keeps_relocations
+    if bank is not None and has_names:
         spaces[".nv.constant4"] = "address"
         relocations[".nv.constant4"] = facts.relocations(".rel.nv.constant4", ".rela.nv.constant4")
         bank = None
     undefined = _undefined(facts)
     declared = _by_contents(facts, _declared(facts, spaces))
-    for part in _in_order(declared, relocations):
+    for part in _in_order(facts, declared, relocations):
         _add_undefined(facts, builder, undefined, facts.symbols.index(part))
         if bank is not None and facts.is_made_before(bank, part.section):
             _bank(facts, builder, bank)
@@ -434,6 +592,16 @@ def _variables(facts: _Facts, builder: CubinBuilder) -> None:
             common.common = True
             continue
         section = part.section
+        if id(part) in facts.moved or (section.name == ".nv_debug.shared" and facts.is_final):
+            variable = builder.variable(
+                part.name, "shared", size=part.st_size, align=section.sh_addralign
+            )
+            reserved = facts.goal.family.reserved_shared if facts.is_final else 0
+            variable.offset = part.st_value - reserved
+            variable.binding = _BINDING[part.st_info >> 4]
+            if id(part) in facts.moved:
+                variable.function = section.name.removeprefix(".nv.shared.")
+            continue
         start, end = part.st_value, part.st_value + part.st_size
         data = None if isinstance(section.body, bodies.NoBytes) else section.body.data[start:end]
         variable = builder.variable(
@@ -448,12 +616,20 @@ def _variables(facts: _Facts, builder: CubinBuilder) -> None:
             variable.unified = facts.unified(part.name, ".nv.udt.entry")
         variable.managed = bool(part.st_other & 0x04)
         variable.relocations = [
-            Relocation(row.offset - start, row.kind, row.symbol, row.addend)
+            Relocation(row.offset - start, row.kind, row.symbol, row.addend, row.applied)
             for row in relocations[section.name]
             if start <= row.offset < end
         ]
     if bank is not None:
         _bank(facts, builder, bank)
+    shared = facts.sections.get(".nv_debug.shared")
+    if (
+        shared is not None
+        and facts.is_final
+        and not any(part.section is shared for part in facts.symbols)
+    ):
+        # a variable of dynamic size, which has no symbol
+        builder.variable(".dynamic", "shared", align=shared.sh_addralign)
     _add_undefined(facts, builder, undefined, len(facts.symbols))
 
 
@@ -550,7 +726,9 @@ def _section_name(symbol: Symbol) -> str:
     return symbol.section.name if isinstance(symbol.section, Section) else ""
 
 
-def _in_order(declared: list[Symbol], relocations: dict[str, list[Relocation]]) -> list[Symbol]:
+def _in_order(
+    facts: _Facts, declared: list[Symbol], relocations: dict[str, list[Relocation]]
+) -> list[Symbol]:
     """With constants of addresses in the order of their relocations, each behind what it names."""
     rows = relocations.get(".nv.constant4")
     if rows is None:
@@ -562,11 +740,16 @@ def _in_order(declared: list[Symbol], relocations: dict[str, list[Relocation]]) 
         ordered += [] if target is None else [target]
         ordered.append(named[f"$ADDRESS${row.symbol}"])
     before: dict[bool, Symbol] = {}
+    bank = next((one.section for one in ordered), None)
     for one in declared:
         # only global ones stand in their order
         is_global = one.st_info >> 4 == 1
         if one not in ordered:
-            at = ordered.index(before[is_global]) + 1 if is_global in before else 0
+            at = 0
+            if is_global in before:
+                at = ordered.index(before[is_global]) + 1
+            elif isinstance(bank, Section) and facts.is_made_before(bank, one.section):
+                at = len(ordered)
             ordered.insert(at, one)
         before[False] = named.get(f"$ADDRESS${one.name}", one)
         if is_global:
@@ -584,21 +767,25 @@ def _declared(facts: _Facts, spaces: dict[str, str]) -> list[Symbol]:
         if not isinstance(entry, Symbol):
             return False
         if isinstance(entry.section, Section):
-            return entry.section.name in spaces
+            return entry.section.name in spaces or id(entry) in facts.moved
         if entry.st_info & 15 in IMAGE_TYPES:
             return True
         return entry.section == SHN_COMMON
 
     declared = [symbol for symbol in facts.file.symbols if is_variable(symbol)]
     before: set[int] = set()
+    has_shared = False
     for entry in facts.file.history:
         if isinstance(entry, Section):
             before.add(id(entry))
-        elif is_variable(entry):
+        has_shared |= entry.name == ".nv_debug.shared"
+        if is_variable(entry):
             later = (
                 at
                 for at, other in enumerate(declared)
-                if isinstance(other.section, Section) and id(other.section) not in before
+                if isinstance(other.section, Section)
+                and id(other.section) not in before
+                and not (has_shared and id(other) in facts.moved)
             )
             declared.insert(next(later, len(declared)), entry)
     return declared

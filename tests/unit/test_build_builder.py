@@ -481,3 +481,61 @@ def test_a_relocatable_file_may_ask_for_more_shared_memory_than_a_block_has() ->
     builder = smallest(relocatable=True)
     builder.functions[0].shared = 60000
     assert Cubin.parse(builder.to_bytes()).kernels[0].shared == 60000
+
+
+@pytest.mark.parametrize("arch", ["sm_75", "sm_89"])
+def test_applied_relocations_stay_when_asked_for(arch: str) -> None:
+    builder = smallest(arch)
+    builder.keeps_relocations = True
+    builder.variable("left", "global", bytes(8))
+    builder.variable("limit", "constant", bytes(8))
+    builder.functions[0].relocations += [
+        Relocation(0, "R_CUDA_ABS32_LO_32", "left"),
+        Relocation(16, "R_CUDA_CONST_FIELD19_40", "limit", 4, applied=True),
+        Relocation(32, "R_CUDA_NONE", "limit", applied=True),
+    ]
+    data = builder.to_bytes()
+    assert roundtrip(data).layout == "computed"
+    sections = Cubin.parse(data).sections
+    assert len(sections[".rel.text.k"].data) == 16
+    assert ".rela.text.k" not in [section.name for section in sections]
+    assert unpack("<QQq", sections[".nv.resolvedrela.text.k"].data)[::2] == (16, 4)
+
+
+def test_a_shared_variable_of_the_module_stands_in_the_memory_of_its_kernel() -> None:
+    builder = smallest("sm_90")
+    builder.for_debugger = True
+    builder.functions[0].shared = 64
+    variable = builder.variable("s", "shared", size=16)
+    variable.function, variable.offset = "k", 32
+    symbol = Cubin.parse(builder.to_bytes()).symbols["s"]
+    assert (symbol.section.name, symbol.st_value) == (".nv.shared.k", 0x400 + 32)
+    variable.offset = 56
+    with pytest.raises(BadStructureError, match="72 bytes of shared memory of 'k'"):
+        builder.to_bytes()
+    variable.function = "other"
+    with pytest.raises(BadStructureError, match="shared memory of 'other'"):
+        builder.to_bytes()
+    builder.for_debugger = False
+    with pytest.raises(BadStructureError, match="shared variable in the memory of 'other'"):
+        builder.to_bytes()
+
+
+def test_functions_that_are_named_are_there() -> None:
+    builder = smallest("sm_80", relocatable=True)
+    builder.tool_functions = ["nobody"]
+    with pytest.raises(BadStructureError, match="no function 'nobody'"):
+        builder.to_bytes()
+    builder.tool_functions = []
+    builder.functions[0].mentioned = ["helper"]
+    with pytest.raises(BadStructureError, match="no function 'helper'"):
+        builder.to_bytes()
+
+
+def test_images_of_extensible_programs_for_debuggers_are_refused() -> None:
+    builder = smallest("sm_80")
+    builder.extensible = builder.for_debugger = True
+    builder.texture("t")
+    builder.functions[0].images = [ImageSlot("t")]
+    with pytest.raises(BadStructureError, match="images in an extensible program for debuggers"):
+        builder.to_bytes()

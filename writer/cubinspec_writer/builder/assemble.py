@@ -32,7 +32,7 @@ from cubinspec_generated.codes import (
     SHT_CUDA_INFO,
     SHT_CUDA_METADATA,
     SHT_NOTE,
-    SHT_RELA,
+    SHT_REL,
     SHT_STRTAB,
     SHT_SYMTAB,
     SHT_SYMTAB_SHNDX,
@@ -270,7 +270,7 @@ def _resolve(assembly: Assembly, description: Description) -> None:
         _module_records(assembly, with_numbers=True)
     )
     for section, rows in assembly.relocated:
-        is_rela = section.sh_type == SHT_RELA
+        is_rela = section.sh_type != SHT_REL
         with_numbers = assembly.relocation_rows(rows, rela=is_rela)
         section.body = bodies.Relocations.from_rows(with_numbers, is_rela)
     for function, section in assembly.infos:

@@ -14,6 +14,7 @@ from cubinspec.format.packing import symbol_info
 from cubinspec.format.sections import mercury_name
 from cubinspec_generated.codes import (
     SHF_INFO_LINK,
+    SHT_CUDA_RESOLVED_RELA,
     SHT_REL,
     SHT_RELA,
     ST_BIND_SHIFT,
@@ -23,6 +24,7 @@ from cubinspec_generated.codes import (
     STT_FUNC,
     STT_OBJECT,
 )
+from cubinspec_generated.codes_relocation import R_CUDA_NONE
 from cubinspec_generated.codes_sizes import SIZEOF_REL_64, SIZEOF_RELA_64
 from cubinspec_generated.tables import relocations as relocation_table
 from cubinspec_writer.builder import facts
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
 
 #: Symbol for the end of the reserved shared memory.
 RESERVED_CAP = ".nv.reservedSmem.cap"
+#: Size of a field of a relocation.
+_WORD = 8
 
 
 @dataclass(slots=True)
@@ -81,6 +85,9 @@ class Assembly:
         numbers: id of a section or symbol -> its symbol number; filled when all is made.
         undefined: symbols of other files that no relocation has named yet.
         unified: tables of unified functions and data.
+        kept: ids of sections with a place for applied relocations, or without any that stay.
+        waiting_shared: variables in the memory of a kernel that is not made yet, with their
+            symbols, and whether these are made.
         num_first_data: how many sections of data were made with the first function.
     """
 
@@ -116,6 +123,8 @@ class Assembly:
         self.num_first_data = 0
         self.unified: list[Section] = []
         self._function_symbols: dict[str, Symbol] = {}
+        self.kept: set[int] = set()
+        self.waiting_shared: list[tuple[Variable, Symbol, bool]] = []
 
     @property
     def relocatable(self) -> bool:
@@ -169,25 +178,59 @@ class Assembly:
     def add_relocations(self, prefix: str, of: Section, rows: list[Relocation]) -> None:
         """Make a relocation section, ``.rel`` or ``.rela``.
 
-        The finalizer writes all relocations into ``.rela`` and drops ``.rel``.
+        The finalizer writes all relocations into ``.rela`` and drops ``.rel``; before it, a section
+        is dropped when all of its relocations are applied.
         """
         name = prefix + of.name
         if self.finalizer and prefix == ".rel":
             self.drop_section(prefix + of.made_as if of.made_as else mercury_name(name) or name)
             return
+        own = rows
         if not self.finalizer:
-            rows = [row for row in rows if (row.addend is None) == (prefix == ".rel")]
-        is_rela = prefix == ".rela"
-        words_per_row = 3 if is_rela else 2
-        section = self.add_section(
-            name,
-            SHT_RELA if is_rela else SHT_REL,
-            bodies.Relocations(is_rela, (0,) * (len(rows) * words_per_row)),
-            SHF_INFO_LINK,
-            8,
-            SIZEOF_RELA_64 if is_rela else SIZEOF_REL_64,
-        )
-        section.made_as = prefix + of.made_as if of.made_as else None
+            own = [row for row in rows if (row.addend is None) == (prefix == ".rel")]
+        left = [row for row in own if not row.applied]
+        # the finalizer keeps a section without relocations, but for those of images
+        is_of_images = rows and all(self.parts.is_image(row.symbol) for row in rows)
+        if not left and (not self.finalizer or (self.parts.names_shared and is_of_images)):
+            self.drop_section(name)
+        else:
+            is_rela = prefix == ".rela"
+            kind, size = (SHT_RELA, SIZEOF_RELA_64) if is_rela else (SHT_REL, SIZEOF_REL_64)
+            self._add_rows(name, kind, size, of, left)
+        if self.parts.keeps_relocations and id(of) not in self.kept:
+            self.kept.add(id(of))
+            self._keep(of, [row for row in rows if row.applied and self._stays(row)])
+
+    def take(self, prefix: str, of: Section, rows: list[Relocation]) -> Section:
+        """Make a relocation section that stands elsewhere."""
+        self.add_relocations(prefix, of, rows)
+        made = self.history.pop()
+        assert isinstance(made, Section)
+        return made
+
+    def _keep(self, of: Section, applied: list[Relocation]) -> None:
+        """Make the section of applied relocations, behind the first one of others."""
+        name = ".nv.resolvedrela" + of.name
+        if applied:
+            self._add_rows(name, SHT_CUDA_RESOLVED_RELA, SIZEOF_RELA_64, of, applied)
+        elif self.finalizer:
+            made = of.made_as or mercury_name(of.name) or of.name
+            self.drop_section(".nv.resolvedrela" + made)
+        else:
+            self.drop_section(name)
+
+    def _stays(self, row: Relocation) -> bool:
+        """Whether the file keeps an applied relocation: not one of images."""
+        is_known = row.kind != R_CUDA_NONE and RELOCATION_TYPES.get(str(row.kind)) != R_CUDA_NONE
+        return is_known and not self.parts.is_image(row.symbol)
+
+    def _add_rows(
+        self, name: str, kind: int, size: int, of: Section, rows: list[Relocation]
+    ) -> None:
+        is_rela = kind != SHT_REL
+        body = bodies.Relocations(is_rela, (0,) * (len(rows) * size // _WORD))
+        section = self.add_section(name, kind, body, SHF_INFO_LINK, _WORD, size)
+        section.made_as = name.removesuffix(of.name) + of.made_as if of.made_as else None
         self.relocated.append((section, rows))
 
     # -- symbols ---------------------------------------------------------------------------------

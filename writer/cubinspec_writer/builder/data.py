@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from cubinspec.errors import BadStructureError
 from cubinspec.format.packing import align_up, symbol_info
 from cubinspec_generated.codes import (
@@ -40,20 +42,18 @@ from cubinspec_writer.builder.parts import (
     BINDINGS,
     SHARED,
     WEAK,
-    Relocation,
     Variable,
     space_of,
 )
 from cubinspec_writer.emitter import bodies
-from cubinspec_writer.emitter.model import Symbol
+from cubinspec_writer.emitter.model import Section, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cubinspec_writer.builder.assembly import Assembly
-    from cubinspec_writer.builder.parts import Function, ReservedVariable
-    from cubinspec_writer.emitter.model import Section
+    from cubinspec_writer.builder.parts import Function, Relocation, ReservedVariable
 
 _MODULE_SHARED = ".nv_debug.shared"
 _ADDRESSES = ".nv.constant4"
@@ -106,7 +106,8 @@ def _add_driver_symbols(assembly: Assembly) -> Section | None:
     parts, final = assembly.parts, assembly.final
     start = assembly.target.family.reserved_start
     assembly.add_helper(_RESERVED_OFFSET, start, 4)
-    has_alias = not (assembly.relocatable or parts.for_debugger or parts.tools_patch)
+    is_bare = parts.for_debugger or parts.keeps_relocations or parts.tools_patch
+    has_alias = not (assembly.relocatable or is_bare)
     if not has_alias and not parts.reserved:
         return None
     # an extensible program leaves its size to the linker
@@ -258,12 +259,18 @@ def _add_variable(assembly: Assembly, variable: Variable) -> None:
     if variable.common:
         add_variable_symbol(assembly, variable, SHN_COMMON, variable.align)
         return
+    if variable.space == SHARED and assembly.parts.names_shared:
+        _add_module_shared(assembly)
+    if variable.function:
+        _add_moved_shared(assembly, variable)
+        return
     if variable.name not in assembly.places:
         name = _section_of(assembly, variable)
         members = [
             one
             for one in assembly.parts.variables
             if not one.common
+            and not one.function
             and one.space not in SYMBOL_TYPES
             and _section_of(assembly, one) == name
         ]
@@ -271,10 +278,63 @@ def _add_variable(assembly: Assembly, variable: Variable) -> None:
         if name == _UNIFIED:
             _add_entries(assembly, _DATA_ENTRIES, SHT_CUDA_UDT_ENTRY)
     section, offset = assembly.places[variable.name]
-    if is_late(variable):
+    if variable.space == SHARED and assembly.parts.names_shared:
+        # the one whose size is known at the launch; debuggers find it behind the others
+        if assembly.parts.for_debugger:
+            size, value = _size(variable), offset
+            symbol = shared_symbol(assembly, variable.name, size, value, variable.binding)
+            symbol.section = section
+            assembly.add_symbol(symbol, variable.binding)
+    elif is_late(variable):
         assembly.late[variable.name] = (variable, section, offset)
     else:
         add_variable_symbol(assembly, variable, section, offset)
+
+
+def _add_module_shared(assembly: Assembly) -> None:
+    """Leave the name of the module's shared memory, if kernels have all of it."""
+    if _MODULE_SHARED not in assembly.by_name and all(
+        one.function for one in assembly.parts.variables if one.space == SHARED
+    ):
+        assembly.drop_section(_MODULE_SHARED)
+        assembly.by_name[_MODULE_SHARED] = Symbol(_MODULE_SHARED, 0)
+
+
+def _add_moved_shared(assembly: Assembly, variable: Variable) -> None:
+    """Make the symbol of a variable in the memory of a kernel.
+
+    For debuggers it is made here, else not before that memory.
+    """
+    value = variable.offset or 0
+    symbol = shared_symbol(assembly, variable.name, variable.size, value, variable.binding)
+    section = assembly.by_name.get(f".nv.shared.{variable.function}")
+    is_made = assembly.parts.for_debugger or section is not None
+    if is_made:
+        assembly.add_symbol(symbol, variable.binding)
+    if isinstance(section, Section):
+        symbol.section = section
+    else:
+        assembly.waiting_shared.append((variable, symbol, is_made))
+
+
+def add_waiting_shared(assembly: Assembly, function: Function, section: Section) -> None:
+    """Give the module's variables that stand in the memory of a kernel their section."""
+    for variable, symbol, is_made in assembly.waiting_shared:
+        if variable.function == function.name:
+            symbol.section = section
+            if not is_made:
+                assembly.add_symbol(symbol, variable.binding)
+
+
+def shared_symbol(assembly: Assembly, name: str, size: int, value: int, binding: str) -> Symbol:
+    """The symbol of a shared variable in a file that is not relocatable."""
+    kind, other = STT_CUDA_OBJECT, space_of(SHARED)
+    if assembly.final:
+        kind, other = STT_OBJECT, 0
+        value += assembly.target.family.reserved_shared
+    if not assembly.parts.for_debugger:
+        other |= STV_INTERNAL
+    return Symbol(name, symbol_info(BINDINGS[binding], kind), other, 0, value, size)
 
 
 def mention_in_data(assembly: Assembly, sections: list[tuple[Section, list[Relocation]]]) -> None:
@@ -303,17 +363,18 @@ def add_variable_symbol(
     other = STO_CUDA_MANAGED if variable.managed else 0
     other |= STO_CUDA_UNIFIED_OBJECT if variable.unified is not None else 0
     kind = STT_OBJECT
+    is_address = variable.space == ADDRESS
+    other |= STV_INTERNAL if is_address else 0
     if assembly.keeps_memory:
         kind = STT_CUDA_OBJECT
-        is_address = variable.space == ADDRESS
-        other |= STV_INTERNAL | space_of("constant") if is_address else space_of(variable.space)
+        other |= space_of("constant" if is_address else variable.space)
     info = symbol_info(BINDINGS[variable.binding], kind)
     symbol = Symbol(variable.name, info, other, section, offset, _size(variable))
     assembly.add_symbol(symbol, variable.binding)
 
 
 def _section_of(assembly: Assembly, variable: Variable) -> str:
-    if variable.space == ADDRESS and assembly.relocatable:
+    if variable.space == ADDRESS and (assembly.relocatable or assembly.parts.keeps_relocations):
         return _ADDRESSES
     if variable.space == "constant":
         return ".nv.constant3"
@@ -321,7 +382,8 @@ def _section_of(assembly: Assembly, variable: Variable) -> str:
         return _UNIFIED
     if variable.space == "global":
         return ".nv.global" if variable.data is None else ".nv.global.init"
-    if variable.space == SHARED and assembly.relocatable and variable.data is None:
+    has_shared = assembly.relocatable or assembly.parts.names_shared
+    if variable.space == SHARED and has_shared and variable.data is None:
         return _MODULE_SHARED
     raise BadStructureError(
         f"no such variable can stand in {variable.space!r}",
@@ -346,11 +408,12 @@ def _add_variable_section(assembly: Assembly, name: str, variables: list[Variabl
         # ptxas goes through initial contents from the last variable to the first
         at_place = 0 if name != _ADDRESSES else len(relocations)
         relocations[at_place:at_place] = [
-            Relocation(at + r.offset, r.kind, r.symbol, r.addend) for r in variable.relocations
+            replace(one, offset=at + one.offset) for one in variable.relocations
         ]
     if name == _MODULE_SHARED:
         # its size is that of the variables, wherever they stand
         end = sum(_size(variable) for variable in variables)
+        end += assembly.target.family.reserved_shared if assembly.final else 0
     relocatable, executable, flags = _DATA_SECTIONS[name]
     section = assembly.add_section(
         name,
@@ -359,6 +422,8 @@ def _add_variable_section(assembly: Assembly, name: str, variables: list[Variabl
         flags,
         max(variable.align for variable in variables),
     )
+    if name == _MODULE_SHARED and assembly.parts.names_shared:
+        section.has_symbol = False
     assembly.places |= {variable: (section, at) for variable, at in places}
     assembly.data_sections.append((section, relocations))
     if any(variable.resolved for variable in variables):

@@ -32,15 +32,17 @@ from cubinspec_writer.builder.data import (
     add_unified,
     add_unified_function,
     add_variable_symbol,
+    add_waiting_shared,
     mention_in_data,
+    shared_symbol,
 )
 from cubinspec_writer.builder.images import (
     SYMBOL_TYPES,
     handle_names,
     index_relocations,
+    module_table_size,
     scoped,
     scoped_rows,
-    table_size,
     table_start,
 )
 from cubinspec_writer.builder.parts import (
@@ -60,7 +62,7 @@ from cubinspec_writer.emitter.model import Section, Symbol
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec_writer.builder.assembly import Assembly
-    from cubinspec_writer.builder.parts import Function
+    from cubinspec_writer.builder.parts import Function, Relocation
 
 _TEXT_ALIGN = 128
 #: The finalizer makes the bank of a kernel with images under this name.
@@ -107,14 +109,24 @@ def add_function(assembly: Assembly, function: Function, *, first: bool) -> None
     mention_in_data(assembly, assembly.data_sections[known:])
     for extern in function.externs:
         assembly.mention(extern)
-    _add_constants(assembly, function)
+    for tool in assembly.parts.tool_functions if first else ():
+        assembly.mention(tool)
+    is_named = any(row.symbol == function.constants_symbol for row in function.relocations)
+    if not is_named and not function.constants_last:
+        _add_constants(assembly, function)
     if function.reserved_cap:
         assembly.mention(RESERVED_CAP)
     for inner in function.inner:
         st_info = symbol_info(BINDINGS[inner.binding], STT_FUNC)
         part = Symbol(inner.name, st_info, 0, text, inner.value, inner.size)
         assembly.add_symbol(part, inner.binding)
+    for name in function.mentioned:
+        assembly.mention(name)
     _Relocations(assembly, function, text, shared).add()
+    _add_constants(assembly, function)
+    constants = assembly.by_name.get(f".nv.constant2.{name}")
+    if function.jump_tables and isinstance(constants, Section):
+        assembly.add_relocations(".rela", constants, [])
     if function.kernel:
         _add_parameters(assembly, function)
 
@@ -153,30 +165,39 @@ def _add_shared(assembly: Assembly, function: Function) -> Section | None:
     )
     if not function.shared and not assembly.relocatable:
         section.has_symbol = False
+    add_waiting_shared(assembly, function, section)
     return section
 
 
 def _add_constants(assembly: Assembly, function: Function) -> None:
-    if function.constants is None:
+    """Make the constants of a function, with the first relocation that names them if one does."""
+    name = f".nv.constant2.{function.name}"
+    if function.constants is None or name in assembly.by_name:
         return
     section = assembly.add_section(
-        f".nv.constant2.{function.name}",
+        name,
         assembly.type_of(SHT_CUDA_CONSTANT_B2, SHT_PROGBITS),
         bodies.Blob(function.constants),
         SHF_ALLOC | SHF_INFO_LINK,
         function.constants_align,
     )
     assembly.data_sections.append((section, function.constants_relocations))
-    if function.constants_resolved:
+    if function.constants_resolved and not function.jump_tables:
         assembly.resolved.add(id(section))
     if function.constants_symbol is not None:
-        size = len(function.constants)
-        name = function.constants_symbol
-        if not assembly.relocatable:
+        size, name = len(function.constants), function.constants_symbol
+        if not assembly.relocatable and not assembly.parts.keeps_relocations:
             assembly.drop_name(name)
             return
-        part = Symbol(name, STT_CUDA_OBJECT, _BANK_PART, section, 0, size)
-        assembly.add_symbol(part, LOCAL)
+        assembly.add_symbol(_bank_part(assembly, name, section, 0, size), LOCAL)
+
+
+def _bank_part(assembly: Assembly, name: str, section: Section, value: int, size: int) -> Symbol:
+    """The symbol that stands for a part of a constant bank."""
+    kind, other = STT_CUDA_OBJECT, _BANK_PART
+    if assembly.final:
+        kind, other = STT_OBJECT, STV_INTERNAL
+    return Symbol(name, kind, other, section, value, size)
 
 
 class _Relocations:
@@ -207,6 +228,8 @@ class _Relocations:
         assembly, function = self.assembly, self.function
         for relocation in self.relocations:
             self._name_used(relocation.offset)
+            if relocation.symbol == function.constants_symbol:
+                _add_constants(assembly, function)
             self._name_variable(relocation.symbol)
             assembly.mention(relocation.symbol)
             self._name_late(relocation.symbol)
@@ -217,8 +240,11 @@ class _Relocations:
                 self._add_section(".rela")
         if assembly.relocatable:
             self._name_variables()
-        for prefix in () if self.made else function.resolved_sections:
-            assembly.drop_section(prefix + self.text.name)
+        if not self.relocations and not assembly.finalizer:
+            self._name_used(len(function.code))
+        for prefix in () if self.relocations else function.resolved_sections:
+            if prefix not in self.made:
+                assembly.drop_section(prefix + self.text.name)
         if function.resolved and not self.made and not function.kernel:
             for prefix in (".rel", ".rela") if assembly.finalizer else (".rel",):
                 assembly.drop_section(prefix + self.text.name)
@@ -264,14 +290,16 @@ class _Relocations:
             raise BadStructureError(f"{name!r} has no shared memory", field=self.function.name)
         space = SPACES["shared"]
         kind, value = STT_CUDA_OBJECT, part.value
-        if self.assembly.final and self.assembly.parts.for_debugger:
-            kind, space = STT_OBJECT, 0
-            value += self.assembly.target.family.reserved_shared
-        elif not self.assembly.relocatable:
+        if self.assembly.parts.names_shared:
+            symbol = shared_symbol(self.assembly, name, part.size, value, part.binding)
+            symbol.section = self.shared
+        elif self.assembly.relocatable:
+            info = symbol_info(BINDINGS[part.binding], kind)
+            symbol = Symbol(name, info, space, self.shared, value, part.size)
+        else:
             self.assembly.drop_name(name)
             return
-        symbol = Symbol(name, kind, space, self.shared, value, part.size)
-        self.assembly.add_symbol(symbol, LOCAL)
+        self.assembly.add_symbol(symbol, part.binding)
 
     def _add_section(self, prefix: str) -> None:
         if prefix not in self.made:
@@ -286,16 +314,24 @@ def _add_parameters(assembly: Assembly, function: Function) -> None:
     section = Section(
         f".nv.constant0.{function.name}",
         assembly.type_of(SHT_CUDA_CONSTANT_B0, SHT_PROGBITS),
-        bodies.Blob(bytes(start + table_size(function))),
+        bodies.Blob(bytes(start + module_table_size(assembly, function))),
         SHF_ALLOC | SHF_INFO_LINK,
         sh_addralign=4,
     )
     assembly.parameter_banks[function.name] = section
+    rows: list[Relocation] = []
     if function.images:
         rows = index_relocations(assembly, function, start, assembly.target.family)
-        assembly.image_banks.append(ImageBank(function, section, start, rows))
+        if assembly.finalizer or not assembly.parts.names_shared:
+            assembly.image_banks.append(ImageBank(function, section, start, rows))
     if assembly.finalizer:
-        if function.images:
+        if function.images and assembly.parts.names_shared:
+            # in the place of a kernel without images, with its relocations behind it
+            section.made_as = IMAGE_INDICES + function.name
+            assembly.deferred.append(section)
+            assembly.kept.add(id(section))
+            assembly.deferred.append(assembly.take(".rela", section, rows))
+        elif function.images:
             section.made_as = IMAGE_INDICES + function.name
             assembly.history.append(section)
             if assembly.parts.has_call_graph:
@@ -308,15 +344,30 @@ def _add_parameters(assembly: Assembly, function: Function) -> None:
     if not assembly.relocatable:
         if not assembly.parts.has_call_graph:
             return
-        assembly.drop_section(f".rel.nv.constant0.{function.name}")
-        if assembly.parts.extensible:
-            assembly.drop_name(_PARAMETERS if function.parameters else _SPECIAL)
-            _name_handles(assembly, function)
-        return
-    part = Symbol(_PARAMETERS, STT_CUDA_OBJECT, _BANK_PART, section, base, size)
+        _name_indices(assembly, section, rows)
+        if not assembly.parts.keeps_relocations:
+            if assembly.parts.extensible:
+                assembly.drop_name(_PARAMETERS if function.parameters else _SPECIAL)
+                _name_handles(assembly, function)
+            return
+    part = _bank_part(assembly, _PARAMETERS, section, base, size)
     if not function.parameters:
-        part = Symbol(_SPECIAL, STT_CUDA_OBJECT, _BANK_PART, section, 0, base)
+        part = _bank_part(assembly, _SPECIAL, section, 0, base)
     assembly.history.append(part)
+    if assembly.parts.extensible:
+        _name_handles(assembly, function)
+
+
+def _name_indices(assembly: Assembly, bank: Section, rows: list[Relocation]) -> None:
+    """Leave the name of the relocations of a bank, or make them where indices share a table."""
+    if rows and assembly.parts.names_shared:
+        assembly.kept.add(id(bank))
+        assembly.add_relocations(".rel", bank, rows)
+        made = assembly.history[-1]
+        assert isinstance(made, Section)
+        made.sh_flags = 0
+    else:
+        assembly.drop_section(f".rel{bank.name}")
 
 
 def _name_handles(assembly: Assembly, function: Function) -> None:

@@ -84,14 +84,25 @@ def offsets(function: Function) -> list[int]:
     return found
 
 
+def module_table_size(assembly: Assembly, function: Function) -> int:
+    """Size of the indices of a kernel, or of all of them where they share a table."""
+    sharing = assembly.parts.functions if assembly.parts.names_shared else [function]
+    return max(map(table_size, sharing))
+
+
 def table_size(function: Function) -> int:
     """Size of the indices of a kernel."""
     return max(offsets(function), default=-INDEX_SIZE) + INDEX_SIZE
 
 
 def table_start(assembly: Assembly, function: Function) -> int:
-    """Where the indices of a kernel begin; the finalizer gives all kernels of a file one place."""
-    functions = assembly.parts.functions if assembly.finalizer else [function]
+    """Where the indices of a kernel begin.
+
+    All kernels of a file have one place for them, but for executables before sm_90 that keep
+    neither relocations nor symbols of shared memory.
+    """
+    is_shared = assembly.finalizer or assembly.parts.names_shared
+    functions = assembly.parts.functions if is_shared else [function]
     end = max(placed(one)[1] for one in functions)
     return align_up(
         assembly.target.architecture.param_base + end, assembly.target.family.slot_align

@@ -25,6 +25,7 @@ from cubinspec_generated.codes import (
     SHT_CUDA_MERC_CONSTANT_USER,
     SHT_CUDA_MERC_INFO,
     SHT_CUDA_MERC_RELA,
+    SHT_CUDA_MERC_RESOLVED_RELA,
     SHT_CUDA_MERC_SYMTAB,
     SHT_CUDA_RESERVED_SHARED,
     SHT_CUDA_UDT,
@@ -85,11 +86,14 @@ _SPACES = {
     ".nv.global.init": SPACES["global"],
     ".nv.global": SPACES["global"],
     ".nv.constant3": SPACES["constant"],
+    ".nv.constant4": SPACES["constant"],
     RESERVED_SECTION: RESERVED_SPACE,
 }
 #: Sections of variables with contents, which stand behind all constants.
 _VARIABLES = (".nv.udt", ".nv.global.init")
 _SHARED = ".nv.shared."
+_MODULE_SHARED = ".nv_debug.shared"
+_CONSTANTS = ".nv.constant2."
 _OPTIMIZER = ".nv.constant.optimizer."
 #: Bytes of a section header in front of ``sh_size``: that field is in the middle.
 _UP_TO_SIZE = records.SECTION_HEADER_64.size // 2
@@ -139,15 +143,15 @@ class Mercury:
         info = bodies.InfoRecords(self._module_records(with_numbers=False))
         self._section(".nv.merc.nv.info", SHT_CUDA_MERC_INFO, info, align=4)
         self._tables()
+        given: dict[str, list[Relocation]] = {}
         for function in functions:
             assert function.capsule is not None
             rows = scoped_rows(function, function.capsule.relocations)
             self._relocations(function.section, rows)
-        given = {
-            f".nv.constant2.{function.name}": function.capsule.constants_relocations
-            for function in functions
-            if function.capsule is not None
-        }
+            tables = function.capsule.constants_relocations
+            given[f".nv.constant2.{function.name}"] = [] if function.jump_tables else tables
+            if function.jump_tables:
+                self._relocations(_OPTIMIZER + function.name, tables)
         for part in assembly.parts.debug:
             self._relocations(part.name, part.mercury_relocations)
         images, other_images = self._image_banks()
@@ -211,18 +215,20 @@ class Mercury:
         found: tuple[list[_Rows], list[_Rows]] = ([], [])
         for bank in self.assembly.image_banks:
             rows = index_relocations(self.assembly, bank.function, 0, half)
-            is_other = bank.function is not functions[0]
+            is_other = bank.function is not functions[0] or self.assembly.parts.names_shared
             found[is_other].append((IMAGE_INDICES + bank.function.name, rows))
         return found
 
     def _relocations(self, of: str, rows: list[Relocation]) -> None:
-        if not rows:
-            return
-        body = bodies.Relocations(True, (0,) * (3 * len(rows)))
-        section = self._section(
-            f".nv.merc.rela{of}", SHT_CUDA_MERC_RELA, body, SHF_INFO_LINK, 8, SIZEOF_RELA_64
-        )
-        self.relocated.append((section, rows))
+        kept = [row for row in rows if row.applied]
+        for name, kind, own in (
+            (f".nv.merc.rela{of}", SHT_CUDA_MERC_RELA, [row for row in rows if not row.applied]),
+            (f".nv.merc.nv.resolvedrela{of}", SHT_CUDA_MERC_RESOLVED_RELA, kept),
+        ):
+            if own:
+                body = bodies.Relocations(True, (0,) * (3 * len(own)))
+                section = self._section(name, kind, body, SHF_INFO_LINK, 8, SIZEOF_RELA_64)
+                self.relocated.append((section, own))
 
     def _data(self) -> None:
         # constants first, as in the index order of the SASS half
@@ -330,7 +336,7 @@ class Mercury:
         assembly = self.assembly
         planner = Planner(description)
         planner.number_symbols()
-        deferred = {id(section) for section in assembly.deferred}
+        deferred = {id(section) for section in assembly.deferred if section.made_as is None}
         table = self.symtab.body if self.symtab is not None else None
         assert isinstance(table, bodies.MercurySymbols)
         table.symbols = [
@@ -378,7 +384,10 @@ class Mercury:
             if info & ST_TYPE_MASK == STT_OBJECT:
                 info = symbol_info(info >> ST_BIND_SHIFT, STT_CUDA_OBJECT)
                 other |= _SPACES.get(section.name, 0)
-                if section.name.removeprefix(_SHARED) in self.assembly.functions:
+                if section.name.startswith(_CONSTANTS):
+                    other |= SPACES["constant"]
+                is_own = section.name.removeprefix(_SHARED) in self.assembly.functions
+                if is_own or section.name == _MODULE_SHARED:
                     # here it is counted from the kernel's own memory on
                     other |= SPACES["shared"]
                     value -= self.assembly.target.family.reserved_shared

@@ -121,12 +121,16 @@ class Relocation:
         symbol: name of a symbol, or of a section for its section symbol; empty: none.
         addend: ``None`` before sm_90: the addend stands in the place itself (a REL entry). ``None``
             from sm_90 on: 0.
+        applied: whether the bytes hold its value and a linker has nothing to do. Names in the file
+            tell that it was there; see ``CubinParts.keeps_relocations``. Of type ``R_CUDA_NONE``
+            it stays in no file: one that the finalizer drops, or of an image.
     """
 
     offset: int
     kind: str | int
     symbol: str
     addend: int | None = None
+    applied: bool = False
 
 
 @dataclass(slots=True)
@@ -156,12 +160,14 @@ class SharedVariable:
     Attributes:
         used_at: where the code first uses it, if its relocations are applied; by default behind all
             that are left.
+        binding: ``local``, or ``global`` where other files may see it.
     """
 
     name: str
     value: int
     size: int
     used_at: int | None = None
+    binding: str = LOCAL
 
 
 @dataclass(slots=True)
@@ -231,8 +237,13 @@ class Function:
         reserved_cap: whether the code asks for the end of the reserved shared memory
             (``.nv.reservedSmem.cap``, sm_90 and up) by a relocation that is applied already.
         inner: functions inside the code, in the order in which ptxas makes them.
+        mentioned: functions that ptxas names in front of the code's relocations, as helpers of it.
         constants: contents of ``.nv.constant2.<f>``, with its alignment, symbol and relocations.
+        constants_last: whether they are made behind the code's relocations; by default with the
+            first one that names their symbol, or in front of all.
         constants_resolved: executables: the constants had relocations, all of them applied.
+        jump_tables: from sm_90 on: the constants are places in the code, so that their relocations,
+            all applied, were made with those of the code.
         capsule: Mercury half, sm_100 and up.
     """
 
@@ -269,6 +280,9 @@ class Function:
     constants_symbol: str | None = None
     constants_relocations: list[Relocation] = field(default_factory=list)
     constants_resolved: bool = False
+    constants_last: bool = False
+    jump_tables: bool = False
+    mentioned: list[str] = field(default_factory=list)
     capsule: Capsule | None = None
 
     @property
@@ -286,8 +300,9 @@ class Variable:
     """A variable of the module.
 
     Attributes:
-        space: ``global``, ``constant``, or in relocatable files ``shared``; for images ``texture``,
-            ``sampler`` or ``surface``, for constants with an address ``address``.
+        space: ``global``, ``constant``, or where shared variables have symbols ``shared``; for
+            images ``texture``, ``sampler`` or ``surface``, for constants with an address
+            ``address``.
         data: initial contents; ``None``: zeros (global memory only).
         size: without ``data``: its size.
         align: alignment.
@@ -298,6 +313,8 @@ class Variable:
         relocations: of the initial contents.
         resolved: executables: the contents had relocations, all of them applied.
         function_ids: extensible programs: functions that the contents name, relocated by number.
+        function: of a shared variable in a file that is not relocatable: the kernel in whose memory
+            it stands, at ``offset``. Only files for debuggers or with applied relocations have it.
     """
 
     name: str
@@ -313,6 +330,7 @@ class Variable:
     relocations: list[Relocation] = field(default_factory=list)
     resolved: bool = False
     function_ids: list[str] = field(default_factory=list)
+    function: str = ""
 
 
 @dataclass(slots=True)
@@ -417,6 +435,10 @@ class CubinParts:
         debug: line and debug sections, in the order in which they stand.
         for_debugger: ``ptxas -g``: executables keep the symbols of shared variables, and have no
             shared memory of the system.
+        keeps_relocations: applied relocations and the symbols that they name stay in the file
+            (``.nv.resolvedrela.*``): ``ptxas -preserve-relocs`` before sm_90, ``-sanitize``.
+        tool_functions: functions that ``ptxas -sanitize`` adds, in the order of their symbols,
+            which stand behind what the first function names.
         errors_at_exit: functions wait for errors before they end (``EIATTR_GEN_ERRBAR_AT_EXIT``),
             as with ``-g`` and ``-make-errors-visible-at-exit``.
         undefined: symbols of other files, and labels that no code has.
@@ -451,6 +473,8 @@ class CubinParts:
     functions: list[Function] = field(default_factory=list)
     variables: list[Variable] = field(default_factory=list)
     for_debugger: bool = False
+    keeps_relocations: bool = False
+    tool_functions: list[str] = field(default_factory=list)
     errors_at_exit: bool = False
     debug: list[DebugSection] = field(default_factory=list)
     undefined: list[Undefined] = field(default_factory=list)
@@ -463,6 +487,21 @@ class CubinParts:
     aliases: dict[str, str] = field(default_factory=dict)
     metadata: list[tuple[int, str, list[int | str]]] = field(default_factory=list)
     edges: list[tuple[int, str, str]] = field(default_factory=list)
+
+    @property
+    def names_shared(self) -> bool:
+        """Whether shared variables have symbols, although the file is not relocatable."""
+        return not self.relocatable and (self.for_debugger or self.keeps_relocations)
+
+    def is_image(self, name: str) -> bool:
+        """Whether a relocation with that symbol is of an image: one of the module, or a parameter.
+
+        The latter have the name of the kernel in front, and a NUL between.
+        """
+        spaces = (TEXTURE, SAMPLER, SURFACE)
+        return "\0" in name or any(
+            one.name == name and one.space in spaces for one in self.variables
+        )
 
     @property
     def has_call_graph(self) -> bool:

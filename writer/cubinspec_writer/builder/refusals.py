@@ -15,7 +15,7 @@ from cubinspec_writer.builder.images import (
     kinds,
     offsets,
 )
-from cubinspec_writer.builder.parts import ADDRESS_SIZE, NO_LIMIT, SAMPLER, placed
+from cubinspec_writer.builder.parts import ADDRESS_SIZE, NO_LIMIT, SAMPLER, SHARED, placed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,9 +51,38 @@ def check_parts(parts: CubinParts, goal: Target) -> None:
     for variable in parts.variables:
         _check_variable(variable)
     _check_reserved(parts, goal)
+    _check_named(parts)
     _check_unified(parts, goal)
     _check_samplers(parts)
     _check_debug(parts, goal)
+
+
+def _check_named(parts: CubinParts) -> None:
+    """Hold names of functions that have an effect on the order alone against what is there."""
+    functions = {function.name: function for function in parts.functions}
+    known = {*functions, *(symbol.name for symbol in parts.undefined)}
+    named = [("tool_functions", name) for name in parts.tool_functions]
+    named += [(one.name, name) for one in parts.functions for name in one.mentioned]
+    for owner, name in named:
+        if name not in known:
+            raise _refuse(owner, f"no function {name!r}", ", ".join(sorted(known)))
+    for variable in parts.variables:
+        if not variable.function:
+            continue
+        if variable.space != SHARED or not parts.names_shared:
+            raise _refuse(
+                variable.name,
+                f"{variable.space} variable in the memory of {variable.function!r}",
+                "a shared one, of a file for debuggers or with applied relocations",
+            )
+        kernel = functions.get(variable.function)
+        end = (variable.offset or 0) + variable.size
+        if kernel is None or kernel.shared is None or end > kernel.shared:
+            raise _refuse(
+                variable.name,
+                f"{end} bytes of shared memory of {variable.function!r}",
+                "a kernel with so much of it",
+            )
 
 
 def _check_reserved(parts: CubinParts, goal: Target) -> None:
@@ -242,6 +271,12 @@ def _check_image_parameter(function: Function, number: int, parameter: Parameter
 def _check_images(parts: CubinParts, function: Function) -> None:
     if not function.images:
         return
+    if parts.extensible and parts.names_shared:
+        raise _refuse(
+            function.name,
+            "images in an extensible program for debuggers or with applied relocations",
+            "neither for_debugger nor keeps_relocations: the order of the names is not known",
+        )
     if parts.relocatable or not function.kernel:
         raise _refuse(
             function.name,

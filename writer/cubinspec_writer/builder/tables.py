@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 #: In extensible programs a function whose address is taken has a number, a symbol of this prefix.
 _FUNCTION_ID = "$funcID$"
+#: Constants of a function.
+_CONSTANTS = ".nv.constant2."
 #: Texts of line and debug data.
 _STRINGS = ".debug_str"
 #: How older drivers apply R_CUDA_CONST_FIELD22_37.
@@ -45,8 +47,9 @@ def add_frames(assembly: Assembly, frame: Frame) -> None:
     _add_debug(assembly)
     number = assembly.num_first_data
     _add_data_relocations(assembly, assembly.data_sections[:number])
-    mixed = any(bank.function is assembly.parts.functions[0] for bank in assembly.image_banks)
-    first, others = assembly.image_banks[:mixed], assembly.image_banks[mixed:]
+    banks = [] if assembly.parts.names_shared else assembly.image_banks
+    mixed = any(bank.function is assembly.parts.functions[0] for bank in banks)
+    first, others = banks[:mixed], banks[mixed:]
     _add_indices(assembly, first)
     _add_both(assembly, section, frame.relocations)
     if frame.relocations and not assembly.relocatable and not assembly.finalizer:
@@ -125,7 +128,7 @@ def _name_resolved(assembly: Assembly, data: Section) -> None:
 
     For the constants of a function the finalizer writes an empty section instead.
     """
-    if not data.name.startswith(".nv.constant2."):
+    if not data.name.startswith(_CONSTANTS):
         prefixes = (".rel", ".rela") if assembly.finalizer else (".rel",)
     elif assembly.finalizer:
         assembly.add_relocations(".rela", data, [])
@@ -135,8 +138,12 @@ def _name_resolved(assembly: Assembly, data: Section) -> None:
     name = (mercury_name(data.name) if assembly.finalizer else None) or data.name
     ids = iter(assembly.function_ids.get(id(data), ()))
     _name_ids(assembly, islice(ids, 1))
-    for prefix in prefixes:
-        assembly.drop_section(prefix + name)
+    left = [prefix + name for prefix in prefixes]
+    if assembly.parts.keeps_relocations and id(data) not in assembly.kept:
+        # the finalizer makes it behind .rela, ptxas behind the first one
+        left.insert(2 if assembly.finalizer else 1, f".nv.resolvedrela{name}")
+    for one in left:
+        assembly.drop_section(one)
     _name_ids(assembly, ids)
 
 
@@ -159,7 +166,10 @@ def _add_both(assembly: Assembly, of: Section, rows: list[Relocation]) -> None:
     """Make the relocation sections of both kinds."""
     if not rows:
         return
-    for prefix in (".rel", ".rela"):
+    prefixes = [".rel", ".rela"]
+    if of.name.startswith(_CONSTANTS) and rows[0].addend is not None:
+        prefixes.reverse()
+    for prefix in prefixes:
         wanted = [row for row in rows if (row.addend is None) == (prefix == ".rel")]
         if wanted or assembly.finalizer:
             assembly.add_relocations(prefix, of, rows)
