@@ -71,7 +71,11 @@ def run(arguments: Arguments) -> int:
     paths = files_of(arguments.positional)
     keep_inputs(arguments, ("--html",), paths)
     question = Question(
-        expanded(only), pattern, cubin_targets(arguments), arguments.flag("--relocatable")
+        expanded(only),
+        pattern,
+        cubin_targets(arguments),
+        arguments.flag("--relocatable"),
+        digests=arguments.wants_json,
     )
     found, old, new = _compared(arguments, paths, question)
     unopened = [side.error for side in (old, new) if side.error is not None]

@@ -86,12 +86,14 @@ class Question:
         pattern: of the names of functions, as commands take it; ``None``: all.
         archs: targets that are wanted; ``None``: all.
         relocatable: inputs of a device link, too, where its result is in the same file.
+        digests: whether digests of changed code are told; a text only says that it changed.
     """
 
     properties: frozenset[str] | None = None
     pattern: str | None = None
     archs: frozenset[str] | None = None
     relocatable: bool = False
+    digests: bool = True
 
     def wants(self, image: Image) -> bool:
         """Whether an image is compared at all.
@@ -114,7 +116,8 @@ class Question:
         Raises:
             CubinError: one of them is broken.
         """
-        return compare_images(old, new, self.properties, matcher(self.pattern))
+        wants = matcher(self.pattern)
+        return compare_images(old, new, self.properties, wants, digests=self.digests)
 
 
 class Files:

@@ -50,6 +50,8 @@ _TABLES = RELOCATION_TYPES | {
     codes.SHT_CUDA_MERC_SYMTAB,
     codes.SHT_NOTE,
 }
+#: Sections that are taken apart into properties of their own.
+_NO_DATA = INFO_TYPES | {codes.SHT_CUDA_CALLGRAPH, codes.SHT_CUDA_PROTOTYPE}
 _CAPSULES = frozenset((codes.SHT_CUDA_CAPMERC,))
 #: Bytes of the number of a section.
 _INDEX_BYTES = 4
@@ -210,7 +212,6 @@ class ImageReader:
         self.functions: list[Function] = list(cubin.functions)
         self._elf = cubin.elf
         self.names: list[str] = cubin.functions.names if names is None else names
-        self._names = self._elf.section_names
         self._code = {f.row[3] for f in self.functions}
         rows = self._rows = self._elf.section_rows
         #: Code sections of the Mercury half: those of a file that has no SASS.
@@ -218,12 +219,21 @@ class ImageReader:
         self.relocations: dict[int, list[int]] = {}
         self.parts: dict[int, list[int]] = {}
         self.capsules: dict[str, int] = {}
+        self._name_of = self._elf.section_name
         #: Tables of the Mercury half, which say what those of the SASS half say.
         self._twins: list[int] = []
         self._rest: list[int] = []
         #: Headers that many functions have alike.
         self._shared: dict[Hashable, dict[str, tuple[int, ...]]] = {}
+        self._check_names()
         self._sort_sections()
+
+    def _check_names(self) -> None:
+        """See that all sections have names, though few of them are read."""
+        names = self._elf.shstrtab.data
+        last = max((row[0] for row in self._rows), default=0)
+        if not names.endswith(b"\0") or last >= len(names):
+            _ = self._elf.section_names  # raises
 
     def _sort_sections(self) -> None:
         """Say of every section which function it belongs to, if any."""
@@ -235,7 +245,7 @@ class ImageReader:
             elif kind in _TABLES or index in code or not index:
                 continue
             elif kind in _CAPSULES:
-                self.capsules[self._names[index]] = index
+                self.capsules[self._name_of(index)] = index
             elif flags & codes.SHF_CUDA_MERCURY and not self._mercury:
                 self._twins.append(index)
             elif info in code and not flags & codes.SHF_EXECINSTR:
@@ -246,13 +256,21 @@ class ImageReader:
     # -- functions ------------------------------------------------------------------------------
 
     def facts_of(
-        self, function: Function, *, with_code: bool = True, with_parts: bool = True
+        self,
+        function: Function,
+        *,
+        with_code: bool = True,
+        with_parts: bool = True,
+        with_capsule: bool = True,
+        word: str | None = None,
     ) -> FunctionFacts:
         """All facts about one of the functions.
 
         Args:
             with_code: with a digest of its code.
             with_parts: with what is known of its other sections.
+            with_capsule: with a digest of its Mercury code.
+            word: stands for the digest of its code where there is none.
         """
         name = function.name
         _, info, other, index, start, size = function.row
@@ -279,10 +297,10 @@ class ImageReader:
             launch.param_size,
             _param_bank(index_of_info.payload(codes.EIATTR_PARAM_CBANK)),
             size,
-            digest(self._elf.section_view(index)[start : start + size]) if with_code else None,
+            digest(self._elf.section_view(index)[start : start + size]) if with_code else word,
             data,
             self._relocations_of(index, start, start + size, name),
-            self._capsule(name) if self.capsules else None,
+            self._capsule(name) if with_capsule and self.capsules else None,
             (info, other),
             registers_of(self._rows[index][7]) if owns else None,
             headers,
@@ -304,16 +322,16 @@ class ImageReader:
         Headers are type, flags and alignment. Sizes are properties of their own, and so are
         barriers that stand in flags.
         """
-        names, rows = self._names, self._rows
+        name_of, rows = self._name_of, self._rows
         tail = f".{owner}"
         _, kind, flags, _, _, _, _, _, align, _ = rows[code]
         data: dict[str, str] = {}
         headers: dict[str, tuple[int, ...]] = {
-            names[code].removesuffix(tail): (kind, flags & ~codes.SHF_BARRIERS_MASK, align)
+            name_of(code).removesuffix(tail): (kind, flags & ~codes.SHF_BARRIERS_MASK, align)
         }
         for index in self.parts.get(code, ()):
             _, kind, flags, _, _, _, _, _, align, _ = rows[index]
-            name = names[index].removesuffix(tail)
+            name = name_of(index).removesuffix(tail)
             headers[name] = (kind, flags, align)
             if kind not in INFO_TYPES and occupies_file(kind, flags):
                 data[name] = digest(self._elf.section_view(index), *self._moved(index))
@@ -358,8 +376,31 @@ class ImageReader:
 
     # -- the image ------------------------------------------------------------------------------
 
-    def values(self) -> dict[str, Any]:
-        """Property of the whole image -> value."""
+    def rest(self) -> dict[str, int]:
+        """Sections with data that belong to no function: name -> section, -1 for several."""
+        found: dict[str, int] = {}
+        for index in self._rest:
+            name = stable_name(self._name_of(index))
+            kind = self._rows[index][1]
+            if kind and kind not in _NO_DATA and not name.startswith(DEBUG_PREFIXES):
+                found[name] = -1 if name in found else index
+        return found
+
+    def moves(self, index: int) -> list[tuple[int, str | int, int, str]]:
+        """The relocations of a section, as they are compared."""
+        symbols = self.cubin.linked_symbols
+        return sorted(
+            (offset, kind, addend or 0, stable_name(symbols(table).name_of(symbol) or ""))
+            for table in self.relocations.get(index, ())
+            for offset, kind, symbol, addend in self.cubin.relocation_rows(table)
+        )
+
+    def values(self, settled: frozenset[str] = frozenset()) -> dict[str, Any]:
+        """Property of the whole image -> value.
+
+        Args:
+            settled: names of sections whose bytes are left out.
+        """
         cubin = self.cubin
         header = cubin.header
         sections: dict[str, tuple[int, ...]] = {}
@@ -367,18 +408,21 @@ class ImageReader:
         module: dict[str, str] = {}
         rows = self._elf.section_rows
         for index in self._rest:
-            name = stable_name(self._names[index])
-            _, kind, flags, _, _, size, _, _, align, _ = rows[index]
+            name = stable_name(self._name_of(index))
+            _, kind, flags, _, at, size, _, _, align, _ = rows[index]
             if name.startswith(DEBUG_PREFIXES) or not kind:
                 continue
             if kind in INFO_TYPES:
                 symbols = cubin.linked_symbols(index)
                 module.update(module_attributes(module_records(self._elf, index), symbols))
                 continue
-            if kind in (codes.SHT_CUDA_CALLGRAPH, codes.SHT_CUDA_PROTOTYPE):
+            if kind in _NO_DATA:
                 continue
             sections[name] = (kind, flags, align, size)
-            if kind in UNIFIED_ENTRY_TYPES:
+            if name in settled:
+                if occupies_file(kind, flags) and at + size > self._elf.size:
+                    self._elf.section_view(index)  # raises
+            elif kind in UNIFIED_ENTRY_TYPES:
                 data[name] = self._unified(index)
             elif kind == codes.SHT_CUDA_METADATA:
                 data[name] = self._metadata(index)
@@ -434,14 +478,18 @@ class ImageReader:
         """Named variables and their section: binding and kind, visibility, size."""
         found: dict[str, tuple[int, ...]] = {}
         wanted = (codes.STT_OBJECT, codes.STT_COMMON, codes.STT_CUDA_OBJECT)
-        names = self._names
         symbols = self.cubin.symbols
-        for row in symbols.rows:
-            at, info, other, section, _, size = row
-            if info & codes.ST_TYPE_MASK in wanted:
-                home = names[section] if 0 < section < len(names) else "undefined"
-                name = stable_name(symbols.strings.get(at) if at else "")
-                found[f"{name} in {stable_name(home)}"] = (info, other, size)
+        text_of, count = symbols.strings.get, len(self._rows)
+        homes: dict[int, str] = {}
+        mask = codes.ST_TYPE_MASK
+        for at, info, other, section, _, size in symbols.rows:
+            if info & mask in wanted:
+                home = homes.get(section)
+                if home is None:
+                    home = self._name_of(section) if 0 < section < count else "undefined"
+                    home = homes[section] = stable_name(home)
+                name = stable_name(text_of(at) if at else "")
+                found[f"{name} in {home}"] = (info, other, size)
         return found
 
     def _calls(self) -> tuple[str, ...]:
@@ -459,17 +507,21 @@ class ImageReader:
         lines += [f"pair {first} {second}" for first, second in graph.other]
         return tuple(sorted(lines))
 
-    def noise(self) -> dict[str, Any]:
-        """What may differ between builds of the same thing."""
+    def noise(self, with_notes: bool = True) -> dict[str, Any]:
+        """What may differ between builds of the same thing.
+
+        Args:
+            with_notes: with what notes say.
+        """
         cubin = self.cubin
         notes = {}
-        for note in cubin.notes:
+        for note in cubin.notes if with_notes else ():
             words = (note.tool_name, note.tool_version, note.tool_branch, note.arguments)
             text = " ".join(filter(None, words))
             if note.toolkit_version is not None:
                 text = f"toolkit {note.toolkit_version} virtual sm_{note.virtual_sm}"
             notes[note.name] = text or digest(note.desc)
-        names = (self._names[index] for index in self._rest)
+        names = map(self._name_of, self._rest)
         debug = [name for name in names if name.startswith(DEBUG_PREFIXES)]
         twins = [self._elf.section_view(index) for index in self._twins]
         return {

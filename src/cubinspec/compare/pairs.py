@@ -11,14 +11,16 @@ from dataclasses import dataclass, field
 from cubinspec.compare.changes import function_changes, image_changes, noise_changes
 from cubinspec.compare.facts import ImageFacts
 from cubinspec.compare.match import pair_up
-from cubinspec.compare.streams import is_same_but_bank, stream_of
+from cubinspec.compare.streams import SYMBOL_BYTES, bank_word, stream_of
 from cubinspec.format.packing import registers_of
-from cubinspec.format.sections import INFO_TYPES, occupies_file
+from cubinspec.format.sections import INFO_TYPES, UNIFIED_ENTRY_TYPES, occupies_file
+from cubinspec.reader.streams import find_shape
 from cubinspec_generated import codes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from typing import Any
 
     from cubinspec.compare.changes import Change
     from cubinspec.compare.facts import FunctionFacts, ImageReader
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
 
     #: Tells by the mangled name whether a function is wanted.
     Wants = Callable[[str], bool]
+
+#: Sections whose bytes name symbols by their numbers, or texts by their places.
+_NAMING_TYPES = UNIFIED_ENTRY_TYPES | {codes.SHT_CUDA_METADATA}
 
 
 @dataclass(slots=True)
@@ -72,9 +77,17 @@ def compare_facts(
 
 
 def compare_images(
-    old: ImageReader, new: ImageReader, properties: frozenset[str] | None, wants: Wants
+    old: ImageReader,
+    new: ImageReader,
+    properties: frozenset[str] | None,
+    wants: Wants,
+    *,
+    digests: bool = True,
 ) -> PairChanges:
     """As :func:`compare_facts`, with the facts read where they are needed.
+
+    Args:
+        digests: give digests of the code that changed; without, a word stands for each.
 
     Raises:
         CubinError: a table that has to be read is broken.
@@ -84,27 +97,33 @@ def compare_images(
     news = list(zip(new.names, new.functions, strict=True))
     pairs, gone, fresh = pair_up(olds, news, lambda each: each[0])
     looks = _Looks(old, new)
-    for (name, one), (_, other) in pairs:
-        if not wants(name):
-            continue
-        found.compared += 1
-        if looks.same(one, other):
-            continue
+    pairs = [pair for pair in pairs if wants(pair[0][0])]
+    found.compared = len(pairs)
+    for one, other in looks.unlike([(one, other) for (_, one), (_, other) in pairs]):
         # of code of another size, or of the same, nobody asks for a digest
         _, _, _, _, _, size = one.row
         _, _, _, _, _, size_too = other.row
-        code = size == size_too and not looks.same_code(one, other)
-        parts = not looks.same_parts(one, other)
-        before = old.facts_of(one, with_code=code, with_parts=parts)
-        after = new.facts_of(other, with_code=code, with_parts=parts)
+        resized = size != size_too
+        changed = not resized and not looks.same_code(one, other)
+        details = {
+            "with_code": changed and digests,
+            "with_parts": not looks.same_parts(one, other),
+            "with_capsule": not changed and not resized,
+        }
+        words = ("old code", "new code") if changed and not digests else (None, None)
+        before = old.facts_of(one, word=words[0], **details)
+        after = new.facts_of(other, word=words[1], **details)
         changes = function_changes(before, after, properties)
         if changes:
             row = before.without_details(), after.without_details(), changes
             found.changed.append(row)
     found.gone = [old.facts_of(one) for _, one in gone]
     found.new = [new.facts_of(one) for _, one in fresh]
-    found.changes = image_changes(old.values(), new.values(), properties)
-    found.noise = noise_changes(old.noise(), new.noise())
+    settled = looks.settled()
+    values = old.values(settled), new.values(settled)
+    found.changes = image_changes(*values, properties)
+    with_notes = not looks.same_notes()
+    found.noise = noise_changes(old.noise(with_notes), new.noise(with_notes))
     return found
 
 
@@ -119,33 +138,36 @@ class _Looks:
         self._readers = old, new
         self._rows = old.cubin.elf.section_rows, new.cubin.elf.section_rows
         self._data = old.cubin.elf.data, new.cubin.elf.data
+        self._names = old.cubin.elf.shstrtab.data, new.cubin.elf.shstrtab.data
+        self._same_texts = self._names[0] == self._names[1]
         #: Whether a number means the same symbol in both.
         self._same_symbols = _have_same_symbols(old, new)
-        self._sizes: list[tuple[dict[int, int], dict[int, int]]] = []
-        if old.functions and new.functions:
-            mine, theirs = old.functions[0].table.sizes, new.functions[0].table.sizes
-            self._sizes = [(values, theirs[code]) for code, values in mine.items()]
 
-    def same(self, one: Function, other: Function) -> bool:
-        """Whether everything about two functions is the same; in doubt it says no."""
-        _, info, visibility, code, start, size = one.row
-        _, info_too, visibility_too, code_too, start_too, size_too = other.row
-        if size != size_too or info != info_too or visibility != visibility_too:
+    def unlike(self, pairs: list[tuple[Function, Function]]) -> list[tuple[Function, Function]]:
+        """Those of which not everything is surely the same."""
+        if not pairs:
+            return []
+        heads = [_heads([pair[side] for pair in pairs]) for side in (0, 1)]
+        same = self._same
+        return [
+            pair
+            for pair, head, head_too in zip(pairs, *heads, strict=True)
+            if head != head_too or not same(*pair)
+        ]
+
+    def _same(self, one: Function, other: Function) -> bool:
+        """Whether two functions with the same numbers are the same; in doubt it says no."""
+        old, new = self._readers
+        if not self.same_code(one, other):
             return False
-        number, number_too = one.symbol_index, other.symbol_index
-        for values, values_too in self._sizes:
-            if values.get(number) != values_too.get(number_too):
-                return False
-        rows, rows_too = self._rows
-        _, kind, flags, _, at, _, _, owner, _, _ = rows[code]
-        _, _, _, _, at_too, _, _, owner_too, _, _ = rows_too[code_too]
-        if registers_of(owner) != registers_of(owner_too):
+        _, _, _, code, _, _ = one.row
+        _, _, _, code_too, _, _ = other.row
+        if (code in old.relocations or code_too in new.relocations) and not (
+            self._same_relocations(one, other)
+        ):
             return False
         return (
-            occupies_file(kind, flags)
-            and self._same_bytes(at + start, at_too + start_too, size)
-            and self._same_relocations(one, other)
-            and self.same_parts(one, other)
+            self.same_parts(one, other)
             and (not one.owns_section or self._same_attributes(one, other))
             and self._same_capsule(one.name)
         )
@@ -157,12 +179,18 @@ class _Looks:
         rows, rows_too = self._rows
         _, kind, flags, _, at, whole, _, _, _, _ = rows[code]
         _, kind_too, flags_too, _, at_too, whole_too, _, _, _, _ = rows_too[code_too]
+        if start + size > whole or start_too + size > whole_too:
+            return False
+        at += start
+        at_too += start_too
+        data, data_too = self._data
+        body = bytes(data[at : at + size])
         return (
-            occupies_file(kind, flags)
+            # reading the facts reports a section that is cut off
+            len(body) == size
+            and body == bytes(data_too[at_too : at_too + size])
+            and occupies_file(kind, flags)
             and occupies_file(kind_too, flags_too)
-            and start + size <= whole
-            and start_too + size <= whole_too
-            and self._same_bytes(at + start, at_too + start_too, size)
         )
 
     def _same_bytes(self, at: int, at_too: int, size: int) -> bool:
@@ -176,8 +204,6 @@ class _Looks:
         _, _, _, code, at, _ = one.row
         _, _, _, code_too, at_too, _ = other.row
         tables, tables_too = old.relocations.get(code), new.relocations.get(code_too)
-        if tables is None and tables_too is None:
-            return True
         if self._same_tables(tables, tables_too) and at == at_too:
             return True
         return old.code_relocations(one) == new.code_relocations(other)
@@ -190,18 +216,16 @@ class _Looks:
 
     def _same_section(self, index: int, index_too: int) -> bool:
         _, kind, flags, _, at, size, _, _, align, entry = self._rows[0][index]
-        _, kind_too, flags_too, _, at_too, size_too, _, _, align_too, entry_too = self._rows[1][
-            index_too
-        ]
-        if (kind, flags, size, align, entry) != (
-            kind_too,
-            flags_too,
-            size_too,
-            align_too,
-            entry_too,
-        ):
-            return False
-        return not occupies_file(kind, flags) or self._same_bytes(at, at_too, size)
+        row = self._rows[1][index_too]
+        _, kind_too, flags_too, _, at_too, size_too, _, _, align_too, entry_too = row
+        return (
+            kind == kind_too
+            and flags == flags_too
+            and size == size_too
+            and align == align_too
+            and entry == entry_too
+            and (not occupies_file(kind, flags) or self._same_bytes(at, at_too, size))
+        )
 
     def same_parts(self, one: Function, other: Function) -> bool:
         """Whether constants and the like are the same, and the headers of all other sections."""
@@ -211,25 +235,36 @@ class _Looks:
         parts, parts_too = old.parts.get(code, ()), new.parts.get(code_too, ())
         if one.owns_section != other.owns_section or len(parts) != len(parts_too):
             return False
-        rows, rows_too = self._rows
-        _, kind, flags, _, _, _, _, _, align, _ = rows[code]
-        _, kind_too, flags_too, _, _, _, _, _, align_too, _ = rows_too[code_too]
-        if kind != kind_too or flags != flags_too or align != align_too:
+        if not self._same_headers(code, code_too):
             return False
-        names, names_too = old.cubin.elf.section_names, new.cubin.elf.section_names
+        rows, rows_too = self._rows
+        moved, moved_too = old.relocations, new.relocations
         for index, index_too in zip(parts, parts_too, strict=True):
-            if names[index] != names_too[index_too]:
+            at, kind, flags, _, _, _, _, _, align, _ = rows[index]
+            at_too, kind_too, flags_too, _, _, _, _, _, align_too, _ = rows_too[index_too]
+            if kind != kind_too or flags != flags_too or align != align_too:
                 return False
-            if rows[index][1] in INFO_TYPES:
-                _, kind, flags, _, _, _, _, _, align, _ = rows[index]
-                _, kind_too, flags_too, _, _, _, _, _, align_too, _ = rows_too[index_too]
-                if kind != kind_too or flags != flags_too or align != align_too:
-                    return False
-            elif not self._same_section(index, index_too) or not self._same_tables(
-                old.relocations.get(index), new.relocations.get(index_too)
+            if not (at == at_too and self._same_texts) and not self._same_name(at, at_too):
+                return False
+            if kind in INFO_TYPES:
+                continue
+            if not self._same_section(index, index_too) or (
+                (index in moved or index_too in moved_too)
+                and not self._same_tables(moved.get(index), moved_too.get(index_too))
             ):
                 return False
         return True
+
+    def _same_headers(self, index: int, index_too: int) -> bool:
+        _, kind, flags, _, _, _, _, _, align, _ = self._rows[0][index]
+        _, kind_too, flags_too, _, _, _, _, _, align_too, _ = self._rows[1][index_too]
+        return kind == kind_too and flags == flags_too and align == align_too
+
+    def _same_name(self, at: int, at_too: int) -> bool:
+        """Whether the names of two sections are the same; in doubt it says no."""
+        names, names_too = self._names
+        end, end_too = names.find(0, at), names_too.find(0, at_too)
+        return min(end, end_too) >= 0 and names[at:end] == names_too[at_too:end_too]
 
     def _same_attributes(self, one: Function, other: Function) -> bool:
         _, _, _, code, _, _ = one.row
@@ -242,8 +277,11 @@ class _Looks:
             return False
         if self._same_symbols and body == body_too:
             return True
-        if is_same_but_bank(body, body_too, one.info_index):
-            return True
+        shape, _ = find_shape(body)
+        at = bank_word(shape or one.info_index.shape, body)
+        if at is not None:  # nothing but the number of that symbol may differ
+            end = at + SYMBOL_BYTES
+            return body[:at] == body_too[:at] and body[end:] == body_too[end:]
         return stream_of(one.info_index, one.table.symbols) == stream_of(
             other.info_index, other.table.symbols
         )
@@ -261,25 +299,82 @@ class _Looks:
             return one is other
         return len(one) == len(other) and bytes(one) == bytes(other)
 
+    # -- the image ------------------------------------------------------------------------------
+
+    def settled(self) -> frozenset[str]:
+        """Sections that belong to no function and whose bytes need no digest.
+
+        They are the same, or their headers or sizes differ, which is a change of its own.
+        """
+        old, new = (reader.rest() for reader in self._readers)
+        return frozenset(
+            name
+            for name in old.keys() | new.keys()
+            if name not in old or name not in new or self._is_settled(old[name], new[name])
+        )
+
+    def _is_settled(self, index: int, index_too: int) -> bool:
+        rows, rows_too = self._rows
+        _, kind, _, _, _, size, _, _, _, _ = rows[index]
+        _, _, _, _, _, size_too, _, _, _, _ = rows_too[index_too]
+        if size != size_too or not self._same_headers(index, index_too):
+            return True
+        old, new = self._readers
+        tables, tables_too = old.relocations.get(index), new.relocations.get(index_too)
+        return (
+            kind not in _NAMING_TYPES
+            and self._same_section(index, index_too)
+            and (self._same_tables(tables, tables_too) or old.moves(index) == new.moves(index_too))
+        )
+
+    def same_notes(self) -> bool:
+        """Whether all notes are the same; in doubt it says no."""
+        old, new = (
+            [index for index, row in enumerate(rows) if row[1] == codes.SHT_NOTE]
+            for rows in self._rows
+        )
+        return len(old) == len(new) and all(
+            self._same_name(self._rows[0][index][0], self._rows[1][index_too][0])
+            and self._same_section(index, index_too)
+            for index, index_too in zip(old, new, strict=True)
+        )
+
+
+def _heads(functions: list[Function]) -> list[tuple[Any, ...]]:
+    """The numbers that symbols, code sections and tables say of functions of one image."""
+    table = functions[0].table
+    rows = table.section_rows
+    numbers = [function.symbol_index for function in functions]
+    heads = []
+    for function in functions:
+        _, info, visibility, code, _, size = function.row
+        heads.append((info, visibility, size, registers_of(rows[code][7])))
+    columns = [[*map(values.get, numbers)] for _, values in sorted(table.sizes.items())]
+    return list(zip(heads, *columns, strict=True))
+
 
 def _have_same_symbols(old: ImageReader, new: ImageReader) -> bool:
     """Whether two images have the same names of symbols in the same order."""
     tables, tables_too = (
         (reader.cubin.symbols, reader.cubin.mercury_symbols) for reader in (old, new)
     )
-    for symbols, symbols_too in zip(tables, tables_too, strict=True):
-        if len(symbols.rows) != len(symbols_too.rows):
-            return False
-    return list(map(_symbol_names, (old, old), tables)) == list(
-        map(_symbol_names, (new, new), tables_too)
+    if any(len(one.rows) != len(two.rows) for one, two in zip(tables, tables_too, strict=True)):
+        return False
+    # most images without the same names differ early
+    return all(
+        one == other
+        for symbols, symbols_too in zip(tables, tables_too, strict=True)
+        for one, other in zip(
+            _symbol_names(old, symbols), _symbol_names(new, symbols_too), strict=True
+        )
     )
 
 
-def _symbol_names(reader: ImageReader, symbols: SymbolList) -> list[str]:
+def _symbol_names(reader: ImageReader, symbols: SymbolList) -> Iterator[str]:
     """The names of all symbols; those of sections stand for them."""
-    sections = reader.cubin.elf.section_names
-    names = symbols.names
-    for number, (at, info, _, section, _, _) in enumerate(symbols.rows):
-        if not at and info & codes.ST_TYPE_MASK == codes.STT_SECTION:
-            names[number] = sections[section] if section < len(sections) else ""
-    return names
+    elf, text_of = reader.cubin.elf, symbols.strings.get
+    for at, info, _, section, _, _ in symbols.rows:
+        if at or info & codes.ST_TYPE_MASK != codes.STT_SECTION:
+            yield text_of(at)
+        else:
+            yield elf.section_name(section) if section < elf.num_sections else ""

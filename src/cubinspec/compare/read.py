@@ -66,20 +66,31 @@ def known_bodies(old: list[Image], new: list[Image]) -> tuple[dict[int, str], di
     Returns:
         For both files, by the number of the image: the digest of its stored bytes.
     """
-    arena = Arena()
+    arenas = Arena(), Arena()
     sides = _by_size(old), _by_size(new)
-    homes: tuple[dict[str, list[int]], dict[str, list[int]]] = ({}, {})
-    for key in sides[0].keys() & sides[1].keys():
-        for images_of_side, side, home in zip((old, new), sides, homes, strict=True):
-            for number in side[key]:
-                with contextlib.suppress(CubinError):
-                    body = digest(images_of_side[number].stored_view(arena))
-                    home.setdefault(body, []).append(number)
     found: tuple[dict[int, str], dict[int, str]] = ({}, {})
-    for body in homes[0].keys() & homes[1].keys():
-        count = min(len(home[body]) for home in homes)
-        for home, known in zip(homes, found, strict=True):
-            known.update(dict.fromkeys(home[body][:count], body))
+    for key in sides[0].keys() & sides[1].keys():
+        olds, news = (
+            [(number, listed[number]) for number in side[key]]
+            for listed, side in zip((old, new), sides, strict=True)
+        )
+        if len(olds) == len(news) == 1:
+            ((number, image),), ((number_too, image_too),) = olds, news
+            with contextlib.suppress(CubinError):
+                body = image.stored_view(arenas[0])
+                if bytes(body) == bytes(image_too.stored_view(arenas[1])):
+                    found[0][number] = found[1][number_too] = f"both {number} {number_too}"
+            continue
+        homes: tuple[dict[str, list[int]], dict[str, list[int]]] = ({}, {})
+        for numbered, home in zip((olds, news), homes, strict=True):
+            for number, image in numbered:
+                with contextlib.suppress(CubinError):
+                    body = image.stored_view(arenas[0])
+                    home.setdefault(digest(body), []).append(number)
+        for word in homes[0].keys() & homes[1].keys():
+            count = min(len(home[word]) for home in homes)
+            for home, known in zip(homes, found, strict=True):
+                known.update(dict.fromkeys(home[word][:count], word))
     return found
 
 
@@ -164,6 +175,10 @@ def _work(
 
 #: Bytes of PTX, without white space and the like, that tell most texts apart.
 _HEAD_BYTES = 4096
+#: Bytes of PTX that are looked at together.
+_STEP = 1 << 16
+#: Begins the debug data in PTX, which is behind all code.
+_SECTION = b".section"
 _WHITE = b" \t\n\r\v\f\0"
 _COMMENT = re.compile(rb"//[^\n]*")
 _LINE = re.compile(rb"\n[ \t]*\.(?:loc|file)\b[^\n]*")
@@ -181,19 +196,35 @@ def text_digest(image: Image, arena: Arena) -> str:
 
 
 def head_digest(image: Image, arena: Arena) -> str:
-    """As :func:`text_digest`, but of the first lines; two images that it tells apart are not alike.
+    """As :func:`text_digest`, but of the first and the last lines; two images that it tells apart
+    are not alike.
 
     Raises:
         CubinError: it cannot be read.
     """
     if image.kind != "ptx":
         return text_digest(image, arena)
-    data, size = image.view(arena), 16 * _HEAD_BYTES
+    data = image.view(arena)
+    head = _end_of(data, _beginning)[:_HEAD_BYTES]
+    if _has_debug_data(data):  # which may be all that there is in the last lines
+        return digest(head)
+    return digest(head, _end_of(data, _ending)[-_HEAD_BYTES:])
+
+
+def _end_of(data: memoryview, read: Callable[[memoryview, int], bytes]) -> bytes:
+    """What matters of one end of some PTX: so many bytes, or all of a short one."""
+    size = 2 * _HEAD_BYTES
     while True:
-        head = _beginning(data, size)
-        if len(head) >= _HEAD_BYTES or size >= len(data):
-            return digest(head[:_HEAD_BYTES])
+        found = read(data, size)
+        if len(found) >= _HEAD_BYTES or size >= len(data):
+            return found
         size *= 4
+
+
+def _has_debug_data(ptx: memoryview) -> bool:
+    """Whether any of it is left out by :func:`_essence` with all that follows."""
+    more = len(_SECTION) - 1
+    return any(_SECTION in bytes(ptx[at : at + _STEP + more]) for at in range(0, len(ptx), _STEP))
 
 
 def are_same_texts(old: Image, new: Image, arena: Arena, second: Arena) -> bool:
@@ -221,15 +252,40 @@ def _beginning(data: memoryview, size: int) -> bytes:
     return _essence(lines if size >= len(data) else lines[: lines.rfind(b"\n") + 1])
 
 
+def _ending(data: memoryview, size: int) -> bytes:
+    """As :func:`_beginning`, of the last bytes."""
+    lines = bytes(data[-size:])
+    if size >= len(data):
+        return _essence(lines)
+    _, end, rest = lines.partition(b"\n")
+    return _essence(rest) if end else b""
+
+
 def _essence(ptx: bytes | memoryview) -> bytes:
     """PTX without white space, comments, file names, line numbers and the hashes in its names."""
     code = b"\n" + _COMMENT.sub(b"", ptx)
-    end = code.find(b".section")
+    end = code.find(_SECTION)
     if end >= 0:
         code = code[:end]
     if b".loc" in code or b".file" in code:
         code = _LINE.sub(b"", code)
-    if any(mark in code for mark in HASHED):
-        text = stable_name(code.decode("utf-8", "surrogateescape"))
-        code = text.encode("utf-8", "surrogateescape")
-    return code.translate(None, _WHITE)
+    return _without_hashes(code).translate(None, _WHITE)
+
+
+def _without_hashes(code: bytes) -> bytes:
+    """Lines of PTX with the same names in two builds; few have a name with a hash."""
+    starts: set[int] = set()
+    for mark in HASHED:
+        at = code.find(mark)
+        while at >= 0:
+            start, stop = code.rfind(b"\n", 0, at) + 1, code.find(b"\n", at)
+            starts.add(start)
+            at = code.find(mark, stop) if stop >= 0 else -1
+    parts, at = [], 0
+    for start in sorted(starts):
+        stop = code.find(b"\n", start)
+        line = code[start : stop if stop >= 0 else len(code)]
+        text = stable_name(line.decode("utf-8", "surrogateescape"))
+        parts += [code[at:start], text.encode("utf-8", "surrogateescape")]
+        at = start + len(line)
+    return b"".join([*parts, code[at:]])

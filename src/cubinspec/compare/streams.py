@@ -21,7 +21,6 @@ from cubinspec.format.attributes import (
 from cubinspec.model.function import attribute_names
 from cubinspec.model.info import InfoRecord, read_records
 from cubinspec_generated import codes
-from cubinspec_generated.records import INFO_RECORD, PARAM_CBANK
 from cubinspec_generated.tables import eiattr
 
 TYPE_CHECKING = False
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
     from cubinspec.model.symbol import SymbolList
     from cubinspec.reader.elf import Elf
-    from cubinspec.reader.streams import InfoIndex
+    from cubinspec.reader.streams import InfoIndex, Shape
     from cubinspec_generated.rows import Attribute
 
     #: The attributes of a function: records as bytes, and those that name symbols by code.
@@ -59,7 +58,8 @@ OWN_ATTRIBUTES = _KEYED | {
     codes.EIATTR_PARAM_CBANK,
     *_PARAMETERS,
 }
-_SYMBOL_BYTES = 4
+#: Bytes of the number of a symbol in a record.
+SYMBOL_BYTES = 4
 
 
 def _names_symbols(attribute: Attribute) -> bool:
@@ -79,30 +79,40 @@ def stream_of(index: InfoIndex, symbols: SymbolList) -> Stream:
     if not _NAMING_OTHERS.isdisjoint(index.codes):
         return _with_names(body, symbols)
     at = index.place(codes.EIATTR_PARAM_CBANK)
-    if at is None or at + HEAD_BYTES + _SYMBOL_BYTES > record_end(body, at):
+    if at is None or at + HEAD_BYTES + SYMBOL_BYTES > record_end(body, at):
         return body, ()
     at += HEAD_BYTES
-    return body[:at] + bytes(_SYMBOL_BYTES) + body[at + _SYMBOL_BYTES :], ()
+    return body[:at] + bytes(SYMBOL_BYTES) + body[at + SYMBOL_BYTES :], ()
 
 
-#: The head of the record that names the symbol of a function's own bank.
-_BANK_HEAD = INFO_RECORD.pack(codes.EIFMT_SVAL, codes.EIATTR_PARAM_CBANK, PARAM_CBANK.size)
+#: Of shapes that were asked for: where the symbol of a function's own bank stands, see below.
+_bank_words: dict[Shape, int | None] = {}
+_MAX_SHAPES = 1 << 12
 
 
-def is_same_but_bank(body: bytes, other: bytes, index: InfoIndex) -> bool:
-    """Whether two streams of one size differ in nothing but the number of that symbol.
+def bank_word(shape: Shape, body: bytes) -> int | None:
+    """Where the one number stands that may differ in two streams that say the same.
 
-    Args:
-        index: of ``body``.
+    Two streams with the same bytes before and behind it have equal :func:`stream_of`.
+
+    Returns:
+        The place of the number of a function's own bank, the end of the stream where it has none;
+        ``None`` when other records name symbols, too.
     """
-    at = body.find(_BANK_HEAD) + HEAD_BYTES
-    if at < HEAD_BYTES or body[:at] != other[:at]:
-        return False
-    if body[at + _SYMBOL_BYTES :] != other[at + _SYMBOL_BYTES :]:
-        return False
-    # the same bytes may stand in the payload of another record
-    is_bank = index.place(codes.EIATTR_PARAM_CBANK) == at - HEAD_BYTES
-    return is_bank and _NAMING_OTHERS.isdisjoint(index.codes)
+    try:
+        return _bank_words[shape]
+    except KeyError:
+        pass
+    at = shape.places.get(codes.EIATTR_PARAM_CBANK)
+    found: int | None = len(body)
+    if not _NAMING_OTHERS.isdisjoint(shape.places):
+        found = None
+    elif at is not None and at + HEAD_BYTES + SYMBOL_BYTES <= record_end(body, at):
+        found = at + HEAD_BYTES
+    if len(_bank_words) >= _MAX_SHAPES:
+        _bank_words.clear()
+    _bank_words[shape] = found
+    return found
 
 
 def _with_names(body: bytes, symbols: SymbolList) -> Stream:
@@ -128,7 +138,7 @@ def said(record: InfoRecord, symbols: SymbolList) -> bytes | None:
         return None
     text = "\0".join(names).encode("utf-8", "surrogateescape")
     # the symbols come first in every layout that has some
-    return text + record.payload[_SYMBOL_BYTES * len(names) :]
+    return text + record.payload[SYMBOL_BYTES * len(names) :]
 
 
 class Parts:
