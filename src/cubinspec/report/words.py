@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
     from typing import Any
+
+    from cubinspec.report.spec_files import SpecFile
 
     #: Gives group, subject and entry of every word of a file.
     _Reader = Callable[[Any], Iterator[tuple[str, str, "Entry"]]]
@@ -70,27 +72,18 @@ def all_words() -> set[str]:
 
 def _all_words(kinds: Collection[str] = ()) -> Iterator[Entry]:
     """The words of all files of the spec, or of some kinds, and of ``OUTPUT_WORDS``."""
-    from cubinspec.report.spec_files import spec_document, spec_files
+    from cubinspec.report.spec_files import spec_files
 
     files = spec_files()
-    readers: dict[str, _Reader] = {"glossary": _glossary, _KSY: _ksy, "table": _table}
-    for kind, subject in _SCHEMAS.items():
-        readers[kind] = partial(_schema, subject=subject)
-    for kind, read in readers.items():
+    for kind in _READERS:
         for file in files:
             if file.kind == kind and (not kinds or kind in kinds):
-                for group, subject, entry in read(spec_document(file)):
-                    yield {
-                        "table": file.path.name,
-                        "group": group,
-                        "subject": subject,
-                        "entry": entry,
-                    }
+                yield from _words_in(file)
     if kinds:
         return
     for file in files:
         entry = {"name": file.stem, "meaning": f"{file.kind}: cubinspec spec --json {file.stem}"}
-        if file.kind in readers and not file.name.endswith(".md"):
+        if file.kind in _READERS and not file.name.endswith(".md"):
             yield {"table": file.name, "group": "", "subject": "file of the spec", "entry": entry}
     for owner, words in OUTPUT_WORDS.items():
         for name, meaning in words.items():
@@ -100,6 +93,17 @@ def _all_words(kinds: Collection[str] = ()) -> Iterator[Entry]:
                 "subject": "word of outputs",
                 "entry": {"name": name, "meaning": meaning},
             }
+
+
+@cache
+def _words_in(file: SpecFile) -> tuple[Entry, ...]:
+    """The words of one file; who asks for many words has each file read once."""
+    from cubinspec.report.spec_files import spec_document
+
+    return tuple(
+        {"table": file.path.name, "group": group, "subject": subject, "entry": entry}
+        for group, subject, entry in _READERS[file.kind](spec_document(file))
+    )
 
 
 def _glossary(text: str) -> Iterator[tuple[str, str, Entry]]:
@@ -204,6 +208,14 @@ def _schema(value: Any, group: str = "", *, subject: str) -> Iterator[tuple[str,
         for item in value:
             yield from _schema(item, group, subject=subject)
 
+
+#: Kind of a file of the spec -> what reads its words, in the order in which they are shown.
+_READERS: dict[str, _Reader] = {
+    "glossary": _glossary,
+    _KSY: _ksy,
+    "table": _table,
+    **{kind: partial(_schema, subject=subject) for kind, subject in _SCHEMAS.items()},
+}
 
 #: Words of outputs for which neither the spec nor a schema has a text.
 OUTPUT_WORDS = {
