@@ -89,7 +89,9 @@ types:
     seq:
       - id: text_section
         type: u4
-        doc: Index of the section with the machine code of the function, also from 0xff00 on.
+        doc: |
+          Index of the section with the machine code of the function, also from
+          0xff00 on.
       - id: mark
         type: u4
         doc: 0xc0000001.
@@ -103,7 +105,9 @@ types:
     seq:
       - id: text_section
         type: u4
-        doc: Index of the section with the machine code of the function, also from 0xff00 on.
+        doc: |
+          Index of the section with the machine code of the function, also from
+          0xff00 on.
       - id: marked_count
         type: u4
         doc: Number of items in bits 0 to 29; bit 30 is set, bit 31 is clear.

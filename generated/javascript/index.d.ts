@@ -70,7 +70,7 @@ export namespace Capmerc {
   /** Fixed start of the section. */
   export class CapsuleHeader {
     readonly _io: Stream;
-    /** Index of the section with the machine code of the function. */
+    /** Index of the section with the machine code of the function, also from 0xff00 on. */
     readonly textSection: number;
     /** 0xc0000001. */
     readonly mark: number;
@@ -80,7 +80,7 @@ export namespace Capmerc {
   /** Fixed start of the section in CUDA 12.8. */
   export class UnmarkedCapsuleHeader {
     readonly _io: Stream;
-    /** Index of the section with the machine code of the function. */
+    /** Index of the section with the machine code of the function, also from 0xff00 on. */
     readonly textSection: number;
     /** Number of items in bits 0 to 29; bit 30 is set, bit 31 is clear. */
     readonly markedCount: number;

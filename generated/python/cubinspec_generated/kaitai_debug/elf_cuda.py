@@ -9,12 +9,12 @@ from . import uft
 from . import shndx_table
 from . import metadata
 from . import resolved_rela
+from . import capmerc
 from . import compat
 from . import mercury
 from . import note_nv
 from . import rel_table_64
 from . import symbol_table_64
-from . import capmerc
 from . import nv_debug
 from . import string_table
 from . import prototype
