@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from cubinspec import Cubin
 from cubinspec.errors import BadStructureError, CubinError, TruncatedError
 from cubinspec.format.attributes import info_rows
 from cubinspec.format.strings import string_offsets
@@ -44,6 +45,7 @@ from cubinspec_writer.emitter.source import gaps
 from cubinspec_writer.emitter.strings import section_names, symbol_names
 from cubinspec_writer.gc_pause import GcPaused
 from tests.conftest import sample_files
+from tools.corpus.samples import CUBINS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -503,3 +505,21 @@ def test_slow_modules_are_not_loaded_to_emit() -> None:
         command, env={"PYTHONPATH": path}, check=False, capture_output=True, text=True
     )
     assert found.stderr.strip() in ("", "[]"), found.stderr
+
+
+def test_mercury_files_of_cuda_12_7_refer_to_the_other_half() -> None:
+    data = (CUBINS / "small.sm_100.exe.12.8.93.cubin").read_bytes()
+    description = describe(data)
+    assert description.profile == "mercury_12"
+    description.profile = "mercury_12_7"
+    written = emit(description)
+    again = describe(written)
+    assert (again.profile, again.reasons) == ("mercury_12_7", [])
+    sections = {section.name: section for section in Cubin.parse(written).sections}
+    index = {name: section.index for name, section in sections.items()}
+    notes = [sections[name] for name in (".note.nv.tkinfo", ".note.nv.cuver")]
+    assert [note.sh_link for note in notes] == [index[".nv.compat"], index[".note.nv.tkinfo"]]
+    assert notes[1].sh_info == index[".nv.info"] == index[".nv.compat"] + 1
+    twin = sections[".nv.merc.nv.info.small"]
+    assert (twin.sh_link, twin.sh_info) == (index[".symtab"], index[".text.small"])
+    assert sections[".nv.merc.nv.info"].sh_link == index[".nv.merc.symtab"]

@@ -57,7 +57,7 @@ def _mercury(source: Source, hole: int) -> str:
     if _MERCURY_SHNDX in source.names and source.elf.shstrtab.data.startswith(_NAMED_FIRST):
         return "mercury"  # nothing was dropped, so there is no hole
     if hole == _HOLE_SHNDX:
-        return "mercury_12_0"
+        return "mercury_12_7"
     if not hole and _has_other_entry_links(source):
         return "mercury_13_5_linked"
     if not hole:

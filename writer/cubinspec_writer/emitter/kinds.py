@@ -14,8 +14,10 @@ from cubinspec.format import sections as rules
 from cubinspec_generated.codes import (
     SHF_CUDA_MERCURY,
     SHT_CUDA_COMPAT_INFO,
+    SHT_CUDA_MERC_RELA,
     SHT_CUDA_UFT,
     SHT_CUDA_UFT_ENTRY,
+    SHT_NOTE,
     SHT_STRTAB,
 )
 from cubinspec_generated.columns import RANK_OF_TYPE
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 #: Stands for any function.
 _ANY = "\x01"
 _BANK_RELOCATIONS = (".rel.nv.constant", ".rela.nv.constant")
+_MERCURY_INFO = ".nv.merc.nv.info."
 _PARAMETER_BANK = ".nv.constant0."
 
 
@@ -59,8 +62,11 @@ def rank(
     if has_table and sh_type == SHT_CUDA_UFT_ENTRY:
         return order.RANK_OF_UFT_ENTRY_WITH_TABLE
     found = order.index_rank(name, sh_type, sh_flags)
-    is_compat = found == RANK_OF_TYPE[SHT_CUDA_COMPAT_INFO]
-    return found + 1 if is_compat and producer.compat_with_info else found
+    if found != RANK_OF_TYPE[SHT_CUDA_COMPAT_INFO]:
+        return found
+    if producer.early_notes:
+        return RANK_OF_TYPE[SHT_NOTE]
+    return found + 1 if producer.compat_with_info else found
 
 
 def is_deferred(name: str, sh_flags: int, producer: Producer, *, renamed: bool = False) -> bool:
@@ -89,7 +95,29 @@ def link_target(
             return ".symtab"
         unlinked = name in (".nv.info", ".nv.callgraph")
         return ".symtab" if sh_type in rules.LINK_TO_SYMTAB and not unlinked else None
+    if producer.early_notes and name == ".note.nv.tkinfo":
+        return ".nv.compat"
+    if _shares_code(name, sh_type, producer):
+        return ".symtab"
     return rules.link_target(name, sh_type, sh_flags)
+
+
+def _shares_code(name: str, sh_type: int, producer: Producer) -> bool:
+    """Whether a Mercury section refers to the other half, as attributes of functions may do."""
+    is_of_function = name.startswith(_MERCURY_INFO) or sh_type == SHT_CUDA_MERC_RELA
+    return producer.twins_share_code and is_of_function
+
+
+def _info_target(name: str, sh_type: int, producer: Producer) -> str | None:
+    """Name of the section that ``sh_info`` stands for; ``None`` when it is no section."""
+    if sh_type in rules.INFO_IS_SYMBOL:
+        return None
+    if producer.early_notes and name in rules.CUDA_NOTES:
+        return ".nv.info"
+    target = rules.info_target(name, sh_type)
+    if target is not None and producer.twins_share_code and name.startswith(_MERCURY_INFO):
+        return target.removeprefix(rules.CAPSULE_PREFIX)
+    return target
 
 
 class Kind:
@@ -234,11 +262,13 @@ def _ask(
 ) -> Kind:
     name = prefix + _ANY if owned else prefix
     made = rules.mercury_name(name) if producer.mercury_names else None
-    info = None if sh_type in rules.INFO_IS_SYMBOL else rules.info_target(name, sh_type)
+    info = _info_target(name, sh_type, producer)
     deferred = is_deferred(name, sh_flags, producer)
     mercury = bool(sh_flags & SHF_CUDA_MERCURY)
     stored = rules.occupies_file(sh_type, sh_flags)
     has_symbol = rules.has_section_symbol(name, sh_type, sh_flags) and not producer.table_first
+    if producer.early_notes and sh_type == SHT_NOTE:
+        has_symbol = False
     named_behind = name.startswith(rules.NAMED_BEHIND_RELOCATIONS)
     return Kind(
         cut=len(prefix),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cubinspec.format.sections import (
     CAPMERC_UFT,
+    CAPSULE_PREFIX,
     MERCURY_PREFIX,
     STUB,
     UNIFIED_ENTRY_TYPES,
@@ -112,6 +113,9 @@ class _TableInfos:
                 if symbol.st_info & ST_TYPE_MASK != STT_FUNC:
                     continue
                 index = draft.index(symbol.section)
+                if draft.producer.twins_share_code and 0 < index <= len(draft.names):
+                    capsule = CAPSULE_PREFIX + draft.names[index - 1]
+                    index = draft.index_of_name.get(capsule, index)
                 name = draft.names[index - 1] if 0 < index <= len(draft.names) else ""
                 function = symbol.name.removeprefix(STUB)
                 if name and (name.endswith("." + function) or name == CAPMERC_UFT):
