@@ -392,7 +392,7 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
     function.mentioned = [
         one.name
         for one in facts.file.history[made_names.index(code) : first]
-        if isinstance(one, Symbol) and one.name.startswith("__cuda_sm")
+        if isinstance(one, Symbol) and one.name.startswith(("__cuda_sm", "$ADDRESS$__U"))
     ]
     bank = f".nv.constant0.{name}"
     if bank in facts.sections and not facts.relocatable:

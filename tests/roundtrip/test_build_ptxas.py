@@ -113,6 +113,40 @@ UNIFIED_DATA = """
 { .reg .b32 %r<5>; .reg .b64 %d<4>; ld.param.u64 %d1, [p]; st.global.u32 [%d1], %r1;
   st.global.u32 [plain], %r2; ret; }
 """
+#: Addresses of functions: with the function, or at once where its address is taken or unified.
+ADDRESSES = """
+.version 8.0
+.target sm_75
+.address_size 64
+.visible .func (.param .b32 r) taken(.param .b32 a);
+.visible .global .align 4 .u32 counter = 3;
+.visible .global .align 8 .u64 table[1] = {taken};
+.visible .func (.param .b32 r) early(.param .b32 a)
+{ .reg .b32 %r<3>; ld.param.b32 %r1, [a]; add.s32 %r2, %r1, 8; st.param.b32 [r], %r2; ret; }
+.visible .func UNIFIED (.param .b32 r) middle(.param .b32 a)
+{ .reg .b32 %r<3>; ld.param.b32 %r1, [a]; add.s32 %r2, %r1, 1; st.param.b32 [r], %r2; ret; }
+.func (.param .b32 r) hidden(.param .b32 a)
+{ .reg .b32 %r<3>; ld.param.b32 %r1, [a]; add.s32 %r2, %r1, 9; st.param.b32 [r], %r2; ret; }
+.visible .func (.param .b32 r) taken(.param .b32 a)
+{ .reg .b32 %r<3>; ld.param.b32 %r1, [a]; add.s32 %r2, %r1, 11; st.param.b32 [r], %r2; ret; }
+.extern .func (.param .b32 r) elsewhere(.param .b32 a);
+.visible .entry k(.param .u64 p)
+{ .reg .b32 %r<5>; .reg .b64 %d<4>; ld.param.u64 %d1, [p]; ld.global.u32 %r1, [%d1];
+  { .param .b32 x; .param .b32 y; st.param.b32 [x], %r1; call.uni (y), early, (x);
+    ld.param.b32 %r2, [y]; }
+  { .param .b32 x; .param .b32 y; st.param.b32 [x], %r2; call.uni (y), middle, (x);
+    ld.param.b32 %r2, [y]; }
+  { .param .b32 x; .param .b32 y; st.param.b32 [x], %r2; call.uni (y), hidden, (x);
+    ld.param.b32 %r2, [y]; }
+  { .param .b32 x; .param .b32 y; st.param.b32 [x], %r2; call.uni (y), elsewhere, (x);
+    ld.param.b32 %r2, [y]; }
+  mov.u64 %d2, taken; st.global.u64 [%d1], %d2; st.global.u32 [counter], %r2;
+  st.global.u32 [%d1], %r2; ret; }
+"""
+PLAIN_ADDRESSES = ADDRESSES.replace("UNIFIED", "")
+UNIFIED_ADDRESSES = ADDRESSES.replace("UNIFIED", ".attribute(.unified(0x11, 0x99))").replace(
+    "sm_75", "sm_90"
+)
 #: Without kernels ptxas makes data first, and shared memory with the function that uses it.
 LIBRARY = """
 .version 7.8
@@ -136,6 +170,9 @@ LIBRARY = """
         *((UNIFIED, arch, ["-c"]) for arch in ("sm_90", "sm_100", "sm_120")),
         *((UNIFIED_DATA, arch, ["-c"]) for arch in ("sm_90", "sm_100", "sm_120")),
         *((UNIFIED_DATA, arch, ["-c", "-pic", "true"]) for arch in ("sm_90", "sm_100")),
+        *((UNIFIED, arch, ["-c", "-pic", "true"]) for arch in ("sm_90", "sm_100")),
+        *((UNIFIED_ADDRESSES, arch, ["-c", "-pic", "true"]) for arch in ("sm_90", "sm_100")),
+        *((PLAIN_ADDRESSES, arch, ["-c", "-pic", "true"]) for arch in ("sm_75", "sm_89", "sm_90")),
         *((LIBRARY, arch, ["-c"]) for arch in ("sm_75", "sm_80", "sm_90", "sm_100")),
     ],
 )

@@ -39,6 +39,8 @@ from cubinspec_generated.codes_sizes import SIZEOF_UFT_ENTRY
 from cubinspec_writer.builder.images import SYMBOL_TYPES
 from cubinspec_writer.builder.parts import (
     ADDRESS,
+    ADDRESS_PREFIX,
+    ADDRESS_TAKEN,
     BINDINGS,
     SHARED,
     WEAK,
@@ -285,7 +287,7 @@ def _add_variable(assembly: Assembly, variable: Variable) -> None:
             symbol = shared_symbol(assembly, variable.name, size, value, variable.binding)
             symbol.section = section
             assembly.add_symbol(symbol, variable.binding)
-    elif is_late(variable):
+    elif is_late(variable) or _is_of_other_function(assembly, variable):
         assembly.late[variable.name] = (variable, section, offset)
     else:
         add_variable_symbol(assembly, variable, section, offset)
@@ -345,15 +347,40 @@ def mention_in_data(assembly: Assembly, sections: list[tuple[Section, list[Reloc
         for one, number in zip(assembly.parts.variables, order.values(), strict=True)
         for row in one.relocations
     }
+    waiting = {variable.relocations[0].symbol for variable, _, _ in assembly.late.values()}
     for _, relocations in sections:
         for row in sorted(relocations, key=lambda row: of_variables.get(row.symbol, len(order))):
-            if row.symbol not in assembly.undefined:
+            if row.symbol not in assembly.undefined and row.symbol not in waiting:
                 assembly.mention(row.symbol)
 
 
 def is_late(variable: Variable) -> bool:
     """Whether its symbol is made where code first needs it: it holds a helper symbol's address."""
     return variable.space == ADDRESS and variable.relocations[0].symbol in UNIFIED_SYMBOLS
+
+
+def _is_of_other_function(assembly: Assembly, variable: Variable) -> bool:
+    """Whether it holds the address of a function, and its symbol is made with that function.
+
+    That of the first function, of a unified one and of one whose address is taken is made at once.
+    """
+    parts = assembly.parts
+    if variable.space != ADDRESS or not parts.relocatable:
+        return False
+    symbol = variable.relocations[0].symbol
+    if symbol in assembly.undefined:
+        return any(symbol in function.externs for function in parts.functions)
+    function = assembly.functions.get(symbol)
+    if function is None or function is parts.functions[0] or function.unified is not None:
+        return False
+    return all(name != symbol for kind, name, _ in parts.edges if kind == ADDRESS_TAKEN)
+
+
+def add_address(assembly: Assembly, function: str) -> None:
+    """Make the symbol of the constant with the address of a function, if it waits for that."""
+    found = assembly.late.pop(ADDRESS_PREFIX + function, None)
+    if found is not None:
+        add_variable_symbol(assembly, *found)
 
 
 def add_variable_symbol(

@@ -26,6 +26,7 @@ from cubinspec_generated.codes import (
 from cubinspec_writer.builder.assembly import RESERVED_CAP, ImageBank
 from cubinspec_writer.builder.data import (
     UNIFIED_SYMBOLS,
+    add_address,
     add_banks,
     add_late_shared,
     add_module,
@@ -85,6 +86,7 @@ def add_function(assembly: Assembly, function: Function, *, first: bool) -> None
     symbol.section = text
     if function.unified is not None:
         add_unified_function(assembly, symbol)
+    add_address(assembly, name)
     text.registers = 0 if assembly.finalizer else function.registers
     if assembly.parts.is_library:
         add_late_shared(assembly, function)
@@ -108,6 +110,7 @@ def add_function(assembly: Assembly, function: Function, *, first: bool) -> None
         add_banks(assembly, name)
     mention_in_data(assembly, assembly.data_sections[known:])
     for extern in function.externs:
+        add_address(assembly, extern)
         assembly.mention(extern)
     for tool in assembly.parts.tool_functions if first else ():
         assembly.mention(tool)
@@ -120,8 +123,6 @@ def add_function(assembly: Assembly, function: Function, *, first: bool) -> None
         st_info = symbol_info(BINDINGS[inner.binding], STT_FUNC)
         part = Symbol(inner.name, st_info, 0, text, inner.value, inner.size)
         assembly.add_symbol(part, inner.binding)
-    for name in function.mentioned:
-        assembly.mention(name)
     _Relocations(assembly, function, text, shared).add()
     _add_constants(assembly, function)
     constants = assembly.by_name.get(f".nv.constant2.{name}")
@@ -226,6 +227,9 @@ class _Relocations:
 
     def add(self) -> None:
         assembly, function = self.assembly, self.function
+        for name in function.mentioned:
+            assembly.mention(name)
+            self._name_late(name)
         for relocation in self.relocations:
             self._name_used(relocation.offset)
             if relocation.symbol == function.constants_symbol:

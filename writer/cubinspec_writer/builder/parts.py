@@ -237,7 +237,8 @@ class Function:
         reserved_cap: whether the code asks for the end of the reserved shared memory
             (``.nv.reservedSmem.cap``, sm_90 and up) by a relocation that is applied already.
         inner: functions inside the code, in the order in which ptxas makes them.
-        mentioned: functions that ptxas names in front of the code's relocations, as helpers of it.
+        mentioned: functions, and constants with addresses of helper symbols, that ptxas names in
+            front of the code's relocations.
         constants: contents of ``.nv.constant2.<f>``, with its alignment, symbol and relocations.
         constants_last: whether they are made behind the code's relocations; by default with the
             first one that names their symbol, or in front of all.

@@ -15,7 +15,7 @@ from cubinspec_writer.builder.images import (
     kinds,
     offsets,
 )
-from cubinspec_writer.builder.parts import ADDRESS_SIZE, NO_LIMIT, SAMPLER, SHARED, placed
+from cubinspec_writer.builder.parts import ADDRESS, ADDRESS_SIZE, NO_LIMIT, SAMPLER, SHARED, placed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ def _check_named(parts: CubinParts) -> None:
     """Hold names of functions that have an effect on the order alone against what is there."""
     functions = {function.name: function for function in parts.functions}
     known = {*functions, *(symbol.name for symbol in parts.undefined)}
+    known |= {variable.name for variable in parts.variables if variable.space == ADDRESS}
     named = [("tool_functions", name) for name in parts.tool_functions]
     named += [(one.name, name) for one in parts.functions for name in one.mentioned]
     for owner, name in named:

@@ -1,4 +1,4 @@
-# Generated from ksy/tables/symbols.yaml (sha256 b36a2bf93ecc5df9) by tools.gen; do not edit.
+# Generated from ksy/tables/symbols.yaml (sha256 c222a1ab0d0a6079) by tools.gen; do not edit.
 """Symbols."""
 
 TYPE_NAMES: dict[int, str] = {
