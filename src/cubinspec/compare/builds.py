@@ -23,6 +23,7 @@ from cubinspec.compare.read import (
     file_size,
     head_digest,
     known_bodies,
+    tail_digest,
     text_digest,
 )
 from cubinspec.containers import images
@@ -336,21 +337,38 @@ class _Work:
             self._outlines[side][number] = _outline(image, word, size, body, names)
 
     def _read_texts(self, listed: list[list[Image]]) -> None:
-        """Read PTX and the like whole where images of both files begin alike."""
+        """Read PTX and the like whole where images of both files begin and end alike."""
+        several = [
+            pair
+            for olds, news in self._alike_texts()
+            if not len(olds) == len(news) == 1
+            for pair in [*[(number, None) for number in olds], *[(None, number) for number in news]]
+        ]
+        self._keep_bodies(several, listed, _tail)
+        pairs: list[Pair] = []
+        for olds, news in self._alike_texts():
+            if len(olds) == len(news) == 1:
+                pairs.append((olds[0], news[0]))
+            else:
+                pairs += [(number, None) for number in olds]
+                pairs += [(None, number) for number in news]
+        self._keep_bodies(pairs, listed, _text)
+
+    def _alike_texts(self) -> list[tuple[list[int], list[int]]]:
+        """Images of both files that are no cubins and that nothing tells apart yet."""
         homes: dict[tuple[str, str, str], tuple[list[int], list[int]]] = {}
         for side, others in enumerate(self._others):
             for number, other in others.items():
                 if number not in self._known[side]:
                     key = other.kind, other.arch, other.body
                     homes.setdefault(key, ([], []))[side].append(number)
-        pairs: list[Pair] = []
-        for olds, news in homes.values():
-            if len(olds) == len(news) == 1:
-                pairs.append((olds[0], news[0]))
-            elif olds and news:
-                pairs += [(number, None) for number in olds]
-                pairs += [(None, number) for number in news]
-        for pair, bodies in self._results(pairs, _text):
+        return [(olds, news) for olds, news in homes.values() if olds and news]
+
+    def _keep_bodies(
+        self, pairs: list[Pair], listed: list[list[Image]], work: Callable[..., object]
+    ) -> None:
+        """Keep what some work says of images that are no cubins."""
+        for pair, bodies in self._results(pairs, work):
             for side, place in enumerate(pair):
                 if place is not None:
                     self._keep_other(side, place, listed[side][place], bodies[side])
@@ -584,6 +602,7 @@ def _whole(
             continue
         try:
             with image.cubin(arena) as cubin:
+                _ = cubin.elf.section_names  # all are asked for, and together they are read faster
                 reader = ImageReader(cubin)
                 readings.append((cubin.header.type_word, cubin.size, reader.names))
                 # the second pass finds out what is broken
@@ -597,6 +616,15 @@ def _whole(
 def _are_alike(old: list[str], new: list[str]) -> bool:
     one, other = set(old), set(new)
     return len(one & other) >= _LEAST_COMMON * max(len(one), len(other))
+
+
+def _tail(
+    question: Question, pair: tuple[Image | None, Image | None, Arena], arena: Arena
+) -> tuple[str, str]:
+    """A digest of the last lines of an image that is no cubin."""
+    old, new, _ = pair
+    body = "".join(tail_digest(image, arena) for image in (old, new) if image is not None)
+    return body, body
 
 
 def _text(

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     #: Tells by the mangled name whether a function is wanted.
     Wants = Callable[[str], bool]
 
+#: One of so many functions without a counterpart: names of sections are read all together.
+_MANY = 4
 #: Sections whose bytes name symbols by their numbers, or texts by their places.
 _NAMING_TYPES = UNIFIED_ENTRY_TYPES | {codes.SHT_CUDA_METADATA}
 
@@ -96,6 +98,9 @@ def compare_images(
     olds = list(zip(old.names, old.functions, strict=True))
     news = list(zip(new.names, new.functions, strict=True))
     pairs, gone, fresh = pair_up(olds, news, lambda each: each[0])
+    for reader, single in ((old, gone), (new, fresh)):
+        if _MANY * len(single) > len(reader.functions):
+            _ = reader.cubin.elf.section_names  # together they are read faster
     looks = _Looks(old, new)
     pairs = [pair for pair in pairs if wants(pair[0][0])]
     found.compared = len(pairs)
@@ -169,7 +174,7 @@ class _Looks:
         return (
             self.same_parts(one, other)
             and (not one.owns_section or self._same_attributes(one, other))
-            and self._same_capsule(one.name)
+            and ((not old.capsules and not new.capsules) or self._same_capsule(one.name))
         )
 
     def same_code(self, one: Function, other: Function) -> bool:
@@ -292,8 +297,6 @@ class _Looks:
 
     def _same_capsule(self, name: str) -> bool:
         old, new = self._readers
-        if not old.capsules and not new.capsules:
-            return True
         one, other = old.capsule(name), new.capsule(name)
         if one is None or other is None:
             return one is other

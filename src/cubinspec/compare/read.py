@@ -196,19 +196,30 @@ def text_digest(image: Image, arena: Arena) -> str:
 
 
 def head_digest(image: Image, arena: Arena) -> str:
-    """As :func:`text_digest`, but of the first and the last lines; two images that it tells apart
-    are not alike.
+    """As :func:`text_digest`, but of the first lines; two images that it tells apart are not alike.
 
     Raises:
         CubinError: it cannot be read.
     """
     if image.kind != "ptx":
         return text_digest(image, arena)
-    data = image.view(arena)
-    head = _end_of(data, _beginning)[:_HEAD_BYTES]
-    if _has_debug_data(data):  # which may be all that there is in the last lines
-        return digest(head)
-    return digest(head, _end_of(data, _ending)[-_HEAD_BYTES:])
+    return digest(_end_of(image.view(arena), _beginning)[:_HEAD_BYTES])
+
+
+def tail_digest(image: Image, arena: Arena) -> str:
+    """As :func:`head_digest`, but of the last lines, which tell nearly all texts apart.
+
+    Raises:
+        CubinError: it cannot be read.
+    """
+    if image.kind != "ptx":
+        return text_digest(image, arena)
+    return digest(_last_lines(image.view(arena)))
+
+
+def _last_lines(data: memoryview) -> bytes:
+    """The end of what matters of some PTX; nothing of it where debug data hide where that is."""
+    return b"" if _has_debug_data(data) else _end_of(data, _ending)[-_HEAD_BYTES:]
 
 
 def _end_of(data: memoryview, read: Callable[[memoryview, int], bytes]) -> bytes:
@@ -236,6 +247,9 @@ def are_same_texts(old: Image, new: Image, arena: Arena, second: Arena) -> bool:
     if old.kind != "ptx" or new.kind != "ptx":
         return text_digest(old, arena) == text_digest(new, second)
     texts, size = (old.view(arena), new.view(second)), 16 * _HEAD_BYTES
+    ends = [_last_lines(text) for text in texts]
+    if all(ends) and ends[0] != ends[1]:
+        return False
     while True:
         one, other = (_beginning(text, size) for text in texts)
         if size >= max(map(len, texts)):
