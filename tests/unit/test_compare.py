@@ -610,8 +610,12 @@ def test_ptx_is_told_apart_by_its_beginning_or_by_all_of_it(tmp_path, capsys):
     line = "add.s32 %r1, %r1, 1;\n"
     start = ".version 8.0\n.target sm_80\n.address_size 64\n// a comment\n.visible .entry k()\n{\n"
     long = start + line * 9000
+    debug = ".section .debug_str\n{\n" + ".b8 7\n" * 9000
     texts = {
         "base": long + "ret;\n}\n",
+        "debug": long + "ret;\n}\n" + debug + "}\n",
+        "debug-too": long + "ret;\n}\n" + debug + ".b8 8\n}\n",
+        "middle": start + line * 4500 + "bar.sync 0;\n" + line * 4500 + "ret;\n}\n",
         "noise": long.replace("// a comment", "// another").replace("\n", "\n\t") + "ret;\n}\n",
         "late": long + "exit;\n}\n",
         "early": long.replace("sm_80", "sm_86", 1) + "ret;\n}\n",
@@ -627,7 +631,13 @@ def test_ptx_is_told_apart_by_its_beginning_or_by_all_of_it(tmp_path, capsys):
         (["base"], ["noise"], 0),
         (["base"], ["late"], 1),
         (["base"], ["early"], 1),
+        (["base"], ["middle"], 1),
+        (["base"], ["debug"], 0),
+        (["debug"], ["debug-too"], 0),
+        (["middle"], ["debug"], 1),
         (["late", "base"], ["noise", "late"], 0),
+        (["late", "base", "middle"], ["middle", "debug", "late"], 0),
+        (["late", "base", "middle"], ["debug", "late", "base"], 1),
         (["early", "late", "base"], ["late", "noise", "late"], 1),
     ):
         one, other = write(*old), write(*new)
