@@ -329,6 +329,33 @@ def test_two_tables_of_section_indices(monkeypatch: pytest.MonkeyPatch) -> None:
     assert result.layout == "computed", result.reasons
 
 
+@pytest.mark.parametrize("relocatable", [False, True])
+def test_tables_of_section_indices_that_are_made_at_once(
+    monkeypatch: pytest.MonkeyPatch, relocatable: bool
+) -> None:
+    """As in files of ptxas with 113,000 sections; those were also built again but for frames."""
+    monkeypatch.setattr(assemble, "SHN_LORESERVE", 10)
+    builder = smallest("sm_100", relocatable=relocatable)
+    builder.functions[0].capsule = Capsule(bytes(16), 64)
+    data = builder.to_bytes()
+    sections = Cubin.parse(data).sections
+    names = [section.name for section in sections]
+    assert names.index(".symtab_shndx") == names.index(".symtab") + 1
+    assert names.index(".nv.merc.symtab_shndx") == names.index(".nv.capmerc.text.k") + 1
+    words = [
+        unpack(f"<{len(one) // 4}I", one)
+        for one in (
+            bytes(sections[".symtab_shndx"].data),
+            bytes(sections[".nv.merc.symtab_shndx"].data),
+        )
+    ]
+    # the number when it was made, which for executables counts a section that is dropped
+    assert 9 + (not relocatable) in words[0]
+    assert words[1] == words[0][: len(words[1])]
+    result = roundtrip(data)
+    assert result.layout == "computed", result.reasons
+
+
 def test_two_kernels_may_have_image_parameters_of_one_name() -> None:
     builder = CubinBuilder("sm_80")
     for name in ("a", "b"):

@@ -1,4 +1,4 @@
-# Generated from ksy/tables/eiattr.yaml (sha256 37e23657ab3af137) and ksy/tables/relocations.yaml (sha256 bdcf4eec419658fc) and ksy/tables/sections.yaml (sha256 a880b975fb3d2282) and ksy/tables/compat.yaml (sha256 c9b82fa489b8aef9) by tools.gen; do not edit.
+# Generated from ksy/tables/eiattr.yaml (sha256 37e23657ab3af137) and ksy/tables/relocations.yaml (sha256 bdcf4eec419658fc) and ksy/tables/sections.yaml (sha256 62965f8516325592) and ksy/tables/compat.yaml (sha256 c9b82fa489b8aef9) by tools.gen; do not edit.
 """Columns of the tables of attributes, relocation types, sections and compatibility records.
 
 They say what the rows in ``tables`` say, as literals: the linker imports them at start-up.
@@ -446,6 +446,7 @@ MERCURY_RANK_OF_OTHERS: int = 40
 
 MERCURY_RANKS_WHEN: dict[str, dict[int | str, int]] = {
     'slot_table': {1879048209: 32},
+    'early_indices': {'.nv.merc.symtab_shndx': 30},
     'capsules_last': {1879048325: 30, 1879048214: 39},
 }
 """By word: types, names or beginnings of names that then have another rank, of the mercury half."""

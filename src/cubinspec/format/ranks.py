@@ -38,6 +38,8 @@ RANK_OF_UFT_ENTRY_WITH_TABLE: Final = RANKS_WHEN["slot_table"][SHT_CUDA_UFT_ENTR
 RANK_OF_DEFERRED_BANK: Final = RANKS_WHEN["deferred"][".nv.constant0."]
 #: Of the table of section indices where ptxas makes it a second time.
 RANK_OF_DEFERRED_INDICES: Final = RANKS_WHEN["deferred"][".symtab_shndx"]
+#: Of its Mercury twin where it is made at once.
+RANK_OF_EARLY_TWIN: Final = MERCURY_RANKS_WHEN["early_indices"][".nv.merc.symtab_shndx"]
 _OF_BEGINNING: Final = {prefix: rank for prefix, _, rank in RANK_OF_PREFIX}
 RANK_OF_BANK: Final = _OF_BEGINNING[".nv.constant"]
 RANK_OF_TEXT: Final = _OF_BEGINNING[".text"]

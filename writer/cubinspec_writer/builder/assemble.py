@@ -28,6 +28,7 @@ from cubinspec_generated.codes import (
     SHF_NOTE_NV_CUINFO,
     SHF_NOTE_NV_TKINFO,
     SHN_LORESERVE,
+    SHT_CUDA_CAPMERC,
     SHT_CUDA_COMPAT_INFO,
     SHT_CUDA_INFO,
     SHT_CUDA_METADATA,
@@ -125,29 +126,33 @@ def assemble(parts: CubinParts) -> Description:
 def _extend_indices(assembly: Assembly) -> None:
     """Write the table of section indices where those of symbols are too small.
 
-    ptxas makes it at once, and drops it from all other files. Beside a Mercury half it always drops
-    it, and makes it again with what it makes last.
+    ptxas makes it at once, and drops it from all other files. Where only both halves of a file
+    together have so many sections, it drops it and makes it again with what it makes last.
     """
     history = assembly.history
-    made = sum(isinstance(entry, Section) for entry in history)
-    if made + 1 < SHN_LORESERVE:
+    sections = [entry for entry in history if isinstance(entry, Section)]
+    if len(sections) + 1 < SHN_LORESERVE:
         return
     table = _index_table(_INDICES, bodies.Computed("symtab_shndx"))
-    if not assembly.has_capsule:
+    is_early = sum(not one.sh_flags & SHF_CUDA_MERCURY for one in sections) + 1 >= SHN_LORESERVE
+    if is_early:
         names = [getattr(entry, "name", "") for entry in history]
         history[names.index(_INDICES)] = table
-        return
-    table.deferred = True
-    last = {id(section) for section in assembly.deferred}
-    is_last = [
-        id(entry) in last or (isinstance(entry, Section) and entry.sh_flags & SHF_CUDA_MERCURY)
-        for entry in history
-    ]
-    history.insert(is_last.index(True), table)
-    twin = _index_table(MERCURY_PREFIX + _INDICES, bodies.Computed("merc_symtab_shndx"))
-    twin.sh_flags = SHF_CUDA_MERCURY
-    # in front of the symbol table of that half
-    history.insert(len(history) - 1, twin)
+    else:
+        table.deferred = True
+        last = {id(section) for section in assembly.deferred}
+        is_last = [
+            id(entry) in last or (isinstance(entry, Section) and entry.sh_flags & SHF_CUDA_MERCURY)
+            for entry in history
+        ]
+        history.insert(is_last.index(True), table)
+    if assembly.has_capsule:
+        twin = _index_table(MERCURY_PREFIX + _INDICES, bodies.Computed("merc_symtab_shndx"))
+        twin.sh_flags = SHF_CUDA_MERCURY
+        # behind the capsules, or in front of the symbol table of that half
+        is_capsule = [getattr(entry, "sh_type", 0) == SHT_CUDA_CAPMERC for entry in history]
+        behind = len(history) - is_capsule[::-1].index(True) if is_early else len(history) - 1
+        history.insert(behind, twin)
 
 
 def _index_table(name: str, words: bodies.Computed) -> Section:

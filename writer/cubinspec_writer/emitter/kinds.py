@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 #: Stands for any function.
 _ANY = "\x01"
 _BANK_RELOCATIONS = (".rel.nv.constant", ".rela.nv.constant")
+_TWIN = rules.MERCURY_PREFIX + rules.SHNDX
 _MERCURY_INFO = ".nv.merc.nv.info."
 _PARAMETER_BANK = ".nv.constant0."
 
@@ -318,4 +319,11 @@ def ranks(
         by_number[number] = rank(
             name, sh_type, sh_flags, producer, is_deferred=is_last, has_table=table
         )
+    if producer.capsules and has_early_indices(names, deferred):
+        by_number[names.index(_TWIN)] = order.RANK_OF_EARLY_TWIN
     return by_number
+
+
+def has_early_indices(names: Sequence[str], deferred: Mapping[int, bool]) -> bool:
+    """Whether both tables of section indices are there and were made at once."""
+    return _TWIN in names and rules.SHNDX in names and not deferred.get(names.index(rules.SHNDX))

@@ -19,7 +19,7 @@ from struct import pack
 from cubinspec.errors import BadStructureError, CubinError
 from cubinspec.format.strings import string_offsets
 from cubinspec_generated.codes import ELFCLASS64
-from cubinspec_writer.emitter import bodies, links
+from cubinspec_writer.emitter import bodies, kinds, links
 from cubinspec_writer.emitter.draft import Draft
 from cubinspec_writer.emitter.entries import symbol_number
 from cubinspec_writer.emitter.headers import Headers, section_columns
@@ -191,13 +191,21 @@ class Planner:
         return table
 
     def _mercury_words(self) -> bytes:
-        """A word for each symbol of ``.symtab``, even those that ``.nv.merc.symtab`` lacks."""
+        """A word for each symbol of ``.symtab``, even those that ``.nv.merc.symtab`` lacks.
+
+        Where the tables were made at once, only symbols of the latter have one.
+        """
         words: list[int] = []
         for number in self.draft.singles:
             body = self.draft.bodies[number]
             if isinstance(body, bodies.MercurySymbols):
                 words = body.words(self.context)
-        words += [0] * (len(self.symtab.rows) - len(words))
+        if kinds.has_early_indices(self.draft.names, self.draft.deferred):
+            # made at once, with the words of the other half
+            near = bodies.WORD.iter_unpack(self.table("symtab_shndx", ""))
+            words = [word or other for word, (other,) in zip(words, near, strict=False)]
+        else:
+            words += [0] * (len(self.symtab.rows) - len(words))
         return pack(f"<{len(words)}I", *words)
 
     def offsets(self, actual: Sequence[int] | None = None) -> tuple[list[int], int]:

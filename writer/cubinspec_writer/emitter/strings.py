@@ -22,7 +22,7 @@ from cubinspec.format.sections import (
 )
 from cubinspec.format.strings import encode, length, starts
 from cubinspec_generated.codes import SHT_STRTAB, SHT_SYMTAB
-from cubinspec_writer.emitter import bodies
+from cubinspec_writer.emitter import bodies, kinds
 from cubinspec_writer.emitter.entries import Entry, is_symbol, symbol_number
 
 TYPE_CHECKING = False
@@ -393,7 +393,8 @@ def shstrtab_hole(draft: Draft) -> int:
     """Bytes of the names that the finalizer counts and does not write."""
     producer = draft.producer
     hole = producer.shstrtab_hole
-    if MERCURY_PREFIX + SHNDX in draft.names:
+    is_early = kinds.has_early_indices(draft.names, draft.deferred)
+    if MERCURY_PREFIX + SHNDX in draft.names and not is_early:
         return 0  # the names of both tables of indices, which are there
     if producer.hole_per_function:
         code: list[str] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cubinspec.format.sections import SHNDX, STUB, TEXT, UFT, UFT_REL
 from cubinspec.reader.columns import Rows
 from cubinspec_generated.codes import (
+    ET_EXEC,
     SHN_LORESERVE,
     SHN_XINDEX,
     SHT_CUDA_UFT,
@@ -179,7 +180,9 @@ class Symtab:
         from cubinspec.format.far import REL_ACTION, index_and_word, numbers_when_made
 
         draft = self.draft
-        has_action = REL_ACTION in draft.index_of_name
+        # for sm_100 an executable drops it again
+        is_dropped = draft.producer.capsules and draft.header.e_type == ET_EXEC
+        has_action = REL_ACTION in draft.index_of_name or is_dropped
         made = numbers_when_made(self._made(), has_action=has_action)
         if any(draft.names[number] == SHNDX for number in draft.deferred):
             made = {}  # a table that is made last has no words of symbols made before
@@ -202,11 +205,11 @@ class Symtab:
     def _made(self) -> Iterator[tuple[str, int]]:
         """Name and number of every section in creation order; -1: it was dropped.
 
-        The finalizer makes a kernel's parameter bank before it enters the name of the bank.
+        For sm_90 the finalizer makes a kernel's parameter bank before it enters its name.
         """
         draft = self.draft
         index_of_name = draft.index_of_name
-        has_banks = draft.producer.constant0_deferred
+        has_banks = draft.producer.constant0_deferred and not draft.producer.capsules
         bank = ""
         written: set[str] = set()
         num_sections = len(draft.names)

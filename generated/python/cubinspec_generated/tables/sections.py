@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sections.yaml (sha256 a880b975fb3d2282) by tools.gen; do not edit.
+# Generated from ksy/tables/sections.yaml (sha256 62965f8516325592) by tools.gen; do not edit.
 """Sections."""
 
 from cubinspec_generated.rows import (
