@@ -262,7 +262,7 @@ def _look_at_all(faults: list[Fault], folder: Path) -> list[str]:
         outcome, detail = look(fault, folder)
         found.append(outcome)
         if outcome != SEEN:
-            print(f"{fault.rule}\t{outcome}\t{' '.join(fault.link)}\t{detail}", flush=True)
+            print(f"{fault.rule}\t{outcome}\t{fault.code}\t{detail}", flush=True)
     return found
 
 

@@ -44,6 +44,7 @@ from cubinspec_generated.codes_sass import (
     SASS_SHARED_BARRIER,
 )
 from cubinspec_writer.linker.finalizer.lifetimes import Code, latency, lifetimes
+from cubinspec_writer.linker.finalizer.waits import waits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class _Numbers:
         self.active: list[list[Lifetime]] = [[] for _ in range(SASS_BARRIERS)]
         self.given: dict[tuple[int, bool], int] = {}
         #: The instructions that code goes back to, and per number what was pending there.
-        self._loops = [to for at, after in enumerate(code.after) for to in after if to <= at]
+        self._loops = code.loops
         self._at_loops: list[list[Lifetime]] = [[] for _ in range(SASS_BARRIERS)]
 
     def go_on(self, at: int) -> None:
@@ -119,10 +120,14 @@ class _Numbers:
                 if one.waits == [end] and one.over_at == end:
                     one.waits = code.named_waits(one)
                     code.measure(one, one.waits)
-        if any(other.waits != life.waits for other in pending):
-            stops = sorted({at for one in sharing for at in one.waits})
+        # They may also come together on another way.
+        sharing = [o for o in others if o.is_pending_at(life.at) or o.meets(life)]
+        if any(other.waits != life.waits for other in sharing):
+            sharing.append(life)
+            stops = {at for one in sharing for at in one.waits}
             for one in sharing:
-                code.measure(one, stops)
+                one.shared_stops |= stops
+                code.measure(one, sorted(one.shared_stops))
         # Of barriers that nothing waits for, only the latest is kept.
         self.active[number] = [
             other
@@ -317,12 +322,25 @@ def assign(instructions: list[Instruction]) -> tuple[list[Assignment], str]:
                 shared += 1
                 if shared > 1:
                     doubts.append("results that other blocks use share barriers")
+            if _is_unclear(code, life, old) and new.is_taken(again, number):
+                doubts.append("operands share the wait of a result")
             if code.is_counted(again, number):
                 doubts.append("an instruction would count another barrier")
         old.put(code, life, life.number)
         new.put(code, again, number)
-    _wait_where_set_again(code, before[1:], after[1:], new.given)
-    return _assignment(code, after[1:], new.given), doubts[0] if doubts else ""
+    return _assignment(code, before[1:], after[1:], new.given), doubts[0] if doubts else ""
+
+
+def _is_unclear(code: Code, life: Lifetime, old: _Numbers) -> bool:
+    """Whether operands of another block have the number of a result, whose wait hides theirs."""
+    return life.user >= 0 and any(
+        not other.is_result
+        and code.last[other.at] != code.last[life.at]
+        and other.is_pending_at(life.at)
+        and other.ends_at(life.user)
+        and not code.names(other, life.user)
+        for other in old.active[life.number]
+    )
 
 
 def _is_same(life: Lifetime, again: Lifetime, gone: Lifetime, old: _Numbers, new: _Numbers) -> bool:
@@ -340,102 +358,17 @@ def _is_same(life: Lifetime, again: Lifetime, gone: Lifetime, old: _Numbers, new
     return True
 
 
-def _wait_where_set_again(
-    code: Code, before: list[Lifetime], lives: list[Lifetime], given: dict[tuple[int, bool], int]
-) -> None:
-    """Let what sets a number wait for it, if it is still pending from the round of a loop before.
-
-    In the input such a wait is where the old number was set again.
-    """
-    setters: list[list[int]] = [[] for _ in range(SASS_BARRIERS)]
-    for life in lives:
-        setters[given[life.at, life.is_result]].append(life.at)
-    for old, life in zip(before, lives, strict=True):
-        number = given[life.at, life.is_result]
-        if number == old.number or life.user >= 0:
-            continue
-        if life.is_result and code.has_unknown_users(life):
-            continue
-        if not any(_sets_again(code, old, at) for at in life.waits):
-            continue
-        named = code.named_waits(life)
-        code.measure(life, named)
-        again = [at for at in setters[number] if at < life.at and life.is_there(at)]
-        life.waits = code.measure(life, sorted({*named, *again}))
-
-
-def _sets_again(code: Code, life: Lifetime, at: int) -> bool:
-    """Whether an instruction waits for a lifetime only because it sets the same number again."""
-    one = code.instructions[at]
-    return at <= life.at and life.number in (one.read, one.write) and not code.names(life, at)
-
-
 def _assignment(
-    code: Code, lives: list[Lifetime], given: dict[tuple[int, bool], int]
+    code: Code,
+    before: list[Lifetime],
+    after: list[Lifetime],
+    given: dict[tuple[int, bool], int],
 ) -> list[Assignment]:
     """Numbers and waits of all instructions; the first one sets nothing."""
     out: list[Assignment] = [(SASS_NO_BARRIER, SASS_NO_BARRIER, 0)] * len(code.places)
-    for at, wait in enumerate(_waits(code, lives, given)):
+    for at, wait in enumerate(waits(code, before, after, given)):
         result, operands = (
             given.get((at, is_result), SASS_NO_BARRIER) for is_result in (True, False)
         )
         out[code.places[at]] = (result, operands, wait)
     return out
-
-
-def _waits(code: Code, lives: list[Lifetime], given: dict[tuple[int, bool], int]) -> list[int]:
-    """The mask of barriers that every instruction waits for.
-
-    An instruction waits for what it needs, unless those in front of it have waited for all of that.
-    """
-    users: list[list[Lifetime]] = [[] for _ in range(SASS_BARRIERS)]
-    for life in lives:
-        users[given[life.at, life.is_result]].append(life)
-    wanted = [0] * len(code.instructions)
-    for number, sharing in enumerate(users):
-        for at in _stops(code, sharing):
-            wanted[at] |= 1 << number
-    for at in code.collective:
-        for life in lives:
-            if life.is_there(at):
-                wanted[at] |= 1 << given[life.at, life.is_result]
-    for number in range(SASS_BARRIERS):
-        _keep_waits(code, number, wanted, given)
-    return wanted
-
-
-def _keep_waits(
-    code: Code, number: int, wanted: list[int], given: dict[tuple[int, bool], int]
-) -> None:
-    """Add waits of the input for a number.
-
-    One stays if nothing explains it. It also stays if all barriers that explain it keep their
-    number, and one of them can still be pending there. ENDCOLLECTIVE waits again in any case.
-    """
-    stops = [at for at, mask in enumerate(wanted) if mask >> number & 1]
-    for at, one in enumerate(code.instructions):
-        if not one.wait >> number & 1 or wanted[at] >> number & 1 or at in code.collective:
-            continue
-        setters = code.explained.get((at, number), ())
-        if setters and at == code.last[at]:
-            continue
-        if any(given.get(setter) != number for setter in setters):
-            continue
-        with_this = sorted([*stops, at])
-        is_reached = any(at in code.walk(of, with_this)[1] for of, _ in setters)
-        if is_reached or not setters or at in code.ends:
-            wanted[at] |= 1 << number
-            stops = with_this
-
-
-def _stops(code: Code, sharing: list[Lifetime]) -> list[int]:
-    """The instructions that have to wait for a number, which some lifetimes share."""
-    waiting: dict[int, list[Lifetime]] = {}
-    for life in sharing:
-        for at in life.waits:
-            waiting.setdefault(at, []).append(life)
-    stops: list[int] = []
-    for at, lives in sorted(waiting.items()):
-        if any(at in code.walk(life.at, [*stops, at])[1] for life in lives):
-            stops.append(at)
-    return stops

@@ -89,6 +89,10 @@ class Instruction:
         elif opcode in _ENDS:
             self.goes_on = (word & SASS_GUARD_MASK) >> SASS_GUARD_SHIFT != SASS_ALWAYS
 
+    def sets(self, number: int) -> bool:
+        """Whether it sets a barrier."""
+        return number in (self.read, self.write)
+
 
 def decode(code: bytes | bytearray) -> list[Instruction]:
     """The instructions of a function."""

@@ -68,6 +68,8 @@ class Lifetime:
         waits: numbers of the instructions that wait for it, whatever it shares its number with.
         user: the instruction of the same block that waits; -1: none does.
         over_at: the end of its block if that waits for it, as it is over by then; -1: it does not.
+        input_waits: those that wait in the input, also for what shares its number.
+        shared_stops: those that wait for what shares its new number.
         shares: whether another one has its number at the same time.
     """
 
@@ -76,6 +78,7 @@ class Lifetime:
         "base",
         "end",
         "ended",
+        "input_waits",
         "is_long",
         "is_result",
         "is_texture",
@@ -83,6 +86,7 @@ class Lifetime:
         "opcode",
         "over_at",
         "passed",
+        "shared_stops",
         "shares",
         "user",
         "waits",
@@ -99,6 +103,8 @@ class Lifetime:
         self.passed = 0
         self.ended = 0
         self.waits: list[int] = []
+        self.input_waits: list[int] = []
+        self.shared_stops: set[int] = set()
         self.user = -1
         self.over_at = -1
         self.shares = False
@@ -108,6 +114,7 @@ class Lifetime:
         other = Lifetime(self.at, self.opcode, self.number, self.is_result)
         for name in self.__slots__:
             setattr(other, name, getattr(self, name))
+        other.shared_stops = set(self.shared_stops)
         return other
 
     def is_far(self) -> bool:
@@ -148,6 +155,7 @@ class Code:
         instructions: all of them.
         after: for every instruction those that can follow.
         last: for every instruction the last one of its block.
+        loops: the instructions that code goes back to.
         waits: for every barrier the instructions that wait for it. WARPSYNC.COLLECTIVE waits for
             what ENDCOLLECTIVE waits for again; only that counts.
         collective: every WARPSYNC.COLLECTIVE.
@@ -168,6 +176,7 @@ class Code:
         "explained",
         "instructions",
         "last",
+        "loops",
         "places",
         "registers",
         "waits",
@@ -202,6 +211,9 @@ class Code:
         ]
         self.waits: list[list[int]] = [[] for _ in range(SASS_BARRIERS)]
         self.clock: list[int] = []
+        self.loops = frozenset(
+            to for at, found in enumerate(self.after) for to in found if to <= at
+        )
         self.explained: dict[tuple[int, int], list[tuple[int, bool]]] = {}
         cycles = 0
         for at, instruction in enumerate(instructions):
@@ -300,6 +312,51 @@ class Code:
                 waiting += self.after[last]
         return pieces, sorted(reached)
 
+    def explain(self, lives: list[Lifetime]) -> None:
+        """Note which lifetimes explain waits that nothing else does.
+
+        In the input an earlier wait, for what shares their number, has ended them.
+        """
+        known = set(self.explained)
+        for life in lives:
+            for at in life.waits:
+                if (at, life.number) not in known:
+                    self.explained.setdefault((at, life.number), []).append(
+                        (life.at, life.is_result)
+                    )
+
+    def pass_by(
+        self, life: Lifetime, foreign: set[int], loops: frozenset[int] = frozenset()
+    ) -> None:
+        """Let a lifetime pass instructions; it waits behind them where its registers are named.
+
+        It waits at the end of the first block of a loop, too, if it comes from the round before.
+
+        Args:
+            foreign: the instructions.
+            loops: heads of loops for which this is done.
+        """
+        seen, base = life.passed | life.ended, life.base
+        stops = set(life.waits) - foreign
+        found: set[int] | None = None
+        while found is None or found:
+            pieces, _ = self.walk(life.at, sorted(stops))
+            found = {
+                at
+                for first, beyond in pieces
+                for at in range(first, beyond)
+                if self.names(life, at) and self.overtakes(at, life)
+            }
+            if not life.is_long:
+                found |= {
+                    beyond - 1
+                    for first, beyond in pieces
+                    if first in loops and first <= life.at and beyond - 1 == self.last[first]
+                }
+            found = {at for at in found - stops if not (at >= base and seen >> at - base & 1)}
+            stops |= found
+        life.waits = self.measure(life, sorted(stops))
+
     def named_waits(self, life: Lifetime) -> list[int]:
         """The instructions that have to wait for a lifetime as they use its registers."""
         stops: list[int] = []
@@ -326,7 +383,7 @@ def set_barriers(code: Code) -> list[Lifetime]:
         for number, is_result in ((instruction.read, False), (instruction.write, True)):
             if number < SASS_NO_BARRIER:
                 life = Lifetime(at, instruction.opcode, number, is_result)
-                life.waits = code.measure(life, code.waits[number])
+                life.waits = life.input_waits = code.measure(life, code.waits[number])
                 for wait in life.waits:
                     code.explained.setdefault((wait, number), []).append((at, is_result))
                 found.append(life)

@@ -1,0 +1,202 @@
+"""Where code waits for barriers that have other numbers than in the input.
+
+What each barrier needs is known from its lifetime. A wait of the input goes on where the same
+barriers have its number as before. Where barriers that shared a number have different ones now, the
+wait is for those whose registers the instruction names, and the others wait behind it.
+
+Around a loop barriers wait last: an instruction that waits for what the round before has left does
+not spare a wait behind it for what was set in front of the loop. What the round before has left is
+waited for at the end of the first block of the loop, as it is over by then, or where its number is
+set again.
+"""
+
+from __future__ import annotations
+
+from cubinspec_generated.codes_sass import SASS_BARRIERS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cubinspec_writer.linker.finalizer.lifetimes import Code, Lifetime
+
+    #: The number of every barrier: the instruction that sets it, and whether for its result.
+    Given = dict[tuple[int, bool], int]
+
+
+def waits(code: Code, before: list[Lifetime], after: list[Lifetime], given: Given) -> list[int]:
+    """The mask of barriers that every instruction waits for.
+
+    An instruction waits for what it needs, unless those in front of it have waited for all of that.
+
+    Args:
+        before: the lifetimes with the numbers of the input.
+        after: the same with their new numbers.
+    """
+    code.explain(before)
+    _leave(after, code, given)
+    dropped = _wait_where_set_again(code, before, after, given)
+    dropped |= _part(code, after, given)
+    users: list[list[Lifetime]] = [[] for _ in range(SASS_BARRIERS)]
+    for life in after:
+        users[given[life.at, life.is_result]].append(life)
+    wanted = [0] * len(code.instructions)
+    for number, sharing in enumerate(users):
+        for at in _stops(code, sharing):
+            wanted[at] |= 1 << number
+    for at in code.collective:
+        for life in after:
+            if life.is_there(at):
+                wanted[at] |= 1 << given[life.at, life.is_result]
+        kept = code.instructions[at].wait
+        for life in before:
+            if life.is_there(at):
+                kept &= ~(1 << life.number)
+        wanted[at] |= kept
+    for number in range(SASS_BARRIERS):
+        _keep_waits(code, number, wanted, given, dropped)
+    return wanted
+
+
+def _leave(lives: list[Lifetime], code: Code, given: Given) -> None:
+    """Leave waits as they are where the same barriers have the same number as in the input."""
+    alike: list[list[Lifetime]] = [[] for _ in range(SASS_BARRIERS)]
+    for life in lives:
+        for number in {life.number, given[life.at, life.is_result]}:
+            alike[number].append(life)
+    for life in lives:
+        number = life.number
+        if life.waits == life.input_waits or given[life.at, life.is_result] != number:
+            continue
+        if all(
+            other.number == given[other.at, other.is_result]
+            for other in alike[number]
+            if _meet(life, other)
+        ):
+            life.waits = code.measure(life, life.input_waits)
+
+
+def _meet(life: Lifetime, other: Lifetime) -> bool:
+    """Whether two barriers are pending at the same time."""
+    return (
+        life.meets(other)
+        or life.is_pending_at(other.at)
+        or (other is not life and other.is_pending_at(life.at))
+    )
+
+
+def _wait_where_set_again(
+    code: Code, before: list[Lifetime], lives: list[Lifetime], given: Given
+) -> set[tuple[int, int]]:
+    """Let what sets a number wait for it, if it is still pending from the round of a loop before.
+
+    In the input such a wait is where the old number was set again.
+
+    Returns:
+        instructions and barriers that they do not wait for any more.
+    """
+    dropped: set[tuple[int, int]] = set()
+    setters: list[list[int]] = [[] for _ in range(SASS_BARRIERS)]
+    for life in lives:
+        setters[given[life.at, life.is_result]].append(life.at)
+    for old, life in zip(before, lives, strict=True):
+        number = given[life.at, life.is_result]
+        if life.user >= 0 or (life.is_result and code.has_unknown_users(life)):
+            continue
+        no_more = {
+            at
+            for at in life.waits
+            if _sets_again(code, old, at) and (number != old.number or at not in setters[number])
+        }
+        if no_more:
+            code.pass_by(life, no_more)
+        again = {
+            at
+            for at in setters[number]
+            if at <= life.at
+            and life.is_there(at)
+            and (no_more or not code.instructions[at].sets(number))
+        }
+        dropped |= {(at, number) for at in no_more - again}
+        if no_more or again:
+            life.waits = code.measure(life, sorted(again.union(life.waits)))
+    return dropped
+
+
+def _sets_again(code: Code, life: Lifetime, at: int) -> bool:
+    """Whether an instruction waits for a lifetime only because it sets the same number again."""
+    is_set = at <= life.at and code.instructions[at].sets(life.number)
+    return is_set and not code.names(life, at)
+
+
+def _part(code: Code, lives: list[Lifetime], given: Given) -> set[tuple[int, int]]:
+    """Let barriers that shared a wait of the input wait where they are needed.
+
+    Where the barriers for which an instruction waited have other numbers now, it still waits for
+    those whose registers it names.
+
+    Returns:
+        instructions and barriers that they do not wait for any more.
+    """
+    dropped: set[tuple[int, int]] = set()
+    for life in lives:
+        if life.user >= 0 or code.names_nothing(life):
+            continue
+        if life.is_result and code.has_unknown_users(life):
+            continue
+        own = given[life.at, life.is_result]
+        foreign = {
+            at
+            for at in life.waits
+            if at != code.last[at]
+            and not code.names(life, at)
+            and any(given.get(s) != own for s in code.explained.get((at, life.number), ()))
+        }
+        if foreign:
+            dropped |= {(at, own) for at in foreign}
+            code.pass_by(life, foreign, code.loops)
+            code.explain([life])
+    return dropped
+
+
+def _keep_waits(
+    code: Code, number: int, wanted: list[int], given: Given, dropped: set[tuple[int, int]]
+) -> None:
+    """Add waits of the input for a number.
+
+    One stays if nothing explains it. It also stays if all barriers that explain it keep their
+    number, and one of them can still be pending there. ENDCOLLECTIVE waits again in any case.
+    """
+    stops = [at for at, mask in enumerate(wanted) if mask >> number & 1]
+    for at, one in enumerate(code.instructions):
+        if not one.wait >> number & 1 or wanted[at] >> number & 1 or at in code.collective:
+            continue
+        if (at, number) in dropped:
+            continue
+        setters = code.explained.get((at, number), ())
+        if setters and at == code.last[at]:
+            continue
+        if any(given.get(setter) != number for setter in setters):
+            continue
+        with_this = sorted([*stops, at])
+        is_reached = any(at in code.walk(of, with_this)[1] for of, _ in setters)
+        if is_reached or not setters or at in code.ends:
+            wanted[at] |= 1 << number
+            stops = with_this
+
+
+def _stops(code: Code, sharing: list[Lifetime]) -> list[int]:
+    """The instructions that have to wait for a number, which some lifetimes share."""
+    waiting: dict[int, list[Lifetime]] = {}
+    for life in sharing:
+        for at in life.waits:
+            waiting.setdefault(at, []).append(life)
+    stops: list[int] = []
+    late: set[int] = set()
+    for at, lives in sorted(waiting.items()):
+        for life in lives:
+            known = [stop for stop in stops if stop not in late or life.at >= stop]
+            if at in code.walk(life.at, [*known, at])[1]:
+                stops.append(at)
+                if all(one.at >= at for one in lives):
+                    late.add(at)
+                break
+    return stops
