@@ -559,6 +559,15 @@ def test_functions_that_are_named_are_there() -> None:
         builder.to_bytes()
 
 
+def test_function_tables_of_extensible_programs_with_applied_relocations_are_refused() -> None:
+    builder = smallest("sm_80")
+    builder.extensible = builder.keeps_relocations = True
+    builder.functions[0].constants = bytes(8)
+    builder.functions[0].constants_relocations = [Relocation(0, "R_CUDA_64", "k", applied=True)]
+    with pytest.raises(BadStructureError, match="a table of functions in an extensible program"):
+        builder.to_bytes()
+
+
 def test_images_of_extensible_programs_for_debuggers_are_refused() -> None:
     builder = smallest("sm_80")
     builder.extensible = builder.for_debugger = True

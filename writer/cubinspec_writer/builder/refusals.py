@@ -67,6 +67,13 @@ def _check_named(parts: CubinParts) -> None:
     for owner, name in named:
         if name not in known:
             raise _refuse(owner, f"no function {name!r}", ", ".join(sorted(known)))
+    for one in parts.functions:
+        if one.constants_relocations and parts.extensible and parts.keeps_relocations:
+            raise _refuse(
+                one.name,
+                "a table of functions in an extensible program with applied relocations",
+                "no keeps_relocations: the order of the names is not known",
+            )
     for variable in parts.variables:
         if not variable.function:
             continue
