@@ -123,6 +123,10 @@ def run(
     graph: Graph,
 ) -> None:
     """Apply, retype or keep every relocation of every section (rule X12)."""
+    if job.toolkit.bounds_types and not job.family.capsule:  # rule K15
+        types = {row.r_type for section in relocations.sections.values() for row in section.relocs}
+        if not types.isdisjoint(_UNKNOWN):
+            raise diagnostics.fatal("Internal error: sass rtype out of range")
     _drop_aliases(symbols, relocations)
     values = _Values(job, objects, shared, handles)
     final = not job.options.relocatable
