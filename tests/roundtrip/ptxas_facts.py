@@ -147,7 +147,8 @@ class _Facts:
                 is_before = not self.is_made_before(entry.section, entry)
                 is_next = entry.section is own and self.keeps_relocations and not self.for_debugger
                 is_next = is_next and entry.name[:1] != "$"
-                if allowed or is_next or is_before:
+                is_local = entry.name[:1] == "$" and not self.for_debugger
+                if (allowed and not is_local) or is_next or is_before:
                     found.add(id(entry))
                     continue
             if entry.name == ".nv_debug.shared":
@@ -622,6 +623,7 @@ def _variables(facts: _Facts, builder: CubinBuilder) -> None:
         ]
     if bank is not None:
         _bank(facts, builder, bank)
+    _dynamic_shared(facts, builder)
     shared = facts.sections.get(".nv_debug.shared")
     if (
         shared is not None
@@ -631,6 +633,23 @@ def _variables(facts: _Facts, builder: CubinBuilder) -> None:
         # a variable of dynamic size, which has no symbol
         builder.variable(".dynamic", "shared", align=shared.sh_addralign)
     _add_undefined(facts, builder, undefined, len(facts.symbols))
+
+
+def _dynamic_shared(facts: _Facts, builder: CubinBuilder) -> None:
+    """Add the shared variables of dynamic size of which only the names are left."""
+    shared = facts.sections.get(".nv_debug.shared")
+    if shared is None or not facts.keeps_relocations:
+        return
+    known = {variable.name for variable in builder.variables}
+    entries = facts.file.symbols
+    for at, entry in enumerate(entries):
+        if not isinstance(entry, Dropped):
+            continue
+        later = [one.name for one in entries[at:] if one.name in known]
+        builder.variable(entry.name, "shared", align=shared.sh_addralign)
+        if later:
+            names = [variable.name for variable in builder.variables]
+            builder.variables.insert(names.index(later[0]), builder.variables.pop())
 
 
 def _undefined(facts: _Facts) -> list[Symbol]:

@@ -162,6 +162,56 @@ LIBRARY = """
   ld.shared.u32 %r2, [scratch+4]; st.param.b32 [r], %r2; ret; }
 """
 
+#: Shared memory of dynamic size; a helper that stands in a kernel.
+DYNAMIC = """
+.version 7.8
+.target sm_75
+.address_size 64
+.extern .shared .align 8 .b8 pool[];
+.shared .align 4 .b8 own[24];
+.visible .func (.param .b32 r) helper(.param .b32 a)
+{ .reg .b32 %r<5>; ld.param.b32 %r1, [a]; st.shared.u32 [pool+4], %r1; bar.sync 0;
+  ld.shared.u32 %r2, [pool]; st.param.b32 [r], %r2; ret; }
+.visible .entry k(.param .u64 p)
+{ .reg .b32 %r<5>; .reg .b64 %d<4>; ld.param.u64 %d1, [p]; ld.global.u32 %r1, [%d1];
+  st.shared.u32 [pool+8], %r1; st.shared.u32 [own+8], %r1; bar.sync 0;
+  ld.shared.u32 %r2, [pool+4]; ld.shared.u32 %r3, [own+4]; add.s32 %r2, %r2, %r3;
+  st.global.u32 [%d1], %r2; ret; }
+.visible .entry second(.param .u64 p)
+{ .reg .b32 %r<5>; .reg .b64 %d<4>; ld.param.u64 %d1, [p]; ld.global.u32 %r1, [%d1];
+  { .param .b32 x; .param .b32 y; st.param.b32 [x], %r1; call.uni (y), helper, (x);
+    ld.param.b32 %r2, [y]; }
+  st.shared.u32 [pool+8], %r1; st.global.u32 [%d1], %r2; ret; }
+.visible .entry third(.param .u64 p)
+{ .reg .b32 %r<5>; .reg .b64 %d<4>; .shared .align 4 .b8 mine[7]; ld.param.u64 %d1, [p];
+  st.shared.u32 [mine], %r1; bar.sync 0; ld.shared.u32 %r2, [mine]; st.global.u32 [%d1], %r2;
+  ret; }
+"""
+#: A shared variable that two kernels use, so that the module keeps it, and two of dynamic size.
+SHARED_BY_TWO = """
+.version 7.8
+.target sm_75
+.address_size 64
+.visible .global .align 4 .u32 counter = 17;
+.extern .shared .align 64 .b8 pool[];
+.extern .shared .align 8 .b8 other[];
+.shared .align 4 .b8 own[24];
+.visible .entry zero(.param .u64 p)
+{ .reg .b64 %d<4>; ld.param.u64 %d1, [p]; st.global.u64 [%d1], %d1; ret; }
+.visible .entry k(.param .u64 p)
+{ .reg .b32 %r<5>; .reg .b64 %d<4>; .shared .align 4 .b8 mine[6]; ld.param.u64 %d1, [p];
+  ld.global.u32 %r1, [%d1]; st.shared.u32 [pool+8], %r1; st.shared.u32 [own+8], %r1;
+  st.shared.u32 [mine], %r1; bar.sync 0; ld.shared.u32 %r2, [pool+4]; ld.shared.u32 %r3, [own+4];
+  add.s32 %r2, %r2, %r3; ld.shared.u32 %r3, [mine]; add.s32 %r2, %r2, %r3;
+  st.global.u32 [%d1], %r2; ret; }
+.visible .entry second(.param .u64 p)
+{ .reg .b32 %r<5>; .reg .b64 %d<4>; ld.param.u64 %d1, [p]; ld.global.u32 %r1, [%d1];
+  st.shared.u32 [other+8], %r1; st.global.u32 [counter], %r2; ret; }
+.visible .entry third(.param .u64 p)
+{ .reg .b32 %r<5>; .reg .b64 %d<4>; ld.param.u64 %d1, [p]; st.shared.u32 [own+8], %r1;
+  bar.sync 0; ld.shared.u32 %r2, [own]; st.global.u32 [%d1], %r2; ret; }
+"""
+
 
 @pytest.mark.oracle("ptxas")
 @pytest.mark.parametrize(
@@ -174,6 +224,13 @@ LIBRARY = """
         *((UNIFIED_ADDRESSES, arch, ["-c", "-pic", "true"]) for arch in ("sm_90", "sm_100")),
         *((PLAIN_ADDRESSES, arch, ["-c", "-pic", "true"]) for arch in ("sm_75", "sm_89", "sm_90")),
         *((LIBRARY, arch, ["-c"]) for arch in ("sm_75", "sm_80", "sm_90", "sm_100")),
+        *(
+            (text, arch, [*kind, "-preserve-relocs"])
+            for text in (DYNAMIC, SHARED_BY_TWO)
+            for arch in ("sm_75", "sm_89", "sm_90", "sm_100")
+            for kind in ((), ("-ewp",))
+        ),
+        *((SHARED_BY_TWO, arch, ["-g"]) for arch in ("sm_75", "sm_90", "sm_100")),
     ],
 )
 def test_same_file_as_ptxas_makes_of_small_programs(

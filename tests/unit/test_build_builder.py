@@ -575,3 +575,17 @@ def test_images_of_extensible_programs_for_debuggers_are_refused() -> None:
     builder.functions[0].images = [ImageSlot("t")]
     with pytest.raises(BadStructureError, match="images in an extensible program for debuggers"):
         builder.to_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arch", "extensible", "keeps"),
+    [("sm_80", True, False), ("sm_80", False, True), ("sm_90", True, True)],
+)
+def test_shared_memory_of_dynamic_size_where_no_symbol_is_for_it(
+    arch: str, extensible: bool, keeps: bool
+) -> None:
+    builder = smallest(arch)
+    builder.extensible, builder.keeps_relocations = extensible, keeps
+    builder.functions[0].relocations = [Relocation(0, "R_CUDA_ABS24_40", "externsharedinstance")]
+    with pytest.raises(BadStructureError, match="shared memory of dynamic size"):
+        builder.to_bytes()

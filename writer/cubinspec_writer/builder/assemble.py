@@ -104,6 +104,7 @@ def assemble(parts: CubinParts) -> Description:
     for symbol in assembly.undefined:
         assembly.mention(symbol)
     add_call_graph(assembly)
+    assembly.history += assembly.instances
     if assembly.final and not assembly.finalizer:
         add_relocation_actions(assembly)
     assembly.history += assembly.deferred

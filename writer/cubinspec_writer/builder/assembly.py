@@ -86,6 +86,7 @@ class Assembly:
         undefined: symbols of other files that no relocation has named yet.
         unified: tables of unified functions and data.
         kept: ids of sections with a place for applied relocations, or without any that stay.
+        instances: symbols of shared memory of dynamic size, made behind everything else.
         waiting_shared: variables in the memory of a kernel that is not made yet, with their
             symbols, and whether these are made.
         num_first_data: how many sections of data were made with the first function.
@@ -124,6 +125,7 @@ class Assembly:
         self.unified: list[Section] = []
         self._function_symbols: dict[str, Symbol] = {}
         self.kept: set[int] = set()
+        self.instances: list[Symbol] = []
         self.waiting_shared: list[tuple[Variable, Symbol, bool]] = []
 
     @property

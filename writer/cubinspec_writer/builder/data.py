@@ -48,7 +48,7 @@ from cubinspec_writer.builder.parts import (
     space_of,
 )
 from cubinspec_writer.emitter import bodies
-from cubinspec_writer.emitter.model import Section, Symbol
+from cubinspec_writer.emitter.model import Dropped, Section, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -281,12 +281,14 @@ def _add_variable(assembly: Assembly, variable: Variable) -> None:
             _add_entries(assembly, _DATA_ENTRIES, SHT_CUDA_UDT_ENTRY)
     section, offset = assembly.places[variable.name]
     if variable.space == SHARED and assembly.parts.names_shared:
-        # the one whose size is known at the launch; debuggers find it behind the others
-        if assembly.parts.for_debugger:
+        # one whose size is known at the launch stands behind the others, if there are others
+        if assembly.parts.for_debugger or section.has_symbol is None:
             size, value = _size(variable), offset
             symbol = shared_symbol(assembly, variable.name, size, value, variable.binding)
             symbol.section = section
             assembly.add_symbol(symbol, variable.binding)
+        elif assembly.parts.extensible:
+            assembly.globals.append(Dropped(variable.name))
     elif is_late(variable) or _is_of_other_function(assembly, variable):
         assembly.late[variable.name] = (variable, section, offset)
     else:
@@ -449,7 +451,7 @@ def _add_variable_section(assembly: Assembly, name: str, variables: list[Variabl
         flags,
         max(variable.align for variable in variables),
     )
-    if name == _MODULE_SHARED and assembly.parts.names_shared:
+    if name == _MODULE_SHARED and assembly.parts.names_shared and not any(map(_size, variables)):
         section.has_symbol = False
     assembly.places |= {variable: (section, at) for variable, at in places}
     assembly.data_sections.append((section, relocations))

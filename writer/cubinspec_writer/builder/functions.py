@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from cubinspec.errors import BadStructureError
 from cubinspec.format.packing import symbol_info
 from cubinspec_generated.codes import (
@@ -16,6 +18,7 @@ from cubinspec_generated.codes import (
     SHT_CUDA_UFT,
     SHT_NOBITS,
     SHT_PROGBITS,
+    STB_WEAK,
     STO_CUDA_CONSTANT,
     STO_CUDA_SPACE_SHIFT,
     STT_CUDA_OBJECT,
@@ -49,6 +52,7 @@ from cubinspec_writer.builder.images import (
 from cubinspec_writer.builder.parts import (
     ADDRESS_PREFIX,
     BINDINGS,
+    INSTANCE,
     LOCAL,
     SPACES,
     Parameter,
@@ -193,6 +197,21 @@ def _add_constants(assembly: Assembly, function: Function) -> None:
         assembly.add_symbol(_bank_part(assembly, name, section, 0, size), LOCAL)
 
 
+def _own_instance(
+    assembly: Assembly, function: Function, rows: list[Relocation]
+) -> list[Relocation]:
+    """Relocations whose symbol for shared memory of dynamic size is the one of this kernel."""
+    if all(row.symbol != INSTANCE for row in rows):
+        return rows
+    # all of them have one name in the file
+    own = f"{INSTANCE}\n{function.name}"
+    info, other = symbol_info(STB_WEAK, STT_CUDA_OBJECT), SPACES["shared"] | STV_INTERNAL
+    symbol = Symbol(INSTANCE, info, other, st_value=function.shared or 0)
+    assembly.by_name[own] = symbol
+    assembly.instances.append(symbol)
+    return [replace(row, symbol=own) if row.symbol == INSTANCE else row for row in rows]
+
+
 def _bank_part(assembly: Assembly, name: str, section: Section, value: int, size: int) -> Symbol:
     """The symbol that stands for a part of a constant bank."""
     kind, other = STT_CUDA_OBJECT, _BANK_PART
@@ -221,7 +240,8 @@ class _Relocations:
             if parameter.image
         }
         self.images = {scoped(function.name, one.name) for one in function.parameters if one.image}
-        self.relocations = scoped_rows(function, function.relocations)
+        rows = scoped_rows(function, function.relocations)
+        self.relocations = _own_instance(assembly, function, rows)
         #: ``.rel`` and ``.rela``, in the order in which they were made.
         self.made: list[str] = []
 

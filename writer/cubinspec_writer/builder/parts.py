@@ -39,6 +39,8 @@ SPACES = {
     SHARED: STO_CUDA_SHARED << STO_CUDA_SPACE_SHIFT,
     "constant": STO_CUDA_CONSTANT << STO_CUDA_SPACE_SHIFT,
 }
+#: Symbol for the shared memory of dynamic size of a kernel; each kernel has its own.
+INSTANCE = "externsharedinstance"
 #: Bits of an address.
 ADDRESS_SIZE = 64
 #: Images, which are in no memory of the module.

@@ -15,7 +15,15 @@ from cubinspec_writer.builder.images import (
     kinds,
     offsets,
 )
-from cubinspec_writer.builder.parts import ADDRESS, ADDRESS_SIZE, NO_LIMIT, SAMPLER, SHARED, placed
+from cubinspec_writer.builder.parts import (
+    ADDRESS,
+    ADDRESS_SIZE,
+    INSTANCE,
+    NO_LIMIT,
+    SAMPLER,
+    SHARED,
+    placed,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,6 +60,7 @@ def check_parts(parts: CubinParts, goal: Target) -> None:
         _check_variable(variable)
     _check_reserved(parts, goal)
     _check_named(parts)
+    _check_instances(parts, goal)
     _check_unified(parts, goal)
     _check_samplers(parts)
     _check_debug(parts, goal)
@@ -90,6 +99,21 @@ def _check_named(parts: CubinParts) -> None:
                 variable.name,
                 f"{end} bytes of shared memory of {variable.function!r}",
                 "a kernel with so much of it",
+            )
+
+
+def _check_instances(parts: CubinParts, goal: Target) -> None:
+    """Refuse relocations of shared memory of dynamic size where no file has a symbol for it."""
+    is_early = not goal.family.finalizer and parts.extensible and parts.keeps_relocations
+    names = {one.name for one in parts.variables} | {one.name for one in parts.undefined}
+    if is_early or INSTANCE in names:
+        return
+    for function in parts.functions:
+        if any(row.symbol == INSTANCE for row in function.relocations):
+            raise _refuse(
+                function.name,
+                "a relocation of shared memory of dynamic size",
+                "one in extensible programs with applied relocations, before sm_90",
             )
 
 
