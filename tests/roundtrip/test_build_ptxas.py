@@ -230,6 +230,16 @@ SHARED_BY_TWO = """
             for arch in ("sm_75", "sm_89", "sm_90", "sm_100")
             for kind in ((), ("-ewp",))
         ),
+        *(
+            ((SOURCES / f"{name}.ptx").read_text(encoding="utf-8"), arch, ["-ewp", mode])
+            for name, arches in (
+                ("samplers", ("sm_75", "sm_90", "sm_100")),
+                ("textures", ("sm_75", "sm_90", "sm_100")),
+                ("queries", ("sm_75", "sm_89")),
+            )
+            for arch in arches
+            for mode in ("-g", "-preserve-relocs")
+        ),
         *((SHARED_BY_TWO, arch, ["-g"]) for arch in ("sm_75", "sm_90", "sm_100")),
     ],
 )

@@ -568,13 +568,18 @@ def test_function_tables_of_extensible_programs_with_applied_relocations_are_ref
         builder.to_bytes()
 
 
-def test_images_of_extensible_programs_for_debuggers_are_refused() -> None:
+def test_extensible_programs_for_debuggers_with_images_that_not_every_kernel_uses() -> None:
     builder = smallest("sm_80")
     builder.extensible = builder.for_debugger = True
     builder.texture("t")
-    builder.functions[0].images = [ImageSlot("t")]
-    with pytest.raises(BadStructureError, match="images in an extensible program for debuggers"):
+    assert b"$NVLINKBINDLESSOFF_t\0" in builder.to_bytes()
+    builder = smallest("sm_90")
+    builder.extensible = builder.for_debugger = True
+    builder.texture("t")
+    with pytest.raises(BadStructureError, match="no images, in an extensible program"):
         builder.to_bytes()
+    builder.functions[0].images = [ImageSlot("t")]
+    assert b"$NVLINKBINDLESSOFF_t\0" in builder.to_bytes()
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ from cubinspec_writer.builder import attributes
 from cubinspec_writer.builder.assembly import Assembly
 from cubinspec_writer.builder.data import add_module, unified_rows
 from cubinspec_writer.builder.frames import default_frame
-from cubinspec_writer.builder.functions import add_alias, add_function
+from cubinspec_writer.builder.functions import add_alias, add_function, name_all_handles
 from cubinspec_writer.builder.mercury import Mercury
 from cubinspec_writer.builder.parts import ADDRESS_TAKEN, BINDINGS, INDIRECT_CALLS
 from cubinspec_writer.builder.records import (
@@ -104,10 +104,11 @@ def assemble(parts: CubinParts) -> Description:
     for symbol in assembly.undefined:
         assembly.mention(symbol)
     add_call_graph(assembly)
-    assembly.history += assembly.instances
     if assembly.final and not assembly.finalizer:
         add_relocation_actions(assembly)
     assembly.history += assembly.deferred
+    name_all_handles(assembly)
+    assembly.history += assembly.instances
     number = assembly.num_first_data
     assembly.data_sections[:number] = sorted(assembly.data_sections[:number], key=data_rank)
     assembly.data_sections[number:] = sorted(assembly.data_sections[number:], key=data_rank)

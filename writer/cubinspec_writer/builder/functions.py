@@ -47,6 +47,7 @@ from cubinspec_writer.builder.images import (
     module_table_size,
     scoped,
     scoped_rows,
+    shared_handle_names,
     table_start,
 )
 from cubinspec_writer.builder.parts import (
@@ -334,11 +335,14 @@ class _Relocations:
 def _add_parameters(assembly: Assembly, function: Function) -> None:
     _, size = placed(function)
     base = param_base(assembly.target, size)
-    start = table_start(assembly, function) if function.images else base + size
+    end = base + size
+    if function.images:
+        start = table_start(assembly, function)
+        end = start + module_table_size(assembly, function)
     section = Section(
         f".nv.constant0.{function.name}",
         assembly.type_of(SHT_CUDA_CONSTANT_B0, SHT_PROGBITS),
-        bodies.Blob(bytes(start + module_table_size(assembly, function))),
+        bodies.Blob(bytes(end)),
         SHF_ALLOC | SHF_INFO_LINK,
         sh_addralign=4,
     )
@@ -394,7 +398,18 @@ def _name_indices(assembly: Assembly, bank: Section, rows: list[Relocation]) -> 
         assembly.drop_section(f".rel{bank.name}")
 
 
+def name_all_handles(assembly: Assembly) -> None:
+    """Leave the names that extensible programs make for images where kernels share a table."""
+    parts = assembly.parts
+    names = shared_handle_names(parts)
+    if not names or not parts.extensible or not parts.names_shared:
+        return
+    assembly.drop_section(IMAGE_INDICES[:-1] if assembly.finalizer else ".nv.constant0")
+    for name in names:
+        assembly.drop_name(name)
+
+
 def _name_handles(assembly: Assembly, function: Function) -> None:
-    if assembly.parts.extensible:
+    if assembly.parts.extensible and not assembly.parts.names_shared:
         for name in handle_names(function):
             assembly.drop_name(name)

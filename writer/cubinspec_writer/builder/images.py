@@ -138,6 +138,21 @@ def handle_names(function: Function) -> list[str]:
     return ["$".join(("$BINDLESS", function.name, *names)) for names in together.values()]
 
 
+def shared_handle_names(parts: CubinParts) -> list[str]:
+    """Names of the indices in a table for all kernels: of each kind the last one made first."""
+    found: list[str] = []
+    for space in SYMBOL_TYPES:
+        made = [one.name for one in parts.variables if one.space == space]
+        made += [
+            one.name
+            for function in parts.functions
+            for one in function.parameters
+            if one.image == space
+        ]
+        found += [f"$NVLINKBINDLESSOFF_{name}" for name in reversed(made)]
+    return found
+
+
 def sampler_rows(samplers: list[Sampler]) -> list[tuple[int, str, int]]:
     """Rows of ``.nv.info`` about samplers, in the order in which ptxas makes them."""
     rows = []

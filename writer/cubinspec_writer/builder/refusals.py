@@ -14,6 +14,7 @@ from cubinspec_writer.builder.images import (
     SYMBOL_TYPES,
     kinds,
     offsets,
+    shared_handle_names,
 )
 from cubinspec_writer.builder.parts import (
     ADDRESS,
@@ -55,7 +56,7 @@ def check_parts(parts: CubinParts, goal: Target) -> None:
         _check_resources(function, goal, relocatable=parts.relocatable)
         _check_threads(function)
         _check_parameters(function)
-        _check_images(parts, function)
+        _check_images(parts, function, finalizer=goal.family.finalizer)
     for variable in parts.variables:
         _check_variable(variable)
     _check_reserved(parts, goal)
@@ -300,15 +301,15 @@ def _check_image_parameter(function: Function, number: int, parameter: Parameter
         raise _refuse(function.name, f"parameter {number} has {parameter.size} bytes", "0")
 
 
-def _check_images(parts: CubinParts, function: Function) -> None:
+def _check_images(parts: CubinParts, function: Function, *, finalizer: bool) -> None:
     if not function.images:
+        if finalizer and parts.extensible and parts.names_shared and shared_handle_names(parts):
+            raise _refuse(
+                function.name,
+                "no images, in an extensible program with images for debuggers",
+                "images in every function from sm_90 on: the order of the names is not known",
+            )
         return
-    if parts.extensible and parts.names_shared:
-        raise _refuse(
-            function.name,
-            "images in an extensible program for debuggers or with applied relocations",
-            "neither for_debugger nor keeps_relocations: the order of the names is not known",
-        )
     if parts.relocatable or not function.kernel:
         raise _refuse(
             function.name,
