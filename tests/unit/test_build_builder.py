@@ -14,6 +14,7 @@ from cubinspec_generated.codes import (
     EIATTR_KPARAM_INFO,
     EIATTR_KPARAM_INFO_V2,
     ET_EWP,
+    SHF_CUDA_MERCURY,
     SHT_CUDA_CONSTANT_B0,
     STO_CUDA_CONSTANT,
     STO_CUDA_SPACE_SHIFT,
@@ -354,6 +355,21 @@ def test_tables_of_section_indices_that_are_made_at_once(
     assert words[1] == words[0][: len(words[1])]
     result = roundtrip(data)
     assert result.layout == "computed", result.reasons
+
+
+@pytest.mark.parametrize("relocatable", [False, True])
+def test_where_tables_of_section_indices_are_made_at_once(
+    monkeypatch: pytest.MonkeyPatch, relocatable: bool
+) -> None:
+    """ptxas does from 65,277 sections of the SASS half on, or 65,278 in a relocatable file."""
+    builder = smallest("sm_100", relocatable=relocatable)
+    builder.functions[0].capsule = Capsule(bytes(16), 64)
+    sections = Cubin.parse(builder.to_bytes()).sections
+    near = sum(not section.sh_flags & SHF_CUDA_MERCURY for section in sections)
+    for limit, is_early in ((near + 3 - relocatable, True), (near + 4 - relocatable, False)):
+        monkeypatch.setattr(assemble, "SHN_LORESERVE", limit)
+        names = [section.name for section in Cubin.parse(builder.to_bytes()).sections]
+        assert (names.index(".symtab_shndx") == names.index(".symtab") + 1) is is_early
 
 
 def test_two_kernels_may_have_image_parameters_of_one_name() -> None:

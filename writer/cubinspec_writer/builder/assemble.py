@@ -129,14 +129,18 @@ def _extend_indices(assembly: Assembly) -> None:
     """Write the table of section indices where those of symbols are too small.
 
     ptxas makes it at once, and drops it from all other files. Where only both halves of a file
-    together have so many sections, it drops it and makes it again with what it makes last.
+    together have so many sections, it drops it and makes it again with what it makes last. One half
+    has so many when the next section would be the first that symbols cannot name; the table itself
+    counts, and so does what executables of the finalizer make and drop for older drivers.
     """
     history = assembly.history
     sections = [entry for entry in history if isinstance(entry, Section)]
-    if len(sections) + 1 < SHN_LORESERVE:
+    near = 1 + sum(not one.sh_flags & SHF_CUDA_MERCURY for one in sections)
+    made = near + 1 + (assembly.final and assembly.finalizer)
+    is_early = made + 1 >= SHN_LORESERVE
+    if not is_early and len(sections) + 1 < SHN_LORESERVE:
         return
     table = _index_table(_INDICES, bodies.Computed("symtab_shndx"))
-    is_early = sum(not one.sh_flags & SHF_CUDA_MERCURY for one in sections) + 1 >= SHN_LORESERVE
     if is_early:
         names = [getattr(entry, "name", "") for entry in history]
         history[names.index(_INDICES)] = table

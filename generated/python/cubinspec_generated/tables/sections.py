@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sections.yaml (sha256 62965f8516325592) by tools.gen; do not edit.
+# Generated from ksy/tables/sections.yaml (sha256 80fcff7869d427ac) by tools.gen; do not edit.
 """Sections."""
 
 from cubinspec_generated.rows import (
