@@ -137,6 +137,9 @@ def _extend_indices(assembly: Assembly) -> None:
     sections = [entry for entry in history if isinstance(entry, Section)]
     near = 1 + sum(not one.sh_flags & SHF_CUDA_MERCURY for one in sections)
     made = near + 1 + (assembly.final and assembly.finalizer)
+    if not assembly.finalizer:
+        # relocations of the parameters of each kernel were made, too
+        made += sum(function.kernel for function in assembly.parts.functions)
     is_early = made + 1 >= SHN_LORESERVE
     if not is_early and len(sections) + 1 < SHN_LORESERVE:
         return
