@@ -372,6 +372,21 @@ def test_where_tables_of_section_indices_are_made_at_once(
         assert (names.index(".symtab_shndx") == names.index(".symtab") + 1) is is_early
 
 
+@pytest.mark.parametrize("relocatable", [False, True])
+def test_where_older_files_have_a_table_of_section_indices(
+    monkeypatch: pytest.MonkeyPatch, relocatable: bool
+) -> None:
+    """ptxas counts a kernel for sm_80 as a section more, in executables as two."""
+    builder = smallest("sm_80", relocatable=relocatable)
+    builder.kernel("second", CODE, registers=8)
+    near = len(Cubin.parse(builder.to_bytes()).sections)
+    last = near + 2 + 2 * (1 if relocatable else 2)
+    for limit, is_there in ((last, True), (last + 1, False)):
+        monkeypatch.setattr(assemble, "SHN_LORESERVE", limit)
+        names = [section.name for section in Cubin.parse(builder.to_bytes()).sections]
+        assert (".symtab_shndx" in names) is is_there
+
+
 def test_two_kernels_may_have_image_parameters_of_one_name() -> None:
     builder = CubinBuilder("sm_80")
     for name in ("a", "b"):

@@ -138,8 +138,9 @@ def _extend_indices(assembly: Assembly) -> None:
     near = 1 + sum(not one.sh_flags & SHF_CUDA_MERCURY for one in sections)
     made = near + 1 + (assembly.final and assembly.finalizer)
     if not assembly.finalizer:
-        # relocations of the parameters of each kernel were made, too
-        made += sum(function.kernel for function in assembly.parts.functions)
+        # relocations of the parameters of each kernel were made, too, in executables twice
+        kernels = sum(function.kernel for function in assembly.parts.functions)
+        made += (1 + assembly.final) * kernels
     is_early = made + 1 >= SHN_LORESERVE
     if not is_early and len(sections) + 1 < SHN_LORESERVE:
         return

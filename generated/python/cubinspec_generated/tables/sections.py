@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sections.yaml (sha256 fe724c4f52e77b72) by tools.gen; do not edit.
+# Generated from ksy/tables/sections.yaml (sha256 df434f4beacb85a1) by tools.gen; do not edit.
 """Sections."""
 
 from cubinspec_generated.rows import (
