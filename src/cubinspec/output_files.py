@@ -74,7 +74,8 @@ class NewFile:
             if self._is_direct:
                 self.stream = open(self._path, "wb")  # noqa: SIM115
             else:
-                self._path = os.path.realpath(self._path)
+                if os.path.islink(self._path):
+                    self._path = os.path.realpath(self._path)
                 self._begin(mode)
         except BaseException as error:
             self.discard()

@@ -158,7 +158,7 @@ class InputObject:
 
         It is in a CUDA note, or in bits 16-23 of `e_flags` before CUDA 13.
         """
-        for section in self.of_types((SHT_NOTE,)):
+        for section in self.of_type(SHT_NOTE):
             found = virtual_in(section.data) if section.name in _CUDA_NOTES else None
             if found is not None:
                 return found
@@ -193,23 +193,31 @@ class InputObject:
             self.info[section] = found
         return found
 
+    def of_type(self, sh_type: int) -> list[InSection]:
+        """The sections of a type, in index order; who asks does not change the list."""
+        by_type = self._by_type or self._sorted_by_type()
+        return by_type.get(sh_type, [])
+
     def of_types(self, types: Iterable[int]) -> list[InSection]:
         """The sections of some types, in index order."""
-        by_type = self._by_type
-        if not by_type:
-            for section in self.sections:
-                try:
-                    by_type[section.sh_type].append(section)
-                except KeyError:
-                    by_type[section.sh_type] = [section]
+        by_type = self._by_type or self._sorted_by_type()
         lists = [by_type[sh_type] for sh_type in types if sh_type in by_type]
         if len(lists) < 2:
             return lists[0] if lists else []
         return sorted((s for part in lists for s in part), key=section_index)
 
+    def _sorted_by_type(self) -> dict[int, list[InSection]]:
+        by_type = self._by_type
+        for section in self.sections:
+            try:
+                by_type[section.sh_type].append(section)
+            except KeyError:
+                by_type[section.sh_type] = [section]
+        return by_type
+
     def find(self, sh_type: int, name: str) -> InSection | None:
         """The first section of a type and a name."""
-        return next((s for s in self.of_types((sh_type,)) if s.name == name), None)
+        return next((s for s in self.of_type(sh_type) if s.name == name), None)
 
 
 def lowest_virtual(objects: list[InputObject], sm: int) -> int:

@@ -115,7 +115,7 @@ def _check_extensible(objects: list[InputObject], options: LinkOptions, family: 
         has_slots = not obj.kinds.isdisjoint(HANDLE_KINDS)
         if has_slots and (family.capsule or family.rel_sections or options.relocatable):
             raise UnsupportedLinkError(f"textures in an extensible whole program ('{obj.name}')")
-        memory = {section.index for section in obj.of_types((SHT_CUDA_RESERVED_SHARED,))}
+        memory = {section.index for section in obj.of_type(SHT_CUDA_RESERVED_SHARED)}
         for row in obj.named:
             is_shared = row.other & STO_CUDA_SPACE_MASK == STO_CUDA_SHARED << STO_CUDA_SPACE_SHIFT
             if is_shared and row.shndx not in memory:

@@ -88,14 +88,14 @@ class _Input:
         """Translate the functions; adds the reason of those that stay."""
         wanted = [
             section
-            for section in self.sass.of_types((SHT_PROGBITS,))
+            for section in self.sass.of_type(SHT_PROGBITS)
             if section.flags & SHF_EXECINSTR and may_change(section.data, has_debug=self._has_debug)
         ]
         if not wanted:
             return
         capsules = {
             int.from_bytes(section.data[:_WORD], "little"): section
-            for section in self.mercury.of_types((SHT_PROGBITS,))
+            for section in self.mercury.of_type(SHT_PROGBITS)
             if section.flags & SHF_EXECINSTR
         }
         entries = {row.shndx for row in self.sass.functions if row.is_entry}
@@ -192,7 +192,7 @@ class _Input:
     def _lines(self) -> dict[int, Callable[[int], int]]:
         """Move line tables; returns where offsets in them went, by number of the section."""
         found: dict[int, Callable[[int], int]] = {}
-        for section in self.sass.of_types((SHT_PROGBITS,)):
+        for section in self.sass.of_type(SHT_PROGBITS):
             if section.name in LINE_TABLES:
                 kept = move_lines(section.data, self._named_in(section))
                 self._data[section.index] = bytes(kept.data)
@@ -209,7 +209,7 @@ class _Input:
     def _jump_tables(self) -> None:
         """Jump tables hold places in SASS, and the Mercury half tells where they are (rule F3)."""
         sass_of = {capsule: index for index, (capsule, _) in self._code.items()}
-        banks = {(s.name, s.info): s.index for s in self.sass.of_types((SHT_CUDA_CONSTANT_B2,))}
+        banks = {(s.name, s.info): s.index for s in self.sass.of_type(SHT_CUDA_CONSTANT_B2)}
         for relocs in self.mercury.relocs:
             bank = self.mercury.sections[relocs.target]
             if bank.sh_type != SHT_CUDA_CONSTANT_B2:

@@ -192,9 +192,9 @@ def read_half(elf: Elf, splitter: RecordSplitter, *, mercury: bool) -> InputObje
     obj.barriers = barriers
     obj.is_extensible = e_type == ET_EWP
     obj.relocs = _relocs(elf, obj)
-    for section in obj.of_types((SHT_CUDA_CALLGRAPH,)):
+    for section in obj.of_type(SHT_CUDA_CALLGRAPH):
         obj.callgraph = _callgraph(elf, section.index)
-    for section in obj.of_types((SHT_CUDA_PROTOTYPE,)):
+    for section in obj.of_type(SHT_CUDA_PROTOTYPE):
         rows = elf.rows_of(section.index, records.PROTOTYPE_ENTRY, "prototype")
         obj.prototypes = [(a, b) for a, b in rows]
     return obj
@@ -328,7 +328,7 @@ def _relocs(elf: Elf, obj: InputObject) -> list[InRelocs]:
     found: list[InRelocs] = []
     num_sections = len(obj.sections)
     for is_rela, sh_type in ((True, SHT_RELA), (False, SHT_REL)):
-        sections = obj.of_types((sh_type,))
+        sections = obj.of_type(sh_type)
         record = records.RELA_64 if is_rela else records.REL_64
         bodies = [section.data for section in sections]
         if any(map(record.size.__rmod__, map(len, bodies))):

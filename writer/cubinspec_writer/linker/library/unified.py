@@ -61,7 +61,7 @@ def later_stubs(job: Job, unified: Unified, obj: InputObject) -> set[Symbol]:
     first = {identifier for identifier, at in job.index.functions.offsets if at == 0}
     names = {
         STUB + symbol.name
-        for source in obj.of_types((SHT_CUDA_UFT_ENTRY,))
+        for source in obj.of_type(SHT_CUDA_UFT_ENTRY)
         for symbol, _, identifier in identifier_rows(obj, source)
         if identifier in first
     }

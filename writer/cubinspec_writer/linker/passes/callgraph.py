@@ -62,7 +62,7 @@ def _join(job: Job, objects: list[InputObject], names: Names, graph: Graph) -> N
     """Join the call graphs of all inputs over live functions and collect the signatures."""
     texts = _FirstTexts(names)
     for obj in objects:
-        for source in obj.of_types((SHT_CUDA_METADATA,)):
+        for source in obj.of_type(SHT_CUDA_METADATA):
             _place_texts(obj, source, texts)
         live = {index: symbol for index, symbol in obj.called.items() if symbol.live}
         add_edges(job, graph.calls, obj, obj.callgraph.calls, live, live)

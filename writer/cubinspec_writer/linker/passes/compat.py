@@ -64,7 +64,7 @@ def run(job: Job, objects: list[InputObject], sections: Sections) -> None:
 
 def _records(obj: InputObject) -> dict[int, RawRecord] | None:
     """The records of an input; None when it has no such section, as sm_90 before CUDA 13."""
-    section = next(iter(obj.of_types((SHT_CUDA_COMPAT_INFO,))), None)
+    section = next(iter(obj.of_type(SHT_CUDA_COMPAT_INFO)), None)
     return None if section is None else {r[1]: r for r in obj.records(section.index)}
 
 

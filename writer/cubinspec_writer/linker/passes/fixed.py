@@ -78,7 +78,7 @@ def _link_flag(objects: list[InputObject]) -> int:
     named = any(
         row.shndx == section.index
         for obj in objects
-        for section in obj.of_types((SHT_CUDA_COMPAT_INFO,))
+        for section in obj.of_type(SHT_CUDA_COMPAT_INFO)
         for row in obj.named
     )
     return SHF_INFO_LINK if named else 0
@@ -89,7 +89,7 @@ def _create_function_rows(job: Job, objects: list[InputObject], maker: Maker) ->
 
     Rule U3.
     """
-    has_rows = any(obj.of_types((SHT_CUDA_UFT_ENTRY,)) for obj in objects)
+    has_rows = any(obj.of_type(SHT_CUDA_UFT_ENTRY) for obj in objects)
     if job.index is not None and not has_rows:
         from cubinspec_writer.linker.library.unified import is_stub
 

@@ -43,7 +43,7 @@ def run(job: Job, objects: list[InputObject], reach: Reach) -> None:
     edges, held = reference_graph(objects)
     live: set[Symbol] = set()
     work = [f for f in functions if f.definition is not None and reach.is_wanted(f)]
-    if job.index is not None or any(obj.of_types((SHT_CUDA_UFT_ENTRY,)) for obj in objects):
+    if job.index is not None or any(obj.of_type(SHT_CUDA_UFT_ENTRY) for obj in objects):
         # Other programs enter through the stubs. With a single kernel nvlink keeps the functions of
         # the stubs, but not what they call (rule U10).
         from cubinspec_writer.linker.library.unified import linked_stubs

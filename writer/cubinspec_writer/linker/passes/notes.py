@@ -39,7 +39,7 @@ def _tool_notes(job: Job, objects: list[InputObject]) -> bytes:
     """Contents of `.note.nv.tkinfo`."""
     first = job.options.tkinfo or tool_note("cubinspec", TOOL_VERSION, job.options.arguments)
     inputs = [] if job.options.relocatable else objects
-    rest = (s.data for o in inputs for s in o.of_types((SHT_NOTE,)) if s.name == ".note.nv.tkinfo")
+    rest = (s.data for o in inputs for s in o.of_type(SHT_NOTE) if s.name == ".note.nv.tkinfo")
     return first + b"".join(rest)
 
 

@@ -125,15 +125,13 @@ class _Copies:
         """Size of the parameter bank of a kernel's copy."""
         cached = self._banks.get(obj)
         if cached is None:
-            cached = self._banks[obj] = {
-                s.info: s.size for s in obj.of_types((SHT_CUDA_CONSTANT_B0,))
-            }
+            cached = self._banks[obj] = {s.info: s.size for s in obj.of_type(SHT_CUDA_CONSTANT_B0)}
         return cached.get(row.shndx)
 
 
 def _check_class(job: Job, obj: InputObject, diagnostics: Diagnostics) -> None:
     """Warn of an input that does not say the class of its instructions (rule M20)."""
-    for section in obj.of_types((SHT_CUDA_COMPAT_INFO,)):
+    for section in obj.of_type(SHT_CUDA_COMPAT_INFO):
         if EICOMPAT_ATTR_ISA_CLASS not in [record[1] for record in obj.records(section.index)]:
             diagnostics.warning(
                 f"Output is limited to run on SM Arch '{job.target.sm}' only, due to missing "
@@ -158,7 +156,7 @@ def _check_tensor_memory(diagnostics: Diagnostics, obj: InputObject, met: set[st
     Args:
         met: names of reserved variables in earlier inputs; those of this one are added.
     """
-    if not obj.of_types((SHT_CUDA_RESERVED_SHARED,)):
+    if not obj.of_type(SHT_CUDA_RESERVED_SHARED):
         return
     names = {row.name for row in obj.named}
     old = [name for name in _OLD_RESERVED if name in names]

@@ -173,7 +173,7 @@ class _Layout:
             place[0]
             for obj in objects
             if obj.is_extensible
-            for section in obj.of_types((SHT_CUDA_SHARED,))
+            for section in obj.of_type(SHT_CUDA_SHARED)
             if (place := obj.placed[section.index])
         }
         self.placed: dict[Symbol, OutSection] = {}
@@ -408,7 +408,7 @@ def _has_section(kernel: Symbol) -> bool:
     """Whether the input of a kernel has a section for its shared memory."""
     assert kernel.definition is not None
     obj, row = kernel.definition
-    return any(s.info == row.shndx for s in obj.of_types((SHT_CUDA_SHARED,)))
+    return any(s.info == row.shndx for s in obj.of_type(SHT_CUDA_SHARED))
 
 
 def _larger_alignment(a: Symbol, b: Symbol) -> bool:

@@ -162,11 +162,11 @@ def run(
         _symbols(one)
         _content(one, diagnostics)
         _function_info(one)
-        for source in obj.of_types((SHT_CUDA_METADATA,)):
+        for source in obj.of_type(SHT_CUDA_METADATA):
             _metadata(one, source)
         for relocs in obj.relocs:
             merge_relocations(one, relocs, diagnostics)
-        for source in obj.of_types((SHT_CUDA_SHARED,)) if obj.is_extensible else ():
+        for source in obj.of_type(SHT_CUDA_SHARED) if obj.is_extensible else ():
             place_section(one, source, last=True)  # no symbols are in it (rule S17)
         _notes(one)
     for section in sections.by_type.get(SHT_CUDA_RESERVED_SHARED, ()):
@@ -217,7 +217,7 @@ def _index(function: tuple[InSymbol, Symbol]) -> int:
 
 def _functions(one: OneInput) -> None:
     obj = one.obj
-    info = {s.info: s for s in obj.of_types((SHT_CUDA_INFO,)) if s.info}
+    info = {s.info: s for s in obj.of_type(SHT_CUDA_INFO) if s.info}
     starting = _in_symbol_order(one) if obj.is_extensible else {}
     for row, symbol in one.functions:
         if not symbol.live:
@@ -429,14 +429,14 @@ def _alignment(symbol: Symbol) -> int:
 
 def _content(one: OneInput, diagnostics: Diagnostics) -> None:
     obj = one.obj
-    code = obj.of_types((SHT_PROGBITS,))
+    code = obj.of_type(SHT_PROGBITS)
     others = [section for section in code if not section.flags & SHF_EXECINSTR]
     if one.job.index is None:
         # Sections of unknown kinds are kept (rule E1).
         others += obj.of_types(_KEPT)
     if one.job.options.relocatable:
         # Duplicates of weak variables stay there (rule R16).
-        others += obj.of_types((SHT_CUDA_UDT,))
+        others += obj.of_type(SHT_CUDA_UDT)
     for section in sorted(others + obj.of_types(_WITH_CONTENT), key=section_index):
         if section.sh_type == SHT_CUDA_UFT:
             is_open = obj.placed[section.index] is None and section.index not in one.skipped
@@ -470,7 +470,7 @@ def _unnamed_stub(one: OneInput, section: InSection, diagnostics: Diagnostics) -
 
 
 def _function_info(one: OneInput) -> None:
-    for section in one.obj.of_types((SHT_CUDA_INFO,)):
+    for section in one.obj.of_type(SHT_CUDA_INFO):
         if not section.flags & SHF_INFO_LINK:
             continue
         owner = one.owner.get(section.info)
@@ -501,7 +501,7 @@ def _notes(one: OneInput) -> None:
 
     Rule E1.
     """
-    for section in one.obj.of_types((SHT_NOTE,)):
+    for section in one.obj.of_type(SHT_NOTE):
         if not section.name.startswith(_KNOWN_NOTES):
             known = one.obj.placed[section.index]
             if known is not None:
