@@ -192,7 +192,9 @@ def too_old(name: str, target: Target, diagnostics: Diagnostics) -> LinkError:
 def _version_in_note(elf: Elf) -> int:
     """The toolkit in the CUDA note; 0 without one."""
     names = elf.section_names
-    index = names.index(CUINFO) if CUINFO in names else 0
+    if CUINFO not in names:
+        return 0
+    index = names.index(CUINFO)
     _, sh_type, *_ = elf.section_rows[index]
     return toolkit_in(elf.section_bytes(index)) if sh_type == SHT_NOTE else 0
 
