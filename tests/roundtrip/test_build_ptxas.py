@@ -113,6 +113,18 @@ UNIFIED_DATA = """
 { .reg .b32 %r<5>; .reg .b64 %d<4>; ld.param.u64 %d1, [p]; st.global.u32 [%d1], %r1;
   st.global.u32 [plain], %r2; ret; }
 """
+#: Two kernels with an image parameter of one name, which have one symbol for it.
+IMAGE_OF_TWO = """
+.version 8.0
+.target sm_75
+.address_size 64
+.visible .entry a(.param .texref t, .param .u64 o)
+{ .reg .f32 %f<5>; .reg .b64 %d<2>; .reg .b32 %r<2>; ld.param.u64 %d1, [o]; mov.u32 %r1, 0;
+  tex.1d.v4.f32.s32 {%f1,%f2,%f3,%f4}, [t, {%r1}]; st.global.f32 [%d1], %f1; ret; }
+.visible .entry b(.param .texref t, .param .u64 o)
+{ .reg .f32 %f<5>; .reg .b64 %d<2>; .reg .b32 %r<2>; ld.param.u64 %d1, [o]; mov.u32 %r1, 0;
+  tex.1d.v4.f32.s32 {%f1,%f2,%f3,%f4}, [t, {%r1}]; st.global.f32 [%d1], %f2; ret; }
+"""
 #: Addresses of functions: with the function, or at once where its address is taken or unified.
 ADDRESSES = """
 .version 8.0
@@ -241,6 +253,11 @@ SHARED_BY_TWO = """
             for mode in ("-g", "-preserve-relocs")
         ),
         *((SHARED_BY_TWO, arch, ["-g"]) for arch in ("sm_75", "sm_90", "sm_100")),
+        *(
+            (IMAGE_OF_TWO, arch, kind)
+            for arch in ("sm_75", "sm_80", "sm_90", "sm_100", "sm_120")
+            for kind in ([], ["-c"], ["-ewp"])
+        ),
     ],
 )
 def test_same_file_as_ptxas_makes_of_small_programs(

@@ -75,6 +75,7 @@ class Assembly:
         relocated: relocation sections with their contents.
         places: name of a variable -> its section and its offset there.
         data_sections: sections of data with their relocations.
+        image_parameters: name of an image parameter -> its symbol, which all kernels share.
         image_banks: kernels with images, in the order in which they were made.
         parameter_banks: name of a kernel -> its constant bank 0.
         late: name of a variable without a symbol yet -> the variable, its section and offset.
@@ -112,6 +113,7 @@ class Assembly:
         self.relocated: list[tuple[Section, list[Relocation]]] = []
         self.places: dict[str, tuple[Section, int]] = {}
         self.data_sections: list[tuple[Section, list[Relocation]]] = []
+        self.image_parameters: dict[str, Symbol] = {}
         self.image_banks: list[ImageBank] = []
         self.parameter_banks: dict[str, Section] = {}
         self.late: dict[str, tuple[Variable, Section, int]] = {}

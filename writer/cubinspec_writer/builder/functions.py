@@ -307,8 +307,12 @@ class _Relocations:
         if part is None:
             return
         if isinstance(part, Parameter):
-            symbol = Symbol(part.name, SYMBOL_TYPES[part.image], 0, self.text)
-            self.assembly.history.append(symbol)
+            known = self.assembly.image_parameters
+            symbol = known.get(part.name)
+            if symbol is None:
+                symbol = Symbol(part.name, SYMBOL_TYPES[part.image], 0, self.text)
+                known[part.name] = symbol
+                self.assembly.history.append(symbol)
             self.assembly.by_name[name] = symbol
             return
         if self.shared is None:

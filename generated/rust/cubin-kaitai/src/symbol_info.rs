@@ -11,8 +11,8 @@ use kaitai::*;
 use std::convert::{TryFrom, TryInto};
 use std::cell::{Ref, Cell, RefCell};
 use std::rc::{Rc, Weak};
-use super::cuda_codes::CudaCodes_StType;
 use super::cuda_codes::CudaCodes_StBind;
+use super::cuda_codes::CudaCodes_StType;
 
 /**
  * What a symbol stands for and who sees it.
