@@ -125,6 +125,21 @@ IMAGE_OF_TWO = """
 { .reg .f32 %f<5>; .reg .b64 %d<2>; .reg .b32 %r<2>; ld.param.u64 %d1, [o]; mov.u32 %r1, 0;
   tex.1d.v4.f32.s32 {%f1,%f2,%f3,%f4}, [t, {%r1}]; st.global.f32 [%d1], %f2; ret; }
 """
+#: Attributes of one kernel whose order no sample shows.
+TEXTURE_AND_BARRIER = """
+.version 8.0
+.target sm_75
+.address_size 64
+.extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);
+.visible .entry a(.param .texref t, .param .u64 o)
+{ .reg .f32 %f<5>; .reg .b64 %d<3>; .reg .b32 %r<4>; .reg .pred %p<3>; ld.param.u64 %d1, [o];
+  mov.u32 %r1, %ctaid.x; bar.sync 0; mov.u64 %d2, 0;
+  { .param .b64 x; .param .b64 y; .param .b32 z; st.param.b64 [x], %d2; st.param.b64 [y], %d2;
+    call.uni (z), vprintf, (x, y); ld.param.b32 %r2, [z]; }
+  shfl.sync.idx.b32 %r3, %r1, 0, 31, -1; atom.sys.global.add.u32 %r3, [%d1], %r3;
+  tex.1d.v4.f32.s32 {%f1,%f2,%f3,%f4}, [t, {%r1}]; st.global.f32 [%d1], %f1;
+  st.global.u32 [%d1+4], %r3; ret; }
+"""
 #: Addresses of functions: with the function, or at once where its address is taken or unified.
 ADDRESSES = """
 .version 8.0
@@ -254,7 +269,8 @@ SHARED_BY_TWO = """
         ),
         *((SHARED_BY_TWO, arch, ["-g"]) for arch in ("sm_75", "sm_90", "sm_100")),
         *(
-            (IMAGE_OF_TWO, arch, kind)
+            (text, arch, kind)
+            for text in (IMAGE_OF_TWO, TEXTURE_AND_BARRIER)
             for arch in ("sm_75", "sm_80", "sm_90", "sm_100", "sm_120")
             for kind in ([], ["-c"], ["-ewp"])
         ),

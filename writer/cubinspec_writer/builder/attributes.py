@@ -1,9 +1,10 @@
 """The order in which ptxas writes the attributes of a function.
 
 Two orders were found in the output of ptxas 8 to 13.2: one for sm_20 to sm_89, one for sm_90 and
-later. No pair of attributes in any attribute section of the samples contradicts them. The Mercury
-copy of a section has the second order. nvlink copies most records in reverse. Two names with ``=``
-have one place: their records stand as they were made.
+later. No pair of attributes in any attribute section of the samples contradicts them; where the
+banks of images stand before sm_90 is what ptxas 13.0 made of a kernel with a texture and a barrier.
+The Mercury copy of a section has the second order. nvlink copies most records in reverse. Two names
+with ``=`` have one place: their records stand as they were made.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 _CLASSIC = """
 LANGUAGE SW_WAR CUDA_API_VERSION SW2393858_WAR SW1850030_WAR SW2861232_WAR PARAM_CBANK
 CBANK_PARAM_SIZE KPARAM_INFO EXPLICIT_CACHING WMMA_USED KPARAM_INFO_V2 MAXREG_COUNT
-BINDLESS_TEXTURE_BANK=BINDLESS_SURFACE_BANK S2RCTAID_INSTR_OFFSETS LD_CACHEMOD_INSTR_OFFSETS
-TOOLS_PATCH_FUNC NUM_BARRIERS EXTERNS ANNOTATIONS SANITIZE MERCURY_ISA_VERSION
+S2RCTAID_INSTR_OFFSETS LD_CACHEMOD_INSTR_OFFSETS TOOLS_PATCH_FUNC NUM_BARRIERS
+BINDLESS_TEXTURE_BANK=BINDLESS_SURFACE_BANK EXTERNS ANNOTATIONS SANITIZE MERCURY_ISA_VERSION
 INT_WARP_WIDE_INSTR_OFFSETS ATOM_SYS_INSTR_OFFSETS COOP_GROUP_MASK_REGIDS COOP_GROUP_INSTR_OFFSETS
 ATOM16_EMUL_INSTR_REG_MAP INSTR_REG_MAP MBARRIER_INSTR_OFFSETS NUM_MBARRIERS SYSCALL_OFFSETS
 EXIT_INSTR_OFFSETS CTAIDZ_USED MAX_THREADS REQNTID INDIRECT_BRANCH_TARGETS CRS_STACK_SIZE

@@ -271,7 +271,8 @@ class _Relocations:
             if prefix not in self.made:
                 assembly.drop_section(prefix + self.text.name)
         if function.resolved and not self.made and not function.kernel:
-            for prefix in (".rel", ".rela") if assembly.finalizer else (".rel",):
+            prefixes = (".rela", ".rel") if assembly.parts.extensible else (".rel",)
+            for prefix in (".rel", ".rela") if assembly.finalizer else prefixes:
                 assembly.drop_section(prefix + self.text.name)
         elif function.resolved and not self.made and assembly.finalizer:
             self._add_section(".rel")
