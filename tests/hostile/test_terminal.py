@@ -67,8 +67,12 @@ def test_no_control_character_comes_out(
 
 @pytest.mark.parametrize("command", list(COMMANDS))
 def test_no_control_character_of_a_wrong_command_line_comes_out(
-    command: str, capsys: pytest.CaptureFixture[str]
+    command: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.chdir(tmp_path)  # some commands make the folder that they are to write to
     for words in ([f"--{EVIL}"], [f"absent{EVIL}"], ["-o", f"no{EVIL}/{EVIL}", f"absent{EVIL}"]):
         main([command, *words])
         printed = capsys.readouterr()
