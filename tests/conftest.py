@@ -2,8 +2,8 @@
 
 A test that needs a tool says so with `@pytest.mark.oracle("cuobjdump", …)` and is skipped, with the
 reason in the summary, where that tool cannot run. The same holds for `@pytest.mark.corpus` and a
-corpus that has not been fetched, and for `@pytest.mark.pure` and an installed wheel with compiled
-modules (`make test-compiled`).
+corpus that has not been fetched, for `@pytest.mark.slow` without `-m slow`, and for
+`@pytest.mark.pure` and an installed wheel with compiled modules (`make test-compiled`).
 """
 
 from __future__ import annotations
@@ -52,6 +52,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             pytest.skip(why)
     if item.get_closest_marker("corpus") and not fetch.files():
         pytest.skip(NO_CORPUS)
+    if item.get_closest_marker("slow") and "slow" not in item.config.option.markexpr:
+        pytest.skip("takes minutes (pytest -m slow)")
     if item.get_closest_marker("pure") and os.environ.get(COMPILED_TESTS):
         pytest.skip("takes apart what is compiled here")
 

@@ -17,7 +17,7 @@ from cubinspec_writer.linker import LinkOptions, UnsupportedLinkError, link
 from cubinspec_writer.linker.command import run
 from cubinspec_writer.linker.diagnostics import Diagnostics
 from cubinspec_writer.linker.inputs.arguments import Line, read_line, split_options
-from cubinspec_writer.linker.inputs.host import register_name
+from cubinspec_writer.linker.inputs.sources import register_name
 from cubinspec_writer.linker.write import host_script
 from tools import oracle
 from tools.linkcases.sweep import options

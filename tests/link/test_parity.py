@@ -14,11 +14,10 @@ import pytest
 from cubinspec.format.sections import occupies_file
 from cubinspec.reader.elf import Elf
 from cubinspec_writer.linker.finalizer import stubs
-from cubinspec_writer.linker.library import unified
+from cubinspec_writer.linker.library import fields, unified
 from cubinspec_writer.linker.model import Symbol
-from cubinspec_writer.linker.passes import attributes, callgraph, relocate, resolve, shared
+from cubinspec_writer.linker.passes import attributes, callgraph, resolve, shared
 from cubinspec_writer.linker.passes.attributes import takeover
-from cubinspec_writer.linker.passes.merge import debug_tables
 from tools.linkcases import build, exceptions, outcomes, page, rules, stored
 from tools.linkcases.__main__ import explained, run_case, run_stored
 from tools.linkcases.build import CASES, SEEDS, STEPS
@@ -123,7 +122,7 @@ def _side_by_side(common: list[Symbol], *_others: object) -> int:
 #: Rules of the linker, each with something wrong in its place and the seed of a wide program that
 #: shows it on sm_80.
 _FAULTS = {
-    "field": (relocate, "field_value", lambda action, value: (value >> action.shift) + 1, 0),
+    "field": (fields, "field_value", lambda action, value: (value >> action.shift) + 1, 0),
     "sort": (shared, "split_sort", lambda items, _first: list(items), 0),
     "groups": (shared, "_place_common", _side_by_side, 0),
     "registers": (resolve._Copies, "registers", lambda *_: 0, 123),
@@ -137,7 +136,7 @@ _UNIFIED_FAULTS = {
     "slots": (stubs, "STUB_UNITS", (2, 1, 1, 1, 1, 1, 1, 2), 17),
     "stacks": (attributes, "_with_stacks", lambda _symbols, _unified, kernels: kernels, 17),
     "liveness": (unified, "linked_stubs", lambda _state: [], 17),
-    "frames": (debug_tables, "later_stubs", lambda *_: set(), 17),
+    "frames": (unified, "later_stubs", lambda *_: set(), 17),
 }
 
 

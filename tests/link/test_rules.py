@@ -126,6 +126,7 @@ def _first(name: str) -> Fault:
     return next(fault for fault in FAULTS if fault.rule == name)
 
 
+@pytest.mark.pure
 @pytest.mark.parametrize(
     ("changes", "outcome"),
     [

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cubinspec.errors import TruncatedError
-from cubinspec.format import attributes, far, notes, packing, ranks, sections, segments, strings
+from cubinspec.format import attributes, far, layout, notes, packing, sections, strings
 from cubinspec_generated.codes import (
     EIFMT_HVAL,
     EIFMT_SVAL,
@@ -187,7 +187,7 @@ def test_index_ranks_follow_the_order_of_an_executable() -> None:
         (".nv.global.init", SHT_PROGBITS),
         (".nv.shared.k", SHT_NOBITS),
     ]
-    found = [ranks.index_rank(name, sh_type) for name, sh_type in files]
+    found = [layout.index_rank(name, sh_type) for name, sh_type in files]
     assert found == sorted(set(found))
 
 
@@ -319,12 +319,12 @@ def test_segments_of_an_executable() -> None:
         (SHT_PROGBITS, DATA, 0x180, 8, 4),
         (SHT_NOBITS, DATA, 0x190, 0x10, 16),
     ]
-    rows = segments.classic(loaded, 6, 0x1000, 56)
+    rows = layout.classic(loaded, 6, 0x1000, 56)
     assert [row[0] for row in rows] == [PT_PHDR, PT_LOAD, PT_LOAD, PT_LOAD]
     assert rows[1][2:] == (0x80, 0, 0, 0x100, 0x100, 8)
     assert rows[2][2:] == (0x180, 0, 0, 0x10, 0x20, 8)
     assert rows[3][2:] == (0x1000, 0, 0, 4 * 56, 4 * 56, 8)
-    split = segments.SEGMENT_STYLES["split"](loaded, 6, 0x1000, 56)
+    split = layout.SEGMENT_STYLES["split"](loaded, 6, 0x1000, 56)
     assert [row[1] for row in split[2:]] == [4, 5, 6]
 
 

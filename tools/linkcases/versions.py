@@ -95,6 +95,8 @@ def run(job: Job) -> Outcome:
         kind, detail = outcomes.DIFFERENT, first_difference(theirs, ours or b"")
     if kind in (outcomes.IDENTICAL, outcomes.SAME_ERROR) and messages != wanted:
         kind, detail = outcomes.EXCEPTION, GARBAGE
+    if done.returncode < 0:
+        kind, detail = outcomes.EXCEPTION, "nvlink crashes"
     if kind == outcomes.DIFFERENT and exceptions.find(job.case, job.arch):
         kind = outcomes.EXCEPTION
     return Outcome(job.case, job.arch, kind, detail)

@@ -1,4 +1,4 @@
-# Generated from ksy/tables/eiattr.yaml (sha256 37e23657ab3af137) and ksy/tables/relocations.yaml (sha256 bdcf4eec419658fc) and ksy/tables/sections.yaml (sha256 df434f4beacb85a1) and ksy/tables/compat.yaml (sha256 c9b82fa489b8aef9) by tools.gen; do not edit.
+# Generated from ksy/tables/eiattr.yaml (sha256 37e23657ab3af137) and ksy/tables/relocations.yaml (sha256 4e9612bb1abc488b) and ksy/tables/sections.yaml (sha256 df434f4beacb85a1) and ksy/tables/compat.yaml (sha256 c9b82fa489b8aef9) by tools.gen; do not edit.
 """Columns of the tables of attributes, relocation types, sections and compatibility records.
 
 They say what the rows in ``tables`` say, as literals: the linker imports them at start-up.
@@ -364,6 +364,101 @@ APPLY: dict[int, str] = {
     0x1000e: 'target_dropped',
 }
 """The rule by which the actions run, where it is not: always."""
+
+IN_SASS: dict[int, int] = {
+    0x10001: 4,
+    0x10002: 75,
+    0x10003: 55,
+    0x10004: 59,
+    0x10005: 56,
+    0x10006: 57,
+    0x1000b: 6,
+    0x1000c: 101,
+    0x1000d: 52,
+    0x1000e: 73,
+    0x1000f: 35,
+    0x10010: 76,
+    0x10011: 77,
+    0x10012: 78,
+    0x10013: 79,
+    0x10014: 80,
+    0x10015: 81,
+    0x10016: 82,
+    0x10017: 83,
+    0x10018: 84,
+    0x10019: 85,
+    0x1001a: 86,
+    0x1001b: 87,
+    0x1001c: 88,
+    0x1001d: 89,
+    0x1001e: 90,
+    0x1001f: 91,
+    0x10020: 92,
+    0x10021: 93,
+    0x10022: 94,
+    0x10023: 95,
+    0x10024: 96,
+    0x10025: 97,
+    0x10026: 98,
+    0x10027: 99,
+    0x10028: 56,
+    0x10029: 57,
+    0x10032: 102,
+    0x10033: 103,
+    0x10034: 104,
+    0x10035: 105,
+    0x10036: 106,
+    0x10037: 107,
+    0x10038: 108,
+    0x10039: 109,
+    0x1003a: 110,
+    0x1003b: 111,
+    0x1003c: 1,
+    0x1003d: 2,
+    0x1003e: 112,
+    0x1003f: 113,
+}
+"""By Mercury type: what the finalizer makes of it in code."""
+
+IN_SASS_OF_KERNEL: dict[int, int] = {
+    0x10003: 61,
+    0x10005: 62,
+    0x10006: 63,
+    0x10033: 61,
+    0x1003e: 62,
+    0x1003f: 63,
+}
+"""By Mercury type: what the finalizer makes of it where code names a kernel."""
+
+IN_SASS_DATA: dict[int, int] = {
+    0x10002: 2,
+    0x10003: 1,
+    0x10004: 65540,
+    0x10005: 65541,
+    0x10006: 65542,
+    0x10028: 65576,
+    0x10029: 65577,
+}
+"""By Mercury type: what the finalizer makes of it outside of code, if another type."""
+
+IN_SASS_OPERATION: dict[int, tuple[tuple[int, int], ...]] = {
+    0x10002: ((835, 114),),
+    0x10003: ((1964, 115),),
+    0x10004: ((2946, 66),),
+}
+"""By Mercury type: operations, and what the finalizer makes of it in those."""
+
+CLEARING: tuple[int, ...] = (72, 73, 65550)
+"""Types that only clear a field, and only when its target is gone."""
+
+DESCRIPTORS: tuple[int, ...] = (31, 32, 33, 34, 35, 47, 48, 49, 61, 62, 63, 65551)
+"""Types of descriptors of functions, whose address is taken then."""
+
+REL_ACTIONS: dict[str, tuple[int, tuple[tuple[int, ...], ...]]] = {
+    'OF_FIELD': (115, ((0, 0, 0, 17, 37, 0, 5, 54),)),
+    'OF_BYTES': (75, ((0, 2, 2, 8, 16, 10, 47, 34), (0, 0, 0, 8, 0, 0, 0, 0), (0, 0, 8, 8, 0, 0, 0, 0), (0, 0, 16, 8, 0, 0, 0, 0), (0, 0, 24, 8, 0, 0, 0, 0), (0, 0, 32, 8, 0, 0, 0, 0), (0, 0, 40, 8, 0, 0, 0, 0), (0, 0, 48, 8, 0, 0, 0, 0), (0, 0, 56, 8, 0, 0, 0, 0), (1, 0, 0, 8, 0, 0, 0, 0), (1, 0, 8, 8, 0, 0, 0, 0), (1, 0, 16, 8, 0, 0, 0, 0), (1, 0, 24, 8, 0, 0, 0, 0), (1, 0, 32, 8, 0, 0, 0, 0), (1, 0, 40, 8, 0, 0, 0, 0), (1, 0, 48, 8, 0, 0, 0, 0), (1, 0, 56, 8, 0, 0, 0, 0), (2, 0, 0, 8, 0, 0, 0, 0), (2, 0, 8, 8, 0, 0, 0, 0), (2, 0, 16, 8, 0, 0, 0, 0), (2, 0, 24, 8, 0, 0, 0, 0), (2, 0, 32, 8, 0, 0, 0, 0), (2, 0, 40, 8, 0, 0, 0, 0), (2, 0, 48, 8, 0, 0, 0, 0), (2, 0, 56, 8, 0, 0, 0, 0), (0, 0, 0, 20, 44, 0, 0, 0), (3, 0, 0, 12, 0, 0, 0, 0))),
+}
+"""What .nv.rel.action states: the first type, and the row of each type from there on."""
 
 SASS_END: int = 116
 """Types from here on mean nothing to code that has no Mercury half."""

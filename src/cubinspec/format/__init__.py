@@ -4,7 +4,7 @@
 * ``sections``: what follows from the name, type and flags of a section; Mercury twins
 * ``attributes``: the grammar of attribute streams (``.nv.info``, ``.nv.compat``)
 * ``strings``: string tables, read and built
-* ``segments``: program headers
+* ``layout``: order of the section headers, program headers
 * ``notes``: the frame around a note's descriptor
 * ``targets``: architectures and toolkits
 * ``demangle``: readable C++ and Rust names

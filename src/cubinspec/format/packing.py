@@ -21,6 +21,7 @@ from cubinspec_generated.codes import (
     EF_CUDA_64BIT_ADDRESS,
     EF_CUDA_ACCELERATORS,
     EF_CUDA_SM_MASK,
+    EF_CUDA_TEXMODE_INDEPENDENT,
     EF_CUDA_TEXMODE_UNIFIED,
     EF_CUDA_V2_CUINFO_SECTION_MASK,
     EF_CUDA_V2_CUINFO_SECTION_SHIFT,
@@ -104,14 +105,19 @@ def abi_8_flags(kind: int, sm: int) -> int:
     return sm << EF_CUDA_V2_SM_SHIFT | kind
 
 
-def abi_7_flags(sm: int, virtual: int, *, specific: bool) -> int:
+def abi_7_flags(
+    sm: int, virtual: int, *, specific: bool, is_64: bool = True, independent: bool = False
+) -> int:
     """``e_flags`` of ABI 7.
 
     Args:
         virtual: number of the architecture that the PTX was written for.
         specific: whether the code is of an ``a`` variant.
+        is_64: whether addresses have 64 bits.
+        independent: whether textures and samplers are apart.
     """
-    bits = EF_CUDA_TEXMODE_UNIFIED | EF_CUDA_64BIT_ADDRESS
+    bits = EF_CUDA_TEXMODE_INDEPENDENT if independent else EF_CUDA_TEXMODE_UNIFIED
+    bits |= EF_CUDA_64BIT_ADDRESS if is_64 else 0
     bits |= EF_CUDA_ACCELERATORS if specific else 0
     return sm | bits | virtual << EF_CUDA_VIRTUAL_SM_SHIFT
 

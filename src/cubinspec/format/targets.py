@@ -24,6 +24,7 @@ from cubinspec_generated.targets import (
 __all__ = [
     "ARCHITECTURES",
     "FINALIZER",
+    "TOOLKITS",
     "WRITTEN",
     "Architecture",
     "Family",

@@ -275,6 +275,12 @@ def _relocation_faults(
             yield (*path, "retype"), f"retype names no type: {entry['retype']!r}"
         elif _fields(target) != _fields(entry):
             yield (*path, "retype"), f"{entry['retype']} writes other bits"
+    for key in ("sass", "sass_of_kernel", "sass_outside_code"):
+        if key in entry and entry[key] not in by_name:
+            yield (*path, key), f"{key} names no type: {entry[key]!r}"
+    for index, row in enumerate(entry.get("sass_of", ())):
+        if row["type"] not in by_name:
+            yield (*path, "sass_of", index), f"sass_of names no type: {row['type']!r}"
 
 
 def _fields(entry: Mapping[str, Any]) -> list[tuple[int, int, int]]:

@@ -95,7 +95,70 @@ def emit_columns(tables: Tables) -> dict[Path, str]:
             {entry["type"]: entry["apply"] for entry in types if "apply" in entry},
             "The rule by which the actions run, where it is not: always.",
         ),
+        _mapping(
+            "IN_SASS",
+            "int",
+            {entry["type"]: numbers[entry["sass"]] for entry in types if "sass" in entry},
+            "By Mercury type: what the finalizer makes of it in code.",
+        ),
+        _mapping(
+            "IN_SASS_OF_KERNEL",
+            "int",
+            {
+                entry["type"]: numbers[entry["sass_of_kernel"]]
+                for entry in types
+                if "sass_of_kernel" in entry
+            },
+            "By Mercury type: what the finalizer makes of it where code names a kernel.",
+        ),
+        _mapping(
+            "IN_SASS_DATA",
+            "int",
+            {
+                entry["type"]: numbers[entry["sass_outside_code"]]
+                for entry in types
+                if "sass_outside_code" in entry
+            },
+            "By Mercury type: what the finalizer makes of it outside of code, if another type.",
+        ),
+        _mapping(
+            "IN_SASS_OPERATION",
+            "tuple[tuple[int, int], ...]",
+            {
+                entry["type"]: tuple(
+                    (row["operation"], numbers[row["type"]]) for row in entry["sass_of"]
+                )
+                for entry in types
+                if "sass_of" in entry
+            },
+            "By Mercury type: operations, and what the finalizer makes of it in those.",
+        ),
     ]
+    parts += [
+        _constant(
+            "CLEARING",
+            "tuple[int, ...]",
+            tuple(e["type"] for e in types if e.get("apply") == "target_dropped"),
+            "Types that only clear a field, and only when its target is gone.",
+        ),
+        _constant(
+            "DESCRIPTORS",
+            "tuple[int, ...]",
+            tuple(e["type"] for e in types if e["keep"] == "func_desc"),
+            "Types of descriptors of functions, whose address is taken then.",
+        ),
+    ]
+    parts.append(
+        _mapping(
+            "REL_ACTIONS",
+            "tuple[int, tuple[tuple[int, ...], ...]]",
+            {
+                one["name"]: (numbers[one["base"]], tuple(map(tuple, one["rows"])))
+                for one in relocations["rel_actions"]
+            },
+            "What .nv.rel.action states: the first type, and the row of each type from there on.",
+        )
+    )
     parts.append(
         _constant(
             "SASS_END",

@@ -225,6 +225,17 @@ def _action(action: Mapping[str, Any]) -> str:
     return f"{action['kind']} {action['bit']}..{last} = {action['value']}{shift}"
 
 
+def _in_sass(entry: Mapping[str, Any]) -> str:
+    """What the finalizer makes of a Mercury relocation type."""
+    words = [f"`{entry['sass']}`"] if "sass" in entry else []
+    words += [f"`{row['type']}` in `{row['operation']:#x}`" for row in entry.get("sass_of", ())]
+    if "sass_of_kernel" in entry:
+        words.append(f"`{entry['sass_of_kernel']}` of a kernel")
+    if "sass_outside_code" in entry:
+        words.append(f"`{entry['sass_outside_code']}` outside of code")
+    return "; ".join(words)
+
+
 def _relocations(data: Mapping[str, Any]) -> list[str]:
     rules: list[Column] = [
         ("name", _named("name")),
@@ -234,6 +245,12 @@ def _relocations(data: Mapping[str, Any]) -> list[str]:
         ("evidence", _evidence),
     ]
     values: list[Column] = [*_WORDS[:1], ("formula", _get("formula")), *_VALUES[2:]]
+    actions: list[Column] = [
+        *_WORDS[:1],
+        ("base type", _named("base")),
+        ("rows", lambda e: "; ".join(" ".join(map(str, row)) for row in e["rows"])),
+        *_WORDS[1:],
+    ]
     columns: list[Column] = [
         ("type", lambda e: f"`{e['type']:#x}`" if e["type"] > 0xFFFF else f"{e['type']}"),
         ("name", _named("name")),
@@ -242,6 +259,7 @@ def _relocations(data: Mapping[str, Any]) -> list[str]:
         ("kept", _get("keep")),
         ("applied", lambda e: e.get("apply", "always") if e["actions"] else ""),
         ("retyped", _named("retype")),
+        ("in SASS", _in_sass),
         ("resolver", _get("resolver")),
         ("seen", _seen),
         ("evidence", _evidence),
@@ -256,6 +274,12 @@ def _relocations(data: Mapping[str, Any]) -> list[str]:
         ),
         *_section("When actions run", _WORDS, data["apply_rules"], ("relocations", "apply_rules")),
         *_section("Resolvers", _WORDS, data["resolvers"], ("relocations", "resolvers")),
+        *_section(
+            "What .nv.rel.action states",
+            actions,
+            data["rel_actions"],
+            ("relocations", "rel_actions"),
+        ),
         *_chapter(
             *("Types", columns, data["relocations"], ("relocations", "relocations")),
             ("type", "name", "actions", "kept"),

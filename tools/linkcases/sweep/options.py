@@ -22,8 +22,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from cubinspec_writer.linker.diagnostics import Diagnostics, LinkError
-from cubinspec_writer.linker.inputs.arguments import Line, read_line
-from cubinspec_writer.linker.inputs.option_table import GLUED, OPTIONS
+from cubinspec_writer.linker.inputs.arguments import GLUED, OPTIONS, Line, read_line
 from tools import oracle
 
 _HELPS = ("nvlink", "ptxas", "nvcc", "fatbinary", "cuobjdump", "nvdisasm")

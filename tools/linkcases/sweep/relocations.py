@@ -1,6 +1,7 @@
 """Relocations that ptxas never writes: other targets, places, symbols and types.
 
-Below sm_100 only: from there on two halves have to agree, and nvlink reads one of them.
+From sm_100 on one half is changed, and the other stays: those of the SASS half, of which nvlink
+reads nothing, and those in the Mercury code of a kernel.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _NAMED = ("gv", "gl", "cv", "sv", "g", "f", _KERNEL, ".nv.constant0." + _KERNEL,
 
 def variations(program: str, bases: tuple[bytes, bytes]) -> Iterator[Variation]:
     """One change of the relocations of the first file."""
-    if program != "two" or Object(bases[0]).has(MERCURY_PREFIX + ".symtab"):
+    if program != "two":
         return
     for name, data in _changed(bases[0]):
         yield Variation(f"{program} {name}", (data, bases[1]))
@@ -57,6 +58,12 @@ def _chosen(base: Object) -> list[Section]:
     """The relocations of a kernel and those of a debug table."""
     tables = _tables(base)
     return [*(s for s in tables if s.name.endswith(f".text.{_KERNEL}")), tables[-1]]
+
+
+def _in_mercury(base: Object) -> list[Section]:
+    """The relocations of a kernel's Mercury code."""
+    name = f"{MERCURY_PREFIX}.rela.text.{_KERNEL}"
+    return [section for section in base.sections if section.name == name]
 
 
 def _targets(base: Object) -> Iterator[tuple[str, _Change]]:
@@ -97,9 +104,9 @@ def _rows(section: Section) -> list[tuple[int, ...]]:
 
 def _places(base: Object) -> Iterator[tuple[str, _Change]]:
     """Places that are not aligned, and those around the end of a section."""
-    for section in _chosen(base):
+    for section in (*_chosen(base), *_in_mercury(base)):
         for number, row in enumerate(_rows(section)):
-            size = len(base.sections[section.info].data)
+            size = _size(base, section.info)
             moved = {f"+{shift}": row[0] + shift for shift in _SHIFTS}
             moved |= {f"end{shift:+}": size + shift for shift in _ENDS}
             for text, offset in moved.items():
@@ -109,27 +116,37 @@ def _places(base: Object) -> Iterator[tuple[str, _Change]]:
                 )
 
 
+def _size(base: Object, number: int) -> int:
+    """The bytes of a section. Its symbol tells those of Mercury code, as a capsule holds less."""
+    section = base.sections[number]
+    if section.sh_type != codes.SHT_CUDA_CAPMERC:
+        return len(section.data)
+    return max(row[-1] for row in base.symbols(mercury=True) if row[3] == number)
+
+
 def _symbols(base: Object) -> Iterator[tuple[str, _Change]]:
     """Every symbol as what is named."""
-    count = len(base.symbols())
-    for section in _chosen(base):
-        for number in range(len(_rows(section))):
-            for symbol in (*range(count), *(count + more for more in _BEHIND), 0xFFFFFFFF):
-                yield (
-                    f"{section.name} {number} names {symbol:#x}",
-                    _row_setter(section.name, number, symbol=symbol),
-                )
+    for mercury, sections in ((False, _chosen(base)), (True, _in_mercury(base))):
+        for section in sections:
+            count = len(base.symbols(mercury))
+            for number in range(len(_rows(section))):
+                for symbol in (*range(count), *(count + more for more in _BEHIND), 0xFFFFFFFF):
+                    yield (
+                        f"{section.name} {number} names {symbol:#x}",
+                        _row_setter(section.name, number, symbol=symbol),
+                    )
 
 
 def _types(base: Object) -> Iterator[tuple[str, _Change]]:
     """Every type, for every kind of thing that it may name."""
-    names = {
-        base.name_of(row) or base.sections[row[3]].name: index
-        for index, row in enumerate(base.symbols())
-        if index
-    }
-    for section in _chosen(base):
-        for named in _NAMED:
-            for kind in _TYPES if named in names else ():
-                change = _row_setter(section.name, 0, kind=kind, symbol=names[named])
-                yield f"{section.name} type {kind:#x} {named}", change
+    for mercury, sections in ((False, _chosen(base)), (True, _in_mercury(base))):
+        names = {
+            base.name_of(row, mercury) or base.sections[row[3]].name: index
+            for index, row in enumerate(base.symbols(mercury) if sections else ())
+            if index
+        }
+        for section in sections:
+            for named in _NAMED:
+                for kind in _TYPES if named in names else ():
+                    change = _row_setter(section.name, 0, kind=kind, symbol=names[named])
+                    yield f"{section.name} type {kind:#x} {named}", change

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cubinspec.format import segments
+from cubinspec.format import layout
 from cubinspec.format.packing import align_up, is_far, with_note
 from cubinspec.format.sections import CUDA_NOTES
 from cubinspec_generated import records
@@ -102,11 +102,11 @@ class Headers:
         count = len(draft.names) + 1
         if draft.header.e_type != ET_EXEC or count == 1:
             return []
-        style = segments.SEGMENT_STYLES[draft.producer.segments]
+        style = layout.SEGMENT_STYLES[draft.producer.segments]
         rows = style(_loadable(columns), count, at, phentsize)
         if is_64:
             return [*rows]
-        return [(*row[:-1], segments.P_ALIGN_32) for row in rows]
+        return [(*row[:-1], layout.P_ALIGN_32) for row in rows]
 
     def _file_header(self, num_segments: int, count: int, shstrndx: int) -> tuple[int, ...]:
         header = self.draft.header
@@ -147,7 +147,7 @@ def _table_start(end: int, is_64: bool, producer: Producer) -> int:
     return align_up(end, 8 if is_64 else 4) if producer.headers_aligned else end
 
 
-def _loadable(columns: Columns) -> Iterator[segments.Loaded]:
+def _loadable(columns: Columns) -> Iterator[layout.Loaded]:
     """What program headers are made from: type, flags, offset, size and alignment of sections."""
     _, types, flags, _, offsets, sizes, _, _, aligns, _ = columns
     return zip(types, flags, offsets, sizes, aligns, strict=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from cubinspec.format import ranks as order
+from cubinspec.format import layout
 from cubinspec.format import sections as rules
 from cubinspec_generated.codes import (
     SHF_CUDA_MERCURY,
@@ -55,14 +55,14 @@ def rank(
         return 0
     if sh_flags & SHF_CUDA_MERCURY:
         last = producer.capsules_last
-        return order.mercury_rank(name, sh_type, capsules_last=last, has_table=has_table)
+        return layout.mercury_rank(name, sh_type, capsules_last=last, has_table=has_table)
     if is_deferred and name.startswith(_PARAMETER_BANK):
-        return order.RANK_OF_DEFERRED_BANK
+        return layout.RANK_OF_DEFERRED_BANK
     if is_deferred and name == rules.SHNDX:
-        return order.RANK_OF_DEFERRED_INDICES
+        return layout.RANK_OF_DEFERRED_INDICES
     if has_table and sh_type == SHT_CUDA_UFT_ENTRY:
-        return order.RANK_OF_UFT_ENTRY_WITH_TABLE
-    found = order.index_rank(name, sh_type, sh_flags)
+        return layout.RANK_OF_UFT_ENTRY_WITH_TABLE
+    found = layout.index_rank(name, sh_type, sh_flags)
     if found != RANK_OF_TYPE[SHT_CUDA_COMPAT_INFO]:
         return found
     if producer.early_notes:
@@ -320,7 +320,7 @@ def ranks(
             name, sh_type, sh_flags, producer, is_deferred=is_last, has_table=table
         )
     if producer.capsules and has_early_indices(names, deferred):
-        by_number[names.index(_TWIN)] = order.RANK_OF_EARLY_TWIN
+        by_number[names.index(_TWIN)] = layout.RANK_OF_EARLY_TWIN
     return by_number
 
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from cubinspec_writer.emitter.entries import Entry
     from cubinspec_writer.emitter.symbols import SymbolRow
 
-_BANK = ".nv.constant0."
-
 
 class Symtab:
     """The symbols of a draft in table order.
@@ -180,8 +178,8 @@ class Symtab:
         from cubinspec.format.far import REL_ACTION, index_and_word, numbers_when_made
 
         draft = self.draft
-        # for sm_100 an executable drops it again
-        is_dropped = draft.producer.capsules and draft.header.e_type == ET_EXEC
+        # the finalizer drops it again
+        is_dropped = draft.producer.constant0_deferred and draft.header.e_type == ET_EXEC
         has_action = REL_ACTION in draft.index_of_name or is_dropped
         made = numbers_when_made(self._made(), has_action=has_action)
         if any(draft.names[number] == SHNDX for number in draft.deferred):
@@ -203,14 +201,9 @@ class Symtab:
         return stored, words
 
     def _made(self) -> Iterator[tuple[str, int]]:
-        """Name and number of every section in creation order; -1: it was dropped.
-
-        For sm_90 the finalizer makes a kernel's parameter bank before it enters its name.
-        """
+        """Name and number of every section in creation order; -1: it was dropped."""
         draft = self.draft
         index_of_name = draft.index_of_name
-        has_banks = draft.producer.constant0_deferred and not draft.producer.capsules
-        bank = ""
         written: set[str] = set()
         num_sections = len(draft.names)
         for entry in draft.history:
@@ -224,11 +217,6 @@ class Symtab:
             else:
                 name = draft.names[entry]
                 written.add(name)
-            if has_banks and name.startswith((TEXT, ".debug_frame")):
-                if bank:
-                    yield bank, -1
-                bank = _BANK + name.removeprefix(TEXT)
-                bank = bank if bank in index_of_name else ""
             yield name, (entry if entry < num_sections else -1)
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.inputs.sources import Input
     from cubinspec_writer.linker.inputs.sources import Library as Library
     from cubinspec_writer.linker.inputs.sources import Named as Named
-    from cubinspec_writer.linker.result import LinkResult as LinkResult
+    from cubinspec_writer.linker.program import LinkResult as LinkResult
 
 __all__ = [
     "Library",
@@ -42,7 +42,7 @@ _HOMES = {
     "Library": "inputs.sources",
     "LinkError": "diagnostics",
     "LinkOptions": "inputs.options",
-    "LinkResult": "result",
+    "LinkResult": "program",
     "Named": "inputs.sources",
     "UnsupportedLinkError": "diagnostics",
 }

@@ -17,9 +17,9 @@ from cubinspec_writer.linker.diagnostics import (
     LinkError,
     UnsupportedLinkError,
 )
-from cubinspec_writer.linker.inputs.arguments import Line, read_line
+from cubinspec_writer.linker.inputs.arguments import OPTIONS as LINE_OPTIONS
+from cubinspec_writer.linker.inputs.arguments import Line, Takes, read_line, usage
 from cubinspec_writer.linker.inputs.gather import NO_INPUTS
-from cubinspec_writer.linker.inputs.option_table import usage
 from cubinspec_writer.linker.inputs.options import TOOL_VERSION, LinkOptions
 from cubinspec_writer.linker.inputs.sources import Library, contents
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from cubinspec.cli.options import Option
-    from cubinspec_writer.linker.result import LinkResult
+    from cubinspec_writer.linker.program import LinkResult
 
     #: Writes a file, which may be in parts that follow each other.
     Write = Callable[[str, bytes | list[bytes | bytearray]], object]
@@ -54,16 +54,15 @@ TAKES_WORDS = True
 def described_options() -> tuple[Option, ...]:
     """The options as help pages and shell completion want them."""
     from cubinspec.cli.options import Option
-    from cubinspec_writer.linker.inputs import option_table
 
     return tuple(
         Option(
             *([f"-{option.short}"] if option.short else []),
             f"--{option.name}",
-            value=None if option.kind == option_table.Takes.FLAG else "VALUE",
+            value=None if option.kind == Takes.FLAG else "VALUE",
             help=option.about,
         )
-        for option in option_table.OPTIONS
+        for option in LINE_OPTIONS
     )
 
 
@@ -188,11 +187,11 @@ class _Command:
 
     def _reports(self, result: LinkResult) -> None:
         """Write the files that options ask for beside the cubin."""
-        from cubinspec_writer.linker.inputs.host import register_text
-
         line = self.line
         register = line.last("register-link-binaries")
         if register is not None:
+            from cubinspec_writer.linker.inputs.host import register_text
+
             self._file(register, _encoded(register_text(result.hosts)))
         link_map = line.last("map")
         if link_map is not None:

@@ -1,4 +1,4 @@
-"""All passes in order: inputs and options -> a linked program."""
+"""From inputs and options to a linked program: reading, the passes, writing; and the outcome."""
 
 from __future__ import annotations
 
@@ -6,34 +6,112 @@ import gc
 
 from cubinspec.format.attributes import RecordSplitter
 from cubinspec.format.targets import sass_family
-from cubinspec.values import listed
-from cubinspec_generated.codes import (
-    SHN_UNDEF,
-    SHT_CUDA_RESERVED_SHARED,
-    STB_LOCAL,
-    STO_CUDA_SHARED,
-    STO_CUDA_SPACE_MASK,
-    STO_CUDA_SPACE_SHIFT,
-)
+from cubinspec.values import ValueObject, listed
 from cubinspec_writer.linker.diagnostics import Diagnostics, LinkError, UnsupportedLinkError
 from cubinspec_writer.linker.inputs.accept import target_of, toolkit_for
 from cubinspec_writer.linker.inputs.gather import Candidate, Gathered, gather
-from cubinspec_writer.linker.inputs.host import KernelFilter, named_by_host, named_by_options
 from cubinspec_writer.linker.inputs.read import has_mercury, read_half
-from cubinspec_writer.linker.model import HANDLE_KINDS, REGISTER_TABLE
 from cubinspec_writer.linker.pipeline import run_passes
-from cubinspec_writer.linker.result import LinkResult
 from cubinspec_writer.linker.state import Job, LinkState
 from cubinspec_writer.linker.write import direct
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import builtins
     from collections.abc import Iterable
+    from typing import Any
 
-    from cubinspec.format.targets import Family
+    from cubinspec_writer.linker.inputs.host import KernelFilter
     from cubinspec_writer.linker.inputs.options import LinkOptions
-    from cubinspec_writer.linker.inputs.sources import Input
+    from cubinspec_writer.linker.inputs.sources import HostObject, Input
     from cubinspec_writer.linker.model import InputObject
+
+
+class LinkResult(ValueObject):
+    """The outcome of a link.
+
+    Attributes:
+        parts: the linked cubin, in parts that follow each other.
+        messages: (level, text) of infos and warnings, in order.
+        hosts: every input as its host program sees it.
+        half: the linked program (of sm_100 and later: its SASS half) as the passes left it.
+        mercury: the Mercury half, from sm_100 on.
+    """
+
+    __match_args__ = ("parts", "messages", "hosts", "half", "mercury")
+    __slots__ = __match_args__
+    parts: list[bytes | bytearray]
+
+    def __init__(
+        self,
+        parts: list[builtins.bytes | bytearray],
+        messages: list[tuple[str, str]],
+        hosts: list[HostObject],
+        half: LinkState,
+        mercury: LinkState | None,
+    ) -> None:
+        self.parts = parts
+        self.messages = messages
+        self.hosts = hosts
+        self.half = half
+        self.mercury = mercury
+
+    def __repr__(self) -> str:
+        size = sum(map(len, self.parts))
+        return f"<LinkResult: {size} bytes, {len(self.messages)} messages>"
+
+    @property
+    def bytes(self) -> builtins.bytes:
+        """The linked cubin."""
+        whole = self.parts[0] if len(self.parts) == 1 else b"".join(self.parts)
+        self.parts = [whole]
+        return bytes(whole)
+
+    @property
+    def warnings(self) -> list[str]:
+        """Texts of the warnings."""
+        return [text for level, text in self.messages if level == "warning"]
+
+    @property
+    def map(self) -> dict[str, Any]:
+        """Where every input section and symbol went and why (map.schema.json); made anew."""
+        from cubinspec_writer.linker.reports.linkmap import link_map
+
+        return link_map(self.bytes, self.messages, self.hosts, self.half, self.mercury)
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """What was linked, dropped and shared, and the sizes, in numbers; made anew."""
+        from cubinspec_writer.linker.reports.summary import summary
+
+        return summary(self.bytes, self.half)
+
+    def why(self, name: str) -> list[str]:
+        """Lines that say whether and why a symbol is in the output."""
+        from cubinspec_writer.linker.reports.reasons import explain
+
+        return explain(self.half, name)
+
+    @property
+    def callgraph_dot(self) -> str:
+        """The call graph as text for Graphviz."""
+        from cubinspec_writer.linker.reports.drawing import dot_text
+
+        return dot_text(self.half)
+
+    @property
+    def plain_dot(self) -> str:
+        """The same as nvlink writes it: who calls whom, and nothing else."""
+        from cubinspec_writer.linker.reports import usage
+
+        return usage.plain_dot(self.mercury or self.half)
+
+    @property
+    def callgraph_svg(self) -> builtins.bytes:
+        """The call graph as a picture, self-contained."""
+        from cubinspec_writer.linker.reports.drawing import svg_text
+
+        return svg_text(self.half).encode("utf-8", "backslashreplace")
 
 
 def link_program(inputs: Input | Iterable[Input], options: LinkOptions) -> LinkResult:
@@ -72,7 +150,9 @@ def _link(inputs: Input | Iterable[Input], options: LinkOptions) -> LinkResult:
     splitter = RecordSplitter()
     sass = [_read(c, splitter, mercury=False) for c in candidates]
     if any(obj.is_extensible for obj in sass):
-        _check_extensible(sass, options, family)
+        from cubinspec_writer.linker.inputs.extensible import check_extensible
+
+        check_extensible(sass, options, family)
     code = []
     if family.mercury_half is not None:
         code = [_read(c, splitter, mercury=True) for c in candidates]
@@ -83,9 +163,11 @@ def _link(inputs: Input | Iterable[Input], options: LinkOptions) -> LinkResult:
         _report(half)
         return LinkResult(direct.write(half), diagnostics.messages, gathered.hosts, half, None)
     job = Job(options, family.mercury_half, index, toolkit)
-    from cubinspec_writer.linker.finalizer.translate import translate  # from sm_100 on only
+    from cubinspec_writer.linker.finalizer.relocations import follow  # from sm_100 on only
+    from cubinspec_writer.linker.finalizer.translate import translate
 
     whole_job = Job(options, family, index, toolkit)
+    follow(sass, code, diagnostics)
     translate(whole_job, sass, code)
     mercury = LinkState(job, code, diagnostics, kernels)
     run_passes(mercury)
@@ -98,56 +180,6 @@ def _link(inputs: Input | Iterable[Input], options: LinkOptions) -> LinkResult:
 
     whole = both_halves.write(half, mercury)
     return LinkResult([whole], diagnostics.messages, gathered.hosts, half, mercury)
-
-
-def _check_extensible(objects: list[InputObject], options: LinkOptions, family: Family) -> None:
-    """Refuse what this linker does not know of extensible whole programs (rules X17, X18).
-
-    Raises:
-        UnsupportedLinkError: textures (but for sm_90 without `-r`), names of shared variables, `-r`
-            from sm_100 on; from sm_90 on, with `-r` and with debug data, several copies of a
-            function; with debug data from sm_100 on functions with two names.
-    """
-    programs = [obj for obj in objects if obj.is_extensible]
-    for obj in programs:
-        if family.capsule and options.relocatable:
-            raise UnsupportedLinkError(f"-r with an extensible whole program ('{obj.name}')")
-        has_slots = not obj.kinds.isdisjoint(HANDLE_KINDS)
-        if has_slots and (family.capsule or family.rel_sections or options.relocatable):
-            raise UnsupportedLinkError(f"textures in an extensible whole program ('{obj.name}')")
-        memory = {section.index for section in obj.of_type(SHT_CUDA_RESERVED_SHARED)}
-        for row in obj.named:
-            is_shared = row.other & STO_CUDA_SPACE_MASK == STO_CUDA_SHARED << STO_CUDA_SPACE_SHIFT
-            if is_shared and row.shndx not in memory:
-                raise UnsupportedLinkError(
-                    "a shared variable with a name in an extensible whole program "
-                    f"('{row.name}' in '{obj.name}')"
-                )
-    tabled = [obj for obj in programs if any(s.name == REGISTER_TABLE for s in obj.sections)]
-    for obj in tabled if family.capsule else ():
-        places = [(row.shndx, row.value) for row in obj.functions if row.shndx]
-        if len(set(places)) < len(places):
-            raise UnsupportedLinkError(
-                f"a function with two names in an extensible whole program with debug data "
-                f"('{obj.name}')"
-            )
-    if not family.rel_sections or options.relocatable or tabled:
-        _check_copies(objects)
-
-
-def _check_copies(objects: list[InputObject]) -> None:
-    """Refuse several copies of a function when one is in an extensible whole program (rule X18)."""
-    owners: dict[str, InputObject] = {}
-    for obj in objects:
-        for row in obj.functions:
-            if row.bind == STB_LOCAL or row.shndx == SHN_UNDEF:
-                continue
-            first = owners.setdefault(row.name, obj)
-            if first is not obj and (first.is_extensible or obj.is_extensible):
-                raise UnsupportedLinkError(
-                    f"copies of '{row.name}' in '{first.name}' and '{obj.name}', one of which is "
-                    "an extensible whole program"
-                )
 
 
 def _read(candidate: Candidate, splitter: RecordSplitter, *, mercury: bool) -> InputObject:
@@ -191,9 +223,15 @@ def _kernel_filter(
             diagnostics.info(
                 "ignore -use-host-info because -kernels-used or -variables-used is specified"
             )
+        from cubinspec_writer.linker.inputs.host import named_by_options
+
         return named_by_options(texts)
     if options.ignore_host_info:
         return None
+    if any(host.external is None for host in gathered.hosts):
+        return None  # an input without such names, as any cubin is (rule V5)
+    from cubinspec_writer.linker.inputs.host import named_by_host
+
     launches = any(candidate.system for candidate in gathered.candidates)
     return named_by_host(gathered.hosts, launches=launches)
 

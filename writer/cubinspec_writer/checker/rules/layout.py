@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from cubinspec.errors import CubinError
+from cubinspec.format.layout import P_ALIGN
 from cubinspec.format.sections import (
     CALLGRAPH_TYPES,
     PROTOTYPE_TYPES,
@@ -13,7 +14,6 @@ from cubinspec.format.sections import (
     occupies_file,
     sass_twin,
 )
-from cubinspec.format.segments import P_ALIGN
 from cubinspec_generated.codes import (
     ET_EWP,
     ET_REL,

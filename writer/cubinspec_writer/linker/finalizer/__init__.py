@@ -20,6 +20,8 @@ applied. The rest is imitated here:
 `translate`, `fences`, `moved`, `places`
     fences of kernels that call nothing become shorter, and ends of kernels longer where there is
     debug data. That is done to the inputs, before the passes.
+`relocations`
+    those of the SASS half are made from those of the Mercury half, also before the passes.
 `capsules`
     values of applied relocations are also written into Mercury code.
 `jumps`

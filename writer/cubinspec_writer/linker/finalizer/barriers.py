@@ -109,6 +109,10 @@ class _Numbers:
             other.is_there(to) for to in nexts if to <= life.at for other in self._at_loops[number]
         )
 
+    def sharing(self, life: Lifetime, number: int) -> list[Lifetime]:
+        """The barriers with a number that are pending here or on a way that comes together."""
+        return [o for o in self.active[number] if o.is_pending_at(life.at) or o.meets(life)]
+
     def put(self, code: Code, life: Lifetime, number: int) -> None:
         """Give a number. Where it is shared, the first wait ends all that are pending."""
         others = self.active[number]
@@ -121,7 +125,7 @@ class _Numbers:
                     one.waits = code.named_waits(one)
                     code.measure(one, one.waits)
         # They may also come together on another way.
-        sharing = [o for o in others if o.is_pending_at(life.at) or o.meets(life)]
+        sharing = self.sharing(life, number)
         if any(other.waits != life.waits for other in sharing):
             sharing.append(life)
             stops = {at for one in sharing for at in one.waits}
@@ -187,7 +191,7 @@ class _Chooser:
         # What nothing in the block waits for takes 5 only to share it.
         if leaves and not life.is_long and self._code.last[life.at] not in self._kept:
             pool = (*pool, SASS_SHARED_BARRIER)
-        costs = [self._cost(life, self._mates(life, numbers.active[n])) for n in pool]
+        costs = [self._cost(life, numbers.sharing(life, n)) for n in pool]
         return pool[costs.index(min(costs))]
 
     def _leaves_together(self, other: Lifetime, life: Lifetime) -> bool:
@@ -235,10 +239,6 @@ class _Chooser:
         first = max(life.at + 1, other.base) - other.base
         between = (1 << max(at - first, 0)) - 1
         return other.passed >> first & between == between
-
-    @staticmethod
-    def _mates(life: Lifetime, active: list[Lifetime]) -> list[Lifetime]:
-        return [o for o in active if o.is_pending_at(life.at) or o.meets(life)]
 
     def _cost(self, life: Lifetime, others: list[Lifetime]) -> int:
         """Cycles that are lost when a barrier shares the number of others.
@@ -322,7 +322,7 @@ def assign(instructions: list[Instruction]) -> tuple[list[Assignment], str]:
                 shared += 1
                 if shared > 1:
                     doubts.append("results that other blocks use share barriers")
-            if _is_unclear(code, life, old) and new.is_taken(again, number):
+            if _is_unclear(code, life, again, number, old, new):
                 doubts.append("operands share the wait of a result")
             if code.is_counted(again, number):
                 doubts.append("an instruction would count another barrier")
@@ -331,9 +331,19 @@ def assign(instructions: list[Instruction]) -> tuple[list[Assignment], str]:
     return _assignment(code, before[1:], after[1:], new.given), doubts[0] if doubts else ""
 
 
-def _is_unclear(code: Code, life: Lifetime, old: _Numbers) -> bool:
-    """Whether operands of another block have the number of a result, whose wait hides theirs."""
-    return life.user >= 0 and any(
+def _places(lives: list[Lifetime]) -> list[tuple[int, bool]]:
+    """Where barriers are set and whether for results, whatever numbers they have."""
+    return sorted((life.at, life.is_result) for life in lives)
+
+
+def _is_unclear(
+    code: Code, life: Lifetime, again: Lifetime, number: int, old: _Numbers, new: _Numbers
+) -> bool:
+    """Whether a result shares a new number with others than that of the input, which hides a wait.
+
+    It hides that of operands of another block.
+    """
+    hides = life.user >= 0 and any(
         not other.is_result
         and code.last[other.at] != code.last[life.at]
         and other.is_pending_at(life.at)
@@ -341,6 +351,9 @@ def _is_unclear(code: Code, life: Lifetime, old: _Numbers) -> bool:
         and not code.names(other, life.user)
         for other in old.active[life.number]
     )
+    if not hides or not new.is_taken(again, number):
+        return False
+    return _places(old.sharing(life, life.number)) != _places(new.sharing(again, number))
 
 
 def _is_same(life: Lifetime, again: Lifetime, gone: Lifetime, old: _Numbers, new: _Numbers) -> bool:

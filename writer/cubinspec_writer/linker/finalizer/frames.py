@@ -137,6 +137,30 @@ def shared_frame(obj: InputObject, index: int, *, is_first: bool) -> bytes:
     return _joined(entry, other, sass_offsets(linked, row.shndx))
 
 
+def is_long_form(data: bytes) -> bool:
+    """Whether all entries of a table begin as those of 64-bit DWARF do."""
+    at = 0
+    while at + 4 <= len(data):
+        if not _is_marked(data, at):
+            return False
+        at += frame_length(data[at:])
+    return True
+
+
+def _is_marked(data: bytes, at: int) -> bool:
+    return int.from_bytes(data[at : at + 4], "little") == DWARF64_MARK
+
+
+def linked_places(data: bytes) -> list[int]:
+    """Places of relocations: offset of the CIE, start and size of the code in every FDE."""
+    return [
+        at + field
+        for at, end, is_cie in _entries(data)
+        if not is_cie and end <= len(data)
+        for field in (_ID, _START, _START + _ADDRESS)
+    ]
+
+
 def set_length(frames: OutSection, start: int, length: int) -> None:
     """Write the code length of an FDE.
 
@@ -320,7 +344,7 @@ def _entries(data: bytes) -> Iterator[tuple[int, int, bool]]:
     at = 0
     while at + _START <= len(data):
         end = at + _ID + int.from_bytes(data[at + 4 : at + _ID], "little")
-        if int.from_bytes(data[at : at + 4], "little") != DWARF64_MARK:
+        if not _is_marked(data, at):
             end = len(data) + 1
         yield at, end, int.from_bytes(data[at + _ID : at + _START], "little") == _CIE_ID
         at = end

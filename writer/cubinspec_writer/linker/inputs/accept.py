@@ -28,8 +28,11 @@ from cubinspec_generated.codes import (
     ET_EWP,
     ET_REL,
     FATBIN_MAGIC,
+    SHT_CUDA_CAPMERC,
     SHT_CUDA_COMPAT_INFO,
+    SHT_CUDA_INFO,
     SHT_NOTE,
+    SHT_PROGBITS,
 )
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.inputs.sources import is_archive
@@ -53,6 +56,8 @@ _LEAST_BYTES = 56  # not a spec number: a buffer of nvlink
 #: What is said of a file that is named .ptx and is none (rule K14).
 _NOT_PTX = "Binary format for key='0', ident='' is not recognized"
 _NO_KNOWN_KIND = "Can't load this binary kind, as it's not recognized"
+#: Frames of the Mercury half, and bytes of the number of a section in front of a capsule.
+_FRAMES, _WORD = ".nv.merc.debug_frame", 4
 #: Names of files for link-time optimisation.
 _NVVM = "should only see nvvm files when -lto"
 _REFUSED = {".ltoir": _NVVM, ".nvvm": _NVVM, ".bc": "should never see bc files"}
@@ -200,19 +205,43 @@ def _version_in_note(elf: Elf) -> int:
 
 
 def check_mercury(elf: Elf, name: str, target: Target, diagnostics: Diagnostics) -> None:
-    """Refuse what the finalizer does not take: objects of an unknown type, new versions (rule M19).
+    """Refuse what the finalizer does not take (rules M19, M24).
 
     Raises:
-        LinkError: the header says so, or `.nv.compat`.
+        LinkError: the header has an unknown type, `.nv.compat` a new version, the frames of the
+            Mercury half another form of DWARF, or the code of a function is no code.
     """
     e_type, *_ = elf.ehdr
-    if target.family.capsule and e_type not in (ET_REL, ET_EWP):
+    if not target.family.capsule:
+        return
+    if e_type not in (ET_REL, ET_EWP):
         raise diagnostics.fatal(f"Internal FNLZR error '{name}'")
-    index = elf.find_section(SHT_CUDA_COMPAT_INFO) if target.family.capsule else None
+    index = elf.find_section(SHT_CUDA_COMPAT_INFO)
     for record in split_records(elf.section_bytes(index)) if index is not None else ():
         is_version = record[1] == EICOMPAT_ATTR_MERCURY_ISA_MAJOR_MINOR_VERSION
         if is_version and immediate(record) > target.family.mercury_isa:
             raise diagnostics.fatal(f"Internal FNLZR error '{name}'")
+    _check_halves(elf, name, diagnostics)
+
+
+def _check_halves(elf: Elf, name: str, diagnostics: Diagnostics) -> None:
+    """Refuse frames and code of the Mercury half that cannot be finalized (rule M24)."""
+    from cubinspec_writer.linker.finalizer.frames import is_long_form  # from sm_100 on only
+
+    for number, section in enumerate(elf.section_rows):
+        _, sh_type, _, _, at, size, *_ = section
+        if at + size > elf.size:
+            continue
+        if elf.section_names[number] == _FRAMES:
+            if not is_long_form(bytes(elf.section_bytes(number))):
+                text = "Dwarf version 2 is not supported"
+                raise diagnostics.fatal(text, f"Internal FNLZR error '{name}'")
+        elif sh_type == SHT_CUDA_CAPMERC and size >= _WORD:
+            code = int.from_bytes(elf.section_bytes(number)[:_WORD], "little")
+            if code < len(elf.section_rows):
+                _, kind, *_ = elf.section_rows[code]
+                if kind != SHT_PROGBITS and kind < SHT_CUDA_INFO:
+                    raise diagnostics.fatal("Internal error: section not mapped")
 
 
 def check_name(name: str, data: bytes, toolkit: Toolkit, diagnostics: Diagnostics) -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 
 from cubinspec.errors import CubinError, NotCubinError
-from cubinspec.files import FileBytes, open_file
 from cubinspec.format.targets import WRITTEN
 from cubinspec.limits import READ_WHOLE_BYTES
 from cubinspec.reader.elf import Elf
@@ -32,20 +31,27 @@ from cubinspec_writer.linker.inputs.accept import (
     too_old,
     toolkit_for,
 )
-from cubinspec_writer.linker.inputs.host import HostObject, register_name
 from cubinspec_writer.linker.inputs.read import (
     has_headers,
     has_mercury,
     lacks_symbols,
     open_object,
 )
-from cubinspec_writer.linker.inputs.sources import Library, Named, contents, is_archive
+from cubinspec_writer.linker.inputs.sources import (
+    HostObject,
+    Library,
+    Named,
+    contents,
+    is_archive,
+    register_name,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Final
 
+    from cubinspec.files import FileBytes
     from cubinspec.format.targets import Toolkit
     from cubinspec_writer.linker.diagnostics import Diagnostics
     from cubinspec_writer.linker.inputs.images import Content
@@ -205,10 +211,12 @@ class _Gatherer:
         try:
             if os.path.getsize(path) <= READ_WHOLE_BYTES or path.endswith(".fatbin"):
                 return None
+            from cubinspec.files import open_file
+
             data = open_file(path)
         except (OSError, CubinError):
             return None
-        return data if isinstance(data, FileBytes) and is_cubin(data[:HEAD_BYTES]) else None
+        return None if isinstance(data, bytes) or not is_cubin(data[:HEAD_BYTES]) else data
 
     def _library(self, name: str) -> None:
         """Take a library; one that is not there is passed over (rule V2)."""

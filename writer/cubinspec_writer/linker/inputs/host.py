@@ -8,52 +8,21 @@ variables with D and C) and the name under which the object registers its code
 
 from __future__ import annotations
 
-import os
-
+from cubinspec.containers.host_names import Patterns, host_names
 from cubinspec.errors import CubinError
-from cubinspec.values import ValueObject
 from cubinspec_generated.codes import STB_LOCAL
+from cubinspec_writer.linker.inputs.sources import HostObject, register_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cubinspec.containers.host_names import Patterns
     from cubinspec.containers.source import Source
     from cubinspec_writer.linker.model import Symbol
 
 
-class HostObject(ValueObject):
-    """One input as the host program sees it.
-
-    Attributes:
-        register: the name under which its code is registered; empty when it has no device code.
-        external: names of kernels with external linkage that host code uses; None when the input
-            has no list of names.
-        internal: the same for kernels that only this file knows.
-        system: whether it belongs to the device runtime.
-    """
-
-    __match_args__ = ("register", "external", "internal", "system")
-    __slots__ = __match_args__
-
-    def __init__(
-        self,
-        register: str,
-        external: list[str] | None = None,
-        internal: list[str] | None = None,
-        system: bool = False,
-    ) -> None:
-        self.register = register
-        self.system = system
-        self.external = external
-        self.internal: list[str] = [] if internal is None else internal
-
-
 def read_host_object(source: Source, path: str) -> HostObject:
     """Reads the names in a host ELF file; a file that cannot be read has none."""
-    from cubinspec.containers.host_names import host_names
-
     try:
         names = host_names(source)
     except CubinError:
@@ -64,11 +33,6 @@ def read_host_object(source: Source, path: str) -> HostObject:
         None if names.module is None else used["external"],
         used["internal"],
     )
-
-
-def register_name(path: str) -> str:
-    """The default name: the absolute path with `_` for all that is no letter or digit."""
-    return "".join(c if c.isascii() and c.isalnum() else "_" for c in os.path.abspath(path))
 
 
 class KernelFilter:
@@ -104,36 +68,28 @@ class KernelFilter:
 
 def named_by_options(kernels: Iterable[str]) -> KernelFilter:
     """The filter of `--kernels-used`: each text may stand anywhere in a name (rule V6)."""
-    from cubinspec.containers.host_names import Patterns
-
     patterns = Patterns(f"*{text}*" for text in kernels)
     return KernelFilter(patterns, patterns)
 
 
 def named_by_host(objects: Iterable[HostObject], *, launches: bool = False) -> KernelFilter | None:
-    """The filter made of the host objects' names; None when they cannot be used.
+    """The filter made of the host objects' names; None when they do not count.
 
-    They count only when every input has them and at least one kernel is named by an object that is
-    not of the device runtime.
+    They count when an object that is not of the device runtime names a kernel (rule V4).
 
     Args:
+        objects: all inputs, each of which has names.
         launches: the device runtime is linked.
-
-    Rules V4, V5.
     """
     external: list[str] = []
     internal: list[str] = []
     is_named = False
     for host in objects:
-        if host.external is None:
-            return None
-        external += host.external
+        external += host.external or ()
         internal += host.internal
         is_named |= not host.system and bool(host.external or host.internal)
     if not is_named:
         return None
-    from cubinspec.containers.host_names import Patterns  # links of cubins alone need none
-
     return KernelFilter(Patterns(external), Patterns(internal), by_host=True, launches=launches)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from cubinspec.containers.walk import images
 from cubinspec.format.targets import target
-from cubinspec_writer.linker.inputs.host import HostObject, read_host_object, register_name
+from cubinspec_writer.linker.inputs.host import read_host_object
+from cubinspec_writer.linker.inputs.sources import HostObject, register_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

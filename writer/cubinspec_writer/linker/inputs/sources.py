@@ -1,11 +1,11 @@
-"""The forms in which an input can be given."""
+"""The forms in which an input can be given, and what the host program knows of it."""
 
 from __future__ import annotations
 
 import os
 from stat import S_ISBLK, S_ISCHR
 
-from cubinspec.values import FrozenValue
+from cubinspec.values import FrozenValue, ValueObject
 
 #: First bytes of an archive, and of one whose members are files beside it.
 MAGIC, THIN_MAGIC = b"!<arch>\n", b"!<thin>\n"
@@ -50,6 +50,38 @@ class Named(FrozenValue):
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     Input = str | os.PathLike[str] | bytes | Named | Library
+
+
+class HostObject(ValueObject):
+    """One input as the host program sees it.
+
+    Attributes:
+        register: the name under which its code is registered; empty when it has no device code.
+        external: names of kernels with external linkage that host code uses; None when the input
+            has no list of names.
+        internal: the same for kernels that only this file knows.
+        system: whether it belongs to the device runtime.
+    """
+
+    __match_args__ = ("register", "external", "internal", "system")
+    __slots__ = __match_args__
+
+    def __init__(
+        self,
+        register: str,
+        external: list[str] | None = None,
+        internal: list[str] | None = None,
+        system: bool = False,
+    ) -> None:
+        self.register = register
+        self.system = system
+        self.external = external
+        self.internal: list[str] = [] if internal is None else internal
+
+
+def register_name(path: str) -> str:
+    """The default name: the absolute path with `_` for all that is no letter or digit."""
+    return "".join(c if c.isascii() and c.isalnum() else "_" for c in os.path.abspath(path))
 
 
 def is_archive(data: bytes) -> bool:

@@ -11,7 +11,7 @@ from cubinspec_generated.codes import (
     STB_LOCAL,
     STT_FUNC,
 )
-from cubinspec_writer.linker.library.supplied import is_supplied
+from cubinspec_writer.linker.library.copies import is_supplied
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

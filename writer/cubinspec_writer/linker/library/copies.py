@@ -1,4 +1,4 @@
-"""Which copy of a function counts, and what the code and data of an input name."""
+"""Which copy of a function counts, what an input names, and what nothing has to define."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from cubinspec_writer.linker.model import LARGEST_ALIGNMENT, Symbol
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Final
 
     from cubinspec_writer.linker.inputs.rows import InReloc, InSymbol
     from cubinspec_writer.linker.model import InputObject
@@ -215,3 +216,46 @@ def checked_alignment(obj: InputObject, row: InSymbol) -> int:
             expected=f"a power of two up to {LARGEST_ALIGNMENT:#x}",
         )
     return row.value
+
+
+def is_supplied(name: str) -> bool:
+    """Whether the driver supplies a name, so that no input has to define it (rule L3)."""
+    listed = name in _SYSTEM_CALLS or name in _DEVICE_RUNTIME or name in _SIZES
+    return listed or name.startswith(_SYSTEM_PREFIXES)
+
+
+#: Functions that nvlink was asked for one by one.
+_SYSTEM_CALLS: Final = frozenset(
+    (
+        "vprintf", "vfprintf", "malloc", "free", "__assertfail", "__profile",
+        "cudaGraphKernelNodeSetEnabled", "cudaGraphKernelNodeSetGridDim",
+        "cudaGraphKernelNodeSetParam", "cudaGraphKernelNodeUpdatesApply", "cudaGraphLaunch",
+        "cudaGraphSetConditional",
+    )
+)  # fmt: skip
+#: Further ones that the device runtime calls: undefined names of libcudadevrt.a.
+_DEVICE_RUNTIME: Final = frozenset(
+    "cnp" + name
+    for name in (
+        "CtxSynchronize", "DeviceGetAttribute", "EventCreate", "EventDestroy", "EventRecord",
+        "FuncGetAttribute", "GetCacheConfig", "GetDevice", "GetDeviceCount", "GetLastError",
+        "GetLimit", "GetParameterBuffer", "GetParameterBufferV2", "GetSharedMemConfig",
+        "LaunchDevice", "LaunchDeviceV2", "SetLastError", "StreamCreate", "StreamDestroy",
+        "StreamWaitEvent",
+    )
+)  # fmt: skip
+#: Sizes of the descriptors of objects, by which code finds what `txq` and `suq` ask for.
+_SIZES: Final = frozenset(
+    (
+        ".nv.independent.samplerrefDescSize", ".nv.independent.texrefDescSize",
+        ".nv.surfrefDescSize", ".nv.unified.texrefDescSize",
+    )
+)  # fmt: skip
+#: System calls by prefix, unified tables, reserved shared memory, sizes of parameter banks.
+_SYSTEM_PREFIXES: Final[tuple[str, ...]] = (
+    "__cuda_syscall",
+    "__UFT",
+    "__UDT",
+    ".nv.reservedSmem.",
+    ".nv.ptx.",
+)

@@ -6,8 +6,6 @@ from cubinspec_generated import columns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Final
-
     from cubinspec_writer.linker.model import OutSection
 
 
@@ -24,10 +22,6 @@ class Action:
         self.shift: int = shift
 
 
-#: Types that only clear a field, and only when its target is gone.
-CLEARING: Final = frozenset(t for t, when in columns.APPLY.items() if when == "target_dropped")
-
-
 #: The bit fields of types that were met; most links have few.
 _met: dict[int, tuple[Action, ...]] = {}
 
@@ -38,11 +32,6 @@ def actions_of(r_type: int) -> tuple[Action, ...]:
     if found is None:
         found = _met[r_type] = tuple(Action(*row) for row in columns.ACTIONS.get(r_type, ()))
     return found
-
-
-def is_clear(r_type: int) -> bool:
-    """Whether the type only clears a field, and only when its target is gone."""
-    return r_type in CLEARING
 
 
 def clear(target: OutSection, offset: int, r_type: int) -> None:

@@ -6,9 +6,9 @@ The rules were seen in links of made files (cases unified_*).
 from __future__ import annotations
 
 from cubinspec_generated.codes_sass import SASS_STUB_BYTES
+from cubinspec_generated.columns import CLEARING
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.finalizer.stubs import MERCURY_SLOT
-from cubinspec_writer.linker.library.fields import is_clear
 from cubinspec_writer.linker.model import (
     FRAMES,
     UDT,
@@ -141,7 +141,7 @@ def _fill_table(
         frames = sections.find(FRAMES)
         relocs = relocations.sections.get((frames, True)) if frames is not None else None
         for reloc in relocs.relocs if relocs is not None else ():
-            if reloc.symbol is stubs[0] and frames is not None and not is_clear(reloc.r_type):
+            if reloc.symbol is stubs[0] and frames is not None and reloc.r_type not in CLEARING:
                 set_length(frames, reloc.offset, length)
     else:
         table.content = b"".join(code)

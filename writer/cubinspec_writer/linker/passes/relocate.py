@@ -34,14 +34,6 @@ from cubinspec_generated.codes import (
 )
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.inputs.options import debugger_sees
-from cubinspec_writer.linker.library.fields import (
-    CLEARING,
-    actions_of,
-    clear,
-    field_value,
-    read_field,
-    write_field,
-)
 from cubinspec_writer.linker.library.outsymbols import (
     BANK_SIZE,
     NO_ADDRESS,
@@ -80,17 +72,8 @@ if TYPE_CHECKING:
 #: Kind of targets that the driver fills in, whatever the relocation type: Mercury code leaves
 #: reserved shared memory to it (tcgen05).
 _DRIVERS: Final = "driver's"
-#: Kind of target -> types that stay with it.
-_STAYING: Final = {kind: frozenset(types) for kind, types in columns.STAYING.items()}
-
-#: Types that code below sm_100 does not know, and kinds of target with which they stay there.
-_UNKNOWN: Final = frozenset(t for t in columns.ACTIONS if t >= columns.SASS_END)
-_STAYING_BELOW = {kind: types - _UNKNOWN for kind, types in _STAYING.items()}
-_STAYING_BELOW |= {kind: _STAYING[kind] | _UNKNOWN for kind in ("function", "global")}
-#: Types of descriptors of functions, whose address is taken then.
-_DESCRIPTORS: Final = frozenset(t for t, rule in columns.FAILS.items() if rule == "func_desc")
-#: Types that are applied wherever they do not stay.
-_APPLIED: Final = frozenset(columns.ACTIONS).difference(columns.FAILS, CLEARING, _UNKNOWN)
+#: Kinds of targets with which types stay that code without a Mercury half does not know.
+_KEEPING_UNKNOWN: Final = ("function", "global")
 #: What nvlink says where an entry of such a type does not stay (rule M22).
 _FAILURES: Final = {
     "always": "reference to deleted symbol",
@@ -125,12 +108,14 @@ def run(
     """Apply, retype or keep every relocation of every section (rule X12)."""
     if job.toolkit.bounds_types and not job.family.capsule:  # rule K15
         types = {row.r_type for section in relocations.sections.values() for row in section.relocs}
-        if not types.isdisjoint(_UNKNOWN):
+        if any(r_type >= columns.SASS_END and r_type in columns.ACTIONS for r_type in types):
             raise diagnostics.fatal("Internal error: sass rtype out of range")
     _drop_aliases(symbols, relocations)
     values = _Values(job, objects, shared, handles)
     final = not job.options.relocatable
     divider = _Divider(job, sections, shared, handles, graph, values)
+    applied = frozenset([r_type for r_type in columns.ACTIONS if r_type < columns.SASS_END])
+    applied = applied.difference(columns.FAILS, columns.CLEARING)
     for section in relocations.sections.values():
         if not section.relocs:
             continue
@@ -143,8 +128,11 @@ def run(
         farthest = max([reloc.offset for reloc in section.relocs])
         kept, resolved = divider.divide(section, target)
         section.relocs = kept
-        if final and not _APPLIED.issuperset([reloc.r_type for reloc in resolved]):
+        if final and not applied.issuperset([reloc.r_type for reloc in resolved]):
             resolved = _applicable(job, diagnostics, target, resolved)
+        if job.family.capsule and not job.family.keeps_symbols:
+            section.relocs = kept = _in_sass(target, kept, applied=False)
+            resolved = _in_sass(target, resolved, applied=True)
         if farthest > len(target.content) - columns.LONGEST_FIELD:
             _check_places(job, diagnostics, unified, target, kept, resolved)
         if not resolved:
@@ -181,6 +169,7 @@ class _Divider:
         "graph",
         "job",
         "of_functions",
+        "of_kinds",
         "retype",
         "sections",
         "shared",
@@ -207,15 +196,20 @@ class _Divider:
         self.retype = columns.RETYPE if final and job.index is None else {}
         self.slots: Container[Symbol] = () if final else handles.slots
         self.stays: dict[Symbol, Container[int]] = {}
+        #: By kind of target, those that were met.
+        self.of_kinds: dict[str, Container[int]] = {}
         #: Types that stay as they are where they name a linked function, the most frequent case.
         self.of_functions: Container[int] = ()
         if final:
-            self.of_functions = _STAYING["function"].difference(self.retype, CLEARING, _DESCRIPTORS)
+            self.of_functions = frozenset(columns.STAYING["function"]).difference(
+                self.retype, columns.CLEARING, columns.DESCRIPTORS
+            )
 
     def divide(self, section: OutSection, target: OutSection) -> tuple[list[Reloc], list[Reloc]]:
         """The entries of a section that stay, as they are then, and those that are applied."""
         final, retype = not self.job.options.relocatable, self.retype
         of_functions, stays, slots = self.of_functions, self.stays, self.slots
+        clearing, descriptors = columns.CLEARING, columns.DESCRIPTORS
         kept: list[Reloc] = []
         resolved: list[Reloc] = []
         for reloc in section.relocs:
@@ -223,13 +217,13 @@ class _Divider:
             if r_type in of_functions and symbol.kind == STT_FUNC and symbol.definition is not None:
                 kept.append(reloc)
                 continue
-            if r_type in CLEARING and (symbol.is_function or not final):
+            if r_type in clearing and (symbol.is_function or not final):
                 continue
             stay = stays.get(symbol)
             if stay is None:
                 stay = stays[symbol] = self._types_kept(symbol)
             if r_type in stay:
-                if final and r_type in _DESCRIPTORS:
+                if final and r_type in descriptors:
                     _check_descriptor(self.job, self.graph, r_type, symbol)
                 if r_type in retype:
                     reloc = reloc.of_type(retype[r_type])
@@ -244,13 +238,24 @@ class _Divider:
         """The relocation types that stay when they name a symbol."""
         if self.job.options.relocatable and _is_lost(symbol):
             raise UnsupportedLinkError(f"-r with '{symbol.name}', which no input defines")
-        staying = _STAYING if self.job.family.capsule else _STAYING_BELOW
         if symbol.kind == STT_FUNC and symbol.is_defined:
-            return staying["function"]
+            return self._staying("function")
         kind = _kind_here(self.job, self.sections, self.shared, symbol)
         if kind == "constant" and _is_deleted(symbol):
             return ()
-        return range(1 << 32) if kind == _DRIVERS else staying.get(kind, ())
+        return range(1 << 32) if kind == _DRIVERS else self._staying(kind)
+
+    def _staying(self, kind: str) -> Container[int]:
+        """The relocation types that stay with a kind of target."""
+        found = self.of_kinds.get(kind)
+        if found is None:
+            types = columns.STAYING.get(kind, ())
+            if not self.job.family.capsule:
+                types = tuple(t for t in types if t < columns.SASS_END)
+                if kind in _KEEPING_UNKNOWN:
+                    types += tuple(t for t in columns.ACTIONS if t >= columns.SASS_END)
+            found = self.of_kinds[kind] = frozenset(types)
+        return found
 
 
 def _check_descriptor(job: Job, graph: Graph, r_type: int, symbol: Symbol) -> None:
@@ -290,8 +295,10 @@ def _applicable(
         r_type, symbol = reloc.r_type, reloc.symbol
         is_shared = symbol.space == STO_CUDA_SHARED or _is_deleted(symbol)
         is_unknown = r_type >= columns.SASS_END and not job.family.capsule
-        if r_type in CLEARING and not (is_shared and is_unknown):
+        if r_type in columns.CLEARING and not (is_shared and is_unknown):
             if symbol.internal or symbol.space == STO_CUDA_SHARED:
+                from cubinspec_writer.linker.library.fields import clear
+
                 clear(target, reloc.offset, r_type)
             elif symbol.name and not symbol.is_defined:
                 raise UnsupportedLinkError(f"clearing what names '{symbol.name}'")
@@ -310,6 +317,15 @@ def _applicable(
             raise UnsupportedLinkError(f"a relocation of type {r_type:#x} of '{symbol.name}'")
         found.append(reloc)
     return found
+
+
+def _in_sass(target: OutSection, relocs: list[Reloc], *, applied: bool) -> list[Reloc]:
+    """The entries of the SASS half; those that the finalizer made anew have Mercury types."""
+    if max([reloc.r_type for reloc in relocs], default=0) < columns.SASS_END:
+        return relocs
+    from cubinspec_writer.linker.finalizer.relocations import in_sass
+
+    return in_sass(target, relocs, applied=applied)
 
 
 def _check_places(
@@ -349,6 +365,8 @@ def _check_places(
 
 def _end(reloc: Reloc) -> int:
     """The end of the bytes that a relocation writes."""
+    from cubinspec_writer.linker.library.fields import actions_of
+
     bits = [action.bit + action.width for action in actions_of(reloc.r_type)]
     return reloc.offset + (max(bits, default=0) + 7) // 8
 
@@ -479,28 +497,38 @@ class _Values:
                 value = (address + addend) & ((1 << 8 * width) - 1)
                 data[offset : offset + width] = value.to_bytes(width, "little")
                 continue
-            actions = actions_of(r_type)
-            if columns.APPLY.get(r_type) == "lockstep":
-                for action in actions if self._runs_in_lockstep() else ():
-                    value = addend if action.value == "addend" else 0
-                    write_field(data, offset, action, value)
-                continue
-            values = {"abs": address + addend, "unified": address + addend, "zero": 0}
-            if symbol in slots:
-                values["const_bank"] = 0
-            elif symbol.section is not None or self.job.options.relocatable:
-                # With `-r`, a reference has no section, whose type is 0 (rule R12).
-                sh_type = symbol.section.sh_type if symbol.section is not None else SHT_NULL
-                values["const_bank"] = sh_type - SHT_CUDA_CONSTANT_B0
-            for action in actions:
-                if action.kind != "clear" and action.value in values:
-                    value = values[action.value]
-                    old = read_field(data, offset, action) if from_field else 0
-                    if action.kind == "byte":
-                        value += old
-                        old = 0
-                    write_field(data, offset, action, field_value(action, value) + old)
+            self._write_fields(data, reloc, address, from_field=from_field)
         del data[size:]
+
+    def _write_fields(
+        self, data: bytearray, reloc: Reloc, address: int, *, from_field: bool
+    ) -> None:
+        """Write the bit fields of a type that does not write an address into whole bytes."""
+        from cubinspec_writer.linker.library import fields
+
+        r_type, symbol, addend = reloc.r_type, reloc.symbol, reloc.addend
+        offset = reloc.offset
+        actions = fields.actions_of(r_type)
+        if columns.APPLY.get(r_type) == "lockstep":
+            for action in actions if self._runs_in_lockstep() else ():
+                value = addend if action.value == "addend" else 0
+                fields.write_field(data, offset, action, value)
+            return
+        values = {"abs": address + addend, "unified": address + addend, "zero": 0}
+        if symbol in self.handles.slots:
+            values["const_bank"] = 0
+        elif symbol.section is not None or self.job.options.relocatable:
+            # With `-r`, a reference has no section, whose type is 0 (rule R12).
+            sh_type = symbol.section.sh_type if symbol.section is not None else SHT_NULL
+            values["const_bank"] = sh_type - SHT_CUDA_CONSTANT_B0
+        for action in actions:
+            if action.kind != "clear" and action.value in values:
+                value = values[action.value]
+                old = fields.read_field(data, offset, action) if from_field else 0
+                if action.kind == "byte":
+                    value += old
+                    old = 0
+                fields.write_field(data, offset, action, fields.field_value(action, value) + old)
 
     def _address(self, target: OutSection, symbol: Symbol) -> int:
         """What a symbol stands for in the bytes of a target."""

@@ -15,8 +15,7 @@ from cubinspec_generated.codes import (
     STT_FUNC,
     STT_OBJECT,
 )
-from cubinspec_writer.linker.library.copies import code_owners
-from cubinspec_writer.linker.library.supplied import is_supplied
+from cubinspec_writer.linker.library.copies import code_owners, is_supplied
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

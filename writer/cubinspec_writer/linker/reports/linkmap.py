@@ -36,8 +36,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cubinspec_writer.linker.inputs.host import HostObject
     from cubinspec_writer.linker.inputs.rows import InSection, InSymbol
+    from cubinspec_writer.linker.inputs.sources import HostObject
     from cubinspec_writer.linker.model import InputObject, OutSection, Symbol
     from cubinspec_writer.linker.state import LinkState
 

@@ -11,13 +11,14 @@ from struct import Struct
 from struct import error as StructError
 
 from cubinspec.errors import BadStructureError, LimitError
-from cubinspec.format.packing import abi_7_flags, abi_8_flags, align_up, with_note
-from cubinspec.format.ranks import (
+from cubinspec.format.layout import (
     RANK_OF_BANK,
     RANK_OF_TEXT,
     RANK_OF_UFT_ENTRY_WITH_TABLE,
     index_rank,
 )
+from cubinspec.format.layout import classic as classic_segments
+from cubinspec.format.packing import abi_7_flags, abi_8_flags, align_up, with_note
 from cubinspec.format.sections import (
     CONSTANT_BANK_TYPES,
     LINK_TO_SYMTAB,
@@ -27,7 +28,6 @@ from cubinspec.format.sections import (
     link_target,
     occupies_file,
 )
-from cubinspec.format.segments import classic as classic_segments
 from cubinspec.format.strings import build, empty_name
 from cubinspec_generated import records
 from cubinspec_generated.codes import (
@@ -94,7 +94,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Final
 
-    from cubinspec.format.segments import Loaded
+    from cubinspec.format.layout import Loaded
     from cubinspec_writer.linker.model import InputObject
     from cubinspec_writer.linker.state import Job, LinkState
 

@@ -6,8 +6,8 @@ its SASS twin in relocations and contents. The half has a symbol table of its ow
 
 from __future__ import annotations
 
+from cubinspec.format.layout import mercury_rank
 from cubinspec.format.packing import align_up
-from cubinspec.format.ranks import mercury_rank
 from cubinspec.format.sections import CAPMERC_UFT, MERCURY_TYPE
 from cubinspec.format.strings import length
 from cubinspec_generated import records

@@ -57,8 +57,7 @@ from cubinspec_writer.linker.model import (
     OutSection,
     Symbol,
 )
-from cubinspec_writer.linker.passes.merge.contents import place_section
-from cubinspec_writer.linker.passes.merge.one_input import SHARED, OneInput
+from cubinspec_writer.linker.passes.merge.one_input import SHARED, OneInput, place_section
 from cubinspec_writer.linker.passes.merge.relocations import merge_relocations
 
 TYPE_CHECKING = False

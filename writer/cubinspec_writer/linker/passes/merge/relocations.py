@@ -32,9 +32,9 @@ from cubinspec_generated.codes import (
     STT_NOTYPE,
     STT_SECTION,
 )
+from cubinspec_generated.columns import CLEARING
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.library.copies import accepted_here, defined_here
-from cubinspec_writer.linker.library.fields import clear, is_clear
 from cubinspec_writer.linker.model import UFT, OutSection, Reloc, Symbol, relocation
 from cubinspec_writer.linker.passes.merge.one_input import (
     TABLES_OF_CODE,
@@ -200,7 +200,9 @@ class _Relocations:
             if section is None or (names.without_rel and stated == 0):
                 section = names.section_for(number, stated)
             if symbol is None:
-                if is_clear(r_type):
+                if r_type in CLEARING:
+                    from cubinspec_writer.linker.library.fields import clear
+
                     clear(self.target, base + offset, r_type)
                 continue
             serial += counted
