@@ -5,12 +5,22 @@ Nothing of the layout is taken over: no section list, no symbol table, no string
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cached_property
 from itertools import takewhile
 from struct import unpack
 
+from cubinspec.format import packing
 from cubinspec.format.sections import STUB, mercury_name
 from cubinspec.model.info import CODE
-from cubinspec_generated.codes import ET_EWP, ET_REL
+from cubinspec_generated.codes import (
+    EF_CUDA_TEXMODE_INDEPENDENT,
+    ELFCLASS32,
+    ET_EWP,
+    ET_REL,
+    SHF_BARRIERS_MASK,
+    SHF_BARRIERS_SHIFT,
+)
 from cubinspec_writer.builder import (
     Capsule,
     CubinBuilder,
@@ -30,6 +40,7 @@ from cubinspec_writer.builder.parts import BINDINGS
 from cubinspec_writer.emitter import bodies, describe
 from cubinspec_writer.emitter.layout import Planner
 from cubinspec_writer.emitter.model import Description, Dropped, Section, Symbol
+from cubinspec_writer.emitter.symbols import MercurySymbol
 
 STT_FUNC, STO_ENTRY, SHN_COMMON = 2, 0x10, 0xFFF2
 #: Images by the types of their symbols, and by the spaces of parameters.
@@ -59,7 +70,25 @@ _COMPUTED = frozenset(
 )
 
 
+#: Attributes of functions that stand in .nv.info of the module.
+_OF_FUNCTIONS = frozenset(
+    CODE[f"EIATTR_{name}"]
+    for name in ("REGCOUNT", "FRAME_SIZE", "MIN_STACK_SIZE", "MAX_STACK_SIZE")
+)
+
+
 class _Facts:
+    """A file of ptxas, with tables of what is where: files have tens of thousands of functions.
+
+    Attributes:
+        places: id of a section, symbol or name -> its place in the order of making.
+        named: name -> the places of all that has it.
+        symbol_places: id of a symbol -> its place among the symbols.
+        within: id of a section -> its symbols.
+        values: section -> what its attributes say of functions.
+        framed: names of functions with a frame, in the order of their records.
+    """
+
     def __init__(self, data: bytes, arch: str) -> None:
         self.file: Description = describe(data)
         self.goal: Target = target(arch)
@@ -79,10 +108,23 @@ class _Facts:
         self.entries = planner.symbol_entries
         self.sections = {section.name: section for section in self.file.sections}
         self.symbols = [entry for entry in self.entries if isinstance(entry, Symbol)]
+        self.places: dict[int, int] = {}
+        self.named: dict[str, list[int]] = {}
+        for at, one in enumerate(self.file.history):
+            self.places.setdefault(id(one), at)
+            self.named.setdefault(one.name, []).append(at)
+        self.symbol_places = {id(one): at for at, one in enumerate(self.symbols)}
+        self.within: dict[int, list[Symbol]] = {}
+        for symbol in self.symbols:
+            if isinstance(symbol.section, Section):
+                self.within.setdefault(id(symbol.section), []).append(symbol)
         if not self.relocatable:
             self.moved = self.module_shared()
         table = self.sections.get(".nv.merc.symtab")
-        self.mercury = table.body.symbols if table is not None else []
+        rows = table.body.symbols if table is not None else []
+        self.mercury = {one.name: one for one in reversed(rows)}
+        self.values = {name: self._values(name) for name in (".nv.info", ".nv.merc.nv.info")}
+        self.framed = self._framed()
 
     def name(self, index: int) -> str:
         entry = self.entries[index]
@@ -97,15 +139,25 @@ class _Facts:
         return list(found.body.records) if found is not None else []
 
     def keyed(self, name: str, symbol: str, section: str = ".nv.info") -> int | None:
-        code = CODE[f"EIATTR_{name}"]
-        for _, found, _, payload in self.records(section):
-            if found == code:
-                index, value = unpack("<II", payload)
-                if self.name(index) == symbol:
-                    return value
-        return None
+        return self.values[section].get((CODE[f"EIATTR_{name}"], symbol))
 
-    def framed(self) -> dict[str, int]:
+    @cached_property
+    def indices_start(self) -> int:
+        """Where all kernels have the indices of images."""
+        banks = [name for name in self.sections if name.startswith(".nv.constant0.")]
+        rows = [row for name in banks for row in self.relocations(f".rel{name}", f".rela{name}")]
+        return min((row.offset for row in rows), default=0)
+
+    def _values(self, section: str) -> dict[tuple[int, str], int]:
+        """Attributes that functions have in a section of the module, by code and name."""
+        found: dict[tuple[int, str], int] = {}
+        for _, code, _, payload in self.records(section):
+            if code in _OF_FUNCTIONS:
+                index, value = unpack("<II", payload)
+                found.setdefault((code, self.name(index)), value)
+        return found
+
+    def _framed(self) -> dict[str, int]:
         """Names of functions with a record of their frame, and which one of the records it is."""
         code = CODE["EIATTR_FRAME_SIZE"]
         rows = [payload for _, found, _, payload in self.records(".nv.info") if found == code]
@@ -162,19 +214,29 @@ class _Facts:
         return found if ".nv_debug.shared" in {*self.sections, *self.dropped} else set()
 
     def is_made_before(self, first: Section, second: object) -> bool:
-        made = [id(entry) for entry in self.file.history]
-        return id(second) in made and made.index(id(first)) < made.index(id(second))
+        found = self.places.get(id(second))
+        return found is not None and self.places[id(first)] < found
+
+    def made_as(self, *names: str) -> list[int]:
+        """Where sections, symbols or names of these names were made, in order."""
+        return sorted(at for name in names for at in self.named.get(name, ()))
+
+    def made_in(self, function: str) -> Iterator[Section | Symbol | Dropped]:
+        """Everything made with a function, behind its code."""
+        history = self.file.history
+        found = (at for at in self.made_as(function) if isinstance(history[at], Section))
+        for entry in history[next(found) + 1 :]:
+            if isinstance(entry, Section) and entry.name.startswith((".text.", ".debug_frame")):
+                return
+            yield entry
 
     def dropped_symbols(self, function: str) -> list[str]:
         """Symbols of a function that were made and not written (extensible programs)."""
-        names: list[str] = []
-        here = False
-        for entry in self.file.history:
-            if isinstance(entry, Section) and entry.name.startswith((".text.", ".debug_frame")):
-                here = entry.name == f".text.{function}"
-            elif here and isinstance(entry, Dropped) and entry.name and not entry.in_shstrtab:
-                names.append(entry.name)
-        return names
+        return [
+            entry.name
+            for entry in self.made_in(f".text.{function}")
+            if isinstance(entry, Dropped) and entry.name and not entry.in_shstrtab
+        ]
 
     def function_ids(self, data: Section) -> list[str]:
         """Functions whose numbers some data holds: their names stand around its own."""
@@ -186,7 +248,8 @@ class _Facts:
         at = names.index(f".rel{made}")
         # the first one is named before, here or with other data; the rest behind
         found = [name for name in names[:at] if name in ids][-1:]
-        behind = at + (2 if self.goal.family.finalizer else 1)
+        left = (f".rela{made}", f".nv.resolvedrela{made}")
+        behind = at + 1 + len(list(takewhile(lambda name: name in left, names[at + 1 :])))
         for name, following in zip(names[behind:], [*names[behind + 1 :], ""], strict=True):
             if name not in ids or following == ".rel.nv.global.init":
                 break
@@ -224,11 +287,7 @@ def builder_of(data: bytes, arch: str, *, frames: bool = True) -> CubinBuilder:
     builder.position_independent = facts.relocatable and (
         ".nv.constant4" in facts.sections or not is_usual
     )
-    notes = facts.sections[".note.nv.tkinfo"].body.notes[0].descriptor
-    builder.tool = Tool(
-        notes.tool_name, notes.tool_version, notes.tool_branch, notes.arguments, notes.object_file
-    )
-    builder.virtual_sm = facts.sections[".note.nv.cuinfo"].body.notes[0].descriptor.virtual_sm
+    _producer(facts, builder)
     compat = facts.sections.get(".nv.compat")
     builder.compat = list(compat.body.records) if compat is not None else []
     owned = {}
@@ -257,7 +316,7 @@ def builder_of(data: bytes, arch: str, *, frames: bool = True) -> CubinBuilder:
     _samplers(facts, builder)
     _call_graph(facts, builder)
     for entry in facts.file.history:
-        if isinstance(entry, Section):
+        if isinstance(entry, Section) and builder.address_size == 64:
             break
         builder.declared += [entry.name] if entry.name.startswith("#") else []
     table = facts.sections.get(".nv.metadata")
@@ -295,6 +354,22 @@ def builder_of(data: bytes, arch: str, *, frames: bool = True) -> CubinBuilder:
     return builder
 
 
+def _producer(facts: _Facts, builder: CubinBuilder) -> None:
+    """What made the file, and from what."""
+    header = facts.file.header
+    if header.ei_class == ELFCLASS32:
+        builder.address_size = 32
+        builder.toolkit = header.e_version
+        builder.independent_samplers = bool(header.e_flags & EF_CUDA_TEXMODE_INDEPENDENT)
+        builder.virtual_sm = packing.virtual_sm_of(header.ei_osabi, header.e_flags)
+        return
+    notes = facts.sections[".note.nv.tkinfo"].body.notes[0].descriptor
+    builder.tool = Tool(
+        notes.tool_name, notes.tool_version, notes.tool_branch, notes.arguments, notes.object_file
+    )
+    builder.virtual_sm = facts.sections[".note.nv.cuinfo"].body.notes[0].descriptor.virtual_sm
+
+
 def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
     name = symbol.name
     kernel = bool(symbol.st_other & STO_ENTRY)
@@ -315,6 +390,9 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
 
     if found := of("NUM_BARRIERS"):
         function.barriers = found[2]
+    function.barriers = (
+        function.barriers or (text.sh_flags & SHF_BARRIERS_MASK) >> SHF_BARRIERS_SHIFT
+    )
     if found := of("MAXREG_COUNT"):
         function.max_registers = found[2]
     if found := of("EXTERNS"):
@@ -339,36 +417,34 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
         reserved = facts.goal.family.reserved_shared if is_final else 0
         function.shared -= reserved
         function.shared_align = shared.sh_addralign
-        made = [id(entry) for entry in facts.file.history]
-        tables = [
-            at
-            for at, entry in enumerate(facts.file.history)
-            if entry.name in (f".rel{code}", f".rela{code}")
-        ]
+        tables = facts.made_as(f".rel{code}", f".rela{code}")
         is_used = not facts.relocatable and tables and not facts.keeps_relocations
         function.shared_variables = [
             SharedVariable(
                 part.name,
                 part.st_value - reserved,
                 part.st_size,
-                0 if is_used and id(part) in made and made.index(id(part)) < tables[0] else None,
+                0 if is_used and facts.places.get(id(part), tables[0]) < tables[0] else None,
                 _BINDING[part.st_info >> 4],
             )
-            for part in facts.symbols
-            if part.section is shared and id(part) not in facts.moved
+            for part in facts.within.get(id(shared), ())
+            if id(part) not in facts.moved
         ] + [
             SharedVariable(name, 0, 0)
             for name in facts.dropped_symbols(name)
             if name[0] == "$" and "$BINDLESS$" not in name
         ]
     constants = facts.sections.get(f".nv.constant2.{name}")
+    for one in () if facts.relocatable else facts.dropped_symbols(name):
+        if one == "__ocg_const" or one.startswith(f"{name}.const_opt."):
+            function.constants_symbol = one
     if constants is not None:
         function.constants = constants.body.data
         function.constants_align = constants.sh_addralign
-        if "__ocg_const" in facts.dropped_symbols(name):
-            function.constants_symbol = "__ocg_const"
-        for part in facts.symbols:
-            if part.section is constants:
+        for part in facts.within.get(id(constants), ()):
+            if part.st_value:
+                function.constants_parts[part.name] = (part.st_value, part.st_size)
+            else:
                 function.constants_symbol = part.name
         function.constants_relocations = facts.relocations(
             f".rel.nv.constant2.{name}", f".rela.nv.constant2.{name}"
@@ -378,32 +454,28 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
             or facts.had_relocations(constants)
             or f".rela.nv.constant2.{name}" in facts.dropped
         )
-    made_names = [entry.name for entry in facts.file.history]
-    rows = [one for one in (f".rel{code}", f".rela{code}") if one in made_names]
+    rows = [facts.named[one][0] for one in (f".rel{code}", f".rela{code}") if one in facts.named]
     if constants is not None and rows:
-        last = max(made_names.index(one) for one in rows)
-        function.constants_last = made_names.index(constants.name) > last
-    first = min((made_names.index(one) for one in rows), default=0)
-    table = f".rela.nv.constant2.{name}"
-    function.jump_tables = (
-        facts.goal.family.finalizer
-        and table in made_names
-        and made_names.index(table) < made_names.index(".debug_frame")
-    )
+        function.constants_last = facts.named[constants.name][0] > max(rows)
+    made_as = mercury_name(f".nv.constant2.{name}")
+    table = facts.made_as(f".rela.nv.constant2.{name}", f".rela{made_as}")
+    is_early = table and table[0] < facts.named[".debug_frame"][0]
+    function.jump_tables = facts.goal.family.finalizer and bool(is_early)
+    if facts.file.header.ei_class == ELFCLASS32 and not rows:
+        rows = facts.made_as(f".nv.constant0.{name}")
     function.mentioned = [
         one.name
-        for one in facts.file.history[made_names.index(code) : first]
+        for one in facts.file.history[facts.named[code][0] : min(rows, default=0)]
         if isinstance(one, Symbol) and one.name.startswith(("__cuda_sm", "$ADDRESS$__U"))
     ]
     bank = f".nv.constant0.{name}"
     if bank in facts.sections and not facts.relocatable:
         rows = facts.relocations(f".rel{bank}", f".rela{bank}")
-        banks = [bank]
         if facts.goal.family.finalizer or facts.keeps_relocations or facts.for_debugger:
             # all kernels have the indices at one place
-            banks = [one for one in facts.sections if one.startswith(".nv.constant0.")]
-        tables = [facts.relocations(f".rel{one}", f".rela{one}") for one in banks]
-        start = min((row.offset for table in tables for row in table), default=0)
+            start = facts.indices_start
+        else:
+            start = min((row.offset for row in rows), default=0)
         function.images = [ImageSlot(row.symbol, row.offset - start) for row in rows]
     function.relocations = facts.code_relocations(code)
     if facts.keeps_relocations or facts.for_debugger:
@@ -412,9 +484,10 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
     function.resolved = f".rela{code}" in facts.sections or (
         not kernel and not facts.relocatable and f".rel{code}" in facts.dropped
     )
-    if kernel and not facts.relocatable:
+    is_usual = facts.goal.family.finalizer and not kernel and function.resolved
+    if not (is_usual or facts.relocatable):
         names = (f".rel{code}", f".rela{code}")
-        made = [entry.name for entry in facts.file.history if entry.name in names]
+        made = [facts.file.history[at].name for at in facts.made_as(*names)]
         if all(one in facts.dropped for one in made):
             function.resolved_sections = [one.removesuffix(code) for one in made]
     function.inner = [
@@ -424,22 +497,22 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
             part.st_size,
             _BINDING[part.st_info >> 4],
             facts.keyed("FRAME_SIZE", part.name),
-            next(((m.st_value, m.st_size) for m in facts.mercury if m.name == part.name), (0, 0)),
+            _place(facts.mercury.get(part.name)),
             facts.keyed("FRAME_SIZE", part.name, ".nv.merc.nv.info") or 0,
+            facts.keyed("MIN_STACK_SIZE", part.name) or 0,
         )
-        for part in facts.symbols
-        if part.section is text and part is not symbol and part.st_info & 15 == STT_FUNC
+        for part in facts.within[id(text)]
+        if part is not symbol and part.st_info & 15 == STT_FUNC
         if part.st_size or not facts.relocatable
     ]
     # the records of what was made first stand last
-    framed = facts.framed()
-    function.inner.sort(key=lambda part: -framed.get(part.name, 0))
+    function.inner.sort(key=lambda part: -facts.framed.get(part.name, 0))
     capsule = facts.sections.get(f".nv.capmerc{code}")
     if capsule is not None:
         own = {record[1]: record for record in facts.records(f".nv.merc.nv.info.{name}")}
         function.capsule = Capsule(
             capsule.body.data,
-            next(m.st_size for m in facts.mercury if m.name == name),
+            facts.mercury[name].st_size,
             [
                 record
                 for kind, record in own.items()
@@ -458,19 +531,23 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
     return function
 
 
+def _place(symbol: MercurySymbol | None) -> tuple[int, int]:
+    return (0, 0) if symbol is None else (symbol.st_value, symbol.st_size)
+
+
 def _add_unknown(facts: _Facts, function: Function) -> None:
     """Add relocations that the file shows by names alone: of images, of memory of dynamic size."""
     if facts.relocatable or (facts.for_debugger and not function.images):
         return
     names = [f"{prefix}{function.section}" for prefix in (".rel", ".rela")]
-    made = [entry for entry in facts.file.history if entry.name in names]
+    places = facts.made_as(*names)
+    made = [facts.file.history[at] for at in places]
     rows = function.relocations
     if made and not rows:
-        text = next(at for at, one in enumerate(facts.file.history) if one.name == function.section)
         entries = [
             one
-            for one in facts.file.history[text : facts.file.history.index(made[-1]) + 1]
-            if one in made or (isinstance(one, Symbol) and one.st_info & 15 in IMAGE_TYPES)
+            for one in facts.file.history[facts.named[function.section][0] : places[-1] + 1]
+            if one in made or (isinstance(one, Symbol) and one.st_info in IMAGE_TYPES)
         ]
         has_addend = made[0].name == names[1]
         for at, one in enumerate(entries):
@@ -493,16 +570,14 @@ def _add_unknown(facts: _Facts, function: Function) -> None:
 def _add_order(facts: _Facts, function: Function) -> None:
     """Add applied relocations in front, where names show an order that those left do not give."""
     prefixes = {f"{prefix}{function.section}": prefix for prefix in (".rel", ".rela")}
-    history = facts.file.history
-    start = next(at for at, one in enumerate(history) if one.name == function.section) + 1
     names = {row.symbol for row in function.relocations}
     names |= {variable.name for variable in function.shared_variables}
     events: list[str] = []
-    for entry in history[start:]:
-        if isinstance(entry, Section) and entry.name.startswith((".text.", ".debug_frame")):
-            break
+    for entry in facts.made_in(function.section):
         if entry.name in prefixes:
             events.append(prefixes[entry.name])
+        elif isinstance(entry, Symbol) and entry.st_info >> 4 == 1:
+            continue  # global ones show no order: files with notes have them behind all others
         elif isinstance(entry, Symbol) and entry.name in names and entry.name not in events:
             events.append(entry.name)
     if events == _natural_order(facts, function, events):
@@ -581,7 +656,7 @@ def _variables(facts: _Facts, builder: CubinBuilder) -> None:
     undefined = _undefined(facts)
     declared = _by_contents(facts, _declared(facts, spaces))
     for part in _in_order(facts, declared, relocations):
-        _add_undefined(facts, builder, undefined, facts.symbols.index(part))
+        _add_undefined(facts, builder, undefined, facts.symbol_places[id(part)])
         if bank is not None and facts.is_made_before(bank, part.section):
             _bank(facts, builder, bank)
             bank = None
@@ -624,11 +699,13 @@ def _variables(facts: _Facts, builder: CubinBuilder) -> None:
     if bank is not None:
         _bank(facts, builder, bank)
     _dynamic_shared(facts, builder)
+    _unnamed_shared(facts, builder)
     shared = facts.sections.get(".nv_debug.shared")
     if (
         shared is not None
         and facts.is_final
         and not any(part.section is shared for part in facts.symbols)
+        and all(one.space != "shared" or one.function for one in builder.variables)
     ):
         # a variable of dynamic size, which has no symbol
         builder.variable(".dynamic", "shared", align=shared.sh_addralign)
@@ -652,6 +729,31 @@ def _dynamic_shared(facts: _Facts, builder: CubinBuilder) -> None:
             builder.variables.insert(names.index(later[0]), builder.variables.pop())
 
 
+def _unnamed_shared(facts: _Facts, builder: CubinBuilder) -> None:
+    """Add the module's shared variables of which files of older toolkits have only names.
+
+    Files for debuggers show neither in which kernel each stands nor how large it is; others have
+    only those of dynamic size.
+    """
+    made = facts.made_as(".nv_debug.shared")
+    if facts.relocatable or builder.address_size == 64 or not made:
+        return
+    kernels = [one.name for one in builder.functions if one.shared is not None]
+    align = getattr(facts.file.history[made[0]], "sh_addralign", 4)
+    known = {variable.name for variable in builder.variables}
+    of_function = (".text.", ".nv.info.", ".rel", ".nv.constant0.", ".nv.constant2.")
+    behind = facts.file.history[made[0] :]
+    names = list(takewhile(lambda one: not one.name.startswith(of_function), behind))
+    for at, entry in enumerate(names):
+        if isinstance(entry, Dropped) and not entry.in_shstrtab and entry.name:
+            variable = builder.variable(entry.name, "shared", align=align)
+            variable.function = kernels[0] if facts.for_debugger else ""
+            later = [one.name for one in names[at:] if one.name in known]
+            if later:
+                order = [one.name for one in builder.variables]
+                builder.variables.insert(order.index(later[0]), builder.variables.pop())
+
+
 def _undefined(facts: _Facts) -> list[Symbol]:
     return [
         symbol
@@ -666,7 +768,7 @@ def _add_undefined(
     facts: _Facts, builder: CubinBuilder, undefined: list[Symbol], before: int
 ) -> None:
     """Name what the file does not define, as far as it stands in front of a symbol."""
-    while undefined and facts.symbols.index(undefined[0]) < before:
+    while undefined and facts.symbol_places[id(undefined[0])] < before:
         symbol = undefined.pop(0)
         space = {0x20: "global", 0x40: "shared", 0x80: "constant"}.get(symbol.st_other & 0xE0)
         if symbol.st_info >> 4 == 0:

@@ -267,6 +267,17 @@ SHARED_BY_TWO = """
             for arch in arches
             for mode in ("-g", "-preserve-relocs")
         ),
+        *(
+            ((SOURCES / f"{name}.ptx").read_text(encoding="utf-8"), arch, [*kind, mode])
+            for name, mode, arches, kinds in (
+                ("jump_tables", "-g", ("sm_75", "sm_89", "sm_90", "sm_100"), ((), ("-ewp",))),
+                ("jump_tables", "-preserve-relocs", ("sm_75", "sm_90", "sm_100"), ((), ("-ewp",))),
+                ("queries", "-preserve-relocs", ("sm_75", "sm_89", "sm_90"), ((),)),
+                ("calls", "-preserve-relocs", ("sm_75", "sm_89", "sm_90", "sm_100"), (("-ewp",),)),
+            )
+            for arch in arches
+            for kind in kinds
+        ),
         *((SHARED_BY_TWO, arch, ["-g"]) for arch in ("sm_75", "sm_90", "sm_100")),
         *(
             (text, arch, kind)

@@ -176,6 +176,31 @@ def test_extended_indices_keep_what_was_written_first() -> None:
     assert roundtrip(data).layout == "computed"
 
 
+@pytest.mark.parametrize(("e_type", "first"), [(1, 6), (2, 7)])
+def test_extended_indices_do_not_count_banks_that_are_made_last(e_type: int, first: int) -> None:
+    """As in files of ptxas 13.0 for sm_90 with 21,800 kernels, which count a section more than
+    relocatable ones behind .nv.info.
+    """
+    history: list[Section | Symbol | Dropped] = [
+        Section(".shstrtab", 3, bodies.Computed("shstrtab")),
+        Section(".strtab", 3, bodies.Computed("strtab")),
+        Section(".symtab", 2, bodies.Computed("symtab"), sh_addralign=8, sh_entsize=24),
+        Section(".symtab_shndx", 18, bodies.Computed("symtab_shndx"), sh_addralign=4, sh_entsize=4),
+        Section(".nv.info", 0x70000000, bodies.Blob(b""), sh_addralign=4),
+    ]
+    for number in range(33000):
+        history.append(Section(f".text.k{number}", 1, bodies.Blob(b"\1"), 6))
+        history.append(Dropped(f".nv.shared.k{number}", in_shstrtab=True))
+    for number in range(33000):
+        history.append(Section(f".nv.constant0.k{number}", 0x70000064, bodies.Blob(b"\1"), 2))
+    data = emit(Description(Header(e_type=e_type, e_flags=0x6005A04), history, [], "finalizer"))
+    read = Elf(data, "x")
+    words = [word for (word,) in bodies.WORD.iter_unpack(read.section_bytes(4))]
+    names = {read.section_names[row[3]]: at for at, row in enumerate(read.symbol_rows(3))}
+    assert words[names[".text.k0"]] == first
+    assert words[names[".text.k10000"]] == first + 2 * 10000
+
+
 def test_a_second_table_of_section_indices() -> None:
     """As ptxas 13.0 makes it for sm_100: its name stands twice, its words say nothing."""
     description = describe((CUBINS / "params.sm_103.rel.cubin").read_bytes())

@@ -507,7 +507,10 @@ def test_attributes_given_replace_those_computed() -> None:
         ),
         (lambda b: b.alias("other", "nobody"), "'other' as another name of 'nobody'"),
         (lambda b: b.alias("k", "k"), "'k' as another name of 'k'"),
-        (lambda b: setattr(b, "address_size", 32), "addresses of 32 bits .*CUDA 12.0"),
+        (
+            lambda b: setattr(b, "address_size", 32),
+            "addresses of 32 bits, toolkit 130 .*below sm_90",
+        ),
         (
             lambda b: setattr(b.functions[0], "unified", (1, 2)),
             "k: a unified function .*relocatable files for sm_90",
@@ -533,6 +536,17 @@ def test_refused_by_name(spoil: object, message: str) -> None:
 
     with pytest.raises(BadStructureError, match=message):
         build()
+
+
+def test_position_independent_files_of_32_bits_are_refused() -> None:
+    builder = CubinBuilder("sm_80", address_size=32, toolkit=120)
+    builder.kernel("k", CODE, registers=8, exit_offsets=[0])
+    assert builder.to_bytes()
+    builder.position_independent = True
+    with pytest.raises(
+        BadStructureError, match="position-independent code with addresses of 32 bits"
+    ):
+        builder.to_bytes()
 
 
 def test_a_relocatable_file_may_ask_for_more_shared_memory_than_a_block_has() -> None:
@@ -590,13 +604,22 @@ def test_functions_that_are_named_are_there() -> None:
         builder.to_bytes()
 
 
-def test_function_tables_of_extensible_programs_with_applied_relocations_are_refused() -> None:
+def test_inner_functions_bring_constants_with_symbols_of_their_own() -> None:
     builder = smallest("sm_80")
-    builder.extensible = builder.keeps_relocations = True
-    builder.functions[0].constants = bytes(8)
-    builder.functions[0].constants_relocations = [Relocation(0, "R_CUDA_64", "k", applied=True)]
-    with pytest.raises(BadStructureError, match="a table of functions in an extensible program"):
-        builder.to_bytes()
+    builder.keeps_relocations = True
+    kernel = builder.functions[0]
+    kernel.constants, kernel.constants_symbol = bytes(72), "first"
+    kernel.constants_parts = {"second": (40, 32)}
+    kernel.relocations = [
+        Relocation(0, "R_CUDA_CONST_FIELD19_28", name, applied=True) for name in ("first", "second")
+    ]
+    symbols = {one.name: one for one in Cubin(builder.to_bytes(), "built").symbols}
+    assert (symbols["first"].st_value, symbols["first"].st_size) == (0, 40)
+    assert (symbols["second"].st_value, symbols["second"].st_size) == (40, 32)
+    kernel.constants, kernel.constants_parts, kernel.relocations = None, {}, []
+    data = builder.to_bytes()
+    assert b".nv.constant2.k\0" in data
+    assert b"first\0" in data
 
 
 def test_extensible_programs_for_debuggers_with_images_that_not_every_kernel_uses() -> None:

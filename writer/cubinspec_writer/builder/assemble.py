@@ -12,12 +12,16 @@ from __future__ import annotations
 from cubinspec.errors import BadStructureError
 from cubinspec.format.compat import written_records
 from cubinspec.format.notes import OWNER
-from cubinspec.format.packing import abi_8_flags
+from cubinspec.format.packing import abi_7_flags, abi_8_flags
 from cubinspec.format.sections import MERCURY_PREFIX
-from cubinspec.format.targets import FINALIZER, WRITTEN
+from cubinspec.format.targets import FINALIZER
 from cubinspec_generated.codes import (
+    ABI_7,
     EF_CUDA_V2_CAPSULE,
     EF_CUDA_V2_SASS_ONLY,
+    ELFCLASS32,
+    ELFCLASS64,
+    ELFOSABI_CUDA,
     ET_EWP,
     ET_EXEC,
     ET_REL,
@@ -38,14 +42,19 @@ from cubinspec_generated.codes import (
     SHT_SYMTAB,
     SHT_SYMTAB_SHNDX,
 )
-from cubinspec_generated.codes_sizes import SIZEOF_SYMBOL_64
+from cubinspec_generated.codes_sizes import SIZEOF_SYMBOL_32, SIZEOF_SYMBOL_64
 from cubinspec_writer.builder import attributes
 from cubinspec_writer.builder.assembly import Assembly
 from cubinspec_writer.builder.data import add_module, unified_rows
 from cubinspec_writer.builder.frames import default_frame
-from cubinspec_writer.builder.functions import add_alias, add_function, name_all_handles
+from cubinspec_writer.builder.functions import (
+    add_alias,
+    add_function,
+    add_inner,
+    name_all_handles,
+)
 from cubinspec_writer.builder.mercury import Mercury
-from cubinspec_writer.builder.parts import ADDRESS_TAKEN, BINDINGS, INDIRECT_CALLS
+from cubinspec_writer.builder.parts import ADDRESS_TAKEN, BINDINGS, INDIRECT_CALLS, INSTANCE, SHARED
 from cubinspec_writer.builder.records import (
     library_records,
     metadata_nodes,
@@ -94,20 +103,29 @@ def assemble(parts: CubinParts) -> Description:
         add_function(assembly, function, first=not number)
         if not number:
             assembly.num_first_data = len(assembly.data_sections)
+    if not parts.written.notes:
+        # older toolkits make second names, which have no size, behind all functions
+        for function in parts.functions:
+            second = [one for one in function.inner if not one.size]
+            add_inner(assembly, _section(assembly, function.section), second)
     for alias, name in parts.aliases.items():
         add_alias(assembly, alias, name)
     frame = parts.frame or default_frame(parts.functions, relocatable=parts.relocatable)
+    if not parts.written.notes:
+        _name_signatures(assembly)
     if parts.metadata:
-        body = bodies.Metadata(metadata_nodes(parts))
-        assembly.add_section(".nv.metadata", SHT_CUDA_METADATA, body, align=4)
+        _add_metadata(assembly)
     add_frames(assembly, frame)
     for symbol in assembly.undefined:
         assembly.mention(symbol)
     add_call_graph(assembly)
-    if assembly.final and not assembly.finalizer:
-        add_relocation_actions(assembly)
     assembly.history += assembly.deferred
     name_all_handles(assembly)
+    if parts.keeps_relocations and not (parts.written.notes or assembly.instances):
+        has_dynamic = any(one.space == SHARED and not one.size for one in parts.variables)
+        assembly.history += [Dropped(INSTANCE)] if has_dynamic and not parts.relocatable else []
+    if assembly.final and not assembly.finalizer and parts.written.rel_action:
+        add_relocation_actions(assembly)
     assembly.history += assembly.instances
     number = assembly.num_first_data
     assembly.data_sections[:number] = sorted(assembly.data_sections[:number], key=data_rank)
@@ -202,10 +220,27 @@ def _check(assembly: Assembly) -> None:
 
 
 def _header(assembly: Assembly) -> Header:
+    parts, goal = assembly.parts, assembly.target
+    if not parts.written.notes:
+        virtual_sm = goal.sm if parts.virtual_sm is None else parts.virtual_sm
+        return Header(
+            ELFCLASS64 if parts.is_64 else ELFCLASS32,
+            ELFOSABI_CUDA,
+            ABI_7,
+            e_type=_file_type(assembly),
+            e_version=parts.toolkit,
+            e_flags=abi_7_flags(
+                goal.sm,
+                virtual_sm,
+                specific=goal.is_specific,
+                is_64=parts.is_64,
+                independent=parts.independent_samplers,
+            ),
+        )
     kind = EF_CUDA_V2_CAPSULE if assembly.has_capsule else EF_CUDA_V2_SASS_ONLY
     return Header(
         e_type=_file_type(assembly),
-        e_flags=abi_8_flags(kind, assembly.target.sm),
+        e_flags=abi_8_flags(kind, goal.sm),
     )
 
 
@@ -220,37 +255,63 @@ def _profile(assembly: Assembly) -> str:
     family = assembly.target.family
     if family.capsule and not assembly.has_capsule:
         family = FINALIZER
-    return WRITTEN.producers[family.name]
+    return assembly.parts.written.producers[family.name]
 
 
 def _add_head(assembly: Assembly) -> None:
     """Make what stands in front of the functions."""
     parts = assembly.parts
-    signatures = list(parts.declared)
-    signatures += [function.signature for function in parts.functions if function.signature]
-    signatures += parts.signatures.values()
-    signatures += [text for kind, _, text in parts.edges if kind in (ADDRESS_TAKEN, INDIRECT_CALLS)]
-    assembly.history += [Dropped(text) for text in dict.fromkeys(signatures)]
-    if parts.metadata:
+    if parts.written.notes:
+        _name_signatures(assembly)
+    if parts.metadata and parts.written.notes:
         texts = bodies.Metadata(metadata_nodes(parts)).texts()
         assembly.history += [Dropped(text) for text in dict.fromkeys(texts) if text]
         assembly.history.append(Dropped("", erased=1))  # the name of the node that ends them
     assembly.add_section(".shstrtab", SHT_STRTAB, bodies.Computed("shstrtab"))
     assembly.add_section(".strtab", SHT_STRTAB, bodies.Computed("strtab"))
     symtab = bodies.Computed("symtab")
-    assembly.add_section(".symtab", SHT_SYMTAB, symtab, align=8, entry_size=SIZEOF_SYMBOL_64)
+    align, size = (8, SIZEOF_SYMBOL_64) if parts.is_64 else (4, SIZEOF_SYMBOL_32)
+    assembly.add_section(".symtab", SHT_SYMTAB, symtab, align=align, entry_size=size)
     assembly.drop_section(_INDICES)
-    _add_notes(assembly)
-    if parts.extensible:
+    if parts.written.notes:
+        _add_notes(assembly)
+    has_table = parts.written.stale_links and not parts.relocatable
+    if has_table or (parts.extensible and parts.written.notes):
         assembly.drop_section(".nv.uft.entry")
     records = _module_records(assembly, with_numbers=False)
-    assembly.add_section(".nv.info", SHT_CUDA_INFO, bodies.InfoRecords(records), align=4)
+    if not records and not parts.written.notes:
+        assembly.drop_section(".nv.info")
+    else:
+        assembly.add_section(".nv.info", SHT_CUDA_INFO, bodies.InfoRecords(records), align=4)
     if assembly.finalizer:
         given = {attributes.record_code(record): record for record in parts.compat}
         computed = written_records(assembly.target)
         records = [given.pop(attributes.record_code(record), record) for record in computed]
         compat = bodies.InfoRecords([*records, *given.values()])
         assembly.add_section(".nv.compat", SHT_CUDA_COMPAT_INFO, compat, align=4)
+
+
+def _add_metadata(assembly: Assembly) -> None:
+    """Make the metadata; older toolkits name its texts in front of it and its nodes behind it."""
+    parts = assembly.parts
+    names = [] if parts.written.notes else [name for _, name, _ in parts.metadata]
+    for _, _, values in parts.metadata if names else ():
+        for text in values:
+            if isinstance(text, str):
+                assembly.drop_name(text)
+    body = bodies.Metadata(metadata_nodes(parts))
+    assembly.add_section(".nv.metadata", SHT_CUDA_METADATA, body, align=4)
+    assembly.history += [Dropped(name) for name in names]
+    assembly.history += [Dropped("", erased=1)] if names else []
+
+
+def _name_signatures(assembly: Assembly) -> None:
+    parts = assembly.parts
+    signatures = list(parts.declared)
+    signatures += [function.signature for function in parts.functions if function.signature]
+    signatures += parts.signatures.values()
+    signatures += [text for kind, _, text in parts.edges if kind in (ADDRESS_TAKEN, INDIRECT_CALLS)]
+    assembly.history += [Dropped(text) for text in dict.fromkeys(signatures)]
 
 
 def _add_notes(assembly: Assembly) -> None:
@@ -281,13 +342,13 @@ def _resolve(assembly: Assembly, description: Description) -> None:
     planner = Planner(description)
     planner.number_symbols()
     assembly.numbers = {id(entry): at for at, entry in enumerate(planner.symbol_entries) if at}
-    _section(assembly, ".nv.info").body = bodies.InfoRecords(
-        _module_records(assembly, with_numbers=True)
-    )
+    records = _module_records(assembly, with_numbers=True)
+    if records or parts.written.notes:
+        _section(assembly, ".nv.info").body = bodies.InfoRecords(records)
     for section, rows in assembly.relocated:
         is_rela = section.sh_type != SHT_REL
         with_numbers = assembly.relocation_rows(rows, rela=is_rela)
-        section.body = bodies.Relocations.from_rows(with_numbers, is_rela)
+        section.body = bodies.Relocations.from_rows(with_numbers, is_rela, parts.is_64)
     for function, section in assembly.infos:
         body = section.body
         assert isinstance(body, bodies.InfoRecords)

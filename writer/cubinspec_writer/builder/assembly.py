@@ -25,7 +25,12 @@ from cubinspec_generated.codes import (
     STT_OBJECT,
 )
 from cubinspec_generated.codes_relocation import R_CUDA_NONE
-from cubinspec_generated.codes_sizes import SIZEOF_REL_64, SIZEOF_RELA_64
+from cubinspec_generated.codes_sizes import (
+    SIZEOF_REL_32,
+    SIZEOF_REL_64,
+    SIZEOF_RELA_32,
+    SIZEOF_RELA_64,
+)
 from cubinspec_generated.tables import relocations as relocation_table
 from cubinspec_writer.builder import facts
 from cubinspec_writer.builder.parts import BINDINGS, GLOBAL, LOCAL, Function, Relocation
@@ -40,8 +45,15 @@ if TYPE_CHECKING:
 
 #: Symbol for the end of the reserved shared memory.
 RESERVED_CAP = ".nv.reservedSmem.cap"
-#: Size of a field of a relocation.
-_WORD = 8
+#: Size of a field of a relocation, in files of 64 and of 32 bits.
+_WORD, _HALF = 8, 4
+#: Sizes of relocations, by whether they have addends and 64 bits.
+_SIZES = {
+    (False, False): SIZEOF_REL_32,
+    (False, True): SIZEOF_REL_64,
+    (True, False): SIZEOF_RELA_32,
+    (True, True): SIZEOF_RELA_64,
+}
 
 
 @dataclass(slots=True)
@@ -162,10 +174,18 @@ class Assembly:
         entry_size: int = 0,
     ) -> Section:
         """Make a section."""
-        section = Section(name, sh_type, body, flags, sh_addralign=align, sh_entsize=entry_size)
+        section = self.make_section(name, sh_type, body, flags, align, entry_size)
         self.history.append(section)
         self.by_name[name] = section
         return section
+
+    def make_section(
+        self, name: str, sh_type: int, body: Body, flags: int, align: int, entry_size: int = 0
+    ) -> Section:
+        """A section that has no place yet; files without notes do not flag links."""
+        if not self.parts.written.notes:
+            flags &= ~SHF_INFO_LINK
+        return Section(name, sh_type, body, flags, sh_addralign=align, sh_entsize=entry_size)
 
     def drop_name(self, name: str) -> None:
         """Leave the name of a symbol that ptxas makes and does not write."""
@@ -199,8 +219,7 @@ class Assembly:
             self.drop_section(name)
         else:
             is_rela = prefix == ".rela"
-            kind, size = (SHT_RELA, SIZEOF_RELA_64) if is_rela else (SHT_REL, SIZEOF_REL_64)
-            self._add_rows(name, kind, size, of, left)
+            self._add_rows(name, SHT_RELA if is_rela else SHT_REL, of, left)
         if self.parts.keeps_relocations and id(of) not in self.kept:
             self.kept.add(id(of))
             self._keep(of, [row for row in rows if row.applied and self._stays(row)])
@@ -216,7 +235,7 @@ class Assembly:
         """Make the section of applied relocations, behind the first one of others."""
         name = ".nv.resolvedrela" + of.name
         if applied:
-            self._add_rows(name, SHT_CUDA_RESOLVED_RELA, SIZEOF_RELA_64, of, applied)
+            self._add_rows(name, SHT_CUDA_RESOLVED_RELA, of, applied)
         elif self.finalizer:
             made = of.made_as or mercury_name(of.name) or of.name
             self.drop_section(".nv.resolvedrela" + made)
@@ -228,20 +247,20 @@ class Assembly:
         is_known = row.kind != R_CUDA_NONE and RELOCATION_TYPES.get(str(row.kind)) != R_CUDA_NONE
         return is_known and not self.parts.is_image(row.symbol)
 
-    def _add_rows(
-        self, name: str, kind: int, size: int, of: Section, rows: list[Relocation]
-    ) -> None:
-        is_rela = kind != SHT_REL
-        body = bodies.Relocations(is_rela, (0,) * (len(rows) * size // _WORD))
-        section = self.add_section(name, kind, body, SHF_INFO_LINK, _WORD, size)
+    def _add_rows(self, name: str, kind: int, of: Section, rows: list[Relocation]) -> None:
+        is_rela, is_64 = kind != SHT_REL, self.parts.is_64
+        size, word = _SIZES[is_rela, is_64], _WORD if is_64 else _HALF
+        body = bodies.Relocations(is_rela, (0,) * (len(rows) * size // word), is_64)
+        section = self.add_section(name, kind, body, SHF_INFO_LINK, word, size)
         section.made_as = name.removesuffix(of.name) + of.made_as if of.made_as else None
         self.relocated.append((section, rows))
 
     # -- symbols ---------------------------------------------------------------------------------
 
     def add_symbol(self, symbol: Symbol, binding: str) -> None:
-        """Make a symbol; global ones stand behind all others."""
-        (self.globals if binding == GLOBAL else self.history).append(symbol)
+        """Make a symbol; global ones stand behind all others, in files with notes."""
+        is_last = binding == GLOBAL and self.parts.written.notes
+        (self.globals if is_last else self.history).append(symbol)
         self.by_name[symbol.name] = symbol
 
     def function_symbol(self, function: Function) -> Symbol:

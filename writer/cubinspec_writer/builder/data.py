@@ -268,15 +268,7 @@ def _add_variable(assembly: Assembly, variable: Variable) -> None:
         return
     if variable.name not in assembly.places:
         name = _section_of(assembly, variable)
-        members = [
-            one
-            for one in assembly.parts.variables
-            if not one.common
-            and not one.function
-            and one.space not in SYMBOL_TYPES
-            and _section_of(assembly, one) == name
-        ]
-        _add_variable_section(assembly, name, members)
+        _add_variable_section(assembly, name)
         if name == _UNIFIED:
             _add_entries(assembly, _DATA_ENTRIES, SHT_CUDA_UDT_ENTRY)
     section, offset = assembly.places[variable.name]
@@ -287,8 +279,9 @@ def _add_variable(assembly: Assembly, variable: Variable) -> None:
             symbol = shared_symbol(assembly, variable.name, size, value, variable.binding)
             symbol.section = section
             assembly.add_symbol(symbol, variable.binding)
-        elif assembly.parts.extensible:
-            assembly.globals.append(Dropped(variable.name))
+        elif assembly.parts.makes_linker_names:
+            is_last = assembly.parts.written.notes
+            (assembly.globals if is_last else assembly.history).append(Dropped(variable.name))
     elif is_late(variable) or _is_of_other_function(assembly, variable):
         assembly.late[variable.name] = (variable, section, offset)
     else:
@@ -296,19 +289,24 @@ def _add_variable(assembly: Assembly, variable: Variable) -> None:
 
 
 def _add_module_shared(assembly: Assembly) -> None:
-    """Leave the name of the module's shared memory, if kernels have all of it."""
-    if _MODULE_SHARED not in assembly.by_name and all(
-        one.function for one in assembly.parts.variables if one.space == SHARED
-    ):
+    """Make the module's shared memory, or leave its name, if kernels have all of it."""
+    if _MODULE_SHARED in assembly.by_name:
+        return
+    if all(one.function for one in assembly.parts.variables if one.space == SHARED):
         assembly.drop_section(_MODULE_SHARED)
         assembly.by_name[_MODULE_SHARED] = Symbol(_MODULE_SHARED, 0)
+    else:
+        _add_variable_section(assembly, _MODULE_SHARED)
 
 
 def _add_moved_shared(assembly: Assembly, variable: Variable) -> None:
     """Make the symbol of a variable in the memory of a kernel.
 
-    For debuggers it is made here, else not before that memory.
+    For debuggers it is made here, else not before that memory; older toolkits leave its name alone.
     """
+    if assembly.parts.for_debugger and not assembly.parts.written.names_moved_shared:
+        assembly.drop_name(variable.name)
+        return
     value = variable.offset or 0
     symbol = shared_symbol(assembly, variable.name, variable.size, value, variable.binding)
     section = assembly.by_name.get(f".nv.shared.{variable.function}")
@@ -344,11 +342,10 @@ def shared_symbol(assembly: Assembly, name: str, size: int, value: int, binding:
 def mention_in_data(assembly: Assembly, sections: list[tuple[Section, list[Relocation]]]) -> None:
     """Make the symbols that sections of data name: those of the variable declared first, first."""
     order = {one.name: number for number, one in enumerate(assembly.parts.variables)}
-    of_variables = {
-        row.symbol: number
-        for one, number in zip(assembly.parts.variables, order.values(), strict=True)
-        for row in one.relocations
-    }
+    of_variables: dict[str, int] = {}
+    for one, number in zip(assembly.parts.variables, order.values(), strict=True):
+        for row in one.relocations:
+            of_variables.setdefault(row.symbol, number)
     waiting = {variable.relocations[0].symbol for variable, _, _ in assembly.late.values()}
     for _, relocations in sections:
         for row in sorted(relocations, key=lambda row: of_variables.get(row.symbol, len(order))):
@@ -421,7 +418,15 @@ def _section_of(assembly: Assembly, variable: Variable) -> str:
     )
 
 
-def _add_variable_section(assembly: Assembly, name: str, variables: list[Variable]) -> None:
+def _add_variable_section(assembly: Assembly, name: str) -> None:
+    variables = [
+        one
+        for one in assembly.parts.variables
+        if not one.common
+        and not one.function
+        and one.space not in SYMBOL_TYPES
+        and _section_of(assembly, one) == name
+    ]
     data = bytearray()
     end = 0
     relocations: list[Relocation] = []

@@ -6,8 +6,10 @@ from dataclasses import replace
 
 from cubinspec.errors import BadStructureError
 from cubinspec.format.packing import symbol_info
+from cubinspec.format.sections import mercury_name
 from cubinspec_generated.codes import (
     SHF_ALLOC,
+    SHF_BARRIERS_SHIFT,
     SHF_EXECINSTR,
     SHF_INFO_LINK,
     SHF_WRITE,
@@ -68,7 +70,7 @@ from cubinspec_writer.emitter.model import Section, Symbol
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec_writer.builder.assembly import Assembly
-    from cubinspec_writer.builder.parts import Function, Relocation
+    from cubinspec_writer.builder.parts import Function, Inner, Relocation
 
 _TEXT_ALIGN = 128
 #: The finalizer makes the bank of a kernel with images under this name.
@@ -82,17 +84,7 @@ _BANK_PART = STO_CUDA_CONSTANT << STO_CUDA_SPACE_SHIFT | STV_INTERNAL
 def add_function(assembly: Assembly, function: Function, *, first: bool) -> None:
     """Make everything of a function, and behind the first one everything of the module."""
     name = function.name
-    symbol = assembly.function_symbol(function)
-    flags = SHF_ALLOC | SHF_EXECINSTR
-    code = bodies.Blob(function.code)
-    text = assembly.add_section(function.section, SHT_PROGBITS, code, flags, _TEXT_ALIGN)
-    if function.stub_of:
-        text.sh_type, text.sh_entsize = SHT_CUDA_UFT, len(function.code)
-    symbol.section = text
-    if function.unified is not None:
-        add_unified_function(assembly, symbol)
-    add_address(assembly, name)
-    text.registers = 0 if assembly.finalizer else function.registers
+    text = _add_code(assembly, function)
     if assembly.parts.is_library:
         add_late_shared(assembly, function)
         if function.reserved_cap:
@@ -100,11 +92,10 @@ def add_function(assembly: Assembly, function: Function, *, first: bool) -> None
     has_module = first and not assembly.parts.is_library
     if has_module and not function.kernel:
         add_module(assembly)
-    records = function_records(assembly.parts, assembly.target, function)
-    info = assembly.add_section(
-        f".nv.info.{name}", SHT_CUDA_INFO, bodies.InfoRecords(records), SHF_INFO_LINK, 4
-    )
-    assembly.infos.append((function, info))
+    has_facts = function.kernel or function.attributes or function.exit_offsets
+    is_info_last = not has_facts and not assembly.parts.written.notes
+    if not is_info_last:
+        _add_info(assembly, function)
     shared = None
     if function.kernel or function.shared is not None:
         shared = _add_shared(assembly, function)
@@ -119,22 +110,62 @@ def add_function(assembly: Assembly, function: Function, *, first: bool) -> None
         assembly.mention(extern)
     for tool in assembly.parts.tool_functions if first else ():
         assembly.mention(tool)
+    if function.constants is None and function.constants_symbol is not None:
+        assembly.drop_section(_constants_made_as(assembly, function))
+        assembly.drop_name(function.constants_symbol)
     is_named = any(row.symbol == function.constants_symbol for row in function.relocations)
     if not is_named and not function.constants_last:
         _add_constants(assembly, function)
     if function.reserved_cap:
         assembly.mention(RESERVED_CAP)
-    for inner in function.inner:
-        st_info = symbol_info(BINDINGS[inner.binding], STT_FUNC)
-        part = Symbol(inner.name, st_info, 0, text, inner.value, inner.size)
-        assembly.add_symbol(part, inner.binding)
+    has_notes = assembly.parts.written.notes
+    add_inner(assembly, text, [one for one in function.inner if one.size or has_notes])
     _Relocations(assembly, function, text, shared).add()
     _add_constants(assembly, function)
     constants = assembly.by_name.get(f".nv.constant2.{name}")
     if function.jump_tables and isinstance(constants, Section):
         assembly.add_relocations(".rela", constants, [])
+    elif function.jump_tables:
+        assembly.drop_section(".rela" + _constants_made_as(assembly, function))
     if function.kernel:
         _add_parameters(assembly, function)
+    if is_info_last:
+        _add_info(assembly, function)
+
+
+def _add_code(assembly: Assembly, function: Function) -> Section:
+    """Make the symbol of a function and the section of its code."""
+    symbol = assembly.function_symbol(function)
+    flags = SHF_ALLOC | SHF_EXECINSTR
+    code = bodies.Blob(function.code)
+    text = assembly.add_section(function.section, SHT_PROGBITS, code, flags, _TEXT_ALIGN)
+    if function.stub_of:
+        text.sh_type, text.sh_entsize = SHT_CUDA_UFT, len(function.code)
+    symbol.section = text
+    if function.unified is not None:
+        add_unified_function(assembly, symbol)
+    add_address(assembly, function.name)
+    text.registers = 0 if assembly.finalizer else function.registers
+    if not assembly.parts.written.notes:
+        text.sh_flags |= function.barriers << SHF_BARRIERS_SHIFT
+    return text
+
+
+def _add_info(assembly: Assembly, function: Function) -> None:
+    """Make the attributes of a function; older toolkits do this last where code gives none."""
+    records = function_records(assembly.parts, assembly.target, function)
+    info = assembly.add_section(
+        f".nv.info.{function.name}", SHT_CUDA_INFO, bodies.InfoRecords(records), SHF_INFO_LINK, 4
+    )
+    assembly.infos.append((function, info))
+
+
+def add_inner(assembly: Assembly, text: Section, parts: list[Inner]) -> None:
+    """Make the symbols of functions inside the code of another."""
+    for inner in parts:
+        st_info = symbol_info(BINDINGS[inner.binding], STT_FUNC)
+        part = Symbol(inner.name, st_info, 0, text, inner.value, inner.size)
+        assembly.add_symbol(part, inner.binding)
 
 
 def add_alias(assembly: Assembly, alias: str, name: str) -> None:
@@ -191,11 +222,18 @@ def _add_constants(assembly: Assembly, function: Function) -> None:
     if function.constants_resolved and not function.jump_tables:
         assembly.resolved.add(id(section))
     if function.constants_symbol is not None:
-        size, name = len(function.constants), function.constants_symbol
+        starts = [place for place, _ in function.constants_parts.values()]
+        size, name = min([len(function.constants), *starts]), function.constants_symbol
         if not assembly.relocatable and not assembly.parts.keeps_relocations:
             assembly.drop_name(name)
             return
         assembly.add_symbol(_bank_part(assembly, name, section, 0, size), LOCAL)
+
+
+def _constants_made_as(assembly: Assembly, function: Function) -> str:
+    """The name that the constants of a function have while the file is made."""
+    name = f".nv.constant2.{function.name}"
+    return (mercury_name(name) if assembly.finalizer else None) or name
 
 
 def _own_instance(
@@ -255,6 +293,7 @@ class _Relocations:
             self._name_used(relocation.offset)
             if relocation.symbol == function.constants_symbol:
                 _add_constants(assembly, function)
+            self._name_constants(relocation.symbol)
             self._name_variable(relocation.symbol)
             assembly.mention(relocation.symbol)
             self._name_late(relocation.symbol)
@@ -270,7 +309,8 @@ class _Relocations:
         for prefix in () if self.relocations else function.resolved_sections:
             if prefix not in self.made:
                 assembly.drop_section(prefix + self.text.name)
-        if function.resolved and not self.made and not function.kernel:
+        is_plain = function.resolved and not self.made and not function.resolved_sections
+        if is_plain and not function.kernel:
             prefixes = (".rela", ".rel") if assembly.parts.extensible else (".rel",)
             for prefix in (".rel", ".rela") if assembly.finalizer else prefixes:
                 assembly.drop_section(prefix + self.text.name)
@@ -287,6 +327,13 @@ class _Relocations:
             if used_at is not None and used_at <= offset:
                 self._name_variable(name)
                 self._add_section(".rel")
+
+    def _name_constants(self, name: str) -> None:
+        """Make the symbol of what an inner function brought to the constants."""
+        assembly, place = self.assembly, self.function.constants_parts.get(name)
+        section = assembly.by_name.get(f".nv.constant2.{self.function.name}")
+        if place is not None and isinstance(section, Section) and name not in assembly.by_name:
+            assembly.add_symbol(_bank_part(assembly, name, section, *place), LOCAL)
 
     def _name_variables(self) -> None:
         for name in list(self.unnamed):
@@ -344,12 +391,12 @@ def _add_parameters(assembly: Assembly, function: Function) -> None:
     if function.images:
         start = table_start(assembly, function)
         end = start + module_table_size(assembly, function)
-    section = Section(
+    section = assembly.make_section(
         f".nv.constant0.{function.name}",
         assembly.type_of(SHT_CUDA_CONSTANT_B0, SHT_PROGBITS),
         bodies.Blob(bytes(end)),
         SHF_ALLOC | SHF_INFO_LINK,
-        sh_addralign=4,
+        4,
     )
     assembly.parameter_banks[function.name] = section
     rows: list[Relocation] = []
@@ -375,11 +422,13 @@ def _add_parameters(assembly: Assembly, function: Function) -> None:
         return
     assembly.history.append(section)
     if not assembly.relocatable:
-        if not assembly.parts.has_call_graph:
+        has_notes = assembly.parts.written.notes
+        if assembly.parts.has_call_graph or assembly.parts.keeps_relocations:
+            _name_indices(assembly, section, rows)
+        elif has_notes:
             return
-        _name_indices(assembly, section, rows)
         if not assembly.parts.keeps_relocations:
-            if assembly.parts.extensible:
+            if assembly.parts.extensible or not has_notes:
                 assembly.drop_name(_PARAMETERS if function.parameters else _SPECIAL)
                 _name_handles(assembly, function)
             return
@@ -407,7 +456,7 @@ def name_all_handles(assembly: Assembly) -> None:
     """Leave the names that extensible programs make for images where kernels share a table."""
     parts = assembly.parts
     names = shared_handle_names(parts)
-    if not names or not parts.extensible or not parts.names_shared:
+    if not names or not (parts.makes_linker_names and parts.names_shared):
         return
     assembly.drop_section(IMAGE_INDICES[:-1] if assembly.finalizer else ".nv.constant0")
     for name in names:
@@ -415,6 +464,7 @@ def name_all_handles(assembly: Assembly) -> None:
 
 
 def _name_handles(assembly: Assembly, function: Function) -> None:
-    if assembly.parts.extensible and not assembly.parts.names_shared:
+    parts = assembly.parts
+    if (parts.extensible or parts.states_stacks) and not parts.names_shared:
         for name in handle_names(function):
             assembly.drop_name(name)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from cubinspec.errors import BadStructureError
 from cubinspec.format.packing import align_up
 from cubinspec.format.sections import TEXT, UFT_REL
-from cubinspec.format.targets import WRITTEN
+from cubinspec.format.targets import WRITTEN, toolkit_of
 from cubinspec_generated.codes import (
     KPARAM_INFO_MOST,
     ST_TYPE_MASK,
@@ -27,7 +27,7 @@ from cubinspec_generated.codes import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cubinspec.format.targets import Target
+    from cubinspec.format.targets import Target, Toolkit
     from cubinspec_writer.emitter.bodies import AttributeRecord
 
 GLOBAL, WEAK, LOCAL = "global", "weak", "local"
@@ -42,7 +42,7 @@ SPACES = {
 #: Symbol for the shared memory of dynamic size of a kernel; each kernel has its own.
 INSTANCE = "externsharedinstance"
 #: Bits of an address.
-ADDRESS_SIZE = 64
+ADDRESS_SIZE, NARROW_SIZE = 64, 32
 #: Images, which are in no memory of the module.
 TEXTURE, SAMPLER, SURFACE = "texture", "sampler", "surface"
 #: Constants with addresses, which position-independent code reads.
@@ -142,6 +142,7 @@ class Inner:
     Attributes:
         value, size: its place in the code.
         frame: its stack frame; ``None``: not stated.
+        stack: what it needs with all that it calls; executables of 32 bits state it.
         mercury: its place in the Mercury code, as ``(value, size)``.
         mercury_frame: what the Mercury half states as its frame.
     """
@@ -153,6 +154,7 @@ class Inner:
     frame: int | None = 0
     mercury: tuple[int, int] = (0, 0)
     mercury_frame: int = 0
+    stack: int = 0
 
 
 @dataclass(slots=True)
@@ -234,14 +236,17 @@ class Function:
         relocations: of the code, in ascending order.
         resolved: executables: the code had relocations, all of them applied. Before sm_90 only
             device functions show it.
-        resolved_sections: of kernels, ``.rel`` and ``.rela`` as they were made for such relocations
-            and left their names.
+        resolved_sections: ``.rel`` and ``.rela`` as they were made for such relocations and left
+            their names; of device functions instead of what ``resolved`` does.
         reserved_cap: whether the code asks for the end of the reserved shared memory
             (``.nv.reservedSmem.cap``, sm_90 and up) by a relocation that is applied already.
         inner: functions inside the code, in the order in which ptxas makes them.
         mentioned: functions, and constants with addresses of helper symbols, that ptxas names in
             front of the code's relocations.
-        constants: contents of ``.nv.constant2.<f>``, with its alignment, symbol and relocations.
+        constants: contents of ``.nv.constant2.<f>``, with its alignment, symbol and relocations;
+            with a symbol alone they stand in those of the kernels that call it.
+        constants_parts: symbols of what inner functions brought, with place and size; the one of
+            the constants ends where the first of them begins.
         constants_last: whether they are made behind the code's relocations; by default with the
             first one that names their symbol, or in front of all.
         constants_resolved: executables: the constants had relocations, all of them applied.
@@ -281,6 +286,7 @@ class Function:
     constants: bytes | None = None
     constants_align: int = 4
     constants_symbol: str | None = None
+    constants_parts: dict[str, tuple[int, int]] = field(default_factory=dict)
     constants_relocations: list[Relocation] = field(default_factory=list)
     constants_resolved: bool = False
     constants_last: bool = False
@@ -429,8 +435,10 @@ class CubinParts:
         position_independent: what ``ptxas -pic true`` makes: code finds all addresses in constants,
             and symbols of unified tables are made where code first needs them.
         extensible: a whole program that may be linked with more (``ptxas -ewp``).
-        address_size: 64; no ptxas from CUDA 12.4 on makes files of 32 bits (``ELFCLASS32``).
-        toolkit: 10 * major + minor of the toolkit version that the notes state.
+        address_size: 64, or 32 (``ELFCLASS32``, ``ptxas -m32``) where ``toolkit`` has it, below
+            sm_90.
+        toolkit: 10 * major + minor of the toolkit version that the notes state; files of 32 bits
+            are laid out as by that toolkit.
         virtual_sm: architecture of the PTX; by default that of the code.
         tool: what the tool note says.
         compat: further records of ``.nv.compat``; they replace computed ones by code.
@@ -492,6 +500,16 @@ class CubinParts:
     edges: list[tuple[int, str, str]] = field(default_factory=list)
 
     @property
+    def is_64(self) -> bool:
+        """Whether addresses have 64 bits."""
+        return self.address_size == ADDRESS_SIZE
+
+    @property
+    def written(self) -> Toolkit:
+        """The toolkit whose ptxas writes such files."""
+        return WRITTEN if self.is_64 else toolkit_of(self.toolkit)
+
+    @property
     def names_shared(self) -> bool:
         """Whether shared variables have symbols, although the file is not relocatable."""
         return not self.relocatable and (self.for_debugger or self.keeps_relocations)
@@ -509,12 +527,25 @@ class CubinParts:
     @property
     def has_call_graph(self) -> bool:
         """Whether ptxas writes a call graph."""
-        return self.relocatable or not self.queries
+        has_one = self.written.notes or self.extensible or self.for_debugger
+        return self.relocatable or (has_one and not self.queries)
+
+    @property
+    def makes_linker_names(self) -> bool:
+        """Whether names that only a linker needs are left, as older toolkits do for debuggers."""
+        return self.extensible or (self.names_shared and not self.written.notes)
+
+    @property
+    def states_stacks(self) -> bool:
+        """Whether a file states the stacks of inner functions, having no call graph."""
+        return not (self.has_call_graph or self.written.notes)
 
     @property
     def is_library(self) -> bool:
         """Whether it is a module without kernels, of which ptxas makes data before functions."""
-        return not self.tools_patch and not any(function.kernel for function in self.functions)
+        is_late = not self.written.notes and self.functions and self.for_debugger
+        has_kernel = any(function.kernel for function in self.functions)
+        return not (self.tools_patch or is_late or has_kernel)
 
 
 def space_of(space: str) -> int:

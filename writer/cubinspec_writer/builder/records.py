@@ -71,7 +71,8 @@ def function_records(parts: CubinParts, goal: Target, function: Function) -> lis
         records.append(half(EIATTR_STUB_FUNCTION_KIND, STUB_FUNCTION_KIND_FUNC_UFT_STUB))
     else:
         records.append(sized(EIATTR_CUDA_API_VERSION, SINGLE_WORD.pack(parts.toolkit)))
-    records.append(half(EIATTR_MERCURY_ISA_VERSION, family.mercury_isa))
+    if parts.written.notes:
+        records.append(half(EIATTR_MERCURY_ISA_VERSION, family.mercury_isa))
     if family.sparse_mma_mask and not function.stub_of:
         records.append(half(EIATTR_SPARSE_MMA_MASK, 0))
     if family.vrc_cta_init_count:
@@ -81,7 +82,7 @@ def function_records(parts: CubinParts, goal: Target, function: Function) -> lis
         records += _parameter_records(goal, function)
     if function.externs:
         records.append(sized(EIATTR_EXTERNS, bytes(SINGLE_WORD.size * len(function.externs))))
-    if function.barriers:
+    if function.barriers and parts.written.notes:
         records.append(attributes.byte(EIATTR_NUM_BARRIERS, function.barriers))
     if function.exit_offsets:
         payload = pack(f"<{len(function.exit_offsets)}I", *function.exit_offsets)
@@ -140,7 +141,7 @@ def _large_parameter(ordinal: int, offset: int, parameter: Parameter) -> Attribu
 def library_records(parts: CubinParts, goal: Target) -> list[AttributeRecord]:
     """What ``.nv.info`` of a module without kernels says at its end."""
     isa = attributes.half(EIATTR_MERCURY_ISA_VERSION, goal.family.mercury_isa)
-    return [isa] if parts.is_library else []
+    return [isa] if parts.is_library and parts.written.notes else []
 
 
 def module_rows(parts: CubinParts) -> list[tuple[int, str, int]]:
@@ -151,18 +152,23 @@ def module_rows(parts: CubinParts) -> list[tuple[int, str, int]]:
         return rows
     for function in reversed(functions):
         rows.append((EIATTR_REGCOUNT, function.name, function.registers))
-        if function is functions[0]:
+        is_last = function is functions[0]
+        if is_last and parts.written.notes:
             # the module's own rows, made behind the stack of its first function
             rows += reversed(sampler_rows(parts.samplers))
         for part in reversed(function.inner):
             if part.frame is not None:
                 rows += _stack_rows(parts, function, part.name, 0)
+                if parts.states_stacks:
+                    rows.append((EIATTR_MIN_STACK_SIZE, part.name, part.stack))
                 rows.append((EIATTR_FRAME_SIZE, part.name, part.frame))
         rows += _stack_rows(parts, function, function.name, function.stack_limit)
         rows.append((EIATTR_FRAME_SIZE, function.name, function.frame))
         if parts.errors_at_exit:
             rows.append((EIATTR_GEN_ERRBAR_AT_EXIT, "", 0))
-    if parts.independent_samplers:
+        if is_last and not parts.written.notes:
+            rows += reversed(sampler_rows(parts.samplers))
+    if parts.independent_samplers and parts.written.notes:
         rows.append((EIATTR_TEXMODE_INDEPENDENT, "", 0))
     if not parts.relocatable and not parts.extensible and parts.has_call_graph:
         rows += [(EIATTR_MIN_STACK_SIZE, f.name, f.stack) for f in functions if f.kernel]
@@ -233,7 +239,7 @@ def _stack_rows(
     """What files that may be linked say about the stack of a function or of a part of one."""
     rows = []
     is_alone = parts.relocatable or not parts.has_call_graph
-    if parts.extensible or (is_alone and name == function.name):
+    if parts.extensible or parts.states_stacks or (is_alone and name == function.name):
         rows.append((EIATTR_MAX_STACK_SIZE, name, limit))
     if parts.extensible and function.stack == UNKNOWN_STACK:
         rows.append((EIATTR_MIN_STACK_SIZE, name, UNKNOWN_STACK))

@@ -20,6 +20,7 @@ from cubinspec_writer.builder.parts import (
     ADDRESS,
     ADDRESS_SIZE,
     INSTANCE,
+    NARROW_SIZE,
     NO_LIMIT,
     SAMPLER,
     SHARED,
@@ -45,12 +46,7 @@ def check_parts(parts: CubinParts, goal: Target) -> None:
     Raises:
         CubinError: the first one, with its name and what would be accepted.
     """
-    if parts.address_size != ADDRESS_SIZE:
-        raise _refuse(
-            goal.name,
-            f"addresses of {parts.address_size} bits",
-            f"{ADDRESS_SIZE}; the last ptxas with -m32 is that of CUDA 12.0",
-        )
+    _check_addresses(parts, goal)
     for function in parts.functions:
         _check_code(function, goal)
         _check_resources(function, goal, relocatable=parts.relocatable)
@@ -67,6 +63,28 @@ def check_parts(parts: CubinParts, goal: Target) -> None:
     _check_debug(parts, goal)
 
 
+def _check_addresses(parts: CubinParts, goal: Target) -> None:
+    """Refuse sizes of addresses that no ptxas makes files of, or in an order that is not known."""
+    if parts.is_64:
+        return
+    narrow = [one for one in targets.TOOLKITS.values() if one.narrow]
+    numbers = [one.number for one in narrow]
+    is_known = parts.address_size == NARROW_SIZE and parts.toolkit in numbers
+    if not is_known or goal.family.finalizer:
+        versions = ", ".join(f"{one.number} ({one.version})" for one in narrow)
+        raise _refuse(
+            goal.name,
+            f"addresses of {parts.address_size} bits, toolkit {parts.toolkit}",
+            f"{ADDRESS_SIZE}, or below sm_90 {NARROW_SIZE} with toolkit {versions}",
+        )
+    if parts.position_independent:
+        raise _refuse(
+            goal.name,
+            f"position-independent code with addresses of {NARROW_SIZE} bits",
+            f"{ADDRESS_SIZE}: the order of its symbols is not known",
+        )
+
+
 def _check_named(parts: CubinParts) -> None:
     """Hold names of functions that have an effect on the order alone against what is there."""
     functions = {function.name: function for function in parts.functions}
@@ -77,13 +95,6 @@ def _check_named(parts: CubinParts) -> None:
     for owner, name in named:
         if name not in known:
             raise _refuse(owner, f"no function {name!r}", ", ".join(sorted(known)))
-    for one in parts.functions:
-        if one.constants_relocations and parts.extensible and parts.keeps_relocations:
-            raise _refuse(
-                one.name,
-                "a table of functions in an extensible program with applied relocations",
-                "no keeps_relocations: the order of the names is not known",
-            )
     for variable in parts.variables:
         if not variable.function:
             continue

@@ -11,12 +11,12 @@ from cubinspec_generated.codes import (
     SHT_CUDA_RELOCINFO,
     SHT_PROGBITS,
 )
-from cubinspec_generated.codes_relocation import R_CUDA_CONST_FIELD22_37
 from cubinspec_generated.codes_sizes import (
     SIZEOF_CALLGRAPH_ENTRY,
     SIZEOF_PROTOTYPE_ENTRY,
     SIZEOF_REL_ACTION_ENTRY,
 )
+from cubinspec_generated.columns import REL_ACTIONS
 from cubinspec_writer.builder.parts import ADDRESS_TAKEN, CALLS, LOCAL, REFERENCES
 from cubinspec_writer.emitter import bodies
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cubinspec_writer.builder.assembly import Assembly, ImageBank
-    from cubinspec_writer.builder.parts import DebugSection, Frame, Relocation
+    from cubinspec_writer.builder.parts import CubinParts, DebugSection, Frame, Relocation
     from cubinspec_writer.emitter.model import Section
 
 #: In extensible programs a function whose address is taken has a number, a symbol of this prefix.
@@ -34,8 +34,6 @@ _FUNCTION_ID = "$funcID$"
 _CONSTANTS = ".nv.constant2."
 #: Texts of line and debug data.
 _STRINGS = ".debug_str"
-#: How older drivers apply R_CUDA_CONST_FIELD22_37.
-_REL_ACTION = (0, 0, 0, 17, 37, 0, 5, 54)
 #: Sections of data in the order of their relocation sections; those of functions follow.
 _DATA_ORDER = (".nv.constant4", ".nv.constant3", ".nv.global.init")
 
@@ -75,6 +73,7 @@ def _add_debug(assembly: Assembly) -> None:
     waiting: list[tuple[Section, DebugSection]] = []
     for at, part in enumerate(parts):
         section = assembly.add_section(part.name, SHT_PROGBITS, bodies.Blob(part.data))
+        section.has_symbol = None if part.data else False
         waiting.append((section, part))
         if [one.name for one in parts[at + 1 : at + 2]] == [_STRINGS]:
             # made with the first relocation that names it
@@ -180,7 +179,7 @@ def add_call_graph(assembly: Assembly) -> None:
     parts = assembly.parts
     if not parts.has_call_graph:
         return
-    num_rows = len(parts.edges) + len(bodies.CALLGRAPH_MARKERS)
+    num_rows = len(parts.edges) + len(_graph_lists(parts))
     assembly.add_section(
         ".nv.callgraph",
         SHT_CUDA_CALLGRAPH,
@@ -215,7 +214,8 @@ def add_call_graph(assembly: Assembly) -> None:
 
 def add_relocation_actions(assembly: Assembly) -> None:
     """Make the section that tells older drivers how to apply relocations."""
-    actions = bodies.RelocActions(R_CUDA_CONST_FIELD22_37, 0, [_REL_ACTION])
+    first, rows = REL_ACTIONS["OF_FIELD" if assembly.parts.written.notes else "OF_BYTES"]
+    actions = bodies.RelocActions(first, 0, list(rows))
     assembly.add_section(
         ".nv.rel.action",
         SHT_CUDA_RELOCINFO,
@@ -225,10 +225,15 @@ def add_relocation_actions(assembly: Assembly) -> None:
     )
 
 
+def _graph_lists(parts: CubinParts) -> tuple[int, ...]:
+    """What begins the lists of the call graph; older files have no references."""
+    return bodies.CALLGRAPH_MARKERS[: None if parts.written.lists_references else REFERENCES]
+
+
 def graph_rows(assembly: Assembly) -> list[tuple[int, int | str]]:
     """The call graph with symbol numbers."""
     rows: list[tuple[int, int | str]] = []
-    for kind, marker in enumerate(bodies.CALLGRAPH_MARKERS):
+    for kind, marker in enumerate(_graph_lists(assembly.parts)):
         rows.append((0, marker))
         for edge_kind, first, second in assembly.parts.edges:
             if edge_kind == kind:
