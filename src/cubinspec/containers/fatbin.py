@@ -24,7 +24,7 @@ from cubinspec.limits import (
     MAX_LZ4_RATIO,
     MAX_ZSTD_RATIO,
 )
-from cubinspec_generated import record_fields, records
+from cubinspec_generated import records
 from cubinspec_generated.codes import (
     FATBIN_FLAG_ARCH_SPECIFIC,
     FATBIN_FLAG_COMPRESSED_LZ4,
@@ -53,13 +53,12 @@ EXTENSION = records.EXTENSION_HEAD
 
 
 def _place(field: str) -> int:
-    """Offset of a field of an entry header."""
+    """Offset of a field of an entry header, for messages."""
+    from cubinspec_generated import record_fields
+
     before = record_fields.ENTRY_HEAD_FIELDS.index(field)
     return calcsize(ENTRY.format[: 1 + before])
 
-
-_HEADER_SIZE_AT, _PAYLOAD_SIZE_AT = _place("len_header"), _place("len_payload")
-_FLAGS_AT, _SIZE_AT = _place("flags"), _place("len_uncompressed")
 
 #: The table's names of kinds in the words of users.
 _WORDS = {"ELF": "cubin", "ELF_2": "cubin", "RELOCATABLE_PTX": "ptx"}
@@ -246,7 +245,7 @@ def entries(source: Source, offset: int, size: int) -> Iterator[Entry]:
             raise BadStructureError(
                 f"header size {entry.header_size}",
                 file=source.name,
-                offset=at + _HEADER_SIZE_AT,
+                offset=at + _place("len_header"),
                 field=f"fatbin.entries[{number}].header_size",
                 expected=f"at least {ENTRY.size}",
             )
@@ -255,7 +254,7 @@ def entries(source: Source, offset: int, size: int) -> Iterator[Entry]:
             raise TruncatedError(
                 f"the entry ends at {following:#x}, its container at {end:#x}",
                 file=source.name,
-                offset=at + _PAYLOAD_SIZE_AT,
+                offset=at + _place("len_payload"),
                 field=f"fatbin.entries[{number}].payload_size",
                 expected=f"at most {max(0, end - at - entry.header_size)} bytes",
             )
@@ -263,7 +262,7 @@ def entries(source: Source, offset: int, size: int) -> Iterator[Entry]:
             raise TruncatedError(
                 f"the entry ends at {following:#x}, the file at {source.size:#x}",
                 file=source.name,
-                offset=at + _PAYLOAD_SIZE_AT,
+                offset=at + _place("len_payload"),
                 field=f"fatbin.entries[{number}].payload_size",
                 expected=f"at most {max(0, source.size - at - entry.header_size)} bytes",
             )
@@ -362,7 +361,7 @@ def image_into(source: Source, entry: Entry, arena: Arena, *, is_paid: bool = Fa
         raise CubinError(
             "the payload is scrambled by its producer and cannot be read",
             file=source.name,
-            offset=entry.offset + _FLAGS_AT,
+            offset=entry.offset + _place("flags"),
             field=f"{field}.flags",
             expected=f"flags without {FATBIN_FLAG_SCRAMBLED:#x}",
         )
@@ -396,7 +395,7 @@ def image_into(source: Source, entry: Entry, arena: Arena, *, is_paid: bool = Fa
         raise LimitError(
             f"no memory for {size} bytes",
             file=source.name,
-            offset=entry.offset + _SIZE_AT,
+            offset=entry.offset + _place("len_uncompressed"),
             field=f"{field}.uncompressed_size",
         ) from error
     except Exception as error:
@@ -422,7 +421,7 @@ def _check_ratio(source: Source, entry: Entry, stored: int) -> None:
         raise LimitError(
             f"{size} bytes declared for {stored} compressed with {how}",
             file=source.name,
-            offset=entry.offset + _SIZE_AT,
+            offset=entry.offset + _place("len_uncompressed"),
             field=f"fatbin.entries[{entry.number}].uncompressed_size",
             expected=f"at most {ratio} per byte and {MAX_IMAGE_BYTES} in all",
         )

@@ -16,9 +16,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from cubinspec.containers.coff_host import CoffFrame
 from cubinspec.containers.elf_host import ElfFrame
-from cubinspec.containers.pe_host import PeFrame
+from cubinspec.containers.windows_host import CoffFrame, PeFrame
 from cubinspec.containers.wrappers import FINAL_SECTION, INPUT_SECTION, MODULE_SECTION
 from cubinspec.limits import SEARCH_CHUNK_BYTES
 from cubinspec.values import FrozenValue

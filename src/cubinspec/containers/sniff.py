@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cubinspec.containers.coff_host import is_coff_object
 from cubinspec.containers.elf_host import ELF_MAGIC
 from cubinspec.containers.fatbin import MAGIC_BYTES
+from cubinspec.containers.windows_host import is_coff_object
 from cubinspec.reader.elf import is_cubin_header
 from cubinspec_generated.codes import FATBIN_WRAPPER_MAGIC
 

@@ -15,10 +15,9 @@ from __future__ import annotations
 from struct import Struct
 
 from cubinspec.allowance import SpentError
-from cubinspec.containers.coff_host import CoffFrame
 from cubinspec.containers.elf_host import ElfFrame
 from cubinspec.containers.fatbin import CONTAINER
-from cubinspec.containers.pe_host import PeFrame
+from cubinspec.containers.windows_host import CoffFrame, PeFrame
 from cubinspec.errors import CubinError
 from cubinspec.limits import MAX_WRAPPERS, SEARCH_CHUNK_BYTES
 from cubinspec_generated.codes import (

@@ -1,4 +1,4 @@
-"""Just enough COFF for an object file of Windows: sections, symbols, relocations.
+"""Just enough PE/COFF for programs and object files of Windows: sections, symbols, relocations.
 
 Source of fact: the PE/COFF format of Microsoft; ``cudadevrt.lib`` of CUDA 12.9 and 13.5.
 """
@@ -33,6 +33,10 @@ _MORE_RELOCATIONS = 0x01000000
 _FULL_COUNT = 0xFFFF
 _INITIALIZED, _EXECUTABLE, _WRITABLE = 0x40, 0x20000000, 0x80000000
 _WORD = 4
+#: Of a PE file: name, size in memory, address, size in the file, offset, characteristics.
+_PE_SECTION = Struct("<8sIIII12xI")
+#: What its optional header begins with.
+_PE32, _PE32_PLUS = 0x10B, 0x20B
 #: Bytes of a name that are read; those that are looked for are shorter.
 _MOST_NAME = 256
 
@@ -179,3 +183,65 @@ class CoffFrame:
     def _far_name(self, offset: int) -> str:
         text = self._source.read(self._names + offset, _MOST_NAME)
         return text.partition(b"\0")[0].decode("utf-8", "surrogateescape")
+
+
+class PeFrame:
+    """Section table of a PE file.
+
+    Raises:
+        BadStructureError: the headers are not those of a PE file.
+        TruncatedError: they are cut off.
+    """
+
+    image_base: int
+
+    def __init__(self, source: Source) -> None:
+        at = int.from_bytes(source.exactly(0x3C, 4, "e_lfanew"), "little")
+        magic = source.exactly(at, 4, "pe_header")
+        if magic != b"PE\0\0":
+            raise BadStructureError(
+                f"signature {magic.hex()}",
+                file=source.name,
+                offset=at,
+                field="pe_header",
+                expected="50450000",
+            )
+        head = source.exactly(at + 4, _HEADER.size, "pe_header")
+        _, count, _, _, _, size, _ = _HEADER.unpack(head)
+        optional = source.exactly(at + 4 + _HEADER.size, size, "optional_header")
+        kind = int.from_bytes(optional[:2], "little")
+        self._budget = source.budget
+        #: Where the file wants to be loaded; addresses in it count from 0 of memory.
+        self.image_base = 0
+        #: Bytes of a pointer.
+        self.word: int = 4
+        if kind == _PE32_PLUS:
+            self.image_base = int.from_bytes(optional[24:32], "little")
+            self.word = 8
+        elif kind == _PE32:
+            self.image_base = int.from_bytes(optional[28:32], "little")
+        table = source.exactly(
+            at + 4 + _HEADER.size + size, count * _PE_SECTION.size, "section_headers"
+        )
+        #: Name, address relative to ``image_base``, offset and size in the file.
+        self.sections: list[tuple[str, int, int, int]] = []
+        #: Names of sections with instructions.
+        self.code: set[str] = set()
+        for raw, memory, address, stored, offset, flags in _PE_SECTION.iter_unpack(table):
+            name = raw.rstrip(b"\0").decode("utf-8", "replace")
+            self.sections.append((name, address, offset, min(stored, memory)))
+            if flags & _EXECUTABLE:
+                self.code.add(name)
+
+    def regions(self) -> list[tuple[int, int, str]]:
+        """Start, end and name of the sections with bytes, in file order."""
+        return sorted((at, at + size, name) for name, _, at, size in self.sections if size)
+
+    def offset_of(self, address: int) -> int | None:
+        """Where in the file the byte is that is loaded at ``address``; ``None`` for none."""
+        self._budget.spend("work", len(self.sections))
+        relative = address - self.image_base
+        for _, start, offset, size in self.sections:
+            if start <= relative < start + size:
+                return offset + relative - start
+        return None
