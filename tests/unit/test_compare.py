@@ -12,6 +12,7 @@ import re
 import struct
 import subprocess
 import sys
+from contextlib import suppress
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -37,14 +38,16 @@ from cubinspec.compare.facts import ImageFacts, ImageReader
 from cubinspec.compare.fingerprint import LEVELS, of_file, of_image
 from cubinspec.compare.match import SAME_BUT_HASH, SAME_CODE
 from cubinspec.compare.names import base_name, likeness, stable_name, words_of
+from cubinspec.compare.pairs import differ_in_notes_only
 from cubinspec.compare.read import read_facts
 from cubinspec.compare.render import change_text, markdown, record, text_lines
 from cubinspec.compare.streams import said
 from cubinspec.containers.fatbin_write import container, entry_for
-from cubinspec.format.sections import RELOCATION_TYPES
+from cubinspec.errors import CubinError
+from cubinspec.format.sections import RELOCATION_TYPES, occupies_file
 from cubinspec.model.info import InfoRecord
 from cubinspec.page.difference import difference_page
-from cubinspec_generated.codes import EIATTR_SAM_REGION_STACK_SIZE, EIFMT_SVAL
+from cubinspec_generated.codes import EIATTR_SAM_REGION_STACK_SIZE, EIFMT_SVAL, SHT_NOTE
 from cubinspec_writer.yaml_form import from_yaml, to_yaml
 from tests.unit.containers_kit import cubin, raw_entry
 from tests.unit.page_kit import data_of
@@ -559,6 +562,77 @@ def test_images_beside_two_that_belong_together_are_read_once(tmp_path, monkeypa
     assert len({image.arch for images in pairs for image in images}) == 1
 
 
+def test_images_of_like_sizes_are_compared_when_they_are_read(tmp_path, monkeypatch):
+    """Sizes tell which belong together; where they mislead, the names put it right."""
+    texts = [
+        to_yaml((DATA / f"{name}.cubin").read_bytes())
+        for name in ("kernels.sm_90.exe", "calls.sm_90.rel", "cluster_sm90.sm_90.exe")
+    ]
+    before = list(map(from_yaml, texts))
+    after = [
+        from_yaml(re.sub(r"registers: (\d+)", lambda m: f"registers: {int(m[1]) + 8}", text))
+        for text in texts
+    ]
+
+    def folder(name: str, *cubins: bytes) -> str:
+        (tmp_path / name).mkdir()
+        for place, data in enumerate(cubins):
+            library(tmp_path / name / f"{place}.fatbin", data, compress_all=True)
+        return str(tmp_path / name)
+
+    old, new = folder("old", *before[:2]), folder("new", *reversed(after))
+    second = []
+
+    def noted(question, pair, arena):
+        second.append([image for image in pair[:2] if image is not None])
+        return _second(question, pair, arena)
+
+    monkeypatch.setattr("cubinspec.compare.builds._second", noted)
+    expected = by_facts(old, new)
+    found = compare_files(old, new, jobs=1)[0]
+    assert record(found) == expected
+    assert len(found.matches.images) == 2
+    assert not [images for images in second if len(images) == 2]
+    monkeypatch.setattr("cubinspec.compare.builds._LIKE_SIZE", 9)
+    other = folder("other", after[2], after[1], after[1])
+    assert record(compare_files(old, other, jobs=1)[0]) == by_facts(old, other)
+
+
+@pytest.mark.parametrize("name", ["calls.sm_90.rel", "kernels.sm_90.exe", "data.sm_100.exe"])
+def test_images_that_differ_in_notes_only_are_not_compared_by_function(name, tmp_path, monkeypatch):
+    data = (DATA / f"{name}.cubin").read_bytes()
+    cubin = Cubin.parse(data)
+    notes = [row for row in cubin.elf.section_rows if row[1] == SHT_NOTE]
+    used = [range(cubin.elf.ehdr[7])]
+    table = cubin.elf.ehdr[5]
+    used.append(range(table, table + cubin.elf.num_sections * cubin.elf.ehdr[10]))
+    used += [
+        range(row[4], row[4] + row[5])
+        for row in cubin.elf.section_rows
+        if occupies_file(row[1], row[2])
+    ]
+
+    def with_other(at: int) -> bytes:
+        return data[:at] + bytes((data[at] ^ 1,)) + data[at + 1 :]
+
+    places = {at for part in used for at in part}
+    inside = {at for row in notes for at in range(row[4], row[4] + row[5])}
+    assert len(inside) > 20
+    for at in sorted(places):
+        with suppress(CubinError):  # of a byte that makes it another file
+            other = Cubin.parse(with_other(at))
+            assert differ_in_notes_only(cubin, other) == (at in inside), at
+
+    old = library(tmp_path / "old", data)
+    new = library(tmp_path / "new", with_other(max(inside)))
+    expected = by_facts(old, new)
+    monkeypatch.setattr("cubinspec.compare.builds.compare_images", None)
+    found = compare_files(old, new, jobs=1)[0]
+    assert record(found) == expected
+    assert found.compared == len(cubin.functions)
+    assert found.images[0].noise
+
+
 def test_an_image_that_is_broken_late_is_one_no_more(tmp_path):
     """Its names can be read, its relocations cannot; the other images are compared."""
     good = (DATA / "calls.sm_90.rel.cubin").read_bytes()
@@ -616,10 +690,14 @@ def test_ptx_is_told_apart_by_its_beginning_or_by_all_of_it(tmp_path, capsys):
         "debug": long + "ret;\n}\n" + debug + "}\n",
         "debug-too": long + "ret;\n}\n" + debug + ".b8 8\n}\n",
         "middle": start + line * 4500 + "bar.sync 0;\n" + line * 4500 + "ret;\n}\n",
+        "blank": start + line * 4500 + "bar.sync  0;\n" + line * 4500 + "ret;\n}\n",
         "noise": long.replace("// a comment", "// another").replace("\n", "\n\t") + "ret;\n}\n",
         "late": long + "exit;\n}\n",
         "early": long.replace("sm_80", "sm_86", 1) + "ret;\n}\n",
     }
+
+    for name in ("middle", "blank"):
+        texts[f"{name}-debug"] = texts[name] + debug + name
 
     def write(*names: str) -> str:
         entries = [raw_entry(1, texts[name].encode() + b"\0") for name in names]
@@ -632,6 +710,8 @@ def test_ptx_is_told_apart_by_its_beginning_or_by_all_of_it(tmp_path, capsys):
         (["base"], ["late"], 1),
         (["base"], ["early"], 1),
         (["base"], ["middle"], 1),
+        (["middle"], ["blank"], 0),
+        (["middle-debug"], ["blank-debug"], 0),
         (["base"], ["debug"], 0),
         (["debug"], ["debug-too"], 0),
         (["middle"], ["debug"], 1),

@@ -9,14 +9,21 @@ from __future__ import annotations
 
 import functools
 import os
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from math import log
 
 from cubinspec.compare.diff import Difference, assembled, other_changes
 from cubinspec.compare.facts import ImageOutline, ImageReader
 from cubinspec.compare.match import Matches, match_images
-from cubinspec.compare.pairs import PairChanges, compare_images
+from cubinspec.compare.pairs import (
+    PairChanges,
+    compare_images,
+    compare_notes,
+    differ_in_notes_only,
+)
 from cubinspec.compare.read import (
     OtherFacts,
     are_same_texts,
@@ -50,6 +57,8 @@ if TYPE_CHECKING:
 
 #: Images that are likely to be a pair are compared at once when this part of their names is common.
 _LEAST_COMMON = 0.5
+#: Images of two builds are likely to be a pair when both sizes, as logarithms, differ by less.
+_LIKE_SIZE = 0.03
 
 
 @dataclass(slots=True)
@@ -205,6 +214,8 @@ class _Work:
         self._outlines: tuple[dict[int, ImageOutline], ...] = ({}, {})
         self._others: tuple[dict[int, OtherFacts], ...] = ({}, {})
         self._faults: tuple[dict[int, CubinError], ...] = ({}, {})
+        #: Each name of a function, once.
+        self._names: dict[str, str] = {}
         #: What differs between images that were compared.
         self._changes: dict[Pair, PairChanges] = {}
         #: The functions of images that were expected to have no counterpart.
@@ -263,8 +274,9 @@ class _Work:
     def _read(self, wanted: list[list[int]]) -> None:
         """Read the names of all images, and compare those that are likely to be pairs.
 
-        Those of one target are read first: they tell which containers belong together, and so
-        which images of other targets in them do.
+        The images of one target tell which containers belong together, and so which images of
+        other targets in them do: by their sizes, and where these leave it open by their names,
+        which are read first.
         """
         listed = [self._files.images(path) for path in self._files.paths]
         cubins = [
@@ -278,9 +290,11 @@ class _Work:
         ]
         _remove(left, pairs)
         target = _target_of_most(left)
+        alike = _beside(_of_like_size(left, target), left)
+        _remove(left, alike)
         guides = [pair for pair, image in _single(left) if image.arch == target]
         _remove(left, guides)
-        self._read_pairs([*pairs, *guides], listed)
+        self._read_pairs([*pairs, *alike, *guides], listed)
         pairs = _beside(self._matched(guides, listed), left)
         _remove(left, pairs)
         alone = _alone(left)
@@ -333,6 +347,8 @@ class _Work:
             self._keep_other(side, number, image, reading)
         else:
             word, size, names = reading
+            # a library has the same names for each of its targets
+            names = [*map(self._names.setdefault, names, names)]
             body = f"{side} {number}"  # no image of the other file has the same
             self._outlines[side][number] = _outline(image, word, size, body, names)
 
@@ -539,6 +555,38 @@ def _target_of_most(left: list[dict[int, Image]]) -> str | None:
     return max(both, key=both.__getitem__, default=None)
 
 
+def _of_like_size(left: list[dict[int, Image]], target: str | None) -> list[tuple[Image, Image]]:
+    """Pairs of compressed cubins for one target of nearly the same two sizes."""
+    olds, news = [
+        sorted(
+            (log(image.size), log(image.stored_size), number)
+            for number, image in images.items()
+            if (image.kind, image.arch) == ("cubin", target)
+            and image.compression != "none"
+            and image.size
+            and image.stored_size
+        )
+        for images in left
+    ]
+    places = [place for place, _, _ in news]
+    found = []
+    for size, stored, number in olds:
+        start = bisect_left(places, size - _LIKE_SIZE)
+        stop = bisect_right(places, size + _LIKE_SIZE)
+        found += [
+            (unlike, number, other)
+            for size_too, stored_too, other in news[start:stop]
+            if (unlike := abs(size - size_too) + abs(stored - stored_too)) < _LIKE_SIZE
+        ]
+    pairs: dict[int, int] = {}
+    taken: set[int] = set()
+    for _, one, other in sorted(found):
+        if one not in pairs and other not in taken:
+            pairs[one] = other
+            taken.add(other)
+    return [(left[0][one], left[1][other]) for one, other in pairs.items()]
+
+
 def _beside(matched: list[tuple[Image, Image]], left: list[dict[int, Image]]) -> list[Pair]:
     """Pairs of cubins for one target that are alone for it beside two that belong together."""
     homes = {one.provenance[:-1]: other.provenance[:-1] for one, other in matched}
@@ -565,6 +613,7 @@ def _first(
     readings: list[Reading | CubinError | None] = []
     cubins: list[Cubin] = []
     names: list[list[str]] = []
+    is_same = False
     with ExitStack() as opened:
         for image, memory in ((old, arena), (new, second)):
             try:
@@ -574,8 +623,13 @@ def _first(
                     readings.append(head_digest(image, memory))
                 else:
                     cubin = opened.enter_context(image.cubin(memory))
-                    # a pair is most likely compared, and then its functions are needed, too
-                    found = function_names(cubin) if None in pair else cubin.functions.names
+                    is_same = bool(cubins) and differ_in_notes_only(cubins[0], cubin)
+                    if is_same:
+                        (found,) = names
+                    elif None in pair:
+                        found = function_names(cubin)
+                    else:  # a pair is most likely compared, and then its functions are needed, too
+                        found = cubin.functions.names
                     readings.append((cubin.header.type_word, cubin.size, found))
                     names.append(found)
                     cubins.append(cubin)
@@ -584,6 +638,9 @@ def _first(
         if len(cubins) != 2 or not _are_alike(*names):
             return readings, None
         try:
+            if is_same:
+                one, other = cubins
+                return readings, compare_notes(one, other, matcher(question.pattern))
             return readings, question.compare(*map(ImageReader, cubins, names))
         except CubinError:  # the second pass finds out which of them is broken
             return readings, None

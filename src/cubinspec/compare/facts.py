@@ -28,7 +28,7 @@ from cubinspec.format.sections import (
     occupies_file,
 )
 from cubinspec_generated import codes
-from cubinspec_generated.records import PARAM_CBANK, UFT_ENTRY
+from cubinspec_generated.records import UFT_ENTRY
 from cubinspec_generated.tables.elf_header import FLAG_FIELDS
 
 TYPE_CHECKING = False
@@ -53,6 +53,8 @@ _TABLES = RELOCATION_TYPES | {
 #: Sections that are taken apart into properties of their own.
 _NO_DATA = INFO_TYPES | {codes.SHT_CUDA_CALLGRAPH, codes.SHT_CUDA_PROTOTYPE}
 _CAPSULES = frozenset((codes.SHT_CUDA_CAPMERC,))
+#: Sections that are no part of a function, whatever they name.
+_NO_PARTS = _TABLES | _CAPSULES
 #: Bytes of the number of a section.
 _INDEX_BYTES = 4
 #: Value of a stack that nobody can know; one that the file does not state is ``None``.
@@ -218,7 +220,7 @@ class ImageReader:
         self._mercury = {c for c in self._code if rows[c][2] & codes.SHF_CUDA_MERCURY}
         self.relocations: dict[int, list[int]] = {}
         self.parts: dict[int, list[int]] = {}
-        self.capsules: dict[str, int] = {}
+        self.capsules: dict[str, int]
         self._name_of = self._elf.section_name
         #: Tables of the Mercury half, which say what those of the SASS half say.
         self._twins: list[int] = []
@@ -239,19 +241,24 @@ class ImageReader:
         """Say of every section which function it belongs to, if any."""
         rows = self._rows
         code, count, parts = self._code, len(rows), self.parts
+        half = 0 if self._mercury else codes.SHF_CUDA_MERCURY
+        capsules: list[int] = []
         for index, (_, kind, flags, _, _, _, _, info, _, _) in enumerate(rows):
-            if kind in RELOCATION_TYPES and info < count:
-                self.relocations.setdefault(info, []).append(index)
-            elif kind in _TABLES or index in code or not index:
+            if kind in _NO_PARTS:
+                if kind in RELOCATION_TYPES and info < count:
+                    self.relocations.setdefault(info, []).append(index)
+                elif kind in _CAPSULES and index not in code:
+                    capsules.append(index)
+            elif index in code or not index:
                 continue
-            elif kind in _CAPSULES:
-                self.capsules[self._name_of(index)] = index
-            elif flags & codes.SHF_CUDA_MERCURY and not self._mercury:
+            elif flags & half:
                 self._twins.append(index)
             elif info in code and not flags & codes.SHF_EXECINSTR:
                 parts.setdefault(info, []).append(index)
             else:
                 self._rest.append(index)
+        names = self._elf.shstrtab.get_many([rows[index][0] for index in capsules])
+        self.capsules = dict(zip(names, capsules, strict=True))
 
     # -- functions ------------------------------------------------------------------------------
 
@@ -295,7 +302,7 @@ class ImageReader:
             launch.max_cluster_rank,
             launch.max_registers,
             launch.param_size,
-            _param_bank(index_of_info.payload(codes.EIATTR_PARAM_CBANK)),
+            launch.param_bank,
             size,
             digest(self._elf.section_view(index)[start : start + size]) if with_code else word,
             data,
@@ -513,34 +520,30 @@ class ImageReader:
         Args:
             with_notes: with what notes say.
         """
-        cubin = self.cubin
-        notes = {}
-        for note in cubin.notes if with_notes else ():
-            words = (note.tool_name, note.tool_version, note.tool_branch, note.arguments)
-            text = " ".join(filter(None, words))
-            if note.toolkit_version is not None:
-                text = f"toolkit {note.toolkit_version} virtual sm_{note.virtual_sm}"
-            notes[note.name] = text or digest(note.desc)
         names = map(self._name_of, self._rest)
         debug = [name for name in names if name.startswith(DEBUG_PREFIXES)]
         twins = [self._elf.section_view(index) for index in self._twins]
         return {
-            "notes": notes,
+            "notes": notes_of(self.cubin) if with_notes else {},
             "debug": tuple(sorted(debug)),
             "mercury_tables": digest(*twins) if twins else None,
         }
 
 
+def notes_of(cubin: Cubin) -> dict[str, str]:
+    """What the notes of an image say, by their names."""
+    notes = {}
+    for note in cubin.notes:
+        words = (note.tool_name, note.tool_version, note.tool_branch, note.arguments)
+        text = " ".join(filter(None, words))
+        if note.toolkit_version is not None:
+            text = f"toolkit {note.toolkit_version} virtual sm_{note.virtual_sm}"
+        notes[note.name] = text or digest(note.desc)
+    return notes
+
+
 def _stack(size: int | None) -> int | str | None:
     return UNKNOWN if size == codes.STACK_SIZE_UNKNOWN else size
-
-
-def _param_bank(payload: bytes | None) -> tuple[int, ...] | None:
-    """Where parameters start in their bank, and how many bytes there are."""
-    if payload is None or len(payload) < PARAM_CBANK.size:
-        return None
-    _, *numbers = PARAM_CBANK.unpack_from(payload)
-    return tuple(numbers)
 
 
 def _flags(header: Header) -> dict[str, int]:

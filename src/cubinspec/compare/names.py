@@ -24,7 +24,12 @@ _WORD = re.compile(r"[A-Za-z_]\w*|\d+")
 
 @lru_cache(maxsize=_KEPT)
 def stable_name(name: str) -> str:
-    """A mangled name with ``*`` in the place of hashes of source files.
+    """:func:`without_hashes` of a name, which is likely to be asked for again."""
+    return without_hashes(name)
+
+
+def without_hashes(name: str) -> str:
+    """A mangled name, or a line with some, with ``*`` in the place of hashes of source files.
 
     Two names are the same thing in two builds when these are equal.
     """

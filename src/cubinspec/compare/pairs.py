@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cubinspec.compare.changes import function_changes, image_changes, noise_changes
-from cubinspec.compare.facts import ImageFacts
+from cubinspec.compare.facts import ImageFacts, ImageReader, notes_of
 from cubinspec.compare.match import pair_up
 from cubinspec.compare.streams import SYMBOL_BYTES, bank_word, stream_of
 from cubinspec.format.packing import registers_of
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cubinspec.compare.changes import Change
-    from cubinspec.compare.facts import FunctionFacts, ImageReader
+    from cubinspec.compare.facts import FunctionFacts
+    from cubinspec.model.cubin import Cubin
     from cubinspec.model.function import Function
     from cubinspec.model.symbol import SymbolList
 
@@ -130,6 +131,35 @@ def compare_images(
     with_notes = not looks.same_notes()
     found.noise = noise_changes(old.noise(with_notes), new.noise(with_notes))
     return found
+
+
+def differ_in_notes_only(old: Cubin, new: Cubin) -> bool:
+    """Whether two images have the same headers and sections, apart from what notes say."""
+    one, other = old.elf, new.elf
+    if (one.size, one.ident, one.ehdr) != (other.size, other.ident, other.ehdr):
+        return False
+    rows = one.section_rows
+    if rows != other.section_rows:
+        return False
+    data, data_too = one.data, other.data
+    for _, kind, flags, _, at, size, _, _, _, _ in rows:
+        if kind != codes.SHT_NOTE and occupies_file(kind, flags):
+            body = bytes(data[at : at + size])
+            if len(body) != size or body != bytes(data_too[at : at + size]):
+                return False
+    return True
+
+
+def compare_notes(old: Cubin, new: Cubin, wants: Wants) -> PairChanges:
+    """As :func:`compare_images`, for images that :func:`differ_in_notes_only`.
+
+    Raises:
+        CubinError: a table that has to be read is broken.
+    """
+    reader = ImageReader(old)
+    reader.values()  # raises
+    notes = [{"notes": notes_of(cubin)} for cubin in (old, new)]
+    return PairChanges(len([*filter(wants, reader.names)]), noise=noise_changes(*notes))
 
 
 class _Looks:

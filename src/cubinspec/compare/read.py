@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from cubinspec.compare.digest import digest
 from cubinspec.compare.facts import ImageFacts, image_facts
-from cubinspec.compare.names import HASHED, stable_name
+from cubinspec.compare.names import HASHED, without_hashes
 from cubinspec.containers.arena import Arena
 from cubinspec.errors import CubinError
 from cubinspec.scan.parallel import MIN_PARALLEL_BYTES, usable_cores, work_on_file
@@ -246,10 +246,12 @@ def are_same_texts(old: Image, new: Image, arena: Arena, second: Arena) -> bool:
     """
     if old.kind != "ptx" or new.kind != "ptx":
         return text_digest(old, arena) == text_digest(new, second)
-    texts, size = (old.view(arena), new.view(second)), 16 * _HEAD_BYTES
+    texts, size = [old.view(arena), new.view(second)], 16 * _HEAD_BYTES
     ends = [_last_lines(text) for text in texts]
     if all(ends) and ends[0] != ends[1]:
         return False
+    same = _same_lines(*texts)
+    texts = [text[same:] for text in texts]
     while True:
         one, other = (_beginning(text, size) for text in texts)
         if size >= max(map(len, texts)):
@@ -258,6 +260,15 @@ def are_same_texts(old: Image, new: Image, arena: Arena, second: Arena) -> bool:
         if one[:shared] != other[:shared]:
             return False
         size *= 4
+
+
+def _same_lines(one: memoryview, other: memoryview) -> int:
+    """Bytes of the lines that two PTX begin with; 0 where debug data may be among them."""
+    at = 0
+    while (lines := bytes(one[at : at + _STEP])) == bytes(other[at : at + _STEP]) and lines:
+        at += len(lines)
+    lines = bytes(one[:at])
+    return 0 if _SECTION in lines else lines.rfind(b"\n") + 1
 
 
 def _beginning(data: memoryview, size: int) -> bytes:
@@ -299,7 +310,7 @@ def _without_hashes(code: bytes) -> bytes:
     for start in sorted(starts):
         stop = code.find(b"\n", start)
         line = code[start : stop if stop >= 0 else len(code)]
-        text = stable_name(line.decode("utf-8", "surrogateescape"))
+        text = without_hashes(line.decode("utf-8", "surrogateescape"))
         parts += [code[at:start], text.encode("utf-8", "surrogateescape")]
         at = start + len(line)
     return b"".join([*parts, code[at:]])

@@ -76,13 +76,12 @@ _NAMING_OTHERS = _NAMING - OWN_ATTRIBUTES
 def stream_of(index: InfoIndex, symbols: SymbolList) -> Stream:
     """The attributes of a function without the numbers of symbols."""
     body = index.body
-    if not _NAMING_OTHERS.isdisjoint(index.codes):
+    at = bank_word(index.shape, body)
+    if at is None:
         return _with_names(body, symbols)
-    at = index.place(codes.EIATTR_PARAM_CBANK)
-    if at is None or at + HEAD_BYTES + SYMBOL_BYTES > record_end(body, at):
-        return body, ()
-    at += HEAD_BYTES
-    return body[:at] + bytes(SYMBOL_BYTES) + body[at + SYMBOL_BYTES :], ()
+    if at < len(body):
+        body = body[:at] + bytes(SYMBOL_BYTES) + body[at + SYMBOL_BYTES :]
+    return body, ()
 
 
 #: Of shapes that were asked for: where the symbol of a function's own bank stands, see below.

@@ -339,11 +339,9 @@ class Cubin:
     @property
     def notes(self) -> list[Note]:
         """All notes, in section order."""
-        found: list[Note] = []
-        for index, (_, sh_type, _, _, _, _, _, _, _, _) in enumerate(self.elf.section_rows):
-            if sh_type == SHT_NOTE:
-                found += self.notes_of(index)
-        return found
+        rows = enumerate(self.elf.section_rows)
+        places = [index for index, row in rows if row[1] == SHT_NOTE]
+        return [note for index in places for note in self.notes_of(index)]
 
     def notes_of(self, index: int) -> list[Note]:
         """The entries of the note section ``index``; empty when it is none."""

@@ -132,13 +132,12 @@ def stack_of(min_stack_size: int | None, frame_size: int | None) -> int | None:
     return None if min_stack_size == STACK_SIZE_UNKNOWN else min_stack_size
 
 
-def _param_offset(payload: bytes | None) -> int | None:
-    """``EIATTR_PARAM_CBANK``: where parameters start in constant bank 0."""
+def _param_bank(payload: bytes | None) -> tuple[int, int] | None:
+    """``EIATTR_PARAM_CBANK``: where parameters start in constant bank 0, and how long they are."""
     if payload is None or len(payload) < PARAM_CBANK.size:
         return None
-    _, offset, _ = PARAM_CBANK.unpack_from(payload)
-    found: int = offset
-    return found
+    _, offset, size = PARAM_CBANK.unpack_from(payload)
+    return offset, size
 
 
 def numbers_dict(numbers: Numbers) -> dict[str, Any]:
@@ -175,12 +174,13 @@ class Launch:
         barriers: named barriers, where an attribute states them.
         mbarriers, max_ntid, reqntid, max_threads, cluster, max_cluster_rank, max_registers,
         param_size, param_offset: see :class:`Function`.
+        param_bank: where parameters start in constant bank 0, and how many bytes they are.
     """
 
     __slots__ = (
         *("barriers", "cluster", "codes", "exits", "max_cluster_rank", "max_ntid"),
-        *("max_registers", "max_threads", "mbarriers", "num_params", "param_offset"),
-        *("param_size", "reqntid", "shape"),
+        *("max_registers", "max_threads", "mbarriers", "num_params", "param_bank"),
+        *("param_offset", "param_size", "reqntid", "shape"),
     )
 
     def __init__(self, shape: Shape, body: bytes) -> None:
@@ -206,7 +206,10 @@ class Launch:
         )
         self.max_registers: int | None = value_at(body, get(EIATTR_MAXREG_COUNT))
         self.param_size: int | None = value_at(body, get(EIATTR_CBANK_PARAM_SIZE))
-        self.param_offset: int | None = _param_offset(payload_at(body, get(EIATTR_PARAM_CBANK)))
+        self.param_bank: tuple[int, int] | None = _param_bank(
+            payload_at(body, get(EIATTR_PARAM_CBANK))
+        )
+        self.param_offset: int | None = None if self.param_bank is None else self.param_bank[0]
 
     def __repr__(self) -> str:
         return f"<Launch: {self.num_params} parameters, {len(self.codes)} attributes>"

@@ -470,6 +470,9 @@ class Elf:
                 offset=self.ehdr[5],
                 expected=f"an index below {self.num_sections}",
             )
+        rows = self._section_rows
+        if rows is not None:
+            return rows[index]
         if self._section_columns is not None:
             return tuple([column[index] for column in self._section_columns])
         return self.section_rows[index]
@@ -489,7 +492,9 @@ class Elf:
         if offset + size > self.size:
             raise self._beyond(offset, size, f"sections[{index}]")
         data = self.data
-        if isinstance(data, bytes | memoryview):
+        if isinstance(data, memoryview):
+            return data[offset : offset + size]
+        if isinstance(data, bytes):
             return memoryview(data)[offset : offset + size]
         return memoryview(data[offset : offset + size])
 
