@@ -28,8 +28,10 @@ _SCRIPT = """\
 import sys
 from setuptools import setup
 from mypyc.build import mypycify
-level, *words = sys.argv[1:]
+level, flags, *words = sys.argv[1:]
 made = mypycify(words, opt_level=level, debug_level="0", group_name="cubinspec")
+for module in made:
+    module.extra_compile_args += flags.split()
 setup(
     name="compiled", packages=[], py_modules=[], ext_modules=made,
     script_args=["--quiet", "build_ext", "--build-lib", "lib"],
@@ -37,7 +39,9 @@ setup(
 """
 #: `make types` checks the types, strictly; here they only guide the compiler.
 _TYPES = ("--config-file=", "--ignore-missing-imports", "--follow-imports=silent")
-
+#: One library has all modules, and nobody else calls its functions. Were they to be found by name,
+#: a start would look up 3,000 of them, and no call could be inlined.
+_FLAGS = "-fvisibility=hidden -fno-plt"
 
 #: The crate of the native module, and that module's place in the wheel.
 NATIVE_SOURCE = "native"
@@ -78,7 +82,8 @@ def compiled(root: Path, packages: list[str], rows: list[Mapping[str, Any]], fol
     for package in packages:
         left_out = shutil.ignore_patterns("*.so", "__pycache__", "kaitai*")
         shutil.copytree(root / package, folder / Path(package).name, ignore=left_out)
-    words = [os.environ.get(LEVEL, "3"), *_TYPES, *chosen(folder, rows)]
+    flags = "" if sys.platform == "win32" else _FLAGS
+    words = [os.environ.get(LEVEL, "3"), flags, *_TYPES, *chosen(folder, rows)]
     command = [sys.executable, "-c", _SCRIPT, *words]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
