@@ -78,7 +78,6 @@ _WHOLE_BYTES: Final = 64 << 20
 _name_of: Final = itemgetter(0)
 _type_of: Final = itemgetter(1)
 _size_of: Final = itemgetter(5)
-_section_of: Final = itemgetter(3)
 #: Machines of other programs, which users hand over by mistake.
 MACHINES: Final = {
     EM_386: "x86",
@@ -597,8 +596,10 @@ class Elf:
                     index, records.SYMBOL_32, "symbols"
                 )
             ]
-        if SHN_XINDEX in map(_section_of, rows):
-            self._extend_indices(index, rows)
+        for row in rows:
+            if row[3] == SHN_XINDEX:
+                self._extend_indices(index, rows)
+                break
         return rows
 
     def symbol_table(self, index: int) -> Sequence[SymbolRow]:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 _MERCURY: Final = "mercury_"
 #: Types of parameter banks; those that name no bank count as bank 0.
-OWNED_BANKS: Final[tuple[int, ...]] = (SHT_CUDA_CONSTANT, SHT_CUDA_CONSTANT_B0)
+OWNED_BANKS: Final = frozenset((SHT_CUDA_CONSTANT, SHT_CUDA_CONSTANT_B0))
 
 
 class Names:

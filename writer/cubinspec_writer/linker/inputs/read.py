@@ -7,8 +7,6 @@ is brought into today's form by `older`.
 
 from __future__ import annotations
 
-from _operator import itemgetter
-
 from cubinspec.errors import BadStructureError, NotCubinError
 from cubinspec.format.packing import sm_of
 from cubinspec.format.sections import occupies_file
@@ -73,7 +71,7 @@ if TYPE_CHECKING:
 
     from cubinspec.format.attributes import RecordSplitter
     from cubinspec.format.strings import StringTable
-    from cubinspec.reader.elf import Buffer
+    from cubinspec.reader.elf import Buffer, SectionRow
 
 #: Section types of constants that name no bank, and flags that tell data from code and debug
 #: tables.
@@ -100,11 +98,6 @@ _PASSED_OVER: Final = frozenset(
 _LARGEST_OFFSET: Final = (1 << 32) - 1
 #: Sections stand one behind the other, so a file is read in pieces of this size.
 _PIECE: Final = 1 << 16
-#: Fields of section rows (type, flags and alignment), symbol rows and relocation rows.
-_kind_of: Final = itemgetter(1, 2, 8)
-_section_of: Final = itemgetter(3)
-_offset_of: Final = itemgetter(0)
-_symbol_of: Final = itemgetter(2)
 
 
 def open_object(data: Buffer, name: str) -> Elf:
@@ -204,12 +197,12 @@ def _symbols(elf: Elf, table: int, strtab: StringTable, num_sections: int) -> li
     rows = elf.symbol_rows(table)
     if not rows:
         return []
-    if max(map(_section_of, rows)) >= num_sections:
-        for index, (_, _, _, shndx, _, _) in enumerate(rows):
-            if shndx >= num_sections and shndx != SHN_COMMON:
-                raise BadStructureError(
-                    f"symbol {index} is in section {shndx} of {num_sections}", file=elf.file
-                )
+    for index, row in enumerate(rows):
+        shndx = row[3]
+        if shndx >= num_sections and shndx != SHN_COMMON:
+            raise BadStructureError(
+                f"symbol {index} is in section {shndx} of {num_sections}", file=elf.file
+            )
     # Sections have their names in the other table.
     named = [at for at, info, _, _, _, _ in rows if info & ST_TYPE_MASK != STT_SECTION]
     texts = iter(strtab.get_many(named))
@@ -234,9 +227,9 @@ def _symbols(elf: Elf, table: int, strtab: StringTable, num_sections: int) -> li
 def _sections(elf: Elf, mercury: bool) -> list[InSection]:
     """The sections that belong to one half; others have the type NULL."""
     rows = elf.section_rows
-    kinds = set(map(_kind_of, rows))
+    kinds, farthest = _survey(rows)
     _check_alignments(elf, {align for _, _, align in kinds})
-    if max([at + size for _, _, _, _, at, size, _, _, _, _ in rows]) > elf.size:
+    if farthest > elf.size:
         elf.check_bodies()
     data: Any = elf.data
     piece, piece_at, piece_size = b"", 0, 0
@@ -280,6 +273,21 @@ def _sections(elf: Elf, mercury: bool) -> list[InSection]:
 
         with_bank_types(sections, untyped)
     return sections
+
+
+def _survey(rows: list[SectionRow]) -> tuple[set[tuple[int, int, int]], int]:
+    """Type, flags and alignment of all sections, mostly those of the one before; where all end."""
+    kinds: set[tuple[int, int, int]] = set()
+    last_kind = last_flags = last_align = -1
+    farthest = 0
+    for row in rows:
+        kind, flags, align, end = row[1], row[2], row[8], row[4] + row[5]
+        if kind != last_kind or flags != last_flags or align != last_align:
+            kinds.add((kind, flags, align))
+            last_kind, last_flags, last_align = kind, flags, align
+        if end > farthest:
+            farthest = end
+    return kinds, farthest
 
 
 def _drop_mercury(elf: Elf, sections: list[InSection]) -> None:
@@ -335,10 +343,10 @@ def _relocs(elf: Elf, obj: InputObject) -> list[InRelocs]:
             _refuse_relocs(elf, obj)
         split = record.iter_unpack(b"".join(bodies))
         rows: list[InReloc] = [*split] if is_rela else [(*row, 0) for row in split]
-        farthest = max(map(_offset_of, rows), default=0)
-        highest = max(map(_symbol_of, rows), default=-1)
-        if farthest > _LARGEST_OFFSET or highest >= len(obj.symbols):
-            _refuse_relocs(elf, obj)
+        num_symbols = len(obj.symbols)
+        for row in rows:
+            if row[0] > _LARGEST_OFFSET or row[2] >= num_symbols:
+                _refuse_relocs(elf, obj)
         at = 0
         for section, body in zip(sections, bodies, strict=True):
             # Behind the table is no section, and the null section has no relocations (rule M16).

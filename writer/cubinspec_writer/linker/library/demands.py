@@ -129,14 +129,14 @@ class FunctionFacts:
             if others:
                 values = [row for row in values if row[3] in linked]
             self.values[obj] = values, linked
-            columns = {
-                EIATTR_REGCOUNT: self.registers,
-                EIATTR_FRAME_SIZE: self.frame,
-                EIATTR_MAX_STACK_SIZE: self.stack_limits,
-            }
-            for _, code, _, number, value in values:
-                if code in columns:
-                    columns[code][linked[number]] = value
+            for row in values:
+                code = row[1]
+                if code == EIATTR_REGCOUNT:
+                    self.registers[linked[row[3]]] = row[4]
+                elif code == EIATTR_FRAME_SIZE:
+                    self.frame[linked[row[3]]] = row[4]
+                elif code == EIATTR_MAX_STACK_SIZE:
+                    self.stack_limits[linked[row[3]]] = row[4]
         for code, symbol, value in attributes.stated if attributes is not None else ():
             self.take(code, symbol, value)
 

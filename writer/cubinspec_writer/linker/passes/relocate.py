@@ -125,7 +125,7 @@ def run(
             section.relocs = [r for r in section.relocs if not _is_removed_label(r.symbol)]
             if not section.relocs:
                 continue
-        farthest = max([reloc.offset for reloc in section.relocs])
+        farthest = _farthest(section.relocs)
         kept, resolved = divider.divide(section, target)
         section.relocs = kept
         if final and not applied.issuperset([reloc.r_type for reloc in resolved]):
@@ -145,6 +145,14 @@ def run(
             listing = relocations.resolved[target].relocs
             listing += [r for r in resolved if _is_listed(job, shared, target, r)]
     _close_lists(relocations)
+
+
+def _farthest(relocs: list[Reloc]) -> int:
+    found = 0
+    for reloc in relocs:
+        if reloc.offset > found:
+            found = reloc.offset
+    return found
 
 
 def _close_lists(relocations: Relocations) -> None:
