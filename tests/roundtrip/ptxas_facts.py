@@ -338,6 +338,7 @@ def builder_of(data: bytes, arch: str, *, frames: bool = True) -> CubinBuilder:
         for record in function.attributes
     )
     builder.for_debugger = facts.for_debugger
+    builder.optimized = "-O 0" not in builder.tool.arguments
     builder.errors_at_exit = any(
         record[1] == CODE["EIATTR_GEN_ERRBAR_AT_EXIT"] for record in facts.records(".nv.info")
     )
@@ -461,7 +462,7 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
     table = facts.made_as(f".rela.nv.constant2.{name}", f".rela{made_as}")
     is_early = table and table[0] < facts.named[".debug_frame"][0]
     function.jump_tables = facts.goal.family.finalizer and bool(is_early)
-    if facts.file.header.ei_class == ELFCLASS32 and not rows:
+    if not rows:
         rows = facts.made_as(f".nv.constant0.{name}")
     function.mentioned = [
         one.name

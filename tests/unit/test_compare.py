@@ -48,6 +48,7 @@ from cubinspec.format.sections import RELOCATION_TYPES, occupies_file
 from cubinspec.model.info import InfoRecord
 from cubinspec.page.difference import difference_page
 from cubinspec_generated.codes import EIATTR_SAM_REGION_STACK_SIZE, EIFMT_SVAL, SHT_NOTE
+from cubinspec_generated.codes_sizes import SIZEOF_SYMBOL_64
 from cubinspec_writer.yaml_form import from_yaml, to_yaml
 from tests.unit.containers_kit import cubin, raw_entry
 from tests.unit.page_kit import data_of
@@ -804,3 +805,19 @@ def test_equal_changes_of_other_images_are_one_line():
     found = difference([], [])
     found.others = [("new", "nvvm", ""), ("new", "nvvm", ""), ("gone", "ptx", "compute_90")]
     assert list(text_lines(found))[1:] == ["new nvvm  -  2 times", "gone ptx  compute_90"]
+
+
+def test_a_broken_symbol_name_is_the_fault_of_its_image(tmp_path, capsys):
+    sample = DATA / "warp.sm_100.rel.cubin"
+    data = bytearray(sample.read_bytes())
+    with Cubin.parse(bytes(data)) as cubin:
+        (table,) = (one for one in cubin.sections if one.name == ".symtab")
+        # a symbol that no function needs
+        start = table.sh_offset + (table.sh_size // SIZEOF_SYMBOL_64 - 1) * SIZEOF_SYMBOL_64
+    data[start : start + 4] = b"\xff\xff\0\0"
+    broken = tmp_path / "broken.cubin"
+    broken.write_bytes(data)
+    assert main(["diff", str(sample), str(broken)]) == 2
+    out = capsys.readouterr().out
+    assert f"unread  new  {broken}:" in out
+    assert "outside the string table" in out

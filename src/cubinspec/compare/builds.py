@@ -23,6 +23,7 @@ from cubinspec.compare.pairs import (
     compare_images,
     compare_notes,
     differ_in_notes_only,
+    read_symbols,
 )
 from cubinspec.compare.read import (
     OtherFacts,
@@ -732,6 +733,7 @@ def _fault(reader: ImageReader) -> CubinError | None:
             reader.facts_of(function)
         reader.values()
         reader.noise()
+        read_symbols(reader)
     except CubinError as error:
         return error
     return None

@@ -6,6 +6,7 @@ where they lie; facts are read of the others only.
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field
 
 from cubinspec.compare.changes import function_changes, image_changes, noise_changes
@@ -401,6 +402,16 @@ def _have_same_symbols(old: ImageReader, new: ImageReader) -> bool:
             _symbol_names(old, symbols), _symbol_names(new, symbols_too), strict=True
         )
     )
+
+
+def read_symbols(reader: ImageReader) -> None:
+    """Read the names of all symbols of an image.
+
+    Raises:
+        CubinError: one of them, or a table of them, is broken.
+    """
+    for symbols in (reader.cubin.symbols, reader.cubin.mercury_symbols):
+        deque(_symbol_names(reader, symbols), maxlen=0)
 
 
 def _symbol_names(reader: ImageReader, symbols: SymbolList) -> Iterator[str]:

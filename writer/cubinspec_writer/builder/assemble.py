@@ -56,12 +56,12 @@ from cubinspec_writer.builder.functions import (
 from cubinspec_writer.builder.mercury import Mercury
 from cubinspec_writer.builder.parts import ADDRESS_TAKEN, BINDINGS, INDIRECT_CALLS, INSTANCE, SHARED
 from cubinspec_writer.builder.records import (
-    library_records,
     metadata_nodes,
     module_records,
     module_rows,
     no_index,
     numbered,
+    with_library_record,
 )
 from cubinspec_writer.builder.refusals import check_parts
 from cubinspec_writer.builder.tables import (
@@ -333,7 +333,7 @@ def _module_records(assembly: Assembly, *, with_numbers: bool) -> list[Attribute
     """``.nv.info``; without symbol numbers as long as they are not known."""
     index = assembly.index if with_numbers else no_index
     records = module_records(module_rows(assembly.parts), index)
-    return records + library_records(assembly.parts, assembly.target)
+    return with_library_record(assembly.parts, assembly.target, records)
 
 
 def _resolve(assembly: Assembly, description: Description) -> None:

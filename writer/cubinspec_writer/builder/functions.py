@@ -87,11 +87,12 @@ def add_function(assembly: Assembly, function: Function, *, first: bool) -> None
     text = _add_code(assembly, function)
     if assembly.parts.is_library:
         add_late_shared(assembly, function)
-        if function.reserved_cap:
-            assembly.mention(RESERVED_CAP)
     has_module = first and not assembly.parts.is_library
     if has_module and not function.kernel:
         add_module(assembly)
+    parts = assembly.parts
+    if function.reserved_cap and not (function.kernel or (parts.has_kernel and parts.is_optimized)):
+        assembly.mention(RESERVED_CAP)
     has_facts = function.kernel or function.attributes or function.exit_offsets
     is_info_last = not has_facts and not assembly.parts.written.notes
     if not is_info_last:

@@ -54,11 +54,11 @@ from cubinspec_writer.builder.images import index_relocations, scoped_rows, tabl
 from cubinspec_writer.builder.parts import SPACES
 from cubinspec_writer.builder.records import (
     function_records,
-    library_records,
     module_records,
     module_rows,
     no_index,
     numbered,
+    with_library_record,
 )
 from cubinspec_writer.emitter import bodies
 from cubinspec_writer.emitter.layout import Planner
@@ -319,7 +319,7 @@ class Mercury:
         assembly = self.assembly
         index = assembly.index if with_numbers else no_index
         records = module_records(self._module_rows(), index)
-        return records + library_records(assembly.parts, assembly.target)
+        return with_library_record(assembly.parts, assembly.target, records)
 
     def _module_rows(self) -> list[tuple[int, str, int]]:
         parts = self.assembly.parts

@@ -444,6 +444,7 @@ class CubinParts:
         compat: further records of ``.nv.compat``; they replace computed ones by code.
         frame, mercury_frame: ``.debug_frame`` of both halves; by default simple ones are made.
         debug: line and debug sections, in the order in which they stand.
+        optimized: the code is not of ``ptxas -O0``, which comes upon some things in another order.
         for_debugger: ``ptxas -g``: executables keep the symbols of shared variables, and have no
             shared memory of the system.
         keeps_relocations: applied relocations and the symbols that they name stay in the file
@@ -483,6 +484,7 @@ class CubinParts:
     mercury_frame: Frame | None = None
     functions: list[Function] = field(default_factory=list)
     variables: list[Variable] = field(default_factory=list)
+    optimized: bool = True
     for_debugger: bool = False
     keeps_relocations: bool = False
     tool_functions: list[str] = field(default_factory=list)
@@ -542,10 +544,22 @@ class CubinParts:
 
     @property
     def is_library(self) -> bool:
-        """Whether it is a module without kernels, of which ptxas makes data before functions."""
-        is_late = not self.written.notes and self.functions and self.for_debugger
-        has_kernel = any(function.kernel for function in self.functions)
-        return not (self.tools_patch or is_late or has_kernel)
+        """Whether it is a module without kernels, of which ptxas makes data before functions.
+
+        Without optimizations it does not.
+        """
+        is_late = self.functions and not self.is_optimized
+        return not (self.tools_patch or is_late or self.has_kernel)
+
+    @property
+    def is_optimized(self) -> bool:
+        """Whether code was optimized; code for debuggers never is."""
+        return self.optimized and not self.for_debugger
+
+    @property
+    def has_kernel(self) -> bool:
+        """Whether one of the functions is a kernel."""
+        return any(function.kernel for function in self.functions)
 
 
 def space_of(space: str) -> int:

@@ -138,10 +138,15 @@ def _large_parameter(ordinal: int, offset: int, parameter: Parameter) -> Attribu
     return attributes.sized(EIATTR_KPARAM_INFO_V2, KPARAM_INFO_V2.pack(0, ordinal, offset, bits))
 
 
-def library_records(parts: CubinParts, goal: Target) -> list[AttributeRecord]:
-    """What ``.nv.info`` of a module without kernels says at its end."""
+def with_library_record(
+    parts: CubinParts, goal: Target, records: list[AttributeRecord]
+) -> list[AttributeRecord]:
+    """``.nv.info`` with what it says of a module without kernels, made with the module's data."""
+    if parts.has_kernel or parts.tools_patch or not parts.written.notes:
+        return records
     isa = attributes.half(EIATTR_MERCURY_ISA_VERSION, goal.family.mercury_isa)
-    return [isa] if parts.is_library and parts.written.notes else []
+    # what was made last stands first
+    return [*records, isa] if parts.is_library else [isa, *records]
 
 
 def module_rows(parts: CubinParts) -> list[tuple[int, str, int]]:

@@ -125,9 +125,16 @@ def data_rank(data: tuple[Section, list[Relocation]]) -> int:
 def _name_resolved(assembly: Assembly, data: Section) -> None:
     """Leave the names of relocation sections whose relocations were all applied.
 
-    For the constants of a function the finalizer writes an empty section instead.
+    For the constants of a function the finalizer writes an empty section instead, in an extensible
+    program for other data, too, unless it holds numbers of functions.
     """
-    if not data.name.startswith(_CONSTANTS):
+    is_own = data.name.startswith(_CONSTANTS)
+    has_ids = bool(assembly.function_ids.get(id(data)))
+    if assembly.finalizer and assembly.parts.extensible and not (is_own or has_ids):
+        for prefix in (".rel", ".rela"):
+            assembly.add_relocations(prefix, data, [])
+        return
+    if not is_own:
         prefixes = (".rel", ".rela") if assembly.finalizer else (".rel",)
     elif assembly.finalizer:
         assembly.add_relocations(".rela", data, [])
@@ -149,6 +156,8 @@ def _name_resolved(assembly: Assembly, data: Section) -> None:
 def _has_applied_addends(assembly: Assembly, data: Section, rows: list[Relocation]) -> bool:
     """Whether a classic file keeps only the name of the relocations with addends."""
     is_applied = id(data) in assembly.resolved and not assembly.finalizer
+    if assembly.parts.extensible and assembly.parts.keeps_relocations:
+        return False
     return is_applied and all(row.addend is None for row in rows)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cubinspec.errors import CubinError
 from cubinspec.format.debug_registers import register_places, register_types
 from cubinspec.format.sections import MERCURY_PREFIX
-from cubinspec_generated.codes import STT_FUNC
+from cubinspec_generated.codes import PLACE_UNKNOWN, STT_FUNC
 from cubinspec_writer.checker.rules.base import rule
 
 TYPE_CHECKING = False
@@ -68,8 +68,9 @@ def _register_table(view: View, index: int, *, is_places: bool) -> Iterator[Foun
             yield start, field, f"no function {function!r} is here"
             continue
         for at, (_, _, _, first, end) in enumerate(places.get(number, ())):
-            # some places of ptxas end in front of their start
-            if max(first, end) > sizes[function]:
+            # some places of ptxas end in front of their start, or have none
+            start_of = 0 if first == PLACE_UNKNOWN else first
+            if max(start_of, end) > sizes[function]:
                 what = f"{first:#x} to {end:#x} of {sizes[function]:#x}"
                 yield start, f"{field}.places[{at}]", what
 

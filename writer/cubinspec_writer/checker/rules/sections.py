@@ -18,6 +18,8 @@ from cubinspec_generated.codes import (
     SHT_CUDA_CONSTANT_B3,
     SHT_CUDA_GLOBAL,
     SHT_CUDA_GLOBAL_INIT,
+    SHT_CUDA_INFO,
+    SHT_CUDA_MERC_INFO,
     SHT_CUDA_MERC_SYMTAB,
     SHT_CUDA_SHARED,
     SHT_CUDA_UFT_ENTRY,
@@ -236,7 +238,7 @@ def _code(view: View) -> Iterator[Found]:
 
 @rule(
     "CUB030",
-    "A section has a type and the flags of its kind.",
+    "A section has a type and the flags of its kind; attributes stand in sections named for them.",
     "ksy/tables/sections.yaml; " + CENSUS,
     "Give sh_type and sh_flags the values of the table; tools find sections by type.",
 )
@@ -244,6 +246,8 @@ def _section_kinds(view: View) -> Iterator[Found]:
     for index, header in enumerate(view.sections):
         row = kind_of(view, index)
         if not row.kind:
+            if header.sh_type in (SHT_CUDA_INFO, SHT_CUDA_MERC_INFO):
+                yield *view.header_place(index), f"attributes in {view.names[index]!r}"
             continue
         types = (row.relocatable, row.executable, *row.other_types)
         if header.sh_type not in types:
