@@ -412,23 +412,20 @@ class Operand(Row):
 
 
 class MercuryLength(Row):
-    """A field of a SASS instruction that tells the length of its Mercury instruction.
+    """The fields of a SASS instruction that tell the length of its Mercury instruction.
 
     Attributes:
-        shift: first bit of the field.
-        mask: bits of the field in place.
-        short: value of the field in the short form.
+        mask: bits of the fields in place.
+        short: their values in the short form, in place.
     """
 
-    __slots__ = ("shift", "mask", "short")
-    __match_args__ = ("shift", "mask", "short")
+    __slots__ = ("mask", "short")
+    __match_args__ = ("mask", "short")
 
     def __init__(
         self,
-        shift: int,
         mask: int,
         short: int,
     ) -> None:
-        self.shift: int = shift
         self.mask: int = mask
         self.short: int = short

@@ -127,7 +127,7 @@ def unknown_words(
     known = set(words)
     for index, entry in enumerate(entries):
         used = entry.get(key)
-        for word in used if isinstance(used, list) else [used]:
+        for word in used if isinstance(used, list | dict) else [used]:
             if word is not None and word not in known:
                 yield (*path, index, key), f"{what} {word!r} is not defined"
 
@@ -674,8 +674,8 @@ def sass_rules(tables: Tables) -> Iterator[Fault]:
     for index, field in enumerate(fields):
         if field["bit"] + field["width"] > _INSTRUCTION_BITS:
             yield ("fields", index), f"{field['name']} leaves the instruction"
-    for group in ("sizes", "lengths"):
-        yield from unknown_words(data[group], "field", widths, (group,), "field")
+    yield from unknown_words(data["sizes"], "field", widths, ("sizes",), "field")
+    yield from unknown_words(data["lengths"], "short", widths, ("lengths",), "field")
     for index, size in enumerate(data["sizes"]):
         if len(size["registers"]) != 1 << widths.get(size["field"], 0):
             yield ("sizes", index), f"{size['name']} has no number for every value of its field"

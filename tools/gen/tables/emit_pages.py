@@ -680,8 +680,8 @@ def _sass(data: Mapping[str, Any]) -> list[str]:
     ]
     lengths: list[Column] = [
         ("name", _named("name")),
-        ("field", _named("field")),
-        ("value in the short form", _get("short")),
+        ("fields", _names("short")),
+        ("values in the short form", lambda entry: ", ".join(map(str, entry["short"].values()))),
         *_VALUES[2:],
     ]
     unknown = {"name": "any", "operands": data["any_operands"]}

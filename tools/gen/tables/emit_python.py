@@ -507,10 +507,14 @@ def _mercury_lengths(data: Mapping[str, Any], module: _Module) -> None:
     """Lengths by opcode with form, which are the bits 0 to 11 of an instruction."""
     fields = {field["name"]: field for field in data["fields"]}
     shift = fields["form"]["bit"]
-    rules = {
-        rule["name"]: row(LENGTH, *_place(fields[rule["field"]]), rule["short"])
-        for rule in data["lengths"]
-    }
+    rules = {}
+    for rule in data["lengths"]:
+        mask = short = 0
+        for name, value in rule["short"].items():
+            field = fields[name]
+            mask |= ((1 << field["width"]) - 1) << field["bit"]
+            short |= value << field["bit"]
+        rules[rule["name"]] = row(LENGTH, Literal(hex(mask)), Literal(hex(short)))
     known = [
         (_hex(entry["opcode"] | form << shift, 3), units)
         for entry in data["opcodes"]

@@ -240,11 +240,10 @@ OPERAND = RowClass(
 )
 LENGTH = RowClass(
     "MercuryLength",
-    "A field of a SASS instruction that tells the length of its Mercury instruction.",
+    "The fields of a SASS instruction that tell the length of its Mercury instruction.",
     (
-        Field("shift", "int", "first bit of the field"),
-        Field("mask", "int", "bits of the field in place"),
-        Field("short", "int", "value of the field in the short form"),
+        Field("mask", "int", "bits of the fields in place"),
+        Field("short", "int", "their values in the short form, in place"),
     ),
 )
 CLASSES = (

@@ -70,7 +70,7 @@ def _units(capsule: bytes, item: capsules.Item, word: int) -> int:
     operation = word & SASS_OPERATION_MASK
     length = MERCURY_LENGTHS.get(operation)
     if length is not None:
-        return 1 if (word & length.mask) >> length.shift == length.short else 2
+        return 1 if word & length.mask == length.short else 2
     return MERCURY_UNITS.get(operation, 0)
 
 
