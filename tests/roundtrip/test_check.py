@@ -14,6 +14,7 @@ import pytest
 
 from cubinspec.cli import main
 from cubinspec.reader.elf import Elf
+from cubinspec_generated.codes import PLACE_UNKNOWN
 from cubinspec_writer.checker import RULES, check
 from tests.unit.sarif_shape import SARIF_SHAPE
 from tools.corpus.samples import CUBINS
@@ -72,6 +73,10 @@ class Patch:
     def header(self, name: str, field: str, value: int) -> Patch:
         offset, size = FIELDS[field]
         return self.put(self.elf.ehdr[5] + 64 * self.index(name) + offset, value, size)
+
+    def shorten_name(self, name: str) -> Patch:
+        """Take the first letter from the name of a section."""
+        return self.header(name, "sh_name", self.row(name)[0] + 1)
 
     def body(self, name: str, at: int, value: int, size: int = 4) -> Patch:
         return self.put(self.row(name)[4] + at, value, size)
@@ -216,6 +221,7 @@ FAULTS: tuple[tuple[str, Callable[[], Patch]], ...] = (
     ("CUB029", lambda: (p := Patch(SM90)).put(p.row(".text.")[4] - 4, 1, 1)),
     ("CUB030", lambda: Patch(SM90).header(".nv.callgraph", "sh_type", 1)),
     ("CUB030", lambda: Patch(SM90).header(".nv.constant0.", "sh_flags", 0)),
+    ("CUB030", lambda: Patch(SM90).shorten_name(".nv.info.")),
     ("CUB031", lambda: Patch(SM90).record(".nv.info.", 0x1B, 1, 0x2F, 1)),
     ("CUB031", lambda: Patch(SM90).record(".nv.info", 0x2F, 1, 0x1B, 1)),
     ("CUB031", lambda: Patch(SM100).record(".nv.merc.nv.info.", 0x1B, 1, 0x19, 1)),
@@ -283,3 +289,8 @@ def test_sarif_has_the_required_shape(tmp_path: Path, capsys: pytest.CaptureFixt
     assert not invocation["executionSuccessful"]
     (notification,) = invocation["toolExecutionNotifications"]
     assert "none.cubin" in notification["message"]["text"]
+
+
+def test_a_place_of_a_register_may_have_no_start():
+    patch = Patch(DEBUG).body(".nv_debug_info_reg_sass", END_OF_PLACE - 4, PLACE_UNKNOWN)
+    assert not check(bytes(patch.data), DEBUG)
