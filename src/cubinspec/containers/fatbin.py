@@ -160,9 +160,10 @@ class Entry:
     @property
     def compression(self) -> str:
         """``none``, ``zstd``, ``lz4``, ``lz4-frame`` or ``zlib``."""
-        if not self.flags & FLAGS_COMPRESSED:
-            return "none"
-        return next(name for flag, name in COMPRESSIONS if self.flags & flag)
+        for flag, name in COMPRESSIONS:
+            if self.flags & flag:
+                return name
+        return "none"
 
     @property
     def scrambled(self) -> bool:
@@ -188,7 +189,7 @@ class Entry:
     @property
     def size(self) -> int:
         """Bytes of the image; for a stored one the padding of up to 7 bytes is included."""
-        return self.uncompressed_size if self.compression != "none" else self.payload_size
+        return self.uncompressed_size if self.flags & FLAGS_COMPRESSED else self.payload_size
 
 
 def looks_like_container(header: bytes) -> bool:

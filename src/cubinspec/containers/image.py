@@ -221,7 +221,7 @@ class Image:
         entry = self.entry
         if entry is None:
             return self._size
-        if entry.compression == "none" and self.kind == "cubin":
+        if self.compression == "none" and self.kind == "cubin":
             name = self._source.name
             return _cubin_size(self._source.part(entry.payload_offset, entry.payload_size, name))
         return entry.size
