@@ -58,7 +58,7 @@ def test_a_program_is_linked_as_nvlink_does(name: str, tmp_path: Path) -> None:
 
 
 def test_the_page_is_that_of_the_tables() -> None:
-    assert realpage.PAGE.read_text(encoding="utf-8") == realpage.render()
+    assert realpage.PAGE.read_text(encoding="utf-8") == programs.page()
 
 
 def test_every_program_has_a_result_that_is_kept() -> None:

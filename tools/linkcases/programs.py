@@ -30,7 +30,7 @@ from typing import Any
 import yaml
 
 from tools import oracle
-from tools.linkcases import build, outcomes, stored
+from tools.linkcases import build, outcomes, realpage, stored
 from tools.linkcases.compare import compare_built
 from tools.linkcases.outcomes import Outcome
 from tools.oracle import toolchains
@@ -202,6 +202,11 @@ def table() -> dict[tuple[str, str], str]:
     return {(row.case, row.arch): line for line in lines if (row := stored.parse(line))}
 
 
+def page() -> str:
+    """The text of docs/link-real.md, from the stored table."""
+    return realpage.render(table().values(), [len(program.sources) for program in load()])
+
+
 def line(outcome: Outcome, cache: Path) -> str:
     """The row of expected.tsv for an outcome."""
     folder = cache / outcome.case / outcome.arch
@@ -259,9 +264,7 @@ def main() -> int:
         rows |= {(one.case, one.arch): line(one, options.cache) for one in made}
         text = "\n".join([_HEAD, *(rows[key] for key in sorted(rows))])
         TABLE.write_text(text + "\n", encoding="utf-8")
-        from tools.linkcases import realpage
-
-        realpage.PAGE.write_text(realpage.render(), encoding="utf-8")
+        realpage.PAGE.write_text(page(), encoding="utf-8")
         return 0
     bad = False
     for outcome in found:

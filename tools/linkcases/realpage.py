@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 
-from tools.linkcases import build, outcomes, programs, wheels
+from tools.linkcases import build, outcomes, wheels
 
 PAGE = build.ROOT / "docs" / "link-real.md"
 _HEAD = """\
@@ -32,12 +33,16 @@ on only nvlink 13.0 is imitated. Links of older nvlinks (bitsandbytes) are on
 """
 
 
-def render() -> str:
-    """The text of the page, from the stored tables."""
-    rows = [line.split("\t") for line in programs.table().values()]
-    known = programs.load()
-    files = sorted({len(program.sources) for program in known})
-    lines = [_HEAD.format(programs=len(known), files=f"{files[0]} to {files[-1]}")]
+def render(table: Iterable[str], num_sources: list[int]) -> str:
+    """The text of the page.
+
+    Args:
+        table: the rows of `tests/link/real/expected.tsv`.
+        num_sources: how many files each program has.
+    """
+    rows = [line.split("\t") for line in table]
+    files = f"{min(num_sources)} to {max(num_sources)}"
+    lines = [_HEAD.format(programs=len(num_sources), files=files)]
     lines += ["| target | programs | identical | same error | different |", "|---|---|---|---|---|"]
     by_target: dict[str, Counter[str]] = defaultdict(Counter)
     others: dict[str, list[str]] = defaultdict(list)
