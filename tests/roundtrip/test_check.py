@@ -114,9 +114,11 @@ class Patch:
         """Number of symbols."""
         return self.row(".symtab")[5] // 24
 
-    def first(self, kind: int) -> int:
+    def first(self, kind: int, *, defined: bool = True) -> int:
+        """Index of the first symbol of a type that has a section, or has none."""
         rows = self.elf.symbol_rows(self.index(".symtab"))
-        return next(at for at, row in enumerate(rows) if row[1] & 15 == kind and row[3])
+        found = (at for at, row in enumerate(rows) if row[1] & 15 == kind)
+        return next(at for at in found if bool(rows[at][3]) == defined)
 
 
 #: Each a rule and a file in which exactly that is wrong (other rules may see it too).
@@ -200,6 +202,12 @@ FAULTS: tuple[tuple[str, Callable[[], Patch]], ...] = (
     ("CUB018", lambda: (p := Patch("data.sm_75.exe.cubin")).symbol(p.first(1), 4, 0x11, 1)),
     ("CUB019", lambda: (p := Patch(SM90)).symbol(p.first(2), 16, 0x100000, 8)),
     ("CUB019", lambda: (p := Patch("data.sm_90.exe.cubin")).symbol(p.first(1), 8, 0x10000, 8)),
+    (
+        "CUB019",
+        lambda: (p := Patch("extern_calls.sm_90.rel.cubin")).symbol(
+            p.first(2, defined=False), 8, 0xA0000, 8
+        ),
+    ),
     ("CUB020", lambda: (p := Patch(SM90)).symbol(p.first(3), 6, 1, 2)),
     ("CUB020", lambda: (p := Patch(SM90)).symbol(p.first(3), 8, 1, 8)),
     ("CUB021", lambda: Patch(SM90).put(51, 3, 1)),
