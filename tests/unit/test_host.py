@@ -26,6 +26,7 @@ from cubinspec_generated.codes import (
     SHT_RELA,
 )
 from tests.unit.containers_kit import pe_host
+from tools.corpus.samples import CUBINS
 
 BUILDS = Path(__file__).parents[1] / "data" / "builds"
 
@@ -195,7 +196,12 @@ def test_a_file_without_device_code_is_an_error(
     file = tmp_path / "text"
     file.write_text("nothing")
     assert main(["host", str(file)]) == 1
-    assert "host file with device code" in capsys.readouterr().err
+    assert "no host file with device code" in capsys.readouterr().err
+
+
+def test_a_cubin_without_a_host_file_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["host", str(CUBINS / "calls.sm_90.rel.cubin")]) == 1
+    assert "no host file with device code" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

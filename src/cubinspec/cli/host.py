@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from cubinspec.cli.options import JSON_OPTIONS, WIDE, Arguments
-from cubinspec.cli.output import print_table, table_width, title
-from cubinspec.cli.walking import for_each_image, shown
+from cubinspec.cli.output import print_table, report, table_width, title
+from cubinspec.cli.walking import for_each_image, nothing_in, shown
 from cubinspec.errors import CubinError
 
 TYPE_CHECKING = False
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 USAGE = "FILE... [--json|--jsonl]"
 OPTIONS = (WIDE, *JSON_OPTIONS)
 
+_EXPECTED = "host file with device code"
 _HEAD = ("kind", "registered", "used", "code for", "name")
 _LEFT = frozenset(range(len(_HEAD)))
 _WORDS = {True: "yes", False: "no", None: "-"}
@@ -73,7 +74,7 @@ def run(arguments: Arguments) -> int:
             host.said = texts_among(source, host.defined, kind, host.images)
 
     files = arguments.files()
-    status = for_each_image(files, visit, visit=meet, expected="host file with device code")
+    status = for_each_image(files, visit, visit=meet, expected=_EXPECTED)
     if any(not host.names.is_object for host in hosts.values()):
         from cubinspec.containers import images
 
@@ -84,8 +85,12 @@ def run(arguments: Arguments) -> int:
             except CubinError:
                 continue  # the first walk has reported it
     found = [host for host in hosts.values() if host.defined or host.names.registered]
+    if not found and not status:
+        for file in files:
+            report(nothing_in(file, _EXPECTED))
+        status = 1
     _show(arguments, found)
-    return status or int(not found)
+    return status
 
 
 def _around(hosts: dict[tuple[Step, ...], _Host], image: Image) -> _Host | None:
