@@ -11,7 +11,7 @@ from cubinspec.errors import CubinError
 from cubinspec.format import attributes
 from tools import oracle
 from tools.corpus import samples
-from tools.fuzz import agreement, report, run, streams
+from tools.fuzz import agreement, corpus, report, run, streams
 from tools.fuzz.oracle import OracleError
 from tools.fuzz.seeds import seeds
 from tools.fuzz.targets import TARGETS
@@ -74,6 +74,28 @@ def test_mutants_are_the_same_each_time() -> None:
     for name in ("containers", "cubin", "documents", "budgets"):
         made = [[seed.mutate(Random(5))[0] for seed in seeds(name)[:3]] for _ in range(2)]
         assert made[0] == made[1]
+
+
+def test_a_corpus_that_grew_is_what_the_next_machine_begins_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(corpus, "STORE", tmp_path / "fuzz")
+    monkeypatch.setattr(corpus, "ARCHIVE", tmp_path / "corpus.tar.xz")
+    corpus.grown("name").mkdir(parents=True)
+    (corpus.grown("name") / "seed0").write_bytes(b"first")
+    (corpus.grown("name") / "twice").write_bytes(b"first")
+    assert corpus.keep() == 1
+    corpus._kept.cache_clear()
+    assert (corpus.kept("name"), corpus.kept("cubin")) == ([b"first"], [])
+    (corpus.grown("cubin")).mkdir()
+    (corpus.grown("cubin") / "more").write_bytes(b"second")
+    (corpus.grown("name") / "seed0").unlink()
+    (corpus.grown("name") / "twice").unlink()
+    corpus.grown("name").rmdir()
+    assert corpus.keep() == 2, "what did not grow here stays"
+    corpus._kept.cache_clear()
+    assert (corpus.kept("name"), corpus.kept("cubin")) == ([b"first"], [b"second"])
+    corpus._kept.cache_clear()
 
 
 def test_counts_add_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,12 +4,13 @@
     python -m tools.fuzz --hours 8 --guided           also by coverage, with a kept corpus
     python -m tools.fuzz --target cubin --seed 3 --first 12 --runs 1      one run again
     python -m tools.fuzz --target cubin --shrink FILE     as little of a finding as still shows it
-    python -m tools.fuzz --minimise                   of the kept corpus what reaches something new
+    python -m tools.fuzz --minimise        keep of the corpora what reaches something new
     python -m tools.fuzz --page                       docs/robustness.md out of what was counted
 
 A damaged file that raises anything but a `CubinError`, breaks a promise or takes too long is stored
 in `.cache/fuzz` with its story. `--count` adds what was run to `tools/fuzz/campaign.yaml`, out of
-which the page is written.
+which the page is written. `--minimise` also writes `tools/fuzz/corpus.tar.xz`, with which guided
+runs begin where there is no corpus yet.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import sys
 import time
 from pathlib import Path
 
-from tools.fuzz import report
+from tools.fuzz import corpus, report
 from tools.fuzz.run import STORE, mutants, shrunk
 from tools.fuzz.targets import TARGETS
 
@@ -34,10 +35,10 @@ _EDGES = re.compile(r"cov: (\d+)")
 
 def guided(name: str, seconds: int, folder: Path | None) -> report.Count:
     """Runs of a target in a process of their own, guided by coverage; the corpus is kept."""
-    corpus = STORE / "corpus" / name
+    grown = corpus.grown(name)
     options = [f"-max_total_time={seconds}", "-print_final_stats=1", "-max_len=65536"]
     begun = _cpu_seconds()
-    done = _run_guided(name, corpus, options, folder)
+    done = _run_guided(name, grown, options, folder)
     units, edges = _UNITS.search(done.stderr), _EDGES.findall(done.stderr)
     findings = [line for line in done.stdout.splitlines() if str(STORE) in line]
     for line in findings:
@@ -62,24 +63,24 @@ def minimise(name: str) -> tuple[int, int]:
     Raises:
         RuntimeError: libFuzzer did not end its merge; the corpus is as it was.
     """
-    corpus = STORE / "corpus" / name
-    small = corpus.with_name(f"{name}.small")
+    grown = corpus.grown(name)
+    small = grown.with_name(f"{name}.small")
     shutil.rmtree(small, ignore_errors=True)
     small.mkdir(parents=True)
-    before = len(list(corpus.iterdir()))
-    done = _run_guided(name, small, [str(corpus), "-merge=1"], None)
+    before = len(list(grown.iterdir()))
+    done = _run_guided(name, small, [str(grown), "-merge=1"], None)
     after = len(list(small.iterdir()))
     if done.returncode or not after:
         raise RuntimeError(f"{name}: {done.stderr[-2000:]}")
-    shutil.rmtree(corpus)
-    small.rename(corpus)
+    shutil.rmtree(grown)
+    small.rename(grown)
     return before, after
 
 
 def _run_guided(
-    name: str, corpus: Path, options: list[str], folder: Path | None
+    name: str, files: Path, options: list[str], folder: Path | None
 ) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tools.fuzz.guided", name, str(corpus), *options]
+    command = [sys.executable, "-m", "tools.fuzz.guided", name, str(files), *options]
     environment = os.environ | ({"SEEDS": str(folder)} if folder else {})
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
 
@@ -121,9 +122,10 @@ def main() -> int:
         return 0
     names = options.target or list(TARGETS)
     if options.minimise:
-        for name in names:
+        for name in filter(lambda name: corpus.grown(name).is_dir(), names):
             before, after = minimise(name)
             print(f"{name}: {before} files, {after} of them kept", flush=True)
+        print(f"{corpus.keep()} files are in {corpus.ARCHIVE.name}")
         return 0
     if options.shrink:
         small = shrunk(names[0], options.shrink.read_bytes())

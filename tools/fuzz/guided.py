@@ -22,19 +22,21 @@ def main() -> None:
 
     with atheris.instrument_imports(include=["cubinspec", "cubinspec_writer"]):
         from tools.fuzz.targets import TARGETS
+    from tools.fuzz import corpus
     from tools.fuzz.mutate import BytesMutator
     from tools.fuzz.run import STORE, signature, store
     from tools.fuzz.seeds import dictionary, seeds
 
-    name, corpus, *options = sys.argv[1:]
+    name, path, *options = sys.argv[1:]
     target = TARGETS[name]
-    folder = Path(corpus)
+    folder = Path(path)
     folder.mkdir(parents=True, exist_ok=True)
     more = Path(os.environ["SEEDS"]) if "SEEDS" in os.environ else None
     is_merge = any(option.startswith("-merge") for option in options)
     if not is_merge and (more or not any(folder.iterdir())):
-        for number, seed in enumerate(seeds(name, more)):
-            (folder / f"seed{number}").write_bytes(seed.data)
+        begin = [seed.data for seed in seeds(name, more)] + corpus.kept(name)
+        for number, data in enumerate(begin):
+            (folder / f"seed{number}").write_bytes(data)
     seen: set[object] = set()
 
     def run(data: bytes) -> None:

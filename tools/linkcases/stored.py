@@ -21,11 +21,8 @@ little from target to target.
 from __future__ import annotations
 
 import hashlib
-import io
 import json
-import lzma
 import stat
-import tarfile
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
@@ -35,6 +32,7 @@ from typing import Any
 from cubinspec.reader.elf import Elf
 from cubinspec_generated import codes, records
 from cubinspec_writer.linker.command import linker_note
+from tools.archive import read_archive, unpack_archive, write_archive
 from tools.linkcases import build, outcomes
 from tools.linkcases.compare import difference_of_files, link, our_words
 
@@ -49,8 +47,6 @@ _HEAD = (
 _NONE = "-"
 #: Stands for the folder of NVIDIA's libraries in a recipe.
 _LIBRARIES = "{LIBDIR}"
-#: All inputs fit, so that what one target has is found again in the others.
-_DICTIONARY = 128 << 20
 #: Stands in for ptxas: copies what the real one once made to where `-o` says.
 _REPLAY = """\
 #!/bin/sh
@@ -89,13 +85,6 @@ class Expected:
     own: str = ""
 
 
-def keep_inside(archive: tarfile.TarFile) -> None:
-    """Take only plain members that stay in the folder; Python 3.11.0 to 3.11.3 cannot be told."""
-    filter_of_data = getattr(tarfile, "data_filter", None)
-    if filter_of_data is not None:
-        archive.extraction_filter = filter_of_data
-
-
 def recorder(ptxas: Path, folder: Path) -> Path:
     """A program in a folder that does what ptxas does and leaves its output there, too."""
     return _script(folder / "ptxas", _RECORD.format(ptxas, folder / PTXAS_OUTPUT))
@@ -121,12 +110,9 @@ def renew(cases: Iterable[build.Case], cache: Path) -> None:
         name, arch, _ = line.split("\t", 2)
         rows[name, arch] = line
     members: dict[tuple[str, str], list[tuple[str, bytes]]] = {}
-    with tarfile.open(ARCHIVE, mode="r:xz") as archive:
-        for member in archive:
-            name, arch, file = member.name.split("/", 2)
-            body = archive.extractfile(member)
-            assert body is not None
-            members.setdefault((name, arch), []).append((file, body.read()))
+    for path, data in read_archive(ARCHIVE):
+        name, arch, file = path.split("/", 2)
+        members.setdefault((name, arch), []).append((file, data))
     for case in cases:
         built, key = cache / case.name / case.arch, (case.name, case.arch)
         rows[key] = row(*key, built)
@@ -148,15 +134,7 @@ def base(name: str) -> str:
 def _write(folder: Path, rows: list[str], members: Iterable[tuple[str, bytes]]) -> None:
     """Write the rows of the table, and the files of the archive."""
     (folder / TABLE.name).write_text("\n".join([_HEAD, *rows]) + "\n", encoding="utf-8")
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive:
-        for name, data in members:
-            member = tarfile.TarInfo(name)
-            member.size = len(data)
-            archive.addfile(member, io.BytesIO(data))
-    filters = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME}]
-    filters[0]["dict_size"] = _DICTIONARY
-    (folder / ARCHIVE.name).write_bytes(lzma.compress(packed.getvalue(), filters=filters))
+    write_archive(folder / ARCHIVE.name, members)
 
 
 def needs_libraries(case: build.Case) -> bool:
@@ -217,15 +195,11 @@ def parse(line: str) -> Expected:
 def unpack(folder: Path, arches: Iterable[str] | None = None) -> list[tuple[str, str]]:
     """Unpack the inputs of some targets (None: all) into a folder; returns (case, target) pairs."""
     wanted = None if arches is None else set(arches)
-    found: dict[tuple[str, str], None] = {}
-    with tarfile.open(ARCHIVE, mode="r:xz") as archive:
-        keep_inside(archive)
-        for member in archive:
-            case, arch, _ = member.name.split("/", 2)
-            if wanted is None or arch in wanted:
-                archive.extract(member, folder)
-                found[case, arch] = None
-    return list(found)
+    names = unpack_archive(
+        ARCHIVE, folder, lambda name: wanted is None or name.split("/")[1] in wanted
+    )
+    pairs = (name.split("/", 2)[:2] for name in names)
+    return list(dict.fromkeys((case, arch) for case, arch in pairs))
 
 
 def note_holder(note: bytes) -> bytes:

@@ -9,16 +9,14 @@ What differs is in `exceptions.yaml`.
 from __future__ import annotations
 
 import hashlib
-import io
-import lzma
 import re
-import tarfile
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.linkcases.stored import FOLDER, keep_inside, note_holder
+from tools.archive import unpack_archive, write_archive
+from tools.linkcases.stored import FOLDER, note_holder
 from tools.linkcases.sweep import attributes, exceptions, relocations, sections, symbols
 from tools.linkcases.sweep.programs import bases
 from tools.linkcases.sweep.variation import Nvlink, Outcome, Variation, link_here
@@ -98,20 +96,12 @@ def write(cache: Path) -> None:
                 for path in (cache / "bases").glob(f"{PROGRAM}?.sm_{arch}.cubin"):
                     members[f"bases/{path.name}"] = path.read_bytes()
     members["expected.tsv"] = "".join(f"{row.text()}\n" for row in rows).encode()
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive:
-        for name, data in sorted(members.items()):
-            member = tarfile.TarInfo(name)
-            member.size = len(data)
-            archive.addfile(member, io.BytesIO(data))
-    ARCHIVE.write_bytes(lzma.compress(packed.getvalue(), preset=9))
+    write_archive(ARCHIVE, sorted(members.items()))
 
 
 def unpack(folder: Path) -> None:
     """Unpack the objects, notes and the table."""
-    with tarfile.open(ARCHIVE, mode="r:xz") as archive:
-        keep_inside(archive)
-        archive.extractall(folder)
+    unpack_archive(ARCHIVE, folder)
 
 
 def check(kind: str, arch: str, folder: Path, match: str = "") -> tuple[list[str], int]:
